@@ -75,23 +75,10 @@ const parameter: Behaviour = {
 
 const reading: Behaviour = { judge: () => "ignored_read_only", targets: () => [] };
 
-const behaviours = {
-  skylight: positioner,
-  shade_curtain: positioner,
-  thermal_curtain: positioner,
-  side_vent: positioner,
-  positioner,
+/** Those that are neither positioners nor plain machines. */
+const special: Partial<Record<RowKind, Behaviour>> = {
   mode,
   position,
-  circulation_fan: machine,
-  uv_disinfection: machine,
-  mist_humidifier: machine,
-  co2_supply: machine,
-  humidity_control: machine,
-  hot_air_blower: machine,
-  heating_blower: machine,
-  mist_cooling: machine,
-  machine,
   fan_wet_curtain: fanWetCurtain,
   irrigation: table({ ...switched, [rotation]: 1 }),
   light,
@@ -99,16 +86,23 @@ const behaviours = {
   custom: table({ "0110": 0.5, "1001": 1 }),
   parameter,
   reading,
-} as const satisfies Record<RowKind | ActuatorKind, Behaviour>;
+};
+
+/** Whether mode and degree share one address of this kind. */
+export const takesDegrees = (kind: RowKind): boolean =>
+  Object.hasOwn(kindRows, kind) && kindRows[kind as ActuatorKind].positionMode !== null;
+
+const behaviourOf = ({ kind }: AddressRow): Behaviour =>
+  special[kind] ?? (takesDegrees(kind) ? positioner : machine);
 
 /** What the device does with a value sent to this address: null when it takes it, else why not. */
 export function judgeValue(row: AddressRow, value: string, memory: DeviceMemory): Ignored | null {
-  return behaviours[row.kind].judge(value, row, memory);
+  return behaviourOf(row).judge(value, row, memory);
 }
 
 /** Where a register value sends the devices behind it, one target for each role of the row. */
 export const targetsOf = (row: AddressRow, value: string): readonly Target[] =>
-  behaviours[row.kind].targets(value);
+  behaviourOf(row).targets(value);
 
 /** Values of one address for which the local controller decides. */
 export const isAutomatic = (row: AddressRow, value: string): boolean =>

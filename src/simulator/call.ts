@@ -2,7 +2,7 @@ import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Ignored } from "./actuators.js";
 import type { Dialect } from "./dialects.js";
 import type { FaultTarget } from "./faults.js";
-import type { Fields } from "./register-shapes.js";
+import { type Fields, isFields } from "./register-shapes.js";
 
 /** A request as any transport hands it over. Header names are lower case; the body is text. */
 export interface PlatformRequest {
@@ -52,10 +52,8 @@ export function parsePost(request: PlatformRequest): ParsedPost {
   if (!(request.headers["content-type"] ?? "").toLowerCase().startsWith("application/json"))
     return invalid("Content-Type must be application/json", 415);
   const body = parseJson(request.body ?? "");
-  if (typeof body !== "object" || body === null || Array.isArray(body))
-    return invalid("the body must be a JSON object");
-  const fields = new Map<string, unknown>(Object.entries(body));
-  const [address, value, code] = [fields.get("address"), fields.get("value"), fields.get("deviceCode")];
+  if (!isFields(body)) return invalid("the body must be a JSON object");
+  const { address, value, deviceCode: code } = body;
   if (typeof code !== "string" || code === "") return invalid("deviceCode must be a String");
   if (typeof value !== "string" || value === "") return invalid("value must be a String");
   if (typeof address !== "string" && !Number.isSafeInteger(address))
@@ -121,9 +119,6 @@ function dressed(value: unknown, dialect: Dialect): unknown {
   if (!isFields(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, dressed(item, dialect)]));
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const decorated = (fields: Fields, dialect: Dialect): Fields =>
   dialect.extras ? { ...fields, remark: null, ext: { createBy: "admin" } } : fields;

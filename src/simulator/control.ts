@@ -8,6 +8,7 @@ import {
   type Outage,
   outages,
   parseFault,
+  plainly,
   type PushMode,
   pushModes,
   type Reader,
@@ -15,9 +16,10 @@ import {
   text,
   word,
 } from "./faults.js";
-import type { OperationName } from "./operations.js";
 import { wholeStation } from "./happenings.js";
+import type { OperationName } from "./operations.js";
 import type { PlatformState } from "./platform-state.js";
+import { isFields } from "./register-shapes.js";
 import { type StationMessage, stationMessages } from "./sensors.js";
 
 /** What is really so at one address, whatever the platform tells. `at` of the values is real epoch ms. */
@@ -45,13 +47,16 @@ interface Served {
 
 const unserved: Served = { obeyOutages: () => Promise.resolve(), look: () => undefined };
 
+const unknownDevice = (code: string) =>
+  new Error(`the simulated account has no device ${JSON.stringify(code)}`);
+
 /** The controls of a platform; `now` gives real epoch ms. */
 export function createControl(state: PlatformState, now: () => number, served = unserved) {
   /** A device brought up to now. */
   const device = (code: string): SimulatedController => {
     state.advance(now());
     const controller = state.controller(code);
-    if (!controller) throw new Error(`the simulated account has no device ${JSON.stringify(code)}`);
+    if (!controller) throw unknownDevice(code);
     return controller;
   };
   return {
@@ -66,7 +71,7 @@ export function createControl(state: PlatformState, now: () => number, served = 
 function accountControl(state: PlatformState) {
   const known = (code: string) => {
     const device = state.devices.get(code);
-    if (!device) throw new Error(`the simulated account has no device ${JSON.stringify(code)}`);
+    if (!device) throw unknownDevice(code);
     return device;
   };
   return {
@@ -75,10 +80,10 @@ function accountControl(state: PlatformState) {
       if (state.devices.has(code) || !station) throw new Error(`the simulated account already has ${code}`);
       if (!typeNames.has(type)) throw new Error(`unknown device type ${JSON.stringify(type)}`);
       const id = 500_000 + state.devices.size;
-      state.replaceDevice({ code, id, name, type, station, isController: true });
+      state.devices.set(code, { code, id, name, type, station, isController: true });
     },
     removeController: (code: string): void => state.removeDevice(known(code).code),
-    renameController: (code: string, name: string): void => state.replaceDevice({ ...known(code), name }),
+    renameController: (code: string, name: string) => void state.devices.set(code, { ...known(code), name }),
     emptyList: (how: boolean | "null"): void => {
       state.listing = how === "null" ? "null" : how ? "empty" : "full";
     },
@@ -205,8 +210,8 @@ export interface ControlReply {
 type Field = readonly [name: string, read: Reader, usual?: unknown];
 
 const anyNumber = number(0, Number.MAX_SAFE_INTEGER);
-const flag: Reader = (value) => (typeof value === "boolean" ? { value } : { expected: "true or false" });
-const list: Reader = (value) => (value === "null" ? { value } : flag(value));
+const flag = plainly("true or false", (value) => typeof value === "boolean");
+const list = plainly("true, false or null", (value) => value === "null" || typeof value === "boolean");
 const one: Reader = (value) => {
   const { faults, errors } = parseFault(value, "fault");
   return errors.length > 0 ? { expected: `a fault: ${errors.join("; ")}` } : { value: faults[0] };
@@ -243,28 +248,24 @@ const actions: Readonly<Record<string, readonly [control: keyof SimulatorControl
 
 export const controlWords: readonly string[] = Object.keys(actions);
 
-/** An argument, or an error that says what it should be. */
-function argument(request: Readonly<Record<string, unknown>>, field: Field): unknown {
-  const [name, read, usual] = field;
-  if (request[name] === undefined && field.length === 3) return usual;
-  const result = read(request[name]);
-  if ("value" in result) return result.value;
-  throw new Error(`"${name}" must be ${result.expected}`);
-}
-
 /** Performs `{"do": "...", ...}`; a mistake in it is answered with 400 and what was expected. */
 export async function performControl(control: SimulatorControl, json: unknown): Promise<ControlReply> {
-  if (typeof json !== "object" || json === null || Array.isArray(json))
-    return wrong(new Error("expected a JSON object"));
-  const request: Readonly<Record<string, unknown>> = { ...json };
-  const word = String(request["do"]);
-  const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
-  if (!action) return wrong(new Error(`"do" must be one of ${controlWords.join(", ")}`));
-  const [name, ...fields] = action;
   try {
+    if (!isFields(json)) throw new Error("expected a JSON object");
+    const word = String(json["do"]);
+    const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
+    if (!action) throw new Error(`"do" must be one of ${controlWords.join(", ")}`);
+    const [name, ...fields] = action;
+    const given = fields.map((field) => {
+      const [key, read, usual] = field;
+      if (json[key] === undefined && field.length === 3) return usual;
+      const result = read(json[key]);
+      if ("value" in result) return result.value;
+      throw new Error(`"${key}" must be ${result.expected}`);
+    });
     // The readers of its fields stand for the types of its arguments.
     const perform = control[name] as (...given: unknown[]) => unknown;
-    await perform(...fields.map((field) => argument(request, field)));
+    await perform(...given);
     return { status: 200, body: { ok: true } };
   } catch (error) {
     return wrong(error);
@@ -289,10 +290,9 @@ export function controlView(
     ["controllers", () => control.codes()],
     ["state", () => control.trueState(controller, address)],
   ]);
-  const show = views.get(view);
-  if (show === undefined) return null;
   try {
-    return { status: 200, body: show() };
+    const show = views.get(view);
+    return show === undefined ? null : { status: 200, body: show() };
   } catch (error) {
     return wrong(error);
   }

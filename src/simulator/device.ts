@@ -1,9 +1,9 @@
-import { kindRows } from "../greenhouse/actuator-kinds.js";
 import type { Device } from "./account.js";
-import { type Ignored, isDegree, judgeValue, rotation } from "./actuators.js";
+import { type Ignored, isDegree, judgeValue, rotation, takesDegrees } from "./actuators.js";
 import { type AddressRow, type AddressTable, addressTable } from "./address-table.js";
+import type { Dialect } from "./dialects.js";
 import { Plant } from "./plant.js";
-import { type Sample, sampleOf } from "./sensors.js";
+import { type Sample, type SampleItem, sampleOf } from "./sensors.js";
 import { mix, type Sky, textSeed } from "./weather.js";
 
 /** Who put a value into a register. */
@@ -15,27 +15,26 @@ export interface HeldValue {
   readonly by: Cause;
 }
 
+const mostHeld = 1_000;
+
 /** The registers of one controller with what they held when; a register nobody touched costs nothing. */
 export class RegisterBank {
   readonly table: AddressTable;
   readonly #startAt: number;
-  readonly #limit: number;
-  /** Made with the first value that is put. */
-  #held: Map<string, HeldValue[]> | null = null;
+  readonly #held = new Map<string, HeldValue[]>();
 
-  constructor(table: AddressTable, startAt: number, limit: number) {
+  constructor(table: AddressTable, startAt: number) {
     this.table = table;
     this.#startAt = startAt;
-    this.#limit = limit;
   }
 
   /** The value now; null for an address the device does not have. */
   read(address: string): string | null {
-    return this.#held?.get(address)?.at(-1)?.value ?? this.table.get(address)?.initial ?? null;
+    return this.readAsOf(address, Infinity);
   }
 
   readAsOf(address: string, at: number): string | null {
-    const earlier = this.#held?.get(address)?.findLast((held) => held.at <= at);
+    const earlier = this.#held.get(address)?.findLast((held) => held.at <= at);
     return earlier?.value ?? this.table.get(address)?.initial ?? null;
   }
 
@@ -43,29 +42,15 @@ export class RegisterBank {
   history(address: string): readonly HeldValue[] {
     const initial = this.table.get(address)?.initial;
     if (initial === undefined) return [];
-    return this.#held?.get(address) ?? [{ at: this.#startAt, value: initial, by: "initial" }];
+    return this.#held.get(address) ?? [{ at: this.#startAt, value: initial, by: "initial" }];
   }
 
   put(address: string, held: HeldValue): void {
-    const list = this.#held?.get(address) ?? [...this.history(address)];
+    const list = this.#held.get(address) ?? [...this.history(address)];
     list.push(held);
-    if (list.length > this.#limit) list.splice(0, list.length - this.#limit);
-    this.#held ??= new Map();
+    if (list.length > mostHeld) list.shift();
     this.#held.set(address, list);
   }
-}
-
-/** Manners of devices that the interface does not tell; dialects differ in them. */
-interface DeviceManners {
-  /**
-   * What a positioner reads while it travels to a degree: the degree it was told, or how far it is; or, for good, the mode
-   * alone where mode and degree have one address.
-   */
-  readonly positionReads: "target" | "travelling" | "mode";
-  /** Whether the light wants `1010` once ever or again after each `1001`. */
-  readonly lightWants: "once" | "after_off";
-  /** Whether a control-parameter type holds more addresses than those of its actuators. */
-  readonly registers: { readonly inType: "own" | "many" };
 }
 
 export interface PendingValue {
@@ -82,26 +67,18 @@ export interface World {
   readonly seed: number;
   readonly startAt: number;
   readonly sky: Sky;
-  readonly manners: DeviceManners;
-  readonly historyLimit: number;
+  readonly manners: Pick<Dialect, "positionReads" | "lightWants" | "registers">;
   readonly changed: (device: Device, address: string, held: HeldValue) => void;
 }
 
 const rotationMs = 30 * 60_000;
-
-interface BrokenSensor {
-  readonly value: string | number | boolean | null;
-  readonly until: number;
-}
-
-const unbroken: ReadonlyMap<string, BrokenSensor> = new Map();
 
 /** One device of the account with its registers and the greenhouse behind it. Instants are simulated epoch ms. */
 export class SimulatedController {
   readonly device: Device;
   readonly registers: RegisterBank;
   readonly #world: World;
-  readonly #plant: Plant;
+  readonly plant: Plant;
   readonly #seed: number;
   #pending: readonly PendingValue[] = [];
   #lit = false;
@@ -109,19 +86,16 @@ export class SimulatedController {
   #offlineUntil = -Infinity;
   #frozenUntil = -Infinity;
   #frozen: Sample | null = null;
-  #broken: ReadonlyMap<string, BrokenSensor> = unbroken;
+  readonly #broken = new Map<string, { readonly value: SampleItem["value"]; readonly until: number }>();
 
   constructor(device: Device, world: World) {
     this.device = device;
     this.#world = world;
     this.#seed = mix(world.seed, textSeed(device.code));
     this.#now = world.startAt;
-    this.registers = new RegisterBank(
-      addressTable(device.type, world.manners.registers.inType),
-      world.startAt,
-      world.historyLimit,
-    );
-    this.#plant = new Plant(device.type, this.#seed, world.startAt, world.sky);
+    const table = addressTable(device.type, world.manners.registers.inType);
+    this.registers = new RegisterBank(table, world.startAt);
+    this.plant = new Plant(device.type, this.#seed, world.startAt, world.sky);
   }
 
   advance(to: number): void {
@@ -150,16 +124,11 @@ export class SimulatedController {
     if (!row) return;
     const held = { at: this.#now, value, by };
     this.registers.put(address, held);
-    if (row.kind === "light") this.#lit = value === "1010" || (this.#lit && !this.#forgets(value));
-    this.#plant.drive(row, value);
-    if (value === rotation)
-      this.schedule({
-        at: this.#now + rotationMs,
-        address,
-        value: "1001",
-        by: "rotation_end",
-        onlyIf: rotation,
-      });
+    const forgets = this.#world.manners.lightWants === "after_off" && value === "1001";
+    if (row.kind === "light") this.#lit = value === "1010" || (this.#lit && !forgets);
+    this.plant.drive(row, value);
+    const end = { at: this.#now + rotationMs, address, value: "1001", by: "rotation_end" } as const;
+    if (value === rotation) this.schedule({ ...end, onlyIf: rotation });
     this.#world.changed(this.device, address, held);
   }
 
@@ -176,7 +145,7 @@ export class SimulatedController {
     if (value === null || row === undefined) return value;
     if (this.#showsModeOnly(row, value)) return "10100";
     if (!this.#showsTravel(row, value)) return value;
-    return String(Math.round(100 * this.#plant.level(row.roles[0] ?? "special")));
+    return String(Math.round(100 * this.plant.level(row.roles[0] ?? "special")));
   }
 
   /** How far each device behind an address is, 0 to 1, how often its motor started, and whether any still moves. */
@@ -184,14 +153,10 @@ export class SimulatedController {
     const row = this.registers.table.get(address);
     if (!row) return null;
     return {
-      levels: row.roles.map((role) => this.#plant.level(role)),
-      starts: row.roles.map((role) => this.#plant.starts.get(role) ?? 0),
-      moving: this.#plant.isMoving(row),
+      levels: row.roles.map((role) => this.plant.level(role)),
+      starts: row.roles.map((role) => this.plant.starts.get(role) ?? 0),
+      moving: this.plant.isMoving(row),
     };
-  }
-
-  get plant(): Plant {
-    return this.#plant;
   }
 
   isOnline(): boolean {
@@ -211,12 +176,12 @@ export class SimulatedController {
   }
 
   /** A sensor (name or factor) reports this instead of a reading until an instant. */
-  breakSensor(sensor: string, value: string | number | boolean | null, until: number): void {
-    this.#broken = new Map([...this.#broken, [sensor, { value, until }]]);
+  breakSensor(sensor: string, value: SampleItem["value"], until: number): void {
+    this.#broken.set(sensor, { value, until });
   }
 
   mendSensor(sensor: string): void {
-    this.#broken = new Map([...this.#broken].filter(([name]) => name !== sensor));
+    this.#broken.delete(sensor);
   }
 
   /** The newest readings the platform got from this device. */
@@ -233,7 +198,7 @@ export class SimulatedController {
   }
 
   #freshSample(): Sample {
-    return sampleOf(this.device.type, this.#seed, this.#plant, this.#world.sky.at(this.#plant.sampledAt));
+    return sampleOf(this.device.type, this.#seed, this.plant, this.#world.sky.at(this.plant.sampledAt));
   }
 
   #isHeld(): boolean {
@@ -244,16 +209,9 @@ export class SimulatedController {
     if (!this.#isHeld() || this.#frozen === null) this.#frozen = this.#freshSample();
   }
 
-  #forgets(value: string): boolean {
-    return this.#world.manners.lightWants === "after_off" && value === "1001";
-  }
-
   #showsModeOnly(row: AddressRow, value: string): boolean {
-    if (this.#world.manners.positionReads !== "mode" || !isDegree(value)) return false;
     // Where the position has an address of its own the degree is all that it holds.
-    if (row.kind === "mode" || row.kind === "position" || row.kind === "parameter" || row.kind === "reading")
-      return false;
-    return kindRows[row.kind].positionMode !== null;
+    return this.#world.manners.positionReads === "mode" && isDegree(value) && takesDegrees(row.kind);
   }
 
   #showsTravel(row: AddressRow, value: string): boolean {
@@ -263,7 +221,7 @@ export class SimulatedController {
 
   #step(to: number): void {
     this.#now = to;
-    this.#plant.advance(to);
+    this.plant.advance(to);
   }
 
   #settle(pending: PendingValue): void {

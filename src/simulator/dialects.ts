@@ -3,46 +3,25 @@ import type { TimeForm } from "./weather.js";
 /** Where the items of a list are: `data`, `data.list`, `data.records`, `rows`, or `data` keyed by each item's name. */
 export type ListLayout = "array" | "list" | "records" | "rows" | "keyed";
 
-/** Of sensor data only: `data` keyed by channel or as one entry per channel, or under names of its own. */
-type SensorLayout = ListLayout | "keyed_by_factor" | "by_channel" | "channel_entries" | "points";
-
-type ValueForm = "number" | "text" | "with_unit";
-type RegisterForm = "text" | "number" | "object";
-type SignInForm =
-  | "data_token"
-  | "flat_token"
-  | "data_text"
-  | "oauth"
-  | "data_access_token"
-  | "data_oauth"
-  | "flat_access_token";
-
-interface SensorFields {
-  readonly name: string;
-  readonly value: string;
-  readonly unit: string | null;
-  readonly factor: string | null;
-  readonly channel: string | null;
-  readonly time: string;
-}
-
 /**
  * One way a platform could fill in what its interface document leaves open. Whatever the document shows is the same in
  * all of them, but for numbers written as text.
  */
 export interface Dialect {
-  readonly summary: string;
   readonly sensors: {
-    readonly layout: SensorLayout;
-    readonly fields: SensorFields;
-    readonly value: ValueForm;
+    /** Of sensor data only: `data` keyed by channel or as one entry per channel, or under names of its own. */
+    readonly layout: ListLayout | "keyed_by_factor" | "by_channel" | "channel_entries" | "points";
+    /** What an item's fields are called; null where there is none. */
+    readonly fields: Readonly<Record<"name" | "value" | "time", string>> &
+      Readonly<Record<"unit" | "factor" | "channel", string | null>>;
+    readonly value: "number" | "text" | "with_unit";
     readonly names: "chinese" | "code";
     readonly time: TimeForm;
     /** What a sensor without a reading shows; `none`: every sensor has one. */
     readonly gaps: "none" | "null" | "dashes";
   };
   readonly registers: {
-    readonly value: RegisterForm;
+    readonly value: "text" | "number" | "object";
     /** What `data` holds for an address the device does not have. */
     readonly unknown: "absent" | "null" | "error";
     readonly flush: ListLayout;
@@ -51,7 +30,14 @@ export interface Dialect {
   };
   readonly statuses: { readonly layout: ListLayout; readonly value: "number" | "boolean" | "text" };
   readonly setAnswer: "data" | "flat";
-  readonly signIn: SignInForm;
+  readonly signIn:
+    | "data_token"
+    | "flat_token"
+    | "data_text"
+    | "oauth"
+    | "data_access_token"
+    | "data_oauth"
+    | "flat_access_token";
   readonly lists: {
     readonly layout: ListLayout;
     /** Extension fields and a stream's address with a login, or nothing in them. */
@@ -76,28 +62,25 @@ export interface Dialect {
   readonly pestMonitor: "pictures" | "readings";
   /** What the platform does with a POST to a device that is offline. */
   readonly offlinePost: "refuse" | "accept";
+  /**
+   * What a positioner reads while it travels to a degree: the degree it was told, or how far it is; or, for good, the mode
+   * alone where mode and degree have one address.
+   */
   readonly positionReads: "target" | "travelling" | "mode";
+  /** Whether the light wants `1010` once ever or again after each `1001`. */
   readonly lightWants: "once" | "after_off";
 }
 
-const plainFields: SensorFields = {
-  name: "name",
-  value: "value",
-  unit: "unit",
-  factor: "factor",
-  channel: "channel",
-  time: "dateTime",
+const plainFields: Dialect["sensors"]["fields"] = {
+  ...{ name: "name", value: "value", time: "dateTime" },
+  ...{ unit: "unit", factor: "factor", channel: "channel" },
 };
 
+/** The plainest guess. */
 const plain: Dialect = {
-  summary: "the plainest guess: arrays under data, numbers, Chinese names, local time text",
   sensors: {
-    layout: "array",
-    fields: plainFields,
-    value: "number",
-    names: "chinese",
-    time: "local",
-    gaps: "none",
+    ...{ layout: "array", fields: plainFields, value: "number" },
+    ...{ names: "chinese", time: "local", gaps: "none" },
   },
   registers: { value: "text", unknown: "absent", flush: "keyed", inType: "own" },
   statuses: { layout: "array", value: "number" },
@@ -116,188 +99,122 @@ const plain: Dialect = {
   lightWants: "once",
 };
 
-const list: Dialect = {
+type Traits = {
+  readonly [Trait in keyof Dialect]?: Dialect[Trait] extends object
+    ? Partial<Dialect[Trait]>
+    : Dialect[Trait];
+};
+
+/** The plain dialect but for these traits. */
+const unlike = ({ sensors, registers, statuses, lists, errors, ...others }: Traits): Dialect => ({
   ...plain,
-  summary:
-    "data.list, numeric strings, ISO times, registers as numbers (leading zeros lost), flat set-value answer",
+  ...others,
+  sensors: { ...plain.sensors, ...sensors },
+  registers: { ...plain.registers, ...registers },
+  statuses: { ...plain.statuses, ...statuses },
+  lists: { ...plain.lists, ...lists },
+  errors: { ...plain.errors, ...errors },
+});
+
+const list = unlike({
   sensors: {
-    ...plain.sensors,
-    layout: "list",
+    ...{ layout: "list", value: "text", time: "iso_offset" },
     fields: { ...plainFields, name: "sensorName", value: "sensorValue", unit: "sensorUnit", factor: null },
-    value: "text",
-    time: "iso_offset",
   },
-  registers: { value: "number", unknown: "null", flush: "array", inType: "own" },
+  registers: { value: "number", unknown: "null", flush: "array" },
   statuses: { layout: "list", value: "boolean" },
-  setAnswer: "flat",
-  signIn: "flat_token",
-  lists: { layout: "list", extension: "empty", everything: false },
-  push: "event",
-  positionReads: "travelling",
-};
+  lists: { layout: "list" },
+  ...{ setAnswer: "flat", signIn: "flat_token", push: "event", positionReads: "travelling" },
+});
 
-const records: Dialect = {
-  ...plain,
-  summary: 'data.records, values with their unit ("23.5℃"), times with slashes, registers as {value}',
+const records = unlike({
   sensors: {
-    ...plain.sensors,
-    layout: "records",
+    ...{ layout: "records", value: "with_unit", time: "local_slashes", gaps: "dashes" },
     fields: { ...plainFields, name: "factorName", unit: null, factor: "factorCode", channel: "channelNo" },
-    value: "with_unit",
-    time: "local_slashes",
-    gaps: "dashes",
   },
-  registers: { value: "object", unknown: "error", flush: "records", inType: "own" },
+  registers: { value: "object", unknown: "error", flush: "records" },
   statuses: { layout: "records", value: "text" },
-  signIn: "data_text",
-  lists: { layout: "records", extension: "empty", everything: true },
-  push: "batch",
-};
+  lists: { layout: "records", everything: true },
+  ...{ signIn: "data_text", push: "batch" },
+});
 
-const rows: Dialect = {
-  ...plain,
-  summary:
-    "rows, names are factor codes, epoch milliseconds, no channels; the light wants 1010 after each off",
+const rows = unlike({
   sensors: {
-    ...plain.sensors,
-    layout: "rows",
+    ...{ layout: "rows", names: "code", time: "epoch_ms" },
     fields: { ...plainFields, name: "code", factor: null, channel: null },
-    names: "code",
-    time: "epoch_ms",
   },
-  registers: { value: "text", unknown: "null", flush: "rows", inType: "many" },
-  statuses: { layout: "rows", value: "number" },
-  setAnswer: "flat",
-  signIn: "oauth",
-  lists: { layout: "rows", extension: "empty", everything: false },
-  errors: { status: "code", message: "text" },
-  push: "event",
-  pestMonitor: "readings",
-  lightWants: "after_off",
-};
+  registers: { unknown: "null", flush: "rows", inType: "many" },
+  statuses: { layout: "rows" },
+  lists: { layout: "rows" },
+  errors: { status: "code" },
+  ...{ setAnswer: "flat", signIn: "oauth", push: "event", pestMonitor: "readings", lightWants: "after_off" },
+});
 
-const keyed: Dialect = {
-  ...plain,
-  summary:
-    "objects keyed by name, epoch seconds, registers as numbers; POSTs to offline devices are accepted",
+const keyed = unlike({
   sensors: {
-    ...plain.sensors,
-    layout: "keyed",
+    ...{ layout: "keyed", time: "epoch_s", gaps: "null" },
     fields: { ...plainFields, channel: null },
-    time: "epoch_s",
-    gaps: "null",
   },
-  registers: { value: "number", unknown: "absent", flush: "keyed", inType: "own" },
+  registers: { value: "number" },
   statuses: { layout: "keyed", value: "boolean" },
-  signIn: "data_access_token",
-  lists: { layout: "keyed", extension: "empty", everything: true },
-  offlinePost: "accept",
-  push: "batch",
-};
+  lists: { layout: "keyed", everything: true },
+  ...{ signIn: "data_access_token", offlinePost: "accept", push: "batch" },
+});
 
-const channels: Dialect = {
-  ...plain,
-  summary: "sensors grouped by channel, UTC times, numeric strings, flush as a list of {address, value}",
+const channels = unlike({
   sensors: {
-    ...plain.sensors,
-    layout: "by_channel",
+    ...{ layout: "by_channel", value: "text", time: "iso_utc" },
     fields: { ...plainFields, name: "label", value: "val", unit: "unitName", factor: "code" },
-    value: "text",
-    time: "iso_utc",
   },
-  registers: { value: "object", unknown: "absent", flush: "list", inType: "own" },
-  signIn: "data_oauth",
-  push: "event",
-  clients: "stations",
-};
+  registers: { value: "object", flush: "list" },
+  ...{ signIn: "data_oauth", push: "event", clients: "stations" },
+});
 
-const text: Dialect = {
-  ...plain,
-  summary:
-    "every number is text, objects keyed by factor code, fields nobody asked for, errors as HTTP status",
+const text = unlike({
   sensors: {
-    ...plain.sensors,
-    layout: "keyed_by_factor",
+    ...{ layout: "keyed_by_factor", value: "text", gaps: "dashes" },
     fields: { ...plainFields, factor: null },
-    value: "text",
-    gaps: "dashes",
   },
-  registers: { value: "text", unknown: "error", flush: "array", inType: "own" },
-  setAnswer: "flat",
-  signIn: "flat_access_token",
-  lists: { layout: "list", extension: "filled", everything: false },
-  numbers: "text",
-  extras: true,
+  registers: { unknown: "error", flush: "array" },
+  lists: { layout: "list", extension: "filled" },
   errors: { status: "code", message: "object" },
-  offlinePost: "accept",
-  positionReads: "travelling",
-};
+  ...{ setAnswer: "flat", signIn: "flat_access_token", numbers: "text", extras: true },
+  ...{ offlinePost: "accept", positionReads: "travelling" },
+});
 
-const entries: Dialect = {
-  ...plain,
-  summary: "one entry per channel with its sensors inside, values with their unit, ISO times",
+const entries = unlike({
   sensors: {
-    ...plain.sensors,
-    layout: "channel_entries",
-    fields: { ...plainFields, unit: null, factor: "factor", channel: null },
-    value: "with_unit",
-    time: "iso_offset",
-    gaps: "null",
+    ...{ layout: "channel_entries", value: "with_unit", time: "iso_offset", gaps: "null" },
+    fields: { ...plainFields, unit: null, channel: null },
   },
   registers: { value: "object", unknown: "null", flush: "array", inType: "many" },
   statuses: { layout: "list", value: "text" },
-  setAnswer: "flat",
-  extras: true,
-  push: "batch",
-  lists: { ...plain.lists, extension: "filled" },
-};
+  lists: { extension: "filled" },
+  ...{ setAnswer: "flat", extras: true, push: "batch" },
+});
 
-const odd: Dialect = {
-  ...plain,
-  summary: "names nobody would guess; readable only with platform.shapes in the configuration",
+/** Names nobody would guess; readable only with `platform.shapes` in the configuration. */
+const odd = unlike({
   sensors: {
-    ...plain.sensors,
     layout: "points",
     fields: { name: "what", value: "now", unit: "scale", factor: null, channel: null, time: "dateTime" },
-    time: "local",
   },
   sensorQuery: "facility",
-};
+});
 
-const modeStays: Dialect = {
-  ...plain,
-  summary: "as default, but an address goes on reading 10100 after a degree",
-  positionReads: "mode",
-};
-
-export const profileNames = [
-  "default",
-  "list",
-  "records",
-  "rows",
-  "keyed",
-  "channels",
-  "text",
-  "entries",
-  "mode_stays",
-  "odd",
-] as const;
-
-export type ProfileName = (typeof profileNames)[number];
-
-/** Dialects by the name `simulate --profile` takes. */
-export const profiles: Readonly<Record<ProfileName, Dialect>> = {
+/** Dialects by the name `simulate --profile` takes; a test writes them into docs/simulator.md, trait by trait. */
+const named = {
   default: plain,
-  list,
-  records,
-  rows,
-  keyed,
-  channels,
-  text,
-  entries,
-  mode_stays: modeStays,
+  ...{ list, records, rows, keyed, channels, text, entries },
+  mode_stays: unlike({ positionReads: "mode" }),
   odd,
 };
+
+export type ProfileName = keyof typeof named;
+
+export const profiles: Readonly<Record<ProfileName, Dialect>> = named;
+
+export const profileNames = Object.keys(named) as readonly ProfileName[];
 
 /** Dialects that a bridge must read without being told anything, and in which every value that it sends can be read back. */
 export const plainProfileNames: readonly ProfileName[] = profileNames.filter(

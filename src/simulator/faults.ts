@@ -2,22 +2,13 @@ import type { PlatformHost } from "../greenhouse/ports.js";
 import { parseDuration } from "../runtime/duration.js";
 import { type Random, seededRandom } from "../runtime/random.js";
 import { type OperationName, operationNames } from "./operations.js";
+import { isFields } from "./register-shapes.js";
 import { mix } from "./weather.js";
 
 /** Spoil the answer of any operation. */
 export const answerFaults = [
-  "slow",
-  "timeout",
-  "reset",
-  "truncated",
-  "empty",
-  "garbage",
-  "html",
-  "http_status",
-  "body_code",
-  "throttle",
-  "unauthorized",
-  "redirect",
+  ...(["slow", "timeout", "reset", "truncated", "empty", "garbage"] as const),
+  ...(["html", "http_status", "body_code", "throttle", "unauthorized", "redirect"] as const),
 ] as const;
 
 /** Spoil what a POST does; the answer stays a success. */
@@ -34,19 +25,9 @@ const listFaults = ["paged", "listed_offline"] as const;
 
 /** Happen by themselves at a time. */
 const eventFaults = [
-  "offline",
-  "freeze_sensors",
-  "bad_sensor",
-  "moved_by_hand",
-  "somebody",
-  "storm",
-  "rain",
-  "showers",
-  "gusts",
-  "station_silent",
-  "host_down",
-  "expire_tokens",
-  "push",
+  ...(["offline", "freeze_sensors", "bad_sensor", "moved_by_hand", "somebody"] as const),
+  ...(["storm", "rain", "showers", "gusts", "station_silent"] as const),
+  ...(["host_down", "expire_tokens", "push"] as const),
 ] as const;
 
 export const faultNames = [
@@ -129,6 +110,7 @@ interface Armed {
   readonly from: number;
   readonly until: number;
   left: number;
+  /** Of events. */
   nextAt: number;
 }
 
@@ -145,7 +127,6 @@ export class FaultBook {
   readonly #seed: number;
   #armed: readonly Armed[] = [];
   #count = 0;
-  #nextEventAt = Infinity;
 
   constructor(seed: number) {
     this.#seed = seed;
@@ -154,23 +135,20 @@ export class FaultBook {
   arm(spec: FaultSpec, now: number): void {
     const random = seededRandom(mix(this.#seed, ++this.#count));
     const from = now + (spec.atMs ?? 0);
-    const isEndless = spec.chance !== undefined || spec.perHour !== undefined || spec.forMs !== undefined;
+    const isAnEvent = isEvent(spec.fault);
+    const isEndless =
+      spec.perHour !== undefined || (!isAnEvent && (spec.chance !== undefined || spec.forMs !== undefined));
     const armed: Armed = {
-      spec,
-      random,
-      from,
-      until: from + (isEvent(spec.fault) ? Infinity : (spec.forMs ?? Infinity)),
-      left: spec.count ?? (isEvent(spec.fault) ? firings(spec) : isEndless ? Infinity : 1),
-      nextAt: from,
+      ...{ spec, random, from },
+      until: from + (isAnEvent ? Infinity : (spec.forMs ?? Infinity)),
+      left: spec.count ?? (isEndless ? Infinity : 1),
+      nextAt: from + (spec.perHour === undefined ? 0 : gapMs(spec.perHour, random)),
     };
-    if (spec.perHour !== undefined) armed.nextAt = from + gapMs(spec.perHour, random);
     this.#armed = [...this.#armed, armed];
-    this.#scheduleEvents();
   }
 
   clear(): void {
     this.#armed = [];
-    this.#nextEventAt = Infinity;
   }
 
   /** The first armed fault of these names that hits this request; using it counts. */
@@ -184,8 +162,7 @@ export class FaultBook {
       if (!isOneOf(names, fault) || now < armed.from || now >= armed.until) continue;
       if (!fits(armed.spec, target)) continue;
       if (armed.spec.chance !== undefined && armed.random() >= armed.spec.chance) continue;
-      armed.left -= 1;
-      if (armed.left <= 0) this.#armed = this.#armed.filter((other) => other !== armed);
+      this.#use(armed);
       return { ...armed.spec, fault };
     }
     return null;
@@ -193,25 +170,22 @@ export class FaultBook {
 
   /** The next event up to `now`, if any; call until null. */
   nextEvent(now: number): DueEvent | null {
-    if (now < this.#nextEventAt) return null;
-    const due = this.#armed.find((armed) => isEvent(armed.spec.fault) && armed.nextAt === this.#nextEventAt);
-    if (!due || !isEvent(due.spec.fault)) return null;
-    const event = { at: due.nextAt, spec: { ...due.spec, fault: due.spec.fault }, random: due.random };
-    due.left -= 1;
-    due.nextAt =
-      due.spec.perHour === undefined ? due.nextAt : due.nextAt + gapMs(due.spec.perHour, due.random);
-    if (due.left <= 0) this.#armed = this.#armed.filter((other) => other !== due);
-    this.#scheduleEvents();
-    return event;
+    let next: Armed | null = null;
+    for (const armed of this.#armed)
+      if (isEvent(armed.spec.fault) && armed.nextAt <= now && armed.nextAt < (next?.nextAt ?? Infinity))
+        next = armed;
+    if (next === null || !isEvent(next.spec.fault)) return null;
+    const { spec, random, nextAt: at } = next;
+    if (spec.perHour !== undefined) next.nextAt += gapMs(spec.perHour, random);
+    this.#use(next);
+    return { at, spec: { ...spec, fault: next.spec.fault }, random };
   }
 
-  #scheduleEvents(): void {
-    const events = this.#armed.filter((armed) => isEvent(armed.spec.fault));
-    this.#nextEventAt = Math.min(Infinity, ...events.map((armed) => armed.nextAt));
+  #use(armed: Armed): void {
+    armed.left -= 1;
+    if (armed.left <= 0) this.#armed = this.#armed.filter((other) => other !== armed);
   }
 }
-
-const firings = (spec: FaultSpec): number => (spec.perHour === undefined ? 1 : Infinity);
 
 /** Time to the next of events that come `perHour` times an hour without memory. */
 function gapMs(perHour: number, random: Random): number {
@@ -232,6 +206,29 @@ export interface ParsedFaults {
 /** Gives the value the program works with, or what was expected instead. */
 export type Reader = (value: unknown) => { readonly value: unknown } | { readonly expected: string };
 
+/** A value that is as it should be stays as it is. */
+export const plainly =
+  (expected: string, isFit: (value: unknown) => boolean): Reader =>
+  (value) =>
+    isFit(value) ? { value } : { expected };
+
+export const number = (low: number, high: number): Reader =>
+  plainly(
+    `a number from ${low} to ${high}`,
+    (value) => typeof value === "number" && value >= low && value <= high,
+  );
+
+export const word = (words: readonly unknown[]): Reader =>
+  plainly(`one of ${words.join(", ")}`, (value) => words.includes(value));
+
+export const text: Reader = (value) =>
+  typeof value === "string" || typeof value === "number" ? { value: String(value) } : { expected: "a text" };
+
+export const scalar = plainly(
+  "a text, number, boolean or null",
+  (value) => value === null || ["string", "number", "boolean"].includes(typeof value),
+);
+
 const duration: Reader = (given) => {
   const value = typeof given === "string" ? parseDuration(given) : given;
   return typeof value === "number" && value >= 0
@@ -239,54 +236,39 @@ const duration: Reader = (given) => {
     : { expected: "a duration such as 30s, 5m or milliseconds as a number" };
 };
 
-export const number =
-  (low: number, high: number): Reader =>
-  (value) =>
-    typeof value === "number" && value >= low && value <= high
-      ? { value }
-      : { expected: `a number from ${low} to ${high}` };
+/** What a file calls otherwise. */
+const renamed: Readonly<Record<string, keyof FaultSpec>> = {
+  ...{ at: "atMs", for: "forMs", per_hour: "perHour", delay: "delayMs", retry_after: "retryAfterMs" },
+};
 
-export const word =
-  (words: readonly string[]): Reader =>
-  (value) =>
-    typeof value === "string" && words.includes(value)
-      ? { value }
-      : { expected: `one of ${words.join(", ")}` };
-
-export const text: Reader = (value) =>
-  typeof value === "string" || typeof value === "number" ? { value: String(value) } : { expected: "a text" };
-
-export const scalar: Reader = (value) =>
-  value === null || ["string", "number", "boolean"].includes(typeof value)
-    ? { value }
-    : { expected: "a text, number, boolean or null" };
-
-/** Key in the file → key in the program and how it is read. */
-const keys = new Map<string, readonly [keyof FaultSpec, Reader]>([
-  ["fault", ["fault", word(faultNames)]],
-  ["at", ["atMs", duration]],
-  ["for", ["forMs", duration]],
-  ["count", ["count", number(1, 1_000_000)]],
-  ["chance", ["chance", number(0, 1)]],
-  ["per_hour", ["perHour", number(0, 3600)]],
-  ["host", ["host", word(["business", "realtime"])]],
-  ["operation", ["operation", word(operationNames)]],
-  ["controller", ["controller", text]],
-  ["address", ["address", text]],
-  ["when", ["when", word(["before", "after"])]],
-  ["delay", ["delayMs", duration]],
-  ["retry_after", ["retryAfterMs", duration]],
-  ["status", ["status", number(100, 599)]],
-  ["code", ["code", number(-1_000_000, 1_000_000)]],
-  ["message", ["message", text]],
-  ["value", ["value", scalar]],
-  ["sensor", ["sensor", text]],
-  ["how", ["how", word([...outages, ...pushModes])]],
-]);
+/** How each key of a file is read. */
+const keys = new Map<string, Reader>(
+  Object.entries({
+    fault: word(faultNames),
+    at: duration,
+    for: duration,
+    count: number(1, 1_000_000),
+    chance: number(0, 1),
+    per_hour: number(0, 3600),
+    host: word(["business", "realtime"]),
+    operation: word(operationNames),
+    controller: text,
+    address: text,
+    when: word(["before", "after"]),
+    delay: duration,
+    retry_after: duration,
+    status: number(100, 599),
+    code: number(-1_000_000, 1_000_000),
+    message: text,
+    value: scalar,
+    sensor: text,
+    how: word([...outages, ...pushModes]),
+  }),
+);
 
 /** Reads a parsed fault file: `{"faults": [...]}` or the bare array. Nothing of it counts unless all of it is right. */
 export function parseFaults(json: unknown): ParsedFaults {
-  const list = isObject(json) ? json.faults : json;
+  const list = isFields(json) ? json.faults : json;
   if (!Array.isArray(list)) return { faults: [], errors: ['expected {"faults": [...]}'] };
   const parsed = list.map((item: unknown, index) => parseFault(item, `faults[${index}]`));
   const errors = parsed.flatMap((one) => one.errors);
@@ -295,20 +277,14 @@ export function parseFaults(json: unknown): ParsedFaults {
 
 /** Reads one fault; `place` begins every error. */
 export function parseFault(json: unknown, place: string): ParsedFaults {
-  if (!isObject(json)) return { faults: [], errors: [`${place}: expected an object`] };
+  if (!isFields(json)) return { faults: [], errors: [`${place}: expected an object`] };
   const spec: Partial<Record<keyof FaultSpec, unknown>> = {};
   const errors: string[] = [];
-  for (const [key, value] of Object.entries(json)) {
-    const [field, read] = keys.get(key) ?? [];
-    const result = read?.(value) ?? { expected: `one of the keys ${[...keys.keys()].join(", ")}` };
+  for (const [key, value] of Object.entries({ fault: undefined, ...json })) {
+    const result = keys.get(key)?.(value) ?? { expected: `one of the keys ${[...keys.keys()].join(", ")}` };
     if ("expected" in result) errors.push(`${place}.${key}: expected ${result.expected}`);
-    else if (field !== undefined) spec[field] = result.value;
+    else spec[renamed[key] ?? (key as keyof FaultSpec)] = result.value;
   }
-  if (!("fault" in json)) errors.push(`${place}.fault: expected one of ${faultNames.join(", ")}`);
   // Every key was read by its reader above, so this is the one place where a file becomes a typed fault.
   return { faults: errors.length > 0 ? [] : [spec as FaultSpec], errors };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { kindRows } from "../greenhouse/actuator-kinds.js";
 import type { Random } from "../runtime/random.js";
+import { takesDegrees } from "./actuators.js";
 import type { AddressRow } from "./address-table.js";
 import type { SimulatedController } from "./device.js";
 import { type DueEvent, type EventFault, type FaultSpec, outages, pushModes } from "./faults.js";
@@ -127,10 +128,9 @@ function rowOf(controller: SimulatedController, spec: FaultSpec, random: Random)
 
 /** Values somebody at a wall switch or another screen could choose. */
 export function handValues(row: AddressRow): readonly string[] {
-  if (row.kind === "mode" || row.kind === "position" || row.kind === "parameter" || row.kind === "reading")
-    return [];
-  const kind = kindRows[row.kind];
-  const degrees = kind.positionMode === null ? [] : ["25", "60"];
+  const values: Readonly<Record<string, string>> =
+    new Map(Object.entries(kindRows)).get(row.kind)?.values ?? {};
+  const degrees = takesDegrees(row.kind) ? ["25", "60"] : [];
   const custom = row.kind === "custom" ? ["0110", "1001"] : [];
-  return [...Object.values(kind.values), ...degrees, ...custom];
+  return [...Object.values(values), ...degrees, ...custom];
 }

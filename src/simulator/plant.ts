@@ -38,8 +38,11 @@ const saturationKpa = (celsius: number): number => 0.6112 * Math.exp((17.62 * ce
 export const deficitKpa = ({ temperatureC, humidityPct }: Climate): number =>
   saturationKpa(temperatureC) * (1 - humidityPct / 100);
 
-export function dewPointC(celsius: number, relativePct: number): number {
-  const x = Math.log(Math.max(relativePct, 1) / 100) + (17.62 * celsius) / (243.12 + celsius);
+export function dewPointC({
+  temperatureC: celsius,
+  humidityPct,
+}: Pick<Climate, "temperatureC" | "humidityPct">) {
+  const x = Math.log(Math.max(humidityPct, 1) / 100) + (17.62 * celsius) / (243.12 + celsius);
   return (243.12 * x) / (17.62 - x);
 }
 
@@ -140,8 +143,10 @@ const watering =
   ({ climate, levels }) =>
     latch(levels[role] > 0.5, climate.soilMoisturePct < 17, climate.soilMoisturePct < 25);
 
-const never: Rule = () => 0;
-
+/**
+ * What the local controller does with a device that is left to it, 0 to 1; closed or off where nothing stands here. It moves
+ * the device only: the register goes on saying "automatic".
+ */
 const rules: Partial<Record<Role, Rule>> = {
   left_skylight: roof,
   right_skylight: roof,
@@ -160,14 +165,6 @@ const rules: Partial<Record<Role, Rule>> = {
   plan_1: watering("plan_1"),
   plan_2: watering("plan_2"),
 };
-
-/**
- * What the local controller does with a device that is left to it, 0 to 1. It moves the device only: the register goes
- * on saying "automatic".
- */
-function automaticTarget(role: Role, now: Situation): number {
-  return (rules[role] ?? never)(now);
-}
 
 const stepMs = 60_000;
 const warmUpMs = 45 * stepMs;
@@ -270,7 +267,7 @@ export class Plant {
       levels: this.levels,
       at: this.#stepAt,
     };
-    for (const role of row.roles) this.#aim(role, automaticTarget(role, now));
+    for (const role of row.roles) this.#aim(role, rules[role]?.(now) ?? 0);
   }
 
   #aim(role: Role, target: number): void {

@@ -17,7 +17,7 @@ import {
   success,
   writeBody,
 } from "./call.js";
-import { type AnswerFault, answerFaults, type FaultName, type FaultOf, type FaultSpec } from "./faults.js";
+import { type AnswerFault, answerFaults, type FaultName, type FaultSpec } from "./faults.js";
 import { fireEvent } from "./happenings.js";
 import { type OperationName, operationOf, routes } from "./operations.js";
 
@@ -75,15 +75,17 @@ const html = (status: number): Partial<Decision> => ({
 });
 
 const json = { "content-type": "application/json;charset=UTF-8" };
+const silence: Decision = { status: 0, headers: {}, body: "", delayMs: 0, cut: null };
 
 /** An answer as it goes out. */
-const said = (state: PlatformState, answer: Answer) => ({
+const written = (state: PlatformState, answer: Answer): Decision => ({
+  ...silence,
   status: answer.status,
   headers: json,
   body: writeBody(answer, state.settings.dialect),
 });
 
-/** What is left of an answer; `answer` is null when the request was not carried out. */
+/** What a fault makes of an answer, which is null when the request was not carried out; see `Decision`. */
 type Spoiler = (
   state: PlatformState,
   call: Call,
@@ -100,19 +102,16 @@ const spoilers: Record<AnswerFault, Spoiler> = {
   garbage: () => ({ status: 200, headers: json, body: '{"code":200,"data":{"101":' }),
   html: (_state, _call, spec) => html(spec.status ?? 200),
   http_status: (_state, _call, spec) => html(spec.status ?? 502),
-  body_code: (state, call, spec) => {
-    const refused = failure(state, call, spec.code ?? 500, spec.message ?? "系统繁忙");
-    return said(state, refused);
-  },
-  throttle: (state, call, spec) => {
-    const status = spec.status ?? 429;
-    const { headers, body } = said(state, failure(state, call, status, "请求过于频繁"));
-    const retryAfter = String(Math.ceil((spec.retryAfterMs ?? 5000) / 1000));
-    return { status, headers: { ...headers, "retry-after": retryAfter }, body };
+  body_code: (state, call, { code = 500, message = "系统繁忙" }) =>
+    written(state, failure(state, call, code, message)),
+  throttle: (state, call, { status = 429, retryAfterMs = 5_000 }) => {
+    const refused = written(state, failure(state, call, status, "请求过于频繁"));
+    const retryAfter = String(Math.ceil(retryAfterMs / 1000));
+    return { ...refused, status, headers: { ...refused.headers, "retry-after": retryAfter } };
   },
   unauthorized: (state, call, spec) => {
-    const refused = said(state, badToken(state, call));
-    return { ...refused, status: spec.status ?? refused.status };
+    const refused = badToken(state, call);
+    return written(state, { ...refused, status: spec.status ?? refused.status });
   },
   redirect: (_state, call, spec) => ({
     status: spec.status ?? 307,
@@ -126,17 +125,6 @@ const afterByNature: readonly FaultName[] = ["truncated", "empty", "garbage"];
 /** Whether the request is dropped before the platform carries it out. */
 const isBefore = (spec: FaultSpec): boolean =>
   (spec.when ?? (afterByNature.includes(spec.fault) ? "after" : "before")) === "before";
-
-/** The answer a fault leaves; see `Decision` for what the transport makes of it. */
-function spoil(
-  state: PlatformState,
-  call: Call,
-  spec: FaultOf<AnswerFault>,
-  answer: Decision | null,
-): Decision {
-  const plain: Decision = answer ?? { status: 200, headers: json, body: "{}", delayMs: 0, cut: null };
-  return { ...plain, ...spoilers[spec.fault](state, call, spec, answer) };
-}
 
 const operations: Record<OperationName, (state: PlatformState, call: Call) => Answer> = {
   "sign-in": signIn,
@@ -176,23 +164,13 @@ export function respond(state: PlatformState, request: PlatformRequest, now: num
   const slow = state.fault(["slow"], call);
   const fault = state.fault(spoiling, call);
   const delayMs = fault?.fault === "timeout" ? Infinity : slow ? (slow.delayMs ?? 2000) : 0;
-  if (fault && isBefore(fault)) return { ...spoil(state, call, fault, null), delayMs };
-  const decision = written(
-    state,
-    refusal(state, call) ?? lacking(state, call) ?? operations[operation](state, call),
-  );
-  return { ...(fault ? spoil(state, call, fault, decision) : decision), delayMs };
+  const answered = () => refusal(state, call) ?? lacking(state, call) ?? operations[operation](state, call);
+  const decision = fault && isBefore(fault) ? null : written(state, answered());
+  const spoilt = fault ? spoilers[fault.fault](state, call, fault, decision) : {};
+  return { ...(decision ?? { ...silence, status: 200, headers: json, body: "{}" }), ...spoilt, delayMs };
 }
 
 const spoiling: readonly AnswerFault[] = answerFaults.filter((name) => name !== "slow");
-
-const silence: Decision = { status: 0, headers: {}, body: "", delayMs: 0, cut: null };
-
-const written = (state: PlatformState, answer: Answer): Decision => ({
-  ...said(state, answer),
-  delayMs: 0,
-  cut: null,
-});
 
 function notFound(state: PlatformState, request: PlatformRequest): Answer {
   const text = `no such operation: ${request.method} ${request.path}`;

@@ -37,9 +37,6 @@ export interface PlatformOptions {
   readonly auth?: Partial<AuthRules>;
   /** From an accepted POST until the register shows the value, simulated ms. Default 300. */
   readonly registerLagMs?: number;
-  /** Values remembered for each register, and POSTs remembered in all. */
-  readonly historyLimit?: number;
-  readonly postLimit?: number;
 }
 
 const usual = {
@@ -51,8 +48,6 @@ const usual = {
   language: "zh",
   faults: [],
   registerLagMs: 300,
-  historyLimit: 1000,
-  postLimit: 20_000,
 } as const satisfies PlatformOptions;
 
 export type PlatformSettings = ReturnType<typeof settingsOf>;
@@ -69,6 +64,7 @@ export function settingsOf(options: PlatformOptions, now: number) {
   return { ...settings, dialect, auth };
 }
 
+/** From a real instant on, simulated time is counted from here and runs so many times as fast. */
 interface Stretch {
   readonly real: number;
   readonly simulated: number;
@@ -77,39 +73,34 @@ interface Stretch {
 
 /**
  * Real instants (what requests, time stamps and faults count in) against simulated ones (what the greenhouses live in).
- * Both are epoch ms; simulated time runs `speed` times as fast,
- * which can change, and can be skipped ahead.
+ * Both are epoch ms; simulated time runs `speed` times as fast, which can change, and can be skipped ahead.
  */
-export class Timeline {
+class Timeline {
   #newest: Stretch;
-  #stretches: readonly Stretch[];
+  /** Newest first. */
+  #stretches: readonly Stretch[] = [];
 
-  constructor(speed: number, realStart: number, simulatedStart: number) {
-    this.#newest = { real: realStart, simulated: simulatedStart, speed };
-    this.#stretches = [this.#newest];
+  constructor(speed: number, real: number, simulated: number) {
+    this.#newest = this.#begin({ real, simulated, speed });
   }
 
-  /** How many times as fast as real time simulated time runs now. */
   get speed(): number {
     return this.#newest.speed;
   }
 
   simulatedAt(real: number): number {
-    const { simulated, real: since, speed } = this.#newest;
-    return simulated + (real - since) * speed;
+    return this.#newest.simulated + (real - this.#newest.real) * this.speed;
   }
 
-  /** When a simulated instant was, for instants that are not in the future. */
+  /** When a simulated instant was, for instants that are not in the future; one that was skipped was at the skip. */
   realAt(simulated: number): number {
-    let limit = Infinity;
-    for (let n = this.#stretches.length - 1; n >= 0; n--) {
-      const stretch = this.#stretches[n];
-      if (!stretch) break;
+    let skippedAt = Infinity;
+    for (const stretch of this.#stretches) {
       const real = stretch.real + (simulated - stretch.simulated) / stretch.speed;
-      if (simulated >= stretch.simulated || n === 0) return Math.min(real, limit);
-      limit = stretch.real;
+      if (simulated >= stretch.simulated) return Math.min(real, skippedAt);
+      skippedAt = stretch.real;
     }
-    return simulated;
+    return skippedAt;
   }
 
   /** Lets `ms` of simulated time pass at once. */
@@ -122,9 +113,10 @@ export class Timeline {
     this.#begin({ real, simulated: this.simulatedAt(real), speed });
   }
 
-  #begin(stretch: Stretch): void {
+  #begin(stretch: Stretch): Stretch {
     this.#newest = stretch;
-    this.#stretches = [...this.#stretches.slice(-31), stretch];
+    this.#stretches = [stretch, ...this.#stretches.slice(0, 31)];
+    return stretch;
   }
 }
 
@@ -134,15 +126,8 @@ export interface RegisterChange {
   readonly held: HeldValue;
 }
 
-interface Protection {
-  readonly at: number;
-  readonly kind: "storm" | "rain";
-}
-
-const mostChanges = 1000;
-
-/** Lets an event of the fault book happen. */
-type Fire = (state: PlatformState, event: DueEvent) => void;
+const mostChanges = 1_000;
+const mostPosts = 20_000;
 
 /** Everything the simulated platform is: account, devices, faults, tokens and records. `now` is real epoch ms. */
 export class PlatformState {
@@ -162,15 +147,20 @@ export class PlatformState {
   readonly silent = new Map<string, number>();
   /** What the lists of the account show. */
   listing: "full" | "empty" | "null" = "full";
-  readonly #fire: Fire;
+  readonly #fire: (state: PlatformState, event: DueEvent) => void;
   #push: { readonly mode: PushMode; readonly until: number } = { mode: "normal", until: Infinity };
   now: number;
   #controllers = new Map<string, SimulatedController>();
-  #protections: readonly Protection[] = [];
+  #protections: readonly { readonly at: number; readonly kind: "storm" | "rain" }[] = [];
   #changes: RegisterChange[] = [];
   #requestIds = 0;
 
-  constructor(settings: PlatformSettings, now: number, fire: Fire) {
+  /** `fire` lets an event of the fault book happen. */
+  constructor(
+    settings: PlatformSettings,
+    now: number,
+    fire: (state: PlatformState, event: DueEvent) => void,
+  ) {
     this.#fire = fire;
     this.settings = settings;
     this.account = accountOf(settings.controllers, settings.mix, settings.language);
@@ -235,10 +225,6 @@ export class PlatformState {
       if (controller.hasDue(this.simulatedNow)) controller.advance(this.simulatedNow);
   }
 
-  replaceDevice(device: Device): void {
-    this.devices.set(device.code, device);
-  }
-
   removeDevice(code: string): void {
     this.devices.delete(code);
     this.#controllers.delete(code);
@@ -265,7 +251,7 @@ export class PlatformState {
   }
 
   notePost(record: PostRecord): PostRecord {
-    if (this.posts.push(record) > this.settings.postLimit) this.posts.shift();
+    if (this.posts.push(record) > mostPosts) this.posts.shift();
     return record;
   }
 
@@ -290,7 +276,6 @@ export class PlatformState {
       startAt: this.settings.startAt,
       sky: this.sky,
       manners: this.settings.dialect,
-      historyLimit: this.settings.historyLimit,
       changed: (changed, address, held) => this.#note({ device: changed, address, held }),
     });
     for (const protection of this.#protections) {

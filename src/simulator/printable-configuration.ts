@@ -53,20 +53,14 @@ const ownValues: Partial<Record<AddressRow["kind"], string>> = {
   custom: '{ low: "0110", high: "1001" }',
 };
 
-const travels = new Set<AddressRow["kind"]>([
-  "skylight",
-  "shade_curtain",
-  "thermal_curtain",
-  "side_vent",
-  "positioner",
-  "mode",
-  "motor",
-]);
+/** What is there sooner needs no time of its own. */
+const travelsFromMs = 60_000;
 
 function actuatorLine(row: AddressRow, rows: readonly AddressRow[], speed: number): string {
   const { kind } = row;
   const position = rows.find((other) => other.modeAddress === row.address);
-  const travel = travels.has(kind) ? `${Math.max(1, Math.ceil(row.travelMs / speed / 1000))}s` : null;
+  const travel =
+    row.travelMs >= travelsFromMs ? `${Math.max(1, Math.ceil(row.travelMs / speed / 1000))}s` : null;
   const values = ownValues[kind];
   const parts = [
     `kind: ${kinds[kind] ?? kind}`,

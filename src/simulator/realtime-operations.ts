@@ -12,49 +12,29 @@ import type { SimulatedController } from "./device.js";
 import { type EffectFault, effectFaults, type FaultOf, type FaultSpec, readFaults } from "./faults.js";
 import { handValues } from "./happenings.js";
 import type { PlatformState } from "./platform-state.js";
-import { type Fields, flushAnswer, layOut, readAnswer, setAnswer, statusValue } from "./register-shapes.js";
+import { type Fields, flushAnswer, layOut, registerValue } from "./register-shapes.js";
 import { sensorAnswer } from "./sensors.js";
 import { localText } from "./weather.js";
 
-interface RunningStatusRow {
-  readonly name: string;
-  /** Device-status type number (system 3); several rows of one device may share one. */
-  readonly number: number;
-  readonly role: Role | null;
-}
+/** A running status with its type number (system 3), which several of one device may share. */
+type StatusRow = readonly [name: string, number: number, role: Role | null];
 
-const sunlightGreenhouse: readonly RunningStatusRow[] = [
-  { name: "一级风机", number: 16, role: "fan_1" },
-  { name: "二级风机", number: 17, role: "fan_2" },
-  { name: "三级风机", number: 18, role: "fan_3" },
-  { name: "湿帘", number: 19, role: "wet_curtain" },
-  { name: "室外顶喷淋", number: 37, role: null },
-  { name: "灌溉方案1", number: 49, role: "plan_1" },
-  { name: "灌溉方案2", number: 49, role: "plan_2" },
-];
+const plans = planRoles.map((role, index): StatusRow => [`灌溉方案${index + 1}`, 49, role]);
 
-const fertilizerMachine: readonly RunningStatusRow[] = planRoles.map((role, index) => ({
-  name: `灌溉方案${index + 1}`,
-  number: 49,
-  role,
-}));
-
-const tables = new Map<string, readonly RunningStatusRow[]>([
-  ["C001", sunlightGreenhouse],
-  ["C003", fertilizerMachine],
+const statusRows = new Map<string, readonly StatusRow[]>([
+  [
+    "C001",
+    [
+      ["一级风机", 16, "fan_1"],
+      ["二级风机", 17, "fan_2"],
+      ["三级风机", 18, "fan_3"],
+      ["湿帘", 19, "wet_curtain"],
+      ["室外顶喷淋", 37, null],
+      ...plans.slice(0, 2),
+    ],
+  ],
+  ["C003", plans],
 ]);
-
-interface RunningStatus extends RunningStatusRow {
-  readonly isRunning: boolean;
-}
-
-/** What runs at a device now, as the motors show it rather than the registers. */
-function runningStatuses(controller: SimulatedController): readonly RunningStatus[] {
-  return (tables.get(controller.device.type) ?? []).map((row) => ({
-    ...row,
-    isRunning: row.role !== null && controller.plant.level(row.role) > 0.05,
-  }));
-}
 
 /** The single-device status; offline and unknown devices look the same. */
 export function connectionStatus(state: PlatformState, call: Call): Answer {
@@ -94,12 +74,19 @@ export function runningStatusList(state: PlatformState, call: Call): Answer {
   return success(layOut(items, dialect.statuses.layout, (item) => String(item.name)));
 }
 
+const statusForms = {
+  boolean: (isRunning: boolean) => isRunning,
+  number: Number,
+  text: (isRunning: boolean) => String(Number(isRunning)),
+} as const;
+
+/** What runs at a device now, as the motors show it rather than the registers. */
 export function statusItems(state: PlatformState, controller: SimulatedController): readonly Fields[] {
-  return runningStatuses(controller).map((row) => ({
-    name: row.name,
-    deviceTypeNumber: row.number,
-    status: statusValue(state.settings.dialect, row.isRunning),
-  }));
+  const written = statusForms[state.settings.dialect.statuses.value];
+  return (statusRows.get(controller.device.type) ?? []).map(([name, deviceTypeNumber, role]) => {
+    const isRunning = role !== null && controller.plant.level(role) > 0.05;
+    return { name, deviceTypeNumber, status: written(isRunning) };
+  });
 }
 
 export function readValue(state: PlatformState, call: Call): Answer {
@@ -112,7 +99,8 @@ export function readValue(state: PlatformState, call: Call): Answer {
   const value = controller ? shownValue(state, call, controller, call.address, isFresh) : null;
   const isUnknown = value === null && (controller?.read(call.address) ?? null) === null;
   if (isUnknown && dialect.registers.unknown === "error") return failure(state, call, 404, "地址不存在");
-  return success(readAnswer(dialect, call.address, value));
+  if (value !== null) return success({ data: { [call.address]: registerValue(dialect, value) } });
+  return success({ data: dialect.registers.unknown === "null" ? { [call.address]: null } : {} });
 }
 
 export function readGroup(state: PlatformState, call: Call): Answer {
@@ -195,10 +183,8 @@ export function setValue(state: PlatformState, call: Call): Answer {
   }
   record.accepted = true;
   passOn(state, record, control, lie);
-  return success(
-    setAnswer(dialect, { address: control.address, deviceCode: control.code, value: control.value }),
-    "操作成功",
-  );
+  const echo = { address: control.address, deviceCode: control.code, value: control.value };
+  return success(dialect.setAnswer === "data" ? { data: echo } : echo, "操作成功");
 }
 
 function passOn(
@@ -222,17 +208,13 @@ function passOn(
   const delayMs = (lie?.delayMs ?? usualMs) * state.timeline.speed;
   const { address, value } = control;
   const before = controller.registers.read(address);
+  const command = { address, value, by: "command" } as const;
+  const later = at + delayMs;
   const settled = (effect: PostEffect) => {
     record.effect = effect;
   };
-  controller.schedule({
-    at: lie?.fault === "late" ? at + delayMs : at,
-    address,
-    value,
-    by: "command",
-    settled,
-  });
+  controller.schedule({ ...command, at: lie?.fault === "late" ? later : at, settled });
   if (lie?.fault === "revert" && before !== null)
-    controller.schedule({ at: at + delayMs, address, value: before, by: "revert", onlyIf: value });
-  if (lie?.fault === "twice") controller.schedule({ at: at + delayMs, address, value, by: "command" });
+    controller.schedule({ at: later, address, value: before, by: "revert", onlyIf: value });
+  if (lie?.fault === "twice") controller.schedule({ ...command, at: later });
 }

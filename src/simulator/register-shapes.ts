@@ -3,6 +3,9 @@ import type { IssuedToken } from "./token-book.js";
 
 export type Fields = Record<string, unknown>;
 
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** The part of an answer that holds these items; `keyOf` names each where the layout is keyed. */
 export function layOut<T>(items: readonly T[], layout: ListLayout, keyOf: (item: T) => string): Fields {
   switch (layout) {
@@ -25,35 +28,17 @@ export function registerValue({ registers }: Dialect, value: string): unknown {
   return registers.value === "number" ? Number(value) : value;
 }
 
-/** `data` of a get-value answer. */
-export function readAnswer(dialect: Dialect, address: string, value: string | null): Fields {
-  if (value !== null) return { data: { [address]: registerValue(dialect, value) } };
-  return { data: dialect.registers.unknown === "null" ? { [address]: null } : {} };
-}
-
 /** The addresses of one parameter group. */
 export function flushAnswer(
   dialect: Dialect,
   read: readonly (readonly [address: string, value: string])[],
 ): Fields {
   const { flush, value: form } = dialect.registers;
-  if (flush === "keyed")
-    return {
-      data: Object.fromEntries(read.map(([address, value]) => [address, registerValue(dialect, value)])),
-    };
+  const keyed = read.map(([address, value]) => [address, registerValue(dialect, value)]);
+  if (flush === "keyed") return { data: Object.fromEntries(keyed) as Fields };
   const written = form === "number" ? Number : String;
   const items = read.map(([address, value]) => ({ address: written(address), value: written(value) }));
   return layOut(items, flush, (item) => String(item.address));
-}
-
-export function statusValue(dialect: Dialect, isRunning: boolean): unknown {
-  if (dialect.statuses.value === "boolean") return isRunning;
-  return dialect.statuses.value === "number" ? Number(isRunning) : String(Number(isRunning));
-}
-
-/** The answer to an accepted control value. */
-export function setAnswer(dialect: Dialect, echo: Fields): Fields {
-  return dialect.setAnswer === "data" ? { data: echo } : echo;
 }
 
 const signInForms: Record<Dialect["signIn"], (issued: IssuedToken, seconds: number) => Fields> = {

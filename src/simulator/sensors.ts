@@ -31,14 +31,7 @@ const sunlightGreenhouse = rowsOf([
   ["土壤温度", "soiltemp", "℃", 1, 0.3, (plant) => plant.climate.soilTemperatureC],
   ["土壤湿度", "soilhumi", "%", 1, 1, (plant) => plant.climate.soilMoisturePct],
   ["土壤电导率", "soilec", "mS/cm", 2, 0.1, (plant) => 2.3 - 0.035 * plant.climate.soilMoisturePct],
-  [
-    "露点温度",
-    "dewpoint",
-    "℃",
-    1,
-    0.2,
-    (plant) => dewPointC(plant.climate.temperatureC, plant.climate.humidityPct),
-  ],
+  ["露点温度", "dewpoint", "℃", 1, 0.2, ({ climate }) => dewPointC(climate)],
   ["饱和水汽压差", "vpd", "kPa", 2, 0, ({ climate }) => deficitKpa(climate)],
   ["光合有效辐射", "par", "umol/m2s", 0, 0, (plant) => plant.sample.sunWm2 * 2.05],
   ["室外温度", "outtemp", "℃", 1, 0.3, (_plant, outside) => outside.temperatureC],
@@ -66,14 +59,7 @@ const weatherStation = rowsOf([
   ["雨强", "rainrate", "mm/h", 1, 0, (_plant, outside) => outside.rainMmH],
   ["太阳辐射", "irradiance", "W/m2", 0, 0, (_plant, outside) => outside.irradianceWm2],
   ["光照", "light", "klx", 1, 0, (_plant, outside) => outside.irradianceWm2 * 0.12],
-  [
-    "露点温度",
-    "dewpoint",
-    "℃",
-    1,
-    0.1,
-    (_plant, outside) => dewPointC(outside.temperatureC, outside.humidityPct),
-  ],
+  ["露点温度", "dewpoint", "℃", 1, 0.1, (_plant, outside) => dewPointC(outside)],
   ["电池电压", "battery", "V", 2, 0.1, (_plant, outside) => 12.1 + outside.irradianceWm2 / 900],
 ]);
 
@@ -127,23 +113,18 @@ export function sensorAnswer(dialect: Dialect, items: readonly SampleItem[], at:
   const shape = dialect.sensors;
   const time = writeTime(at, shape.time);
   const fieldsOf = (item: SampleItem) => sensorFields(shape, item, time);
-  const keyed = (keyOf: (item: SampleItem) => string | number, valueOf: (item: SampleItem) => unknown) => ({
+  const keyed = (keyOf: (item: SampleItem) => string, valueOf: (item: SampleItem) => unknown) => ({
     data: Object.fromEntries(items.map((item) => [keyOf(item), valueOf(item)])),
   });
   switch (shape.layout) {
     case "keyed_by_factor":
       return keyed(({ sensor }) => sensor.factor, fieldsOf);
     case "by_channel":
-      return keyed(
-        ({ sensor }) => sensor.channel,
-        (item) => [fieldsOf(item)],
-      );
+      return keyed(channelOf, (item) => [fieldsOf(item)]);
     case "keyed":
       return keyed((item) => nameOf(shape, item), fieldsOf);
     case "channel_entries":
-      return {
-        data: items.map((item) => ({ channel: String(item.sensor.channel), sensors: [fieldsOf(item)] })),
-      };
+      return { data: items.map((item) => ({ channel: channelOf(item), sensors: [fieldsOf(item)] })) };
     case "points":
       return { payload: { points: items.map(fieldsOf) } };
     case "array":
@@ -153,6 +134,8 @@ export function sensorAnswer(dialect: Dialect, items: readonly SampleItem[], at:
       return layOut(items.map(fieldsOf), shape.layout, () => "");
   }
 }
+
+const channelOf = ({ sensor }: SampleItem): string => String(sensor.channel);
 
 const nameOf = ({ names }: SensorDialect, { sensor }: SampleItem): string =>
   names === "chinese" ? sensor.name : sensor.factor;

@@ -48,9 +48,9 @@ export class TokenBook {
   /** A new token, or null when the body is not one that signs in. */
   signIn(body: unknown, now: number): IssuedToken | null {
     if (typeof body !== "object" || body === null || Array.isArray(body)) return null;
-    const sent = new Map<string, unknown>(Object.entries(body));
+    const sent: Readonly<Record<string, unknown>> = { ...body };
     const wanted = Object.entries(this.#rules.signIn ?? {});
-    if (wanted.some(([field, value]) => sent.get(field) !== value)) return null;
+    if (wanted.some(([field, value]) => sent[field] !== value)) return null;
     const issued = { token: hexAt(this.#seed, ++this.#issued), expiresAt: now + this.#rules.lifetimeMs };
     this.#known.set(issued.token, issued.expiresAt);
     const oldest = this.#known.keys().next();

@@ -108,9 +108,9 @@ describe("irrigation in rotation", () => {
 
 describe("the record of what happened", () => {
   it("keeps no more than the newest POSTs and values", () => {
-    const asking = new Asking({ postLimit: 100, historyLimit: 10 });
-    for (let n = 0; n < 1000; n++) asking.post(code, "150", n % 2 === 0 ? "1010" : "1001");
-    expect(asking.control.posts()).toHaveLength(100);
-    expect(asking.control.held(code, "150")).toHaveLength(10);
+    const asking = new Asking();
+    for (let n = 0; n < 21_000; n++) asking.post(code, "150", n % 2 === 0 ? "1010" : "1001");
+    expect(asking.control.posts()).toHaveLength(20_000);
+    expect(asking.control.held(code, "150")).toHaveLength(1_000);
   });
 });
