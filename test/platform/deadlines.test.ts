@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { Semaphore } from "../../src/platform/http/connections.js";
-import { DeadlineQueue } from "../../src/platform/http/exchange.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
 import { startRawHost } from "./support/raw-host.js";
@@ -9,31 +8,6 @@ const workshop = new Workshop();
 afterEach(() => workshop.close());
 
 describe("deadlines", () => {
-  it("expire in order on one timer, and those that ended do not", async () => {
-    const clock = new VirtualClock();
-    const queue = new DeadlineQueue(clock, 1_000);
-    const expired: string[] = [];
-    const entry = (name: string) => ({ expire: () => expired.push(name) });
-    const [first, second, third] = [entry("first"), entry("second"), entry("third")];
-    queue.add(first);
-    await clock.advance(400);
-    queue.add(second);
-    queue.add(third);
-    expect(clock.pendingTimers).toBe(1);
-    queue.delete(second);
-    await clock.advance(599);
-    expect(expired).toEqual([]);
-    await clock.advance(1);
-    expect(expired).toEqual(["first"]);
-    await clock.advance(400);
-    expect(expired).toEqual(["first", "third"]);
-    expect(clock.pendingTimers).toBe(0);
-    queue.add(first);
-    await queue.close();
-    expect(expired).toEqual(["first", "third", "first"]);
-    expect(clock.pendingTimers).toBe(0);
-  });
-
   it("a read has 15 s, a control value and a fresh read 30 s, as configured", async () => {
     const host = workshop.keep(await startRawHost(() => undefined));
     const clock = new VirtualClock();

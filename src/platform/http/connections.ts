@@ -3,7 +3,7 @@ import { abortReason, type Clock } from "../../runtime/clock.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import type { Operation } from "../operations.js";
 import type { PlatformSettings } from "../settings.js";
-import { DeadlineQueue, Exchange, type HttpAnswer, TransportFailure } from "./exchange.js";
+import { Exchange, type HttpAnswer, TransportFailure } from "./exchange.js";
 
 /**
  * Undici's connection pool. The package's front door also loads fetch, caches, cookies and WebSockets, which take longer than
@@ -82,8 +82,8 @@ type Purpose = keyof typeof purposes;
 
 interface HeldPool {
   readonly pool: UndiciPool;
-  /** Exchanges under way in it. */
-  open: number;
+  /** What is under way in it. */
+  readonly open: Set<Exchange>;
 }
 
 const purposeOf = ({ stops, urgent }: Call): Purpose =>
@@ -100,8 +100,7 @@ export class HostConnections {
   readonly #timeouts: PlatformSettings["timeouts"];
   readonly #concurrency: number;
   readonly #prefix: string;
-  readonly #reads: DeadlineQueue;
-  readonly #controls: DeadlineQueue;
+  readonly #clock: Clock;
   /** Those that take new requests, and those that only end what is under way in them. */
   readonly #pools = new Map<Purpose, HeldPool>();
   readonly #held = new Set<HeldPool>();
@@ -117,8 +116,7 @@ export class HostConnections {
     this.#timeouts = timeouts;
     this.#concurrency = concurrency;
     this.#prefix = this.url.pathname.replace(/\/+$/, "");
-    this.#reads = new DeadlineQueue(clock, timeouts.read);
-    this.#controls = new DeadlineQueue(clock, timeouts.control);
+    this.#clock = clock;
   }
 
   /** Rejects with a TransportFailure. The deadline runs from here to the last byte of the answer. */
@@ -128,14 +126,15 @@ export class HostConnections {
     if (this.#isClosed || signal.aborted) return Promise.reject(new TransportFailure("aborted", false, 0));
     const purpose = purposeOf(call);
     const held = this.#pool(purpose);
-    held.open += 1;
     const exchange = new Exchange({
-      deadlines: isPatient(call) ? this.#controls : this.#reads,
+      clock: this.#clock,
+      deadlineMs: this.deadlineMs(call),
       maxBytes: operation.maxAnswerMiB * 1024 * 1024,
       signal,
       repeatable: method === "GET",
-      onEnd: (expired) => this.#left(purpose, held, expired),
+      onEnd: (ended, expired) => this.#left(purpose, held, ended, expired),
     });
+    held.open.add(exchange);
     try {
       const path = this.#prefix + call.path;
       held.pool.dispatch({ method, path, headers, ...(body === undefined ? {} : { body }) }, exchange);
@@ -145,26 +144,27 @@ export class HostConnections {
     return exchange.answer;
   }
 
-  deadlineMs(call: Call): number {
-    return isPatient(call) ? this.#timeouts.control : this.#timeouts.read;
+  /** The longer of the two total deadlines is for control values, the sign-in and what a command reads. */
+  deadlineMs({ urgent, operation }: Call): number {
+    return urgent || operation.method === "POST" ? this.#timeouts.control : this.#timeouts.read;
   }
 
   /** Ends every open exchange. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#held].map(({ pool }) => pool.destroy()));
-    await Promise.all([this.#reads.close(), this.#controls.close()]);
+    for (const { open } of this.#held) for (const exchange of open) exchange.expire();
   }
 
   /**
    * Where one connection stays silent the others beside it may be as dead, those too that undici opened in its place: each
    * would cost another deadline once the host is back.
    */
-  #left(purpose: Purpose, held: HeldPool, expired: boolean): void {
-    held.open -= 1;
+  #left(purpose: Purpose, held: HeldPool, ended: Exchange, expired: boolean): void {
+    held.open.delete(ended);
     const isCurrent = this.#pools.get(purpose) === held;
     if (expired && isCurrent) this.#pools.delete(purpose);
-    if (held.open > 0 || (isCurrent && !expired) || this.#isClosed) return;
+    if (held.open.size > 0 || (isCurrent && !expired) || this.#isClosed) return;
     const gone = () => this.#held.delete(held);
     held.pool.destroy().then(gone, gone);
   }
@@ -183,12 +183,9 @@ export class HostConnections {
       keepAliveMaxTimeout: 60_000,
       maxHeaderSize: 32 * 1024,
     });
-    const held = { pool, open: 0 };
+    const held = { pool, open: new Set<Exchange>() };
     this.#pools.set(purpose, held);
     this.#held.add(held);
     return held;
   }
 }
-
-/** The longer of the two total deadlines is for control values, the sign-in and what a command reads. */
-const isPatient = ({ urgent, operation }: Call): boolean => urgent || operation.method === "POST";

@@ -28,14 +28,16 @@ export interface HttpAnswer {
 
 /** What bounds an exchange. */
 interface ExchangeLimits {
-  readonly deadlines: DeadlineQueue;
+  readonly clock: Clock;
+  /** From now to the last byte of the answer. */
+  readonly deadlineMs: number;
   /** Of the answer, on the wire. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
   /** Whether undici may begin it again on another connection. */
   readonly repeatable: boolean;
   /** Called once it is over; `expired` when its deadline has passed. */
-  readonly onEnd?: (expired: boolean) => void;
+  readonly onEnd: (exchange: Exchange, expired: boolean) => void;
 }
 
 type Controller = Dispatcher.DispatchController;
@@ -48,11 +50,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with a TransportFailure. */
   readonly answer: Promise<HttpAnswer>;
   readonly #limits: ExchangeLimits;
+  readonly #over = new AbortController();
   #resolve: (answer: HttpAnswer) => void = () => undefined;
   #reject: (failure: TransportFailure) => void = () => undefined;
   #controller: Controller | null = null;
   #started = false;
-  #ended = false;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #chunks: Buffer[] = [];
@@ -64,7 +66,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    limits.deadlines.add(this);
+    const ended = () => undefined;
+    limits.clock.wait(limits.deadlineMs, this.#over.signal).then(() => this.expire(), ended);
     limits.signal.addEventListener("abort", this);
   }
 
@@ -78,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Controller): void {
-    if (this.#ended || (this.#started && !this.#limits.repeatable)) {
+    if (this.#over.signal.aborted || (this.#started && !this.#limits.repeatable)) {
       controller.abort(new Error("no longer wanted"));
       return;
     }
@@ -103,7 +106,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     this.#resolve({ status: this.#status, headers: this.#headers, body });
-    this.#limits.onEnd?.(false);
+    this.#limits.onEnd(this, false);
   }
 
   /** Also told when undici refuses to take the request at all, with no controller. */
@@ -117,69 +120,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const failure = new TransportFailure(reason, this.#started, this.#status, cause);
     this.#controller?.abort(failure);
     this.#reject(failure);
-    this.#limits.onEnd?.(reason === "timeout");
+    this.#limits.onEnd(this, reason === "timeout");
   }
 
   #end(): boolean {
-    if (this.#ended) return false;
-    this.#ended = true;
-    this.#limits.deadlines.delete(this);
+    if (this.#over.signal.aborted) return false;
+    this.#over.abort();
     this.#limits.signal.removeEventListener("abort", this);
     return true;
-  }
-}
-
-/**
- * Total deadlines of one length. As all are equally long they end in the order they began, so one timer serves
- * any number of requests.
- */
-export class DeadlineQueue {
-  readonly #clock: Clock;
-  readonly #lengthMs: number;
-  readonly #dueAt = new Map<{ expire(): void }, number>();
-  readonly #closing = new AbortController();
-  #watching: Promise<void> | null = null;
-
-  constructor(clock: Clock, lengthMs: number) {
-    this.#clock = clock;
-    this.#lengthMs = lengthMs;
-  }
-
-  add(entry: { expire(): void }): void {
-    this.#dueAt.set(entry, this.#clock.monotonic() + this.#lengthMs);
-    if (this.#watching === null && !this.#closing.signal.aborted) this.#watching = this.#watch();
-  }
-
-  delete(entry: { expire(): void }): void {
-    this.#dueAt.delete(entry);
-  }
-
-  /** Stops the timer; what is still open is expired. */
-  async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#watching;
-    for (const entry of this.#dueAt.keys()) entry.expire();
-    this.#dueAt.clear();
-  }
-
-  async #watch(): Promise<void> {
-    const { signal } = this.#closing;
-    while (this.#dueAt.size > 0 && !signal.aborted) {
-      const waitMs = this.#expireDue();
-      if (waitMs > 0) await this.#clock.wait(waitMs, signal).catch(() => undefined);
-    }
-    this.#watching = null;
-  }
-
-  /** Ms until the next deadline; 0 when none is left. */
-  #expireDue(): number {
-    const now = this.#clock.monotonic();
-    for (const [entry, dueAt] of this.#dueAt) {
-      if (dueAt > now) return dueAt - now;
-      this.#dueAt.delete(entry);
-      entry.expire();
-    }
-    return 0;
   }
 }
 
