@@ -17,6 +17,9 @@ export function decoding(address = ""): Decoding & { readonly problems: readonly
   };
 }
 
+/** An item of registers. */
+export const register = (address: string | number, value: unknown) => ({ address, value });
+
 const names = [
   "",
   ...(
