@@ -69,8 +69,10 @@ export class CommandBoard {
     });
   }
 
-  find(id: string): Readonly<Told> | null {
-    return [...this.#told.values()].findLast(({ command }) => command.id === id) ?? null;
+  /** The newest under an id: that of this sender, else of any, as senders choose ids by themselves. */
+  find(id: string, via: string | null): Readonly<Told> | null {
+    const named = [...this.#told.values()].filter(({ command }) => command.id === id);
+    return named.findLast(({ command }) => command.via === via) ?? named.at(-1) ?? null;
   }
 
   /** The newest command of a target, and the last result, which may be that of a later refusal. */

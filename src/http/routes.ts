@@ -216,8 +216,8 @@ export const apiRoutes: Routes = {
   "/api/alarms": shows("alarms"),
   "/api/health": look(({ service }) => json(service.sources.status.health())),
   "/api/commands": submit,
-  "/api/commands/": look(async ({ id, service: { board, sources } }) => {
-    const known = board.find(id);
+  "/api/commands/": look(async ({ id, visitor, service: { board, sources } }) => {
+    const known = board.find(id, visitor.via);
     if (known !== null) {
       const { controller, actuator, phase } = known.command;
       return json({ id, controller, actuator, phase, result: known.result });

@@ -13,12 +13,12 @@ const about = {
 
 function scene() {
   const board = new CommandBoard();
-  const command = (id: string, receivedAt: number) =>
+  const command = (id: string, receivedAt: number, via: string | null = null) =>
     ({
       ...about,
       id,
       by: null,
-      via: null,
+      via,
       wanted: { type: "word", word: "on" },
       receivedAt,
     }) as unknown as Command;
@@ -58,9 +58,17 @@ describe("what is told of commands", () => {
     phases(first, "checking", "done");
     result(first, "confirmed");
     phases(second, "checking");
-    expect(board.find("x")).toMatchObject({ command: { phase: "checking" }, result: null });
+    expect(board.find("x", null)).toMatchObject({ command: { phase: "checking" }, result: null });
     result(second, "failed");
-    expect(board.find("x")?.result?.outcome).toBe("failed");
+    expect(board.find("x", null)?.result?.outcome).toBe("failed");
+  });
+
+  it("of an id that two senders use each finds the own command, and any other sender the newest", () => {
+    const { board, command, phases } = scene();
+    phases(command("x", 1, "page:anna"), "checking", "done");
+    phases(command("x", 2, "page:ben"), "checking");
+    expect(board.find("x", "page:anna")?.command.phase).toBe("done");
+    expect(board.find("x", "token")?.command.phase).toBe("checking");
   });
 
   it("a refusal is the last result, but for the answer to a repeated message", () => {
