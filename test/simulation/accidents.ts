@@ -129,7 +129,7 @@ export class Accidents {
       },
       (error: unknown) => this.#world.fail(error),
     );
-    this.#later(this.#crashChance.between(0, 50), () => this.#world.sendNow());
+    this.#later(this.#crashChance.between(0, 50), () => this.#world.workload.send());
     // Somebody loses patience.
     if (!this.#crashChance.hits(0.2)) return;
     this.#later(this.#crashChance.logUniform(1, 5_000), () => {

@@ -189,7 +189,7 @@ export class Bridge {
     phases.show = (command, phase) => {
       show(command, phase);
       this.#world.checks.phase(this, command.by, phase);
-      if (phase === "checking") this.#world.checking();
+      if (phase === "checking") this.#world.accidents.checking();
     };
   }
 
@@ -197,7 +197,7 @@ export class Bridge {
   #watchRules({ commander }: CommandDesk): void {
     const submit = commander.submit.bind(commander);
     commander.submit = (request) =>
-      submit(request.rule === undefined ? request : this.#world.ruleSends(this, request));
+      submit(request.rule === undefined ? request : this.#world.workload.ruleSends(this, request));
   }
 
   #publish(topic: string, payload: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { Controller } from "../../src/greenhouse/model.js";
 import type { Bridge } from "./bridge.js";
 import { CrashWindows } from "./crash-windows.js";
 import { EndChecks } from "./end-checks.js";
-import { HeldChecks } from "./held-checks.js";
+import { SecondLookChecks } from "./second-look-checks.js";
 import { LimitChecks } from "./limits/limit-checks.js";
 import type { Ask, Write } from "./history.js";
 import { laneOf } from "./judging.js";
@@ -23,7 +23,7 @@ export class Checks {
   readonly #mirror: MirrorChecks;
   readonly #windows: CrashWindows;
   readonly #end: EndChecks;
-  readonly #held: HeldChecks;
+  readonly #secondLooks: SecondLookChecks;
   readonly limits: LimitChecks;
 
   constructor(world: World) {
@@ -34,7 +34,7 @@ export class Checks {
     this.#mirror = new MirrorChecks(this.#book);
     this.#windows = new CrashWindows(this.#book);
     this.#end = new EndChecks(this.#book);
-    this.#held = new HeldChecks(this.#book);
+    this.#secondLooks = new SecondLookChecks(this.#book);
     this.limits = new LimitChecks(this.#book);
     world.journalist.onWire = (write) => {
       this.#posts.leaving(write);
@@ -62,7 +62,7 @@ export class Checks {
       ask.donor = last?.donor ?? last;
       ask.inherits = ask.donor === null || ask.donor.boot !== bridge.boot || ask.donor.inherits;
       journalist.saw("an equal command takes over the read-backs");
-      this.#world.takingOver();
+      this.#world.accidents.takingOver();
       this.limits.takesOver(ask);
     }
   }
@@ -77,12 +77,12 @@ export class Checks {
     const isFirst = ask?.results.length === 0;
     this.#results.result(bridge, result);
     if (!ask || !isFirst) return;
-    this.#held.result(bridge, ask, result);
+    this.#secondLooks.result(bridge, ask, result);
     this.limits.result(bridge, ask, result);
   }
 
   event(event: BridgeEvent): void {
-    this.#held.event(event);
+    this.#secondLooks.event(event);
     this.limits.event(event);
   }
 

@@ -3,32 +3,21 @@ import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { PlatformRequest, PostRecord } from "../../src/simulator/call.js";
+import type { Said } from "./messages.js";
 import type { WorldTime } from "./time.js";
 
 /** One delivery of one message to the bridge. All instants of the history are the world's ms. */
-export interface Ask {
+export interface Ask extends Said {
   readonly by: string;
   readonly at: number;
   readonly boot: number;
   readonly code: string;
   readonly actuator: string;
   readonly settings: ActuatorSettings | null;
-  readonly payload: string;
-  readonly ownId: string | null;
-  /** The canonical word or degree it should be understood as; null where it should not be understood. */
-  readonly word: string | null;
-  readonly retained: boolean;
-  readonly force: boolean;
-  readonly dryRun: boolean;
   /** A rule of the limits sends it, and not somebody. */
   readonly rule: "guard" | "lease" | null;
-  /** The times that it names, ms. */
-  readonly forMs: number | null;
-  readonly holdMs: number | null;
   /** World time after which nothing of it may be POSTed. */
   readonly latestPostAt: number;
-  /** Why it must never lead to a POST, as far as the sender can tell; null when it may. */
-  readonly mustNotPost: string | null;
   readonly repeatOf: Ask | null;
   phases: { readonly phase: string; readonly at: number; readonly boot: number }[];
   writes: Write[];

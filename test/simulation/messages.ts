@@ -9,10 +9,8 @@ export interface Point {
   readonly settings: ActuatorSettings;
 }
 
-/** What somebody sends, with what is known of it besides its text. */
-export interface Message {
-  readonly point: Point | null;
-  readonly target: string;
+/** What a message says, with what is known of it besides its text. */
+export interface Said {
   readonly payload: string;
   /** The canonical word or degree it should be understood as; null where it should not be understood. */
   readonly word: string | null;
@@ -23,29 +21,30 @@ export interface Message {
   /** For how long it counts, and keeps others off, ms. */
   readonly forMs: number | null;
   readonly holdMs: number | null;
+  /** Why it must never lead to a POST, as far as the sender can tell; null when it may. */
+  readonly mustNotPost: string | null;
+}
+
+/** What somebody sends. */
+export interface Message extends Said {
+  readonly point: Point | null;
+  readonly target: string;
   /** The sender's own limit, from the sending. */
   readonly goodForMs: number;
   readonly expiryS: number | null;
   /** The sender's clock, world ms. */
   readonly at: number | null;
-  readonly mustNotPost: string | null;
 }
 
+/** Of one that says nothing but its word. */
+const unsaid = {
+  ...{ force: false, dryRun: false, forMs: null, holdMs: null, goodForMs: Infinity, expiryS: null },
+  ...{ at: null, mustNotPost: null },
+};
+
 export const plain = (point: Point, word: string): Message => ({
-  point,
-  target: point.settings.id,
-  payload: word,
-  word,
-  ownId: null,
-  retained: false,
-  force: false,
-  dryRun: false,
-  forMs: null,
-  holdMs: null,
-  goodForMs: Infinity,
-  expiryS: null,
-  at: null,
-  mustNotPost: null,
+  ...{ point, target: point.settings.id, payload: word, word, ownId: null, retained: false },
+  ...unsaid,
 });
 
 /** For a target that does not exist. */
@@ -63,19 +62,7 @@ export function otherUnderItsId(message: Message): Message {
   const word =
     point === null ? "open" : (words(point.settings).find((one) => one !== message.word) ?? "open");
   const payload = JSON.stringify({ command: word, id: ownId });
-  return {
-    ...message,
-    payload,
-    word,
-    at: null,
-    expiryS: null,
-    goodForMs: Infinity,
-    force: false,
-    dryRun: false,
-    forMs: null,
-    holdMs: null,
-    mustNotPost: null,
-  };
+  return { ...message, ...unsaid, payload, word };
 }
 
 /** As it comes from the broker; `by` tells each delivery from all others. */

@@ -5,16 +5,11 @@ import type { Bridge } from "./bridge.js";
 import type { Read } from "./history.js";
 import { isDegree, sameAs } from "./judging.js";
 import { targetOf } from "./messages.js";
-import type { PostBook } from "./post-book.js";
+import { Check } from "./post-book.js";
 
 /** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is the truth. */
-export class MirrorChecks {
-  readonly #book: PostBook;
+export class MirrorChecks extends Check {
   readonly #qualities = new Map<string, string>();
-
-  constructor(book: PostBook) {
-    this.#book = book;
-  }
 
   changed(bridge: Bridge, before: Controller | undefined, after: Controller | undefined): void {
     if (after === undefined || before === undefined || before.actuators === after.actuators) return;
@@ -32,45 +27,42 @@ export class MirrorChecks {
   #qualityChanged(where: string, quality: string): void {
     const path = `${this.#qualities.get(where) ?? ""} ${quality}`.split(" ").slice(-3).join(" ");
     this.#qualities.set(where, path);
-    if (path === "stale good stale")
-      this.#book.world.journalist.saw("an actuator stale, good and stale again");
+    if (path === "stale good stale") this.saw("an actuator stale, good and stale again");
   }
 
   #checkRegisters(bridge: Bridge, code: string, earlier: Actuator, actuator: Actuator): void {
-    const { journalist } = this.#book.world;
     for (const [address, register] of Object.entries(actuator.registers)) {
       const held = earlier.registers[address];
       if (held === register) continue;
       const { startedAt, raw, source } = register;
       const where = `${code}/${actuator.settings.id} address ${address}`;
       const isShown = () =>
-        journalist
+        this.world.journalist
           .readsOf(code, address)
           .findLast((read) => read.boot === bridge.boot && read.begunMono === startedAt && read.raw === raw);
       // What is polled is not noted.
       if (source !== "poll" && isShown() === undefined)
-        this.#book.broken("S3", `${where} shows ${String(raw)} that no read returned`);
-      if (held !== undefined && startedAt < held.startedAt)
-        this.#book.broken("S10", `${where} went back in time`);
+        this.broken("S3", `${where} shows ${String(raw)} that no read returned`);
+      if (held !== undefined && startedAt < held.startedAt) this.broken("S10", `${where} went back in time`);
       if (held !== undefined && source !== "read_back" && !sameAs(String(held.raw), raw))
         this.#checkNotOlder(bridge, { code, address, raw, where });
-      const post = this.#book.lastPosted.get(`${code}/${actuator.settings.id}`);
+      const post = this.book.lastPosted.get(`${code}/${actuator.settings.id}`);
       if (post?.boot === bridge.boot && bridge.clock.worldAt(startedAt) < post.begunAt - 1e-6)
-        this.#book.broken("S10", `${where} changed by a read begun before our last POST`);
+        this.broken("S10", `${where} changed by a read begun before our last POST`);
     }
   }
 
   /** A mode or lead-in that a command sends on its way is nobody's wish: what it reads back is not the state. */
   #checkBetweenSteps(bridge: Bridge, where: string, earlier: Actuator, actuator: Actuator): void {
-    const post = this.#book.lastPosted.get(where);
+    const post = this.book.lastPosted.get(where);
     const ask = post?.ask ?? null;
     if (post?.boot !== bridge.boot || bridge.isStopping || ask === null) return;
     if (ask.settings === null || ask.word === null) return;
     if (ask.phases.at(-1)?.phase === "done" || sameAs(targetOf(ask.settings, ask.word).value, post.value))
       return;
-    this.#book.world.journalist.saw("a read between two steps of a command");
+    this.saw("a read between two steps of a command");
     if (earlier.state !== actuator.state || earlier.position !== actuator.position)
-      this.#book.broken("S3", `${where} shows ${post.value}, a step of ${ask.by} on its way to ${ask.word}`);
+      this.broken("S3", `${where} shows ${post.value}, a step of ${ask.by} on its way to ${ask.word}`);
   }
 
   /** What the device itself said stands until the register holds something else: an older value is no news. */
@@ -78,7 +70,7 @@ export class MirrorChecks {
     bridge: Bridge,
     { code, address, raw, where }: Pick<Read, "code" | "address"> & { raw: RawValue; where: string },
   ): void {
-    const { world } = this.#book;
+    const { world } = this.book;
     // A poll may have been told a lie; and these platforms show where a window is while it travels.
     if (world.scenario.exists.includes("wrong_read_back") || (world.showsTravel && isDegree(raw))) return;
     const proof = world.journalist
@@ -87,22 +79,19 @@ export class MirrorChecks {
     if (proof === undefined) return;
     const held = world.heldBetween(code, address, proof.begunAt, world.time.now);
     if (!held.some((value) => sameAs(value, raw)))
-      this.#book.broken(
-        "S10",
-        `${where} went back to ${String(raw)}, older than a fresh ${String(proof.raw)}`,
-      );
+      this.broken("S10", `${where} went back to ${String(raw)}, older than a fresh ${String(proof.raw)}`);
   }
 
   /** L2, long after every fault has gone. */
   atTheEnd(): void {
-    for (const controller of this.#book.world.bridge?.store?.controllers() ?? [])
+    for (const controller of this.world.bridge?.store?.controllers() ?? [])
       for (const actuator of controller.actuators.values()) this.#checkTrue(controller.info.code, actuator);
   }
 
   #checkTrue(code: string, { settings, quality, registers }: Actuator): void {
-    const { world } = this.#book;
+    const { world } = this.book;
     const where = `${code}/${settings.id}`;
-    if (quality !== "good") this.#book.broken("L2", `${where} is ${quality}`);
+    if (quality !== "good") this.broken("L2", `${where} is ${quality}`);
     const address = modeAddress(settings);
     const { now } = world.time;
     const held = world.heldBetween(code, address, now - 300_000, now);
@@ -110,6 +99,6 @@ export class MirrorChecks {
     // What changes during these five minutes may be shown either way.
     if (raw === undefined || held.length > 1) return;
     if (!held.some((value) => sameAs(value, raw)) && !isDegree(raw))
-      this.#book.broken("L2", `${where} shows ${String(raw)}, the platform holds ${held.join()}`);
+      this.broken("L2", `${where} shows ${String(raw)}, the platform holds ${held.join()}`);
   }
 }

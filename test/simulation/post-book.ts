@@ -43,6 +43,26 @@ export class PostBook {
   }
 }
 
+/** Watches over some rules of the contract. */
+export abstract class Check {
+  protected readonly book: PostBook;
+  protected readonly world: World;
+
+  constructor(book: PostBook) {
+    this.book = book;
+    this.world = book.world;
+  }
+
+  protected broken(invariant: string, message: string): void {
+    this.book.broken(invariant, message);
+  }
+
+  /** A rare path was taken. */
+  protected saw(name: string): void {
+    this.world.journalist.saw(name);
+  }
+}
+
 /** `GH-0001/101` → the actuator that owns the address. */
 function ownersOf({ controllers }: Configuration): ReadonlyMap<string, string> {
   const owners = new Map<string, string>();

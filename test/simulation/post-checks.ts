@@ -5,7 +5,7 @@ import type { Bridge } from "./bridge.js";
 import type { Ask, Write } from "./history.js";
 import { isDegree, isTaken, laneOf, positionMode, provesMode, sameAs, shows } from "./judging.js";
 import { targetOf } from "./messages.js";
-import type { PostBook } from "./post-book.js";
+import { Check } from "./post-book.js";
 
 const ambiguous = new Set(["timeout", "interrupted", "server", "protocol", "throttled", "unauthorized"]);
 const secondPostMs = 5_000;
@@ -22,18 +22,12 @@ interface Posting {
 }
 
 /** Judges every POST at its beginning, and again when its bytes leave. */
-export class PostChecks {
-  readonly #book: PostBook;
-
-  constructor(book: PostBook) {
-    this.#book = book;
-  }
-
+export class PostChecks extends Check {
   posting(bridge: Bridge, write: Write): void {
     const { ask } = write;
     const what = `${write.code}/${write.address}=${write.value} by ${ask?.by ?? "nobody"}`;
     if (ask === null || ask.settings === null) {
-      this.#book.broken("S4", `a POST without a command: ${what}`);
+      this.broken("S4", `a POST without a command: ${what}`);
       return;
     }
     const post = { ask, settings: ask.settings, write, what };
@@ -46,25 +40,24 @@ export class PostChecks {
     this.#checkLight(post);
     this.#checkSecond(post);
     const lane = laneOf(ask);
-    this.#book.writing.set(lane, write);
-    this.#book.lastPosted.set(lane, write);
+    this.book.writing.set(lane, write);
+    this.book.lastPosted.set(lane, write);
   }
 
   /** The bytes of a POST go out. */
   leaving(write: Write): void {
-    const { disk, journalist, time } = this.#book.world;
+    const { disk, time } = this.world;
     const by = write.ask?.by ?? "";
     if (disk.durable.has(`command_taken ${by}`)) return;
-    if (write.ask?.word === "stop") journalist.saw("a stop without the journal");
+    if (write.ask?.word === "stop") this.saw("a stop without the journal");
     else if (write.ask?.rule !== null && write.ask?.rule !== undefined)
-      journalist.saw("what a rule sends without the journal");
-    else this.#book.broken("S5", `a POST of ${by} leaves before its record is on disk at ${time.now}`);
+      this.saw("what a rule sends without the journal");
+    else this.broken("S5", `a POST of ${by} leaves before its record is on disk at ${time.now}`);
   }
 
   #checkRight(bridge: Bridge, { ask, what }: Posting): void {
-    const { now } = this.#book.world.time;
-    const broken = (invariant: string, message: string) =>
-      this.#book.broken(invariant, `${message}: ${what}`);
+    const { now } = this.world.time;
+    const broken = (invariant: string, message: string) => this.broken(invariant, `${message}: ${what}`);
     if (bridge.boot !== ask.boot) broken("S4", "POST for a command of before the restart");
     if (ask.mustNotPost !== null) broken("S4", `POST for a command that is ${ask.mustNotPost}`);
     if (ask.results.length > 0) broken("S4", "POST after the command's result");
@@ -74,7 +67,7 @@ export class PostChecks {
 
   #checkIdentity({ ask, what }: Posting): void {
     const { repeatOf, ownId } = ask;
-    const lane = this.#book.world.journalist.lane(ask.code, ask.actuator);
+    const lane = this.world.journalist.lane(ask.code, ask.actuator);
     // Somebody who presses stop again gets another one, and no broker tells that from a message that came twice.
     const isStopAgain = ask.word === "stop" && ownId === null;
     if (repeatOf !== null && !isStopAgain && repeatOf.writes.length > 0 && repeatOf.boot === ask.boot) {
@@ -84,54 +77,54 @@ export class PostChecks {
       const doneAt = repeatOf.phases.findLast(({ phase }) => phase === "done")?.at ?? Infinity;
       const isOver = ask.at - doneAt > samePayloadMs;
       if (ownId !== null || (!isOver && !lane.some(isBetween)))
-        this.#book.broken("S4", `POST for a message that came twice: ${what}`);
+        this.broken("S4", `POST for a message that came twice: ${what}`);
     }
     if (ownId === null) return;
     for (const one of lane)
       if (one !== ask && one.ownId === ownId && one.writes.length > 0)
-        this.#book.broken("S4", `POST for the id ${ownId} that ${one.by} had used: ${what}`);
+        this.broken("S4", `POST for the id ${ownId} that ${one.by} had used: ${what}`);
   }
 
   #checkOrder({ ask, settings, write, what }: Posting): void {
-    const { journalist, time } = this.#book.world;
+    const { time } = this.world;
     const lane = laneOf(ask);
-    const open = this.#book.writing.get(lane);
+    const open = this.book.writing.get(lane);
     if (open !== undefined && open.endedAt === null && open.boot === write.boot)
-      this.#book.broken("S11", `a POST while another to the same actuator is under way: ${what}`);
-    const last = this.#book.lastPosted.get(lane)?.ask ?? null;
+      this.broken("S11", `a POST while another to the same actuator is under way: ${what}`);
+    const last = this.book.lastPosted.get(lane)?.ask ?? null;
     if (last !== null && last !== ask && ask.writes.length > 0)
-      this.#book.broken("S11", `sequences of one actuator mix: ${what} after a POST of ${last.by}`);
-    const stop = journalist
+      this.broken("S11", `sequences of one actuator mix: ${what} after a POST of ${last.by}`);
+    const stop = this.world.journalist
       .lane(ask.code, ask.actuator)
       .findLast(
         (one) =>
           one.word === "stop" && isTaken(one) && !one.dryRun && one.boot === ask.boot && one.at < time.now,
       );
     if (stop !== undefined && stop.at > ask.at && ask.word !== "stop")
-      this.#book.broken("S11", `a POST after the stop ${stop.by}: ${what}`);
+      this.broken("S11", `a POST after the stop ${stop.by}: ${what}`);
     if (ask.word === "stop") this.#checkStopDistance(lane, write, what);
     if (ask.writes.length > 0) return;
-    const first = this.#book.firstPost.get(lane);
+    const first = this.book.firstPost.get(lane);
     const sinceMs = first?.boot === write.boot ? time.now - first.at : Infinity;
     const { minIntervalMs } = settings;
     if (ask.word !== "stop" && sinceMs < minIntervalMs - 1)
-      this.#book.broken(
+      this.broken(
         "S11",
         `${Math.round(sinceMs)} ms after the last command, min_interval is ${minIntervalMs}: ${what}`,
       );
-    this.#book.firstPost.set(lane, { at: time.now, boot: write.boot });
+    this.book.firstPost.set(lane, { at: time.now, boot: write.boot });
   }
 
   #checkStopDistance(lane: string, write: Write, what: string): void {
     const { boot, begunAt } = write;
-    const last = this.#book.lastStop.get(lane);
-    this.#book.lastStop.set(lane, write);
+    const last = this.book.lastStop.get(lane);
+    this.book.lastStop.set(lane, write);
     // Without a credential at hand nothing was sent: that was no POST.
     if (last?.boot !== boot || (last.outcome === "unauthorized" && !last.sent)) return;
     if (begunAt - last.begunAt < stopDistanceMs - 1)
-      this.#book.broken("S11", `${Math.round(begunAt - last.begunAt)} ms after another stop: ${what}`);
+      this.broken("S11", `${Math.round(begunAt - last.begunAt)} ms after another stop: ${what}`);
     else if (begunAt - last.begunAt < stopDistanceMs + 1)
-      this.#book.world.journalist.saw("a stop waits for its distance from the last");
+      this.saw("a stop waits for its distance from the last");
   }
 
   #checkValue({ ask, settings, write, what }: Posting): void {
@@ -142,21 +135,20 @@ export class PostChecks {
     const isMode = write.value === positionMode && write.address === modeAddress(settings) && isDegree(word);
     const isLeadIn =
       settings.kind === "light" && write.value === "1010" && settings.leadIn !== "never" && word !== "on";
-    if (!isMode && !isLeadIn)
-      this.#book.broken("S14", `a value nobody asked for: ${what}, asked was ${word}`);
+    if (!isMode && !isLeadIn) this.broken("S14", `a value nobody asked for: ${what}, asked was ${word}`);
   }
 
   /** Before the first POST: the controller online and a fresh value. */
   #checkSeenBefore({ ask, settings, what }: Posting): void {
     if (ask.word === "stop") return;
-    const { journalist } = this.#book.world;
+    const { journalist } = this.world;
     // Another actuator's command may have asked for the controller since, and have been told otherwise.
     const wasOnline = journalist.readsSince(ask.code, "", ask.at).some(({ raw }) => raw === "online");
-    if (!wasOnline) this.#book.broken("S12", `POST although the controller was not seen online: ${what}`);
+    if (!wasOnline) this.broken("S12", `POST although the controller was not seen online: ${what}`);
     const isFresh = stateAddresses(settings).some(
       (address) => journalist.readsSince(ask.code, address, ask.at).length > 0,
     );
-    if (!isFresh && !ask.force) this.#book.broken("S12", `POST without a fresh read before: ${what}`);
+    if (!isFresh && !ask.force) this.broken("S12", `POST without a fresh read before: ${what}`);
   }
 
   #checkMode({ ask, settings, write, what }: Posting): void {
@@ -164,22 +156,21 @@ export class PostChecks {
     const isDegreeSent =
       row.positionMode !== null && isDegree(write.value) && write.address === positionAddress(settings);
     if (!isDegreeSent) return;
-    const { journalist, lastStallAt, time } = this.#book.world;
+    const { lastStallAt, time } = this.world;
     const mode = ask.writes.findLast(
       (one) => one.value === positionMode && one.address === modeAddress(settings),
     );
     if (mode === undefined || mode.endedAt === null) {
-      this.#book.broken("S2", `a degree without mode 10100 before it: ${what}`);
+      this.broken("S2", `a degree without mode 10100 before it: ${what}`);
       return;
     }
-    const proof = journalist
+    const proof = this.world.journalist
       .readsSince(ask.code, mode.address, mode.endedAt)
       .find(({ raw }) => raw !== null && provesMode(settings, raw));
     const stalledMs = time.now - lastStallAt < 90_000 ? 30_000 : 0;
-    if (proof === undefined)
-      this.#book.broken("S2", `a degree although mode 10100 was not read back: ${what}`);
+    if (proof === undefined) this.broken("S2", `a degree although mode 10100 was not read back: ${what}`);
     else if (proof.begunAt > mode.endedAt + modeProofMs + 1 + stalledMs)
-      this.#book.broken("S2", `mode 10100 was proven too late: ${what}`);
+      this.broken("S2", `mode 10100 was proven too late: ${what}`);
   }
 
   #checkLight({ ask, settings, write, what }: Posting): void {
@@ -191,14 +182,14 @@ export class PostChecks {
       write.value !== "1010" &&
       !ask.force;
     if (!needsLight) return;
-    const wasLit = this.#book.world.journalist
+    const wasLit = this.world.journalist
       .readsSince(ask.code, settings.address, ask.at)
       .some(({ raw }) => raw !== null && sameAs("1010", raw));
-    if (!wasLit) this.#book.broken("S2", `a light's value although 1010 was not read back: ${what}`);
+    if (!wasLit) this.broken("S2", `a light's value although 1010 was not read back: ${what}`);
   }
 
   #checkSecond({ ask, settings, write, what }: Posting): void {
-    const { journalist } = this.#book.world;
+    const { journalist } = this.world;
     // Without a credential at hand nothing was sent: that was no POST.
     const earlier = ask.writes.filter(
       ({ address, value, outcome, sent }) =>
@@ -206,27 +197,24 @@ export class PostChecks {
     );
     const [first] = earlier;
     if (first === undefined || first.endedAt === null) return;
-    journalist.saw("a second POST");
-    if (earlier.length > 1) this.#book.broken("S1", `POST number ${earlier.length + 1}: ${what}`);
+    this.saw("a second POST");
+    if (earlier.length > 1) this.broken("S1", `POST number ${earlier.length + 1}: ${what}`);
     const { outcome, bodyCode, sent } = first;
     const isUnauthorized = outcome === "unauthorized";
     const isAmbiguous = ambiguous.has(outcome ?? "") && (bodyCode === null || isUnauthorized);
     if (!isAmbiguous || !sent)
-      this.#book.broken(
-        "S1",
-        `a second POST after ${outcome ?? "nothing"} (code ${bodyCode ?? "none"}): ${what}`,
-      );
+      this.broken("S1", `a second POST after ${outcome ?? "nothing"} (code ${bodyCode ?? "none"}): ${what}`);
     const sinceMs = write.begunAt - first.endedAt;
     if (sinceMs < secondPostMs - 1)
-      this.#book.broken("S1", `a second POST after ${Math.round(sinceMs)} ms: ${what}`);
+      this.broken("S1", `a second POST after ${Math.round(sinceMs)} ms: ${what}`);
     // After a refused credential nothing was taken: what the register shows is older, and a stop asks for no read.
     if (isUnauthorized && ask.word === "stop") return;
     const isWanted = ask.word !== null && write.value === targetOf(settings, ask.word).value;
     if (isUnauthorized && (ask.force || !isWanted)) return;
     const last = journalist.readsSince(ask.code, write.address, first.endedAt).at(-1);
     if (last === undefined || last.raw === null)
-      this.#book.broken("S1", `a second POST without a read before it: ${what}`);
+      this.broken("S1", `a second POST without a read before it: ${what}`);
     else if (shows(ask, write, last.raw))
-      this.#book.broken("S1", `a second POST although the read showed the value: ${what}`);
+      this.broken("S1", `a second POST although the read showed the value: ${what}`);
   }
 }

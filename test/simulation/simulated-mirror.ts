@@ -4,7 +4,7 @@ import { createMirror, type Mirror } from "../../src/sync/mirror.js";
 import { silentLog } from "../support/builders.js";
 import type { Bridge } from "./bridge.js";
 import { simulatedClient } from "./client.js";
-import { ObservedPlatform } from "./observed-platform.js";
+import { observed } from "./observed-platform.js";
 import type { World } from "./world.js";
 
 /** The reading half with the simulated client; commands see the observed one. */
@@ -33,5 +33,5 @@ export function simulatedMirror(
     onTried: () => undefined,
   });
   mirror.store.onChange((earlier, later) => world.checks.mirrorChanged(bridge, earlier, later));
-  return { mirror, platform: new ObservedPlatform(world, bridge, client).seen() };
+  return { mirror, platform: observed(world, bridge, client) };
 }

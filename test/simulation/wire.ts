@@ -31,36 +31,27 @@ export const calmNetwork: NetworkManners = {
   straggler: 0,
 };
 
+interface Around {
+  readonly time: WorldTime;
+  readonly chance: Chance;
+  readonly journalist: Journalist;
+  readonly epoch: number;
+  readonly fail: (violation: Violation) => void;
+}
+
 /** Carries requests to the platform model and answers back, in the world's time. */
 export class Wire {
   manners: NetworkManners = calmNetwork;
   readonly #state: PlatformState;
-  readonly #time: WorldTime;
-  readonly #chance: Chance;
-  readonly #journalist: Journalist;
-  readonly #epoch: number;
-  readonly #fail: (violation: Violation) => void;
+  readonly #around: Around;
 
-  constructor(
-    state: PlatformState,
-    around: {
-      readonly time: WorldTime;
-      readonly chance: Chance;
-      readonly journalist: Journalist;
-      readonly epoch: number;
-      readonly fail: (violation: Violation) => void;
-    },
-  ) {
+  constructor(state: PlatformState, around: Around) {
     this.#state = state;
-    this.#time = around.time;
-    this.#chance = around.chance;
-    this.#journalist = around.journalist;
-    this.#epoch = around.epoch;
-    this.#fail = around.fail;
+    this.#around = around;
   }
 
   get platformNow(): number {
-    return this.#epoch + this.#time.now;
+    return this.#around.epoch + this.#around.time.now;
   }
 
   exchange(
@@ -88,8 +79,9 @@ export class Wire {
       const abort = () => fail("aborted");
       if (trip.isSignIn) {
         clock.signInsOpen += 1;
-        this.#journalist.note("sign_in", { open: clock.signInsOpen });
-        if (clock.signInsOpen > 1) this.#fail(new Violation("S13", `${clock.signInsOpen} sign-ins at once`));
+        this.#around.journalist.note("sign_in", { open: clock.signInsOpen });
+        if (clock.signInsOpen > 1)
+          this.#around.fail(new Violation("S13", `${clock.signInsOpen} sign-ins at once`));
       }
       outgoing.signal.addEventListener("abort", abort, { once: true });
       if (outgoing.signal.aborted) {
@@ -107,26 +99,28 @@ export class Wire {
   }
 
   #latency(): number {
-    return this.#chance.logUniform(this.manners.minLatencyMs, this.manners.maxLatencyMs);
+    return this.#around.chance.logUniform(this.manners.minLatencyMs, this.manners.maxLatencyMs);
   }
 
   #connected(trip: Trip, clock: BootClock, ends: TripEnds): void {
     if (trip.ended) return;
     const outage = this.#state.outages.get(trip.host);
     const isRefused = outage?.how === "refuse" && this.platformNow < outage.until;
-    if (isRefused || this.#chance.hits(this.manners.connectFailure)) {
-      ends.fail("connection", this.#chance.of(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH"]));
+    if (isRefused || this.#around.chance.hits(this.manners.connectFailure)) {
+      ends.fail("connection", this.#around.chance.of(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH"]));
       return;
     }
     trip.sent = true;
-    if (trip.isPost) trip.write = this.#journalist.wire(trip.body);
-    if (trip.isPost && this.#chance.hits(this.manners.lostRequest)) {
+    if (trip.isPost) trip.write = this.#around.journalist.wire(trip.body);
+    if (trip.isPost && this.#around.chance.hits(this.manners.lostRequest)) {
       // Cut within the request: the platform never sees a whole one.
       clock.in(this.#latency(), () => ends.fail("connection", "ECONNRESET"));
       return;
     }
-    const lateMs = this.#chance.hits(this.manners.straggler) ? this.#chance.logUniform(5_000, 90_000) : 0;
-    this.#time.in(this.#latency() + lateMs, () => this.#arrived(trip, clock, ends));
+    const lateMs = this.#around.chance.hits(this.manners.straggler)
+      ? this.#around.chance.logUniform(5_000, 90_000)
+      : 0;
+    this.#around.time.in(this.#latency() + lateMs, () => this.#arrived(trip, clock, ends));
   }
 
   /** Whatever became of the client meanwhile, what is on the way arrives. */
@@ -134,10 +128,10 @@ export class Wire {
     const decision = respond(this.#state, trip.request, this.platformNow);
     if (trip.isPost) {
       const newest = this.#state.posts.at(-1) ?? null;
-      this.#journalist.arrived(trip.write, newest?.at === this.platformNow ? newest : null);
+      this.#around.journalist.arrived(trip.write, newest?.at === this.platformNow ? newest : null);
     }
     if (decision.delayMs === Infinity) return;
-    const isLost = this.#chance.hits(this.manners.lostAnswer);
+    const isLost = this.#around.chance.hits(this.manners.lostAnswer);
     clock.in(decision.delayMs + this.#latency(), () => this.#answered(trip, decision, isLost, ends));
   }
 
@@ -147,7 +141,7 @@ export class Wire {
       ends.fail("connection", "ECONNRESET");
       return;
     }
-    this.#journalist.answered(trip.request, decision.body);
+    this.#around.journalist.answered(trip.request, decision.body);
     const date = new Date(this.platformNow).toUTCString();
     ends.answer({
       status: decision.status,

@@ -152,7 +152,7 @@ export class Workload {
     this.#asks += 1;
     const ask = this.#asked(message, `r${this.#asks}`, bridge.boot, repeatOf);
     this.#world.journalist.asked(ask);
-    this.#world.asking();
+    this.#world.accidents.asking();
     bridge.receive(packet(message, ask.by));
     return ask;
   }
@@ -160,36 +160,25 @@ export class Workload {
   #asked(message: Message, by: string, boot: number, repeatOf: Ask | null): Ask {
     const { now } = this.#world.time;
     const { commands } = this.#world.scenario.configuration;
-    const { point, at, expiryS } = message;
-    const limitMs = Math.min(commands.max_age, message.goodForMs);
+    const { point, at, expiryS, goodForMs, target, ...said } = message;
+    const limitMs = Math.min(commands.max_age, goodForMs);
     return {
+      ...said,
       by,
       at: now,
       boot,
       code: point?.code ?? "GH-0001",
-      actuator: message.target,
+      actuator: target,
       settings: point?.settings ?? null,
-      payload: message.payload,
-      ownId: message.ownId,
-      word: message.word,
-      retained: message.retained,
-      force: message.force,
       dryRun: message.dryRun || commands.dry_run,
       rule: null,
-      forMs: message.forMs,
-      holdMs: message.holdMs,
       latestPostAt: Math.min(
         now + Math.min(limitMs, (expiryS ?? Infinity) * 1_000),
         at === null ? Infinity : at + limitMs + trustedSkewMs,
       ),
       mustNotPost: message.mustNotPost ?? this.#standing(message),
       repeatOf,
-      phases: [],
-      writes: [],
-      results: [],
-      donor: null,
-      inherits: false,
-      delivered: false,
+      ...{ phases: [], writes: [], results: [], donor: null, inherits: false, delivered: false },
     };
   }
 
@@ -213,7 +202,7 @@ export class Workload {
     };
     this.#world.journalist.asked(ask);
     this.#world.checks.limits.ruleSends(ask, by ?? "");
-    this.#world.asking();
+    this.#world.accidents.asking();
     return { ...request, payload: Buffer.from(payload) };
   }
 

@@ -9,7 +9,6 @@ import { Chance } from "./chance.js";
 import { Checks } from "./checks.js";
 import { filesInMemory } from "./client.js";
 import { SimulatedDisk } from "./disk.js";
-import type { CommandRequest } from "../../src/commands/command.js";
 import { Journalist, type Read } from "./history.js";
 import { sameAs } from "./judging.js";
 import { Caretaker } from "./limits/caretaker.js";
@@ -37,8 +36,8 @@ export class World {
   readonly linkChance: Chance;
   /** What the broker holds of the commands' topics. */
   readonly commandTopics = new Map<string, string>();
-  readonly #workload: Workload;
-  readonly #accidents: Accidents;
+  readonly workload: Workload;
+  readonly accidents: Accidents;
   readonly #station: WeatherStation | null;
   readonly #caretaker: Caretaker;
   /** From then on every fault is over, for good. */
@@ -73,8 +72,8 @@ export class World {
     this.wire.manners = scenario.network;
     this.disk.syncFailure = scenario.syncFailure;
     this.checks = new Checks(this);
-    this.#workload = new Workload(this);
-    this.#accidents = new Accidents(this);
+    this.workload = new Workload(this);
+    this.accidents = new Accidents(this);
     this.#station = scenario.isLimited ? new WeatherStation(this) : null;
     this.#caretaker = new Caretaker(this);
   }
@@ -96,8 +95,8 @@ export class World {
   /** Runs the seed to its end; throws the first violation. */
   async run(): Promise<void> {
     this.start();
-    this.#accidents.begin();
-    this.#workload.begin();
+    this.accidents.begin();
+    this.workload.begin();
     this.#station?.begin();
     this.#caretaker.begin();
     await this.#runUntil(this.calmFrom);
@@ -129,42 +128,12 @@ export class World {
     this.bridge = bridge;
     this.journalist.note("start", { boot: this.boots });
     bridge.run().catch((error: unknown) => this.fail(error));
-    this.#accidents.started();
-  }
-
-  /** A command goes out to the bridge. */
-  asking(): void {
-    this.#accidents.asking();
-  }
-
-  /** The bridge begins to check a command. */
-  checking(): void {
-    this.#accidents.checking();
-  }
-
-  /** The bridge begins a POST. */
-  posting(isSecond: boolean): void {
-    this.#accidents.posting(isSecond);
-  }
-
-  /** The bridge lets an equal command take over read-backs. */
-  takingOver(): void {
-    this.#accidents.takingOver();
-  }
-
-  /** Somebody sends something at this very moment. */
-  sendNow(): void {
-    this.#workload.send();
-  }
-
-  /** A rule of the limits has something sent; returns it with the tag by which it is known. */
-  ruleSends(bridge: Bridge, request: CommandRequest): CommandRequest {
-    return this.#workload.ruleSends(bridge, request);
+    this.accidents.started();
   }
 
   /** The bridge has subscribed. */
   linked(bridge: Bridge): void {
-    this.#workload.linked(bridge);
+    this.workload.linked(bridge);
     this.#station?.linked();
   }
 

@@ -1,7 +1,6 @@
 import type { BridgeEvent } from "../../../src/greenhouse/events.js";
 import type { Bridge } from "../bridge.js";
-import type { PostBook } from "../post-book.js";
-import type { LimitBook } from "./limit-book.js";
+import { LimitCheck } from "./limit-book.js";
 
 /** What nothing waits for is written so soon. */
 const writtenWithinMs = 1_000;
@@ -26,9 +25,7 @@ interface Acknowledged {
  * S20: every alarm is raised once and cleared once, and shown so; that a person has seen it clears nothing, and is shown until it is
  * over, by later runs too.
  */
-export class AlarmChecks {
-  readonly #book: LimitBook;
-  readonly #posts: PostBook;
+export class AlarmChecks extends LimitCheck {
   readonly #told = new Map<string, Told>();
   /** What the broker holds below `alarm/`. */
   readonly #topics = new Map<string, string>();
@@ -37,11 +34,6 @@ export class AlarmChecks {
   readonly #untold = new Set<string>();
   readonly #acknowledged = new Map<string, Acknowledged>();
   #isFlood = false;
-
-  constructor(book: LimitBook, posts: PostBook) {
-    this.#book = book;
-    this.#posts = posts;
-  }
 
   isOn(id: string): boolean {
     const shown = this.#shown(id);
@@ -64,19 +56,16 @@ export class AlarmChecks {
 
   /** Somebody says that he has seen alarms; `ask` tells which these were. */
   acknowledge(ask: () => readonly string[]): void {
-    const { bridge, journalist, time } = this.#book.world;
+    const { bridge, time } = this.world;
     const before = this.on().join();
     for (const id of ask()) {
-      journalist.saw("an alarm is acknowledged");
+      this.saw("an alarm is acknowledged");
       const { since } = this.#said(id);
       this.#acknowledged.set(id, { since, at: time.now, boot: bridge?.boot, isUncertain: false });
       this.#checkAcknowledged(id);
     }
     if (this.on().join() !== before)
-      this.#posts.broken(
-        "S20",
-        `of the alarms ${before} those are on after a person saw some: ${this.on().join()}`,
-      );
+      this.broken("S20", `of the alarms ${before} those are on after a person saw some: ${this.on().join()}`);
   }
 
   #checkAcknowledged(id: string): void {
@@ -85,10 +74,10 @@ export class AlarmChecks {
     const { state, since } = this.#said(id);
     const isKept = state === "acknowledged" && since === seen.since;
     if (!isKept) this.#acknowledged.delete(id);
-    const { bridge, journalist } = this.#book.world;
-    if (isKept && bridge?.boot !== seen.boot) journalist.saw("an acknowledged alarm is shown by a later run");
+    const { bridge } = this.world;
+    if (isKept && bridge?.boot !== seen.boot) this.saw("an acknowledged alarm is shown by a later run");
     if (isKept || !this.isOn(id) || seen.isUncertain) return;
-    this.#posts.broken(
+    this.broken(
       "S20",
       `the alarm ${id}, seen by a person at ${seen.at}, is shown as ${state ?? "nothing"} again`,
     );
@@ -96,32 +85,32 @@ export class AlarmChecks {
 
   /** A message on an alarm's topic; also what the broker does not hear. */
   published(id: string, payload: string): void {
-    const { bridge } = this.#book.world;
+    const { bridge } = this.world;
     const wasOn = this.isOn(id);
     this.#topics.set(id, payload);
     this.#checkAcknowledged(id);
     if (id === "flood") this.#isFlood = this.isOn(id);
-    const { now } = this.#book.world.time;
+    const { now } = this.world.time;
     if (wasOn !== this.isOn(id)) this.#changedAt.set(id, now);
     // Also the one that made it a flood.
     if (this.#isFlood) for (const [one, at] of this.#changedAt) if (at === now) this.#untold.add(one);
-    this.#book.world.journalist.note("alarm", { id, state: this.#shown(id), boot: bridge?.boot });
+    this.world.journalist.note("alarm", { id, state: this.#shown(id), boot: bridge?.boot });
   }
 
   event({ type, facts }: BridgeEvent): void {
-    const { now } = this.#book.world.time;
+    const { now } = this.world.time;
     if (type !== "alarm" && type !== "alarm_cleared" && type !== "flood") return;
     const id = String(facts?.["alarm"]);
     const isOn = type !== "alarm_cleared";
     const before = this.#told.get(id);
     const isExcused = before?.isUncertain === true || this.#untold.delete(id);
     if (!isExcused && isOn === (before?.isOn ?? false))
-      this.#posts.broken("S20", `the alarm ${id} is ${isOn ? "raised" : "cleared"} twice`);
+      this.broken("S20", `the alarm ${id} is ${isOn ? "raised" : "cleared"} twice`);
     this.#told.set(id, { isOn, at: now, isUncertain: false });
   }
 
   crashing(lostFrom: number): void {
-    const { now } = this.#book.world.time;
+    const { now } = this.world.time;
     for (const told of this.#told.values())
       if (told.at >= lostFrom && lostFrom < now) told.isUncertain = true;
     for (const seen of this.#acknowledged.values())
@@ -130,17 +119,17 @@ export class AlarmChecks {
 
   /** A guard whose value is gone for long is alarmed. */
   look({ clock, boot }: Bridge): void {
-    const { time, lastStallAt, journalist } = this.#book.world;
+    const { time, lastStallAt } = this.world;
     const upMs = clock.monotonic();
-    for (const { controllerId, id, models } of this.#book.limited.values())
+    for (const { controllerId, id, models } of this.limits.limited.values())
       for (const [name, model] of models) {
         const { isBlind, seenAt, blindSince } = model;
         const isLong = isBlind && seenAt !== null && time.now - blindSince > 10_000;
         const neverSeen = isBlind && seenAt === null && upMs > 1_000_000;
         if (!(isLong || neverSeen) || lastStallAt > time.now - 60_000) continue;
-        journalist.saw("a guard is blind for long");
+        this.saw("a guard is blind for long");
         if (!this.isOn(`guard_blind.${controllerId}.${id}`))
-          this.#posts.broken(
+          this.broken(
             "S20",
             `${controllerId}/${id}: the guard ${name} is blind since ${blindSince} and no alarm says so (run ${boot})`,
           );
@@ -151,10 +140,7 @@ export class AlarmChecks {
     for (const [id, { isOn, isUncertain }] of this.#told) {
       if (isUncertain || this.#untold.has(id)) continue;
       if (isOn !== this.isOn(id))
-        this.#posts.broken(
-          "S20",
-          `the alarm ${id} was told as ${isOn ? "on" : "off"} and shows ${this.#shown(id)}`,
-        );
+        this.broken("S20", `the alarm ${id} was told as ${isOn ? "on" : "off"} and shows ${this.#shown(id)}`);
     }
   }
 }

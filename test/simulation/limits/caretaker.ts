@@ -59,7 +59,7 @@ export class Caretaker {
   }
 
   #come(): void {
-    const all = [...this.#world.checks.limits.book.limited.values()];
+    const all = [...this.#world.checks.limits.limits.limited.values()];
     const one = this.#chance.of(all);
     if (this.#chance.hits(0.25)) {
       this.#do((bridge) => this.#release(bridge, one));

@@ -3,8 +3,7 @@ import type { Bridge } from "../bridge.js";
 import type { Ask, Write } from "../history.js";
 import { sameAs } from "../judging.js";
 import { targetOf } from "../messages.js";
-import type { PostBook } from "../post-book.js";
-import { isAllowed, type Lease, type LimitBook, type Limited } from "./limit-book.js";
+import { isAllowed, type Lease, LimitCheck, type Limited } from "./limit-book.js";
 
 /** Where nothing keeps it back, an end goes out within this: what kept it back is looked at every 30 s. */
 const soonMs = 45_000;
@@ -12,19 +11,12 @@ const soonMs = 45_000;
 const alarmedMs = 420_000;
 
 /** S19: every lease is on disk before its POST, ends, or is alarmed; and none ends before its time. */
-export class LeaseChecks {
-  readonly #book: LimitBook;
-  readonly #posts: PostBook;
+export class LeaseChecks extends LimitCheck {
   /** How long nothing has kept an overdue end back, ms, and how long it is overdue while the bridge runs. */
   readonly #waits = new Map<
     Limited,
     { lease: Lease; boot: number; freeMs: number; overdueMs: number; at: number }
   >();
-
-  constructor(book: LimitBook, posts: PostBook) {
-    this.#book = book;
-    this.#posts = posts;
-  }
 
   /** How long a command counts by the contract, ms; null where it has no end. */
   #termOf({ limits, endsWith }: Limited, { word, forMs }: Ask): number | null {
@@ -39,7 +31,7 @@ export class LeaseChecks {
     const { endsWith, lease: running } = one;
     if (ms === null || endsWith === null || ask.word === null) return null;
     if (running !== null && running.word === ask.word && ask.forMs === null) return running;
-    const { clockOff } = this.#book;
+    const { clockOff } = this.limits;
     // Perhaps an earlier one is in force again, whose deadline stays.
     const isUncertain = running?.isUncertain === true && ask.forMs === null;
     return { ask, word: ask.word, endsWith, until: ask.at + ms, clockOff, isUncertain };
@@ -49,25 +41,25 @@ export class LeaseChecks {
     const lease = this.#leaseFor(one, ask);
     if (lease === null || lease === one.lease) return;
     one.lease = lease;
-    this.#book.world.journalist.saw("a lease begins");
+    this.saw("a lease begins");
   }
 
   /** The bytes of a POST leave: its lease is on disk by then. */
   leaving({ ask }: Write): void {
-    const one = ask === null ? undefined : this.#book.of(ask);
+    const one = ask === null ? undefined : this.limits.of(ask);
     if (ask === null || one?.lease?.ask !== ask || one.lease.isUncertain) return;
-    const { disk, time } = this.#book.world;
+    const { disk, time } = this.world;
     if (!disk.durable.has(`lease ${ask.by}`))
-      this.#posts.broken("S19", `a POST of ${ask.by} leaves before its lease is on disk at ${time.now}`);
+      this.broken("S19", `a POST of ${ask.by} leaves before its lease is on disk at ${time.now}`);
   }
 
   /** A lease's end is taken up. */
   ends(one: Limited, ask: Ask): void {
     const { lease } = one;
-    const { journalist, scenario, time } = this.#book.world;
-    journalist.saw("a lease's end is sent");
+    const { journalist, scenario, time } = this.world;
+    this.saw("a lease's end is sent");
     if (ask.word !== one.endsWith)
-      this.#posts.broken("S19", `${one.code}/${one.id} is ended with ${ask.word ?? ""}`);
+      this.broken("S19", `${one.code}/${one.id} is ended with ${ask.word ?? ""}`);
     if (scenario.clockJumpsPerHour > 0) return;
     // One that ended already begins a lease, and perhaps one that is over, before anybody is told.
     const lane = journalist.lane(one.code, one.id);
@@ -75,12 +67,9 @@ export class LeaseChecks {
       ({ rule, phases, results }) => rule === null && phases.at(-1)?.phase === "done" && results.length === 0,
     );
     if (isUntold) return;
-    if (lease === null) this.#posts.broken("S19", `${one.code}/${one.id} is ended, and nothing was to end`);
+    if (lease === null) this.broken("S19", `${one.code}/${one.id} is ended, and nothing was to end`);
     else if (time.now < lease.until - 1_000 && !this.#mayHaveGone(lease))
-      this.#posts.broken(
-        "S19",
-        `${one.code}/${one.id} is ended ${Math.round(lease.until - time.now)} ms too early`,
-      );
+      this.broken("S19", `${one.code}/${one.id} is ended ${Math.round(lease.until - time.now)} ms too early`);
   }
 
   /** The command of it is over, perhaps badly, and the lease before is in force again. */
@@ -100,12 +89,7 @@ export class LeaseChecks {
     const next = this.#leaseFor(one, ask);
     if (next !== null) {
       // Nothing was sent: whether it is on disk, nobody outside can tell.
-      if (
-        outcome === "already" &&
-        next !== lease &&
-        ask.boot === this.#book.world.bridge?.boot &&
-        !ask.dryRun
-      )
+      if (outcome === "already" && next !== lease && ask.boot === this.world.bridge?.boot && !ask.dryRun)
         one.lease = { ...next, isUncertain: true };
       else if (next !== lease && lease !== null) lease.isUncertain = true;
       return;
@@ -127,7 +111,7 @@ export class LeaseChecks {
   /** Of an actuator, every few seconds while the bridge runs. */
   look(bridge: Bridge, one: Limited): void {
     const { lease } = one;
-    const { time } = this.#book.world;
+    const { time } = this.world;
     if (lease === null || lease.isUncertain || time.now < lease.until + 2 || this.#isOver(one, lease)) {
       this.#waits.delete(one);
       return;
@@ -143,23 +127,23 @@ export class LeaseChecks {
     };
     this.#waits.set(one, next);
     const where = `the lease of ${lease.ask.by} at ${one.code}/${one.id}, over since ${lease.until},`;
-    if (!this.#book.isKept(lease)) return;
+    if (!this.limits.isKept(lease)) return;
     const sent = this.#newestEnd(one, lease, bridge.boot);
     if (next.freeMs > soonMs && sent === undefined)
-      this.#posts.broken("S19", `${where} is not ended, and nothing keeps it back`);
+      this.broken("S19", `${where} is not ended, and nothing keeps it back`);
     const isTried = sent !== undefined && sent.results.length === 0;
     if (next.overdueMs > alarmedMs && !isTried && !this.#isAlarmed(one))
-      this.#posts.broken("S19", `${where} is neither ended nor alarmed`);
+      this.broken("S19", `${where} is neither ended nor alarmed`);
   }
 
   #newestEnd(one: Limited, lease: Lease, boot: number): Ask | undefined {
-    return this.#book.world.journalist
+    return this.world.journalist
       .lane(one.code, one.id)
       .findLast((ask) => ask.rule === "lease" && ask.boot === boot && ask.at >= lease.until - 2);
   }
 
   #isAlarmed({ controllerId, id }: Limited): boolean {
-    return this.#posts.world.checks.limits.alarms.isOn(`lease_overrun.${controllerId}.${id}`);
+    return this.world.checks.limits.alarms.isOn(`lease_overrun.${controllerId}.${id}`);
   }
 
   /** The platform itself holds what it was to end with, or has since an end was sent. */
@@ -167,7 +151,7 @@ export class LeaseChecks {
     const { settings } = ask;
     if (settings === null) return true;
     const { address, value } = targetOf(settings, endsWith);
-    const { world } = this.#book;
+    const { world } = this.limits;
     const { now } = world.time;
     const sent = world.journalist
       .lane(one.code, one.id)
@@ -179,7 +163,7 @@ export class LeaseChecks {
   /** Nothing outside keeps the end back. */
   #isFree({ store }: Bridge, one: Limited, { endsWith }: Lease): boolean {
     const controller = store?.get(one.code);
-    const { commands } = this.#book.world.scenario.configuration;
+    const { commands } = this.world.scenario.configuration;
     if (controller === undefined || !controller.platformReachable || controller.availability !== "online")
       return false;
     if (commands.read_only || commands.dry_run || one.section.read_only || one.lock !== null) return false;
@@ -189,15 +173,15 @@ export class LeaseChecks {
 
   /** L6 */
   atTheEnd(): void {
-    const { time } = this.#book.world;
-    for (const one of this.#book.limited.values()) {
+    const { time } = this.world;
+    for (const one of this.limits.limited.values()) {
       const { lease } = one;
-      if (lease === null || lease.isUncertain || !this.#book.isKept(lease)) continue;
-      const { commands } = this.#book.world.scenario.configuration;
+      if (lease === null || lease.isUncertain || !this.limits.isKept(lease)) continue;
+      const { commands } = this.world.scenario.configuration;
       if (commands.dry_run || time.now < lease.until + 900_000 || this.#isOver(one, lease)) continue;
-      const { bridge } = this.#book.world;
+      const { bridge } = this.world;
       if (bridge !== null && this.#isFree(bridge, one, lease))
-        this.#posts.broken("L6", `the lease of ${lease.ask.by} at ${one.code}/${one.id} has not ended`);
+        this.broken("L6", `the lease of ${lease.ask.by} at ${one.code}/${one.id} has not ended`);
     }
   }
 }

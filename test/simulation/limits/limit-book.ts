@@ -1,5 +1,6 @@
 import type { Configuration } from "../../../src/config/schema.js";
 import type { Ask, Write } from "../history.js";
+import { Check, type PostBook } from "../post-book.js";
 import type { World } from "../world.js";
 import { GuardModel, type GuardSection, isTrueOf, saidBy, type Seen } from "./guard-model.js";
 
@@ -296,6 +297,16 @@ export class LimitBook {
     const goals = unfinished.map(({ word }) => stateOf(word ?? ""));
     const found = [shown.state, ...goals].find((state) => isTrueOf(guard, state, "begins"));
     return found === undefined ? null : `${other.id} is or becomes ${found}`;
+  }
+}
+
+/** Watches over some rules of the contract about limits. */
+export abstract class LimitCheck extends Check {
+  protected readonly limits: LimitBook;
+
+  constructor(limits: LimitBook, posts: PostBook) {
+    super(posts);
+    this.limits = limits;
   }
 }
 

@@ -3,7 +3,7 @@ import type { BridgeEvent } from "../../../src/greenhouse/events.js";
 import type { Controller } from "../../../src/greenhouse/model.js";
 import type { Bridge } from "../bridge.js";
 import type { Ask, Write } from "../history.js";
-import type { PostBook } from "../post-book.js";
+import { Check } from "../post-book.js";
 import { AlarmChecks } from "./alarm-checks.js";
 import { LeaseChecks } from "./lease-checks.js";
 import { isAllowed, isStart, LimitBook, type Limited } from "./limit-book.js";
@@ -17,25 +17,15 @@ const keptWithinMs = 60_000;
  * S17 to S23, judged from what is said on topics, shown, sent and told: no POST against a guard, a lock or a hold; pauses; leases;
  * alarms; what rules send; interlocks; what is said to be allowed.
  */
-export class LimitChecks {
-  readonly book: LimitBook;
-  readonly leases: LeaseChecks;
-  readonly alarms: AlarmChecks;
-  readonly rules: RuleChecks;
-  readonly #pauses: PauseChecks;
-  readonly #posts: PostBook;
-
-  constructor(posts: PostBook) {
-    this.#posts = posts;
-    this.book = new LimitBook(posts.world);
-    this.leases = new LeaseChecks(this.book, posts);
-    this.alarms = new AlarmChecks(this.book, posts);
-    this.rules = new RuleChecks(this.book, posts);
-    this.#pauses = new PauseChecks(this.book, posts);
-  }
+export class LimitChecks extends Check {
+  readonly limits = new LimitBook(this.world);
+  readonly leases = new LeaseChecks(this.limits, this.book);
+  readonly alarms = new AlarmChecks(this.limits, this.book);
+  readonly rules = new RuleChecks(this.limits, this.book);
+  readonly #pauses = new PauseChecks(this.limits, this.book);
 
   heard(topic: string, text: string): void {
-    this.book.heard(topic, text);
+    this.limits.heard(topic, text);
   }
 
   mirrorChanged(before: Controller | undefined, after: Controller | undefined): void {
@@ -45,7 +35,7 @@ export class LimitChecks {
       for (const [id, { value, quality }] of after.sensors) {
         const earlier = before?.sensors.get(id);
         if (earlier?.value !== value || earlier.quality !== quality)
-          this.book.read(code, "sensor", id, { value, isGood: quality === "good" });
+          this.limits.read(code, "sensor", id, { value, isGood: quality === "good" });
       }
     if (before?.statuses !== after.statuses) this.#statusesChanged(code, before?.statuses, after.statuses);
   }
@@ -58,39 +48,39 @@ export class LimitChecks {
     for (const [id, { state, quality }] of after) {
       const earlier = before?.get(id);
       if (earlier?.state !== state || earlier.quality !== quality)
-        this.book.read(code, "status", id, { value: state, isGood: quality === "good" });
+        this.limits.read(code, "status", id, { value: state, isGood: quality === "good" });
     }
     // The device has it no more.
     for (const id of before?.keys() ?? [])
-      if (!after.has(id)) this.book.read(code, "status", id, { value: null, isGood: false });
+      if (!after.has(id)) this.limits.read(code, "status", id, { value: null, isGood: false });
   }
 
   event(event: BridgeEvent): void {
     this.alarms.event(event);
     if (event.type !== "changed_elsewhere") return;
     const { controller, actuator, to } = event.facts ?? {};
-    const one = this.book.byId(controller, actuator);
+    const one = this.limits.byId(controller, actuator);
     if (one === undefined) return;
-    const { bridge, time } = this.book.world;
+    const { bridge, time } = this.world;
     const move = { at: time.now, boot: bridge?.boot ?? 0, word: String(to), ask: null, writes: [] };
-    this.#moved(one, { ...move, clockOff: this.book.clockOff, isUncertain: false });
+    this.#moved(one, { ...move, clockOff: this.limits.clockOff, isUncertain: false });
     this.leases.changedElsewhere(one);
     this.rules.changedElsewhere(one);
   }
 
   /** A rule of the limits has something sent; `by` is what everybody is told of who sends it. */
   ruleSends(ask: Ask, by: string): void {
-    const one = this.book.of(ask);
+    const one = this.limits.of(ask);
     if (one === undefined) return;
     const [, rule, name = ""] = /^(rule|lease) (.+)$/.exec(by) ?? [];
     if (rule === "rule" && ask.rule === "guard") this.rules.sends(one, ask, name);
     else if (rule === "lease" && ask.rule === "lease") this.leases.ends(one, ask);
-    else this.#posts.broken("S21", `${by} sends to ${one.code}/${one.id}`);
+    else this.broken("S21", `${by} sends to ${one.code}/${one.id}`);
   }
 
   /** Nothing is locked where a lock was in force. */
   lockLost({ code, id }: Limited): void {
-    this.#posts.broken("S17", `the lock of ${code}/${id} is lost`);
+    this.broken("S17", `the lock of ${code}/${id} is lost`);
   }
 
   #moved(one: Limited, move: Limited["moves"][number]): void {
@@ -99,20 +89,20 @@ export class LimitChecks {
 
   /** What was sent for an equal command was sent for this one too. */
   takesOver(ask: Ask): void {
-    const one = this.book.of(ask);
+    const one = this.limits.of(ask);
     if (one !== undefined) this.#termBegins(one, ask);
   }
 
   #termBegins(one: Limited, ask: Ask): void {
     this.leases.begins(one, ask);
     if (ask.holdMs === null) return;
-    one.hold = { ask, until: ask.at + ask.holdMs, clockOff: this.book.clockOff, isUncertain: false };
+    one.hold = { ask, until: ask.at + ask.holdMs, clockOff: this.limits.clockOff, isUncertain: false };
   }
 
   /** A POST begins. */
   posting(write: Write): void {
     const { ask } = write;
-    const one = ask === null ? undefined : this.book.of(ask);
+    const one = ask === null ? undefined : this.limits.of(ask);
     if (ask === null || one === undefined || ask.word === null) return;
     const isFirst = ask.writes.length === 0;
     if (ask.word !== "stop") {
@@ -125,7 +115,7 @@ export class LimitChecks {
   }
 
   #note(one: Limited, ask: Ask, write: Write, isFirst: boolean): void {
-    const { clockOff, world } = this.book;
+    const { clockOff, world } = this.limits;
     if (ask.word === "stop" || ask.word === null) return;
     if (!isFirst) {
       one.moves.findLast((move) => move.ask === ask)?.writes.push(write);
@@ -141,31 +131,28 @@ export class LimitChecks {
     const words = [ask.word ?? "", ...(isLeadIn ? ["on"] : [])];
     for (const [name, { allow }] of Object.entries(one.limits?.guards ?? {})) {
       if (words.every((word) => isAllowed(allow, word))) continue;
-      const why = this.book.mustHold(one, name);
+      const why = this.limits.mustHold(one, name);
       if (why !== null)
-        this.#posts.broken(
+        this.broken(
           "S17",
           `a POST of ${ask.by} (${words.join(", ")}) against the guard ${name} of ${one.code}/${one.id}: ${why}`,
         );
-      else this.book.world.journalist.saw("a POST that a guard forbids at other times");
+      else this.saw("a POST that a guard forbids at other times");
     }
   }
 
   #checkLock(one: Limited, ask: Ask): void {
     const { lock } = one;
-    const { now } = this.book.world.time;
+    const { now } = this.world.time;
     if (lock === null || lock.isUncertain || now < lock.from || now >= lock.until - 2) return;
-    this.#posts.broken(
-      "S17",
-      `a POST of ${ask.by} to ${one.code}/${one.id}, which was locked at ${lock.from}`,
-    );
+    this.broken("S17", `a POST of ${ask.by} to ${one.code}/${one.id}, which was locked at ${lock.from}`);
   }
 
   #checkHold(one: Limited, ask: Ask): void {
     const { hold } = one;
     if (hold === null || ask.rule !== null || ask.holdMs !== null || hold.ask === ask) return;
-    if (!this.book.isKept(hold) || this.book.world.time.now >= hold.until - 2) return;
-    this.#posts.broken("S17", `a POST of ${ask.by} to ${one.code}/${one.id}, which ${hold.ask.by} holds`);
+    if (!this.limits.isKept(hold) || this.world.time.now >= hold.until - 2) return;
+    this.broken("S17", `a POST of ${ask.by} to ${one.code}/${one.id}, which ${hold.ask.by} holds`);
   }
 
   /** S22: an interlock on exactly those results that one kept back, and it says the truth. */
@@ -173,10 +160,9 @@ export class LimitChecks {
     const { outcome, reason, interlock } = result;
     const tell = `${ask.by} (${ask.word ?? ask.payload}) ended ${outcome} ${reason ?? ""}`;
     if ((reason === "interlock") !== (interlock !== null))
-      this.#posts.broken("S22", `${tell} with interlock ${JSON.stringify(interlock)}`);
-    if (ask.word === "stop" && reason === "interlock")
-      this.#posts.broken("S22", `${tell}: a stop always passes`);
-    const one = this.book.of(ask);
+      this.broken("S22", `${tell} with interlock ${JSON.stringify(interlock)}`);
+    if (ask.word === "stop" && reason === "interlock") this.broken("S22", `${tell}: a stop always passes`);
+    const one = this.limits.of(ask);
     if (one === undefined) return;
     if (interlock && !result.repeated) this.#checkInterlock(one, ask, interlock, tell);
     this.leases.result(one, ask, result);
@@ -189,7 +175,7 @@ export class LimitChecks {
     if (ask.holdMs === null) return;
     if (isGone && one.hold?.ask === ask) one.hold.isUncertain = true;
     if (outcome === "already" && ask.boot === bridge.boot)
-      one.hold = { ask, until: ask.at + ask.holdMs, clockOff: this.book.clockOff, isUncertain: true };
+      one.hold = { ask, until: ask.at + ask.holdMs, clockOff: this.limits.clockOff, isUncertain: true };
     if (one.hold?.ask === ask) one.lastHeldAt = Math.max(one.lastHeldAt, one.hold.until);
   }
 
@@ -199,9 +185,9 @@ export class LimitChecks {
     { rule, value, quality }: NonNullable<CommandResult["interlock"]>,
     tell: string,
   ): void {
-    const { journalist, lastStallAt, time } = this.book.world;
-    const wrong = (why: string) => this.#posts.broken("S22", `${tell} for ${rule}: ${why}`);
-    journalist.saw(`an interlock of ${reserved.has(rule) ? rule : "a guard"}`);
+    const { journalist, lastStallAt, time } = this.world;
+    const wrong = (why: string) => this.broken("S22", `${tell} for ${rule}: ${why}`);
+    this.saw(`an interlock of ${reserved.has(rule) ? rule : "a guard"}`);
     if (rule === "lock") {
       if (one.lock === null && one.lastLockedAt < ask.at - 2) wrong("it was not locked");
     } else if (rule === "hold") {
@@ -216,12 +202,12 @@ export class LimitChecks {
       this.#pauses.checkRefusal(one, ask, rule, wrong);
     } else {
       const guard = one.limits?.guards[rule];
-      if (guard?.status !== undefined) journalist.saw("an interlock of a guard on a running status");
+      if (guard?.status !== undefined) this.saw("an interlock of a guard on a running status");
       if (guard === undefined) wrong("there is no such guard");
       else if (isAllowed(guard.allow, ask.word ?? "") && one.section.kind !== "light")
         wrong("it allows this");
       // A stalled program may have missed the moment at which time let it go.
-      else if (lastStallAt < time.now - 1_200_000 && !this.book.mayHoldSince(one, rule, ask.at))
+      else if (lastStallAt < time.now - 1_200_000 && !this.limits.mayHoldSince(one, rule, ask.at))
         wrong("it did not hold");
       else if (quality === "good" && value === null) wrong("a good value that is none");
     }
@@ -229,10 +215,10 @@ export class LimitChecks {
 
   /** Now and then: what is said to be allowed, leases, alarms, what rules owe. */
   look(): void {
-    const { bridge } = this.book.world;
+    const { bridge } = this.world;
     if (bridge === null || !bridge.clock.isAlive || bridge.isStopping || bridge.isStarting) return;
-    this.book.lose(this.book.world.time.now);
-    for (const one of this.book.limited.values()) {
+    this.limits.lose(this.world.time.now);
+    for (const one of this.limits.limited.values()) {
       if (one.limits !== null) this.#checkAllowed(bridge, one);
       this.leases.look(bridge, one);
       this.rules.look(bridge, one);
@@ -244,7 +230,7 @@ export class LimitChecks {
   #checkAllowed({ store }: Bridge, one: Limited): void {
     const allowed = store?.get(one.code)?.actuators.get(one.id)?.restrictions?.allowed;
     // What a stall held up has its turn after it.
-    if (allowed === undefined || this.book.world.lastStallAt > this.book.world.time.now - 5_000) return;
+    if (allowed === undefined || this.world.lastStallAt > this.world.time.now - 5_000) return;
     for (const [name, { allow }] of Object.entries(one.limits?.guards ?? {})) {
       if (one.watching.has(name)) continue;
       const word = allowed.words.find((each) => !isAllowed(allow, each));
@@ -252,9 +238,9 @@ export class LimitChecks {
         allowed.degrees !== null &&
         !(isAllowed(allow, String(allowed.degrees.max)) && isAllowed(allow, String(allowed.degrees.min)));
       if (word === undefined && !isWide) continue;
-      const why = this.book.mustHold(one, name);
+      const why = this.limits.mustHold(one, name);
       if (why !== null)
-        this.#posts.broken(
+        this.broken(
           "S23",
           `${one.code}/${one.id} is said to allow ${word ?? "more degrees"}, and the guard ${name} holds: ${why}`,
         );
@@ -262,14 +248,14 @@ export class LimitChecks {
   }
 
   crashing(isPowerCut: boolean): void {
-    const { disk, lastDiskTroubleAt, scenario, time } = this.book.world;
+    const { disk, lastDiskTroubleAt, scenario, time } = this.world;
     const isBad =
       isPowerCut || disk.full || scenario.syncFailure > 0 || lastDiskTroubleAt > time.now - keptWithinMs;
     const lostFrom = isBad
       ? Math.min(time.now, lastDiskTroubleAt === Infinity ? 0 : time.now) - keptWithinMs
       : time.now;
     const from = disk.full || scenario.syncFailure > 0 || lastDiskTroubleAt > -Infinity ? 0 : lostFrom;
-    this.book.ended(from);
+    this.limits.ended(from);
     this.alarms.crashing(from);
   }
 
@@ -281,15 +267,15 @@ export class LimitChecks {
 
   /** L6: no guard on the weather goes on holding once it may not. */
   #checkClear(): void {
-    const { world } = this.book;
-    for (const one of this.book.limited.values())
+    const { world } = this.limits;
+    for (const one of this.limits.limited.values())
       for (const [name, model] of one.models) {
         const { now } = world.time;
         if (!model.guard.sensor?.startsWith("weather/") || model.mayHoldSince(now - 5_000, now)) continue;
         const because =
           world.bridge?.store?.get(one.code)?.actuators.get(one.id)?.restrictions?.allowed.because ?? [];
         if (because.some(({ rule }) => rule === name))
-          this.#posts.broken(
+          this.broken(
             "L6",
             `the guard ${name} of ${one.code}/${one.id} still holds: ${JSON.stringify(because)}`,
           );

@@ -1,31 +1,19 @@
 import type { Ask } from "../history.js";
-import type { PostBook } from "../post-book.js";
-import { isStart, type LimitBook, type Limited, type Move } from "./limit-book.js";
+import { isStart, LimitCheck, type Limited, type Move } from "./limit-book.js";
 
 const hourMs = 3_600_000;
 
 /** S18: rest, reversal and starts per hour, also over restarts. */
-export class PauseChecks {
-  readonly #book: LimitBook;
-  readonly #posts: PostBook;
-
-  constructor(book: LimitBook, posts: PostBook) {
-    this.#book = book;
-    this.#posts = posts;
-  }
-
+export class PauseChecks extends LimitCheck {
   /** The first POST of a command of somebody. */
   check(one: Limited, ask: Ask): void {
     const { limits } = one;
     if (limits === null || !isStart(ask.word)) return;
-    const { now } = this.#book.world.time;
+    const { now } = this.world.time;
     const broken = (message: string) =>
-      this.#posts.broken(
-        "S18",
-        `a POST of ${ask.by} (${ask.word ?? ""}) to ${one.code}/${one.id} ${message}`,
-      );
+      this.broken("S18", `a POST of ${ask.by} (${ask.word ?? ""}) to ${one.code}/${one.id} ${message}`);
     const starts = one.moves.filter(
-      (move) => move.at > now - hourMs + 2 && isStart(move.word) && this.#book.isSure(move) && isSent(move),
+      (move) => move.at > now - hourMs + 2 && isStart(move.word) && this.limits.isSure(move) && isSent(move),
     );
     if (limits.starts_per_hour !== undefined && starts.length >= limits.starts_per_hour)
       broken(`after ${starts.length} starts within the hour, of ${limits.starts_per_hour}`);
@@ -38,14 +26,14 @@ export class PauseChecks {
     const isPaused = limits.reversal > 0 && now < endedAt + limits.reversal - 2;
     if (isPaused && last.ask !== null && isOtherWay(last.word, ask.word ?? ""))
       broken(`${Math.round(now - endedAt)} ms after ${last.word}, reversal is ${limits.reversal}`);
-    this.#book.world.journalist.saw("a start where pauses are kept");
+    this.saw("a start where pauses are kept");
   }
 
   /** When the newest movement ended, at the earliest; null where nobody can tell. */
   #endOf(one: Limited, last: Move): number | null {
-    const { journalist, bridge } = this.#book.world;
-    if (!this.#book.isSure(last) || !isSent(last)) return null;
-    const stopped = journalist
+    const { bridge } = this.world;
+    if (!this.limits.isSure(last) || !isSent(last)) return null;
+    const stopped = this.world.journalist
       .lane(one.code, one.id)
       .some(({ word, writes }) => word === "stop" && writes.some(({ begunAt }) => begunAt >= last.at));
     if (stopped) return null;
@@ -62,7 +50,7 @@ export class PauseChecks {
       wrong("there is no such limit");
       return;
     }
-    const { clockJumpsPerHour } = this.#book.world.scenario;
+    const { clockJumpsPerHour } = this.world.scenario;
     // What was kept with a clock that was wrong then counts as now.
     if (clockJumpsPerHour > 0) return;
     const recent = moves.filter(({ at, word }) => at >= ask.at - hourMs - 1_000 && isStart(word));

@@ -1,42 +1,34 @@
 import type { CommandResult } from "../../../src/greenhouse/command/outcomes.js";
 import type { Bridge } from "../bridge.js";
 import type { Ask } from "../history.js";
-import type { PostBook } from "../post-book.js";
 import type { Beginning } from "./guard-model.js";
-import { isAllowed, type LimitBook, type Limited } from "./limit-book.js";
+import { isAllowed, LimitCheck, type Limited } from "./limit-book.js";
 
 /** First, after 30 s, after 2 min. */
 const mostTimes = 3;
 const soonMs = 45_000;
 
 /** S21: what a guard sends goes out once each time it begins, also over a restart, and only what it allows. */
-export class RuleChecks {
-  readonly #book: LimitBook;
-  readonly #posts: PostBook;
+export class RuleChecks extends LimitCheck {
   readonly #waits = new Map<Beginning, { freeMs: number; at: number }>();
   readonly #excused = new WeakSet<Beginning>();
 
-  constructor(book: LimitBook, posts: PostBook) {
-    this.#book = book;
-    this.#posts = posts;
-  }
-
   /** A guard has something sent. */
   sends(one: Limited, ask: Ask, name: string): void {
-    const { journalist, time } = this.#book.world;
+    const { journalist, time } = this.world;
     const guard = one.limits?.guards[name];
     const model = one.models.get(name);
     const where = `the guard ${name} of ${one.code}/${one.id}`;
-    journalist.saw("a guard sends");
+    this.saw("a guard sends");
     if (guard === undefined || model === undefined || guard.then !== ask.word) {
-      this.#posts.broken("S21", `${where} sends ${ask.word ?? ""}, which it is not told to`);
+      this.broken("S21", `${where} sends ${ask.word ?? ""}, which it is not told to`);
       return;
     }
-    this.#book.lose(time.now);
+    this.limits.lose(time.now);
     const { beginning } = model;
     if (beginning === null) {
       if (guard.blind !== "act" && !this.#isStalled())
-        this.#posts.broken("S21", `${where} sends although it has not begun`);
+        this.broken("S21", `${where} sends although it has not begun`);
       return;
     }
     if (guard.blind === "act" || beginning.isUncertain) return;
@@ -44,21 +36,20 @@ export class RuleChecks {
     const isDone = asks.some(({ results }) =>
       ["confirmed", "already"].includes(results[0]?.result.outcome ?? ""),
     );
-    if (isDone) this.#posts.broken("S21", `${where} sends again what was done`);
+    if (isDone) this.broken("S21", `${where} sends again what was done`);
     const posted = asks.filter(({ writes }) => writes.length > 0);
-    if (posted.length >= mostTimes)
-      this.#posts.broken("S21", `${where} sends for the ${posted.length + 1}th time`);
+    if (posted.length >= mostTimes) this.broken("S21", `${where} sends for the ${posted.length + 1}th time`);
     beginning.sent.push(ask.by);
   }
 
   #isStalled(): boolean {
-    const { lastStallAt, time } = this.#book.world;
+    const { lastStallAt, time } = this.world;
     return lastStallAt > time.now - 600_000;
   }
 
   result(one: Limited, ask: Ask, { outcome, repeated }: CommandResult): void {
     if (ask.rule !== "guard" || repeated || one.limits === null) return;
-    this.#book.world.journalist.saw(`what a guard sends ends ${outcome}`);
+    this.saw(`what a guard sends ends ${outcome}`);
   }
 
   /** Nothing is sent against what somebody else did. */
@@ -68,7 +59,7 @@ export class RuleChecks {
 
   /** What was to be sent is not forgotten. */
   look({ store, boot }: Bridge, one: Limited): void {
-    const { scenario, time } = this.#book.world;
+    const { scenario, time } = this.world;
     const { commands } = scenario.configuration;
     for (const [name, model] of one.models) {
       const { beginning, guard } = model;
@@ -89,7 +80,7 @@ export class RuleChecks {
       const freeMs = isFree ? before.freeMs + Math.min(6_000, time.now - before.at) : 0;
       this.#waits.set(beginning, { freeMs, at: time.now });
       if (freeMs > soonMs)
-        this.#posts.broken(
+        this.broken(
           "S21",
           `the guard ${name} of ${one.code}/${one.id} began at ${beginning.at} and sends nothing in run ${boot}`,
         );

@@ -6,27 +6,22 @@ import type { Bridge } from "./bridge.js";
 import type { Ask, Write } from "./history.js";
 import { laneOf, shows } from "./judging.js";
 import { targetOf } from "./messages.js";
-import type { PostBook } from "./post-book.js";
+import { Check } from "./post-book.js";
 
 /** Within this after the travel time the bridge has looked again, and said what it saw. */
 const withinMs = 60_000;
 
 /** S16: what was confirmed and travels is read once more, and something else there is told. */
-export class HeldChecks {
-  readonly #book: PostBook;
+export class SecondLookChecks extends Check {
   /** Ids of commands whose value was said to be reverted. */
   readonly #told = new Set<unknown>();
-
-  constructor(book: PostBook) {
-    this.#book = book;
-  }
 
   event({ type, facts }: BridgeEvent): void {
     if (type === "reverted") this.#told.add(facts?.["id"]);
   }
 
   result(bridge: Bridge, ask: Ask, result: CommandResult): void {
-    const { time } = this.#book.world;
+    const { time } = this.world;
     const last = (ask.writes.length > 0 ? ask : ask.donor)?.writes.at(-1);
     if (result.outcome !== "confirmed" || ask.boot !== bridge.boot || ask.inherits || !last) return;
     if (ask.settings === null || ask.word === null || last.endedAt === null || last.boot !== bridge.boot)
@@ -38,7 +33,7 @@ export class HeldChecks {
     const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
     if (doneAt > at - 1_000) return;
     time.in(at + withinMs - time.now, () =>
-      this.#book.world.guarded(() => this.#check(bridge, { ask, last, at, id: result.id })),
+      this.world.guarded(() => this.#check(bridge, { ask, last, at, id: result.id })),
     );
   }
 
@@ -51,24 +46,24 @@ export class HeldChecks {
       id,
     }: { readonly ask: Ask; readonly last: Write; readonly at: number; readonly id: string },
   ): void {
-    const { world } = this.#book;
+    const { world } = this.book;
     const { settings, word } = ask;
-    if (settings === null || word === null || this.#book.lastPosted.get(laneOf(ask)) !== last) return;
+    if (settings === null || word === null || this.book.lastPosted.get(laneOf(ask)) !== last) return;
     if (world.bridge !== bridge || !bridge.clock.isAlive || bridge.isStopping) return;
     const reads = world.journalist
       .readsSince(ask.code, last.address, at - 1)
       .filter(({ endedAt }) => endedAt !== null);
     if (reads.length === 0) {
       if (world.calmFrom <= at - settings.travelMs)
-        this.#book.broken("S16", `${ask.by} was confirmed, and nobody looked whether it held`);
+        this.broken("S16", `${ask.by} was confirmed, and nobody looked whether it held`);
       return;
     }
-    world.journalist.saw("a confirmed value is looked at again");
+    this.saw("a confirmed value is looked at again");
     const target = targetOf(settings, word);
     const held = reads.filter(({ raw }) => raw !== null && shows(ask, target, raw));
     if (held.length === 0 && !this.#told.has(id))
-      this.#book.broken("S16", `${ask.by} was reverted to ${String(reads[0]?.raw)}, and nobody said so`);
+      this.broken("S16", `${ask.by} was reverted to ${String(reads[0]?.raw)}, and nobody said so`);
     if (held.length === reads.length && this.#told.has(id))
-      this.#book.broken("S16", `${ask.by} is said to be reverted, and every read shows it`);
+      this.broken("S16", `${ask.by} is said to be reverted, and every read shows it`);
   }
 }
