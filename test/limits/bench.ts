@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { Guard, Limits } from "../../src/greenhouse/limits.js";
-import type { KeptLimits, RecordBody } from "../../src/journal/records.js";
+import type { HistoryParts, KeptLimits, RecordBody } from "../../src/journal/records.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { CommandBench, type CommandBenchOptions } from "../support/command-bench.js";
 
@@ -35,21 +35,52 @@ export const valve = (over: Partial<ActuatorSettings> = {}): Partial<ActuatorSet
   ...over,
 });
 
-/** Runs the limits beside the commander. */
-export async function bench(options: CommandBenchOptions): Promise<CommandBench> {
+const nothingKept: KeptLimits = {
+  ...{ guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null, lease: null },
+};
+
+/** What the journal has of an earlier run. */
+export const historyOf = (actuator: string, kept: Partial<KeptLimits>): HistoryParts => ({
+  ...{ open: [], unread: [], problems: [], starts: [], alarms: [] },
+  limits: [{ controller: "GH-0001", actuator, kept: { ...nothingKept, ...kept } }],
+});
+
+interface BenchOptions extends CommandBenchOptions {
+  readonly kept?: Partial<KeptLimits>;
+  /** Alarms of an earlier run. */
+  readonly alarms?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Runs the limits beside the commander, with what an earlier run kept of the first actuator. All is shut and was read, unless
+ * `registers` say otherwise.
+ */
+export async function bench({ kept, alarms = {}, ...options }: BenchOptions): Promise<CommandBench> {
   const one = new CommandBench({ weather, ...options });
+  for (const [type, message] of Object.entries(alarms)) one.alarms.set(type, message);
+  const [first] = options.actuators ?? [];
+  if (kept !== undefined) one.keeper.restore(historyOf(first?.id ?? "roof", kept), one.clock.now());
   const stop = new AbortController();
   void one.keeper.run(stop.signal);
   onTestFinished(() => stop.abort());
   one.store.dispatch("GH-0001", { type: "connection", status: online });
   for (const { settings } of one.store.get("GH-0001")?.actuators.values() ?? []) {
     const shut = settings.kind === "irrigation" ? "1001" : "10001";
-    one.platform.registers.set(settings.address, shut);
-    one.polled(settings.address, shut);
+    const raw = String(options.registers?.[settings.address] ?? shut);
+    one.platform.registers.set(settings.address, raw);
+    one.polled(settings.address, raw);
   }
   await one.clock.advance(0);
   return one;
 }
+
+/** A platform that accepts a POST and does nothing. */
+export const ignored = () => Promise.resolve({ code: "200", requestId: null });
+
+/** A lock without an end. */
+export const lockOf = (one: CommandBench) => ({
+  ...{ by: "anna", via: null, reason: "glass work", since: one.clock.now(), until: null, endsAt: Infinity },
+});
 
 /** What the disk has of an actuator's limits, newest last: written alone, or with the first POST of a command. */
 export const keptIn = (records: readonly RecordBody[]): readonly (KeptLimits | null)[] =>
@@ -58,7 +89,7 @@ export const keptIn = (records: readonly RecordBody[]): readonly (KeptLimits | n
     return record.type === "phase" && record.limits !== undefined ? [record.limits] : [];
   });
 
-export const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;
+const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;
 
 export const blow = (speed: number | string) => (one: CommandBench) =>
   one.keeper.measured("weather/wind", new TextEncoder().encode(JSON.stringify({ speed })));

@@ -1,8 +1,8 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { CommandBench } from "../support/command-bench.js";
 import { platformError } from "../support/scripted-platform.js";
-import { bench, blow, guard, keptIn, limits, online, skylight, valve, weather } from "./bench.js";
+import { bench, blow, guard, ignored, keptIn, limits, lockOf, skylight, valve, weather } from "./bench.js";
 
 const allowed = (one: CommandBench, id = "roof") =>
   one.store.get("GH-0001")?.actuators.get(id)?.restrictions?.allowed;
@@ -81,14 +81,12 @@ it("a degree that a guard keeps back is no step that was sent, also where the mo
   expect(one.results.at(-1)?.steps.map(({ value }) => value)).toEqual(["10100"]);
 });
 
+const closing = { ...wind, sends: "close" };
+const open = { "101": "10010" };
+
 describe("a guard that sends", () => {
-  const closing = { ...wind, sends: "close" };
-  const storm = async () => {
-    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [closing] }) })] });
-    one.platform.registers.set("101", "10010");
-    one.polled("101", "10010");
-    return one;
-  };
+  const storm = () =>
+    bench({ actuators: [skylight({ limits: limits({ guards: [closing] }) })], registers: open });
 
   it("sends once each time the condition begins to hold on a good input, as a journaled command of its own", async () => {
     const one = await storm();
@@ -150,7 +148,7 @@ describe("a lease", () => {
 
   it("is in force as soon as its command takes over the read-backs of an equal one, whatever they show", async () => {
     const one = await bench({ actuators: [valve()] });
-    one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    one.platform.onWrite = ignored;
     await one.play("on", 5_000, '{"command":"on","for":"5m"}', 1);
     expect(keptIn(one.records).at(-1)).toMatchObject({ lease: { command: "on", ends_with: "off" } });
     await one.clock.advance(100_000);
@@ -164,7 +162,7 @@ describe("a lease", () => {
     const one = await bench({ actuators: [skylight()] });
     one.platform.onWrite = (post) =>
       post.value === "25"
-        ? Promise.resolve({ code: "200", requestId: null })
+        ? ignored()
         : post.value === "10001"
           ? Promise.reject(platformError({ kind: "unreachable", sent: false }))
           : one.platform.accept(post);
@@ -201,7 +199,7 @@ describe("a lease", () => {
   it("that is not confirmed is alarmed and ended again after 30 s, 2 min and 10 min", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
     await one.play("on", 500_000);
-    one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    one.platform.onWrite = ignored;
     await one.clock.advance(1_500_000);
     expect(one.alarms.has("lease_overrun")).toBe(true);
     expect(one.alarmFacts.get("lease_overrun")).toEqual({ command: "on", ends_with: "off" });
@@ -252,34 +250,22 @@ describe("what a rule sends", () => {
   });
 
   it("kept back after an attempt that was not confirmed is alarmed", async () => {
-    const closing = { ...wind, sends: "close" };
-    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [closing] }) })] });
-    one.platform.registers.set("101", "10010");
-    one.polled("101", "10010");
-    one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    const limited = limits({ guards: [closing] });
+    const one = await bench({ actuators: [skylight({ limits: limited })], registers: open });
+    one.platform.onWrite = ignored;
     await one.play(blow(14), 70_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["unconfirmed"]);
     expect(one.alarms.has("guard_unmet")).toBe(false);
-    const lock = {
-      by: "anna",
-      via: null,
-      reason: null,
-      since: one.clock.now(),
-      until: null,
-      endsAt: Infinity,
-    };
-    await one.keeper.change("GH-0001", ["roof"], { lock });
+    await one.keeper.change("GH-0001", ["roof"], { lock: lockOf(one) });
     await one.clock.advance(60_000);
     expect(one.alarms.has("guard_unmet")).toBe(true);
   });
 
   it("is not sent again against what somebody else has moved meanwhile", async () => {
     const quick = { travelMs: 5_000, confirmWithinMs: 10_000 };
-    const closing = limits({ guards: [{ ...wind, sends: "close" }] });
-    const one = await bench({ actuators: [skylight({ ...quick, limits: closing })] });
-    one.platform.registers.set("101", "10010");
-    one.polled("101", "10010");
-    one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    const limited = limits({ guards: [closing] });
+    const one = await bench({ actuators: [skylight({ ...quick, limits: limited })], registers: open });
+    one.platform.onWrite = ignored;
     await one.play(blow(14), 25_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["unconfirmed"]);
     one.keeper.changedElsewhere("gh-0001", "roof", "open", "auto");
@@ -288,20 +274,9 @@ describe("what a rule sends", () => {
   });
 
   it("is sent blind after a start only once its input is overdue, also where it was due before", async () => {
-    const closing = limits({ guards: [{ ...wind, sends: "close", actsBlind: true }] });
-    const one = new CommandBench({ weather, actuators: [skylight({ limits: closing })] });
-    const kept = {
-      guards: { wind: { phase: "held", sending: "due", id: null, tries: 0 } },
-      ...{ starts: [], moved_until: null, direction: null, lock: null, hold: null, lease: null },
-    } as const;
-    const limited = [{ controller: "GH-0001", actuator: "roof", kept }];
-    const nothing = { open: [], unread: [], problems: [], starts: [], alarms: [] };
-    one.keeper.restore({ ...nothing, limits: limited }, one.clock.now());
-    const stop = new AbortController();
-    void one.keeper.run(stop.signal);
-    onTestFinished(() => stop.abort());
-    one.store.dispatch("GH-0001", { type: "connection", status: online });
-    one.platform.registers.set("101", "10010");
+    const limited = limits({ guards: [{ ...closing, actsBlind: true }] });
+    const kept = { guards: { wind: { phase: "held", sending: "due", id: null, tries: 0 } } } as const;
+    const one = await bench({ actuators: [skylight({ limits: limited })], registers: open, kept });
     await one.clock.advance(59_000);
     expect(one.values()).toEqual([]);
     await one.clock.advance(30_000);
@@ -309,21 +284,13 @@ describe("what a rule sends", () => {
   });
 
   it("keeps an alarm of an earlier run on until this one can tell that it is over", async () => {
-    const one = new CommandBench({ weather, actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
-    one.alarms.set("guard_blind", "of the run before");
-    one.alarms.set("lease_overrun", "of the run before");
-    const lease = { id: "x", by: null, command: "open", ends_with: "close", until: one.clock.now() - 60_000 };
-    const kept = {
-      ...{ guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null, lease },
-    };
-    const nothing = { open: [], unread: [], problems: [], starts: [], alarms: [] };
-    const limited = [{ controller: "GH-0001", actuator: "roof", kept }];
-    one.keeper.restore({ ...nothing, limits: limited }, one.clock.now());
-    const stop = new AbortController();
-    void one.keeper.run(stop.signal);
-    onTestFinished(() => stop.abort());
-    one.store.dispatch("GH-0001", { type: "connection", status: online });
-    one.platform.registers.set("101", "10010");
+    const until = new CommandBench().clock.now() - 60_000;
+    const one = await bench({
+      actuators: [skylight({ limits: limits({ guards: [wind] }) })],
+      registers: open,
+      kept: { lease: { id: "x", by: null, command: "open", ends_with: "close", until } },
+      alarms: { guard_blind: "of the run before", lease_overrun: "of the run before" },
+    });
     await one.clock.advance(1_000);
     expect([...one.alarms.keys()]).toEqual(["guard_blind", "lease_overrun"]);
     await one.play(blow(3), 30_000);
@@ -332,20 +299,12 @@ describe("what a rule sends", () => {
   });
 
   it("as a dry run is no end of a lease, and is not tried without a pause", async () => {
+    const until = new CommandBench().clock.now() - 60_000;
     const one = await bench({
       actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
-      dryRun: true,
+      ...{ registers: { "210": "1010" }, dryRun: true },
+      kept: { lease: { id: "x", by: null, command: "on", ends_with: "off", until } },
     });
-    one.platform.registers.set("210", "1010");
-    one.polled("210", "1010");
-    const until = one.clock.now() - 60_000;
-    const kept = {
-      ...{ guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null },
-      lease: { id: "x", by: null, command: "on", ends_with: "off", until },
-    };
-    const limited = [{ controller: "GH-0001", actuator: "valve", kept }];
-    const nothing = { open: [], unread: [], problems: [], starts: [], alarms: [] };
-    one.keeper.restore({ ...nothing, limits: limited }, until);
     await one.clock.advance(20_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["dry_run"]);
     expect(one.alarms.has("lease_overrun")).toBe(true);
@@ -390,19 +349,11 @@ describe("on disk", () => {
 });
 
 describe("locks and holds", () => {
-  const lock = (one: CommandBench) =>
-    one.keeper.change("GH-0001", ["roof"], {
-      lock: {
-        ...{ by: "anna", via: null, reason: "glass work", since: one.clock.now(), until: null },
-        endsAt: Infinity,
-      },
-    });
-
   it("a lock refuses everything but stop, also what waits already", async () => {
     const one = await bench({ actuators: [skylight({ limits: limits({ restMs: 10_000 }) })] });
     await one.run("open");
     await one.play("close", 3_000, "20", 1);
-    await lock(one);
+    await one.keeper.change("GH-0001", ["roof"], { lock: lockOf(one) });
     await one.clock.advance(0);
     const locked = { outcome: "refused", reason: "interlock", interlock: { rule: "lock", value: "anna" } };
     expect(one.results.find(({ command }) => command === "20")).toMatchObject(locked);

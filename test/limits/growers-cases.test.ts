@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { loaded, platform } from "../config/loading.js";
 import type { CommandBench } from "../support/command-bench.js";
 import { mirrorSettings } from "../../src/sync/settings.js";
-import { bench } from "./bench.js";
+import { bench, lockOf } from "./bench.js";
 
 /* The examples of docs/limits.md as they stand there: each passes `check`, and does what the page says of it. */
 
@@ -21,13 +21,10 @@ function exampleOf(title: string): string {
 async function greenhouse(title: string) {
   const { configuration, warnings } = await loaded(`${platform}${exampleOf(title)}`);
   const own = mirrorSettings(configuration).controllers.get("GH-0001");
-  const one = await bench({ weather: configuration.weather, actuators: own?.actuators ?? [] });
-  for (const { address, kind } of own?.actuators ?? []) {
-    const shut = kind === "skylight" ? "10001" : "1001";
-    one.platform.registers.set(address, shut);
-    one.polled(address, shut);
-  }
-  await one.clock.advance(0);
+  const actuators = own?.actuators ?? [];
+  const shut = ({ kind }: (typeof actuators)[number]) => (kind === "skylight" ? "10001" : "1001");
+  const registers = Object.fromEntries(actuators.map((one) => [one.address, shut(one)]));
+  const one = await bench({ weather: configuration.weather, actuators, registers });
   return { one, warnings: warnings.map(({ message }) => message) };
 }
 
@@ -58,10 +55,6 @@ const allowed = (one: CommandBench, id: string) => {
   const { words, degrees } = one.store.get("GH-0001")?.actuators.get(id)?.restrictions?.allowed ?? {};
   return [words, degrees && [degrees.min, degrees.max]];
 };
-
-const lockOf = (one: CommandBench) => ({
-  ...{ by: "anna", via: null, reason: "glass work", since: one.clock.now(), until: null, endsAt: Infinity },
-});
 
 describe("storm and rain on a skylight", () => {
   const title = "Guards: storm and rain";

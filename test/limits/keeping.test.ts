@@ -1,45 +1,25 @@
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { HistoryParts, KeptLimits, OpenCommand } from "../../src/journal/records.js";
+import { describe, expect, it } from "vitest";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import { CommandBench } from "../support/command-bench.js";
-import { bench, blow, guard, keptIn, limits, online, skylight, valve, weather } from "./bench.js";
+import { bench, blow, guard, historyOf, ignored, keptIn, limits, skylight, valve } from "./bench.js";
 
 /* What must not be lost on the way: of a rule's command, of a lease, of a lock. */
-
-const nothingKept: KeptLimits = {
-  ...{ guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null, lease: null },
-};
-const nothing: HistoryParts = { open: [], unread: [], problems: [], starts: [], alarms: [], limits: [] };
-
-const historyOf = (actuator: string, kept: Partial<KeptLimits>, open: readonly OpenCommand[] = []) => ({
-  ...{ ...nothing, open },
-  limits: [{ controller: "GH-0001", actuator, kept: { ...nothingKept, ...kept } }],
-});
-
-const run = (one: CommandBench) => {
-  const stop = new AbortController();
-  void one.keeper.run(stop.signal);
-  onTestFinished(() => stop.abort());
-};
 
 const wind = guard({ clearAfterMs: 60_000, allow: { words: ["close"], degrees: { min: 0, max: 20 } } });
 const closing = { ...wind, sends: "close" };
 const on = { words: ["on", "off"], degrees: null };
 const stop = { address: "101", value: "00000" };
-const refuse = () => Promise.resolve({ code: "200", requestId: null });
+const open = { "101": "10010" };
 
-async function storm(more: Parameters<typeof skylight>[0] = {}, ofLimits: Parameters<typeof limits>[0] = {}) {
+function storm(more: Parameters<typeof skylight>[0] = {}, ofLimits: Parameters<typeof limits>[0] = {}) {
   const limited = limits({ guards: [closing], ...ofLimits });
-  const one = await bench({ actuators: [skylight({ stop, ...more, limits: limited })] });
-  one.platform.registers.set("101", "10010");
-  one.polled("101", "10010");
-  return one;
+  return bench({ actuators: [skylight({ stop, ...more, limits: limited })], registers: open });
 }
 
 describe("what a guard sends", () => {
   it("and a stop cuts short is sent again after 30 s and 2 min, then alarmed", async () => {
     const one = await storm();
-    one.platform.onWrite = refuse;
+    one.platform.onWrite = ignored;
     await one.play(blow(14), 5_000, "stop", 600_000);
     expect(one.values().filter((value) => value !== "101=00000")).toEqual([
       "101=10001",
@@ -63,35 +43,16 @@ describe("what a guard sends", () => {
     expect(one.values()).toEqual(["101=10100", "101=20", "101=10001"]);
   });
 
-  it("for the third time and never reached the platform before a crash is sent again", async () => {
-    const one = new CommandBench({
-      weather,
-      actuators: [skylight({ limits: limits({ guards: [closing] }) })],
-    });
-    const kept = { guards: { wind: { phase: "held", sending: "due", id: "x", tries: 3 } } } as const;
-    one.keeper.restore(historyOf("roof", kept), one.clock.now());
-    run(one);
-    one.store.dispatch("GH-0001", { type: "connection", status: online });
-    one.platform.registers.set("101", "10010");
-    one.polled("101", "10010");
+  it.each([
+    ["and never reached the platform before a crash is sent again", "x", ["101=10001"], false],
+    ["and was given up stays alarmed over a restart", null, [], true],
+  ])("for the third time %s", async (_, id, values, isAlarmed) => {
+    const kept = { guards: { wind: { phase: "held", sending: "due", id, tries: 3 } } } as const;
+    const limited = limits({ guards: [closing] });
+    const one = await bench({ actuators: [skylight({ limits: limited })], registers: open, kept });
     await one.play(blow(14), 60_000);
-    expect(one.values()).toEqual(["101=10001"]);
-  });
-
-  it("and was given up stays alarmed over a restart", async () => {
-    const one = new CommandBench({
-      weather,
-      actuators: [skylight({ limits: limits({ guards: [closing] }) })],
-    });
-    const kept = { guards: { wind: { phase: "held", sending: "due", id: null, tries: 3 } } } as const;
-    one.keeper.restore(historyOf("roof", kept), one.clock.now());
-    run(one);
-    one.store.dispatch("GH-0001", { type: "connection", status: online });
-    one.platform.registers.set("101", "10010");
-    one.polled("101", "10010");
-    await one.play(blow(14), 60_000);
-    expect(one.values()).toEqual([]);
-    expect(one.alarms.has("guard_unmet")).toBe(true);
+    expect(one.values()).toEqual(values);
+    expect(one.alarms.has("guard_unmet")).toBe(isAlarmed);
   });
 });
 
@@ -150,7 +111,7 @@ describe("a lease", () => {
 
   it("of a command that takes over the read-backs of an equal one is in force from then on", async () => {
     const one = await bench({ actuators: [valve()] });
-    one.platform.onWrite = refuse;
+    one.platform.onWrite = ignored;
     await one.play("on", 5_000, '{"command":"on","for":"20m"}', 1_000);
     expect(lease(one)).toMatchObject({ command: "on", ends_with: "off" });
     await one.clock.advance(120_000);
@@ -217,7 +178,7 @@ describe("a lock", () => {
 it("rest is counted from the end of a command in the middle of which the bridge was started again", async () => {
   const rested = limits({ restMs: 30_000 });
   const earlier = await bench({ actuators: [valve({ limits: rested })] });
-  earlier.platform.onWrite = refuse;
+  earlier.platform.onWrite = ignored;
   earlier.send("on", { targetId: "valve" });
   await earlier.clock.advance(5_000);
   const [command] = earlier.commander.open;

@@ -8,7 +8,7 @@ import { allowedNow, judge, type Judged, type Standing } from "../../src/limits/
 import { GuardModel } from "../simulation/limits/guard-model.js";
 import { isAllowed } from "../simulation/limits/limit-book.js";
 import { actuator } from "../support/builders.js";
-import { bench, guard, limits, skylight } from "./bench.js";
+import { bench, blow, guard, limits, lockOf, skylight } from "./bench.js";
 
 /* What holds for every order of events and every set of limits; the generator of each run is seeded. */
 
@@ -216,10 +216,7 @@ async function against(happened: readonly Happening[]): Promise<readonly string[
         state.heardAt = time();
         const value = typeof happening.speed === "number" ? happening.speed : null;
         model.reads({ value, isGood: true }, time());
-        one.keeper.measured(
-          "weather/wind",
-          new TextEncoder().encode(JSON.stringify({ speed: happening.speed })),
-        );
+        blow(happening.speed)(one);
         break;
       }
       case "send":
@@ -227,14 +224,7 @@ async function against(happened: readonly Happening[]): Promise<readonly string[
         one.send(happening.payload);
         break;
       case "lock": {
-        const lock = {
-          by: "a",
-          via: null,
-          reason: null,
-          since: one.clock.now(),
-          until: null,
-          endsAt: Infinity,
-        };
+        const lock = lockOf(one);
         if (!happening.isOn) state.isLocked = false;
         await one.keeper.change("GH-0001", ["roof"], { lock: happening.isOn ? lock : null });
         state.isLocked = happening.isOn;
