@@ -1,59 +1,43 @@
 import { describe, expect, it } from "vitest";
-import { seeActuator } from "../../src/commands/aftermath.js";
+import { seeActuator, type Sight, sightOf } from "../../src/commands/aftermath.js";
 import type { Rest } from "../../src/commands/command.js";
+import { unreadActuator } from "../../src/greenhouse/fold-registers.js";
+import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
+import { fan as restingFan, ignored } from "./benches.js";
 
-const fan = {
-  id: "roof",
-  kind: "circulation_fan",
-  address: "140",
-  confirmWithinMs: 60_000,
-  travelMs: 0,
-} as const;
+const fan = { ...restingFan, travelMs: 0 };
 
-const rest = (state: string, position: number | null = null, passing: number | null = null): Rest => ({
-  state,
-  position,
-  passing,
+const rest = (state: string, position: number | null = null, passing: Rest["passing"] = null): Rest => ({
+  ...{ state, position, passing },
 });
+const sight = (state: string | null, position: number | null = null): Sight => ({ state, position });
+const foreign = (text: string): Sight => ({ state: "unknown", position: null, foreign: text });
 
 describe("moved by somebody else", () => {
-  it.each<[string, Rest | null, { state: string | null; position: number | null }, boolean, object | null]>([
-    ["the first sight of a state", null, { state: "open", position: null }, false, null],
-    ["the same state", rest("open"), { state: "open", position: null }, false, null],
-    [
-      "another state",
-      rest("open"),
-      { state: "closed", position: null },
-      false,
-      { from: "open", to: "closed" },
-    ],
-    [
-      "another state while a command of ours is open",
-      rest("open"),
-      { state: "closed", position: null },
-      true,
-      null,
-    ],
-    ["anything after auto", rest("auto"), { state: "open", position: null }, false, null],
-    ["into auto", rest("open"), { state: "auto", position: null }, false, { from: "open", to: "auto" }],
-    ["a degree seen once", rest("position", 20), { state: "position", position: 50 }, false, null],
-    [
-      "a degree seen twice",
-      rest("position", 20, 50),
-      { state: "position", position: 50 },
-      false,
-      { from: "20", to: "50" },
-    ],
-    [
-      "a degree after only the mode was known",
-      rest("position"),
-      { state: "position", position: 50 },
-      false,
-      null,
-    ],
-    ["an unreadable value", rest("open"), { state: "unknown", position: null }, false, null],
-  ])("%s", (_, before, now, ours, moved) => expect(seeActuator(before, now, ours).moved).toEqual(moved));
+  it.each<[string, Rest | null, Sight, "ours" | "nobody's", string | null]>([
+    ["the first sight of a state", null, sight("open"), "nobody's", null],
+    ["the same state", rest("open"), sight("open"), "nobody's", null],
+    ["another state", rest("open"), sight("closed"), "nobody's", "open to closed"],
+    ["another state while a command of ours is open", rest("open"), sight("closed"), "ours", null],
+    ["anything after auto", rest("auto"), sight("open"), "nobody's", null],
+    ["into auto", rest("open"), sight("auto"), "nobody's", "open to auto"],
+    ["a degree seen once", rest("position", 20), sight("position", 50), "nobody's", null],
+    ["a degree seen twice", rest("position", 20, 50), sight("position", 50), "nobody's", "20 to 50"],
+    ["a degree after only the mode was known", rest("position"), sight("position", 50), "nobody's", null],
+    ["an unreadable value", rest("open"), sight("unknown"), "nobody's", null],
+    ["a value in no table, seen once", rest("off"), foreign("10101"), "nobody's", null],
+    ["it seen twice", rest("off", null, "10101"), foreign("10101"), "nobody's", "off to unknown"],
+    ["another one than before", rest("off", null, "10100"), foreign("10101"), "nobody's", null],
+    ["it while a command of ours is open", rest("off", null, "10101"), foreign("10101"), "ours", null],
+    ["it after auto", rest("auto", null, "10101"), foreign("10101"), "nobody's", null],
+    ["it at the first sight", null, foreign("10101"), "nobody's", null],
+    ["it where it stays", rest("unknown"), foreign("10101"), "nobody's", null],
+    ["what follows it, as it is no settled state", rest("unknown"), sight("off"), "nobody's", null],
+  ])("%s", (_, before, now, whose, told) => {
+    const { moved } = seeActuator(before, now, whose === "ours");
+    expect(moved && `${moved.from} to ${moved.to}`).toBe(told);
+  });
 
   it("is raised once, with what changed", async () => {
     const bench = new CommandBench({ actuators: [fan] });
@@ -70,16 +54,9 @@ describe("moved by somebody else", () => {
 describe("our own value after the command had ended unconfirmed", () =>
   it("is confirmed_late, is no change by somebody else, and clears the problem", async () => {
     const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
-    bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    bench.platform.onWrite = ignored;
     expect(await bench.run("on")).toMatchObject({ outcome: "unconfirmed" });
-    bench.store.dispatch("GH-0001", {
-      type: "registers_read",
-      values: new Map([["140", "1010"]]),
-      startedAt: bench.clock.monotonic(),
-      readAt: bench.clock.now(),
-      fresh: false,
-      source: "poll",
-    });
+    bench.polled("140", "1010");
     await bench.clock.advance(10);
     expect(bench.events.map(({ type }) => type)).toEqual(["command_unconfirmed", "confirmed_late"]);
     expect(bench.store.get("GH-0001")?.problem).toBe(false);
@@ -113,5 +90,39 @@ describe("a confirmed value that is set back before its travel time is over", ()
     await bench.clock.advance(200_000);
     bench.polled("101", "10001");
     expect(bench.events.map(({ type }) => type)).toEqual(["reverted"]);
+  });
+});
+
+const curtain = { ...fan, kind: "fan_wet_curtain" } as const;
+
+describe("a value in no table", () => {
+  it("left by a command of ours is not taken for somebody else's doing later", () => {
+    const after = seeActuator(rest("off"), foreign("10101"), true).rest;
+    const once = seeActuator(after, foreign("10101"), false);
+    expect([once.moved, seeActuator(once.rest, foreign("10101"), false).moved]).toEqual([null, null]);
+  });
+
+  it.each([
+    ["digits", "fan_wet_curtain", "unknown", "10101", "10101"],
+    ["no digits: unreadable", "fan_wet_curtain", "unknown", "--", null],
+    ["empty: unreadable", "fan_wet_curtain", "unknown", "", null],
+    ["never read", "fan_wet_curtain", null, null, null],
+    ["a value of the table", "fan_wet_curtain", "off", "00000", null],
+    ["where the table lists only what is to be sent", "motor", "unknown", "00000000", null],
+  ] as const)("%s", (_, kind, state, value, seen) => {
+    const read = { ...unreadActuator(actuator({ kind })), state, value };
+    expect(sightOf(read).foreign).toBe(seen);
+  });
+
+  it("set by somebody else is told once, with the value", async () => {
+    const bench = new CommandBench({ actuators: [curtain] });
+    for (const raw of ["00000", "10101", "10101", "10101", "00000"]) {
+      bench.polled("140", raw);
+      await bench.clock.advance(1_000);
+    }
+    expect(bench.events).toMatchObject([
+      { type: "changed_elsewhere", facts: { actuator: "roof", from: "off", to: "unknown" } },
+    ]);
+    expect(bench.events[0]?.message).toContain("10101");
   });
 });

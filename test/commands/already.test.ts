@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Interrupted } from "../../src/commands/command.js";
 import { CommandBench } from "../support/command-bench.js";
-
-const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
+import { fan, fanBench } from "./benches.js";
 
 /** A fan whose register shows a POST only after 9 s. */
 function lateFan(): CommandBench {
-  const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+  const bench = fanBench();
   bench.platform.onWrite = ({ address, value }) => {
     void bench.clock.wait(9_000).then(() => bench.platform.registers.set(address, value));
     return Promise.resolve({ code: "200", requestId: null });
@@ -78,7 +77,7 @@ describe("after a restart", () => {
 describe("those that wait together", () => {
   /** The first command's POST takes 6 s. */
   function slowFan(): CommandBench {
-    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    const bench = fanBench();
     bench.platform.onWrite = async (post) => {
       await bench.clock.wait(6_000);
       return bench.platform.accept(post);

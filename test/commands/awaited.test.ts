@@ -5,8 +5,8 @@ import type { RecordBody } from "../../src/journal/records.js";
 import { ended, sent, stamped } from "../journal/support/samples.js";
 import { CommandBench } from "../support/command-bench.js";
 import { roofProblem } from "../support/builders.js";
+import { fan } from "./benches.js";
 
-const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
 const unconfirmed = { outcome: "unconfirmed" } as const;
 const came: RecordBody = {
   ...{ type: "confirmed_late", controller: "GH-0001", actuator: "roof" },

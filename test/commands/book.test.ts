@@ -454,22 +454,6 @@ describe("the outcome of a command", () => {
     const end = { type: "journaled", key: "", token: question?.token ?? 0, sequence: 8 } as const;
     expect(told(step(again.book, end, now).effects)).toEqual(["told already 8"]);
   });
-
-  it("answers whoever repeats the command, by its id for 12 hours", () => {
-    const driver = new Driver(fan).ask("on", { id: "mine" }).online().shows("1010").ask("on", { id: "mine" });
-    expect(driver.said).toEqual(["mine already", "mine refused duplicate"]);
-    driver.mono = 12 * 3_600_000 + 1;
-    expect(driver.ask("on", { id: "mine" }).said).toHaveLength(2);
-  });
-
-  it("of another command under the same id is a refusal", () => {
-    const driver = new Driver(fan)
-      .ask("on", { id: "mine" })
-      .online()
-      .shows("1010")
-      .ask("off", { id: "mine" });
-    expect(driver.said).toEqual(["mine already", "mine refused bad_payload"]);
-  });
 });
 
 describe("a problem", () =>

@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CommandBench } from "../support/command-bench.js";
-
-const fan = { id: "roof", kind: "circulation_fan", address: "140" } as const;
-
-function fanBench(): CommandBench {
-  const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
-  return bench;
-}
+import { fanBench } from "./benches.js";
 
 const asked = { controller: "gh-0001", actuator: "roof", command: "on", value: "1010", by: "anna" };
 

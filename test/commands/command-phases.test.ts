@@ -1,12 +1,58 @@
 import { describe, expect, it } from "vitest";
-import { command, fan, phases } from "../support/command-phases.js";
+import type { Command, Phase } from "../../src/commands/command.js";
+import { type CommandFacts, CommandPhases } from "../../src/commands/phases.js";
+import { actuator } from "../support/builders.js";
+
+const command = (id: string, over: Partial<Command> = {}): Command => ({
+  ...{ id, ownId: true, code: "GH-0001", controllerId: "east", target: "actuator", targetId: "fan" },
+  ...{
+    settings: actuator({ id: "fan" }),
+    wanted: { type: "word", word: "on", value: "1010" },
+    payloadKey: id,
+  },
+  ...{ by: null, via: null, response: null, force: false, dryRun: false, term: null, rule: null },
+  ...{ receivedAt: 0, receivedMono: 0, deadlineMono: 0 },
+  ...over,
+});
+
+/** What a broker would be sent, as `target id:phase`. */
+function phases(later?: (tell: () => void) => void) {
+  const sent: string[] = [];
+  const removed = new Set<string>();
+  const line = { ready: () => Promise.resolve() };
+  const made = new CommandPhases({
+    base: "greenhouse",
+    send: (topic, payload) => {
+      const { id, phase } = JSON.parse(payload) as { readonly id: string; readonly phase: Phase };
+      sent.push(`${topic.split("/").slice(1, 4).join("/")} ${id}:${phase}`);
+    },
+    ready: () => line.ready(),
+    isMirrored: (id) => !removed.has(id),
+    later,
+  });
+  /** What was sent since the last look, once everything that can be sent by itself is. */
+  const news = async () => {
+    await settled();
+    return sent.splice(0);
+  };
+  return { made, sent, removed, line, news };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+const fan = (text: string) => `east/actuator/fan ${text}`;
+
+const show = (made: CommandPhases, ...shown: readonly (readonly [Command, Phase])[]) => {
+  for (const [one, phase] of shown) made.show(one, phase);
+};
 
 describe("the topic of the newest command", () => {
   it("shows nothing of an older command once a newer one has been shown, also when the older ends last", () => {
     const { made, sent } = phases();
     const [a, b] = [command("A"), command("B")];
     made.connected();
-    for (const [one, phase] of [
+    show(
+      made,
       [a, "waiting"],
       [a, "confirming"],
       [b, "waiting"],
@@ -15,8 +61,7 @@ describe("the topic of the newest command", () => {
       [b, "sending"],
       [b, "done"],
       [a, "done"],
-    ] as const)
-      made.show(one, phase);
+    );
     expect(sent).toEqual(
       ["A:waiting", "A:confirming", "B:waiting", "B:checking", "B:sending", "B:done"].map(fan),
     );
@@ -26,9 +71,7 @@ describe("the topic of the newest command", () => {
     const { made, sent } = phases();
     const [a, b] = [command("A"), command("B")];
     made.connected();
-    made.show(a, "waiting");
-    made.show(a, "done");
-    made.show(b, "waiting");
+    show(made, [a, "waiting"], [a, "done"], [b, "waiting"]);
     expect(sent).toEqual(["A:waiting", "A:done", "B:waiting"].map(fan));
   });
 
@@ -36,23 +79,14 @@ describe("the topic of the newest command", () => {
     const { made, sent } = phases();
     const [a, b] = [command("A"), command("B")];
     made.connected();
-    for (const [one, phase] of [
-      [a, "waiting"],
-      [b, "waiting"],
-      [b, "checking"],
-      [b, "done"],
-      [a, "checking"],
-      [a, "done"],
-    ] as const)
-      made.show(one, phase);
+    show(made, [a, "waiting"], [b, "waiting"], [b, "checking"], [b, "done"], [a, "checking"], [a, "done"]);
     expect(sent).toEqual(["A:waiting", "B:waiting", "B:checking", "B:done", "A:checking", "A:done"].map(fan));
   });
 
   it("shows the same id sent again as a command of its own", () => {
     const { made, sent } = phases();
     made.connected();
-    made.show(command("A"), "done");
-    made.show(command("A"), "waiting");
+    show(made, [command("A"), "done"], [command("A"), "waiting"]);
     expect(sent).toEqual(["A:done", "A:waiting"].map(fan));
   });
 
@@ -60,9 +94,7 @@ describe("the topic of the newest command", () => {
     const { made, sent } = phases();
     const [a, other] = [command("A"), command("B", { targetId: "heater" })];
     made.connected();
-    made.show(a, "confirming");
-    made.show(other, "waiting");
-    made.show(a, "done");
+    show(made, [a, "confirming"], [other, "waiting"], [a, "done"]);
     expect(sent).toEqual([fan("A:confirming"), "east/actuator/heater B:waiting", fan("A:done")]);
   });
 
@@ -71,24 +103,20 @@ describe("the topic of the newest command", () => {
     const [a, b] = [command("A"), command("B", { targetId: "heater" })];
     made.connected();
     made.overtaken(a);
-    made.show(a, "confirming");
-    made.show(b, "confirming");
-    made.show(a, "done");
+    show(made, [a, "confirming"], [b, "confirming"], [a, "done"]);
     expect(sent).toEqual(["east/actuator/heater B:confirming"]);
   });
 
   it("shows after a time without a link how far the newest has come, before anything else, and only that", async () => {
     const { made, sent, news } = phases();
     const [a, b] = [command("A"), command("B")];
-    made.show(a, "confirming");
-    made.show(a, "done");
+    show(made, [a, "confirming"], [a, "done"]);
     expect(sent).toEqual([]);
     made.connected();
     expect(sent).toEqual([fan("A:done")]);
     expect(await news()).toEqual([fan("A:done")]);
     made.disconnected();
-    made.show(b, "waiting");
-    made.show(b, "done");
+    show(made, [b, "waiting"], [b, "done"]);
     made.connected();
     expect(sent).toEqual([fan("B:done")]);
     expect(await news()).toEqual([fan("B:done")]);
@@ -99,12 +127,118 @@ describe("the topic of the newest command", () => {
     const { made, sent } = phases((tell) => waiting.push(tell));
     const a = command("A");
     made.connected();
-    made.show(a, "waiting");
-    made.show(a, "checking");
+    show(made, [a, "waiting"], [a, "checking"]);
     expect(sent).toEqual([]);
     made.publish();
     expect(sent).toEqual(["A:waiting", "A:checking"].map(fan));
     for (const tell of waiting) tell();
     expect(sent).toHaveLength(2);
+  });
+});
+
+const told = (id: string): CommandFacts => ({
+  ...{ id, command: "on", value: "1010", by: null, via: null },
+  received_at: "2026-05-01T06:00:00.000Z",
+});
+
+describe("the broker may have forgotten what it held", () => {
+  const other = command("X", { targetId: "heater" });
+  const heater = "east/actuator/heater";
+
+  it("so every topic's last document goes out with each link, and when it is asked for", async () => {
+    const { made, news } = phases();
+    made.connected();
+    show(made, [command("A"), "done"], [other, "confirming"]);
+    const shown = [fan("A:done"), `${heater} X:confirming`];
+    expect(await news()).toEqual(shown);
+    made.disconnected();
+    made.republish();
+    expect(await news()).toEqual([]);
+    made.connected();
+    expect(await news()).toEqual(shown);
+    made.republish();
+    made.republish();
+    expect(await news()).toEqual(shown);
+  });
+
+  it("as fast as the link takes it, and no older document after a newer one", async () => {
+    const { made, line, news } = phases();
+    made.connected();
+    show(made, [command("A"), "done"], [other, "confirming"]);
+    await news();
+    const wakes: (() => void)[] = [];
+    line.ready = () => new Promise((resolve) => wakes.push(resolve));
+    made.disconnected();
+    made.connected();
+    expect(await news()).toEqual([]);
+    show(made, [command("B"), "waiting"], [other, "done"]);
+    expect(await news()).toEqual([fan("B:waiting"), `${heater} X:done`]);
+    for (const wake of wakes) wake();
+    expect(await news()).toEqual([]);
+  });
+
+  it("and a link that is lost meanwhile begins again", async () => {
+    const { made, line, news } = phases();
+    made.connected();
+    made.show(command("A"), "done");
+    await news();
+    const wakes: (() => void)[] = [];
+    line.ready = () => new Promise((resolve) => wakes.push(resolve));
+    made.republish();
+    made.disconnected();
+    for (const wake of wakes.splice(0)) wake();
+    expect(await news()).toEqual([]);
+    made.connected();
+    for (const wake of wakes) wake();
+    expect(await news()).toEqual([fan("A:done")]);
+  });
+
+  it("but a controller that was removed does not get its topics back", async () => {
+    const { made, removed, news } = phases();
+    made.connected();
+    made.show(command("A"), "done");
+    await news();
+    removed.add("east");
+    made.republish();
+    expect(await news()).toEqual([]);
+    removed.clear();
+    made.republish();
+    expect(await news()).toEqual([]);
+  });
+
+  it("of raw addresses the 1,000 used last are kept", async () => {
+    const { made, news } = phases();
+    made.connected();
+    const raw = (n: number) => command(`${n}`, { target: "address", targetId: `${n}` });
+    for (let n = 0; n <= 1_000; n++) made.show(raw(n), "done");
+    show(made, [raw(1), "done"], [raw(1_001), "done"]);
+    await news();
+    made.republish();
+    const again = await news();
+    expect(again).toHaveLength(1_000);
+    expect(again).not.toContain("east/address/2 2:done");
+    expect(again).toContain("east/address/1 1:done");
+  });
+});
+
+describe("the end of a command of an earlier run", () => {
+  const about = { controllerId: "east", target: "actuator", targetId: "fan" } as const;
+
+  it("is shown, and again with each link", async () => {
+    const { made, news } = phases();
+    made.connected();
+    made.endedBefore(about, told("A"));
+    expect(await news()).toEqual([fan("A:done")]);
+    made.disconnected();
+    made.connected();
+    expect(await news()).toEqual([fan("A:done")]);
+  });
+
+  it("is not shown once a command of this run was, not even when that is still to be told", async () => {
+    const { made, news } = phases((tell) => setImmediate(tell));
+    made.connected();
+    made.show(command("B"), "waiting");
+    made.endedBefore(about, told("A"));
+    expect(await news()).toEqual([fan("B:waiting")]);
   });
 });

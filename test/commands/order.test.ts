@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { CommandBench } from "../support/command-bench.js";
-
-const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
-
-function fanBench(): CommandBench {
-  const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
-  return bench;
-}
+import { fan, fanBench, ignored, stopBench, roofBench } from "./benches.js";
 
 describe("superseding", () => {
   it("50 values within a second give at most two write sequences, and every command one result", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     for (let degree = 1; degree <= 50; degree++) {
       await bench.play(String(degree), 20);
     }
@@ -39,13 +33,6 @@ describe("superseding", () => {
     expect(bench.outcomes).toEqual({ c1: "confirmed", c2: "dry_run" });
   });
 
-  it("two commands' first POSTs are min_interval apart", async () => {
-    const bench = fanBench();
-    await bench.play("on", 100, "auto", 400_000);
-    const [first, second] = bench.platform.posts;
-    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(2_000);
-  });
-
   it("a command that waited longer than its age is expired and never sent", async () => {
     const bench = new CommandBench({
       actuators: [{ ...fan, minIntervalMs: 120_000 }],
@@ -58,10 +45,8 @@ describe("superseding", () => {
 });
 
 describe("stop", () => {
-  const stoppable = { stop: { address: "109", value: "00000100" } };
-
   it("with an address of its own is followed by a read of the state, before its result", async () => {
-    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
+    const bench = stopBench();
     bench.send("stop");
     bench.platform.registers.set("101", "10100");
     await bench.clock.advance(3_000);
@@ -70,7 +55,7 @@ describe("stop", () => {
   });
 
   it("waits for the POST in flight, and no further step follows it", async () => {
-    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
+    const bench = stopBench();
     bench.platform.onWrite = async (post) => {
       await bench.clock.wait(3_000);
       return bench.platform.accept(post);
@@ -81,7 +66,7 @@ describe("stop", () => {
   });
 
   it("that is a dry run interrupts nothing", async () => {
-    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
+    const bench = stopBench();
     bench.platform.onWrite = async (post) => {
       await bench.clock.wait(3_000);
       return bench.platform.accept(post);
@@ -92,7 +77,7 @@ describe("stop", () => {
   });
 
   it("that grows too old behind a POST leaves nothing for an equal command to take over", async () => {
-    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
+    const bench = stopBench();
     bench.platform.onWrite = async (_, nth) => {
       if (nth === 1) await bench.clock.wait(20_000);
       bench.platform.registers.set("101", nth === 1 ? "10001" : "10010");
@@ -104,7 +89,7 @@ describe("stop", () => {
   });
 
   it("skips the online check, the fresh read and min_interval", async () => {
-    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
+    const bench = stopBench();
     await bench.play("open", 100);
     bench.platform.connectionNow = "offline";
     await bench.play("STOP", 50);
@@ -112,7 +97,7 @@ describe("stop", () => {
   });
 
   it("replaces what waits, and only a newer stop replaces a waiting stop", async () => {
-    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
+    const bench = stopBench();
     bench.platform.onWrite = async (post) => {
       await bench.clock.wait(3_000);
       return bench.platform.accept(post);
@@ -131,29 +116,23 @@ describe("stop", () => {
 });
 
 describe("stop pressed again", () => {
-  const stoppable = { stop: { address: "109", value: "00000100" } };
-  function stopBench(): CommandBench {
-    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001", "109": "0" } });
-    return bench;
-  }
-
   it("is another stop, also with the same bytes while the first is being confirmed", async () => {
-    const bench = stopBench();
-    bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    const bench = stopBench({ "109": "0" });
+    bench.platform.onWrite = ignored;
     await bench.play("stop", 10_000, "stop", 400_000);
     expect(bench.values()).toEqual(["109=00000100", "109=00000100"]);
     expect(bench.outcomes).toEqual({ c1: "superseded after_sending", c2: "unconfirmed" });
   });
 
   it("under the same id is a duplicate: a message that comes twice is one", async () => {
-    const bench = stopBench();
+    const bench = stopBench({ "109": "0" });
     await bench.play('{"command":"stop","id":"s"}', 3_000, '{"command":"stop","id":"s"}', 400_000);
     expect(bench.values()).toEqual(["109=00000100"]);
     expect(bench.results.at(-1)).toMatchObject({ outcome: "refused", reason: "duplicate" });
   });
 
   it("again and again is sent every 2 s: the newest waits and the others end superseded", async () => {
-    const bench = stopBench();
+    const bench = stopBench({ "109": "0" });
     for (let n = 0; n < 181; n++) {
       await bench.play(JSON.stringify({ command: "stop", id: `s${n}` }), 110);
     }
@@ -168,20 +147,20 @@ describe("stop pressed again", () => {
   });
 
   it("that grows too old while it waits is refused, and the actuator takes the next command", async () => {
-    const bench = stopBench();
+    const bench = stopBench({ "109": "0" });
     await bench.play("stop", 100, '{"command":"stop","max_age":"1s"}', 10_000, "open", 400_000);
     expect(bench.outcomes).toMatchObject({ c2: "refused expired", c3: "confirmed" });
     expect(bench.values()).toEqual(["109=00000100", "101=10010"]);
   });
 
   it("while it waits nothing else is sent before it", async () => {
-    const bench = stopBench();
+    const bench = stopBench({ "109": "0" });
     await bench.play("stop", 500, "stop", 100, "open", 400_000);
     expect(bench.values()).toEqual(["109=00000100", "109=00000100", "101=10010"]);
   });
 
   it("is sent although another bridge works for the account", async () => {
-    const bench = stopBench();
+    const bench = stopBench({ "109": "0" });
     bench.otherBridge = true;
     await bench.play("open", "stop", 400_000);
     expect(bench.outcomes).toEqual({ c1: "refused other_bridge", c2: "confirmed" });
@@ -279,10 +258,7 @@ describe("a flood", () => {
   });
 
   it("refuses no stop, not even of the same target", async () => {
-    const bench = new CommandBench({
-      actuators: [{ stop: { address: "109", value: "00000100" } }],
-      registers: { "101": "10001" },
-    });
+    const bench = stopBench();
     for (let n = 0; n < 1_000; n++) bench.send("dance");
     await bench.play("stop", 10_000);
     expect(bench.results.at(-1)).toMatchObject({ command: "stop", outcome: "confirmed" });
@@ -316,10 +292,7 @@ describe("a flood", () => {
   });
 
   it("of stops leaves the target's own commands their allowance", async () => {
-    const bench = new CommandBench({
-      actuators: [{ stop: { address: "109", value: "00000100" } }],
-      registers: { "101": "10001" },
-    });
+    const bench = stopBench();
     for (let n = 0; n < 500; n++) bench.send("stop");
     await bench.play("open", 400_000);
     expect(bench.results.filter(({ reason }) => reason === "overloaded")).toEqual([]);
@@ -386,4 +359,13 @@ describe("what the configuration says by now", () => {
     expect(roof.outcomes).toEqual({ c1: "confirmed" });
     expect(roof.values()).toEqual(["101=10100", "101=45"]);
   });
+});
+
+it("a stop whose journal record is still being written when the program ends is refused, not sent", async () => {
+  const bench = stopBench();
+  bench.send("stop");
+  bench.commander.close();
+  await bench.clock.advance(10_000);
+  expect(bench.values()).toEqual([]);
+  expect(bench.results).toMatchObject([{ outcome: "refused", reason: "shutting_down", sent_at: null }]);
 });

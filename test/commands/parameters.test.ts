@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CommandBench } from "../support/command-bench.js";
+import { ignored } from "./benches.js";
 
 const ec = {
   id: "ec",
@@ -72,17 +73,10 @@ describe("a command to a writable parameter", () => {
 
   it("our own value coming after unconfirmed is confirmed_late and clears the problem", async () => {
     const made = bench();
-    made.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    made.platform.onWrite = ignored;
     expect(await made.run("2.5", toEc)).toMatchObject({ outcome: "unconfirmed" });
     expect(shown(made)?.problem).toBe(true);
-    made.store.dispatch("GH-0001", {
-      type: "registers_read",
-      values: new Map([["501", "250"]]),
-      startedAt: made.clock.monotonic(),
-      readAt: made.clock.now(),
-      fresh: true,
-      source: "poll",
-    });
+    made.polled("501", "250");
     await made.clock.advance(1);
     expect(made.events.map(({ type }) => type)).toContain("confirmed_late");
     expect(shown(made)?.problem).toBe(false);

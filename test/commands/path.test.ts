@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { CommandBench } from "../support/command-bench.js";
 import { platformError, type Post } from "../support/scripted-platform.js";
-
-const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
+import { fan, fanBench, ignored, roofBench } from "./benches.js";
 
 describe("the path of a command", () => {
   it("a word is sent once, read back and confirmed", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     const result = await bench.run("open");
     expect(result).toMatchObject({
       outcome: "confirmed",
@@ -24,7 +23,7 @@ describe("the path of a command", () => {
   });
 
   it("the command is journaled before its POST and its result after", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     let before: readonly string[] = [];
     bench.platform.onWrite = (post) => {
       before = bench.records.map(({ type }) => type);
@@ -77,7 +76,7 @@ describe("the path of a command", () => {
   });
 
   it("a position sends mode 10100 first and the degree only after the mode was read back", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     const result = await bench.run("45");
     expect(result).toMatchObject({ outcome: "confirmed", command: "45", value: "45", read_back: "45" });
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
@@ -94,7 +93,7 @@ describe("the path of a command", () => {
     async (stuck) => {
       const bench = new CommandBench({ actuators: [apart] });
       bench.platform.registers.set("101", stuck).set("102", "0");
-      bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+      bench.platform.onWrite = ignored;
       expect(await bench.run("45")).toMatchObject({ outcome: "unconfirmed", reason: "mode_not_confirmed" });
       expect(bench.values()).toEqual(["101=10100"]);
       expect(bench.store.get("GH-0001")?.actuators.get("roof")).toMatchObject({
@@ -113,22 +112,12 @@ describe("the path of a command", () => {
   });
 
   it("an address that goes on showing the mode after a degree proves the mode alone, and the result says so", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
-    bench.platform.onWrite = (post) =>
-      post.value === "45" ? Promise.resolve({ code: "200", requestId: null }) : bench.platform.accept(post);
+    const bench = roofBench();
+    bench.platform.onWrite = (post) => (post.value === "45" ? ignored() : bench.platform.accept(post));
     const result = await bench.run("45");
     expect(result).toMatchObject({ outcome: "unconfirmed", reason: null, read_back: "10100" });
     expect(result.message).toContain("that the mode was read back is all the proof there is");
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
-  });
-
-  it("separate mode and position addresses are each used for their own", async () => {
-    const bench = new CommandBench({
-      actuators: [{ modeAddress: "101", positionAddress: "102" }],
-      registers: { "101": "10001", "102": "0" },
-    });
-    expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
-    expect(bench.values()).toEqual(["101=10100", "102=45"]);
   });
 
   /** Every state and position shown since, each once while it lasts. */
@@ -144,7 +133,7 @@ describe("the path of a command", () => {
   }
 
   it("between its own steps a command leaves state and position as they were; the value follows each read", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     const shown = watchedShown(bench);
     expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
     expect(shown).toEqual(["closed - (10001)", "closed - (10100)", "position 45 (45)"]);
@@ -168,7 +157,7 @@ describe("the path of a command", () => {
     ["rejected", () => Promise.reject(platformError({ kind: "protocol", code: "500" }))],
     ["failed", () => Promise.reject(platformError({ sent: false }))],
   ])("a command that is %s half way shows the mode it left behind", async (outcome, refuse) => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     bench.platform.onWrite = (post) => (post.value === "45" ? refuse(post) : bench.platform.accept(post));
     const shown = watchedShown(bench);
     expect(await bench.run("45")).toMatchObject({ outcome });
@@ -201,7 +190,7 @@ describe("the path of a command", () => {
   });
 
   it("accepted and never shown is unconfirmed, raises an alert, and is not sent again", async () => {
-    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    const bench = fanBench();
     bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: "r-9" });
     expect(await bench.run("on")).toMatchObject({
       outcome: "unconfirmed",
@@ -214,13 +203,13 @@ describe("the path of a command", () => {
   });
 
   it("accepted and never readable again is unknown", async () => {
-    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    const bench = fanBench();
     bench.platform.onRead = (_, nth) => (nth > 1 ? platformError({ operation: "get-value" }) : "1001");
     expect(await bench.run("on")).toMatchObject({ outcome: "unknown", read_back: null });
   });
 
   it("another body code is rejected with its request id and one read-back", async () => {
-    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    const bench = fanBench();
     bench.platform.onWrite = () =>
       Promise.reject(platformError({ kind: "rejected", code: "500", requestId: "r-2" }));
     expect(await bench.run("on")).toMatchObject({
@@ -258,22 +247,16 @@ describe("the path of a command", () => {
   );
 
   it("never connected is no POST that has to be read back: the next command may find its value there", async () => {
-    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
-    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unreachable", sent: false }));
-    expect(await bench.run("on")).toMatchObject({ outcome: "failed", reason: "not_sent" });
-    expect(await bench.run("off")).toMatchObject({ outcome: "already" });
-  });
-
-  it("never connected is failed with not_sent", async () => {
-    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    const bench = fanBench();
     bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unreachable", sent: false }));
     expect(await bench.run("on")).toMatchObject({ outcome: "failed", reason: "not_sent", sent_at: null });
+    expect(await bench.run("off")).toMatchObject({ outcome: "already" });
   });
 });
 
 describe("after an ambiguous POST", () => {
   it("there is never a third POST", async () => {
-    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    const bench = fanBench();
     bench.platform.onWrite = () => Promise.reject(platformError({ kind: "timeout" }));
     expect(await bench.run("on")).toMatchObject({ outcome: "failed", read_back: "1001" });
     expect(bench.values()).toHaveLength(2);
@@ -289,7 +272,7 @@ describe("after an ambiguous POST", () => {
   });
 
   it("a refused credential is renewed once and uses up the retry; refused again is rejected", async () => {
-    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    const bench = fanBench();
     bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unauthorized", status: 401 }));
     expect(await bench.run("on")).toMatchObject({ outcome: "rejected", reason: "unauthorized" });
     expect(bench.platform.renewals).toBe(1);
@@ -364,12 +347,6 @@ describe("refusals before anything is sent", () => {
     expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "controller_offline" });
   });
 
-  it("no_read_back when the platform shows nothing for the address, unless forced", async () => {
-    const bench = new CommandBench();
-    expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "no_read_back" });
-    expect(await bench.run('{"command":"open","force":true}')).toMatchObject({ outcome: "confirmed" });
-  });
-
   it("journal_unavailable, but a stop still goes out", async () => {
     const bench = new CommandBench({
       actuators: [{ stop: { address: "109", value: "00000100" } }],
@@ -381,3 +358,17 @@ describe("refusals before anything is sent", () => {
     expect(bench.values()).toEqual(["109=00000100"]);
   });
 });
+
+describe("a command with a payload that is too large", () =>
+  it.each([16 * 1024 + 1, 256 * 1024 + 1, 1024 * 1024])(
+    "of %i bytes is refused with its size, once, and nothing of it is kept",
+    async (size) => {
+      const bench = roofBench();
+      const result = await bench.run(`{"command":"open","id":"${"canary".repeat(size)}`.slice(0, size));
+      expect(result).toMatchObject({ outcome: "refused", reason: "bad_payload", command: null });
+      expect(result.message).toContain(`has ${size} bytes`);
+      expect(bench.results).toHaveLength(1);
+      expect(bench.values()).toEqual([]);
+      expect(JSON.stringify([bench.results, bench.records])).not.toContain("canary");
+    },
+  ));

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import { CommandBench } from "../support/command-bench.js";
+import { ignored, roofBench } from "./benches.js";
 
 /** A bridge that starts with a command to open the roof, which an earlier run had sent, on a disk it cannot write. */
 async function restartedOnReadOnlyDisk(): Promise<CommandBench> {
   const earlier = new CommandBench();
   earlier.platform.registers.set("101", "10001");
-  earlier.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+  earlier.platform.onWrite = ignored;
   await earlier.play("open", 5_000);
   const [command] = earlier.commander.open;
   const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
@@ -74,7 +75,7 @@ describe("the outcome of a command of this run while the journal cannot write", 
   });
 
   it("is told at once of a command that was refused and that the journal does not know", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     bench.journalAvailable = true;
     bench.journalProblem = "the disk is full";
     expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "journal_unavailable" });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CommandBench } from "../support/command-bench.js";
 import { platformError } from "../support/scripted-platform.js";
+import { roofBench } from "./benches.js";
 
 const stoppable = { stop: { address: "109", value: "00000100" } };
 const refused = () => Promise.reject(platformError({ kind: "unauthorized", status: 401 }));
@@ -37,7 +38,7 @@ describe("after a refused credential nothing was taken", () => {
   });
 
   it("a value that shows by then is confirmed without a second POST", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     bench.platform.onWrite = () => {
       bench.platform.registers.set("101", "10010");
       return refused();
@@ -49,7 +50,7 @@ describe("after a refused credential nothing was taken", () => {
     ["nothing can be read", "open"],
     ["it is too old by then", '{"command":"open","max_age":"3s"}'],
   ])("and %s, it is rejected, not unknown", async (why, payload) => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     if (why === "nothing can be read")
       bench.platform.onRead = (_, nth) => (nth > 1 ? platformError({ operation: "get-value" }) : "10001");
     refusingOnce(bench, refused);
@@ -80,7 +81,7 @@ describe("without a credential at hand nothing was sent", () => {
   });
 
   it("and the renewed one cannot be sent either, the refusal is told", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     bench.platform.onWrite = (_, nth) =>
       nth === 1 ? refused() : Promise.reject(platformError({ kind: "unreachable", sent: false }));
     expect(await bench.run("open")).toMatchObject({
@@ -90,7 +91,7 @@ describe("without a credential at hand nothing was sent", () => {
   });
 
   it("and that one is refused, it is rejected", async () => {
-    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const bench = roofBench();
     bench.platform.onWrite = (_, nth) => (nth === 1 ? unsent() : refused());
     expect(await bench.run("open")).toMatchObject({ outcome: "rejected", reason: "unauthorized" });
     expect(bench.values()).toHaveLength(2);
