@@ -10,7 +10,7 @@ import { seededRandom } from "../../../src/runtime/random.js";
 import { capturedLog } from "../../mqtt-connection/support.js";
 import { running } from "../../simulator/running.js";
 import { startMosquitto } from "../../support/mosquitto.js";
-import { configuration, greenhouse2mqtt, loaded } from "./support/account.js";
+import { configuration, greenhouse2mqtt, loadedText } from "./support/account.js";
 
 /* From an account of 50 controllers to commands that its platform confirms, as a grower would go. */
 
@@ -120,7 +120,7 @@ it("what `discover` writes for 50 controllers runs, and every actuator in it con
   expect(simulator.control.posts()).toEqual([]);
   const text = await readFile(out, "utf8");
   await writeFile(out, text.replace("  read_only: true\n", "  read_only: false\n"));
-  const found = await loaded(out);
+  const found = await loadedText(await readFile(out, "utf8"));
   await bridgeOn(found);
   const commands = new Map(
     Object.entries(found.controllers).flatMap(([code, { actuators }]) =>

@@ -1,27 +1,19 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verdictOn } from "../../../src/setup/discover/discover.js";
 import { knownFile, movePaths, readGivenFile } from "../../../src/setup/discover/given-file.js";
 import { wholeFileText } from "../../../src/setup/discover/whole-file.js";
-import { folder, loaded, loadedText } from "./support/account.js";
-import { survey } from "./support/surveys.js";
+import { fileWith } from "../../cli/in-process.js";
+import { loadedText } from "./support/account.js";
+import { file, survey } from "./support/surveys.js";
 
 async function written(text: string, out?: string): Promise<string> {
-  const dir = await folder();
-  const path = join(dir, "config.yaml");
-  await writeFile(path, text, { mode: 0o600 });
+  const path = await fileWith(text);
   const given = await readGivenFile(path);
-  if (out !== undefined) movePaths(given, dir, join(dir, out));
-  const known = knownFile(await loaded(path, env));
-  return wholeFileText({
-    given,
-    known,
-    survey: { stations: [], devices: [survey()] },
-    style: { language: "en", isBrief: false },
-    writtenBy: "test",
-    at: 0,
-  });
+  if (out !== undefined) movePaths(given, dirname(path), join(dirname(path), out));
+  const known = knownFile(await loadedText(text, env));
+  const found = { stations: [], devices: [survey()] };
+  return wholeFileText({ ...file, given, known, survey: found });
 }
 
 const env = { T: "token-from-env" };

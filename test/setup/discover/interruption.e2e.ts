@@ -34,7 +34,7 @@ describe("an interrupted scan", { timeout: 60_000 }, () => {
     expect(stopped.err).toContain("run the same command again to go on");
     expect(stopped.err).not.toContain("requests");
     expect((await stat(progressOf(config))).mode & 0o777).toBe(0o600);
-    const resumed = await greenhouse2mqtt(["discover", "-c", config], { isTTY: true });
+    const resumed = await greenhouse2mqtt(["discover", "-c", config], { terminal: "stderr" });
     expect(resumed.code).toBe(0);
     expect(resumed.err).toMatch(/\d+ of 198 are known from an interrupted scan/);
     expect(simulator.control.requests()).toEqual({

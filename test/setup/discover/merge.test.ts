@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMap, parseDocument, type YAMLMap } from "yaml";
 import { running } from "../../simulator/running.js";
-import { configuration, flushes, greenhouse2mqtt, loaded, loadedText } from "./support/account.js";
+import { configuration, flushes, greenhouse2mqtt, loadedText } from "./support/account.js";
 
 /** The file of a first scan, and the way to scan again. */
 async function discovered(controllers: number) {
@@ -82,7 +82,7 @@ describe("discover --merge", () => {
       .replace("side_vent: {", "side_vent: { stop: { address: 150, value: 1 },")
       .replace(/^ {6}circulation_fan: .*\n/m, "");
     await writeFile(file, own);
-    await loaded(file);
+    await loadedText(own);
     expect((await merge()).out).toContain("# Nothing new against");
   });
 

@@ -5,7 +5,7 @@ import { parameterGroup } from "../../../src/greenhouse/device-types.js";
 import { Progress } from "../../../src/setup/discover/progress.js";
 import type { Answer } from "../../../src/setup/discover/survey.js";
 import { VirtualClock } from "../../support/virtual-clock.js";
-import { folder } from "./support/account.js";
+import { folder } from "../../cli/in-process.js";
 import { device } from "./support/surveys.js";
 
 const hosts = ["https://business.example.com", "https://realtime.example.com"] as const;

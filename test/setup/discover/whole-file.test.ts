@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseDocument } from "yaml";
 import { deviceType, isCamera, parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
-import type { GivenFile, KnownFile } from "../../../src/setup/discover/given-file.js";
+import type { SensorItem } from "../../../src/greenhouse/ports.js";
 import {
   type Answer,
+  type Ask,
   type DeviceSurvey,
   isUsableCode,
   type Survey,
@@ -12,10 +13,8 @@ import {
 import { fittingText, wholeFileText } from "../../../src/setup/discover/whole-file.js";
 import { loaded } from "../../config/loading.js";
 import { item } from "../../support/builders.js";
-import { device, survey } from "./support/surveys.js";
+import { device, file, survey } from "./support/surveys.js";
 
-const given: GivenFile = { sections: new Map(), replaced: [] };
-const known: KnownFile = { controllers: new Map(), topicIds: new Set(), mentions: () => false };
 const platform = [
   "platform:",
   "  business_url: https://business.example.com",
@@ -24,51 +23,36 @@ const platform = [
   "",
 ].join("\n");
 
-const textOf = (found: Survey): string =>
-  platform +
-  wholeFileText({
-    given,
-    known,
-    survey: found,
-    style: { language: "en", isBrief: false },
-    writtenBy: "test",
-    at: 0,
-  });
+const textOf = (found: Survey): string => platform + wholeFileText({ ...file, survey: found });
+/** The text about one device. */
+const textAbout = (...devices: readonly DeviceSurvey[]): string => textOf({ stations: [], devices });
+const sensors = (items: readonly SensorItem[]) => [["sensors", { type: "sensors", items }]] as const;
 
 const configurationOf = async (found: Survey) => (await loaded(textOf(found))).configuration;
 
 const anyText = fc.string({ unit: "binary", maxLength: 60 });
 const anyValue = fc.oneof(anyText, fc.double(), fc.boolean(), fc.constantFrom("10001", "1001", "00000", 45));
 
-const anyAnswer: fc.Arbitrary<readonly [string | number, Answer]> = fc.oneof(
+const anyItem = fc
+  .record({
+    ...{ name: anyText, factor: fc.option(anyText), channel: fc.option(anyText), unit: fc.option(anyText) },
+    value: fc.option(fc.oneof(anyText, fc.double())),
+  })
+  .map((one) => item({ ...one, raw: null }));
+const anyStatus = fc.record({
+  ...{ name: anyText, number: fc.option(fc.nat().map(statusNumber)), value: fc.option(anyValue) },
+});
+const anyRegister = fc.tuple(fc.oneof(anyText, fc.nat(50).map(String)), anyValue);
+
+const anyAnswer: fc.Arbitrary<readonly [Ask, Answer]> = fc.oneof(
+  fc.array(anyItem, { maxLength: 5 }).map((items) => ["sensors", { type: "sensors", items }] as const),
+  fc.array(anyStatus, { maxLength: 5 }).map((items) => ["statuses", { type: "statuses", items }] as const),
   fc
-    .array(
-      fc.record({
-        name: anyText,
-        factor: fc.option(anyText),
-        channel: fc.option(anyText),
-        unit: fc.option(anyText),
-        value: fc.option(fc.oneof(anyText, fc.double())),
-      }),
-      { maxLength: 5 },
-    )
-    .map(
-      (items) =>
-        ["sensors", { type: "sensors", items: items.map((one) => item({ ...one, raw: null })) }] as const,
-    ),
+    .tuple(fc.constantFrom(2, 3, 10, 12, 190, 203, 212, 5), fc.array(anyRegister, { maxLength: 6 }))
+    .map(([type, pairs]) => [parameterGroup(type), { type: "values", values: [...new Map(pairs)] }] as const),
   fc
-    .array(
-      fc.record({ name: anyText, number: fc.option(fc.nat().map(statusNumber)), value: fc.option(anyValue) }),
-      { maxLength: 5 },
-    )
-    .map((items) => ["statuses", { type: "statuses", items }] as const),
-  fc
-    .tuple(
-      fc.constantFrom(2, 3, 10, 12, 190, 203, 212, 5),
-      fc.array(fc.tuple(fc.oneof(anyText, fc.nat(50).map(String)), anyValue), { maxLength: 6 }),
-    )
-    .map(([type, pairs]) => [type, { type: "values", values: [...new Map(pairs)] }] as const),
-  fc.tuple(fc.constantFrom(2, 4, 7), anyText).map(([type, why]) => [type, { type: "refused", why }] as const),
+    .tuple(fc.constantFrom(2, 4, 7), anyText)
+    .map(([type, why]) => [parameterGroup(type), { type: "refused", why }] as const),
 );
 
 const anyDevice: fc.Arbitrary<DeviceSurvey> = fc
@@ -88,22 +72,12 @@ const anyDevice: fc.Arbitrary<DeviceSurvey> = fc
   })
   .map(({ answers, isOffline, why, ...facts }) => ({
     device: device(facts),
-    answers: new Map(
-      answers.map(([ask, answer]) => [
-        ask === "sensors" || ask === "statuses" ? ask : parameterGroup(Number(ask)),
-        answer,
-      ]),
-    ),
+    answers: new Map(answers),
     unanswered: [{ ask: parameterGroup(219), why }],
     isOffline,
   }));
 
-const surveyOf = (
-  code: string,
-): { stations: { id: string; name: string | null }[]; devices: DeviceSurvey[] } => ({
-  stations: [],
-  devices: [survey({ code })],
-});
+const surveyOf = (code: string): Survey => ({ stations: [], devices: [survey({ code })] });
 
 describe("the whole file", () => {
   it("is a configuration the program takes, whatever the platform calls things; nobody becomes something else", async () => {
@@ -145,16 +119,8 @@ describe("the whole file", () => {
       [parameterGroup(3), refused],
       [parameterGroup(4), refused],
     ]);
-    const text = textOf({
-      stations: [],
-      devices: [
-        {
-          ...one,
-          isOffline: true,
-          unanswered: [{ ask: parameterGroup(2), why: "no whole answer within 15 s" }],
-        },
-      ],
-    });
+    const unanswered = [{ ask: parameterGroup(2), why: "no whole answer within 15 s" }];
+    const text = textAbout({ ...one, isOffline: true, unanswered });
     expect(text).toContain("    # not connected, so its addresses could not be read");
     expect(text).toContain("    # refused by the platform with code 400 no: type 3, type 4");
     expect(text).toContain(
@@ -163,42 +129,30 @@ describe("the whole file", () => {
   });
 
   it("puts an address of unknown meaning into a comment with the choices", async () => {
-    const found = {
-      stations: [],
-      devices: [survey({}, { 2: { "101": "10001", "601": "350", "602": "45" }, 5: { "9": 1 } })],
-    };
-    const text = textOf(found);
-    expect(text).toContain(
-      "    # address 601 of type 2 (left skylight) holds 350: no value of the kind skylight: a parameter, or kind: custom with its values",
-    );
-    expect(text).toContain(
-      "    # address 602 of type 2 (left skylight) holds 45: kind: skylight, a position_address of another one, or a parameter",
-    );
-    expect(text).toContain("    # address 9 of type 5 holds 1: this type is not in the interface's table");
-    expect(Object.keys((await configurationOf(found)).controllers["GH-0001"]?.actuators ?? {})).toEqual([
-      "left_skylight",
-    ]);
+    const found = survey({}, { 2: { "101": "10001", "601": "350", "602": "45" }, 5: { "9": 1 } });
+    const text = textAbout(found);
+    for (const line of [
+      "address 601 of type 2 (left skylight) holds 350: no value of the kind skylight: a parameter, or kind: custom with its values",
+      "address 602 of type 2 (left skylight) holds 45: kind: skylight, a position_address of another one, or a parameter",
+      "address 9 of type 5 holds 1: this type is not in the interface's table",
+    ])
+      expect(text).toContain(`    # ${line}`);
+    const { controllers } = await configurationOf({ stations: [], devices: [found] });
+    expect(Object.keys(controllers["GH-0001"]?.actuators ?? {})).toEqual(["left_skylight"]);
   });
 
   it("says which kinds are assumed, and where an address stands twice", () => {
-    const text = textOf({
-      stations: [],
-      devices: [survey({}, { 7: { "104": "11000" }, 3: { "102": "10010" }, 41: { "102": "10010" } })],
-    });
+    const text = textAbout(
+      survey({}, { 7: { "104": "11000" }, 3: { "102": "10010" }, 41: { "102": "10010" } }),
+    );
     expect(text).toContain("# now 11000 (auto); assumed to take the values of a positioner");
     expect(text).toContain("# now 10010 (open); also in type 41 (inner shade curtain)");
   });
 
   it("tells unknown readings apart from known ones", () => {
-    const items = [
-      item({ channel: "1" }),
-      item({ name: "blob", value: 12, unit: null }),
-      item({ name: "", factor: "ecfii", unit: "mS/cm", value: null }),
-    ];
-    const text = textOf({
-      stations: [],
-      devices: [survey({}, {}, [["sensors", { type: "sensors", items }]])],
-    });
+    const ec = item({ name: "", factor: "ecfii", unit: "mS/cm", value: null });
+    const items = [item({ channel: "1" }), item({ name: "blob", value: 12, unit: null }), ec];
+    const text = textAbout(survey({}, {}, sensors(items)));
     expect(text).toContain("    # readings: 空气温度 @1 temperature 21.5 °C, ecfii ec -- mS/cm");
     expect(text).toContain("    # readings of unknown kind (say kind and unit under sensors): blob 12");
   });
@@ -206,10 +160,7 @@ describe("the whole file", () => {
   it("an answer with thousands of items does not drown the rest", () => {
     const items = Array.from({ length: 5_000 }, (_, n) => item({ name: `probe ${n}` }));
     const addresses = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [String(n), "10001"]));
-    const text = textOf({
-      stations: [],
-      devices: [survey({}, { 2: addresses }, [["sensors", { type: "sensors", items }]])],
-    });
+    const text = textAbout(survey({}, { 2: addresses }, sensors(items)));
     expect(text).toContain("# and 4800 more of them");
     expect(text.split("\n").length).toBeLessThan(1_200);
   });
@@ -218,25 +169,16 @@ describe("the whole file", () => {
     const items = Array.from({ length: 100 }, (_, n) =>
       item({ name: `reading number ${n} ${"x".repeat(60)}` }),
     );
-    const many = (count: number) => ({
-      stations: [],
-      devices: Array.from({ length: count }, (_, n) =>
-        survey({ code: `GH-${n}` }, { 2: { "101": "10001" } }, [["sensors", { type: "sensors", items }]]),
-      ),
-    });
-    const file = {
-      given,
-      known,
-      style: { language: "en", isBrief: false },
-      writtenBy: "test",
-      at: 0,
-    } as const;
-    expect(fittingText({ ...file, survey: many(2) }, 100_000)).toMatchObject({ isBrief: false });
-    const { text, isBrief, excessBytes } = fittingText({ ...file, survey: many(150) }, 100_000);
+    const devices = Array.from({ length: 150 }, (_, n) =>
+      survey({ code: `GH-${n}` }, { 2: { "101": "10001" } }, sensors(items)),
+    );
+    const fitting = (count: number, most: number) =>
+      fittingText({ ...file, survey: { stations: [], devices: devices.slice(0, count) } }, most);
+    expect(fitting(2, 100_000)).toMatchObject({ isBrief: false });
+    const { text, isBrief, excessBytes } = fitting(150, 100_000);
     expect([isBrief, excessBytes]).toEqual([true, null]);
     // Even what has to be there may be too much; then the size is told.
-    const least = fittingText({ ...file, survey: many(150) }, 1_000);
-    expect(least).toEqual({ text, isBrief: true, excessBytes: Buffer.byteLength(text) });
+    expect(fitting(150, 1_000)).toEqual({ text, isBrief: true, excessBytes: Buffer.byteLength(text) });
     expect(text).not.toContain("reading number");
     const { configuration } = await loaded(platform + text);
     expect(Object.keys(configuration.controllers)).toHaveLength(150);
@@ -244,19 +186,11 @@ describe("the whole file", () => {
 
   it("a controller in no list of the account keeps its place in the file", () => {
     const controllers = parseDocument("GH-0099: { name: Old house }").contents;
-    const file = { ...given, sections: new Map([["controllers", controllers]]) };
-    const nothing = {
-      actuatorIds: new Set<string>(),
-      parameterIds: new Set<string>(),
-      addresses: new Set<string>(),
-    };
+    const nothing = { actuatorIds: new Set(""), parameterIds: new Set(""), addresses: new Set("") };
     const text = wholeFileText({
-      given: file,
-      known: { ...known, controllers: new Map([["GH-0099", nothing]]) },
-      survey: { stations: [], devices: [] },
-      style: { language: "en", isBrief: false },
-      writtenBy: "test",
-      at: 0,
+      ...file,
+      given: { ...file.given, sections: new Map([["controllers", controllers]]) },
+      known: { ...file.known, controllers: new Map([["GH-0099", nothing]]) },
     });
     expect(text).toContain("  # not asked this time\n  GH-0099:\n    name: Old house\n");
   });

@@ -10,15 +10,8 @@ import {
   readingsIn,
 } from "../../../src/setup/doctor/shape-suggestion.js";
 import { profileNames } from "../../../src/simulator/dialects.js";
-import {
-  canaries,
-  examined,
-  type Examined,
-  folder,
-  loaded,
-  plainConfiguration,
-  platform,
-} from "./support/bench.js";
+import { canaries, examined, type Examined, loaded, plainConfiguration, platform } from "./support/bench.js";
+import { folder } from "../../cli/in-process.js";
 
 const nowhere = { url: "mqtt://127.0.0.1:1" };
 const zone = "Asia/Shanghai";

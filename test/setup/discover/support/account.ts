@@ -1,96 +1,31 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { onTestFinished } from "vitest";
-import { runProgram } from "../../../../src/cli/program.js";
-import { fileSources, loadConfiguration } from "../../../../src/config/load.js";
-import { formatProblem } from "../../../../src/config/problem.js";
 import type { Configuration } from "../../../../src/config/schema.js";
 import type { Simulator } from "../../../../src/simulator/simulator.js";
+import { type Ended, fileWith, greenhouse2mqtt as inProcess } from "../../../cli/in-process.js";
+import { loaded } from "../../../config/loading.js";
 import type { WatchedPlatform } from "./watched.js";
-
-/* The command as a user calls it, in this process, against a simulated platform over real HTTP. */
-
-export interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-export interface RunOptions {
-  readonly stop?: AbortSignal;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Told everything that goes to stderr. */
-  readonly watch?: (text: string) => void;
-  readonly isTTY?: boolean;
-}
 
 export const token = { GREENHOUSE_TOKEN: "token-of-the-account" };
 
-export async function greenhouse2mqtt(argv: readonly string[], options: RunOptions = {}): Promise<Ended> {
-  let out = "";
-  let err = "";
-  const code = await runProgram(["node", "greenhouse2mqtt", ...argv], {
-    env: options.env ?? token,
-    out: (text) => {
-      out += text;
-    },
-    err: {
-      isTTY: options.isTTY ?? false,
-      write: (text: string) => {
-        err += text;
-        options.watch?.(text);
-      },
-    },
-    isTerminal: false,
-    stop: options.stop ?? new AbortController().signal,
-  });
-  return { code, out, err };
-}
-
-export async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "discover-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
+/** The command against a simulated platform over real HTTP, with the account's token. */
+export const greenhouse2mqtt = (
+  argv: readonly string[],
+  call: Parameters<typeof inProcess>[1] = {},
+): Promise<Ended> => inProcess(argv, { env: token, ...call });
 
 /** A configuration that leads to a simulator and says nothing else, unless told; returns its path. */
-export async function configuration(
-  simulator: Simulator | WatchedPlatform,
-  over: { readonly platform?: string; readonly more?: string } = {},
-): Promise<string> {
-  const path = join(await folder(), "config.yaml");
-  const text = [
-    "platform:",
-    `  business_url: ${simulator.businessUrl}`,
-    `  realtime_url: ${simulator.realtimeUrl}`,
-    "  token: !env GREENHOUSE_TOKEN",
-    over.platform ?? "  requests_per_minute: 0",
-    over.more ?? "",
-  ].join("\n");
-  await writeFile(path, text, { mode: 0o600 });
-  return path;
-}
+export const configuration = (
+  { businessUrl, realtimeUrl }: Simulator | WatchedPlatform,
+  { platform = "  requests_per_minute: 0", more = "" } = {},
+): Promise<string> =>
+  fileWith(
+    `platform:\n  business_url: ${businessUrl}\n  realtime_url: ${realtimeUrl}\n  token: !env GREENHOUSE_TOKEN\n${platform}\n${more}`,
+  );
 
-/** What the program makes of a configuration; throws with every problem where it makes nothing of it. */
-export async function loaded(
-  file: string,
-  env: Readonly<Record<string, string>> = token,
-): Promise<Configuration> {
-  const result = await loadConfiguration(file, fileSources(env));
-  if (!result.ok) throw new Error(result.problems.map(formatProblem).join("\n"));
-  return result.configuration;
-}
-
-/** The same for a text, beside nothing. */
-export async function loadedText(
+/** What the program makes of a text; throws with every problem where it makes nothing of it. */
+export const loadedText = async (
   text: string,
   env: Readonly<Record<string, string>> = token,
-): Promise<Configuration> {
-  const path = join(await folder(), "found.yaml");
-  await writeFile(path, text, { mode: 0o600 });
-  return loaded(path, env);
-}
+): Promise<Configuration> => (await loaded(text, { env })).configuration;
 
 /** Flushes the platform was asked for. */
 export const flushes = (simulator: Simulator): number => simulator.control.requests()["set-value/flush"] ?? 0;

@@ -1,5 +1,6 @@
 import { deviceType, parameterGroup } from "../../../../src/greenhouse/device-types.js";
 import type { RawValue } from "../../../../src/greenhouse/ports.js";
+import type { wholeFileText } from "../../../../src/setup/discover/whole-file.js";
 import type { Answer, Ask, DeviceSurvey, ListedDevice } from "../../../../src/setup/discover/survey.js";
 
 export const device = (over: Partial<ListedDevice> = {}): ListedDevice => ({
@@ -35,3 +36,11 @@ export const survey = (
   unanswered: [],
   isOffline: false,
 });
+
+/** A whole file about nothing. */
+export const file = {
+  given: { sections: new Map(), replaced: [] },
+  known: { controllers: new Map(), topicIds: new Set<string>(), mentions: () => false },
+  survey: { stations: [], devices: [] },
+  ...{ style: { language: "en", isBrief: false }, writtenBy: "test", at: 0 },
+} satisfies Parameters<typeof wholeFileText>[0];

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { loadConfiguration, withTexts } from "../../../../src/config/load.js";
@@ -16,11 +14,8 @@ import {
   type DoctorPorts,
   type Scene,
 } from "../../../../src/setup/doctor/scene.js";
-import {
-  type Simulator,
-  type SimulatorOptions,
-  startSimulator,
-} from "../../../../src/simulator/simulator.js";
+import type { Simulator, SimulatorOptions } from "../../../../src/simulator/simulator.js";
+import { running } from "../../../simulator/running.js";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../../../support/mosquitto.js";
 
 /** Planted secrets and names: whatever is printed, they must not be in it. */
@@ -30,28 +25,20 @@ export const canaries = {
   account: "canary-account-55aa10",
 } as const;
 
+/** A login of the broker's. */
+export const users = { bridge: canaries.password };
+export const login = { username: "bridge", password: canaries.password };
+
 export type Section = Readonly<Record<string, unknown>>;
 
 /** A simulator whose two hosts have ports of their own, so that they can be mixed up. */
-export async function platform(options: SimulatorOptions = {}): Promise<Simulator> {
-  const simulator = await startSimulator(
-    { controllers: 3, speed: 10, realtimePort: 0, controlPort: 0, pushIntervalMs: 50, ...options },
-    { clock: systemClock },
-  );
-  onTestFinished(() => simulator.close());
-  return simulator;
-}
+export const platform = (options: SimulatorOptions = {}): Promise<Simulator> =>
+  running({ controllers: 3, speed: 10, realtimePort: 0, controlPort: 0, pushIntervalMs: 50, ...options });
 
 export async function mosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
   const broker = await startMosquitto(options);
   onTestFinished(() => broker.stop());
   return broker;
-}
-
-export async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "doctor-test-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
 }
 
 /** What a grower with one actuator would have written. */
@@ -98,16 +85,8 @@ export async function examined(
   limits: DoctorLimits = quick,
 ): Promise<Examined> {
   const findings: Finding[] = [];
-  const scene = openScene(
-    configuration,
-    {
-      clock: systemClock,
-      random: seededRandom(7),
-      log: silentLog,
-      ...ports,
-    },
-    limits,
-  );
+  const usual = { clock: systemClock, random: seededRandom(7), log: silentLog };
+  const scene = openScene(configuration, { ...usual, ...ports }, limits);
   const examination = diagnose(scene, new AbortController().signal, { more });
   for await (const finding of examination) findings.push(finding);
   return {

@@ -4,42 +4,10 @@ import https from "node:https";
 import { onTestFinished } from "vitest";
 import type { Certificate } from "./certificates.js";
 
-/** An https host before the simulator; closed when the test ends. */
-export async function httpsFront(target: string, certificate: Certificate): Promise<string> {
-  const server = https.createServer({ ...certificate }, (request, response) => {
-    const onward = http.request(
-      new URL(request.url ?? "/", target),
-      { method: request.method, headers: request.headers },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 500, answer.headers);
-        answer.pipe(response);
-      },
-    );
-    onward.on("error", () => response.destroy());
-    request.pipe(onward);
-  });
-  // A client that refuses the certificate breaks off.
-  server.on("tlsClientError", () => undefined);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, "close");
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return `https://127.0.0.1:${address.port}`;
-}
-
-/** A host before the simulator that forbids every path it does not know, instead of saying that there is none. */
-export async function forbiddingFront(target: string, knows: RegExp): Promise<string> {
-  const server = http.createServer((request, response) => {
-    if (!knows.test(request.url ?? "")) {
-      response.writeHead(403, { "content-type": "application/json" });
-      response.end(JSON.stringify({ error: "Forbidden", message: "Access Denied" }));
-      return;
-    }
+/** Passes a request on to the simulator. */
+const passer =
+  (target: string): http.RequestListener =>
+  (request, response) => {
     const { method, headers } = request;
     const onward = http.request(new URL(request.url ?? "/", target), { method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
@@ -47,7 +15,10 @@ export async function forbiddingFront(target: string, knows: RegExp): Promise<st
     });
     onward.on("error", () => response.destroy());
     request.pipe(onward);
-  });
+  };
+
+/** The port of a server on this computer, which is closed when the test ends. */
+async function portOf(server: http.Server | https.Server): Promise<number> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(async () => {
@@ -57,5 +28,27 @@ export async function forbiddingFront(target: string, knows: RegExp): Promise<st
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
-  return `http://127.0.0.1:${address.port}`;
+  return address.port;
+}
+
+/** An https host before the simulator. */
+export async function httpsFront(target: string, certificate: Certificate): Promise<string> {
+  const server = https.createServer({ ...certificate }, passer(target));
+  // A client that refuses the certificate breaks off.
+  server.on("tlsClientError", () => undefined);
+  return `https://127.0.0.1:${await portOf(server)}`;
+}
+
+/** A host before the simulator that forbids every path it does not know, instead of saying that there is none. */
+export async function forbiddingFront(target: string, knows: RegExp): Promise<string> {
+  const pass = passer(target);
+  const server = http.createServer((request, response) => {
+    if (knows.test(request.url ?? "")) {
+      pass(request, response);
+      return;
+    }
+    response.writeHead(403, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error: "Forbidden", message: "Access Denied" }));
+  });
+  return `http://127.0.0.1:${await portOf(server)}`;
 }
