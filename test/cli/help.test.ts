@@ -1,16 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { runProgram } from "../../src/cli/program.js";
 import { readOnlyOperations } from "../../src/platform/operations.js";
 import { profileNames } from "../../src/simulator/dialects.js";
+import { greenhouse2mqtt } from "./in-process.js";
 
 async function help(...words: string[]) {
-  let text = "";
-  const write = (more: string) => {
-    text += more;
-  };
-  const around = { env: {}, out: write, err: { write }, isTerminal: false, stop: AbortSignal.abort() };
-  expect(await runProgram(["node", "greenhouse2mqtt", ...words, "--help"], around)).toBe(0);
-  return text;
+  const { code, out } = await greenhouse2mqtt([...words, "--help"]);
+  expect(code).toBe(0);
+  return out;
 }
 
 const commands = [
@@ -46,6 +42,13 @@ describe("help", () => {
       for (const option of ["--config", "--log-level", "--data-dir"]) expect(text).toContain(option);
     },
   );
+
+  it("of cleanup promises for --all what it does", async () => {
+    const text = await help("cleanup");
+    expect(text).toMatch(/refuses\s+while\s+a\s+bridge\s+runs/);
+    expect(text).toMatch(/--all +also the bridge's own topics/);
+    expect(text).not.toContain("without asking");
+  });
 
   it("of get lists the operations, of simulate the profiles", async () => {
     const get = await help("get");

@@ -1,32 +1,22 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { runProgram } from "../../src/cli/program.js";
+import { describe, expect, it } from "vitest";
 import { encodeLine } from "../../src/journal/segments.js";
-import { platform } from "../config/loading.js";
+import { platform, tokenEnv } from "../config/loading.js";
 import { ended, stamped } from "../journal/support/samples.js";
+import { folder, greenhouse2mqtt } from "./in-process.js";
 
 /** What `journal` prints of a bridge that has had so many commands. */
 async function printed(commands: number, ...words: readonly string[]): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "journal-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const config = join(folder, "config.yaml");
-  await writeFile(config, platform);
-  await mkdir(join(folder, "journal"));
+  const home = await folder({ "config.yaml": platform });
+  await mkdir(join(home, "journal"));
   const records = stamped(Array.from({ length: commands }, (_, n) => ended(String(n))));
-  const file = join(folder, "journal", "journal-000000000001.jsonl");
-  await writeFile(file, Buffer.concat(records.map(encodeLine)));
-  let text = "";
-  const out = (part: string) => {
-    text += part;
-  };
-  const env = { TOKEN: "token-of-the-account" };
-  const stop = new AbortController().signal;
-  const around = { env, out, err: { write: () => true }, isTerminal: false, stop };
-  const argv = ["journal", "-c", config, "--data-dir", folder, ...words];
-  expect(await runProgram(["node", "greenhouse2mqtt", ...argv], around)).toBe(0);
-  return text;
+  const lines = Buffer.concat(records.map(encodeLine));
+  await writeFile(join(home, "journal", "journal-000000000001.jsonl"), lines);
+  const argv = ["journal", "-c", join(home, "config.yaml"), "--data-dir", home, ...words];
+  const { code, out } = await greenhouse2mqtt(argv, { env: tokenEnv });
+  expect(code).toBe(0);
+  return out;
 }
 
 /** The ids of the commands it lists. */

@@ -1,47 +1,23 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { runProgram } from "../../src/cli/program.js";
-import { platform } from "../config/loading.js";
-import { otherClient, stateTopic, testBroker } from "../mqtt-connection/support.js";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { describe, expect, it } from "vitest";
+import { stateTopic } from "../mqtt-connection/support.js";
+import { besideBridge, type Fields } from "./beside-bridge.js";
 
 /** A bridge that answers every request alike; `asked` is what it was asked. */
-async function besideBridge(answer: Fields = { status: "ok", data: {} }) {
-  const broker = await testBroker();
-  const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+async function answering(answer: Fields = { status: "ok", data: {} }) {
   const asked: [name: string, fields: Fields][] = [];
-  bridge.on("message", (topic, payload) => {
-    const { transaction, ...fields } = JSON.parse(payload.toString()) as Fields;
-    asked.push([topic.replace(/^.*\//, ""), fields]);
-    const about = { ...answer, transaction };
-    // Somebody else's answer comes on the same topic.
-    for (const one of [{ ...about, transaction: "another", data: { odd: true } }, about])
-      bridge.publish(topic.replace("/request/", "/response/"), JSON.stringify(one), { qos: 1 });
-  });
-  await bridge.subscribeAsync("greenhouse/bridge/request/+", { qos: 1 });
-  const keep = (topic: string, payload: string) =>
-    bridge.publishAsync(topic, payload, { retain: true, qos: 1 });
-  await keep(stateTopic, "online");
-  const folder = await mkdtemp(join(tmpdir(), "limits-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const config = join(folder, "config.yaml");
-  const controllers = "controllers: { GH-0001: { id: east } }";
-  await writeFile(config, `${platform}mqtt: { url: "${broker.url}" }\n${controllers}\n`);
-  const run = async ([name = "", ...words]: readonly string[], isTerminal = false) => {
-    let [out, err] = ["", ""];
-    const around = {
-      env: { TOKEN: "token-of-the-account" },
-      out: (text: string) => void (out += text),
-      err: { write: (text: string) => void (err += text) },
-      ...{ isTerminal, stop: new AbortController().signal },
-    };
-    const code = await runProgram(["node", "greenhouse2mqtt", name, "-c", config, ...words], around);
-    return { code, out, err };
-  };
-  return { asked, keep, run };
+  const bridge = await besideBridge(
+    "greenhouse/bridge/request/+",
+    (topic, { transaction, ...fields }) => {
+      asked.push([topic.replace(/^.*\//, ""), fields]);
+      const about = { ...answer, transaction };
+      // Somebody else's answer comes on the same topic.
+      const others = { ...about, transaction: "another", data: { odd: true } };
+      const to = topic.replace("/request/", "/response/");
+      return [others, about].map((one) => [to, one] as const);
+    },
+    "controllers: { GH-0001: { id: east } }\n",
+  );
+  return { asked, ...bridge };
 }
 
 const done = {
@@ -68,33 +44,35 @@ describe("lock, unlock and release", () => {
       ["release", { controller: "GH-0001", by: "anna" }],
     ],
   ] as const)("%j asks the running bridge and prints its answer", async (words, request) => {
-    const { asked, run } = await besideBridge(done);
+    const { asked, run } = await answering(done);
     const { code, out, err } = await run(words);
     expect({ code, err, asked }).toEqual({ code: 0, err: "", asked: [request] });
     expect(JSON.parse(out)).toEqual(done.data);
   });
 
   it("say on a terminal in a sentence what is locked now", async () => {
-    const { run } = await besideBridge({
+    const { run } = await answering({
       ...done,
       data: { ...done.data, until: "2026-11-22T20:00:00.000Z" },
     });
-    expect((await run(["lock", "east", "--by", "anna"], true)).out).toMatch(
+    expect((await run(["lock", "east", "--by", "anna"], { terminal: "both" })).out).toMatch(
       /^east: locked roof, fan \(anna\) until \d{4}-\d\d-\d\d \d\d:00:00\.\n$/,
     );
-    expect((await run(["unlock", "east", "--by", "anna"], true)).out).toMatch(/^east: unlocked roof, fan/);
+    expect((await run(["unlock", "east", "--by", "anna"], { terminal: "both" })).out).toMatch(
+      /^east: unlocked roof, fan/,
+    );
   });
 
   it("end with 1 and the bridge's sentence where it refuses", async () => {
     const error = 'east/roof is locked by ben; ask there, or unlock with "force": true.';
-    const { run } = await besideBridge({ status: "error", error });
+    const { run } = await answering({ status: "error", error });
     expect(await run(["lock", "east", "roof"])).toEqual({ code: 1, out: "", err: `${error}\n` });
   });
 
   it.each(["tomorrow", "2026-11-22T20:00", "-1h", ""])(
     "take no end such as %j, which is wrong usage",
     async (until) => {
-      const { asked, run } = await besideBridge(done);
+      const { asked, run } = await answering(done);
       const { code, err } = await run(["lock", "east", `--until=${until}`]);
       expect({ code, asked }).toEqual({ code: 2, asked: [] });
       expect(err).toContain("expected a duration");
@@ -104,7 +82,7 @@ describe("lock, unlock and release", () => {
   it.each([["lock", "east"], ["unlock", "east"], ["release", "east"], ["alarms"]])(
     "do nothing where no bridge runs, and say so: %s",
     async (...words) => {
-      const { asked, keep, run } = await besideBridge(done);
+      const { asked, keep, run } = await answering(done);
       await keep(stateTopic, "offline");
       const { code, out, err } = await run(words);
       expect({ code, out, asked }).toEqual({ code: 1, out: "", asked: [] });
@@ -120,7 +98,7 @@ describe("alarms", () => {
   });
 
   it("lists what the bridge shows, oldest first, as a table or as JSON lines", async () => {
-    const { keep, run } = await besideBridge();
+    const { keep, run } = await answering();
     expect(await run(["alarms"])).toEqual({ code: 0, out: "no alarms\n", err: "" });
     expect(await run(["alarms", "--json"])).toEqual({ code: 0, out: "", err: "" });
     const newer = alarm("guard_blind.east.roof", "2026-11-22T20:00:00.000Z");
@@ -137,7 +115,7 @@ describe("alarms", () => {
   });
 
   it("acknowledges one by name", async () => {
-    const { asked, run } = await besideBridge({ status: "ok", data: { alarm: "flood", by: "anna" } });
+    const { asked, run } = await answering({ status: "ok", data: { alarm: "flood", by: "anna" } });
     const { code, out } = await run(["alarms", "--acknowledge", "flood", "--by", "anna"]);
     expect({ code, out }).toEqual({ code: 0, out: '{"alarm":"flood","by":"anna"}\n' });
     expect(asked).toEqual([["acknowledge", { alarm: "flood", by: "anna" }]]);

@@ -1,33 +1,24 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { open } from "node:fs/promises";
 import mqtt from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { programFile } from "../end-to-end/support/program.js";
 import { freePort } from "../support/mosquitto.js";
+import { folder } from "./in-process.js";
 
 const hasFullDevice = existsSync("/dev/full");
 
 const good =
   "platform: { business_url: https://b.example, realtime_url: https://r.example, token_file: t }\n";
 
-async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "output-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  for (const [name, text] of Object.entries(files))
-    await writeFile(join(folder, name), text, { mode: 0o600 });
-  return folder;
-}
-
 type Sink = "pipe" | "ignore" | number;
 
-function start(folder: string, args: readonly string[], [stdout, stderr]: readonly [Sink, Sink]) {
+function start(cwd: string, args: readonly string[], [stdout, stderr]: readonly [Sink, Sink]) {
   const child: ChildProcess = spawn(process.execPath, [programFile, ...args], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"] ?? "", HOME: folder },
+    cwd,
+    env: { PATH: process.env["PATH"] ?? "", HOME: cwd },
     stdio: ["ignore", stdout, stderr],
   });
   let errors = "";
@@ -53,17 +44,17 @@ function unread({ child }: ReturnType<typeof start>): void {
 
 describe.runIf(hasFullDevice)("output to a full disk", () => {
   it("ends the command with exit code 1 and one sentence on stderr", async () => {
-    const folder = await folderWith({ "config.yaml": good });
+    const cwd = await folder({ "config.yaml": good });
     for (const args of [["schema"], ["check"], ["--help"], ["--version"]]) {
-      const { code, errors } = await start(folder, args, [await fullDevice(), "pipe"]).ended;
+      const { code, errors } = await start(cwd, args, [await fullDevice(), "pipe"]).ended;
       expect(code, args[0]).toBe(1);
       expect(errors.trimEnd(), args[0]).toMatch(/^the output could not be written: ENOSPC[^\n]*$/);
     }
   });
 
   it("does not hide that the command itself found a fault", async () => {
-    const folder = await folderWith({ "config.yaml": "nonsense: 1\n" });
-    const { code, errors } = await start(folder, ["check"], [await fullDevice(), "pipe"]).ended;
+    const cwd = await folder({ "config.yaml": "nonsense: 1\n" });
+    const { code, errors } = await start(cwd, ["check"], [await fullDevice(), "pipe"]).ended;
     expect(code).toBe(2);
     expect(errors).toMatch(/^the output could not be written: ENOSPC/m);
   });
@@ -71,21 +62,21 @@ describe.runIf(hasFullDevice)("output to a full disk", () => {
 
 describe("output that nobody reads any more", () => {
   it("changes nothing about the exit code", async () => {
-    const folder = await folderWith({ "config.yaml": "nonsense: 1\n", "good.yaml": good });
+    const cwd = await folder({ "config.yaml": "nonsense: 1\n", "good.yaml": good });
     for (const [args, wanted] of [
       [["check"], 2],
       [["check", "good.yaml"], 0],
       [["schema"], 0],
     ] as const) {
-      const started = start(folder, args, ["pipe", "pipe"]);
+      const started = start(cwd, args, ["pipe", "pipe"]);
       unread(started);
       expect(await started.ended, args.join(" ")).toMatchObject({ code: wanted });
     }
   });
 
   it("ends a command that goes on until stopped, with exit code 0", async () => {
-    const folder = await folderWith({});
-    const started = start(folder, ["simulate", "--port", "0"], ["pipe", "pipe"]);
+    const cwd = await folder();
+    const started = start(cwd, ["simulate", "--port", "0"], ["pipe", "pipe"]);
     unread(started);
     expect(await started.ended).toMatchObject({ code: 0 });
   });
@@ -105,8 +96,8 @@ describe("a log that cannot be written", () => {
     ["for a reader that went away", () => Promise.resolve("pipe")],
   ])("does not end the bridge: %s", async (_, sink) => {
     const port = await freePort();
-    const folder = await folderWith({ "config.yaml": lonely(port) });
-    const { child, ended } = start(folder, ["run", "--log-level", "trace"], ["ignore", await sink()]);
+    const cwd = await folder({ "config.yaml": lonely(port) });
+    const { child, ended } = start(cwd, ["run", "--log-level", "trace"], ["ignore", await sink()]);
     child.stderr?.destroy();
     const online = bridgeOnline(`mqtt://127.0.0.1:${port}`);
     await Promise.race([online, ended]);

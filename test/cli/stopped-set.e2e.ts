@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { MqttClient } from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { platform, tokenEnv } from "../config/loading.js";
 import { programFile } from "../end-to-end/support/program.js";
 import { otherClient, stateTopic, testBroker } from "../mqtt-connection/support.js";
+import { folder } from "./in-process.js";
 
 const setTopic = "greenhouse/gh-0001/actuator/roof/set";
 
@@ -16,13 +15,10 @@ async function unanswered() {
   const bridge: MqttClient = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
   await bridge.subscribeAsync(setTopic, { qos: 1 });
   await bridge.publishAsync(stateTopic, "online", { retain: true, qos: 1 });
-  const folder = await mkdtemp(join(tmpdir(), "set-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const platform = "{ business_url: https://b.example, realtime_url: https://r.example, token_file: t }";
-  await writeFile(join(folder, "config.yaml"), `platform: ${platform}\nmqtt: { url: "${broker.url}" }\n`);
+  const cwd = await folder({ "config.yaml": `${platform}mqtt: { url: "${broker.url}" }\n` });
   const child = spawn(process.execPath, [programFile, "set", "gh-0001", "roof", "open"], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"] ?? "", HOME: folder },
+    cwd,
+    env: { PATH: process.env["PATH"] ?? "", HOME: cwd, ...tokenEnv },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = { stdout: "", stderr: "" };

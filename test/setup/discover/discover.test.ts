@@ -1,8 +1,10 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { controllerTopicId } from "../../../src/config/schema.js";
+import type { Simulator } from "../../../src/simulator/simulator.js";
 import { plainProfileNames } from "../../../src/simulator/dialects.js";
+import { fileWith } from "../../cli/in-process.js";
 import { running } from "../../simulator/running.js";
 import { configuration, flushes, greenhouse2mqtt, loadedText, token, writes } from "./support/account.js";
 
@@ -25,6 +27,13 @@ const house = {
 
 /** Codes that some platforms use; each has to be encoded in a request and quoted in YAML or a shell in its own way. */
 const oddCodes = ["GH/1", "GH+2", "GH#3", "GH%4", "$GH 5", "温室一", "a: #b", "a/b?c=d"];
+
+/** What `discover` prints about a platform, with a configuration that says nothing else unless told. */
+const discovered = async (
+  simulator: Simulator,
+  more?: Parameters<typeof configuration>[1],
+  ...args: readonly string[]
+) => greenhouse2mqtt(["discover", "-c", await configuration(simulator, more), ...args]);
 
 const machine = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [String(210 + n), "irrigation"]));
 
@@ -50,7 +59,7 @@ describe("an account of 50 controllers", () =>
 describe.each(plainProfileNames)("the dialect %s", (profile) => {
   it("gives the same actuators and parameters as any other, and only reads are sent", async () => {
     const simulator = await running({ controllers: 2, profile });
-    const ended = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const ended = await discovered(simulator);
     expect(ended.code).toBe(0);
     const { controllers } = await loadedText(ended.out);
     expect(addresses(controllers["GH-0001"]?.actuators ?? {})).toEqual(house);
@@ -68,7 +77,7 @@ describe.each(plainProfileNames)("the dialect %s", (profile) => {
 describe("the file", () => {
   it("names stations, readings with their kinds, running statuses, cameras and current values in comments", async () => {
     const simulator = await running({ controllers: 1 });
-    const { out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const { out } = await discovered(simulator);
     expect(out).toMatch(/^# Stations: 寿光示范园$/m);
     expect(out).toMatch(
       /^ {2}# 1号日光温室, sunlight greenhouse controller \(C001\), station 寿光示范园, online\n {2}GH-0001:$/m,
@@ -86,8 +95,7 @@ describe("the file", () => {
 
   it("names actuators in the language of the configuration", async () => {
     const simulator = await running({ controllers: 1 });
-    const config = await configuration(simulator, { more: "homeassistant: { language: zh }" });
-    const { out } = await greenhouse2mqtt(["discover", "-c", config]);
+    const { out } = await discovered(simulator, { more: "homeassistant: { language: zh }" });
     const found = await loadedText(out);
     expect(found.controllers["GH-0001"]?.actuators.left_skylight?.name).toBe("左天窗");
     expect(found.homeassistant.language).toBe("zh");
@@ -95,7 +103,7 @@ describe("the file", () => {
 
   it("still passes `check` once its parameters are switched on, and they are read only", async () => {
     const simulator = await running({ controllers: 2 });
-    const { out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const { out } = await discovered(simulator);
     const switchedOn = out.replace(/^( {4})# (parameters:| {2}\w+: \{)/gm, "$1$2");
     const { controllers } = await loadedText(switchedOn);
     expect(Object.keys(controllers["GH-0001"]?.parameters ?? {})).toHaveLength(6);
@@ -106,20 +114,17 @@ describe("the file", () => {
 
   it("has the same ids in every run, and those of the given file where it has some", async () => {
     const simulator = await running({ controllers: 2 });
-    const first = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
-    const again = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const first = await discovered(simulator);
+    const again = await discovered(simulator);
     const ids = async (text: string) =>
       Object.entries((await loadedText(text)).controllers).map(([code, { actuators }]) => [
         code,
         Object.keys(actuators),
       ]);
     expect(await ids(again.out)).toEqual(await ids(first.out));
-    const own = await configuration(simulator, {
-      more: 'controllers: { GH-0001: { id: east, actuators: { roof: { kind: skylight, address: "101", travel_time: 90s } } } }',
-    });
-    const kept = (await loadedText((await greenhouse2mqtt(["discover", "-c", own])).out)).controllers[
-      "GH-0001"
-    ];
+    const roof = 'roof: { kind: skylight, address: "101", travel_time: 90s }';
+    const more = `controllers: { GH-0001: { id: east, actuators: { ${roof} } } }`;
+    const kept = (await loadedText((await discovered(simulator, { more })).out)).controllers["GH-0001"];
     expect(kept).toMatchObject({ id: "east", actuators: { roof: { address: "101", travel_time: 90_000 } } });
     expect(Object.values(kept?.actuators ?? {}).filter(({ address }) => address === "101")).toHaveLength(1);
     expect(Object.keys(kept?.actuators ?? {})).toHaveLength(Object.keys(house).length);
@@ -140,27 +145,18 @@ describe("the file", () => {
 describe("secrets", () => {
   it("a literal token and every other literal secret become references, and stand nowhere in the output", async () => {
     const simulator = await running({ controllers: 1 });
-    const config = join(dirname(await configuration(simulator)), "literal.yaml");
-    const secrets = {
-      token: "s3cret-token",
-      password: "hunter-2-mqtt",
-      user: "pa55word",
-      http: "http-t0ken",
-    };
-    const lines = [
-      "platform:",
-      `  business_url: ${simulator.businessUrl} # old token: 0ld-t0ken`,
-      `  realtime_url: ${simulator.realtimeUrl}`,
-      `  token: ${secrets.token}`,
-      "  requests_per_minute: 0",
-      `mqtt: { url: "mqtt://127.0.0.1:1883", username: me, password: ${secrets.password} }`,
-      `http: { port: 8099, token: ${secrets.http} }`,
-      "",
-    ];
-    await writeFile(config, lines.join("\n"), { mode: 0o600 });
+    const secrets = ["s3cret-token", "hunter-2-mqtt", "http-t0ken", "0ld-t0ken"];
+    const config = await fileWith(`platform:
+  business_url: ${simulator.businessUrl} # old token: 0ld-t0ken
+  realtime_url: ${simulator.realtimeUrl}
+  token: s3cret-token
+  requests_per_minute: 0
+mqtt: { url: "mqtt://127.0.0.1:1883", username: me, password: hunter-2-mqtt }
+http: { port: 8099, token: http-t0ken }
+`);
     const { code, out, err } = await greenhouse2mqtt(["discover", "-c", config]);
     expect(code).toBe(0);
-    for (const secret of [...Object.values(secrets), "0ld-t0ken"]) expect(out + err).not.toContain(secret);
+    for (const secret of secrets) expect(out + err).not.toContain(secret);
     expect(out).toContain("token: !env GREENHOUSE_TOKEN");
     expect(err).toContain("set GREENHOUSE_MQTT_PASSWORD in the environment");
     const env = { ...token, GREENHOUSE_MQTT_PASSWORD: "other", GREENHOUSE_HTTP_TOKEN: "another" };
@@ -175,7 +171,7 @@ describe("what the platform writes", () => {
     const hostile = "x\ncontrollers: {}\r\u2028mqtt: { url: 'mqtt://evil' }\u0000\u202e #";
     simulator.control.addController("GH-0900", hostile);
     simulator.control.addController("GH-0901", "长".repeat(50_000));
-    const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const { code, out } = await discovered(simulator);
     expect(code).toBe(0);
     const found = await loadedText(out);
     expect(found.mqtt.url).toBeUndefined();
@@ -187,7 +183,7 @@ describe("what the platform writes", () => {
   it("codes that clash as topic ids, or are reserved, get ids of their own", async () => {
     const simulator = await running({ controllers: 1 });
     for (const code of ["gh-0001", "Bridge", "0012", "__proto__"]) simulator.control.addController(code);
-    const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const { code, out } = await discovered(simulator);
     expect(code).toBe(0);
     const { controllers } = await loadedText(out);
     expect(Object.keys(controllers).sort()).toEqual(["0012", "Bridge", "GH-0001", "WS-0001", "gh-0001"]);
@@ -197,7 +193,7 @@ describe("what the platform writes", () => {
   it("a controller is asked and written whatever its code is made of, with the topic id that the bridge gives it", async () => {
     const simulator = await running({ controllers: 1, mix: "C001" });
     for (const code of oddCodes) simulator.control.addController(code);
-    const { code, out, err } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const { code, out, err } = await discovered(simulator);
     expect(code).toBe(0);
     expect(err).toContain("found 9 devices");
     const { controllers } = await loadedText(out);
@@ -211,8 +207,8 @@ describe("what the platform writes", () => {
 
   it("--controller takes the topic id that the configuration gives", async () => {
     const simulator = await running({ controllers: 2, mix: "C001" });
-    const config = await configuration(simulator, { more: "controllers: { GH-0002: { id: east } }" });
-    const found = await greenhouse2mqtt(["discover", "-c", config, "--controller", "east", "--types", "2"]);
+    const more = "controllers: { GH-0002: { id: east } }";
+    const found = await discovered(simulator, { more }, "--controller", "east", "--types", "2");
     expect(found).toMatchObject({ code: 0 });
     expect(Object.keys((await loadedText(found.out)).controllers)).toEqual(["GH-0002"]);
   });
@@ -220,7 +216,7 @@ describe("what the platform writes", () => {
   it("an empty account makes a file without controllers", async () => {
     const simulator = await running({ controllers: 1, mix: "C001" });
     simulator.control.emptyList("null");
-    const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const { code, out } = await discovered(simulator);
     expect(code).toBe(0);
     expect((await loadedText(out)).controllers).toEqual({});
   });

@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { loadConfiguration, withTexts } from "../../../src/config/load.js";
 import { type Answers, type Credential, firstFiles, secretLines } from "../../../src/setup/init/answers.js";
 import {
@@ -12,12 +11,7 @@ import {
   secretNames,
   writeNew,
 } from "../../../src/setup/init/new-file.js";
-
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "init-test-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
+import { fileWith, folder } from "../../cli/in-process.js";
 
 /** Reads the two files as the program would. */
 async function read(answers: Answers, env: Record<string, string> = {}) {
@@ -35,58 +29,47 @@ const line = fc.stringMatching(/^[!-~\u4e00-\u4eff]([ -~\u4e00-\u4eff]{0,30}[!-~
 
 describe("the written configuration", () => {
   it("passes check and means exactly what was answered, whatever the secrets and names are", async () => {
+    const anyToken = fc.stringMatching(/^[!-~]{1,60}$/);
     await fc.assert(
-      fc.asyncProperty(
-        line,
-        line,
-        line,
-        fc.stringMatching(/^[!-~]{1,60}$/),
-        async (account, user, password, token) => {
-          const secret = { from: "secrets", text: password } as const;
-          const mqtt = { url: "mqtt://broker.example:1883", username: user, password: secret };
-          const signIn = { sign_in: { body: { account, password: secret } } };
-          const first = await read({ platform: platform(signIn), mqtt });
-          const second = await read({
-            platform: platform({ token: { from: "secrets", text: token } }),
-            mqtt: {},
-          });
-          if (!first.ok || !second.ok) throw new Error(JSON.stringify([first, second]));
-          expect(first.configuration.platform.sign_in?.body).toEqual({ account, password });
-          expect(first.configuration.mqtt).toMatchObject({ username: user, password });
-          expect(second.configuration.platform.token).toBe(token);
-          expect(second.configuration.commands.read_only).toBe(true);
-          expect(first.warnings).toEqual([]);
-        },
-      ),
+      fc.asyncProperty(line, line, line, anyToken, async (account, user, text, token) => {
+        const password = { from: "secrets", text } as const;
+        const mqtt = { url: "mqtt://broker.example:1883", username: user, password };
+        const signIn = await read({ platform: platform({ sign_in: { body: { account, password } } }), mqtt });
+        const plain = await read({
+          platform: platform({ token: { from: "secrets", text: token } }),
+          mqtt: {},
+        });
+        if (!signIn.ok || !plain.ok) throw new Error(JSON.stringify([signIn, plain]));
+        expect(signIn.configuration.platform.sign_in?.body).toEqual({ account, password: text });
+        expect(signIn.configuration.mqtt).toMatchObject({ username: user, password: text });
+        expect(signIn.warnings).toEqual([]);
+        expect(plain.configuration.platform.token).toBe(token);
+        expect(plain.configuration.commands.read_only).toBe(true);
+      }),
     );
   });
 
   it("holds no secret itself", () => {
-    const { configuration, secrets } = firstFiles(
-      {
-        platform: platform({ token: { from: "secrets", text: "canary-1" } }),
-        mqtt: { url: "mqtt://a:1", username: "u", password: { from: "secrets", text: "canary-2" } },
-      },
-      new Set(["mqtt_password"]),
-    );
-    expect(configuration).not.toMatch(/canary/);
-    expect([...secrets]).toEqual([
+    const token = { from: "secrets", text: "canary-1" } as const;
+    const mqtt = {
+      url: "mqtt://a:1",
+      username: "u",
+      password: { from: "secrets", text: "canary-2" },
+    } as const;
+    const files = firstFiles({ platform: platform({ token }), mqtt }, new Set(["mqtt_password"]));
+    expect(files.configuration).not.toMatch(/canary/);
+    expect([...files.secrets]).toEqual([
       ["platform_token", "canary-1"],
       ["mqtt_password_2", "canary-2"],
     ]);
   });
 
   it("refers to variables and files where they were named", async () => {
-    const fromEnv = await read(
-      { platform: platform({ token: { from: "env", text: "A_TOKEN" } }), mqtt: {} },
-      { A_TOKEN: "from-env" },
-    );
-    const fromFile = await read({
-      platform: platform({ token_file: "/run/secrets/a b" }),
-      mqtt: {},
-    });
-    expect(fromEnv.ok && fromEnv.configuration.platform.token).toBe("from-env");
-    expect(fromFile.ok && fromFile.configuration.platform.token_file).toBe("/run/secrets/a b");
+    const answers = (credential: Credential) => ({ platform: platform(credential), mqtt: {} });
+    const named = await read(answers({ token: { from: "env", text: "A_TOKEN" } }), { A_TOKEN: "from-env" });
+    const filed = await read(answers({ token_file: "/run/secrets/a b" }));
+    expect(named.ok && named.configuration.platform.token).toBe("from-env");
+    expect(filed.ok && filed.configuration.platform.token_file).toBe("/run/secrets/a b");
   });
 });
 
@@ -131,9 +114,7 @@ describe("files", () => {
     ["{a: 1}\n", null],
     ["a: [\n", null],
   ])("names of a secrets file %j", async (text, names) => {
-    const path = join(await folder(), "secrets.yaml");
-    await writeFile(path, text);
-    expect(await secretNames(path)).toEqual(names);
+    expect(await secretNames(await fileWith(text, "secrets.yaml"))).toEqual(names);
   });
 });
 

@@ -1,31 +1,20 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { runProgram } from "../../../src/cli/program.js";
+import { describe, expect, it } from "vitest";
 import { fileSources, loadConfiguration } from "../../../src/config/load.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { type Dialogue, GoneAway, terminalDialogue } from "../../../src/setup/init/questions.js";
 import { type InitPorts, writeFirstConfiguration } from "../../../src/setup/init/init.js";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/simulator.js";
+import { folder, greenhouse2mqtt } from "../../cli/in-process.js";
 import { testBroker } from "../../mqtt-connection/support.js";
+import { running } from "../../simulator/running.js";
 import { freePort } from "../../support/mosquitto.js";
 
 const token = "canary-token-81cc02";
 const password = "canary-password-2277fa";
 
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "init-test-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
-
-async function platform(options: SimulatorOptions = {}): Promise<Simulator> {
-  const simulator = await startSimulator({ controllers: 2, ...options }, { clock: systemClock });
-  onTestFinished(() => simulator.close());
-  return simulator;
-}
+const platform = (auth: object = {}) => running({ controllers: 2, auth: { tokens: "known", ...auth } });
 
 /** Answers questions by what they ask; each pattern's answers are used in turn, the last one again and again; none is Enter alone. */
 function person(
@@ -96,7 +85,7 @@ const loaded = async (file: string) => {
 
 describe("asking", () => {
   it("finds the broker of this computer, tries everything and writes two files that pass check", async () => {
-    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
+    const simulator = await platform({ accepted: [token] });
     const broker = await testBroker({ users: [{ username: "bridge", password }] });
     const home = await folder();
     const file = join(home, "config.yaml");
@@ -124,22 +113,8 @@ describe("asking", () => {
     }
   });
 
-  it("asks again after a trial that failed, and takes the second answer", async () => {
-    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
-    const file = join(await folder(), "config.yaml");
-    const dialogue = person([
-      [/Business host/, simulator.businessUrl],
-      [/Realtime host/, simulator.realtimeUrl],
-      [/^Token/, "wrong-token", token],
-      [/That did not work/, "1"],
-    ]);
-    await writeFirstConfiguration(file, portsFor(dialogue, []));
-    expect((await loaded(file)).configuration.platform.token).toBe(token);
-    expect(dialogue.said.join("\n")).toMatch(/the token is missing, wrong or expired/);
-  });
-
   it("answering again keeps every answer that is not typed anew, the hidden ones as well", async () => {
-    const simulator = await platform({ auth: { tokens: "known", signIn: { account: "me", password } } });
+    const simulator = await platform({ signIn: { account: "me", password } });
     const broker = await testBroker({ users: [{ username: "bridge", password }] });
     const file = join(await folder(), "config.yaml");
     const enter = "";
@@ -166,10 +141,13 @@ describe("asking", () => {
     expect(configuration.mqtt).toMatchObject({ url: broker.url, username: "bridge", password });
     expect(dialogue.said.filter((line) => /^> Business host/.test(line))).toHaveLength(2);
     expect(dialogue.said.filter((line) => line.includes("Enter keeps the one given"))).toHaveLength(2);
+    expect(dialogue.said.join("\n")).toMatch(
+      /code 401, [^]*; check the account and password[^]*refused the user name or password; check mqtt\.username/,
+    );
   });
 
   it("writes nothing when the person stops after a failed trial", async () => {
-    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
+    const simulator = await platform({ accepted: [token] });
     const home = await folder();
     const dialogue = person([
       [/ host,/, simulator.businessUrl],
@@ -182,7 +160,7 @@ describe("asking", () => {
   });
 
   it("keeps a sign-in that works, without leaving a token behind", async () => {
-    const simulator = await platform({ auth: { tokens: "known", signIn: { account: "me", password } } });
+    const simulator = await platform({ signIn: { account: "me", password } });
     const home = await folder();
     const file = join(home, "config.yaml");
     const dialogue = person([
@@ -221,19 +199,12 @@ describe("asking", () => {
 
 describe("a terminal", () => {
   function terminal() {
-    const input = Object.assign(new PassThrough(), {
-      isTTY: true,
-      setRawMode: () => undefined,
-    });
+    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
     let shown = "";
     const output = { write: (text: string) => (shown += text) };
     const stop = new AbortController();
-    return {
-      input,
-      stop,
-      dialogue: terminalDialogue({ input, output, stop: stop.signal }),
-      shown: () => shown,
-    };
+    const dialogue = terminalDialogue({ input, output, stop: stop.signal });
+    return { input, stop, dialogue, shown: () => shown };
   }
   const any = () => null;
 
@@ -295,13 +266,9 @@ describe("a terminal", () => {
 });
 
 it("without a terminal nothing is asked: it says what to do instead, and ends with 2", async () => {
-  let text = "";
-  const write = (more: string) => void (text += more);
   const home = await folder();
-  const stop = new AbortController().signal;
-  const around = { env: {}, out: write, err: { write }, isTerminal: false, stop };
-  const args = ["node", "greenhouse2mqtt", "init", "-c", join(home, "c.yaml")];
-  expect(await runProgram(args, around)).toBe(2);
-  expect(text).toMatch(/copy config\.example\.yaml/);
+  const { code, err } = await greenhouse2mqtt(["init", "-c", join(home, "c.yaml")]);
+  expect(code).toBe(2);
+  expect(err).toMatch(/copy config\.example\.yaml/);
   expect(await readdir(home)).toEqual([]);
 });
