@@ -2,15 +2,15 @@ import https from "node:https";
 import type { Socket } from "node:net";
 import { createServer } from "node:net";
 import zlib from "node:zlib";
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   factsOf,
   failureOf,
+  hosted,
   makeClient,
   never,
+  rawHosted,
   settingsFor,
-  Workshop,
-  hosted,
 } from "./support/client-under-test.js";
 import type { PlatformClient } from "../../src/platform/client.js";
 import { ok, startFakeHost } from "./support/fake-host.js";
@@ -18,16 +18,24 @@ import { startRawHost } from "./support/raw-host.js";
 import { selfSignedCertificate, selfSignedKey } from "./support/self-signed.js";
 import { portFor } from "../support/free-port.js";
 
-const workshop = new Workshop();
-afterEach(() => workshop.close());
-
 const shortTimes = { connect: 1_000, read: 300, control: 300 };
-const clientFor = (url: string) => makeClient(workshop, settingsFor(url, { timeouts: shortTimes })).client;
+const clientFor = (url: string) => makeClient(settingsFor(url, { timeouts: shortTimes })).client;
+/** A POST of a control value. */
+const write = (client: PlatformClient, signal = never) => client.write("GH-1", "101", "1010", signal);
+
 const isPost = (text: string) => text.startsWith("POST");
 
+/** A POST there ends without having been sent, and says why. */
+async function notSent(url: string, why: RegExp): Promise<void> {
+  const error = await failureOf(write(clientFor(url)));
+  expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
+  expect(error.message).toMatch(why);
+}
+
 /** Trickles for as long as the other side listens. */
-function drip(socket: Socket, everyMs: number, piece: string): void {
-  const timer = setInterval(() => socket.write(piece), everyMs);
+function drip(socket: Socket, beginning: string, piece: string): void {
+  socket.write(beginning);
+  const timer = setInterval(() => socket.write(piece), 20);
   socket.on("close", () => clearInterval(timer));
 }
 
@@ -37,33 +45,19 @@ describe("total deadlines", () => {
   it.each<[string, (socket: Socket) => void]>([
     ["an answer that never begins", () => undefined],
     ["headers that stall half way", (socket) => socket.write(head)],
-    [
-      "a body that drips a byte at a time",
-      (socket) => {
-        socket.write(`${head}content-length: 1000\r\n\r\n`);
-        drip(socket, 20, " ");
-      },
-    ],
-    [
-      "headers that drip",
-      (socket) => {
-        socket.write(head);
-        drip(socket, 20, "x-a: b\r\n");
-      },
-    ],
+    ["a body that drips", (socket) => drip(socket, `${head}content-length: 1000\r\n\r\n`, " ")],
+    ["headers that drip", (socket) => drip(socket, head, "x-a: b\r\n")],
   ])("%s ends with the deadline, and the connection is closed", async (_name, converse) => {
-    const host = workshop.keep(await startRawHost(converse));
+    const host = await startRawHost(converse);
     const client = clientFor(host.url);
-    const facts = await factsOf(client.write("GH-1", "101", "1010", never));
+    const facts = await factsOf(write(client));
     expect(facts).toMatchObject({ kind: "timeout", sent: true });
     await expect.poll(() => host.closed).toBe(1);
   });
 
   it("a TLS handshake that stalls ends with the deadline, nothing was sent", async () => {
     const server = createServer(() => undefined);
-    const port = await portFor(server);
-    const facts = await factsOf(clientFor(`https://127.0.0.1:${port}`).write("GH-1", "101", "1010", never));
-    expect(facts).toMatchObject({ kind: "unreachable", sent: false });
+    await notSent(`https://127.0.0.1:${await portFor(server)}`, /no connection within/);
     server.close();
   });
 });
@@ -71,22 +65,18 @@ describe("total deadlines", () => {
 describe("sizes", () => {
   it("an endless body is cut off at 2 MiB", async () => {
     let written = 0;
-    const host = workshop.keep(
-      await startRawHost((socket) => {
-        socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
-        const piece = `10000\r\n${"x".repeat(65_536)}\r\n`;
-        const more = () => {
-          while (!socket.destroyed && socket.write(piece)) written += piece.length;
-        };
-        socket.on("drain", more);
-        more();
-      }),
-    );
-    const { client } = makeClient(workshop, settingsFor(host.url));
-    expect(await failureOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
-      message: expect.stringContaining("larger than 2 MiB") as unknown,
-      facts: { kind: "protocol", sent: true },
+    const { client } = await rawHosted((socket) => {
+      socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
+      const piece = `10000\r\n${"x".repeat(65_536)}\r\n`;
+      const more = () => {
+        while (!socket.destroyed && socket.write(piece)) written += piece.length;
+      };
+      socket.on("drain", more);
+      more();
     });
+    const error = await failureOf(write(client));
+    expect(error.message).toContain("larger than 2 MiB");
+    expect(error.facts).toMatchObject({ kind: "protocol", sent: true });
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
@@ -102,7 +92,7 @@ describe("sizes", () => {
       { headers: { "content-encoding": "gzip" }, body: packed },
       { body: Buffer.alloc(17 * 1024 * 1024, " ") },
     ];
-    const { client } = await hosted(workshop, () => answers.shift() ?? list);
+    const { client } = await hosted(() => answers.shift() ?? list);
     expect(await ask(client)).toHaveLength(10_000);
     expect(await ask(client)).toHaveLength(10_000);
     expect((await failureOf(ask(client))).message).toContain("larger than 16 MiB");
@@ -110,7 +100,7 @@ describe("sizes", () => {
 
   it("a gzip bomb is refused without being unpacked", async () => {
     const body = zlib.gzipSync(Buffer.alloc(64 * 1024 * 1024, "["));
-    const { client } = await hosted(workshop, () => ({ headers: { "content-encoding": "gzip" }, body }));
+    const { client } = await hosted(() => ({ headers: { "content-encoding": "gzip" }, body }));
     await client.sensors("GH-1", never).catch(() => undefined);
     global.gc?.();
     const before = process.memoryUsage.rss();
@@ -124,7 +114,7 @@ describe("sizes", () => {
     "content encoding %j, which nobody asked for, is refused",
     async (encoding) => {
       const body = zlib.gzipSync(zlib.gzipSync("{}"));
-      const { client } = await hosted(workshop, () => ({ headers: { "content-encoding": encoding }, body }));
+      const { client } = await hosted(() => ({ headers: { "content-encoding": encoding }, body }));
       expect((await failureOf(client.sensors("GH-1", never))).message).toContain("not supported");
     },
   );
@@ -134,7 +124,7 @@ describe("sizes", () => {
     ["objects", '{"a":'.repeat(10_000) + "1" + "}".repeat(10_000)],
     ["unclosed", "[".repeat(1_000_000)],
   ])("10,000 levels of JSON (%s) are refused", async (_name, body) => {
-    const { client } = await hosted(workshop, () => ({ body }));
+    const { client } = await hosted(() => ({ body }));
     const error = await failureOf(client.get("weather-data/list", {}, never));
     expect(error.message).toContain("nested deeper");
     expect(error.facts.kind).toBe("protocol");
@@ -142,19 +132,12 @@ describe("sizes", () => {
 });
 
 describe("whether the platform may have seen the request", () => {
+  const cut = `${head}content-length: 100\r\n\r\n{"code":200,`;
   it.each<[string, (socket: Socket) => void, string]>([
     ["a reset before any answer", (socket) => socket.resetAndDestroy(), "interrupted"],
     ["an end before any answer", (socket) => socket.end(), "interrupted"],
-    [
-      "a reset inside the headers",
-      (socket) => socket.write(head, () => socket.resetAndDestroy()),
-      "interrupted",
-    ],
-    [
-      "a truncated body",
-      (socket) => socket.end(`${head}content-length: 100\r\n\r\n{"code":200,`),
-      "interrupted",
-    ],
+    ["a reset in the headers", (one) => one.write(head, () => one.resetAndDestroy()), "interrupted"],
+    ["a truncated body", (socket) => socket.end(cut), "interrupted"],
     [
       "a truncated chunked body",
       (socket) => socket.end(`${head}transfer-encoding: chunked\r\n\r\n5\r\n{"cod`),
@@ -164,102 +147,82 @@ describe("whether the platform may have seen the request", () => {
     ["an empty answer", (socket) => socket.end(`${head}content-length: 0\r\n\r\n`), "protocol"],
   ])("%s: the POST counts as sent and is made once", async (_name, converse, kind) => {
     let posts = 0;
-    const host = workshop.keep(
-      await startRawHost((socket, text) => {
-        if (isPost(text)) posts += 1;
-        converse(socket);
-      }),
-    );
-    const { client } = makeClient(workshop, settingsFor(host.url));
-    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({ kind, sent: true });
+    const { client } = await rawHosted((socket, text) => {
+      if (isPost(text)) posts += 1;
+      converse(socket);
+    });
+    expect(await factsOf(write(client))).toMatchObject({ kind, sent: true });
     expect(posts).toBe(1);
   });
 
   it("a kept connection that died meanwhile: the POST is not repeated by any layer", async () => {
     let posts = 0;
-    const host = workshop.keep(
-      await startRawHost((socket, text) => {
-        if (!isPost(text)) {
-          socket.write(`${head}content-length: 35\r\n\r\n{"code":200,"data":{"status":1}}   `);
-          return;
-        }
-        posts += 1;
-        socket.resetAndDestroy();
-      }),
-    );
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { client } = await rawHosted((socket, text) => {
+      if (!isPost(text)) {
+        socket.write(`${head}content-length: 35\r\n\r\n{"code":200,"data":{"status":1}}   `);
+        return;
+      }
+      posts += 1;
+      socket.resetAndDestroy();
+    });
     expect(await client.connection("GH-1", never)).toMatchObject({ state: "online" });
-    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({ sent: true });
+    expect(await factsOf(write(client))).toMatchObject({ sent: true });
     expect(posts).toBe(1);
   });
 
   it("a refused connection was not sent", async () => {
     const host = await startFakeHost();
     await host.close();
-    const error = await failureOf(clientFor(host.url).write("GH-1", "101", "1010", never));
-    expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
-    expect(error.message).toMatch(/refuses connections.*platform\.realtime_url/);
+    await notSent(host.url, /refuses connections.*platform\.realtime_url/);
   });
 
   it.each([undefined, "0"])(
     "a certificate nobody trusts is refused before anything is sent, with NODE_TLS_REJECT_UNAUTHORIZED=%s",
     async (environment) => {
       vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", environment);
-      onTestFinished(() => {
-        vi.unstubAllEnvs();
-      });
+      onTestFinished(() => void vi.unstubAllEnvs());
       let requests = 0;
       const server = https.createServer(
         { cert: selfSignedCertificate, key: selfSignedKey },
-        (_request, response) => {
+        (_, response) => {
           requests += 1;
           response.end("{}");
         },
       );
-      const port = await portFor(server);
-      const error = await failureOf(
-        clientFor(`https://127.0.0.1:${port}`).write("GH-1", "101", "1010", never),
-      );
-      expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
-      expect(error.message).toContain("self-signed");
+      await notSent(`https://127.0.0.1:${await portFor(server)}`, /self-signed/);
       expect(requests).toBe(0);
       server.close();
     },
   );
 
   it("https to a port that speaks http was not sent and says what to check", async () => {
-    const host = workshop.keep(await startFakeHost());
-    const error = await failureOf(
-      clientFor(host.url.replace("http:", "https:")).write("GH-1", "101", "1010", never),
-    );
-    expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
-    expect(error.message).toContain("does not speak TLS");
+    const { url } = await startFakeHost();
+    await notSent(url.replace("http:", "https:"), /does not speak TLS/);
   });
 
   it("a call given up before it was sent says so, one given up later says it may have been", async () => {
-    const host = workshop.keep(await startRawHost(() => undefined));
-    const { client } = makeClient(workshop, settingsFor(host.url));
-    expect(await factsOf(client.write("GH-1", "101", "1010", AbortSignal.abort()))).toMatchObject({
+    const { host, client } = await rawHosted(() => undefined);
+    expect(await factsOf(write(client, AbortSignal.abort()))).toMatchObject({
       kind: "interrupted",
       sent: false,
     });
     const leaving = new AbortController();
-    const write = factsOf(client.write("GH-1", "101", "1010", leaving.signal));
+    const given = factsOf(write(client, leaving.signal));
     await expect.poll(() => host.accepted).toBe(1);
     await new Promise(setImmediate);
     leaving.abort();
-    expect(await write).toMatchObject({ kind: "interrupted", sent: true });
+    expect(await given).toMatchObject({ kind: "interrupted", sent: true });
   });
 });
 
 describe("redirects", () => {
   it.each([301, 302, 307, 308])("HTTP %i is not followed: the other host sees no request", async (status) => {
-    const other = workshop.keep(await startFakeHost());
-    const { client } = await hosted(workshop, () => ({
+    const other = await startFakeHost();
+    const { client } = await hosted(() => ({
       status,
       headers: { location: `${other.url}/api/set-value?t=secret` },
     }));
-    const error = await failureOf(client.write("GH-1", "101", "1010", never));
+    const error = await failureOf(write(client));
     await client.controllers(never).catch(() => undefined);
     expect(error.facts).toMatchObject({ kind: "protocol", sent: true, status });
     expect(error.message).toContain(other.url);
@@ -269,7 +232,7 @@ describe("redirects", () => {
   });
 
   it("a redirect from http to https says which URL to set", async () => {
-    const { client } = await hosted(workshop, () => ({
+    const { client } = await hosted(() => ({
       status: 301,
       headers: { location: "https://rt.example.com/x" },
     }));
@@ -280,7 +243,7 @@ describe("redirects", () => {
 
 describe("connections", () => {
   it("polling uses as many as configured and no more", async () => {
-    const { host, client } = await hosted(workshop, () => ok([]), { concurrency: 3 });
+    const { host, client } = await hosted(() => ok([]), { concurrency: 3 });
     await Promise.all(Array.from({ length: 50 }, () => client.sensors("GH-1", never)));
     expect(host.requests).toHaveLength(50);
     expect(host.accepted).toBe(3);
@@ -288,14 +251,13 @@ describe("connections", () => {
 
   it("a command never waits for polls that hang", async () => {
     const { host, client } = await hosted(
-      workshop,
       ({ path }) => (path.endsWith("sensor-data") ? new Promise(() => undefined) : ok({ status: 1 })),
       { concurrency: 2 },
     );
     const stuck = Array.from({ length: 10 }, () => client.sensors("GH-1", never).catch(() => undefined));
     await expect.poll(() => host.requests.length).toBe(2);
     expect(await client.connection("GH-1", never)).toMatchObject({ state: "online" });
-    expect(await client.write("GH-1", "101", "1010", never)).toMatchObject({ code: "200" });
+    expect(await write(client)).toMatchObject({ code: "200" });
     await client.close();
     await Promise.all(stuck);
   });

@@ -1,18 +1,16 @@
-import { afterEach, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { startTcpProxy } from "../support/tcp-proxy.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import { factsOf, makeClient, never, settingsFor } from "./support/client-under-test.js";
 import { ok, startFakeHost } from "./support/fake-host.js";
 
-const workshop = new Workshop();
-afterEach(() => workshop.close());
-
 it("once a host answers again, no request is lost on a connection that was made while it did not", async () => {
-  const host = workshop.keep(await startFakeHost(() => ok([])));
-  const proxy = workshop.keep(await startTcpProxy(Number(new URL(host.url).port)));
+  const host = await startFakeHost(() => ok([]));
+  const proxy = await startTcpProxy(Number(new URL(host.url).port));
+  onTestFinished(() => proxy.close());
   const clock = new VirtualClock();
   const timeouts = { connect: 5_000, read: 15_000, control: 30_000 };
-  const { client } = makeClient(workshop, settingsFor(`http://127.0.0.1:${proxy.port}`, { timeouts }), {
+  const { client } = makeClient(settingsFor(`http://127.0.0.1:${proxy.port}`, { timeouts }), {
     clock,
   });
   await proxy.manner("black_hole");

@@ -1,18 +1,15 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Semaphore } from "../../src/platform/http/connections.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import { factsOf, makeClient, never, settingsFor } from "./support/client-under-test.js";
 import { startRawHost } from "./support/raw-host.js";
-
-const workshop = new Workshop();
-afterEach(() => workshop.close());
 
 describe("deadlines", () => {
   it("a read has 15 s, a control value and a fresh read 30 s, as configured", async () => {
-    const host = workshop.keep(await startRawHost(() => undefined));
+    const host = await startRawHost(() => undefined);
     const clock = new VirtualClock();
     const timeouts = { connect: 5_000, read: 15_000, control: 30_000 };
-    const { client } = makeClient(workshop, settingsFor(host.url, { timeouts }), { clock });
+    const { client } = makeClient(settingsFor(host.url, { timeouts }), { clock });
     const ended: string[] = [];
     const note = async (name: string, call: Promise<unknown>) => {
       const { kind } = await factsOf(call);

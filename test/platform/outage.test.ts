@@ -1,20 +1,17 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import {
   factsOf,
   failureOf,
   makeClient,
+  rawHosted,
   never,
   settingsFor,
-  Workshop,
   hosted,
 } from "./support/client-under-test.js";
 import { ok, startFakeHost, type Answerer, type Reply } from "./support/fake-host.js";
 import { startRawHost } from "./support/raw-host.js";
-
-const workshop = new Workshop();
-afterEach(() => workshop.close());
 
 const healthy: Answerer = () => ok([]);
 const ways: readonly (readonly [string, Answerer])[] = [
@@ -27,16 +24,13 @@ describe("an hour without platform", () => {
   it.each(ways)(
     "%s: at most 150 requests in all, recovery within 60 s of polling each second",
     async (_way, fault) => {
-      const business = workshop.keep(await startFakeHost(healthy));
-      const realtime = workshop.keep(await startFakeHost(healthy));
+      const business = await startFakeHost(healthy);
+      const realtime = await startFakeHost(healthy);
       const clock = new VirtualClock();
       const settings = { ...settingsFor(business.url), realtime_url: realtime.url };
-      const { client } = makeClient(workshop, settings, { clock, random: seededRandom(7) });
-      const poll = () => [
-        client.controllers(never),
-        client.sensors("GH-1", never),
-        client.sensors("GH-2", never),
-      ];
+      const { client } = makeClient(settings, { clock, random: seededRandom(7) });
+      const sensors = () => ["GH-1", "GH-2"].map((code) => client.sensors(code, never));
+      const poll = () => [client.controllers(never), ...sensors()];
       await Promise.all(poll());
       business.answer(fault);
       realtime.answer(fault);
@@ -67,9 +61,8 @@ describe("an hour without platform", () => {
   );
 
   it("calls held back are refused at once, not sent, and say when to come again", async () => {
-    const host = workshop.keep(await startFakeHost(() => ({ status: 500, body: "" })));
     const clock = new VirtualClock();
-    const { client } = makeClient(workshop, settingsFor(host.url), { clock });
+    const { host, client } = await hosted(() => ({ status: 500, body: "" }), {}, { clock });
     for (let n = 0; n < 5; n += 1) {
       const failed = factsOf(client.value("GH-1", "101", false, never));
       await clock.advance(10_000);
@@ -85,7 +78,7 @@ describe("an hour without platform", () => {
 
   it("a stop waits for no other command, even where all of them hang", async () => {
     const hangs = ({ body }: { body: string }) => (body.includes('"00000100"') ? ok(null) : null);
-    const { host, client } = await hosted(workshop, hangs);
+    const { host, client } = await hosted(hangs);
     const hanging = Array.from({ length: 40 }, (_, n) => client.write("GH-1", String(n), "00000010", never));
     const ended = Promise.allSettled(hanging);
     await client.write("GH-1", "300", "00000100", never, { stops: true });
@@ -103,7 +96,7 @@ describe("reads are repeated", () => {
   };
 
   it("twice at most, then the error is the caller's", async () => {
-    const { host, client } = await hosted(workshop, flaky(2, { status: 502, body: "" }));
+    const { host, client } = await hosted(flaky(2, { status: 502, body: "" }));
     expect(await client.sensors("GH-1", never)).toEqual([]);
     expect(host.requests).toHaveLength(3);
     host.answer(() => ({ status: 502, body: "" }));
@@ -114,9 +107,8 @@ describe("reads are repeated", () => {
 
   it("Retry-After is obeyed by this call and by all others of the host", async () => {
     const busy: Reply = { status: 429, headers: { "retry-after": "20" }, body: "" };
-    const host = workshop.keep(await startFakeHost(flaky(1, busy)));
     const clock = new VirtualClock();
-    const { client } = makeClient(workshop, settingsFor(host.url), { clock });
+    const { host, client } = await hosted(flaky(1, busy), {}, { clock });
     const patient = client.sensors("GH-1", never);
     await expect.poll(() => client.counters().retries).toBe(1);
     expect(await factsOf(client.sensors("GH-2", never))).toMatchObject({
@@ -132,16 +124,13 @@ describe("reads are repeated", () => {
   });
 
   it("closing ends pauses and open requests, and leaves no timer", async () => {
-    const hung = workshop.keep(await startRawHost(() => undefined));
-    const busy = workshop.keep(await startFakeHost(() => ({ status: 502, body: "" })));
+    const hung = await startRawHost(() => undefined);
+    const busy = await startFakeHost(() => ({ status: 502, body: "" }));
     const clock = new VirtualClock();
     const settings = { ...settingsFor(busy.url), realtime_url: hung.url };
-    const { client } = makeClient(workshop, settings, { clock, random: () => 0.9 });
-    const calls = [
-      client.controllers(never),
-      client.sensors("GH-1", never),
-      client.write("GH-1", "1", "1", never),
-    ];
+    const { client } = makeClient(settings, { clock, random: () => 0.9 });
+    const write = client.write("GH-1", "1", "1", never);
+    const calls = [client.controllers(never), client.sensors("GH-1", never), write];
     const ends = Promise.all(calls.map(factsOf));
     await expect.poll(() => [client.counters().retries, hung.accepted]).toEqual([1, 2]);
     await client.close();
@@ -153,20 +142,12 @@ describe("reads are repeated", () => {
 
 describe("the link", () => {
   it("counts failed attempts since when, tells each, and tells the contact that ends them", async () => {
-    const host = workshop.keep(await startFakeHost(healthy));
     const clock = new VirtualClock();
-    const { client, links } = makeClient(workshop, settingsFor(host.url), { clock });
+    const { host, client, links } = await hosted(healthy, {}, { clock });
     await client.sensors("GH-1", never);
     await client.sensors("GH-1", never);
-    expect(links).toEqual([
-      {
-        host: "realtime",
-        contactAt: 0,
-        failures: 0,
-        failingSince: null,
-        unauthorized: false,
-      },
-    ]);
+    const none = { failures: 0, failingSince: null, unauthorized: false };
+    expect(links).toEqual([{ host: "realtime", contactAt: 0, ...none }]);
     await clock.advance(1_000);
     host.answer((_request, response) => (response.socket?.destroy(), null));
     for (let n = 0; n < 3; n += 1) await factsOf(client.write("GH-1", "101", "1010", never));
@@ -179,11 +160,7 @@ describe("the link", () => {
     host.answer(healthy);
     await clock.advance(500);
     await client.sensors("GH-1", never);
-    expect(links.at(-1)).toMatchObject({
-      contactAt: 1_500,
-      failures: 0,
-      failingSince: null,
-    });
+    expect(links.at(-1)).toMatchObject({ contactAt: 1_500, ...none });
     expect(client.link("realtime").contactAt).toBe(1_500);
     expect(client.link("business").contactAt).toBeNull();
   });
@@ -195,14 +172,13 @@ describe("the link", () => {
     [{ status: 502, body: "" }, 1],
     [{ status: 200, body: "<html>" }, 1],
   ])("an answer %j makes so many failed attempts: %i", async (reply, failures) => {
-    const { client } = await hosted(workshop, () => reply);
+    const { client } = await hosted(() => reply);
     await factsOf(client.write("GH-1", "101", "1010", never));
     expect(client.link("realtime")).toMatchObject({ failures });
   });
 
   it("a call that its caller gives up says nothing about the host", async () => {
-    const host = workshop.keep(await startRawHost(() => undefined));
-    const { client, links } = makeClient(workshop, settingsFor(host.url));
+    const { host, client, links } = await rawHosted(() => undefined);
     const leaving = new AbortController();
     const call = factsOf(client.sensors("GH-1", leaving.signal));
     await expect.poll(() => host.accepted).toBe(1);
@@ -216,12 +192,8 @@ describe("the platform's clock", () =>
   it("its distance from ours is known from the Date header, and a jump of ours shows at once", async () => {
     const clock = new VirtualClock(Date.parse("2026-03-01T08:00:00Z"));
     const date = new Date(clock.now() + 3 * 60_000).toUTCString();
-    const { client } = await hosted(
-      workshop,
-      () => ({ headers: { date }, body: { code: 200, data: [] } }),
-      {},
-      { clock },
-    );
+    const dated: Answerer = () => ({ headers: { date }, body: { code: 200, data: [] } });
+    const { client } = await hosted(dated, {}, { clock });
     expect(client.clockSkewMs()).toBeNull();
     await client.controllers(never);
     expect(client.clockSkewMs()).toBe(180_000);

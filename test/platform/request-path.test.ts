@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import {
   deviceCode,
@@ -8,10 +8,7 @@ import {
   pathCode,
   requestPath,
 } from "../../src/platform/operations.js";
-import { factsOf, never, Workshop, hosted } from "./support/client-under-test.js";
-
-const workshop = new Workshop();
-afterEach(() => workshop.close());
+import { factsOf, never, hosted } from "./support/client-under-test.js";
 
 const hostilePieces = [
   ...".. . / \\ %2e%2e %2f ? # & = @ : // http://evil.example/ \0 \r\n".split(" "),
@@ -84,7 +81,7 @@ describe("device codes", () => {
   ])("%j is allowed: %j", (code, allowed) => expect(isDeviceCode(code)).toBe(allowed));
 
   it("as the platform lists it reaches the platform as it is", async () => {
-    const { host, client } = await hosted(workshop);
+    const { host, client } = await hosted();
     await client.sensors("温室/1#+", never).catch(() => undefined);
     const target = host.requests.at(-1)?.target ?? "";
     expect(new URL(target, host.url).pathname).toBe("/api/sensor-data");
@@ -113,7 +110,7 @@ describe("device codes", () => {
     ));
 
   it("no operation sends a code that is not allowed", async () => {
-    const { host, client } = await hosted(workshop);
+    const { host, client } = await hosted();
     const code = "../../admin";
     const calls = [
       client.connection(code, never),

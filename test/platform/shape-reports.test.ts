@@ -1,28 +1,17 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { makeClient, never, failureOf, settingsFor, Workshop, hosted } from "./support/client-under-test.js";
-import { ok, startFakeHost } from "./support/fake-host.js";
+import { describe, expect, it } from "vitest";
+import { failureOf, hosted, never } from "./support/client-under-test.js";
+import { ok } from "./support/fake-host.js";
 
-const workshop = new Workshop();
-afterEach(() => workshop.close());
-
-const clientWith = async (data: unknown) => {
-  const host = workshop.keep(await startFakeHost(() => ok(data)));
-  return { host, ...makeClient(workshop, settingsFor(host.url)) };
-};
+const clientWith = (data: unknown) => hosted(() => ok(data));
 
 describe("what cannot be read", () => {
   it("is counted, logged once per shape, and shown by names only", async () => {
     const good = { name: "空气温度", value: 1 };
     const { client, lines } = await clientWith([good, { mystery: "secret-1" }, { mystery: "secret-2" }]);
     for (let n = 0; n < 10; n += 1) expect(await client.sensors("GH-1", never)).toHaveLength(1);
-    expect(client.shapeReports()).toMatchObject([
-      {
-        operation: "sensor-data",
-        problem: "an item without the fields it needs",
-        sample: ["mystery"],
-        count: 20,
-      },
-    ]);
+    const problem = "an item without the fields it needs";
+    const report = { operation: "sensor-data", problem, sample: ["mystery"], count: 20 };
+    expect(client.shapeReports()).toMatchObject([report]);
     expect(lines).toHaveLength(1);
     expect(lines.join("")).toContain("platform.shapes.sensor-data");
     expect(lines.join("") + JSON.stringify(client.shapeReports())).not.toContain("secret");
@@ -30,15 +19,14 @@ describe("what cannot be read", () => {
 
   it("stays bounded, whatever the platform invents", async () => {
     let n = 0;
-    const { client, lines } = await hosted(workshop, () =>
+    const { client, lines } = await hosted(() =>
       ok(Array.from({ length: 50 }, () => ({ [`x${(n += 1)}`.repeat(30)]: 1 }))),
     );
     for (let round = 0; round < 10; round += 1) await client.runningStatuses("GH-1", never);
     expect(client.shapeReports()).toHaveLength(200);
     expect(lines).toHaveLength(201);
-    expect(
-      Math.max(...client.shapeReports().flatMap(({ sample }) => sample.map((name) => name.length))),
-    ).toBe(41);
+    const names = client.shapeReports().flatMap(({ sample }) => sample);
+    expect(Math.max(...names.map((name) => name.length))).toBe(41);
   });
 
   it("an answer that is unreadable as a whole is an error that names the setting, and no failure of the host", async () => {
@@ -52,7 +40,7 @@ describe("what cannot be read", () => {
 
 describe("get", () => {
   it("hands back no names that could change a prototype", async () => {
-    const { client } = await hosted(workshop, () => ({
+    const { client } = await hosted(() => ({
       body: '{"code":200,"__proto__":{"polluted":1},"data":[{"a":1,"constructor":{"prototype":{"polluted":1}}}]}',
     }));
     const answer = await client.get("video-data/list", {}, never);

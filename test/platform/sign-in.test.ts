@@ -1,6 +1,6 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { PlatformPorts } from "../../src/platform/client.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -12,12 +12,9 @@ import {
   makeClient,
   never,
   settingsFor,
-  Workshop,
+  folder,
 } from "./support/client-under-test.js";
 import { ok, startFakeHost, type FakeHost, type Reply, type SeenRequest } from "./support/fake-host.js";
-
-const workshop = new Workshop();
-afterEach(() => workshop.close());
 
 const refusal: Reply = { status: 403, body: { error: "Forbidden", message: "Access Denied" } };
 const signInPath = "/api/account/sign-in";
@@ -25,7 +22,7 @@ const signInPath = "/api/account/sign-in";
 /** A platform that issues numbered tokens and takes only those it is told to. */
 async function startPlatform() {
   const state = { issued: 0, good: new Set<string>(), signIn: (): Reply | null => null };
-  const host = workshop.keep(await startFakeHost());
+  const host = await startFakeHost();
   const bearer = ({ headers }: SeenRequest) => headers.authorization?.replace("Bearer ", "") ?? "";
   host.answer((request) => {
     if (request.path === signInPath) {
@@ -52,14 +49,25 @@ const account = { account: "me@example.com", password: "s3cret-canary" };
 const signInSettings = (host: FakeHost, body: Record<string, unknown> = account) =>
   settingsFor(host.url, { sign_in: { body } });
 
+/** Such a platform and a client that signs in there. */
+async function begun(ports: Partial<PlatformPorts> = {}) {
+  const platform = await startPlatform();
+  return { ...platform, ...(await newClient(platform.host, ports)) };
+}
+
+/** The same on a virtual clock. */
+async function begunOnClock() {
+  const clock = new VirtualClock();
+  return { clock, ...(await begun({ clock })) };
+}
+
 /** A client that signs in there and keeps its token in a folder of its own. */
 const newClient = async (host: FakeHost, ports: Partial<PlatformPorts> = {}) =>
-  makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder(), ...ports });
+  makeClient(signInSettings(host), { dataDir: await folder(), ...ports });
 
 describe("sign-in", () => {
   it("sends the configured body as it stands, without a bearer header, and uses the token for both hosts", async () => {
-    const { host, signIns, reads, bearer } = await startPlatform();
-    const { client } = await newClient(host);
+    const { signIns, reads, bearer, client } = await begun();
     await client.controllers(never);
     await client.sensors("GH-1", never);
     expect(signIns()).toHaveLength(1);
@@ -69,8 +77,7 @@ describe("sign-in", () => {
   });
 
   it("100 calls at once without a token: one sign-in", async () => {
-    const { host, signIns, reads } = await startPlatform();
-    const { client } = await newClient(host);
+    const { signIns, reads, client } = await begun();
     await Promise.all(Array.from({ length: 100 }, () => client.controllers(never)));
     expect(signIns()).toHaveLength(1);
     expect(reads()).toHaveLength(100);
@@ -79,7 +86,7 @@ describe("sign-in", () => {
   it("100 calls meeting 401 at once: one new sign-in, one replay of each read", async () => {
     const { host, state, signIns, reads, bearer } = await startPlatform();
     const settings = { ...signInSettings(host), concurrency: 64 };
-    const { client, links } = makeClient(workshop, settings, { dataDir: await workshop.folder() });
+    const { client, links } = makeClient(settings, { dataDir: await folder() });
     await client.controllers(never);
     state.good.clear();
     await Promise.all(Array.from({ length: 100 }, () => client.controllers(never)));
@@ -92,8 +99,7 @@ describe("sign-in", () => {
   });
 
   it("a token refused again right after signing in is unauthorized, and not tried a third time", async () => {
-    const { host, state, signIns, reads } = await startPlatform();
-    const { client, links, lines } = await newClient(host);
+    const { host, state, signIns, reads, client, links, lines } = await begun();
     await client.controllers(never);
     host.answer(({ path }) =>
       path === signInPath ? ok({ token: `another-token-${(state.issued += 1)}` }) : refusal,
@@ -108,8 +114,7 @@ describe("sign-in", () => {
   });
 
   it("an operation the account may not use does not make it sign in again and again", async () => {
-    const { host, state, signIns } = await startPlatform();
-    const { client, links } = await newClient(host);
+    const { host, state, signIns, client, links } = await begun();
     host.answer((request) => {
       if (request.path === signInPath) return ok({ token: `another-token-${(state.issued += 1)}` });
       return request.path === "/api/device" ? refusal : ok([]);
@@ -125,8 +130,7 @@ describe("sign-in", () => {
   });
 
   it("a write is never replayed: the caller renews and decides", async () => {
-    const { host, state, signIns, reads } = await startPlatform();
-    const { client } = await newClient(host);
+    const { state, signIns, reads, client } = await begun();
     await client.controllers(never);
     state.good.clear();
     expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
@@ -142,8 +146,7 @@ describe("sign-in", () => {
   });
 
   it("a write without a credential at hand sends nothing and signs in only when asked to", async () => {
-    const { host, signIns } = await startPlatform();
-    const { client } = await newClient(host);
+    const { host, signIns, client } = await begun();
     expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
       kind: "unauthorized",
       sent: false,
@@ -155,8 +158,7 @@ describe("sign-in", () => {
   });
 
   it("a caller that stops waiting does not stop the sign-in of the others", async () => {
-    const { host, state, signIns } = await startPlatform();
-    const { client } = await newClient(host);
+    const { host, state, signIns, client } = await begun();
     const { opened, open } = gate();
     host.answer(async ({ path }) => {
       if (path !== signInPath) return ok([]);
@@ -177,8 +179,8 @@ describe("sign-in", () => {
 
   it("the token is kept in data_dir with mode 600, and the next start uses it", async () => {
     const { host, signIns } = await startPlatform();
-    const dataDir = await workshop.folder();
-    const first = makeClient(workshop, signInSettings(host), { dataDir });
+    const dataDir = await folder();
+    const first = makeClient(signInSettings(host), { dataDir });
     await first.client.controllers(never);
     await first.client.close();
     const path = join(dataDir, "platform-session.json");
@@ -187,20 +189,20 @@ describe("sign-in", () => {
     expect(saved).toContain("token-number-1");
     expect(saved).not.toContain(account.password);
     expect(saved).not.toContain(account.account);
-    await makeClient(workshop, signInSettings(host), { dataDir }).client.controllers(never);
+    await makeClient(signInSettings(host), { dataDir }).client.controllers(never);
     expect(signIns()).toHaveLength(1);
   });
 
   it("a kept token of another account, password or host is not used", async () => {
     const { host, signIns, reads, bearer } = await startPlatform();
     const other = await startPlatform();
-    const dataDir = await workshop.folder();
-    await makeClient(workshop, signInSettings(host), { dataDir }).client.controllers(never);
-    await makeClient(workshop, signInSettings(host, { ...account, password: "corrected" }), {
+    const dataDir = await folder();
+    await makeClient(signInSettings(host), { dataDir }).client.controllers(never);
+    await makeClient(signInSettings(host, { ...account, password: "corrected" }), {
       dataDir,
     }).client.controllers(never);
     expect(signIns()).toHaveLength(2);
-    await makeClient(workshop, signInSettings(other.host), { dataDir }).client.controllers(never);
+    await makeClient(signInSettings(other.host), { dataDir }).client.controllers(never);
     expect(other.signIns()).toHaveLength(1);
     expect(other.reads().map(other.bearer)).toEqual(["token-number-1"]);
     expect(reads().map(bearer)).toEqual(["token-number-1", "token-number-2"]);
@@ -210,26 +212,24 @@ describe("sign-in", () => {
     "a spoilt session file (%j) is as good as none",
     async (text) => {
       const { host, signIns } = await startPlatform();
-      const dataDir = await workshop.folder();
+      const dataDir = await folder();
       await writeFile(join(dataDir, "platform-session.json"), text);
-      await makeClient(workshop, signInSettings(host), { dataDir }).client.controllers(never);
+      await makeClient(signInSettings(host), { dataDir }).client.controllers(never);
       expect(signIns()).toHaveLength(1);
     },
   );
 
   it("a disk that cannot be written costs a warning, not the session", async () => {
     const { host } = await startPlatform();
-    const dataDir = await workshop.folder();
+    const dataDir = await folder();
     await writeFile(join(dataDir, "file"), "");
-    const { client, lines } = makeClient(workshop, signInSettings(host), { dataDir: join(dataDir, "file") });
+    const { client, lines } = makeClient(signInSettings(host), { dataDir: join(dataDir, "file") });
     expect(await client.controllers(never)).toEqual([]);
     expect(lines.join("")).toContain("cannot be written");
   });
 
   it("a token about to end is renewed before it is refused", async () => {
-    const { host, state, signIns } = await startPlatform();
-    const clock = new VirtualClock();
-    const { client } = await newClient(host, { clock });
+    const { host, state, signIns, client, clock } = await begunOnClock();
     host.answer(({ path }) =>
       path === signInPath ? ok({ token: `token-number-${(state.issued += 1)}`, expiresIn: 3_600 }) : ok([]),
     );
@@ -255,10 +255,8 @@ describe("sign-in", () => {
   });
 
   it("a business host that is away is no refusal: it is tried as the circuit allows", async () => {
-    const { host, state, signIns } = await startPlatform();
-    const clock = new VirtualClock();
+    const { state, signIns, client, links, clock } = await begunOnClock();
     state.signIn = () => ({ status: 502, body: "" });
-    const { client, links } = await newClient(host, { clock });
     for (let second = 0; second < 300; second += 1) {
       await factsOf(client.controllers(never));
       await clock.advance(1_000);
@@ -278,14 +276,14 @@ describe("sign-in attempts after refusals", () => {
   async function anHour(restartEveryS: number | null): Promise<readonly number[]> {
     const { host, state, signIns } = await startPlatform();
     const clock = new VirtualClock();
-    const dataDir = await workshop.folder();
+    const dataDir = await folder();
     state.signIn = () => wrong;
     const attempts: number[] = [];
-    let { client } = makeClient(workshop, signInSettings(host), { clock, dataDir });
+    let { client } = makeClient(signInSettings(host), { clock, dataDir });
     for (let second = 0; second < 3_600; second += 1) {
       if (restartEveryS !== null && second % restartEveryS === 0) {
         await client.close();
-        ({ client } = makeClient(workshop, signInSettings(host), { clock, dataDir }));
+        ({ client } = makeClient(signInSettings(host), { clock, dataDir }));
       }
       const before = signIns().length;
       expect(await factsOf(client.controllers(never))).toMatchObject({ kind: "unauthorized", sent: false });
@@ -307,14 +305,12 @@ describe("sign-in attempts after refusals", () => {
 
   it("a clock set back or far ahead over a restart never lengthens the pause beyond its step", async () => {
     const { host, state, signIns } = await startPlatform();
-    const dataDir = await workshop.folder();
+    const dataDir = await folder();
     state.signIn = () => wrong;
     const before = new VirtualClock();
-    await factsOf(
-      makeClient(workshop, signInSettings(host), { clock: before, dataDir }).client.controllers(never),
-    );
+    await factsOf(makeClient(signInSettings(host), { clock: before, dataDir }).client.controllers(never));
     const after = new VirtualClock(0);
-    const { client } = makeClient(workshop, signInSettings(host), { clock: after, dataDir });
+    const { client } = makeClient(signInSettings(host), { clock: after, dataDir });
     const error = await failureOf(client.controllers(never));
     expect(error.facts.retryAfterMs).toBeLessThanOrEqual(10_000);
     expect(signIns()).toHaveLength(1);
@@ -324,10 +320,8 @@ describe("sign-in attempts after refusals", () => {
   });
 
   it("end with the first success, and it is told", async () => {
-    const { host, state } = await startPlatform();
-    const clock = new VirtualClock();
+    const { state, client, links, lines, clock } = await begunOnClock();
     state.signIn = () => wrong;
-    const { client, links, lines } = await newClient(host, { clock });
     await factsOf(client.controllers(never));
     expect(links.at(-1)?.unauthorized).toBe(true);
     expect(lines.join("")).toContain("check the account and password");
@@ -343,9 +337,7 @@ describe("sign-in attempts after refusals", () => {
 describe("tokens that end soon after they were got", () => {
   /** Asks at regular times for 120 s; returns the seconds in which it signed in. */
   async function secondsOfSignIns(everyS: number, ends: readonly number[]): Promise<readonly number[]> {
-    const { host, state, signIns } = await startPlatform();
-    const clock = new VirtualClock();
-    const { client } = await newClient(host, { clock });
+    const { state, signIns, client, clock } = await begunOnClock();
     const signedIn: number[] = [];
     for (let second = 0; second < 120; second += everyS) {
       if (ends.includes(second)) state.good.clear();
@@ -371,9 +363,7 @@ describe("tokens that end soon after they were got", () => {
 
 describe("an account that somebody else signs in with too", () => {
   it("is known by tokens that end soon after they were got, from the second in a row", async () => {
-    const { host, state } = await startPlatform();
-    const clock = new VirtualClock();
-    const { client } = await newClient(host, { clock });
+    const { state, client, clock } = await begunOnClock();
     const contested: number[] = [];
     for (let token = 0; token < 3; token += 1) {
       await clock.advance(15_000);
@@ -387,9 +377,7 @@ describe("an account that somebody else signs in with too", () => {
 
 describe("a sign-in that the platform's Retry-After holds back", () => {
   it("waits for 15 minutes of a day at most, for commands need it; polling waits for all of it", async () => {
-    const { host, signIns, bearer } = await startPlatform();
-    const clock = new VirtualClock();
-    const { client } = await newClient(host, { clock });
+    const { host, signIns, bearer, client, clock } = await begunOnClock();
     await client.controllers(never);
     let lists = 0;
     host.answer((request) => {
@@ -414,9 +402,7 @@ describe("a sign-in that the platform's Retry-After holds back", () => {
   });
 
   it("is no refusal: the account is not called wrong, and it goes out when the time is over", async () => {
-    const { host, state, signIns, bearer } = await startPlatform();
-    const clock = new VirtualClock();
-    const { client } = await newClient(host, { clock });
+    const { host, state, signIns, bearer, client, clock } = await begunOnClock();
     await client.controllers(never);
     const throttled: Reply = { status: 429, headers: { "retry-after": "120" } };
     let isBusy = true;
@@ -438,9 +424,7 @@ describe("a sign-in that the platform's Retry-After holds back", () => {
 
 describe("a refusal of everything that is over by itself", () =>
   it("is forgotten with the first read the business host answers, although the token is the old one", async () => {
-    const { host, state, signIns, bearer } = await startPlatform();
-    const clock = new VirtualClock();
-    const { client, links } = await newClient(host, { clock });
+    const { host, state, signIns, bearer, client, links, clock } = await begunOnClock();
     await client.controllers(never);
     let isRefusing = true;
     host.answer((request) =>
@@ -459,12 +443,12 @@ describe("a refusal of everything that is over by itself", () =>
 
 describe("token file", () => {
   it("is read again when it changes", async () => {
-    const host = workshop.keep(await startFakeHost(() => ok([])));
-    const path = join(await workshop.folder(), "token");
+    const host = await startFakeHost(() => ok([]));
+    const path = join(await folder(), "token");
     await writeFile(path, "first-token\n");
     const clock = new VirtualClock();
     const settings = settingsFor(host.url, { token_file: path });
-    const { client } = makeClient(workshop, settings, { clock });
+    const { client } = makeClient(settings, { clock });
     await client.controllers(never);
     await writeFile(path, "second-token\n");
     await clock.advance(5_000);
@@ -476,15 +460,13 @@ describe("token file", () => {
   });
 
   it("is read again after a refusal, and the read is replayed once", async () => {
-    const host = workshop.keep(
-      await startFakeHost(({ headers }) =>
-        headers.authorization === "Bearer second-token" ? ok([]) : refusal,
-      ),
+    const host = await startFakeHost(({ headers }) =>
+      headers.authorization === "Bearer second-token" ? ok([]) : refusal,
     );
-    const path = join(await workshop.folder(), "token");
+    const path = join(await folder(), "token");
     await writeFile(path, "first-token");
     const settings = settingsFor(host.url, { token_file: path });
-    const { client } = makeClient(workshop, settings);
+    const { client } = makeClient(settings);
     expect(await factsOf(client.controllers(never))).toMatchObject({ kind: "unauthorized", sent: true });
     expect(host.requests).toHaveLength(1);
     await writeFile(path, "second-token");
@@ -495,11 +477,11 @@ describe("token file", () => {
   it.each([null, "", "two words", "{}\nx"])(
     "with %j in it nothing is sent, and the file is named",
     async (text) => {
-      const host = workshop.keep(await startFakeHost());
-      const path = join(await workshop.folder(), "token");
+      const host = await startFakeHost();
+      const path = join(await folder(), "token");
       if (text !== null) await writeFile(path, text);
       const settings = settingsFor(host.url, { token_file: path });
-      const { client, links } = makeClient(workshop, settings);
+      const { client, links } = makeClient(settings);
       const error = await failureOf(client.controllers(never));
       expect(error.facts).toMatchObject({ kind: "unauthorized", sent: false });
       expect(error.message).toContain(path);
@@ -511,7 +493,7 @@ describe("token file", () => {
 
 describe("static token", () => {
   it("a refusal is final: no replay, and the link says unauthorized", async () => {
-    const { host, client, links } = await hosted(workshop, () => refusal, {}, { clock: systemClock });
+    const { host, client, links } = await hosted(() => refusal, {}, { clock: systemClock });
     await factsOf(client.controllers(never));
     expect(host.requests).toHaveLength(1);
     expect(links.at(-1)).toMatchObject({ host: "business", unauthorized: true });

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { PushChannel, PushNews } from "../../../src/greenhouse/ports.js";
 import { frameDecoder } from "../../../src/platform/push/frames.js";
 import type { ShapeSettings } from "../../../src/platform/settings.js";
-import { timeReader, zoneOffset } from "../../../src/platform/time.js";
 import { type ProfileName, profileNames } from "../../../src/simulator/dialects.js";
 import { PushFeed } from "../../../src/simulator/push-feed.js";
 import { Asking, minuteMs } from "../../simulator/asking.js";
+import { framing } from "../support/decoding.js";
 
 const code = "GH-0001";
 const everybody = { statuses: true, stations: new Set(["WS-0001"]) };
@@ -32,17 +32,11 @@ function newsOf(profile: ProfileName) {
   frames.push(...feed.changeFrames(everybody));
   asking.control.setOnline(code, false);
   frames.push(...feed.changeFrames(everybody));
-  const problems: string[] = [];
-  const around = {
-    knows: (device: string) => device === code || device === "WS-0001",
-    report: (problem: string) => problems.push(problem),
-    readTime: timeReader(zoneOffset("Asia/Shanghai")),
-    receivedAt: asking.now,
-  };
+  const around = { ...framing(code, "WS-0001"), receivedAt: asking.now };
   const news = frames.flatMap(({ channel, text }) =>
     frameDecoder(channels[channel], profile === "odd" ? odd : {})(Buffer.from(text), around),
   );
-  return { news, problems, now: asking.now };
+  return { news, problems: around.problems };
 }
 
 const only = <Type extends PushNews["type"]>(news: readonly PushNews[], type: Type) =>
@@ -54,10 +48,8 @@ describe.each(profileNames)("the push frames of the simulator's profile %s", (pr
   it("leave nothing unread", () => expect(problems).toEqual([]));
 
   it("tell the register that changed", () => {
-    const told = only(news, "registers");
-    expect(
-      told.map((one) => [one.code, ...[...one.values].map(([a, raw]) => `${a}=${String(raw)}`)]),
-    ).toEqual([[code, "101=10010"]]);
+    const told = only(news, "registers").map((one) => [one.code, ...[...one.values].flat().map(String)]);
+    expect(told).toEqual([[code, "101", "10010"]]);
   });
 
   it("tell the running status that changed", () => {

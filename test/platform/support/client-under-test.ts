@@ -1,35 +1,23 @@
 import { mkdtemp, rm } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { pino } from "pino";
+import { onTestFinished } from "vitest";
 import { PlatformError, type PlatformErrorFacts } from "../../../src/greenhouse/ports.js";
 import { createPlatform, type PlatformClient, type PlatformPorts } from "../../../src/platform/client.js";
 import type { HostLink } from "../../../src/platform/circuit.js";
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { type Answerer, type FakeHost, startFakeHost } from "./fake-host.js";
+import { type RawHost, startRawHost } from "./raw-host.js";
 
-type Cleanup = () => Promise<unknown>;
-
-/** What a test has opened; close it in `afterEach`, newest first. */
-export class Workshop {
-  readonly #cleanups: Cleanup[] = [];
-
-  keep<T extends { close(): Promise<unknown> }>(thing: T): T {
-    this.#cleanups.push(() => thing.close());
-    return thing;
-  }
-
-  async folder(): Promise<string> {
-    const path = await mkdtemp(join(tmpdir(), "platform-test-"));
-    this.#cleanups.push(() => rm(path, { recursive: true, force: true }));
-    return path;
-  }
-
-  async close(): Promise<void> {
-    for (const cleanup of this.#cleanups.splice(0).reverse()) await cleanup();
-  }
+/** A folder that is gone when the test is over. */
+export async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "platform-test-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
 }
 
 export interface ClientUnderTest {
@@ -51,11 +39,8 @@ export const settingsFor = (url: string, over: Partial<PlatformSettings> = {}): 
   ...over,
 });
 
-export function makeClient(
-  workshop: Workshop,
-  settings: PlatformSettings,
-  ports: Partial<PlatformPorts> = {},
-): ClientUnderTest {
+/** Closed when the test is over. */
+export function makeClient(settings: PlatformSettings, ports: Partial<PlatformPorts> = {}): ClientUnderTest {
   const links: HostLink[] = [];
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
@@ -67,19 +52,28 @@ export function makeClient(
     onLink: (link) => links.push(link),
     ...ports,
   });
-  workshop.keep(client);
+  onTestFinished(() => client.close());
   return { client, links, lines };
 }
 
 /** A host that answers like this, and a client of it. */
 export async function hosted(
-  workshop: Workshop,
   answerer?: Answerer,
   over?: Partial<PlatformSettings>,
   ports?: Partial<PlatformPorts>,
 ): Promise<ClientUnderTest & { readonly host: FakeHost }> {
-  const host = workshop.keep(await startFakeHost(answerer));
-  return { host, ...makeClient(workshop, settingsFor(host.url, over), ports) };
+  const host = await startFakeHost(answerer);
+  return { host, ...makeClient(settingsFor(host.url, over), ports) };
+}
+
+/** The same with a host below HTTP. */
+export async function rawHosted(
+  converse: (socket: Socket, text: string) => void,
+  over?: Partial<PlatformSettings>,
+  ports?: Partial<PlatformPorts>,
+): Promise<ClientUnderTest & { readonly host: RawHost }> {
+  const host = await startRawHost(converse);
+  return { host, ...makeClient(settingsFor(host.url, over), ports) };
 }
 
 export const never = new AbortController().signal;

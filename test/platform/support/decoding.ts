@@ -17,6 +17,13 @@ export function decoding(address = ""): Decoding & { readonly problems: readonly
   };
 }
 
+/** A decoding of frames of these devices. */
+export function framing(...ours: readonly string[]) {
+  const { report, readTime, problems } = decoding();
+  const knows = (code: string) => ours.includes(code);
+  return { knows, report, readTime, receivedAt, problems };
+}
+
 /** An item of registers. */
 export const register = (address: string | number, value: unknown) => ({ address, value });
 

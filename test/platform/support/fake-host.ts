@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import http from "node:http";
 import type { Socket } from "node:net";
+import { onTestFinished } from "vitest";
 import { portFor } from "../../support/free-port.js";
 
 /** One HTTP host of a platform, in the test's hands: records every request and answers what the test says. */
@@ -66,6 +67,13 @@ export async function startFakeHost(first: Answerer = () => ok(null)): Promise<F
     socket.on("error", () => undefined);
   });
   const port = await portFor(server);
+  const close = async () => {
+    if (!server.listening) return;
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, "close");
+  };
+  onTestFinished(close);
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
@@ -78,12 +86,7 @@ export async function startFakeHost(first: Answerer = () => ok(null)): Promise<F
     answer: (next) => {
       answerer = next;
     },
-    close: async () => {
-      server.closeAllConnections();
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, "close");
-    },
+    close,
   };
 }
 

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
+import { onTestFinished } from "vitest";
 import { portFor } from "../../support/free-port.js";
 
 /** A host below HTTP: gets each connection and the bytes that come, for answers no HTTP server would give. */
@@ -8,7 +9,6 @@ export interface RawHost {
   readonly accepted: number;
   readonly open: number;
   readonly closed: number;
-  close(): Promise<void>;
 }
 
 /** `converse` is called once per request head that has come in whole. */
@@ -34,6 +34,11 @@ export async function startRawHost(converse: (socket: net.Socket, text: string) 
     });
   });
   const port = await portFor(server);
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, "close");
+  });
   return {
     url: `http://127.0.0.1:${port}`,
     get accepted() {
@@ -44,11 +49,6 @@ export async function startRawHost(converse: (socket: net.Socket, text: string) 
     },
     get closed() {
       return closed;
-    },
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, "close");
     },
   };
 }
