@@ -14,14 +14,27 @@ import {
   settingsFor,
   folder,
 } from "./support/client-under-test.js";
-import { ok, startFakeHost, type FakeHost, type Reply, type SeenRequest } from "./support/fake-host.js";
+import {
+  ok,
+  startFakeHost,
+  type Answerer,
+  type FakeHost,
+  type Reply,
+  type SeenRequest,
+} from "./support/fake-host.js";
 
 const refusal: Reply = { status: 403, body: { error: "Forbidden", message: "Access Denied" } };
 const signInPath = "/api/account/sign-in";
 
 /** A platform that issues numbered tokens and takes only those it is told to. */
 async function startPlatform() {
-  const state = { issued: 0, good: new Set<string>(), signIn: (): Reply | null => null };
+  const state = {
+    issued: 0,
+    good: new Set<string>(),
+    signIn: (): Reply | null => null,
+    /** Instead of looking at the token. */
+    read: null as ((request: SeenRequest) => Reply) | null,
+  };
   const host = await startFakeHost();
   const bearer = ({ headers }: SeenRequest) => headers.authorization?.replace("Bearer ", "") ?? "";
   host.answer((request) => {
@@ -33,22 +46,14 @@ async function startPlatform() {
       state.good.add(token);
       return ok({ token });
     }
-    return state.good.has(bearer(request)) ? ok([]) : refusal;
+    return state.read?.(request) ?? (state.good.has(bearer(request)) ? ok([]) : refusal);
   });
   const signIns = () => host.requests.filter(({ path }) => path === signInPath);
-  return {
-    host,
-    state,
-    signIns,
-    reads: () => host.requests.filter(({ path }) => path !== signInPath),
-    bearer,
-  };
+  const reads = () => host.requests.filter(({ path }) => path !== signInPath);
+  return { host, state, signIns, reads, bearer };
 }
 
 const account = { account: "me@example.com", password: "s3cret-canary" };
-const signInSettings = (host: FakeHost, body: Record<string, unknown> = account) =>
-  settingsFor(host.url, { sign_in: { body } });
-
 /** Such a platform and a client that signs in there. */
 async function begun(ports: Partial<PlatformPorts> = {}) {
   const platform = await startPlatform();
@@ -61,9 +66,9 @@ async function begunOnClock() {
   return { clock, ...(await begun({ clock })) };
 }
 
-/** A client that signs in there and keeps its token in a folder of its own. */
-const newClient = async (host: FakeHost, ports: Partial<PlatformPorts> = {}) =>
-  makeClient(signInSettings(host), { dataDir: await folder(), ...ports });
+/** A client that signs in there and keeps its token in a folder of its own, or in this one. */
+const newClient = async (host: FakeHost, ports: Partial<PlatformPorts> = {}, body = account) =>
+  makeClient(settingsFor(host.url, { sign_in: { body } }), { dataDir: await folder(), ...ports });
 
 describe("sign-in", () => {
   it("sends the configured body as it stands, without a bearer header, and uses the token for both hosts", async () => {
@@ -85,7 +90,7 @@ describe("sign-in", () => {
 
   it("100 calls meeting 401 at once: one new sign-in, one replay of each read", async () => {
     const { host, state, signIns, reads, bearer } = await startPlatform();
-    const settings = { ...signInSettings(host), concurrency: 64 };
+    const settings = settingsFor(host.url, { sign_in: { body: account }, concurrency: 64 });
     const { client, links } = makeClient(settings, { dataDir: await folder() });
     await client.controllers(never);
     state.good.clear();
@@ -99,11 +104,9 @@ describe("sign-in", () => {
   });
 
   it("a token refused again right after signing in is unauthorized, and not tried a third time", async () => {
-    const { host, state, signIns, reads, client, links, lines } = await begun();
+    const { state, signIns, reads, client, links, lines } = await begun();
     await client.controllers(never);
-    host.answer(({ path }) =>
-      path === signInPath ? ok({ token: `another-token-${(state.issued += 1)}` }) : refusal,
-    );
+    state.read = () => refusal;
     expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({ kind: "unauthorized", sent: true });
     expect(signIns()).toHaveLength(2);
     expect(reads()).toHaveLength(3);
@@ -114,11 +117,8 @@ describe("sign-in", () => {
   });
 
   it("an operation the account may not use does not make it sign in again and again", async () => {
-    const { host, state, signIns, client, links } = await begun();
-    host.answer((request) => {
-      if (request.path === signInPath) return ok({ token: `another-token-${(state.issued += 1)}` });
-      return request.path === "/api/device" ? refusal : ok([]);
-    });
+    const { state, signIns, client, links } = await begun();
+    state.read = ({ path }) => (path === "/api/device" ? refusal : ok([]));
     for (let n = 0; n < 20; n += 1) {
       await client.controllers(never);
       await factsOf(client.devices("STREAM", never)).catch(() => undefined);
@@ -133,10 +133,8 @@ describe("sign-in", () => {
     const { state, signIns, reads, client } = await begun();
     await client.controllers(never);
     state.good.clear();
-    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
-      kind: "unauthorized",
-      sent: true,
-    });
+    const facts = await factsOf(client.write("GH-1", "101", "1010", never));
+    expect(facts).toMatchObject({ kind: "unauthorized", sent: true });
     expect(reads().filter(({ method }) => method === "POST")).toHaveLength(1);
     expect(signIns()).toHaveLength(1);
     expect(await client.renewCredential(never)).toBe(true);
@@ -147,10 +145,8 @@ describe("sign-in", () => {
 
   it("a write without a credential at hand sends nothing and signs in only when asked to", async () => {
     const { host, signIns, client } = await begun();
-    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
-      kind: "unauthorized",
-      sent: false,
-    });
+    const facts = await factsOf(client.write("GH-1", "101", "1010", never));
+    expect(facts).toMatchObject({ kind: "unauthorized", sent: false });
     expect(host.requests).toEqual([]);
     expect(await client.renewCredential(never)).toBe(true);
     expect(signIns()).toHaveLength(1);
@@ -180,7 +176,7 @@ describe("sign-in", () => {
   it("the token is kept in data_dir with mode 600, and the next start uses it", async () => {
     const { host, signIns } = await startPlatform();
     const dataDir = await folder();
-    const first = makeClient(signInSettings(host), { dataDir });
+    const first = await newClient(host, { dataDir });
     await first.client.controllers(never);
     await first.client.close();
     const path = join(dataDir, "platform-session.json");
@@ -189,7 +185,7 @@ describe("sign-in", () => {
     expect(saved).toContain("token-number-1");
     expect(saved).not.toContain(account.password);
     expect(saved).not.toContain(account.account);
-    await makeClient(signInSettings(host), { dataDir }).client.controllers(never);
+    await (await newClient(host, { dataDir })).client.controllers(never);
     expect(signIns()).toHaveLength(1);
   });
 
@@ -197,12 +193,11 @@ describe("sign-in", () => {
     const { host, signIns, reads, bearer } = await startPlatform();
     const other = await startPlatform();
     const dataDir = await folder();
-    await makeClient(signInSettings(host), { dataDir }).client.controllers(never);
-    await makeClient(signInSettings(host, { ...account, password: "corrected" }), {
-      dataDir,
-    }).client.controllers(never);
+    await (await newClient(host, { dataDir })).client.controllers(never);
+    const corrected = { ...account, password: "corrected" };
+    await (await newClient(host, { dataDir }, corrected)).client.controllers(never);
     expect(signIns()).toHaveLength(2);
-    await makeClient(signInSettings(other.host), { dataDir }).client.controllers(never);
+    await (await newClient(other.host, { dataDir })).client.controllers(never);
     expect(other.signIns()).toHaveLength(1);
     expect(other.reads().map(other.bearer)).toEqual(["token-number-1"]);
     expect(reads().map(bearer)).toEqual(["token-number-1", "token-number-2"]);
@@ -214,7 +209,7 @@ describe("sign-in", () => {
       const { host, signIns } = await startPlatform();
       const dataDir = await folder();
       await writeFile(join(dataDir, "platform-session.json"), text);
-      await makeClient(signInSettings(host), { dataDir }).client.controllers(never);
+      await (await newClient(host, { dataDir })).client.controllers(never);
       expect(signIns()).toHaveLength(1);
     },
   );
@@ -223,16 +218,15 @@ describe("sign-in", () => {
     const { host } = await startPlatform();
     const dataDir = await folder();
     await writeFile(join(dataDir, "file"), "");
-    const { client, lines } = makeClient(signInSettings(host), { dataDir: join(dataDir, "file") });
+    const { client, lines } = await newClient(host, { dataDir: join(dataDir, "file") });
     expect(await client.controllers(never)).toEqual([]);
     expect(lines.join("")).toContain("cannot be written");
   });
 
   it("a token about to end is renewed before it is refused", async () => {
-    const { host, state, signIns, client, clock } = await begunOnClock();
-    host.answer(({ path }) =>
-      path === signInPath ? ok({ token: `token-number-${(state.issued += 1)}`, expiresIn: 3_600 }) : ok([]),
-    );
+    const { state, signIns, client, clock } = await begunOnClock();
+    state.signIn = () => ok({ token: `short-lived-token-${(state.issued += 1)}`, expiresIn: 3_600 });
+    state.read = () => ok([]);
     await client.controllers(never);
     await clock.advance(58 * 60_000);
     await client.controllers(never);
@@ -279,11 +273,11 @@ describe("sign-in attempts after refusals", () => {
     const dataDir = await folder();
     state.signIn = () => wrong;
     const attempts: number[] = [];
-    let { client } = makeClient(signInSettings(host), { clock, dataDir });
+    let { client } = await newClient(host, { clock, dataDir });
     for (let second = 0; second < 3_600; second += 1) {
       if (restartEveryS !== null && second % restartEveryS === 0) {
         await client.close();
-        ({ client } = makeClient(signInSettings(host), { clock, dataDir }));
+        ({ client } = await newClient(host, { clock, dataDir }));
       }
       const before = signIns().length;
       expect(await factsOf(client.controllers(never))).toMatchObject({ kind: "unauthorized", sent: false });
@@ -308,9 +302,9 @@ describe("sign-in attempts after refusals", () => {
     const dataDir = await folder();
     state.signIn = () => wrong;
     const before = new VirtualClock();
-    await factsOf(makeClient(signInSettings(host), { clock: before, dataDir }).client.controllers(never));
+    await factsOf((await newClient(host, { clock: before, dataDir })).client.controllers(never));
     const after = new VirtualClock(0);
-    const { client } = makeClient(signInSettings(host), { clock: after, dataDir });
+    const { client } = await newClient(host, { clock: after, dataDir });
     const error = await failureOf(client.controllers(never));
     expect(error.facts.retryAfterMs).toBeLessThanOrEqual(10_000);
     expect(signIns()).toHaveLength(1);
@@ -377,17 +371,15 @@ describe("an account that somebody else signs in with too", () => {
 
 describe("a sign-in that the platform's Retry-After holds back", () => {
   it("waits for 15 minutes of a day at most, for commands need it; polling waits for all of it", async () => {
-    const { host, signIns, bearer, client, clock } = await begunOnClock();
+    const { state, signIns, bearer, client, clock } = await begunOnClock();
     await client.controllers(never);
     let lists = 0;
-    host.answer((request) => {
-      if (request.path === signInPath) return ok({ token: "another-token" });
-      if (request.path === "/api/control/mqtt") {
-        lists += 1;
-        return { status: 429, headers: { "retry-after": "86400" } };
-      }
-      return bearer(request).startsWith("another") ? ok([]) : refusal;
-    });
+    state.read = (request) => {
+      if (request.path !== "/api/control/mqtt")
+        return bearer(request) === "token-number-2" ? ok([]) : refusal;
+      lists += 1;
+      return { status: 429, headers: { "retry-after": "86400" } };
+    };
     await factsOf(client.controllers(never));
     await factsOf(client.sensors("GH-1", never));
     expect(signIns()).toHaveLength(1);
@@ -402,15 +394,14 @@ describe("a sign-in that the platform's Retry-After holds back", () => {
   });
 
   it("is no refusal: the account is not called wrong, and it goes out when the time is over", async () => {
-    const { host, state, signIns, bearer, client, clock } = await begunOnClock();
+    const { state, signIns, bearer, client, clock } = await begunOnClock();
     await client.controllers(never);
     const throttled: Reply = { status: 429, headers: { "retry-after": "120" } };
     let isBusy = true;
-    host.answer((request) => {
-      if (request.path === signInPath) return ok({ token: `another-token-${(state.issued += 1)}` });
+    state.read = (request) => {
       if (isBusy && request.path === "/api/control/mqtt") return throttled;
-      return bearer(request).startsWith("another") ? ok([]) : refusal;
-    });
+      return bearer(request) === "token-number-2" ? ok([]) : refusal;
+    };
     await factsOf(client.controllers(never));
     await factsOf(client.sensors("GH-1", never));
     expect(signIns()).toHaveLength(1);
@@ -424,12 +415,12 @@ describe("a sign-in that the platform's Retry-After holds back", () => {
 
 describe("a refusal of everything that is over by itself", () =>
   it("is forgotten with the first read the business host answers, although the token is the old one", async () => {
-    const { host, state, signIns, bearer, client, links, clock } = await begunOnClock();
+    const { state, signIns, bearer, client, links, clock } = await begunOnClock();
     await client.controllers(never);
     let isRefusing = true;
-    host.answer((request) =>
-      !isRefusing && state.good.has(bearer(request)) ? ok([]) : { status: 401, body: { code: 401 } },
-    );
+    state.signIn = () => (isRefusing ? { status: 401, body: { code: 401 } } : null);
+    state.read = (request) =>
+      !isRefusing && state.good.has(bearer(request)) ? ok([]) : { status: 401, body: { code: 401 } };
     await factsOf(client.controllers(never));
     expect(client.link("business").unauthorized).toBe(true);
     isRefusing = false;
@@ -442,31 +433,32 @@ describe("a refusal of everything that is over by itself", () =>
   }));
 
 describe("token file", () => {
-  it("is read again when it changes", async () => {
-    const host = await startFakeHost(() => ok([]));
+  /** A client with a token file that holds this, if anything. */
+  async function fromFile(
+    text: string | null,
+    answerer: Answerer = () => ok([]),
+    ports?: Partial<PlatformPorts>,
+  ) {
     const path = join(await folder(), "token");
-    await writeFile(path, "first-token\n");
+    if (text !== null) await writeFile(path, text);
+    return { path, ...(await hosted(answerer, { token_file: path }, ports)) };
+  }
+
+  it("is read again when it changes", async () => {
     const clock = new VirtualClock();
-    const settings = settingsFor(host.url, { token_file: path });
-    const { client } = makeClient(settings, { clock });
+    const { host, client, path } = await fromFile("first-token\n", () => ok([]), { clock });
     await client.controllers(never);
     await writeFile(path, "second-token\n");
     await clock.advance(5_000);
     await client.controllers(never);
-    expect(host.requests.map(({ headers }) => headers.authorization)).toEqual([
-      "Bearer first-token",
-      "Bearer second-token",
-    ]);
+    const sent = host.requests.map(({ headers }) => headers.authorization);
+    expect(sent).toEqual(["Bearer first-token", "Bearer second-token"]);
   });
 
   it("is read again after a refusal, and the read is replayed once", async () => {
-    const host = await startFakeHost(({ headers }) =>
+    const { host, client, path } = await fromFile("first-token", ({ headers }) =>
       headers.authorization === "Bearer second-token" ? ok([]) : refusal,
     );
-    const path = join(await folder(), "token");
-    await writeFile(path, "first-token");
-    const settings = settingsFor(host.url, { token_file: path });
-    const { client } = makeClient(settings);
     expect(await factsOf(client.controllers(never))).toMatchObject({ kind: "unauthorized", sent: true });
     expect(host.requests).toHaveLength(1);
     await writeFile(path, "second-token");
@@ -477,11 +469,7 @@ describe("token file", () => {
   it.each([null, "", "two words", "{}\nx"])(
     "with %j in it nothing is sent, and the file is named",
     async (text) => {
-      const host = await startFakeHost();
-      const path = join(await folder(), "token");
-      if (text !== null) await writeFile(path, text);
-      const settings = settingsFor(host.url, { token_file: path });
-      const { client, links } = makeClient(settings);
+      const { host, client, links, path } = await fromFile(text);
       const error = await failureOf(client.controllers(never));
       expect(error.facts).toMatchObject({ kind: "unauthorized", sent: false });
       expect(error.message).toContain(path);
