@@ -10,6 +10,9 @@ import { controllerSettings, record } from "../support/builders.js";
 import { hour, mirrorSettings } from "../support/polled-mirror.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
+const listed = (codes: readonly string[], over: Partial<DeviceRecord> = {}): DeviceRecord[] =>
+  codes.map((code) => record({ code, name: `House ${code}`, ...over }));
+
 function account(settings: MirrorSettings = mirrorSettings()) {
   const clock = new VirtualClock();
   const store = new GreenhouseStore(settings, clock, anyAscii);
@@ -17,128 +20,125 @@ function account(settings: MirrorSettings = mirrorSettings()) {
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const news: InventoryNews[] = [];
   const inventory = new Inventory(store, settings.removeAfterMs, (one) => news.push(one));
-  const codes = () => [...store.controllers()].map(({ info }) => info.code).sort();
-  const availability = (code: string) => store.get(code)?.availability;
-  const types = () => news.map(({ type }) => type);
-  return { clock, store, inventory, news, codes, availability, types };
+  const id = (code: string) => store.get(code)?.info.id;
+  let hours = 0;
+  /** `A B`: the controllers, an hour after those before; `/A W`: other devices; with `…` a page of a longer list. */
+  const answer = (...lists: string[]) => {
+    for (const list of lists) {
+      const codes = list.match(/[^\s/…]+/g) ?? [];
+      const isDevices = list.startsWith("/");
+      const records = listed(codes, isDevices ? { online: null } : {});
+      const given = list.endsWith("…") ? Object.assign(records, { isPage: true }) : records;
+      if (isDevices) inventory.devicesListed(given);
+      else inventory.controllersListed(given, hours++ * hour);
+    }
+  };
+  return {
+    ...{ clock, store, inventory, news, id, answer },
+    /** `A online, B offline`. */
+    shown: () => {
+      const all = [...store.controllers()].map(({ info, availability }) => `${info.code} ${availability}`);
+      return all.sort().join(", ");
+    },
+    told: () => news.map((one) => ("code" in one ? `${one.type} ${one.code}` : one.type)).join(", "),
+  };
 }
 
-const listed = (...codes: string[]): DeviceRecord[] =>
-  codes.map((code) => record({ code, name: `House ${code}` }));
-const unflagged = (...codes: string[]): DeviceRecord[] =>
-  listed(...codes).map((one) => ({ ...one, online: null }));
+const times = (count: number, ...lists: string[]) => Array.from({ length: count }, () => lists).flat();
+const configured = (...codes: string[]) => mirrorSettings(codes.map((code) => controllerSettings({ code })));
 
 describe("the account's lists", () => {
   it.each([
-    [true, "online", ["added"]],
+    [true, "online", "added A"],
     // Offline is worth a question first.
-    [false, "unknown", ["added", "doubted"]],
-    [null, "unknown", ["added"]],
-  ] as const)("the controller's own flag %j is %s", (online, availability, news) => {
+    [false, "unknown", "added A, doubted A"],
+    [null, "unknown", "added A"],
+  ] as const)("the controller's own flag %j is %s", (online, availability, told) => {
     const one = account();
-    one.inventory.controllersListed([record({ code: "A", online })], 0);
-    expect(one.availability("A")).toBe(availability);
-    expect(one.types()).toEqual(news);
+    one.inventory.controllersListed(listed(["A"], { online }), 0);
+    expect([one.shown(), one.told()]).toEqual([`A ${availability}`, told]);
   });
 
   it("a list's offline is asked about once for each list, and taken where nothing else could be learnt before the next", () => {
     const one = account();
-    const offline = [record({ code: "A", online: false }), record({ code: "B" })];
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    one.inventory.controllersListed(offline, 1);
-    expect([one.availability("A"), one.types()]).toEqual(["online", ["added", "added", "doubted"]]);
-    one.inventory.controllersListed(offline, 2);
-    expect([one.availability("A"), one.types()]).toEqual(["offline", ["added", "added", "doubted"]]);
+    one.answer("A");
+    for (const availability of ["online", "offline"]) {
+      one.inventory.controllersListed(listed(["A"], { online: false }), 1);
+      expect([one.shown(), one.told()]).toEqual([`A ${availability}`, "added A, doubted A"]);
+    }
   });
 
-  it("a device that left the list with flags is asked about", () => {
+  it.each<[rule: string, lists: readonly string[], shown: string, told?: string]>([
+    [
+      "a controller new in a list is mirrored, and told once",
+      ["A", "A B"],
+      "A online, B online",
+      "added A, added B",
+    ],
+    [
+      "a device only in /api/device is of unknown availability; one of both lists keeps its flag",
+      ["A", "/A W", "A"],
+      "A online, W unknown",
+    ],
+    [
+      "a device that left the list with flags is asked about",
+      ["/A B", "A B", "B"],
+      "A unknown, B online",
+      "added A, added B, doubted A",
+    ],
+    [
+      "a controller that left its own list is unknown at once, though /api/device lists it",
+      ["A B", "/A B", "A"],
+      "A online, B unknown",
+    ],
+    ["and online when it is back", ["A B", "/A B", "A", "A B"], "A online, B online"],
+  ])("%s", (_rule, lists, shown, told) => {
     const one = account();
-    one.inventory.devicesListed(unflagged("A", "B"));
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    one.inventory.controllersListed(listed("B"), 1);
-    expect([one.availability("A"), one.types().at(-1)]).toEqual(["unknown", "doubted"]);
-  });
-
-  it("a controller new in a list is mirrored and told once", () => {
-    const one = account();
-    one.inventory.controllersListed(listed("A"), 0);
-    one.inventory.controllersListed(listed("A", "B"), 1);
-    expect(one.news).toEqual([
-      { type: "added", code: "A", name: "House A" },
-      { type: "added", code: "B", name: "House B" },
-    ]);
+    one.answer(...lists);
+    expect(one.shown()).toEqual(shown);
+    if (told) expect(one.told()).toEqual(told);
   });
 
   it("a renamed controller is the same one under its new name", () => {
     const one = account();
-    one.inventory.controllersListed(listed("A"), 0);
-    const { id } = one.store.get("A")?.info ?? {};
+    one.answer("A");
+    const id = one.id("A");
     one.inventory.controllersListed([record({ code: "A", name: "West" })], 1);
     expect(one.store.get("A")?.info).toMatchObject({ id, name: "West" });
-    expect(one.types()).toEqual(["added"]);
-  });
-
-  it("devices only in /api/device are mirrored with availability unknown; those of both lists keep their flag", () => {
-    const one = account();
-    one.inventory.controllersListed(listed("A"), 0);
-    one.inventory.devicesListed(unflagged("A", "W"));
-    expect([one.availability("A"), one.availability("W")]).toEqual(["online", "unknown"]);
-    one.inventory.controllersListed(listed("A"), 1);
-    expect(one.availability("W")).toBe("unknown");
-  });
-
-  it("a controller that left its own list is unknown at once, though /api/device still lists it", () => {
-    const one = account();
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    one.inventory.devicesListed(unflagged("A", "B"));
-    one.inventory.controllersListed(listed("A"), 1);
-    expect([one.availability("A"), one.availability("B")]).toEqual(["online", "unknown"]);
-    one.inventory.controllersListed(listed("A", "B"), 2);
-    expect(one.availability("B")).toBe("online");
+    expect(one.told()).toEqual("added A");
   });
 
   it("a controller that left every list goes offline at once, not by way of unknown", () => {
     const one = account();
-    one.inventory.controllersListed(listed("A", "B"), 0);
+    one.answer("A B");
     const seen: unknown[] = [];
     one.store.onChange((_, after) => seen.push(after?.availability));
-    one.inventory.controllersListed(listed("A"), 1);
-    expect(one.availability("B")).toBe("offline");
+    one.answer("A");
+    expect(one.shown()).toEqual("A online, B offline");
     expect(seen).not.toContain("unknown");
   });
 
-  it("the ids are the same whatever the order of a list", () => {
+  it("the id of a controller is the same whatever the order of a list, and whatever else the account holds", () => {
     const codes = ["gh-1", "GH-1", "Gh-1", "温室", "a b", "a_b", "A_B"];
+    const idsOf = (order: readonly string[]) => {
+      const one = account();
+      one.inventory.controllersListed(listed(order), 0);
+      return new Map(order.map((code) => [code, one.id(code)]));
+    };
+    const all = idsOf(codes);
+    for (const code of codes) expect(idsOf([code]).get(code)).toBe(all.get(code));
     fc.assert(
-      fc.property(fc.shuffledSubarray(codes, { minLength: codes.length }), (order) => {
-        const one = account();
-        const other = account();
-        one.inventory.controllersListed(listed(...codes), 0);
-        other.inventory.controllersListed(listed(...order), 0);
-        for (const code of codes) expect(other.store.get(code)?.info.id).toBe(one.store.get(code)?.info.id);
+      fc.property(fc.shuffledSubarray(codes), (order) => {
+        for (const [code, id] of idsOf(order)) expect(id).toBe(all.get(code));
       }),
     );
   });
 
-  it("the id of a controller is the same whatever else the account holds", () => {
-    for (const code of ["GH-1", "gh-1", "Gh-1", "a b", "A_B"]) {
-      const alone = account();
-      alone.inventory.controllersListed(listed(code), 0);
-      const late = account();
-      late.inventory.controllersListed(listed("gh-1", "GH-1", "Gh-1", "a b", "a_b", "A_B"), 0);
-      expect(late.store.get(code)?.info.id).toBe(alone.store.get(code)?.info.id);
-    }
-  });
-
   it("the ids are the same whichever list comes first", () => {
-    const one = account();
-    one.inventory.controllersListed(listed("GH-1"), 0);
-    one.inventory.devicesListed(unflagged("gh-1"));
-    const other = account();
-    other.inventory.devicesListed(unflagged("gh-1"));
-    other.inventory.controllersListed(listed("GH-1"), 0);
-    for (const code of ["GH-1", "gh-1"])
-      expect(other.store.get(code)?.info.id).toBe(one.store.get(code)?.info.id);
+    const [one, other] = [account(), account()];
+    one.answer("GH-1", "/gh-1");
+    other.answer("/gh-1", "GH-1");
+    for (const code of ["GH-1", "gh-1"]) expect(other.id(code)).toBe(one.id(code));
   });
 
   it.each([
@@ -150,174 +150,101 @@ describe("the account's lists", () => {
     ["X9", true],
   ])("a %s has readings to poll: %j", (type, has) => {
     const one = account();
-    one.inventory.controllersListed([record({ code: "A", type: deviceType(type) })], 0);
+    one.inventory.controllersListed(listed(["A"], { type: deviceType(type) }), 0);
     expect(one.inventory.hasReadings("A")).toBe(has);
   });
 });
 
 describe("ignored and listed", () => {
-  it("an ignored controller is never mirrored", () => {
-    const one = account(mirrorSettings([controllerSettings({ code: "A", ignore: true })]));
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    expect(one.codes()).toEqual(["B"]);
-  });
-
-  it("with mirror: listed only those of the configuration are mirrored", () => {
-    const one = account(mirrorSettings([controllerSettings({ code: "A" })], { mirror: "listed" }));
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    one.inventory.devicesListed(unflagged("C"));
-    expect(one.codes()).toEqual(["A"]);
-    expect(one.availability("A")).toBe("online");
+  it.each([
+    ["an ignored controller is never mirrored", { ignore: true }, "all", "B online, C unknown"],
+    ["with mirror: listed only those of the configuration are", {}, "listed", "A online"],
+  ] as const)("%s", (_rule, over, mirror, shown) => {
+    const one = account(mirrorSettings([controllerSettings({ code: "A", ...over })], { mirror }));
+    one.answer("A B", "/C");
+    expect(one.shown()).toEqual(shown);
   });
 });
 
 describe("a controller that lists leave out", () => {
-  /** Lists every hour, the first one with A and B. */
-  const lists = (one: ReturnType<typeof account>, hours: number, ...codes: string[]) => {
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    one.inventory.devicesListed(unflagged("A", "B"));
-    for (let n = 1; n <= hours; n++) {
-      one.inventory.devicesListed(unflagged(...codes));
-      one.inventory.controllersListed(listed(...codes), n * hour);
-    }
-  };
-
-  it("is offline at once and removed after 24 h of such lists", () => {
+  const both = ["A B", "/A B"];
+  it.each<[rule: string, lists: readonly string[], shown: string, told?: string]>([
+    ["is offline at once", [...both, "/A", "A"], "A online, B offline"],
+    ["is not removed within 24 h", [...both, ...times(24, "/A", "A")], "A online, B offline"],
+    ["is removed after 24 h of such lists", [...both, ...times(25, "/A", "A")], "A online", "removed B"],
+    ["is removed so also where /api/device has never answered", ["A B", ...times(30, "A")], "A online"],
+    ["is removed so also where /api/device lists nothing", ["A B", "/", ...times(30, "A")], "A online"],
+    ["is removed so also where only /api/device had it", ["A", "/A W", "/A", ...times(26, "A")], "A online"],
+    [
+      "counts anew when a list had it in between",
+      [...both, ...times(20, "/A", "A"), "A B", ...times(24, "A")],
+      "A online, B offline",
+    ],
+    [
+      "comes back under its old id",
+      [...both, ...times(30, "/A", "A"), "A B"],
+      "A online, B online",
+      "added B",
+    ],
+    [
+      "an empty list removes nothing, counts for nothing and raises account_empty",
+      [...both, ...times(2, "/A", "A"), ...times(60, "", "/")],
+      "A online, B offline",
+      "account_empty",
+    ],
+    [
+      "a page makes nothing absent, however long it is all that comes",
+      ["A B", "/A B W", ...times(60, "A…", "/A…")],
+      "A online, B online, W unknown",
+    ],
+    ["a page brings what it shows", ["A…", "B…"], "A online, B online"],
+    ["absence begins with the next whole list after a page", ["A B", "/A", "A…", "A"], "A online, B offline"],
+  ])("%s", (_rule, lists, shown, told) => {
     const one = account();
-    lists(one, 1, "A");
-    expect([one.codes(), one.availability("B")]).toEqual([["A", "B"], "offline"]);
-    lists(one, 24, "A");
-    expect(one.codes()).toEqual(["A", "B"]);
-    lists(one, 25, "A");
-    expect(one.codes()).toEqual(["A"]);
-    expect(one.news.at(-1)).toEqual({ type: "removed", code: "B", name: "House B" });
-  });
-
-  it("is removed so also where /api/device has never answered", () => {
-    const one = account();
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    for (let n = 1; n <= 30; n++) one.inventory.controllersListed(listed("A"), n * hour);
-    expect(one.codes()).toEqual(["A"]);
-  });
-
-  it("is removed so also where /api/device lists nothing", () => {
-    const one = account();
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    one.inventory.devicesListed([]);
-    for (let n = 1; n <= 30; n++) one.inventory.controllersListed(listed("A"), n * hour);
-    expect(one.codes()).toEqual(["A"]);
-  });
-
-  it("counts anew when a list had it in between", () => {
-    const one = account();
-    lists(one, 20, "A");
-    one.inventory.controllersListed(listed("A", "B"), 21 * hour);
-    expect(one.availability("B")).toBe("online");
-    for (let n = 22; n <= 45; n++) one.inventory.controllersListed(listed("A"), n * hour);
-    expect(one.codes()).toEqual(["A", "B"]);
+    one.answer(...lists);
+    expect(one.shown()).toEqual(shown);
+    if (told !== undefined) expect(one.told().endsWith(told)).toBe(true);
+    if (one.id("B") !== undefined) expect(one.id("B")).toBe("b");
   });
 
   it("named in the configuration is never removed, only offline", () => {
-    const one = account(
-      mirrorSettings([controllerSettings({ code: "B" }), controllerSettings({ code: "C" })]),
-    );
-    lists(one, 100, "A");
-    expect(one.codes()).toEqual(["A", "B", "C"]);
-    expect([one.availability("B"), one.availability("C")]).toEqual(["offline", "offline"]);
-  });
-
-  it("an empty list removes nothing, counts for nothing and raises account_empty", () => {
-    const one = account();
-    lists(one, 2, "A");
-    for (let n = 3; n <= 60; n++) {
-      one.inventory.controllersListed([], n * hour);
-      one.inventory.devicesListed([]);
-    }
-    expect(one.codes()).toEqual(["A", "B"]);
-    expect([one.availability("A"), one.types().at(-1)]).toEqual(["online", "account_empty"]);
+    const one = account(configured("B", "C"));
+    one.answer("A B", "/A B", ...times(100, "/A", "A"));
+    expect(one.shown()).toEqual("A online, B offline, C offline");
   });
 
   it("a wall clock that is set removes nothing", () => {
     const one = account();
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    one.inventory.devicesListed(unflagged("A"));
-    one.inventory.controllersListed(listed("A"), hour);
+    one.answer("A B", "/A", "A");
     one.clock.setWall(one.clock.now() + 3650 * 24 * hour);
-    one.inventory.controllersListed(listed("A"), hour + 1_000);
-    expect(one.codes()).toEqual(["A", "B"]);
-  });
-
-  it("comes back under its old id", () => {
-    const one = account();
-    lists(one, 30, "A");
-    one.inventory.controllersListed(listed("A", "B"), 31 * hour);
-    expect(one.store.get("B")?.info.id).toBe("b");
-    expect(one.types()).toEqual(["added", "added", "removed", "added"]);
-  });
-
-  it("a device that /api/device no longer shows goes the same way", () => {
-    const one = account();
-    one.inventory.controllersListed(listed("A"), 0);
-    one.inventory.devicesListed(unflagged("A", "W"));
-    one.inventory.devicesListed(unflagged("A"));
-    for (let n = 1; n <= 26; n++) one.inventory.controllersListed(listed("A"), n * hour);
-    expect(one.codes()).toEqual(["A"]);
+    one.answer("A");
+    expect(one.shown()).toEqual("A online, B offline");
   });
 });
 
 describe("a page of a longer list", () => {
-  const page = (...codes: string[]) => Object.assign(listed(...codes), { isPage: true });
-
-  it("makes nothing absent and removes nothing, however long it is all that comes", () => {
-    const one = account();
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    one.inventory.devicesListed(unflagged("A", "B", "W"));
-    for (let n = 1; n <= 60; n++) {
-      one.inventory.controllersListed(page("A"), n * hour);
-      one.inventory.devicesListed(page("A"));
-    }
-    expect(one.codes()).toEqual(["A", "B", "W"]);
-    expect(one.availability("B")).toBe("online");
-    expect(one.inventory.mayForget("gone", 61 * hour)).toBe(false);
-  });
-
   it("is no list of the account: what an earlier run kept stays", () => {
     const one = account();
-    one.inventory.controllersListed(page("A"), 0);
+    one.answer("A…");
     expect(one.inventory.isKnown).toBe(false);
-    one.inventory.controllersListed(listed("A"), 1);
+    one.answer("A", "/A", ...times(30, "A…"));
     expect(one.inventory.isKnown).toBe(true);
+    expect(one.inventory.mayForget("gone", 61 * hour)).toBe(false);
   });
 
   it("does not make the account empty where it is empty itself", () => {
     const one = account();
-    one.inventory.controllersListed(page(), 0);
-    expect(one.types()).toEqual([]);
-    one.inventory.controllersListed([], 1);
-    expect(one.types()).toEqual(["account_empty"]);
-  });
-
-  it("brings what it shows", () => {
-    const one = account();
-    one.inventory.controllersListed(page("A"), 0);
-    one.inventory.controllersListed(page("B"), 1);
-    expect(one.codes()).toEqual(["A", "B"]);
-  });
-
-  it("absence begins with the next whole list", () => {
-    const one = account();
-    one.inventory.controllersListed(listed("A", "B"), 0);
-    one.inventory.devicesListed(unflagged("A"));
-    one.inventory.controllersListed(page("A"), hour);
-    one.inventory.controllersListed(listed("A"), 2 * hour);
-    expect(one.availability("B")).toBe("offline");
+    one.answer("…");
+    expect(one.told()).toBe("");
+    one.answer("");
+    expect(one.told()).toBe("account_empty");
   });
 });
 
 describe("a pest monitor", () =>
   it("has readings until it answered three times in a row without any", () => {
     const one = account();
-    one.inventory.controllersListed([record({ code: "A", type: deviceType("V003") })], 0);
+    one.inventory.controllersListed(listed(["A"], { type: deviceType("V003") }), 0);
     const had = [0, 0, 5, 0, 0, 0].map((count) => {
       one.inventory.readingsAnswered("A", count);
       return one.inventory.hasReadings("A");
@@ -328,23 +255,20 @@ describe("a pest monitor", () =>
 describe("what an earlier run kept", () => {
   it("the account is known from the first list that is not empty", () => {
     const one = account();
-    one.inventory.controllersListed([], 0);
-    one.inventory.devicesListed(unflagged("A"));
+    one.answer("", "/A");
     expect(one.inventory.isKnown).toBe(false);
-    one.inventory.controllersListed(listed("A"), 0);
+    one.answer("A");
     expect(one.inventory.isKnown).toBe(true);
   });
 
   it("may be forgotten at once where the configuration decides, else after 24 h of lists without it, never if configured", () => {
-    const one = account(
-      mirrorSettings([controllerSettings({ code: "I", ignore: true }), controllerSettings({ code: "K" })]),
-    );
-    one.inventory.controllersListed(listed("A"), hour);
-    one.inventory.devicesListed(unflagged("A", "W"));
+    const ignored = controllerSettings({ code: "I", ignore: true });
+    const one = account(mirrorSettings([ignored, controllerSettings({ code: "K" })]));
+    one.answer("A", "/A W");
     const may = (at: number) =>
       ["A", "W", "K", "I", "gone"].filter((code) => one.inventory.mayForget(code, at));
-    expect(may(hour)).toEqual(["I"]);
-    expect(may(25 * hour - 1)).toEqual(["I"]);
-    expect(may(25 * hour)).toEqual(["I", "gone"]);
+    expect(may(0)).toEqual(["I"]);
+    expect(may(24 * hour - 1)).toEqual(["I"]);
+    expect(may(24 * hour)).toEqual(["I", "gone"]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deviceType } from "../../src/greenhouse/device-types.js";
-import type { PlatformHost } from "../../src/greenhouse/ports.js";
+import type { DeviceList, PlatformHost } from "../../src/greenhouse/ports.js";
 import { PlatformWatch, untriedHost } from "../../src/sync/hosts.js";
 import { actuator, clientStatus, controllerSettings, item, record, silentLog } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
@@ -20,6 +20,13 @@ async function polling(options: PolledOptions, story: (world: Polled) => Promise
   expect(world.clock.pendingTimers).toBe(0);
   return world;
 }
+
+/** Polls an account with this list for so long. */
+const polledFor = (ms: number, list: DeviceList, options: PolledOptions = {}) =>
+  polling(options, async ({ platform, clock }) => {
+    platform.list = list;
+    await clock.advance(ms);
+  });
 
 const gaps = (times: readonly number[]) => times.slice(1).map((at, place) => at - (times[place] ?? 0));
 const average = (all: readonly number[]) => all.reduce((sum, one) => sum + one, 0) / all.length;
@@ -72,19 +79,13 @@ describe("intervals", () => {
 
   it("the controllers' list is never asked for more often than its interval", async () => {
     for (const seed of [1, 2, 3]) {
-      const { platform } = await polling({ seed }, async ({ platform, clock }) => {
-        platform.list = devices(2);
-        await clock.advance(12 * hour);
-      });
+      const { platform } = await polledFor(12 * hour, devices(2), { seed });
       expect(Math.min(...gaps(platform.times("controllers")))).toBeGreaterThanOrEqual(5 * minute);
     }
   });
 
   it("each device is asked for its status once; from then on online flags come from the list", async () => {
-    const { platform } = await polling({}, async ({ platform, clock }) => {
-      platform.list = devices(5);
-      await clock.advance(12 * hour);
-    });
+    const { platform } = await polledFor(12 * hour, devices(5));
     for (const { code } of platform.list) expect(platform.times(`connection ${code}`)).toHaveLength(1);
   });
 
@@ -137,29 +138,23 @@ describe("intervals", () => {
   });
 
   it("a pest monitor is asked for readings until three answers had none", async () => {
-    const { platform } = await polling({}, async ({ platform, clock }) => {
-      platform.list = [record({ code: "PM-1", type: deviceType("V003") })];
-      await clock.advance(2 * hour);
-    });
+    const { platform } = await polledFor(2 * hour, [record({ code: "PM-1", type: deviceType("V003") })]);
     expect(platform.times("sensors PM-1")).toHaveLength(3);
     expect(platform.times("running_status PM-1").length).toBeLessThan(4);
   });
 
   it("offline controllers are asked more slowly", async () => {
-    const { platform } = await polling({}, async ({ platform, clock }) => {
-      platform.list = [record({ code: "on" }), record({ code: "off", online: false })];
-      await clock.advance(5 * hour);
-    });
+    const { platform } = await polledFor(5 * hour, [
+      record({ code: "on" }),
+      record({ code: "off", online: false }),
+    ]);
     const [on, off] = [platform.times("sensors on").length, platform.times("sensors off").length];
     expect(off).toBeGreaterThan(5);
     expect(off).toBeLessThan(on / 3);
   });
 
   it("after the first round requests are spread evenly: no second has more than a few times the mean", async () => {
-    const { platform } = await polling({ concurrency: 8 }, async ({ platform, clock }) => {
-      platform.list = devices(500);
-      await clock.advance(32 * minute);
-    });
+    const { platform } = await polledFor(32 * minute, devices(500), { concurrency: 8 });
     const perSecond = new Map<number, number>();
     for (const { at } of platform.calls) {
       if (at < 12 * minute) continue;
@@ -177,10 +172,7 @@ describe("the first round", () => {
     const settings = mirrorSettings(
       devices(3).map(({ code }) => controllerSettings({ code, actuators: [actuator()] })),
     );
-    const { platform } = await polling({ settings, concurrency: 1 }, async ({ platform, clock }) => {
-      platform.list = devices(3);
-      await clock.advance(1_000);
-    });
+    const { platform } = await polledFor(1_000, devices(3), { settings, concurrency: 1 });
     expect(platform.calls.map(({ name }) => name.split(" ")[0])).toEqual([
       ...["controllers", "devices", "devices", "sensors", "sensors", "sensors"],
       ...["value", "value", "value", "running_status", "running_status", "running_status"],
@@ -313,10 +305,7 @@ describe("the request budget", () => {
   });
 
   it("that suffices stretches nothing", async () => {
-    const { stretches } = await polling({ perMinute: 300 }, async ({ platform, clock }) => {
-      platform.list = devices(20);
-      await clock.advance(hour);
-    });
+    const { stretches } = await polledFor(hour, devices(20), { perMinute: 300 });
     expect(stretches).toEqual([]);
   });
 });
@@ -538,9 +527,5 @@ describe("refresh", () => {
 
 describe("the end", () =>
   it("aborts what is being read and leaves no timer, at whatever moment it comes", async () => {
-    for (let at = 0; at <= 120; at += 7)
-      await polling({}, async ({ platform, clock }) => {
-        platform.list = devices(5);
-        await clock.advance(at);
-      });
+    for (let at = 0; at <= 120; at += 7) await polledFor(at, devices(5));
   }));
