@@ -65,20 +65,13 @@ export async function play(
   try {
     const base = `canary${(count += 1)}`;
     const httpPort = await freePort();
-    const at = {
-      platformUrl: platform.url,
-      brokerPort: broker?.port ?? world.brokerPort,
-      base,
-      httpPort,
-      folder,
-    };
+    const brokerPort = broker?.port ?? world.brokerPort;
+    const at = { platformUrl: platform.url, brokerPort, base, httpPort, folder };
     await writeFile(join(folder, "token.txt"), `${secrets.token}\n`, { mode: 0o600 });
-    await writeFile(join(folder, "config.yaml"), scenario.configuration ?? configurationFor(scenario, at), {
-      mode: 0o600,
-    });
+    const config = join(folder, "config.yaml");
+    await writeFile(config, scenario.configuration ?? configurationFor(scenario, at), { mode: 0o600 });
     if (scenario.secretsFile !== undefined)
       await writeFile(join(folder, "secrets.yaml"), scenario.secretsFile);
-    const config = join(folder, "config.yaml");
     const page: string[] = [];
     if (scenario.command === "bridge") await bridge({ config, around, stop, base, httpPort, world, page });
     else if (scenario.command === "crash") await crash(scenario, config, around, folder);
@@ -95,7 +88,7 @@ export async function play(
       const what = leaksIn(seen.replaceAll(folder, ""));
       return what.length > 0 ? [{ scenario: scenario.name, where: `${where}: ${around40(seen)}`, what }] : [];
     });
-    return { found, evidence: `${output.length > 0} ${platform.asked} ${broker?.met() ?? 0}` };
+    return { found, evidence: `${output.length > 0} ${platform.requests.length} ${broker?.met() ?? 0}` };
   } finally {
     clearTimeout(late);
     stop.abort();
@@ -192,13 +185,8 @@ async function bridge({ config, around, stop, base, httpPort, world, page }: Bri
     });
   const errand = async () => {
     await heard(`${base}/bridge/state`);
-    const requests = {
-      health: {},
-      bundle: {},
-      journal: {},
-      read: { controller: "east", address: "101" },
-      get: { operation: "device" },
-    };
+    const read = { controller: "east", address: "101" };
+    const requests = { health: {}, bundle: {}, journal: {}, read, get: { operation: "device" } };
     const answered = Object.entries(requests).map(([name, request]) => {
       client.publish(`${base}/bridge/request/${name}`, JSON.stringify({ transaction: "t", ...request }), {
         qos: 1,
@@ -215,13 +203,8 @@ async function bridge({ config, around, stop, base, httpPort, world, page }: Bri
 }
 
 async function pageOf(port: number, path: string, token: string): Promise<string> {
-  const asking = get({
-    host: "127.0.0.1",
-    port,
-    path,
-    agent: false,
-    headers: { authorization: `Bearer ${token}` },
-  });
+  const headers = { authorization: `Bearer ${token}` };
+  const asking = get({ host: "127.0.0.1", port, path, agent: false, headers });
   try {
     const [response] = (await once(asking, "response")) as [Parameters<typeof text>[0] & { headers: object }];
     return `${JSON.stringify(response.headers)} ${await text(response)}`;

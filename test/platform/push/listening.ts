@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -8,7 +6,7 @@ import { createPlatform, type PlatformClient } from "../../../src/platform/clien
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { settingsFor } from "../support/client-under-test.js";
-import { portFor } from "../../support/free-port.js";
+import { type FakeHost, startFakeHost } from "../support/fake-host.js";
 
 export interface Listening {
   readonly client: PlatformClient;
@@ -74,13 +72,9 @@ function memory() {
   };
 }
 
-export interface Peer {
-  readonly url: string;
+export interface Peer extends Pick<FakeHost, "url" | "requests"> {
   /** Upgrades asked for so far, as `path authorization`. */
   readonly asked: string[];
-  /** Plain requests, as `METHOD path`. */
-  readonly requests: string[];
-  readonly open: () => readonly WebSocket[];
 }
 
 export interface PeerOptions {
@@ -95,14 +89,8 @@ export interface PeerOptions {
 /** A real-time host in the test's hands. */
 export async function startPeer(options: PeerOptions = {}): Promise<Peer> {
   const asked: string[] = [];
-  const requests: string[] = [];
   const sockets = new WebSocketServer({ noServer: true });
-  const server: Server = createServer((request, response) => {
-    requests.push(`${request.method ?? ""} ${request.url ?? ""}`);
-    request.resume();
-    response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify(options.answer ?? { code: 200, data: null }));
-  });
+  const { url, requests, server } = await startFakeHost(() => ({ body: options.answer ?? { code: 200 } }));
   server.on("upgrade", (request, socket, head) => {
     asked.push(`${request.url ?? ""} ${request.headers.authorization ?? "-"}`);
     const status = options.status?.() ?? null;
@@ -117,12 +105,5 @@ export async function startPeer(options: PeerOptions = {}): Promise<Peer> {
       options.opened?.(opened);
     });
   });
-  const port = await portFor(server);
-  onTestFinished(async () => {
-    for (const socket of sockets.clients) socket.terminate();
-    server.closeAllConnections();
-    server.close();
-    await once(server, "close");
-  });
-  return { url: `http://127.0.0.1:${port}`, asked, requests, open: () => [...sockets.clients] };
+  return { url, requests, asked };
 }

@@ -34,6 +34,7 @@ export interface FakeHost {
   /** TCP connections accepted so far, and standing now. */
   readonly accepted: number;
   readonly open: number;
+  readonly server: http.Server;
   answer(answerer: Answerer): void;
   close(): Promise<void>;
 }
@@ -77,6 +78,7 @@ export async function startFakeHost(first: Answerer = () => ok(null)): Promise<F
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
+    server,
     get accepted() {
       return accepted;
     },
