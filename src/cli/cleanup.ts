@@ -82,14 +82,12 @@ async function ownTopics(
 async function clear(connection: BrokerConnection, topics: readonly string[]): Promise<string | null> {
   let failed: string | null = null;
   const clearings: Promise<void>[] = [];
+  const noted = (error: unknown) => {
+    failed ??= error instanceof Error ? error.message : String(error);
+  };
   for (const topic of topics) {
     await connection.ready();
-    const cleared = connection.publish(topic, "", { retain: true, qos: 1 });
-    clearings.push(
-      cleared.catch((error: unknown) => {
-        failed ??= error instanceof Error ? error.message : String(error);
-      }),
-    );
+    clearings.push(connection.publish(topic, "", { retain: true, qos: 1 }).catch(noted));
   }
   await Promise.all(clearings);
   return failed;

@@ -24,9 +24,8 @@ export async function commandDirectly(
   onPhase: (phase: Phase) => void,
 ): Promise<CommandResult> {
   const { configuration, clock, random, log } = around;
-  const dataDir = configuration.data_dir;
-  const opened = await openJournal({ dataDir, clock, log });
-  const ports = { clock, random, log, dataDir };
+  const ports = { clock, random, log, dataDir: configuration.data_dir };
+  const opened = await openJournal(ports);
   const platform = createPlatform(configuration.platform, ports);
   opened.compareClock(() => clockAgrees(platform.clockSkewMs()));
   const store = configuredStore(configuration, clock);
@@ -50,7 +49,8 @@ export async function commandDirectly(
           showAgain: () => undefined,
         },
       });
-      feedUnread(commander, opened.journal);
+      for (const { controller: code, target, actuator: targetId } of opened.journal.history().unread)
+        commander.feed({ type: "unread", key: laneKey({ code, target, targetId }) });
       commander.submit({ ...request, retained: false, expiryMs: null, response: null });
     });
   } finally {
@@ -97,9 +97,4 @@ async function untilTold(commander: Commander, journal: Journal, clock: Clock): 
   throw new Error(
     `The command has ended, but its outcome is not told before the journal has it: ${why} The next start of the bridge finds out what became of the command.`,
   );
-}
-
-function feedUnread(commander: Commander, journal: Journal): void {
-  for (const { controller: code, target, actuator: targetId } of journal.history().unread)
-    commander.feed({ type: "unread", key: laneKey({ code, target, targetId }) });
 }

@@ -23,6 +23,10 @@ export async function discover(options: DiscoverOptions, around: Surroundings): 
   if (options.out !== undefined)
     refuseToOverwrite(options.out, `choose another name, or \`--merge ${options.out}\` to see what is new`);
   const configuration = await readConfiguration(options, around);
+  const compared = async (file: string) => {
+    const known = await readConfiguration({ ...options, config: file }, around);
+    return { file, configuration: known, text: await readFile(file, "utf8") };
+  };
   const request: DiscoverRequest = {
     configuration,
     file: options.config,
@@ -30,16 +34,21 @@ export async function discover(options: DiscoverOptions, around: Surroundings): 
     controllers: (options.controller ?? []).map((name) => codeOf(configuration, name)),
     types: options.types ?? scannedTypes,
     fresh: options.fresh === true,
-    merge: options.merge === undefined ? null : await existing(options.merge, options, around),
+    merge: options.merge === undefined ? null : await compared(options.merge),
     out: options.out ?? null,
     writtenBy: `greenhouse2mqtt ${programVersion()}`,
   };
   const meter = new Meter(around.err, systemClock, configuration.platform.requests_per_minute);
-  const surroundings = { ...around, err: screenOver(meter, around) };
-  const found = await withPlatform(configuration, surroundings, (platform) =>
+  const err = { isTTY: around.err.isTTY === true, write: (text: string) => meter.write(text) };
+  const found = await withPlatform(configuration, { ...around, err }, (platform) =>
     discoverAccount(request, { platform, clock: systemClock, meter }, around.stop).catch(explained),
   );
-  await deliver(found.text, options.out, around);
+  const { out } = options;
+  if (out === undefined) around.out(found.text);
+  else {
+    await writeNew(out, found.text);
+    around.err.write(`${out} written: \`greenhouse2mqtt check ${out}\` reads it\n`);
+  }
   await found.settle().catch((error: unknown) => {
     around.err.write(`the progress of the scan could not be put away: ${String(error)}\n`);
   });
@@ -48,33 +57,10 @@ export async function discover(options: DiscoverOptions, around: Surroundings): 
     throw new CommandFailure(["`check` will not take the file as it is:", ...found.problems].join("\n"));
 }
 
-async function existing(
-  file: string,
-  options: DiscoverOptions,
-  around: Surroundings,
-): Promise<DiscoverRequest["merge"]> {
-  const configuration = await readConfiguration({ ...options, config: file }, around);
-  return { file, configuration, text: await readFile(file, "utf8") };
-}
-
 function explained(error: unknown): never {
   if (!(error instanceof ScanEnded)) throw error;
   const goOn = "run the same command again to go on from here (--fresh starts over)";
   throw new CommandFailure(
     error.reason === "stopped" ? `stopped; ${goOn}` : `${error.message}\nthe scan ended early; ${goOn}`,
   );
-}
-
-const screenOver = (meter: Meter, { err }: Surroundings): Surroundings["err"] => ({
-  isTTY: err.isTTY === true,
-  write: (text) => meter.write(text),
-});
-
-async function deliver(text: string, out: string | undefined, around: Surroundings): Promise<void> {
-  if (out === undefined) {
-    around.out(text);
-    return;
-  }
-  await writeNew(out, text);
-  around.err.write(`${out} written: \`greenhouse2mqtt check ${out}\` reads it\n`);
 }

@@ -126,14 +126,8 @@ export async function withBroker<Answer>(
     message: given.onMessage,
     disconnected: given.onDisconnected,
   });
-  const settings = {
-    ...own,
-    clientId: clientIdBeside(own.clientId),
-    will: undefined,
-    guard: undefined,
-    subscriptions,
-    withRetained,
-  };
+  const beside = { clientId: clientIdBeside(own.clientId), will: undefined, guard: undefined };
+  const settings = { ...own, ...beside, subscriptions, withRetained };
   const connection = new BrokerConnection(settings, { clock: systemClock, random: systemRandom, log });
   const running = connection.run(done.signal);
   const late = systemClock.wait(connectMs, done.signal).then(() => {

@@ -13,7 +13,11 @@ import { CommandFailure, type CommonOptions, programVersion, type Surroundings }
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(options: CommonOptions, around: Surroundings): Promise<void> {
   const configuration = await readConfiguration(options, around);
-  const { secrets, onSecrets } = secretBook(configuration);
+  let learned = (): readonly string[] => [];
+  const secrets = () => [...secretValues(configuration), ...learned()];
+  const onSecrets = (list: typeof learned) => {
+    learned = list;
+  };
   const recentLog = new RecentLog();
   const log = loggerFor(configuration, around, secrets, recentLog);
   const version = programVersion();
@@ -54,18 +58,6 @@ export const doctorFor = (configuration: Configuration) =>
     for await (const { check, status, summary, remedy } of diagnose(scene, signal))
       yield { check, status, summary, remedy };
   };
-
-/** The configuration's secrets with those the running bridge learns. */
-function secretBook(configuration: Configuration) {
-  const configured = secretValues(configuration);
-  let learned = (): readonly string[] => [];
-  return {
-    secrets: () => [...configured, ...learned()],
-    onSecrets: (list: () => readonly string[]) => {
-      learned = list;
-    },
-  };
-}
 
 const longestEndMs = 9_000;
 

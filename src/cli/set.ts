@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { BridgeOptions } from "../bridge.js";
 import { commandDirectly } from "./direct-command.js";
 import { type Configuration, controllerTopicId } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
@@ -88,7 +89,7 @@ export async function set(
   const log = loggerFor(configuration, around);
   const result =
     (await commandThroughBridge(configuration, request, progress, around.stop)) ??
-    (await directly(configuration, request, { log, progress, by, stop: around.stop }));
+    (await directly(request, by, progress, { configuration, log }, around.stop));
   around.out(around.isTerminal ? `${sentence(result)}\n` : `${JSON.stringify(result)}\n`);
   const isDone =
     ["confirmed", "already"].includes(result.outcome) ||
@@ -127,40 +128,24 @@ function targetNamed(
   return { target: isParameter ? "parameter" : "actuator", targetId };
 }
 
-interface Doing {
-  readonly log: ReturnType<typeof loggerFor>;
-  readonly progress: (phase: string) => void;
-  readonly by: string;
-  readonly stop: AbortSignal;
-}
-
 async function directly(
-  configuration: Configuration,
   request: SetRequest,
-  { log, progress, by, stop }: Doing,
+  by: string,
+  progress: (phase: string) => void,
+  around: Pick<BridgeOptions, "configuration" | "log">,
+  stop: AbortSignal,
 ): Promise<CommandResult> {
-  const around = {
-    configuration,
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    setLogLevel: () => undefined,
-    version: programVersion(),
-  };
+  const own = { clock: systemClock, random: systemRandom, setLogLevel: () => undefined };
   const payload = new TextEncoder().encode(request.payload);
-  const via = `command line, user ${userName()}`;
-  try {
-    const done = commandDirectly(around, { ...request, payload, by, via }, progress);
-    return await unlessStopped(done, stop);
-  } catch (error) {
-    if (error instanceof DirectoryInUse) {
-      const why = hasLogin(configuration) ? "" : ` ${missingLogin}`;
-      throw new CommandFailure(
-        `${error.message} It could not be reached over the broker, so the command was not sent.${why}`,
-      );
-    }
-    throw error;
-  }
+  const asked = { ...request, payload, by, via: `command line, user ${userName()}` };
+  const done = commandDirectly({ ...around, ...own, version: programVersion() }, asked, progress);
+  return unlessStopped(done, stop).catch((error: unknown) => {
+    if (!(error instanceof DirectoryInUse)) throw error;
+    const why = hasLogin(around.configuration) ? "" : ` ${missingLogin}`;
+    throw new CommandFailure(
+      `${error.message} It could not be reached over the broker, so the command was not sent.${why}`,
+    );
+  });
 }
 
 /** Gives the command up like a crash would: its journal tells the next start of the bridge how far it came. */
@@ -174,16 +159,8 @@ const unlessStopped = <Answer>(work: Promise<Answer>, stop: AbortSignal): Promis
     }),
   ]);
 
-function sentence({
-  controller,
-  actuator,
-  command,
-  outcome,
-  reason,
-  message,
-  read_back,
-  duration_ms,
-}: CommandResult): string {
+function sentence({ controller, actuator, command, ...result }: CommandResult): string {
+  const { outcome, reason, message, read_back, duration_ms } = result;
   const why = reason === null ? "" : ` (${reason})`;
   const shows = read_back === null ? "" : ` The platform shows ${read_back}.`;
   return `${controller}/${actuator} ${command ?? ""}: ${outcome}${why} after ${(duration_ms / 1000).toFixed(1)} s.${shows}${message === null ? "" : ` ${message}`}`;

@@ -248,28 +248,22 @@ async function demoConfiguration(text: string): Promise<Configuration> {
   return result.configuration;
 }
 
-async function freePort(wanted: number): Promise<number> {
-  return (await listenOnce(wanted)) ?? (await listenOnce(0)) ?? 0;
-}
-
-/** The port that could be listened on, or null when it is taken. */
-function listenOnce(port: number): Promise<number | null> {
+/** The wanted port, or any other where that is taken. */
+function freePort(wanted: number): Promise<number> {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once("error", () => resolve(null));
-    probe.listen(port, "127.0.0.1", () => {
+    probe.once("error", () => resolve(freePort(0)));
+    probe.listen(wanted, "127.0.0.1", () => {
       const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : null));
+      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
     });
   });
 }
 
-export interface SimulateOptions {
+export interface SimulateOptions extends Pick<SimulatorOptions, "profile" | "speed"> {
   readonly port: number;
   readonly controllers: number;
   readonly seed: number;
-  readonly speed?: number;
-  readonly profile: SimulatorOptions["profile"];
   readonly language: "en" | "zh";
   readonly faults?: string;
 }

@@ -62,7 +62,8 @@ type TextFile =
   | { readonly ok: true; readonly source: Source; readonly mode: number | null }
   | { readonly ok: false; readonly missing: boolean; readonly faults: readonly FileFault[] };
 
-const sentences: Record<Exclude<FileContent, { ok: true }>["reason"], string> = {
+/** Why there is no content. */
+const sentences = {
   missing: "there is no such file",
   directory: "this is a folder; name the file in it",
   forbidden: "this user may not read the file; check its owner and mode",
@@ -134,9 +135,8 @@ async function readSecrets(
       read.faults.map((fault) => fileProblem(file, fault.message, fault)),
     );
   }
-  const warnings = openToOthers(read.mode)
-    ? [fileProblem(file, `other users of this computer can read it: chmod 600 ${file}`)]
-    : [];
+  const open = fileProblem(file, `other users of this computer can read it: chmod 600 ${file}`);
+  const warnings = openToOthers(read.mode) ? [open] : [];
   return { secrets: namedSecrets(read.source, file), problems: [], warnings };
 }
 
@@ -189,12 +189,14 @@ export async function loadConfiguration(
   if (source.root === null) return refused(file, [fileProblem(file, `the file is empty; ${startHint}`)]);
   const { secrets, ...fromSecrets } = await readSecrets(file, source.text, sources.readFile);
   const reading = readDocument(source, configurationSchema, { env: sources.env, secrets });
-  const problemAt = placedIn(file, source, reading);
+  const problem = (offset: number, path: Path, message: string): Problem => ({
+    ...{ file, ...source.positionAt(offset), path: formatPath(path), message },
+  });
+  const problemAt = ({ path, on, message }: Finding) =>
+    problem(offsetOf(reading.places, path, on), path, message);
   const checked = check(reading);
   if (!checked.ok) {
-    const faults = reading.faults.map((fault) =>
-      problem(file, source, fault.offset, fault.path, fault.message),
-    );
+    const faults = reading.faults.map(({ offset, path, message }) => problem(offset, path, message));
     return refused(file, [...fromSecrets.problems, ...faults, ...checked.findings.map(problemAt)]);
   }
   const configuration = resolvedPaths(checked.configuration, dirname(file));
@@ -239,23 +241,15 @@ function modeDoubts(file: string, reading: Reading, mode: number | null): Findin
   return [atValue(first, message)];
 }
 
-function placedIn(file: string, source: Source, reading: Reading): (finding: Finding) => Problem {
-  return ({ path, on, message }) => problem(file, source, offsetOf(reading.places, path, on), path, message);
-}
-
-function problem(file: string, source: Source, offset: number, path: Path, message: string): Problem {
-  return { file, ...source.positionAt(offset), path: formatPath(path), message };
-}
-
 const secretsOf = new WeakMap<Configuration, readonly string[]>();
 
 /** Every text that must never reach a log, topic or message: what the schema calls secret. */
 export function secretValues(configuration: Configuration): readonly string[] {
-  const known = secretsOf.get(configuration);
-  if (known !== undefined) return known;
-  const found = [...new Set(secretsIn(shapeOf(configurationSchema), configuration))];
-  secretsOf.set(configuration, found);
-  return found;
+  const known = secretsOf.get(configuration) ?? [
+    ...new Set(secretsIn(shapeOf(configurationSchema), configuration)),
+  ];
+  secretsOf.set(configuration, known);
+  return known;
 }
 
 function secretsIn(shape: Shape, value: unknown): readonly string[] {
@@ -273,18 +267,15 @@ function secretsIn(shape: Shape, value: unknown): readonly string[] {
   });
 }
 
-/** The content of a file, or why there is none. `mode` is null where the system knows no permissions. */
+/** The content of a file. `mode` is null where the system knows no permissions. */
 export type FileContent =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly mode: number | null }
-  | {
-      readonly ok: false;
-      readonly reason: "missing" | "directory" | "forbidden" | "too_large" | "unreadable";
-    };
+  | { readonly ok: false; readonly reason: keyof typeof sentences };
 
 /** Reads a file of at most `limit` bytes; never rejects. */
 export type ReadFile = (path: string, limit: number) => Promise<FileContent>;
 
-const reasons: Readonly<Record<string, "missing" | "directory" | "forbidden">> = {
+const reasons: Readonly<Record<string, keyof typeof sentences>> = {
   ENOENT: "missing",
   ENOTDIR: "missing",
   EISDIR: "directory",

@@ -106,16 +106,10 @@ function compose(tokens: CST.Token[], end: number): Document.Parsed[] {
 
 /** Offset of the first collection below the allowed depth; walked without recursion. */
 function deepToken(tokens: readonly CST.Token[]): number | null {
-  const todo: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({
-    token,
-    depth: 0,
-  }));
-  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
-    const { token, depth } = next;
-    if (depth > deepest) return "offset" in token ? token.offset : 0;
-    for (const inner of within(token)) todo.push({ token: inner, depth: depth + 1 });
-  }
-  return null;
+  let level: readonly CST.Token[] = tokens;
+  for (let depth = 0; depth <= deepest; depth += 1) level = level.flatMap(within);
+  const [first] = level;
+  return first === undefined ? null : "offset" in first ? first.offset : 0;
 }
 
 function within(token: CST.Token): CST.Token[] {

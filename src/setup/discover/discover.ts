@@ -11,7 +11,7 @@ import { findingsOf } from "./findings.js";
 import { type GivenFile, knownFile, movePaths, readGivenFile, type ReplacedSecret } from "./given-file.js";
 import { type Meter, Progress } from "./progress.js";
 import { scanAccount } from "./scan.js";
-import { type Ask, type DeviceSurvey, isComplete, type Selection, type Survey } from "./survey.js";
+import { type DeviceSurvey, isComplete, type Selection, type Survey } from "./survey.js";
 import { commentText } from "./text.js";
 import { fittingText, newsText } from "./whole-file.js";
 
@@ -96,24 +96,25 @@ interface Discovered {
  */
 export async function discover(
   request: DiscoverRequest,
-  {
-    platform,
-    clock,
-    meter,
-  }: { readonly platform: PlatformClient; readonly clock: Clock; readonly meter: Meter },
+  around: { readonly platform: PlatformClient; readonly clock: Clock; readonly meter: Meter },
   stop: AbortSignal,
 ) {
   const { configuration } = request;
-  const { requests_per_minute: perMinute, concurrency } = configuration.platform;
-  const hosts = [configuration.platform.business_url, configuration.platform.realtime_url] as const;
+  const { platform, clock, meter } = around;
+  const { requests_per_minute: perMinute, concurrency, ...at } = configuration.platform;
+  const hosts = [at.business_url, at.realtime_url] as const;
   const progress = new Progress(configuration.data_dir, hosts, clock);
-  await loadProgress(progress, request.fresh, meter);
+  await (request.fresh ? progress.discard() : progress.load()).catch((error: unknown) =>
+    meter.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`),
+  );
   const extraRequests = () => platform.counters().retries + platform.counters().signins;
   const budget = new RequestBudget(perMinute);
-  const known = knownFile(request.merge?.configuration ?? configuration, request.merge?.text);
+  const { controllers } = request.merge?.configuration ?? configuration;
+  const known = knownFile(controllers, request.merge?.text);
   // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
   const given = request.merge === null ? await readGivenFile(request.file) : null;
-  const isLeftOut = ignoredIn(request.merge?.configuration ?? configuration);
+  // Controllers a file ignores are not asked, unless they are named.
+  const isLeftOut = (code: string) => Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
   const parts = { platform, clock, budget, extraRequests, progress, meter, concurrency };
   const survey = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
   const style = { language: configuration.homeassistant.language, isBrief: false };
@@ -124,23 +125,14 @@ export async function discover(
       : await wholeFile(request, given, sources, clock.now());
   // What cannot be used as it is will be written once more, and nobody wants to ask all of it again.
   const isDone = isComplete(survey) && found.problems.length === 0;
-  const settle = () => (isDone ? progress.finish(questionsOf(survey)) : progress.save());
+  const settle = () => (isDone ? progress.finish(survey.devices) : progress.save());
   return { ...found, notes: [...summaryOf(survey), ...found.notes], settle };
-}
-
-async function loadProgress(progress: Progress, fresh: boolean, meter: Meter): Promise<void> {
-  await (fresh ? progress.discard() : progress.load()).catch((error: unknown) =>
-    meter.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`),
-  );
 }
 
 function newsIn(file: string, writtenBy: string, sources: Found): Discovered {
   const { text, newControllers, newActuators } = newsText(file, writtenBy, sources);
-  return {
-    text,
-    notes: [`new: ${counted(newControllers, "device")}, ${counted(newActuators, "actuator")}`],
-    problems: [],
-  };
+  const note = `new: ${counted(newControllers, "device")}, ${counted(newActuators, "actuator")}`;
+  return { text, notes: [note], problems: [] };
 }
 
 async function wholeFile(
@@ -159,10 +151,8 @@ async function wholeFile(
     ({ path, variable }) =>
       `${commentText(path.join("."))} is not written out: set ${variable} in the environment`,
   );
-  const shortened = isBrief
-    ? ["readings and running statuses are left out, the file would be too large"]
-    : [];
-  return { text, notes: [...variables, ...shortened, ...warnings], problems };
+  const shortened = "readings and running statuses are left out, the file would be too large";
+  return { text, notes: [...variables, ...(isBrief ? [shortened] : []), ...warnings], problems };
 }
 
 const inMiB = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
@@ -170,12 +160,3 @@ const inMiB = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
 const tooLarge = (bytes: number): string =>
   `it has ${inMiB(bytes)} MiB and a configuration may have ${inMiB(mostConfigurationBytes)}: name the controllers that matter ` +
   "with --controller, or fewer parameter groups with --types, and run discover again; nothing is asked twice, because what was learnt is kept";
-
-/** Controllers a file ignores are not asked, unless they are named. */
-const ignoredIn =
-  ({ controllers }: Configuration) =>
-  (code: string): boolean =>
-    Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
-
-const questionsOf = ({ devices }: Survey): readonly (readonly [string, Ask])[] =>
-  devices.flatMap(({ device, answers }) => [...answers.keys()].map((ask) => [device.code, ask] as const));

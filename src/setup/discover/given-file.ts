@@ -111,36 +111,29 @@ export interface KnownFile {
   readonly mentions: (code: string) => boolean;
 }
 
-type Section = Configuration["controllers"][string];
+type Controllers = Configuration["controllers"];
 
 /** `text` is the file's own, where its comments count as well: what stands there in a comment was seen and left out. */
-export function knownFile(configuration: Configuration, text = ""): KnownFile {
-  const comments = commentsByController(text, Object.keys(configuration.controllers));
-  const controllers = Object.entries(configuration.controllers).map(
-    ([code, section]) => [code, knownController(section, comments.get(code) ?? "")] as const,
-  );
-  const ids = Object.entries(configuration.controllers).map(
-    ([code, { id }]) => id ?? controllerTopicId(code),
-  );
-  const lines = commentLines(text);
+export function knownFile(controllers: Controllers, text = ""): KnownFile {
+  const comments = commentsByController(text, Object.keys(controllers));
+  const entries = Object.entries(controllers);
+  const lines = text.split(/\r?\n/).flatMap((line) => commentIn(line) ?? []);
   const words = new Set(lines.flatMap((line) => line.match(/[A-Za-z0-9._-]+/g) ?? []));
+  // A code that is a word is found as a whole only: `GH-1` is not mentioned by `GH-10`.
+  const isWord = (code: string) => /^[A-Za-z0-9._-]+$/.test(code);
   return {
-    controllers: new Map(controllers),
-    topicIds: new Set(ids),
+    controllers: new Map(
+      entries.map(([code, section]) => [code, knownController(section, comments.get(code) ?? "")]),
+    ),
+    topicIds: new Set(entries.map(([code, { id }]) => id ?? controllerTopicId(code))),
     mentions: (code) =>
       words.has(code) || (!isWord(code) && lines.some((line) => line.includes(commentText(code)))),
   };
 }
 
-/** A code that is found in a comment as a whole only: `GH-1` is not mentioned by `GH-10`. */
-const isWord = (code: string): boolean => /^[A-Za-z0-9._-]+$/.test(code);
-
-function knownController({ actuators, parameters }: Section, comments: string): KnownController {
-  const used = Object.values(actuators).flatMap((one) => [
-    one.address,
-    one.mode_address,
-    one.position_address,
-    one.stop?.address,
+function knownController({ actuators, parameters }: Controllers[string], comments: string): KnownController {
+  const used = Object.values(actuators).flatMap(({ address, mode_address, position_address, stop }) => [
+    ...[address, mode_address, position_address, stop?.address],
   ]);
   const named = Array.from(
     comments.matchAll(/\baddress:? (["']?)([A-Za-z0-9._-]{1,64})\1/g),
@@ -154,8 +147,7 @@ function knownController({ actuators, parameters }: Section, comments: string): 
   };
 }
 
-const commentLines = (text: string): readonly string[] =>
-  text.split(/\r?\n/).flatMap((line) => /(?:^|\s)#(.*)$/.exec(line)?.[1] ?? []);
+const commentIn = (line: string): string | undefined => /(?:^|\s)#(.*)$/.exec(line)?.[1];
 
 /** The comments below each controller's key, up to the next one's. */
 function commentsByController(text: string, codes: readonly string[]): ReadonlyMap<string, string> {
@@ -165,7 +157,7 @@ function commentsByController(text: string, codes: readonly string[]): ReadonlyM
   for (const line of text.split(/\r?\n/)) {
     const [, key = ""] = /^\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#"'].*?)\s*:(?:\s|$)/.exec(line) ?? [];
     code = known.get(key) ?? code;
-    const [, comment] = /(?:^|\s)#(.*)$/.exec(line) ?? [];
+    const comment = commentIn(line);
     if (code !== null && comment !== undefined) found.set(code, `${found.get(code) ?? ""}\n${comment}`);
   }
   return found;

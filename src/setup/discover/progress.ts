@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../runtime/clock.js";
 import { errorCode, replaceFile } from "../../runtime/file-system.js";
 import { type Screen, StatusLine } from "../status-line.js";
-import type { AccountLists, Answer, Ask } from "./survey.js";
+import type { AccountLists, Answer, Ask, DeviceSurvey } from "./survey.js";
 import { commentText } from "./text.js";
 
 interface KeptAnswer {
@@ -106,8 +106,9 @@ export class Progress {
   }
 
   /** The scan's result is safe: its answers are dropped, those of other devices and types are kept. */
-  async finish(done: Iterable<readonly [code: string, ask: Ask]>): Promise<void> {
-    for (const [code, ask] of done) this.#answers.delete(keyOf(code, ask));
+  async finish(done: readonly Pick<DeviceSurvey, "device" | "answers">[]): Promise<void> {
+    for (const { device, answers } of done)
+      for (const ask of answers.keys()) this.#answers.delete(keyOf(device.code, ask));
     await (this.#answers.size > 0 ? this.save() : this.discard());
   }
 

@@ -5,6 +5,7 @@ import { holderOf } from "../../journal/lock.js";
 import { clientIdBeside, connectionSettings } from "../../mqtt/connection/settings.js";
 import type { Configuration } from "../../config/schema.js";
 import { versionName, versionReason } from "../../mqtt/connection/link.js";
+import { errorCode } from "../../runtime/file-system.js";
 import { isPasswordHash } from "../../runtime/passwords.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { brokerName } from "../../mqtt/connection/stream.js";
@@ -97,38 +98,24 @@ async function openAtRunning(scene: Scene): Promise<Opened | Verdict> {
     : failed(`${name}: ${probe.reason}`, "look at the log of the bridge");
 }
 
-function onFreePorts(configuration: Configuration): Configuration {
-  const { broker } = configuration;
-  const { websocket_port: webSocketPort, tls } = broker;
-  return {
-    ...configuration,
-    broker: {
-      ...broker,
-      host: "127.0.0.1",
-      port: 0,
-      websocket_port: webSocketPort === undefined ? undefined : 0,
-      tls: { ...tls, port: 0 },
-    },
-  };
+function onFreePorts({ broker, ...others }: Configuration): Configuration {
+  const webSocket = broker.websocket_port === undefined ? {} : { websocket_port: 0 };
+  const free = { host: "127.0.0.1", port: 0, tls: { ...broker.tls, port: 0 }, ...webSocket };
+  return { ...others, broker: { ...broker, ...free } };
 }
 
 /** Opens the configured port for a moment. Null when the bridge could have it. */
 function whyBusy(host: string, port: number): Promise<Verdict | null> {
   return new Promise((resolve) => {
     const server = createServer();
+    const taken = failed(
+      `port ${port} for the embedded broker is in use by another program`,
+      "if that is Mosquitto, set mqtt.url to it; else set broker.port to a free port",
+    );
     server.once("error", (error) => {
-      const code = "code" in error ? String(error.code) : error.message;
-      resolve(
-        code === "EADDRINUSE"
-          ? failed(
-              `port ${port} for the embedded broker is in use by another program`,
-              "if that is Mosquitto, set mqtt.url to it; else set broker.port to a free port",
-            )
-          : failed(
-              `the embedded broker cannot listen on ${host}, port ${port} (${code})`,
-              "check broker.host and broker.port",
-            ),
-      );
+      const code = errorCode(error);
+      const why = `the embedded broker cannot listen on ${host}, port ${port} (${code})`;
+      resolve(code === "EADDRINUSE" ? taken : failed(why, "check broker.host and broker.port"));
     });
     server.listen({ host: host.replace(/^\[|\]$/g, ""), port, exclusive: true }, () => {
       server.close(() => resolve(null));
@@ -261,7 +248,7 @@ async function retainedVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdic
     const why = error instanceof Error ? error.message : String(error);
     return failed(`the broker refuses a retained message (${why})`, remedy);
   }
-  const isKept = await probe.keeps(topic, payload);
+  const isKept = (await probe.retained([topic])).get(topic) === payload;
   await probe.publish(topic, "", true).catch(() => undefined);
   return isKept
     ? ok("the broker keeps retained messages (the test message was cleared again)")

@@ -73,11 +73,6 @@ export class BrokerProbe {
     return { published, granted, arrived, why };
   }
 
-  /** Whether the broker gives a retained message back to whoever subscribes after it. */
-  async keeps(topic: string, payload: string): Promise<boolean> {
-    return (await this.retained([topic])).get(topic) === payload;
-  }
-
   /**
    * Everything retained under the filters, by topic. The broker sends what it holds behind its answer to the subscription, so
    * all of it has come when later questions are answered and nothing came before their answers.

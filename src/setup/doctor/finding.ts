@@ -3,7 +3,7 @@ import type { Configuration } from "../../config/schema.js";
 import type { Clock } from "../../runtime/clock.js";
 import { strangerSafe } from "../../runtime/redaction.js";
 
-export type Status = "ok" | "warning" | "failed" | "skipped";
+type Status = "ok" | "warning" | "failed" | "skipped";
 
 /** What one check found. `remedy` says what to do, in the words of the configuration. */
 export interface Verdict {

@@ -11,7 +11,7 @@ async function written(text: string, out?: string): Promise<string> {
   const path = await fileWith(text);
   const given = await readGivenFile(path);
   if (out !== undefined) movePaths(given, dirname(path), join(dirname(path), out));
-  const known = knownFile(await loadedText(text, env));
+  const known = knownFile((await loadedText(text, env)).controllers);
   const found = { stations: [], devices: [survey()] };
   return wholeFileText({ ...file, given, known, survey: found });
 }

@@ -13,6 +13,7 @@ const hosts = ["https://business.example.com", "https://realtime.example.com"] a
 describe("the progress on disk", () => {
   const ask = parameterGroup(2);
   const answer: Answer = { type: "values", values: [["101", "10001"]] };
+  const answers = new Map([[ask, answer]]);
 
   async function saved(clock: VirtualClock) {
     const dataDir = await folder();
@@ -72,9 +73,9 @@ describe("the progress on disk", () => {
     const progress = new Progress(dataDir, hosts, clock);
     await progress.load();
     progress.add("GH-0002", ask, answer);
-    await progress.finish([["GH-0002", ask]]);
+    await progress.finish([{ device: device({ code: "GH-0002" }), answers }]);
     expect((await opened(dataDir, clock)).answer).toEqual(answer);
-    await progress.finish([["GH-0001", ask]]);
+    await progress.finish([{ device: device(), answers }]);
     await expect(readFile(join(dataDir, "discover-progress.json"))).rejects.toThrow("ENOENT");
   });
 
