@@ -209,23 +209,31 @@ export const deviceCode = () =>
 
 type More = Omit<FieldFacts, "description">;
 
+/** A text alone is the example, as it stands in the example file: behind a `#` where the key is a comment there. */
+const factsOf = (description: string, more: More | string): FieldFacts => {
+  if (typeof more !== "string") return { ...more, description };
+  return more.startsWith("# ")
+    ? { example: more.slice(2), off: true, description }
+    : { example: more, description };
+};
+
 /*
  * How a key stands in its section. Each call needs a schema instance of its own, because the facts are kept per
  * instance; that is why the value types are functions.
  */
 
-export function required<T extends z.ZodType>(schema: T, description: string, more: More = {}): T {
-  fieldFacts.add(schema, { ...more, description });
+export function required<T extends z.ZodType>(schema: T, description: string, more: More | string = {}): T {
+  fieldFacts.add(schema, factsOf(description, more));
   return schema;
 }
 
 export function optional<T extends z.ZodType>(
   schema: T,
   description: string,
-  more: More = {},
+  more: More | string = {},
 ): z.ZodOptional<T> {
   const field = z.optional(schema);
-  fieldFacts.add(field, { ...more, description });
+  fieldFacts.add(field, factsOf(description, more));
   return field;
 }
 
@@ -234,10 +242,10 @@ export function withDefault<T extends z.ZodType>(
   schema: T,
   value: z.input<T>,
   description: string,
-  more: More = {},
+  more: More | string = {},
 ): z.ZodPrefault<T> {
   const field = z.prefault(schema, value);
-  fieldFacts.add(field, { ...more, description, default: value });
+  fieldFacts.add(field, { ...factsOf(description, more), default: value });
   return field;
 }
 

@@ -37,7 +37,7 @@ const user = () =>
     publish: optional(
       list(topicFilter()),
       "Topics the user may publish; default: commands, requests and what Home Assistant sends.",
-      { example: '["greenhouse/+/actuator/+/set"]', off: true },
+      '# ["greenhouse/+/actuator/+/set"]',
     ),
     subscribe: optional(list(topicFilter()), "Topics the user may read.", {
       example: '["#"]',
@@ -47,11 +47,8 @@ const user = () =>
 
 const tls = () =>
   section({
-    cert: optional(text(), "File with the broker's certificate; read again at a reload.", {
-      example: "broker.pem",
-      off: true,
-    }),
-    key: optional(text(), "File with its key; read again at a reload.", { example: "broker.key", off: true }),
+    cert: optional(text(), "File with the broker's certificate; read again at a reload.", "# broker.pem"),
+    key: optional(text(), "File with its key; read again at a reload.", "# broker.key"),
     port: withDefault(port(), 8883, "Port of MQTT over TLS; opened when cert and key are given."),
   });
 
@@ -85,7 +82,7 @@ const limits = () =>
 export const brokerSection = section({
   host: withDefault(host(), "127.0.0.1", "Address to listen at; any but this computer's own needs users."),
   port: withDefault(port(), 1883, "Port of MQTT."),
-  websocket_port: optional(port(), "MQTT over WebSocket.", { example: "9001", off: true }),
+  websocket_port: optional(port(), "MQTT over WebSocket.", "# 9001"),
   users: withDefault(list(user()), [], "Who may connect; without users everybody on this computer."),
   tls: withDefault(tls(), {}, "A second listener with TLS."),
   limits: withDefault(limits(), {}, "What clients can take."),
@@ -171,7 +168,7 @@ const listener = section({
   page: optional(
     flag(),
     "The page and its API. Default: true where `host` is this computer alone, with users, or with ingress.",
-    { example: "true", off: true },
+    "# true",
   ),
   users: withDefault(
     list(pageUser()),
@@ -202,22 +199,23 @@ export const logSection = section({
 
 const mqttTls = () =>
   section({
-    ca: optional(text(), "File with the certificate of the authority that signed the broker's.", {
-      example: "ca.pem",
-      off: true,
-    }),
-    cert: optional(text(), "File with a client certificate.", { example: "client.pem", off: true }),
-    key: optional(text(), "File with its key.", { example: "client.key", off: true }),
+    ca: optional(text(), "File with the certificate of the authority that signed the broker's.", "# ca.pem"),
+    cert: optional(text(), "File with a client certificate.", "# client.pem"),
+    key: optional(text(), "File with its key.", "# client.key"),
     reject_unauthorized: withDefault(flag(), true, "Refuse a broker whose certificate cannot be verified."),
   });
 
 export const mqttSection = section({
-  url: optional(brokerUrl(), "mqtt, mqtts, ws or wss. Without it the embedded broker is started and used.", {
-    example: "mqtt://localhost:1883",
-  }),
-  username: optional(writtenText(), "User at the broker; with the embedded one the login of `set`.", {
-    example: "bridge",
-  }),
+  url: optional(
+    brokerUrl(),
+    "mqtt, mqtts, ws or wss. Without it the embedded broker is started and used.",
+    "mqtt://localhost:1883",
+  ),
+  username: optional(
+    writtenText(),
+    "User at the broker; with the embedded one the login of `set`.",
+    "bridge",
+  ),
   password: optional(writtenText(), "Its password.", { example: "!secret mqtt_password", secret: true }),
   client_id: withDefault(
     writtenText('a client id of letters, digits, ".", "_", ":" and "-"', /^[A-Za-z0-9._:-]{1,100}$/),

@@ -33,8 +33,8 @@ const wordKey = () =>
 
 const stop = () =>
   section({
-    address: required(address(), "Address that stops it.", { example: "109" }),
-    value: required(controlValue(), "Value that stops it.", { example: '"00000100"' }),
+    address: required(address(), "Address that stops it.", "109"),
+    value: required(controlValue(), "Value that stops it.", '"00000100"'),
   });
 
 const view = () =>
@@ -42,11 +42,9 @@ const view = () =>
     as: optional(
       choice(["cover", "switch", "light", "valve", "select", "none"]),
       "What to show beside the select; default: by kind.",
-      { example: "cover" },
+      "cover",
     ),
-    icon: optional(text("an icon such as mdi:fan", /^[a-z0-9-]+:[a-z0-9-]+$/), "Icon.", {
-      example: "mdi:window-open",
-    }),
+    icon: optional(text("an icon such as mdi:fan", /^[a-z0-9-]+:[a-z0-9-]+$/), "Icon.", "mdi:window-open"),
     enabled: withDefault(flag(), true, "Shown without being switched on by hand."),
   });
 
@@ -54,23 +52,18 @@ const keys = section({
   kind: required(
     choice(actuatorKinds, "kind"),
     `Decides the commands, their values and the states: ${actuatorKinds.join(", ")}.`,
-    { example: "skylight" },
+    "skylight",
   ),
-  address: required(address(), "Address on the platform, taken as written.", { example: "101" }),
-  name: optional(writtenText(), "Name to show; default: the id.", { example: "Left skylight" }),
-  mode_address: optional(address(), "Positioners: where the mode goes; default: address.", {
-    off: true,
-    example: "101",
-  }),
-  position_address: optional(address(), "Positioners: where the degree goes; default: address.", {
-    off: true,
-    example: "102",
-  }),
+  address: required(address(), "Address on the platform, taken as written.", "101"),
+  name: optional(writtenText(), "Name to show; default: the id.", "Left skylight"),
+  mode_address: optional(address(), "Positioners: where the mode goes; default: address.", "# 101"),
+  position_address: optional(address(), "Positioners: where the degree goes; default: address.", "# 102"),
   stop: optional(stop(), "How to stop it, where that is known.", { off: true }),
-  values: optional(map(wordKey(), controlValue()), "motor and custom: command word and value sent.", {
-    off: true,
-    example: '{ low: "0110", high: "1001" }',
-  }),
+  values: optional(
+    map(wordKey(), controlValue()),
+    "motor and custom: command word and value sent.",
+    '# { low: "0110", high: "1001" }',
+  ),
   lead_in: optional(
     choice(["when_not_on", "always", "never"]),
     "light: when `on` is sent and confirmed first.",
@@ -84,27 +77,25 @@ const keys = section({
   confirm_within: optional(
     duration(1000),
     "How long a command is read back; default: 60s, positioners and motors travel_time + 30s.",
-    { off: true, example: "120s" },
+    "# 120s",
   ),
-  min_interval: optional(duration(), "Least time between two commands; default: commands.min_interval.", {
-    off: true,
-    example: "2s",
-  }),
+  min_interval: optional(
+    duration(),
+    "Least time between two commands; default: commands.min_interval.",
+    "# 2s",
+  ),
   tolerance: optional(whole(0, 100), "Positioners: degrees that still count as arrived.", { default: 0 }),
   type_id: optional(
     whole(0, 1_000_000),
     "Control-parameter type (2 = left skylight, ...), to read many addresses at once.",
-    { example: "2", off: true },
+    "# 2",
   ),
   accept_type: withDefault(
     flag(),
     false,
     "Take its commands although type_id, or the type of its device, says that it is something else.",
   ),
-  running: optional(whole(0, 1_000_000), "Number of the running status that belongs to it.", {
-    example: "16",
-    off: true,
-  }),
+  running: optional(whole(0, 1_000_000), "Number of the running status that belongs to it.", "# 16"),
   read_only: withDefault(flag(), false, "Refuse its commands."),
   limits: optional(
     limitsSection,
@@ -140,26 +131,23 @@ const ownWords = (kind: ActuatorKind): Readonly<Record<string, string>> =>
 
 const writable = () =>
   section({
-    min: required(decimal(), "Least value that may be set.", { example: "0" }),
-    max: required(decimal(), "Greatest value that may be set.", { example: "5" }),
-    step: required(positive(), "Distance between values that may be set.", { example: "0.1" }),
+    min: required(decimal(), "Least value that may be set.", "0"),
+    max: required(decimal(), "Greatest value that may be set.", "5"),
+    step: required(positive(), "Distance between values that may be set.", "0.1"),
   });
 
 const parameter = section({
-  address: required(address(), "Address on the platform.", { example: "501" }),
-  name: optional(writtenText(), "Name to show; default: the id.", { example: "EC target" }),
-  unit: optional(text(), "Unit of the published value.", { example: "mS/cm" }),
+  address: required(address(), "Address on the platform.", "501"),
+  name: optional(writtenText(), "Name to show; default: the id.", "EC target"),
+  unit: optional(text(), "Unit of the published value.", "mS/cm"),
   scale: withDefault(
     nonZero(),
     1,
     "The platform's value is multiplied by this; a value is sent divided by it.",
-    { example: "0.01" },
+    "0.01",
   ),
-  decimals: optional(whole(0, 10), "Digits after the point.", { example: "2" }),
-  type_id: optional(whole(0, 1_000_000), "Control-parameter type, to read many addresses at once.", {
-    example: "203",
-    off: true,
-  }),
+  decimals: optional(whole(0, 10), "Digits after the point.", "2"),
+  type_id: optional(whole(0, 1_000_000), "Control-parameter type, to read many addresses at once.", "# 203"),
   writable: optional(writable(), "Allow to set it, within these limits; default: read only."),
 });
 
@@ -167,23 +155,21 @@ const sensor = section({
   from: required(
     writtenText(),
     "The platform's exact name or factor code; `name@channel` where that is ambiguous.",
-    { example: "空气温度" },
+    "空气温度",
   ),
-  name: optional(writtenText(), "Name to show; default: the platform's.", { example: "Air temperature" }),
+  name: optional(writtenText(), "Name to show; default: the platform's.", "Air temperature"),
   kind: optional(
     choice(sensorKinds, "kind"),
     `What is measured, recognised from the name unless given: ${sensorKinds.join(", ")}.`,
-    { example: "temperature" },
+    "temperature",
   ),
-  unit: optional(text(), "Unit of the published value.", { example: "°C" }),
+  unit: optional(text(), "Unit of the published value.", "°C"),
   scale: withDefault(nonZero(), 1, "The platform's value is multiplied by this."),
-  offset: withDefault(decimal(), 0, "Then this is added.", { example: "-0.4" }),
-  decimals: optional(whole(0, 10), "Round to so many digits after the point; default: not rounded.", {
-    example: "1",
-  }),
-  min: optional(decimal(), "Below this a value is bad; default: by kind.", { example: "-40" }),
-  max: optional(decimal(), "Above this a value is bad; default: by kind.", { example: "80" }),
-  stale_after: optional(duration(1000), "Default: polling.stale_after.", { example: "15m", off: true }),
+  offset: withDefault(decimal(), 0, "Then this is added.", "-0.4"),
+  decimals: optional(whole(0, 10), "Round to so many digits after the point; default: not rounded.", "1"),
+  min: optional(decimal(), "Below this a value is bad; default: by kind.", "-40"),
+  max: optional(decimal(), "Above this a value is bad; default: by kind.", "80"),
+  stale_after: optional(duration(1000), "Default: polling.stale_after.", "# 15m"),
   ignore: withDefault(flag(), false, "Do not mirror it."),
 });
 
@@ -201,10 +187,10 @@ const controller = section({
   id: optional(
     topicId(),
     "Topic id; default: the code in small letters, with a hash where it holds more than capitals, digits, `_` and `-`.",
-    { example: "east" },
+    "east",
   ),
-  name: optional(writtenText(), "Name to show; default: the platform's.", { example: "East house" }),
-  area: optional(writtenText(), "Area suggested to Home Assistant.", { example: "East" }),
+  name: optional(writtenText(), "Name to show; default: the platform's.", "East house"),
+  area: optional(writtenText(), "Area suggested to Home Assistant.", "East"),
   stream: withDefault(
     flag(),
     false,

@@ -24,16 +24,14 @@ const weatherValue = section({
   topic: required(
     topic(),
     "Topic of a live value; a message from the broker's store has no age and counts nothing.",
-    {
-      example: "weather/wind",
-    },
+    "weather/wind",
   ),
   field: optional(
     text("a key of the JSON payload, such as speed or wind.speed", /^[^\s.]+(?:\.[^\s.]+){0,7}$/),
     "Key of the value in a JSON payload; without it the payload itself is the value.",
-    { example: "speed" },
+    "speed",
   ),
-  unit: optional(text(), "Unit, for people.", { example: "m/s" }),
+  unit: optional(text(), "Unit, for people.", "m/s"),
   stale_after: withDefault(duration(1000), "2m", "So long after its arrival a value is good."),
 });
 
@@ -52,31 +50,32 @@ const words = () =>
 const input = "`<id>`, or `<controller>/<id>`";
 
 const guard = section({
-  sensor: optional(writtenText(), `Sensor that decides: ${input}, or \`weather/<name>\`.`, {
-    example: "weather/wind",
-  }),
-  actuator: optional(writtenText(), `Or the actuator: ${input}.`, { off: true, example: "vent_motor" }),
-  status: optional(writtenText(), `Or the running status: ${input}.`, { off: true, example: "pump" }),
-  above: optional(decimal(), "Holds from above this.", { example: "12" }),
-  below: optional(decimal(), "Holds from below this.", { off: true, example: "5" }),
-  is: optional(words(), "Holds while it is this word, or one of these.", { off: true, example: '"on"' }),
-  is_not: optional(words(), "Holds while it is none of these.", { off: true, example: '"off"' }),
-  moving: optional(flag(), "Holds while the actuator moves.", { off: true, example: "true" }),
-  clear_at: optional(decimal(), "Once it holds, until no longer beyond this; default: the limit itself.", {
-    example: "9",
-  }),
-  clear_after: withDefault(duration(), "0s", "So long it has to be over in one piece, with a good value.", {
-    example: "10m",
-  }),
+  sensor: optional(writtenText(), `Sensor that decides: ${input}, or \`weather/<name>\`.`, "weather/wind"),
+  actuator: optional(writtenText(), `Or the actuator: ${input}.`, "# vent_motor"),
+  status: optional(writtenText(), `Or the running status: ${input}.`, "# pump"),
+  above: optional(decimal(), "Holds from above this.", "12"),
+  below: optional(decimal(), "Holds from below this.", "# 5"),
+  is: optional(words(), "Holds while it is this word, or one of these.", '# "on"'),
+  is_not: optional(words(), "Holds while it is none of these.", '# "off"'),
+  moving: optional(flag(), "Holds while the actuator moves.", "# true"),
+  clear_at: optional(
+    decimal(),
+    "Once it holds, until no longer beyond this; default: the limit itself.",
+    "9",
+  ),
+  clear_after: withDefault(
+    duration(),
+    "0s",
+    "So long it has to be over in one piece, with a good value.",
+    "10m",
+  ),
   allow: withDefault(
     list(writtenText()),
     [],
     "What stays allowed: words, and at most one range of degrees; stop always is.",
-    { example: "[close, stop, 0..10]" },
+    "[close, stop, 0..10]",
   ),
-  then: optional(writtenText(), "Sent once each time the condition begins; must be in `allow`.", {
-    example: "close",
-  }),
+  then: optional(writtenText(), "Sent once each time the condition begins; must be in `allow`.", "close"),
   blind: withDefault(
     choice(["hold", "act"]),
     "hold",
@@ -94,26 +93,15 @@ const term = () => {
 };
 
 export const limitsSection = section({
-  rest: withDefault(duration(), "0s", "From the end of one movement to the next.", { example: "10s" }),
-  reversal: withDefault(duration(), "0s", "Before it goes the other way.", { example: "60s" }),
-  starts_per_hour: optional(whole(1, 60), "Rolling, kept over restarts; moves made by others count.", {
-    example: "12",
-  }),
-  for: optional(term(), "Every command but stop, auto and ends_with ends by itself after this.", {
-    off: true,
-    example: "15m",
-  }),
-  at_most: optional(term(), "Longest time a command may name; and the time of one that names none.", {
-    off: true,
-    example: "45m",
-  }),
+  rest: withDefault(duration(), "0s", "From the end of one movement to the next.", "10s"),
+  reversal: withDefault(duration(), "0s", "Before it goes the other way.", "60s"),
+  starts_per_hour: optional(whole(1, 60), "Rolling, kept over restarts; moves made by others count.", "12"),
+  for: optional(term(), "Every command but stop, auto and ends_with ends by itself after this.", "# 15m"),
+  at_most: optional(term(), "Longest time a command may name; and the time of one that names none.", "# 45m"),
   ends_with: optional(
     text(),
     "What such a command ends with; default: off or close. motor and custom name it.",
-    {
-      off: true,
-      example: "close",
-    },
+    "# close",
   ),
   guards: withDefault(
     map(idKey(), guard),

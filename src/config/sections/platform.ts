@@ -56,19 +56,15 @@ const params = () => {
 
 const shape = () =>
   section({
-    items: optional(path(), "Where the list of items stands.", { example: "data.list" }),
-    name: optional(path(), "In an item: its name.", { example: "factorName" }),
-    value: optional(path(), "In an item: its value.", { example: "val" }),
-    unit: optional(path(), "In an item: its unit.", { example: "unit" }),
-    time: optional(path(), "In an item: when it was measured.", { example: "dateTime" }),
-    channel: optional(path(), "In an item: its channel.", { example: "channel" }),
-    code: optional(path(), "In an item: its factor or device code.", { example: "factor" }),
-    params: optional(params(), "Fixed query parameters, added to each read.", {
-      example: "{ pageSize: 500 }",
-    }),
-    query: optional(query(), "The platform's names of query parameters.", {
-      example: "{ deviceCode: code }",
-    }),
+    items: optional(path(), "Where the list of items stands.", "data.list"),
+    name: optional(path(), "In an item: its name.", "factorName"),
+    value: optional(path(), "In an item: its value.", "val"),
+    unit: optional(path(), "In an item: its unit.", "unit"),
+    time: optional(path(), "In an item: when it was measured.", "dateTime"),
+    channel: optional(path(), "In an item: its channel.", "channel"),
+    code: optional(path(), "In an item: its factor or device code.", "factor"),
+    params: optional(params(), "Fixed query parameters, added to each read.", "{ pageSize: 500 }"),
+    query: optional(query(), "The platform's names of query parameters.", "{ deviceCode: code }"),
   });
 
 const shapes = () =>
@@ -104,9 +100,11 @@ const signIn = () =>
       example: "{ account: me@example.com, password: !secret platform_password }",
       secret: true,
     }),
-    token_path: optional(text(), "Where the answer holds the token; the usual places are tried.", {
-      example: "data.token",
-    }),
+    token_path: optional(
+      text(),
+      "Where the answer holds the token; the usual places are tried.",
+      "data.token",
+    ),
   });
 
 const timeouts = () =>
@@ -135,11 +133,13 @@ export const platformSection = section({
   business_url: required(
     webUrl("https://business.example.com"),
     "Host of account, stations, devices and online flags.",
-    { example: "https://business.example.com" },
+    "https://business.example.com",
   ),
-  realtime_url: required(webUrl("https://realtime.example.com"), "Host of sensor data and control.", {
-    example: "https://realtime.example.com",
-  }),
+  realtime_url: required(
+    webUrl("https://realtime.example.com"),
+    "Host of sensor data and control.",
+    "https://realtime.example.com",
+  ),
   allow_insecure: withDefault(
     flag(),
     false,
@@ -152,7 +152,7 @@ export const platformSection = section({
   token_file: optional(
     text(),
     "File that holds the token alone; read again when it changes and after a refusal.",
-    { example: "/run/secrets/token", off: true },
+    "# /run/secrets/token",
   ),
   sign_in: optional(signIn(), "Get a token with an account, best one that nobody else uses.", { off: true }),
   time_zone: withDefault(timeZone(), defaultZone, "Of the platform's times that carry no zone."),
