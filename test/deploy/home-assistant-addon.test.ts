@@ -36,14 +36,9 @@ describe("the Home Assistant app's config.yaml", () => {
   });
 
   it("lies in a repository as the store reads it, with an icon, documents and the ingress of its own port", async () => {
-    const repository = parse(await textOf(`${folder}/../repository.yaml`)) as Readonly<
-      Record<string, unknown>
-    >;
+    const repository = parse(await textOf(`${folder}/../repository.yaml`)) as object;
     expect(Object.keys(repository)).toEqual(["name", "maintainer"]);
-    const { ingress, ingress_port: port } = parse(await textOf(`${folder}/config.yaml`)) as Readonly<
-      Record<string, unknown>
-    >;
-    expect([ingress, port]).toEqual([true, 8099]);
+    expect(await addonOf()).toMatchObject({ ingress: true, ingress_port: 8099 });
     for (const name of ["icon.png", "DOCS.md", "Dockerfile"])
       expect(existsSync(inProject(`${folder}/${name}`))).toBe(true);
   });
@@ -91,9 +86,13 @@ describe("the options as a configuration", () => {
     options = (await import(pathToFileURL(inProject(`${folder}/options.mjs`)).href)) as Options;
   });
 
-  const filled = {
+  const roof = { kind: "skylight", address: "0101", name: "天窗: 1", travel_time: "90s" };
+  const hosts = {
     business_url: "https://business.example.com",
     realtime_url: "https://realtime.example.com",
+  };
+  const filled = {
+    ...hosts,
     token: 'to"ken:#1',
     language: "zh",
     read_only: false,
@@ -101,14 +100,7 @@ describe("the options as a configuration", () => {
     log_level: "debug",
     sign_in: [],
     actuators: [
-      {
-        controller: "GH-0001",
-        id: "roof",
-        kind: "skylight",
-        address: "0101",
-        name: "天窗: 1",
-        travel_time: "90s",
-      },
+      { ...roof, controller: "GH-0001", id: "roof" },
       { controller: "GH-0001", id: "fans", kind: "fan_wet_curtain", address: "140" },
       { controller: "FM-0002", id: "valve", kind: "irrigation", address: "210" },
     ],
@@ -131,11 +123,7 @@ describe("the options as a configuration", () => {
   it("reach the bridge as they were given", async () => {
     const { platform, mqtt, homeassistant, commands, http, log, controllers } = await configured(filled);
     expect({ platform, mqtt, homeassistant, commands, http, log }).toMatchObject({
-      platform: {
-        business_url: "https://business.example.com",
-        realtime_url: "https://realtime.example.com",
-        token: 'to"ken:#1',
-      },
+      platform: { ...hosts, token: 'to"ken:#1' },
       mqtt: { url: "mqtt://core-mosquitto:1883", username: "addons", password: "p'a: ss" },
       homeassistant: { language: "zh" },
       commands: { read_only: false },
@@ -144,30 +132,25 @@ describe("the options as a configuration", () => {
     });
     expect(Object.keys(controllers)).toEqual(["GH-0001", "FM-0002"]);
     expect(controllers["GH-0001"]?.actuators).toMatchObject({
-      roof: { kind: "skylight", address: "0101", name: "天窗: 1", travel_time: 90_000 },
+      roof: { ...roof, travel_time: 90_000 },
       fans: { kind: "fan_wet_curtain", address: "140" },
     });
   });
 
   it("sign in with the fields of the platform", async () => {
-    const fields = [
-      { name: "account", value: "0012" },
-      { name: "password", value: "true" },
-    ];
+    const body = { account: "0012", password: "true" };
+    const fields = Object.entries(body).map(([name, value]) => ({ name, value }));
     const { platform } = await configured({ ...filled, token: undefined, sign_in: fields });
-    expect(platform.sign_in?.body).toEqual({ account: "0012", password: "true" });
+    expect(platform.sign_in?.body).toEqual(body);
   });
 
-  it("use another broker where one is named", async () => {
+  it("use another broker where one is named, and TLS where Home Assistant's does", async () => {
     const other = { ...filled, mqtt_url: "mqtts://broker.example.com", mqtt_username: "me" };
     const { mqtt } = await configured(other, null);
     expect(mqtt).toMatchObject({ url: "mqtts://broker.example.com", username: "me" });
     expect(mqtt.password).toBeUndefined();
-  });
-
-  it("use TLS where Home Assistant's broker does", async () => {
-    const { mqtt } = await configured(filled, { ...service, ssl: true, port: 8883 });
-    expect(mqtt.url).toBe("mqtts://core-mosquitto:8883");
+    const secure = await configured(filled, { ...service, ssl: true, port: 8883 });
+    expect(secure.mqtt.url).toBe("mqtts://core-mosquitto:8883");
   });
 
   it("put no secret into config.yaml", () => {

@@ -38,43 +38,51 @@ describe("evidence for a kind", () =>
   }));
 
 describe("what an address is", () => {
-  it("an address with a control value of its type's kind is an actuator", () =>
-    expect(found({ 2: { "101": "10001" }, 12: { "220": "1001" } })).toEqual({
-      actuators: ["101 2 skylight", "220 12 light"],
-      parameters: [],
-      doubtful: [],
-    }));
+  const noValue = (kind: string) =>
+    `no value of the kind ${kind}: a parameter, or kind: custom with its values`;
 
-  it("several addresses of a type are several actuators, in the order of their numbers", () =>
-    expect(found({ 2: { "99": "10001", "1000": "11000", "101": "10010" } }).actuators).toEqual([
-      "99 2 skylight",
-      "101 2 skylight",
-      "1000 2 skylight",
-    ]));
-
-  it("a degree proves a positioner only where its type has no other address", () => {
-    expect(found({ 2: { "101": "45" } }).actuators).toEqual(["101 2 skylight"]);
-    const two = found({ 2: { "101": "10001", "601": "45" } });
-    expect(two.actuators).toEqual(["101 2 skylight"]);
-    expect(two.doubtful).toEqual(["601: kind: skylight, a position_address of another one, or a parameter"]);
-  });
-
-  it("a value that is none of the kind is never an actuator", () =>
-    expect(found({ 2: { "101": "350" }, 11: { "150": "0" } })).toEqual({
-      actuators: [],
-      parameters: [],
-      doubtful: [
-        "101: no value of the kind skylight: a parameter, or kind: custom with its values",
-        "150: no value of the kind circulation_fan: a parameter, or kind: custom with its values",
-      ],
-    }));
-
-  it("types without control values hold parameters, whatever their value", () =>
-    expect(found({ 203: { "501": "10001" }, 212: { "601": 5 }, 219: { "801": "1" } })).toEqual({
-      actuators: [],
-      parameters: ["501 203", "601 212", "801 219"],
-      doubtful: [],
-    }));
+  it.each<[string, Groups, Partial<ReturnType<typeof found>>]>([
+    [
+      "an address with a control value of its type's kind is an actuator",
+      { 2: { "101": "10001" }, 12: { "220": "1001" } },
+      { actuators: ["101 2 skylight", "220 12 light"] },
+    ],
+    [
+      "several addresses of a type are several actuators, in the order of their numbers",
+      { 2: { "99": "10001", "1000": "11000", "101": "10010" } },
+      { actuators: ["99 2 skylight", "101 2 skylight", "1000 2 skylight"] },
+    ],
+    [
+      "a degree proves a positioner where its type has no other address",
+      { 2: { "101": "45" } },
+      { actuators: ["101 2 skylight"] },
+    ],
+    [
+      "a degree proves none where it has",
+      { 2: { "101": "10001", "601": "45" } },
+      {
+        actuators: ["101 2 skylight"],
+        doubtful: ["601: kind: skylight, a position_address of another one, or a parameter"],
+      },
+    ],
+    [
+      "a value that is none of the kind is never an actuator",
+      { 2: { "101": "350" }, 11: { "150": "0" } },
+      { doubtful: [`101: ${noValue("skylight")}`, `150: ${noValue("circulation_fan")}`] },
+    ],
+    [
+      "types without control values hold parameters, whatever their value",
+      { 203: { "501": "10001" }, 212: { "601": 5 }, 219: { "801": "1" } },
+      { parameters: ["501 203", "601 212", "801 219"] },
+    ],
+    [
+      "an address that no configuration can hold stays a comment",
+      { 2: { "10 1\n": "10001" } },
+      { doubtful: ["10 1\n: a configuration cannot hold such an address"] },
+    ],
+  ])("%s", (_, groups, expected) =>
+    expect(found(groups)).toEqual({ actuators: [], parameters: [], doubtful: [], ...expected }),
+  );
 
   it("a type that is not in the table is never an actuator", () => {
     const { actuators, doubtful } = found({ 5: { "101": "10001" } });
@@ -101,12 +109,6 @@ describe("what an address is", () => {
     expect(found({ 2: { "101": "10001" }, 212: { "101": "10001" } }).actuators).toEqual(["101 2 skylight"]);
     expect(found({ 2: { "101": "45" }, 212: { "101": "45" } }).actuators).toEqual([]);
   });
-
-  it("an address that no configuration can hold stays a comment", () =>
-    expect(found({ 2: { "10 1\n": "10001" } })).toMatchObject({
-      actuators: [],
-      doubtful: ["10 1\n: a configuration cannot hold such an address"],
-    }));
 
   it("every address is listed once, whatever the answers hold", () => {
     const values = fc.dictionary(
