@@ -1,26 +1,12 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
-import { bridgeTopic, discovery, keysOf, topicOf } from "./discovery-setup.js";
+import { announced, bridgeTopic, keysOf, start, topicOf } from "./discovery-setup.js";
 import { actuator, controller, reading, settings } from "./fixtures.js";
 import { faultsOf } from "./announcement-faults.js";
 
 const house = (code: string, ...sensors: string[]): Controller =>
   controller({ code, sensors: sensors.map((name) => reading(name, name, "temperature", "°C")) });
-
-const running: { stop: () => void; ended: Promise<void> }[] = [];
-function start(...controllers: Controller[]) {
-  const setup = discovery(...controllers);
-  running.push(setup);
-  return setup;
-}
-
-afterEach(async () => {
-  for (const { stop, ended } of running.splice(0)) {
-    stop();
-    await ended;
-  }
-});
 
 describe("connecting", () => {
   test("announces the bridge first, then every controller, spaced, on every connect", async () => {
@@ -63,20 +49,14 @@ describe("connecting", () => {
     expect(take()).toEqual([]);
     allowed.broker = true;
     await clock.advance(15_000);
-    expect(
-      take()
-        .map(({ topic }) => topic)
-        .sort(),
-    ).toEqual([topicOf("A"), topicOf("B"), bridgeTopic].sort());
+    const topics = take().map(({ topic }) => topic);
+    expect(topics.sort()).toEqual([topicOf("A"), topicOf("B"), bridgeTopic].sort());
   });
 });
 
 describe("changes", () => {
   test("sensors that appear one by one cost two messages, and the first comes at once", async () => {
-    const { output, clock, change, take } = start();
-    output.connected();
-    await clock.advance(1_000);
-    take();
+    const { clock, change, take } = await announced(1_000);
     const names = ["t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8"];
     for (const at of names.keys()) {
       change("A", house("A", ...names.slice(0, at)));
@@ -90,10 +70,7 @@ describe("changes", () => {
   });
 
   test("a new controller of which everything was asked for is announced without waiting for more", async () => {
-    const { output, clock, change, take } = start();
-    output.connected();
-    await clock.advance(1_000);
-    take();
+    const { output, clock, change, take } = await announced(1_000);
     change("A", house("A", "t1"));
     await clock.advance(100);
     output.tried("A");
@@ -102,10 +79,7 @@ describe("changes", () => {
   });
 
   test("a new value, quality or availability announces nothing", async () => {
-    const { output, clock, change, take } = start(house("A", "t1"));
-    output.connected();
-    await clock.advance(5_000);
-    take();
+    const { clock, change, take } = await announced(5_000, house("A", "t1"));
     const before = house("A", "t1");
     change("A", before);
     await clock.advance(10_000);
@@ -120,10 +94,7 @@ describe("changes", () => {
 
   test("a renamed controller and a sensor with another unit are announced anew", async () => {
     const before = house("A", "t1");
-    const { output, clock, change, take } = start(before);
-    output.connected();
-    await clock.advance(5_000);
-    take();
+    const { clock, change, take } = await announced(5_000, before);
     const renamed = { ...before, info: { ...before.info, name: "West house" } };
     change("A", renamed);
     await clock.advance(10_000);
@@ -135,10 +106,7 @@ describe("changes", () => {
   });
 
   test("a change that ends where it began announces nothing", async () => {
-    const { output, clock, change, take } = start(house("A", "t1"));
-    output.connected();
-    await clock.advance(5_000);
-    take();
+    const { clock, change, take } = await announced(5_000, house("A", "t1"));
     change("A", house("A", "t1", "t2"));
     await clock.advance(100);
     change("A", house("A", "t1"));
@@ -147,10 +115,7 @@ describe("changes", () => {
   });
 
   test("a sensor that goes is first reduced to its platform, three seconds later left out", async () => {
-    const { output, clock, change, take } = start(house("A", "t1", "t2"));
-    output.connected();
-    await clock.advance(5_000);
-    take();
+    const { clock, change, take } = await announced(5_000, house("A", "t1", "t2"));
     change("A", house("A", "t1"));
     await clock.advance(20_000);
     const [first, second, ...more] = take();
@@ -164,10 +129,7 @@ describe("changes", () => {
   });
 
   test("a sensor that goes while the broker is away is removed after the return", async () => {
-    const { output, clock, change, take, allowed } = start(house("A", "t1", "t2"));
-    output.connected();
-    await clock.advance(5_000);
-    take();
+    const { output, clock, change, take, allowed } = await announced(5_000, house("A", "t1", "t2"));
     allowed.broker = false;
     change("A", house("A", "t1"));
     await clock.advance(20_000);
@@ -184,10 +146,7 @@ describe("changes", () => {
   });
 
   test("a controller removed for good leaves an empty topic", async () => {
-    const { output, clock, change, take } = start(house("A"));
-    output.connected();
-    await clock.advance(5_000);
-    take();
+    const { clock, change, take } = await announced(5_000, house("A"));
     change("A", undefined);
     await clock.advance(20_000);
     expect(take().map(({ topic, payload }) => [topic, payload])).toEqual([[topicOf("A"), ""]]);
@@ -205,10 +164,7 @@ describe("changes", () => {
 
 describe("Home Assistant's birth", () => {
   test("everything is announced again after 1 to 5 s, and the states 2 s later", async () => {
-    const { output, clock, take } = start(house("A"));
-    output.connected();
-    await clock.advance(10_000);
-    take();
+    const { output, clock, take } = await announced(10_000, house("A"));
     output.statusMessage("online", false);
     await clock.advance(20_000);
     expect(take().map(({ at, topic }) => [at, topic])).toEqual([
@@ -219,10 +175,7 @@ describe("Home Assistant's birth", () => {
   });
 
   test("several births within the delay count once; `offline` and retained copies do not count", async () => {
-    const { output, clock, take } = start(house("A"));
-    output.connected();
-    await clock.advance(10_000);
-    take();
+    const { output, clock, take } = await announced(10_000, house("A"));
     output.statusMessage("online", true);
     output.statusMessage("offline", false);
     await clock.advance(20_000);
@@ -347,10 +300,7 @@ describe("what is found on the broker", () => {
   });
 
   test("announcements of others are left alone, whatever they look like", async () => {
-    const { output, clock, take } = start(house("A"));
-    output.connected();
-    await clock.advance(5_000);
-    take();
+    const { output, clock, take } = await announced(5_000, house("A"));
     const theirs = old("GONE", "t1").replaceAll("greenhouse/", "farm/");
     for (const payload of [theirs, "{", "null", old("GONE").replaceAll('"greenhouse2mqtt"', '"esphome"')])
       output.foreignDocument(topicOf("GONE"), payload);
@@ -359,10 +309,7 @@ describe("what is found on the broker", () => {
   });
 
   test("a device deleted in Home Assistant comes back with its next birth, not before", async () => {
-    const { output, clock, change, take } = start(house("A", "t1"));
-    output.connected();
-    await clock.advance(5_000);
-    take();
+    const { output, clock, change, take } = await announced(5_000, house("A", "t1"));
     output.foreignDocument(topicOf("A"), "");
     change("A", house("A", "t1", "t2"));
     await clock.advance(10_000);
@@ -450,9 +397,6 @@ test("10,000 controllers are announced one at a time without a pile of work", as
 });
 
 test("stopping ends the run while it waits", async () => {
-  const { output, clock, stop, ended } = start(house("A"));
-  output.connected();
-  await clock.advance(5_000);
-  stop();
-  await expect(ended).resolves.toBeUndefined();
+  const { stop } = await announced(5_000, house("A"));
+  await expect(stop()).resolves.toBeUndefined();
 });

@@ -1,6 +1,8 @@
+import { onTestFinished } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { DiscoveryOutput } from "../../src/homeassistant/discovery-output.js";
 import type { Logger } from "../../src/runtime/log.js";
+import { silentLog } from "../support/builders.js";
 import { settings } from "./fixtures.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -13,13 +15,22 @@ export interface Sent {
 export const topicOf = (code: string) => `homeassistant/device/greenhouse2mqtt_${code}/config`;
 export const bridgeTopic = topicOf("bridge_greenhouse2mqtt");
 
-/** A running output on a virtual clock, with a broker that takes everything unless told otherwise. */
-export function discovery(...controllers: readonly Controller[]) {
-  return discoveryAfter(null, ...controllers);
+/** A running output on a virtual clock, with a broker that takes everything unless told otherwise; ended with the test. */
+export const start = (...controllers: readonly Controller[]) => startAfter(null, ...controllers);
+
+/** One that has been connected for so long; what it announced is taken. */
+export async function announced(ms: number, ...controllers: readonly Controller[]) {
+  const setup = start(...controllers);
+  setup.output.connected();
+  await setup.clock.advance(ms);
+  setup.take();
+  return setup;
 }
 
-/** As above; `saved` is what an earlier run kept of what it had withdrawn. */
-export function discoveryAfter(saved: string | null, ...controllers: readonly Controller[]) {
+export type Setup = ReturnType<typeof start>;
+
+/** As `start`; `saved` is what an earlier run kept of what it had withdrawn. */
+export function startAfter(saved: string | null, ...controllers: readonly Controller[]) {
   const view = new Map(controllers.map((one) => [one.info.code, one]));
   const clock = new VirtualClock();
   const sent: Sent[] = [];
@@ -27,18 +38,8 @@ export function discoveryAfter(saved: string | null, ...controllers: readonly Co
   const opened: { at: number; code: string | null; which: "held" | "all" }[] = [];
   const allowed = { removal: true, broker: true, refused: false, echo: false, platformHadTime: false };
   const memory = { text: saved };
-  const note = (_: unknown, text: string) => {
-    logged.push(text);
-  };
-  const silent = () => undefined;
-  const log = {
-    trace: silent,
-    debug: silent,
-    info: note,
-    warn: note,
-    error: note,
-    fatal: note,
-  } as unknown as Logger;
+  const note = (_: unknown, text: string) => logged.push(text);
+  const log = { ...silentLog, info: note, warn: note, error: note } as unknown as Logger;
   const stopped = new AbortController();
   const output = new DiscoveryOutput(
     {
@@ -50,12 +51,8 @@ export function discoveryAfter(saved: string | null, ...controllers: readonly Co
         return Promise.resolve();
       },
       isRefusal: (error) => String(error).includes("refused"),
-      republishStates: () => {
-        sent.push({ at: clock.monotonic(), topic: "states", payload: "" });
-      },
-      publishStates: (code, which) => {
-        opened.push({ at: clock.monotonic(), code, which });
-      },
+      republishStates: () => sent.push({ at: clock.monotonic(), topic: "states", payload: "" }),
+      publishStates: (code, which) => opened.push({ at: clock.monotonic(), code, which }),
       memory: {
         read: () => Promise.resolve(memory.text),
         write: (text) => {
@@ -75,16 +72,14 @@ export function discoveryAfter(saved: string | null, ...controllers: readonly Co
     },
     settings(),
   );
+  const ended = output.run(stopped.signal);
+  const stop = async () => {
+    stopped.abort();
+    await ended;
+  };
+  onTestFinished(stop);
   return {
-    output,
-    clock,
-    sent,
-    logged,
-    opened,
-    memory,
-    allowed,
-    ended: output.run(stopped.signal),
-    stop: () => stopped.abort(),
+    ...{ output, clock, sent, logged, opened, memory, allowed, stop },
     /** Puts a controller into the mirror (or takes it out) and tells the output. */
     change: (code: string, after: Controller | undefined): void => {
       const before = view.get(code);
@@ -94,6 +89,8 @@ export function discoveryAfter(saved: string | null, ...controllers: readonly Co
     },
     /** What was sent since the last call. */
     take: (): Sent[] => sent.splice(0),
+    /** Of those, the announcements of one controller. */
+    takeOf: (code: string): Sent[] => sent.splice(0).filter(({ topic }) => topic === topicOf(code)),
   };
 }
 

@@ -14,7 +14,9 @@ import type { Limits } from "../../src/greenhouse/limits.js";
 import type { SensorKind } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
 import type { DiscoverySettings } from "../../src/homeassistant/announcements.js";
+import { newController } from "../../src/greenhouse/reduce.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import { actuator as settingsOf, record } from "../support/builders.js";
 
 export const settings = (changes: Partial<DiscoverySettings> = {}): DiscoverySettings => ({
   topics: topicsUnder("greenhouse"),
@@ -61,19 +63,7 @@ export const reading = (name: string, id: string, kind: SensorKind, unit: string
   sensor({ key: `name:${name}`, id, name, platformName: name, kind, unit });
 
 export const actuator = (changes: Partial<ActuatorSettings> & { id: string; kind: ActuatorKind }): Actuator =>
-  unreadActuator({
-    address: "101",
-    values: {},
-    leadIn: "when_not_on",
-    settleMs: 2_000,
-    travelMs: 120_000,
-    confirmWithinMs: 60_000,
-    minIntervalMs: 2_000,
-    tolerance: 0,
-    readOnly: false,
-    homeAssistant: { enabled: true },
-    ...changes,
-  });
+  unreadActuator(settingsOf({ leadIn: "when_not_on", ...changes }));
 
 /** Nothing but what has to be there. */
 export const limits: Limits = {
@@ -116,34 +106,16 @@ interface Parts {
 }
 
 export function controller(parts: Parts = {}): Controller {
-  const code = parts.code ?? "GH-0001";
+  const { code = "GH-0001", info = {}, sensors = [], statuses = [], actuators = [], parameters = [] } = parts;
+  const made = newController(code, code.toLowerCase(), null, true);
   return {
-    info: {
-      code,
-      id: code.toLowerCase(),
-      name: "East house",
-      area: null,
-      type: null,
-      record: null,
-      client: null,
-      stream: null,
-      ...parts.info,
-    },
-    settings: null,
+    ...made,
+    info: { ...made.info, name: "East house", ...info },
     availability: "online",
-    availabilityBy: "list",
-    doubted: null,
-    platformReachable: true,
-    layout: [],
-    sensors: new Map((parts.sensors ?? []).map((one) => [one.definition.id, one])),
-    statuses: new Map((parts.statuses ?? []).map((one) => [one.id, one])),
-    addresses: new Map(),
-    actuators: new Map((parts.actuators ?? []).map((one) => [one.settings.id, one])),
-    parameters: new Map((parts.parameters ?? []).map((one) => [one.settings.id, one])),
-    problem: false,
-    problems: [],
-    nextJudgementAt: null,
-    absentSince: null,
+    sensors: new Map(sensors.map((one) => [one.definition.id, one])),
+    statuses: new Map(statuses.map((one) => [one.id, one])),
+    actuators: new Map(actuators.map((one) => [one.settings.id, one])),
+    parameters: new Map(parameters.map((one) => [one.settings.id, one])),
   };
 }
 
@@ -155,18 +127,6 @@ export const info = (
 ): Partial<ControllerInfo> => ({
   name,
   type: deviceType(type),
-  record: {
-    code: "GH-0001",
-    name,
-    type: deviceType(type),
-    typeName,
-    stationId: "7",
-    stationName: "Base one",
-    brand: null,
-    hls: null,
-    version: "3",
-    online: true,
-    extra: {},
-  },
+  record: record({ name, type: deviceType(type), typeName, stationName: "Base one" }),
   ...changes,
 });

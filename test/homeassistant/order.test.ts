@@ -1,7 +1,7 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
-import { discovery, discoveryAfter, topicOf } from "./discovery-setup.js";
+import { announced, type Setup, start, startAfter, topicOf } from "./discovery-setup.js";
 import { actuator, controller, reading, settings } from "./fixtures.js";
 import { faultsOf } from "./announcement-faults.js";
 
@@ -21,22 +21,8 @@ const chinese = (code: string, ...sensors: string[]) =>
 const english = (code: string, ...sensors: string[]) =>
   JSON.stringify(controllerDocument(house(code, ...sensors), settings()));
 
-const running: { stop: () => void; ended: Promise<void> }[] = [];
-function kept<Setup extends { stop: () => void; ended: Promise<void> }>(setup: Setup): Setup {
-  running.push(setup);
-  return setup;
-}
-const start = (...controllers: Controller[]) => kept(discovery(...controllers));
-
-afterEach(async () => {
-  for (const { stop, ended } of running.splice(0)) {
-    stop();
-    await ended;
-  }
-});
-
 /** The controller's sensors that may be published now; null where nothing of it may. */
-const visible = ({ output }: ReturnType<typeof discovery>, one: Controller, shown?: Controller) => {
+const visible = ({ output }: Setup, one: Controller, shown?: Controller) => {
   const found = output.gate.visible(shown, one);
   return found === null ? null : [...found.sensors.keys()];
 };
@@ -99,10 +85,7 @@ describe("states and announcements", () => {
 
   test("a sensor in another unit waits for its announcement and is taken in; the others go on", async () => {
     const before = house("A", "t1", "t2");
-    const setup = start(before);
-    setup.output.connected();
-    await setup.clock.advance(10_000);
-    setup.take();
+    const setup = await announced(10_000, before);
     const kelvin = reading("t1", "t1", "temperature", "K");
     const after = { ...before, sensors: new Map(before.sensors).set("t1", kelvin) };
     setup.change("A", after);
@@ -118,10 +101,7 @@ describe("states and announcements", () => {
   test("a new sensor waits for its announcement alone", async () => {
     const before = house("A", "t1");
     const after = house("A", "t1", "t2");
-    const setup = start(before);
-    setup.output.connected();
-    await setup.clock.advance(10_000);
-    setup.take();
+    const setup = await announced(10_000, before);
     const grown = { ...before, sensors: new Map([...before.sensors, ...[...after.sensors].slice(1)]) };
     setup.change("A", grown);
     expect(visible(setup, grown)).toEqual(["t1"]);
@@ -138,7 +118,7 @@ describe("states and announcements", () => {
     const grown = { ...before, sensors: new Map([...before.sensors, ...house("A", "t2").sensors]) };
     setup.change("A", grown);
     await setup.clock.advance(120_000);
-    const texts = setup.take().filter(({ topic }) => topic === topicOf("A"));
+    const texts = setup.takeOf("A");
     expect(texts.map(({ at }) => at)).toEqual([5, 12_000, 42_005]);
     expect(texts[2]?.payload).toBe(texts[1]?.payload);
     expect(setup.opened.filter(({ which, code }) => which === "all" && code === "A")).toHaveLength(3);
@@ -199,12 +179,12 @@ describe("removing", () => {
 
 describe("what was withdrawn while Home Assistant was away", () => {
   const day = 24 * 3_600_000;
-  const birth = async (setup: ReturnType<typeof discovery>) => {
+  const birth = async (setup: Setup, code = "A") => {
     await setup.clock.advance(10_000);
     setup.take();
     setup.output.statusMessage("online", false);
     await setup.clock.advance(20_000);
-    return setup.take().filter(({ topic }) => topic !== "states");
+    return setup.takeOf(code);
   };
 
   async function withdrawn() {
@@ -217,8 +197,7 @@ describe("what was withdrawn while Home Assistant was away", () => {
 
   test("a device is announced and withdrawn again at the next births", async () => {
     const setup = await withdrawn();
-    for (const sent of [await birth(setup), await birth(setup)]) {
-      const messages = sent.filter(({ topic }) => topic === topicOf("A"));
+    for (const messages of [await birth(setup), await birth(setup)]) {
       expect(messages).toHaveLength(2);
       const [revived, cleared] = messages;
       expect(Object.keys(componentsIn(revived?.payload)).sort()).toEqual(
@@ -234,16 +213,14 @@ describe("what was withdrawn while Home Assistant was away", () => {
   });
 
   test("also after a restart of the bridge, for thirty days", async () => {
-    const { memory } = await withdrawn().then(async (setup) => {
-      await setup.clock.advance(10_000);
-      return setup;
-    });
-    const later = kept(discoveryAfter(memory.text, house("B", "t1")));
+    const { memory, clock } = await withdrawn();
+    await clock.advance(10_000);
+    const later = startAfter(memory.text, house("B", "t1"));
     later.output.connected();
     await later.clock.advance(29 * day);
-    expect((await birth(later)).filter(({ topic }) => topic === topicOf("A"))).toHaveLength(2);
+    expect(await birth(later)).toHaveLength(2);
     await later.clock.advance(2 * day);
-    expect((await birth(later)).filter(({ topic }) => topic === topicOf("A"))).toEqual([]);
+    expect(await birth(later)).toEqual([]);
   });
 
   test("an entity of a device that stays is announced beside the others, then removed in two steps", async () => {
@@ -251,9 +228,7 @@ describe("what was withdrawn while Home Assistant was away", () => {
     setup.output.connected();
     await setup.clock.advance(5_000);
     setup.change("A", house("A", "t1"));
-    const payloads = (await birth(setup))
-      .filter(({ topic }) => topic === topicOf("A"))
-      .map(({ payload }) => payload);
+    const payloads = (await birth(setup)).map(({ payload }) => payload);
     const of = (payload: string) => componentsIn(payload)["sensor_name_t2"];
     expect(payloads.map(of)).toEqual([
       expect.objectContaining({ platform: "sensor", unique_id: "greenhouse2mqtt_A_name:t2" }),
@@ -267,7 +242,7 @@ describe("what was withdrawn while Home Assistant was away", () => {
     const setup = await withdrawn();
     await setup.clock.advance(10_000);
     setup.change("A", house("A", "t1"));
-    const payloads = (await birth(setup)).filter(({ topic }) => topic === topicOf("A"));
+    const payloads = await birth(setup);
     expect(payloads.map(({ payload }) => payload)).toEqual([english("A", "t1")]);
   });
 
@@ -275,7 +250,7 @@ describe("what was withdrawn while Home Assistant was away", () => {
     const setup = start(house("B", "t1"));
     setup.output.connected();
     setup.output.foreignDocument(topicOf("A"), english("A", "t1"));
-    expect((await birth(setup)).filter(({ topic }) => topic === topicOf("A"))).toHaveLength(2);
+    expect(await birth(setup)).toHaveLength(2);
   });
 
   test("a link lost in between leaves nothing announced", async () => {
@@ -287,19 +262,14 @@ describe("what was withdrawn while Home Assistant was away", () => {
     await setup.clock.advance(60_000);
     setup.output.connected();
     await setup.clock.advance(1_000);
-    expect(
-      setup
-        .take()
-        .filter(({ topic }) => topic === topicOf("A"))
-        .at(-1)?.payload,
-    ).toBe("");
+    expect(setup.takeOf("A").at(-1)?.payload).toBe("");
   });
 
   test("a file that cannot be read costs the reminders alone", async () => {
     for (const text of ["{", "null", '{"topics":{"x":{"components":{"y":{"platform":"teapot"}}}}}']) {
-      const setup = kept(discoveryAfter(text, house("B", "t1")));
+      const setup = startAfter(text, house("B", "t1"));
       setup.output.connected();
-      expect((await birth(setup)).map(({ topic }) => topic)).toContain(topicOf("B"));
+      expect(await birth(setup, "B")).toHaveLength(1);
     }
   });
 });
