@@ -1,17 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { anyBroker, brokerTable, connect, otherClient, testBroker, testMosquitto, until } from "./support.js";
+import { brokerTable, standing, connect, testBroker, testMosquitto, until } from "./support.js";
 import { obliging, scriptedBroker } from "./wire.js";
 
-describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) => {
+describe.each(brokerTable)("on $make with MQTT $version", (at) => {
   it("a scan shows every retained message once and no live ones, and commands go on arriving", async () => {
-    const broker = await anyBroker(make);
-    const { connection, messages, online } = connect({
-      ...broker,
-      ...broker.credential,
-      protocolVersion: version,
+    const { connection, messages, other } = await standing(at, {
       subscriptions: ["greenhouse/+/actuator/+/set"],
     });
-    await online();
     for (let n = 0; n < 300; n += 1)
       await connection.publish(`greenhouse/east/sensor/${n}`, `${n}`, { retain: true });
     const found = new Map<string, string>();
@@ -22,7 +17,6 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     });
     await until(() => found.size > 0, "the first found");
     await connection.publish("greenhouse/east/sensor/live", "x");
-    const other = await otherClient(broker.url, { protocolVersion: version });
     await other.publishAsync("greenhouse/east/actuator/roof/set", "open", { qos: 1 });
     expect(await scan).toBe(true);
     expect(found.size).toBe(300);
@@ -35,9 +29,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
   });
 
   it("a scan ends when the link does, and a listener that throws does no harm", async () => {
-    const broker = await anyBroker(make);
-    const { connection, online } = connect({ ...broker, ...broker.credential, protocolVersion: version });
-    await online();
+    const { connection, online } = await standing(at);
     await connection.publish("greenhouse/a", "x", { retain: true });
     const scan = connection.scan(["greenhouse/#"], () => {
       connection.reconnect("in the middle");

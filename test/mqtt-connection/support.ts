@@ -165,6 +165,18 @@ export function connect(
   return { connection, messages, ends, lines, births: () => births, online, stop };
 }
 
+/** A connection that stands at a broker of any make, and another client there. */
+export async function standing(
+  { make, version }: (typeof brokerTable)[number],
+  settings: Partial<ConnectionSettings> = {},
+  otherVersion: 4 | 5 = version,
+) {
+  const broker = await anyBroker(make);
+  const started = connect({ ...broker, ...broker.credential, protocolVersion: version, ...settings });
+  await started.online();
+  return { ...started, broker, other: await otherClient(broker.url, { protocolVersion: otherVersion }) };
+}
+
 /** Waits until a condition holds, looking often; fails with what was waited for. */
 export async function until(
   condition: () => boolean,

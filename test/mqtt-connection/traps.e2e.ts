@@ -1,36 +1,25 @@
 import { describe, expect, it } from "vitest";
-import { anyBroker, brokerTable, connect, otherClient, until } from "./support.js";
+import { anyBroker, brokerTable, standing, connect, otherClient, until } from "./support.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
 import { connectFields, splitPackets } from "./wire.js";
 
 const set = "greenhouse/east/actuator/roof/set";
 const subscriptions = ["greenhouse/+/actuator/+/set"];
 
-describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) => {
+describe.each(brokerTable)("on $make with MQTT $version", (at) => {
+  const { make, version } = at;
   it("a topic with a wildcard is refused and the link lives on (35; trap 2)", async () => {
-    const broker = await anyBroker(make);
-    const { connection, messages, online } = connect({
-      ...broker,
-      ...broker.credential,
-      protocolVersion: version,
-      subscriptions,
-    });
-    await online();
+    const { connection, messages, other } = await standing(at, { subscriptions });
     for (const topic of ["greenhouse/fan #2/state", "greenhouse/+/state", "greenhouse/\0"])
       await expect(connection.publish(topic, "x")).rejects.toMatchObject({ kind: "invalid" });
     await connection.publish("greenhouse/east/info", "still here");
-    const other = await otherClient(broker.url, { protocolVersion: version });
     await other.publishAsync(set, "open", { qos: 1 });
     await until(() => messages.length === 1, "the command received");
     expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0, dropped: 3 });
   });
 
   it("a throwing listener loses no message: 20 of 20 (36; trap 4)", async () => {
-    const broker = await anyBroker(make);
-    const { connection, messages, online } = connect({
-      ...broker,
-      ...broker.credential,
-      protocolVersion: version,
+    const { connection, messages, other } = await standing(at, {
       subscriptions,
       on: {
         message: () => {
@@ -38,8 +27,6 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
         },
       },
     });
-    await online();
-    const other = await otherClient(broker.url, { protocolVersion: version });
     for (let n = 0; n < 20; n += 1) await other.publishAsync(set, `${n}`, { qos: 1 });
     await until(() => messages.length === 20, "20 messages received");
     expect(messages.map((message) => message.payload.toString())).toEqual(
@@ -117,15 +104,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
   });
 
   it("a response topic and correlation data arrive as plain data", async () => {
-    const broker = await anyBroker(make);
-    const { messages, online } = connect({
-      ...broker,
-      ...broker.credential,
-      protocolVersion: version,
-      subscriptions,
-    });
-    await online();
-    const other = await otherClient(broker.url, { protocolVersion: 5 });
+    const { messages, other } = await standing(at, { subscriptions }, 5);
     const properties = {
       responseTopic: "answers/1",
       correlationData: Buffer.from([1, 2]),
@@ -146,15 +125,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
   });
 
   it("of thousands of user properties only the used one arrives, cut to a length", async () => {
-    const broker = await anyBroker(make);
-    const { messages, online } = connect({
-      ...broker,
-      ...broker.credential,
-      protocolVersion: version,
-      subscriptions,
-    });
-    await online();
-    const other = await otherClient(broker.url, { protocolVersion: 5 });
+    const { messages, other } = await standing(at, { subscriptions }, 5);
     const others = Array.from({ length: 5_000 }, (_, n) => [`p${n}`, "v".repeat(30)] as const);
     const userProperties = { ...Object.fromEntries(others), by: `Anna ${"木".repeat(5_000)}` };
     await other.publishAsync(set, "open", { qos: 1, properties: { userProperties } });
@@ -183,10 +154,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
   });
 
   it("an answer carries its properties, and empty ones do not swallow it", async () => {
-    const broker = await anyBroker(make);
-    const { connection, online } = connect({ ...broker, ...broker.credential, protocolVersion: version });
-    await online();
-    const other = await otherClient(broker.url, { protocolVersion: 5 });
+    const { connection, other } = await standing(at, {}, 5);
     const got: unknown[] = [];
     other.on("message", (_topic, _payload, packet) =>
       got.push(packet.properties?.correlationData?.toString()),
@@ -200,10 +168,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
   });
 
   it("6,000 publishes at once are all acknowledged and arrive", async () => {
-    const broker = await anyBroker(make);
-    const { connection, online } = connect({ ...broker, ...broker.credential, protocolVersion: version });
-    await online();
-    const other = await otherClient(broker.url, { protocolVersion: 4 });
+    const { connection, other } = await standing(at, {}, 4);
     let arrived = 0;
     other.on("message", () => {
       arrived += 1;
