@@ -250,18 +250,24 @@ function withoutKept(name: string, written: string): string {
   return name === "found.yaml" ? written.replaceAll(userHash, "") : written;
 }
 
+interface Written {
+  readonly where: string;
+  readonly text: string;
+}
+
 /** Everything written, except what was put there and a token cache that only its owner may read. */
-async function filesOf(
-  folder: string,
-): Promise<readonly { readonly where: string; readonly text: string }[]> {
+async function filesOf(folder: string): Promise<readonly Written[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files: { where: string; text: string }[] = [];
+  const files: Written[] = [];
   for (const entry of entries.filter((one) => one.isFile())) {
     const path = join(entry.parentPath, entry.name);
     const name = relative(folder, path);
     if (inputs.has(name)) continue;
-    const isPrivate = ((await stat(path)).mode & 0o077) === 0;
+    const status = await stat(path).catch(() => null);
+    // Renamed since it was listed: it is looked for under its new name.
+    if (status === null) return filesOf(folder);
     const written = await readFile(path, "utf8");
+    const isPrivate = (status.mode & 0o077) === 0;
     files.push({ where: name, text: isPrivate ? withoutKept(entry.name, written) : written });
   }
   return files;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.js";
 import { startSimulator } from "../../src/simulator/simulator.js";
-import { list, object } from "./asking.js";
+import { Asking, json, list } from "./asking.js";
 import { bearer, call, failureOf, post, running } from "./running.js";
 import { anyText, matching } from "./matchers.js";
 
@@ -9,80 +9,59 @@ const code = "GH-0001";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe("the business host", () => {
-  it.each([
-    "/api/station",
-    "/api/device",
-    "/api/control/mqtt",
-    "/api/weather-data/avg",
-    "/api/weather-data/list",
-    "/api/video-data/list",
-  ])("refuses %s without the header: 403, Forbidden, Access Denied", async (path) => {
-    const { businessUrl } = await running();
-    const reply = await call(businessUrl + path);
-    expect(reply.status).toBe(403);
-    expect(reply.json()).toEqual({ error: "Forbidden", message: "Access Denied" });
-    expect((await call(businessUrl + path, { headers: bearer })).status).toBe(200);
-  });
+  it.each(["station", "device", "control/mqtt", "weather-data/avg", "weather-data/list", "video-data/list"])(
+    "refuses %s without the header: 403, Forbidden, Access Denied",
+    (name) => {
+      const asking = new Asking();
+      const path = `/api/${name}`;
+      const refused = asking.decide({ path, headers: {} });
+      expect(refused.status).toBe(403);
+      expect(json(refused.body)).toEqual({ error: "Forbidden", message: "Access Denied" });
+      expect(asking.decide({ path }).status).toBe(200);
+    },
+  );
 
-  it("lists all controllers in the documented envelope with the documented fields", async () => {
-    const { businessUrl } = await running();
-    const reply = await call(`${businessUrl}/api/control/mqtt`, { headers: bearer });
-    const body = reply.json();
+  it("lists all controllers in the documented envelope with the documented fields", () => {
+    const { body: text } = new Asking().decide({ path: "/api/control/mqtt" });
+    const body = json(text);
     expect(Object.keys(body).sort()).toEqual(["code", "data", "requestId", "success", "timestamp"]);
     expect(body).toMatchObject({ code: 200, success: true, requestId: matching(uuid) });
     expect(Number.isInteger(body.timestamp)).toBe(true);
-    const [item] = list(body.data);
-    expect(Object.keys(item ?? {}).sort()).toEqual([
-      "channel",
-      "code",
-      "customerId",
-      "deviceBrand",
-      "deviceTypeId",
-      "deviceTypeName",
-      "hls",
-      "id",
-      "name",
-      "number",
-      "online",
-      "prefix",
-      "sortOrder",
-      "stationId",
-      "stationName",
-      "tag",
-      "type",
-      "version",
-    ]);
+    const [item = {}] = list(body.data);
+    const documented =
+      "channel code customerId deviceBrand deviceTypeId deviceTypeName hls id name number online prefix sortOrder " +
+      "stationId stationName tag type version";
+    expect(Object.keys(item).sort()).toEqual(documented.split(" "));
     expect(item).toMatchObject({ code, name: "1号日光温室", deviceTypeId: "C001", online: true });
-    expect(reply.text).toContain('"customerId":1680236549218304003');
+    expect(text).toContain('"customerId":1680236549218304003');
   });
 });
 
 describe("the realtime host", () => {
-  it("says of an online device: status 1, five fields, message a String", async () => {
-    const { realtimeUrl } = await running();
-    const body = (await call(`${realtimeUrl}/api/mqtt-client-status?deviceCode=${code}`)).json();
+  const status = (asking: Asking, deviceCode: string) =>
+    asking.get("/api/mqtt-client-status", { deviceCode });
+
+  it("says of an online device: status 1, five fields, message a String", () => {
+    const body = status(new Asking(), code);
     expect(body.code).toBe(200);
     expect(body.message).toBeTypeOf("string");
-    expect(object(body.data)).toEqual({
+    const seen = matching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+    expect(body.data).toEqual({
       status: 1,
       type: 1,
       version: 2,
       description: null,
-      latest_online_datetime: matching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+      latest_online_datetime: seen,
     });
   });
 
-  it("says the same of an offline and of an unknown device: code 200, status 0, message an Object", async () => {
-    const { realtimeUrl, control } = await running();
-    control.setOnline(code, false);
-    const offline = (await call(`${realtimeUrl}/api/mqtt-client-status?deviceCode=${code}`)).json();
-    expect(offline).toMatchObject({
-      code: 200,
-      message: { code: "CLIENTID_NOT_FOUND", message: anyText },
-    });
-    expect(object(offline.data)).toEqual({ status: 0, type: 1 });
-    const unknown = (await call(`${realtimeUrl}/api/mqtt-client-status?deviceCode=NOPE`)).json();
-    expect(unknown).toEqual(offline);
+  it("says the same of an offline and of an unknown device: code 200, status 0, message an Object", () => {
+    const asking = new Asking();
+    asking.control.setOnline(code, false);
+    const offline = status(asking, code);
+    const message = { code: "CLIENTID_NOT_FOUND", message: anyText };
+    expect(offline).toEqual({ code: 200, message, data: { status: 0, type: 1 } });
+    expect(status(asking, "NOPE")).toEqual(offline);
   });
 
   it.each([
@@ -91,46 +70,36 @@ describe("the realtime host", () => {
     ["212", { "501": "180", "502": "250", "503": "020" }],
     ["41", {}],
     ["C001", {}],
-  ])("flushes the addresses of system-2 type %s: %o; a system-1 value yields no data", async (type, data) => {
-    const { realtimeUrl } = await running();
-    const body = (
-      await call(`${realtimeUrl}/api/set-value/flush?deviceCode=${code}&deviceTypeId=${type}`)
-    ).json();
-    expect(body).toEqual({ code: 200, message: "success", data });
-  });
+  ])(
+    "flushes the addresses of system-2 type %s: %o; a system-1 value yields no data",
+    (deviceTypeId, data) => {
+      const body = new Asking().get("/api/set-value/flush", { deviceCode: code, deviceTypeId });
+      expect(body).toEqual({ code: 200, message: "success", data });
+    },
+  );
 
   it.each([
-    "/api/sensor-data",
-    "/api/mqtt-client-status",
-    "/api/device_status",
-    "/api/get-value?address=101",
-    `/api/get-value?deviceCode=${code}`,
-    "/api/set-value/flush?deviceTypeId=2",
-    `/api/set-value/flush?deviceCode=${code}`,
-  ])("answers %s with an error code, message and requestId: a parameter is missing", async (path) => {
-    const { realtimeUrl } = await running();
-    const body = (await call(realtimeUrl + path)).json();
-    expect(body).toMatchObject({
-      code: 400,
-      message: anyText,
-      requestId: matching(uuid),
-    });
-  });
+    ["sensor-data", {}],
+    ["mqtt-client-status", {}],
+    ["device_status", {}],
+    ["get-value", { address: "101" }],
+    ["get-value", { deviceCode: code }],
+    ["set-value/flush", { deviceTypeId: "2" }],
+    ["set-value/flush", { deviceCode: code }],
+  ])("answers %s with %o alone with an error code, message and requestId", (name, query) =>
+    expect(new Asking().get(`/api/${name}`, query as Record<string, string>)).toMatchObject({
+      ...{ code: 400, message: anyText, requestId: matching(uuid) },
+    }),
+  );
 });
 
 describe("POST /api/set-value", () => {
-  it.each([101, "101"])(
-    "takes the address %o, Int or String, and echoes all three as Strings",
-    async (address) => {
-      const { realtimeUrl, control } = await running();
-      const reply = await post(`${realtimeUrl}/api/set-value`, { address, value: "10010", deviceCode: code });
-      expect(reply.json()).toMatchObject({
-        code: 200,
-        data: { address: "101", value: "10010", deviceCode: code },
-      });
-      expect(control.trueState(code, "101").value).toBe("10010");
-    },
-  );
+  it.each([101, "101"])("takes the address %o, Int or String, and echoes all three as Strings", (address) => {
+    const asking = new Asking();
+    const data = { address: "101", value: "10010", deviceCode: code };
+    expect(json(asking.post(code, address, "10010").body)).toMatchObject({ code: 200, data });
+    expect(asking.control.trueState(code, "101").value).toBe("10010");
+  });
 
   it.each<[string, unknown]>([
     ["a number as value", { address: 101, value: 10010, deviceCode: code }],
@@ -143,19 +112,20 @@ describe("POST /api/set-value", () => {
     ["nothing", ""],
     ["an unknown device", { address: 101, value: "10010", deviceCode: "NOPE" }],
     ["an unknown address", { address: 999, value: "10010", deviceCode: code }],
-  ])("refuses %s with a code, message and requestId", async (_what, body) => {
-    const { realtimeUrl, control } = await running();
-    const reply = (await post(`${realtimeUrl}/api/set-value`, body)).json();
+  ])("refuses %s with a code, message and requestId", (_what, sent) => {
+    const asking = new Asking();
+    const body = typeof sent === "string" ? sent : JSON.stringify(sent);
+    const reply = json(asking.decide({ path: "/api/set-value", method: "POST", body }).body);
     expect(reply.code).not.toBe(200);
     expect(reply).toMatchObject({ message: anyText, requestId: matching(uuid) });
-    expect(control.posts()).toMatchObject([{ accepted: false, effect: "not_processed" }]);
+    expect(asking.control.posts()).toMatchObject([{ accepted: false, effect: "not_processed" }]);
   });
 
-  it("does not come about by GET, which only shows up in the counters", async () => {
-    const { realtimeUrl, control } = await running();
-    await call(`${realtimeUrl}/api/set-value?deviceCode=${code}&address=101&value=10010`);
-    expect(control.trueState(code, "101").value).toBe("10001");
-    expect(control.requests()).toEqual({ "GET set-value": 1 });
+  it("does not come about by GET, which only shows up in the counters", () => {
+    const asking = new Asking();
+    asking.get("/api/set-value", { deviceCode: code, address: "101", value: "10010" });
+    expect(asking.control.trueState(code, "101").value).toBe("10001");
+    expect(asking.control.requests()).toEqual({ "GET set-value": 1 });
   });
 });
 

@@ -1,6 +1,6 @@
 import anyAscii from "any-ascii";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { actuator, controllerSettings, item, limits, record, roofProblem } from "../support/builders.js";
@@ -35,6 +35,7 @@ function living() {
     abort.abort();
     await run;
   };
+  onTestFinished(end);
   const qualities = () => {
     const held = store.get("GH-0001");
     return [...(held?.sensors.values() ?? []), ...(held?.actuators.values() ?? [])].map(
@@ -66,7 +67,7 @@ describe("time alone", () => {
     ["14 days back", (now: number) => now - 14 * 24 * hour, ["stale", "stale"]],
     ["back to 1970", () => 0, ["stale", "stale"]],
   ])("a wall clock set %s is judged within 2 s, and again when it is right", async (_, to, expected) => {
-    const { clock, qualities, end } = living();
+    const { clock, qualities } = living();
     await clock.advance(10_000);
     const before = clock.now();
     clock.setWall(to(before));
@@ -75,20 +76,18 @@ describe("time alone", () => {
     clock.setWall(before + 2_000);
     await clock.advance(2_000);
     expect(qualities()).toEqual(["good", "good"]);
-    await end();
   });
 
   it("a wall clock set back keeps nothing fresh for longer than its limit", async () => {
-    const { clock, qualities, end } = living();
+    const { clock, qualities } = living();
     await clock.advance(10_000);
     clock.setWall(clock.now() - 14 * 24 * hour);
     await clock.advance(16 * minute);
     expect(qualities()).toEqual(["stale", "stale"]);
-    await end();
   });
 
   it("readings go on being folded while the clock is wrong", async () => {
-    const { clock, read, qualities, end } = living();
+    const { clock, read, qualities } = living();
     for (const wall of [0, 8e15, -1e12, Date.parse("2036-01-01T00:00:00Z")]) {
       clock.setWall(wall);
       await clock.advance(1_000);
@@ -96,24 +95,22 @@ describe("time alone", () => {
       await clock.advance(1_000);
       expect(qualities()[1]).toBe("good");
     }
-    await end();
   });
 
   it("new limits are judged within a second", async () => {
-    const { clock, store, qualities, end } = living();
+    const { clock, store, qualities } = living();
     store.setFreshness({ ...limits, sensorFloorMs: hour, registerFloorMs: hour });
     await clock.advance(20 * minute);
     expect(qualities()).toEqual(["good", "good"]);
     store.setFreshness(limits);
     await clock.advance(1_001);
     expect(qualities()).toEqual(["stale", "stale"]);
-    await end();
   });
 });
 
 describe("listeners", () => {
-  it("are told before and after of what changed, and nothing of what did not", async () => {
-    const { store, told, end } = living();
+  it("are told before and after of what changed, and nothing of what did not", () => {
+    const { store, told } = living();
     const before = store.get("GH-0001");
     store.dispatch("GH-0001", { type: "problem", open: [] });
     store.dispatch("GH-0001", { type: "time_passed" });
@@ -122,31 +119,28 @@ describe("listeners", () => {
     expect(told).toEqual([]);
     store.dispatch("GH-0001", { type: "problem", open: [roofProblem] });
     expect(told).toEqual([[before, store.get("GH-0001")]]);
-    await end();
   });
 
   it("are not woken by a poll that brought what is known", async () => {
-    const { clock, store, told, end } = living();
+    const { clock, store, told } = living();
     const measuredAt = clock.now();
     await clock.advance(minute);
     store.dispatch("GH-0001", sensorsRead([item({ measuredAt })], clock.now()));
     expect(told).toEqual([]);
-    await end();
   });
 
-  it("hear nothing after they left", async () => {
-    const { store, end } = living();
+  it("hear nothing after they left", () => {
+    const { store } = living();
     let heard = 0;
     const leave = store.onChange(() => heard++);
     store.dispatch("GH-0001", { type: "problem", open: [roofProblem] });
     leave();
     store.dispatch("GH-0001", { type: "problem", open: [] });
     expect(heard).toBe(1);
-    await end();
   });
 
-  it("hear of a controller that comes and goes; both ends of it cannot be found after", async () => {
-    const { store, told, end } = living();
+  it("hear of a controller that comes and goes; both ends of it cannot be found after", () => {
+    const { store, told } = living();
     const came = store.admit("GH-9");
     expect(store.admit("GH-9")).toBe(came);
     expect(store.byId("gh-9")).toBe(came);
@@ -159,13 +153,12 @@ describe("listeners", () => {
     expect(store.get("GH-9")).toBeUndefined();
     expect(store.byId("gh-9")).toBeUndefined();
     expect(store.admit("GH-9").info.id).toBe("gh-9");
-    await end();
   });
 });
 
 describe("a platform that is gone", () => {
   it("makes everything stale at once and everything judged anew when it is back, without stamping it", async () => {
-    const { clock, store, qualities, end } = living();
+    const { clock, store, qualities } = living();
     const times = () =>
       [...(store.get("GH-0001")?.sensors.values() ?? [])].map((one) => [one.measuredAt, one.receivedAt]);
     const before = times();
@@ -176,15 +169,13 @@ describe("a platform that is gone", () => {
     store.setReachable(true);
     expect(qualities()).toEqual(["good", "good"]);
     expect(times()).toEqual(before);
-    await end();
   });
 
-  it("leaves what is read behind its back stale", async () => {
-    const { store, read, qualities, end } = living();
+  it("leaves what is read behind its back stale", () => {
+    const { store, read, qualities } = living();
     store.setReachable(false);
     read();
     expect(qualities()).toEqual(["stale", "stale"]);
-    await end();
   });
 });
 
