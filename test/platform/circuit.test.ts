@@ -3,155 +3,110 @@ import { describe, expect, it } from "vitest";
 import type { PlatformHost } from "../../src/greenhouse/ports.js";
 import {
   admit,
-  type Circuit,
+  type Admission,
   closedCircuit,
   openAfter,
   renewed,
+  type RequestEnd,
   settle,
 } from "../../src/platform/circuit.js";
 
-/** Drives a circuit by hand: what was let through, and how it ended. */
-function run(start: Circuit = closedCircuit) {
-  let circuit = start;
-  return {
-    get state() {
-      return circuit;
-    },
-    admit(host: PlatformHost, now: number, urgent = false) {
-      const result = admit(circuit, host, now, urgent);
-      circuit = result.circuit;
-      return result.admission;
-    },
-    fail(host: PlatformHost, now: number, times = 1) {
-      for (let n = 0; n < times; n += 1) circuit = settle(circuit, host, { type: "failed" }, now);
-    },
-    settle(host: PlatformHost, type: "answered" | "refused" | "challenged" | "abandoned", now: number) {
-      circuit = settle(circuit, host, { type }, now);
-    },
-    hold(host: PlatformHost, ms: number, now: number) {
-      circuit = settle(circuit, host, { type: "held", ms }, now);
-    },
-    renew() {
-      circuit = renewed(circuit);
-    },
-  };
+const said = (admission: Admission): string =>
+  admission.go ? (admission.probe ? "probe" : "go") : `${admission.because} ${admission.retryInMs}`;
+
+const endOf = (word: string, number: number): RequestEnd =>
+  word === "held" ? { type: word, ms: number } : { type: word as Exclude<RequestEnd["type"], "held"> };
+
+/**
+ * Plays a story, one thing after the other: `9 r ends failed 5` (five requests to the realtime host end so at 9 ms, or are held for so
+ * long), `9 b asks go` (what is said to a request to the business host; how long it has to wait need not be told), `urges` for an
+ * urgent one, `9 r renewed` a new credential.
+ */
+function play(story: string): void {
+  let circuit = closedCircuit;
+  for (const part of story.split(", ")) {
+    const [at = "", letter, does, word = "", number = ""] = part.split(" ");
+    const host: PlatformHost = letter === "r" ? "realtime" : "business";
+    const now = Number(at);
+    if (does === "renewed") circuit = renewed(circuit);
+    else if (does === "ends") {
+      const end = endOf(word, Number(number));
+      const times = end.type === "held" ? 1 : Number(number || 1);
+      for (let n = 0; n < times; n += 1) circuit = settle(circuit, host, end, now);
+    } else {
+      const asked = admit(circuit, host, now, does === "urges");
+      circuit = asked.circuit;
+      const answer = said(asked.admission);
+      expect(number === "" ? answer.split(" ")[0] : answer, part).toBe(
+        number === "" ? word : `${word} ${number}`,
+      );
+    }
+  }
 }
 
-const go = { go: true, probe: false };
-const probe = { go: true, probe: true };
+const lost = `0 r ends failed ${openAfter}`;
+const bothLost = `${lost}, 0 b ends failed ${openAfter}`;
+const refusal = (at: number) => `${at} b ends challenged, ${at} b ends refused`;
 
 describe("the circuit", () => {
-  it("opens after 5 consecutive failures, and only then", () => {
-    const drive = run();
-    drive.fail("realtime", 0, openAfter - 1);
-    expect(drive.admit("realtime", 1)).toEqual(go);
-    drive.fail("realtime", 1);
-    expect(drive.admit("realtime", 2)).toEqual({ go: false, because: "lost", retryInMs: 29_999 });
-    expect(drive.admit("business", 2)).toEqual(go);
-  });
-
-  it("an answer between failures starts the count afresh, whatever it says", () => {
-    for (const type of ["answered", "challenged"] as const) {
-      const drive = run();
-      drive.fail("realtime", 0, 4);
-      drive.settle("realtime", type, 0);
-      drive.fail("realtime", 0, 4);
-      expect(drive.admit("realtime", 1)).toEqual(go);
-    }
-  });
-
-  it("lets one probe through per 30 s, and no second one beside it", () => {
-    const drive = run();
-    drive.fail("realtime", 0, 5);
-    expect(drive.admit("realtime", 30_000)).toEqual(probe);
-    expect(drive.admit("realtime", 30_001)).toMatchObject({ go: false });
-    drive.fail("realtime", 30_500);
-    expect(drive.admit("realtime", 59_999)).toMatchObject({ go: false, retryInMs: 1 });
-    expect(drive.admit("realtime", 60_000)).toEqual(probe);
-  });
-
-  it("a probe that is given up or never ends does not stop probing for ever", () => {
-    const drive = run();
-    drive.fail("realtime", 0, 5);
-    drive.admit("realtime", 30_000);
-    drive.settle("realtime", "abandoned", 31_000);
-    expect(drive.admit("realtime", 60_000)).toEqual(probe);
-    expect(drive.admit("realtime", 100_000)).toMatchObject({ go: false });
-    expect(drive.admit("realtime", 150_000)).toEqual(probe);
-  });
+  it.each<[rule: string, story: string]>([
+    [
+      "opens after 5 consecutive failures, and only then",
+      "0 r ends failed 4, 1 r asks go, 1 r ends failed, 2 r asks lost 29999, 2 b asks go",
+    ],
+    [
+      "an answer between failures starts the count afresh",
+      "0 r ends failed 4, 0 r ends answered, 0 r ends failed 4, 1 r asks go",
+    ],
+    ["whatever it says", "0 r ends failed 4, 0 r ends challenged, 0 r ends failed 4, 1 r asks go"],
+    [
+      "lets one probe through per 30 s, and no second one beside it",
+      `${lost}, 30000 r asks probe, 30001 r asks lost, 30500 r ends failed, 59999 r asks lost 1, 60000 r asks probe`,
+    ],
+    [
+      "a probe that is given up does not stop probing for ever",
+      `${lost}, 30000 r asks probe, 31000 r ends abandoned, 60000 r asks probe`,
+    ],
+    ["nor does one that never ends", `${lost}, 60000 r asks probe, 100000 r asks lost, 150000 r asks probe`],
+    [
+      "a host does not wait for ever for a turn the other does not take",
+      `${bothLost}, 1000 b asks lost, 30000 r asks probe, 30100 r ends failed, 40000 b asks lost, 60000 r asks lost 15000, 75000 r asks probe`,
+    ],
+    [
+      "when one host's probe succeeds the other's is due at once",
+      `${bothLost}, 30000 r asks probe, 30100 r ends answered, 30101 r asks go, 30101 b asks probe`,
+    ],
+    [
+      "an urgent call always goes out and counts as the probe",
+      `${lost}, 5000 r urges probe, 5100 r ends failed, 34000 r asks lost, 34500 r urges probe, 34600 r ends answered, 34700 r asks go`,
+    ],
+    [
+      "Retry-After holds a host's polls for its time, urgent calls excepted",
+      "0 b ends held 10000, 9000 b asks held 1000, 9000 b urges go, 9500 b ends answered, 9600 b asks held, 10000 b asks go, 1 r asks go",
+    ],
+    [
+      "refusals of the credential open it too; a new credential closes it",
+      `${[0, 1, 2, 3, 4].map(refusal).join(", ")}, 10 b asks refused, 40000 b asks probe, ${refusal(40_001)}, 40002 b asks refused, 40003 b renewed, 40003 b asks go`,
+    ],
+  ])("%s", (_rule, story) => play(story));
 
   it("both hosts share the probes and take turns while both are asked for", () => {
-    const drive = run();
-    drive.fail("realtime", 0, 5);
-    drive.fail("business", 0, 5);
+    let circuit = closedCircuit;
+    const fail = (host: PlatformHost, now: number) => {
+      circuit = settle(circuit, host, { type: "failed" }, now);
+    };
+    const hosts = ["realtime", "business"] as const;
+    for (const host of hosts) for (let n = 0; n < openAfter; n += 1) fail(host, 0);
     const probed: PlatformHost[] = [];
-    for (let now = 1_000; now <= 180_000; now += 1_000) {
-      for (const host of ["realtime", "business"] as const) {
-        if (!drive.admit(host, now).go) continue;
+    for (let now = 1_000; now <= 180_000; now += 1_000)
+      for (const host of hosts) {
+        const asked = admit(circuit, host, now, false);
+        circuit = asked.circuit;
+        if (!asked.admission.go) continue;
         probed.push(host);
-        drive.fail(host, now);
+        fail(host, now);
       }
-    }
-    expect(probed).toEqual(["realtime", "business", "realtime", "business", "realtime", "business"]);
-  });
-
-  it("a host does not wait for ever for a turn the other does not take", () => {
-    const drive = run();
-    drive.fail("realtime", 0, 5);
-    drive.fail("business", 0, 5);
-    drive.admit("business", 1_000);
-    drive.admit("realtime", 30_000);
-    drive.fail("realtime", 30_100);
-    expect(drive.admit("business", 40_000)).toMatchObject({ go: false });
-    expect(drive.admit("realtime", 60_000)).toMatchObject({ go: false, retryInMs: 15_000 });
-    expect(drive.admit("realtime", 75_000)).toEqual(probe);
-  });
-
-  it("when one host's probe succeeds the other's is due at once", () => {
-    const drive = run();
-    drive.fail("realtime", 0, 5);
-    drive.fail("business", 0, 5);
-    drive.admit("realtime", 30_000);
-    drive.settle("realtime", "answered", 30_100);
-    expect(drive.admit("realtime", 30_101)).toEqual(go);
-    expect(drive.admit("business", 30_101)).toEqual(probe);
-  });
-
-  it("an urgent call always goes out and counts as the probe", () => {
-    const drive = run();
-    drive.fail("realtime", 0, 5);
-    expect(drive.admit("realtime", 5_000, true)).toEqual(probe);
-    drive.fail("realtime", 5_100);
-    expect(drive.admit("realtime", 34_000)).toMatchObject({ go: false });
-    drive.admit("realtime", 34_500, true);
-    drive.settle("realtime", "answered", 34_600);
-    expect(drive.admit("realtime", 34_700)).toEqual(go);
-  });
-
-  it("Retry-After holds a host's polls for its time, urgent calls excepted", () => {
-    const drive = run();
-    drive.hold("business", 10_000, 0);
-    expect(drive.admit("business", 9_000)).toEqual({ go: false, because: "held", retryInMs: 1_000 });
-    expect(drive.admit("business", 9_000, true)).toEqual(go);
-    drive.settle("business", "answered", 9_500);
-    expect(drive.admit("business", 9_600)).toMatchObject({ go: false });
-    expect(drive.admit("business", 10_000)).toEqual(go);
-    expect(drive.admit("realtime", 1)).toEqual(go);
-  });
-
-  it("refusals of the credential open it too; a new credential closes it", () => {
-    const drive = run();
-    for (let n = 0; n < 5; n += 1) {
-      drive.settle("business", "challenged", n);
-      drive.settle("business", "refused", n);
-    }
-    expect(drive.admit("business", 10)).toMatchObject({ go: false, because: "refused" });
-    expect(drive.admit("business", 40_000)).toEqual(probe);
-    drive.settle("business", "challenged", 40_001);
-    drive.settle("business", "refused", 40_001);
-    expect(drive.admit("business", 40_002)).toMatchObject({ go: false });
-    drive.renew();
-    expect(drive.admit("business", 40_003)).toEqual(go);
+    expect(probed).toEqual([...hosts, ...hosts, ...hosts]);
   });
 
   it("a healthy circuit is the same object: nothing happened", () => {
@@ -164,16 +119,18 @@ describe("the circuit", () => {
       fc.property(
         fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 9_000 })), { minLength: 400 }),
         (calls) => {
-          const drive = run();
+          let circuit = closedCircuit;
           let sent = 0;
           let now = 0;
           for (let n = 0; now < 3_600_000; n += 1) {
             const [isBusiness, pauseMs] = calls[n % calls.length] ?? [false, 1];
             const host = isBusiness ? "business" : "realtime";
             now += pauseMs;
-            if (!drive.admit(host, now).go) continue;
+            const asked = admit(circuit, host, now, false);
+            circuit = asked.circuit;
+            if (!asked.admission.go) continue;
             sent += 1;
-            drive.fail(host, now);
+            circuit = settle(circuit, host, { type: "failed" }, now);
           }
           expect(sent).toBeLessThanOrEqual(135);
         },
