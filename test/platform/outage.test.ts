@@ -1,16 +1,17 @@
-import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual-clock.js";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { seededRandom } from "../../src/runtime/random.js";
+import { startTcpProxy } from "../support/tcp-proxy.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 import {
   factsOf,
   failureOf,
-  makeClient,
-  rawHosted,
-  never,
-  settingsFor,
   hosted,
+  makeClient,
+  never,
+  rawHosted,
+  settingsFor,
 } from "./support/client-under-test.js";
-import { ok, startFakeHost, type Answerer, type Reply } from "./support/fake-host.js";
+import { type Answerer, ok, type Reply, startFakeHost } from "./support/fake-host.js";
 import { startRawHost } from "./support/raw-host.js";
 
 const healthy: Answerer = () => ok([]);
@@ -202,3 +203,22 @@ describe("the platform's clock", () =>
     clock.setWall(0);
     expect(client.clockSkewMs()).toBe(Date.parse("2026-03-01T08:03:10Z"));
   }));
+
+it("once a host answers again, no request is lost on a connection that was made while it did not", async () => {
+  const host = await startFakeHost(() => ok([]));
+  const proxy = await startTcpProxy(Number(new URL(host.url).port));
+  onTestFinished(() => proxy.close());
+  const clock = new VirtualClock();
+  const timeouts = { connect: 5_000, read: 15_000, control: 30_000 };
+  const { client } = makeClient(settingsFor(`http://127.0.0.1:${proxy.port}`, { timeouts }), {
+    clock,
+  });
+  await proxy.manner("black_hole");
+  const lost = Array.from({ length: 12 }, (_, n) => factsOf(client.sensors(`GH-${n}`, never)));
+  await expect.poll(() => proxy.accepted).toBeGreaterThanOrEqual(1);
+  for (let n = 0; n < 12; n += 1) await clock.advance(5_000);
+  expect((await Promise.all(lost)).map(({ kind }) => kind)).toContain("timeout");
+  await proxy.manner("pass");
+  await clock.advance(120_000);
+  await expect(client.sensors("GH-1", never)).resolves.toEqual([]);
+});

@@ -6,9 +6,10 @@ import {
   isDeviceCode,
   operations,
   pathCode,
+  readOnlyOperations,
   requestPath,
 } from "../../src/platform/operations.js";
-import { factsOf, never, hosted } from "./support/client-under-test.js";
+import { factsOf, hosted, never } from "./support/client-under-test.js";
 
 const hostilePieces = [
   ...".. . / \\ %2e%2e %2f ? # & = @ : // http://evil.example/ \0 \r\n".split(" "),
@@ -125,5 +126,39 @@ describe("device codes", () => {
     for (const call of calls)
       expect(await factsOf(call)).toMatchObject({ kind: "invalid_request", sent: false });
     expect(host.accepted).toBe(0);
+  });
+});
+
+/** The HTTP operations of the interface document, by host. */
+const documented = {
+  business: [
+    "POST /api/account/sign-in",
+    "GET /api/station",
+    "GET /api/device",
+    "GET /api/weather-data/avg",
+    "GET /api/weather-data/list",
+    "GET /api/video-data/list",
+    "GET /api/control/mqtt",
+  ],
+  realtime: [
+    "GET /api/sensor-data",
+    "GET /api/mqtt-client-status",
+    "GET /api/device_status",
+    "GET /api/get-value",
+    "GET /api/set-value/flush",
+    "POST /api/set-value",
+  ],
+};
+
+describe("operations", () => {
+  it.each(["business", "realtime"] as const)("of the %s host are those of the document", (host) => {
+    const ours = Object.values(operations).filter((one) => one.host === host);
+    expect(ours.map(({ label }) => label).sort()).toEqual([...documented[host]].sort());
+  });
+
+  it("GET /api/set-value is nowhere among them, and nothing that moves anything is read-only", () => {
+    expect(Object.values(operations).map(({ label }) => label)).not.toContain("GET /api/set-value");
+    expect(readOnlyOperations.map(({ name }) => name)).not.toContain("set-value");
+    expect(new Set(readOnlyOperations.map(({ method }) => method))).toEqual(new Set(["GET"]));
   });
 });

@@ -1,9 +1,9 @@
-import { respond, createPlatform } from "../../src/simulator/platform-model.js";
+import { expect } from "vitest";
 import type { Decision, PlatformRequest } from "../../src/simulator/call.js";
 import { createControl, type SimulatorControl } from "../../src/simulator/control.js";
-import type { PlatformOptions } from "../../src/simulator/platform-state.js";
-import type { PlatformState } from "../../src/simulator/platform-state.js";
 import { hostOf } from "../../src/simulator/operations.js";
+import { createPlatform, respond } from "../../src/simulator/platform-model.js";
+import type { PlatformOptions, PlatformState } from "../../src/simulator/platform-state.js";
 
 /** A fixed day in May: 08:00 in Shanghai. */
 const morning = Date.UTC(2026, 4, 10, 0, 0, 0);
@@ -83,3 +83,7 @@ export function list(value: unknown): readonly Json[] {
   if (!Array.isArray(value)) throw new Error(`not an array: ${JSON.stringify(value)}`);
   return value.map(object);
 }
+
+/* Vitest's asymmetric matchers are typed `any`; these are not. */
+export const anyText: unknown = expect.any(String);
+export const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);

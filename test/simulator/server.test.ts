@@ -3,7 +3,7 @@ import { systemClock } from "../../src/runtime/clock.js";
 import { startSimulator } from "../../src/simulator/simulator.js";
 import { Asking, json, list } from "./asking.js";
 import { bearer, call, failureOf, post, running } from "./running.js";
-import { anyText, matching } from "./matchers.js";
+import { anyText, matching } from "./asking.js";
 
 const code = "GH-0001";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;

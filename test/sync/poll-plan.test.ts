@@ -1,0 +1,263 @@
+import anyAscii from "any-ascii";
+import { describe, expect, it } from "vitest";
+import { callsPerHourNeeded, configuredLoad } from "../../src/config/warnings.js";
+import { parameterGroup } from "../../src/greenhouse/device-types.js";
+import { systemClock } from "../../src/runtime/clock.js";
+import {
+  callsPerHour,
+  jobHost,
+  jobIntervalMs,
+  jobName,
+  jobRank,
+  jobsOf,
+  PollBook,
+  type PollJob,
+  pollOperations,
+  type RegisterRead,
+  registerReads,
+} from "../../src/sync/poll-plan.js";
+import { mirrorSettings } from "../../src/sync/settings.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
+import { loaded, platform } from "../config/loading.js";
+import { actuator, controller, controllerSettings } from "../support/builders.js";
+
+const sensors = (code: string): PollJob => ({ kind: "sensors", code });
+
+function book(...jobs: PollJob[]): PollBook {
+  const one = new PollBook();
+  for (const job of jobs) one.add(job);
+  return one;
+}
+
+/** Names of everything due at `now`, in order; each is planned again far away. */
+function due(one: PollBook, now: number): string[] {
+  const names: string[] = [];
+  while (one.waitMs(now) === 0) {
+    const taken = one.take(now);
+    if (taken !== null) names.push(taken.name);
+  }
+  return names;
+}
+
+describe("the poll book", () => {
+  it("has a job once, due at once, first things first", () => {
+    const one = book({ kind: "running_status", code: "A" }, sensors("A"), { kind: "controllers" });
+    expect(one.add(sensors("A"))).toBe(false);
+    expect(due(one, 100)).toEqual(["controllers", "sensors A", "running_status A"]);
+    expect(one.waitMs(100)).toBeNull();
+  });
+
+  it("plans a job for the time it is given and forgets a removed one", () => {
+    const one = book(sensors("A"), sensors("B"));
+    due(one, 100);
+    one.runAgainAt("sensors A", 500);
+    one.runAgainAt("sensors B", 400);
+    one.remove((job) => "code" in job && job.code === "B");
+    one.runAgainAt("sensors B", 300);
+    expect(one.has("sensors B")).toBe(false);
+    expect(one.waitMs(200)).toBe(300);
+    expect(due(one, 500)).toEqual(["sensors A"]);
+  });
+
+  it("makes chosen jobs due now and names them", () => {
+    const one = book(sensors("A"), sensors("B"));
+    due(one, 100);
+    for (const name of ["sensors A", "sensors B"]) one.runAgainAt(name, 10_000);
+    expect(one.makeDue(200, (job) => "code" in job && job.code === "B")).toEqual(["sensors B"]);
+    expect(due(one, 200)).toEqual(["sensors B"]);
+  });
+});
+
+describe("what is asked for again", () =>
+  it("keeps its place: however often, the jobs of the lowest rank have their turn", () => {
+    const one = book(sensors("A"), { kind: "running_status", code: "A" });
+    due(one, 100);
+    const taken: (string | undefined)[] = [];
+    for (let now = 1_000; now < 4_000; now += 1_000) {
+      one.makeDue(now, () => true);
+      taken.push(one.take(now)?.name);
+    }
+    expect(taken).toContain("running_status A");
+  }));
+
+describe("a host that is away", () => {
+  it("has one of its jobs tried now and then; the other host's go on", () => {
+    const one = book({ kind: "controllers" }, sensors("A"), sensors("B"));
+    one.hostAway("realtime", 0);
+    expect(due(one, 100)).toEqual(["controllers"]);
+    const tried: string[] = [];
+    for (let now = 1_000; now <= 60_000; now += 1_000)
+      for (const name of due(one, now)) {
+        tried.push(name);
+        one.runAgainAt(name, now + 1_000);
+      }
+    expect(tried.length).toBeGreaterThanOrEqual(6);
+    expect(tried.filter((name) => name !== "controllers").length).toBeLessThanOrEqual(13);
+    expect(new Set(tried)).toContain("sensors B");
+  });
+
+  it("has all of them due when it is back, each once", () => {
+    const one = book(sensors("A"), sensors("B"));
+    one.hostAway("realtime", 0);
+    one.hostAway("realtime", 1);
+    due(one, 100);
+    one.hostBack("realtime", 1_000);
+    expect(due(one, 1_000).sort()).toEqual(["sensors A", "sensors B"]);
+    one.hostBack("realtime", 2_000);
+    expect(one.waitMs(100_000)).toBeNull();
+  });
+
+  it("tries nothing where there is nothing to try", () => {
+    const one = book({ kind: "controllers" });
+    due(one, 0);
+    one.hostAway("realtime", 0);
+    for (let now = 0; now < 60_000; now += 1_000) expect(due(one, now)).toEqual([]);
+  });
+});
+
+const intervals = { controllers: 300, sensors: 60, running_status: 301, actuators: 120 };
+const registers: PollJob = { kind: "registers", code: "A", read: { type: "address", address: "101" } };
+const group = parameterGroup(10);
+
+describe("the jobs", () => {
+  it.each<[PollJob, string, string, number, number]>([
+    [{ kind: "controllers" }, "controllers", "business", 300, 300],
+    [{ kind: "sensors", code: "A" }, "sensors A", "realtime", 60, 300],
+    [{ kind: "running_status", code: "A" }, "running_status A", "realtime", 301, 1505],
+    [registers, "registers A 101", "realtime", 120, 600],
+    [{ ...registers, read: { type: "group", group } }, "registers A group 10", "realtime", 120, 600],
+  ])(
+    "%j: name, host, interval, and slower while its controller is offline",
+    (job, name, host, online, offline) => {
+      const here = { ...controller(), availability: "online" } as const;
+      expect([jobName(job), jobHost(job)]).toEqual([name, host]);
+      expect(jobIntervalMs(job, intervals, here)).toBe(online);
+      expect(jobIntervalMs(job, intervals, { ...here, availability: "unknown" })).toBe(online);
+      expect(jobIntervalMs(job, intervals, { ...here, availability: "offline" })).toBe(offline);
+    },
+  );
+
+  it("the device list is asked for seldom, from the business host", () => {
+    expect(jobHost({ kind: "devices", dataType: "TEXT" })).toBe("business");
+    expect(jobIntervalMs({ kind: "devices", dataType: "TEXT" }, intervals, undefined)).toBeGreaterThanOrEqual(
+      3_600,
+    );
+  });
+
+  it("the account comes first, then what people look at", () => {
+    const jobs: PollJob[] = [
+      { kind: "running_status", code: "A" },
+      registers,
+      { kind: "sensors", code: "A" },
+      { kind: "devices", dataType: "TEXT" },
+      { kind: "controllers" },
+    ];
+    expect(jobs.sort((one, other) => jobRank(one) - jobRank(other)).map(({ kind }) => kind)).toEqual([
+      "controllers",
+      "devices",
+      "sensors",
+      "registers",
+      "running_status",
+    ]);
+  });
+});
+
+describe("registers are read with the fewest requests", () => {
+  const settings = controllerSettings({
+    actuators: [
+      actuator({ id: "a", group }),
+      actuator({ id: "b", address: "102", group }),
+      actuator({ id: "c", address: "201", modeAddress: "202", positionAddress: "203" }),
+      actuator({ id: "d", address: "300" }),
+    ],
+    parameters: [
+      { id: "p", address: "501", scale: 1 },
+      { id: "q", address: "502", scale: 1, group },
+      { id: "r", address: "300", scale: 1 },
+    ],
+  });
+
+  it("one for each group, one for each address without, none twice", () =>
+    expect(registerReads(controller(settings))).toEqual([
+      { type: "group", group },
+      { type: "address", address: "202" },
+      { type: "address", address: "203" },
+      { type: "address", address: "300" },
+      { type: "address", address: "501" },
+    ]));
+
+  it("one without readings has its registers and its status; one without registers its readings and its status", () => {
+    const kinds = (...args: Parameters<typeof jobsOf>) => jobsOf(...args).map(({ kind }) => kind);
+    expect(kinds(controller(settings), false)).toEqual([...Array<string>(5).fill("registers"), "connection"]);
+    expect(kinds(controller(), true)).toEqual(["sensors", "running_status", "connection"]);
+  });
+});
+
+const lists: readonly PollJob[] = [
+  { kind: "controllers" },
+  { kind: "devices", dataType: "TEXT" },
+  { kind: "devices", dataType: "STREAM" },
+];
+const reading =
+  (read: RegisterRead) =>
+  (code: string): PollJob => ({ kind: "registers", code, read });
+const addressOf = reading({ type: "address", address: "1" });
+const groupOf = reading({ type: "group", group });
+const readings = (code: string): readonly PollJob[] => [
+  { kind: "sensors", code },
+  { kind: "running_status", code },
+];
+const nothing = Object.fromEntries(pollOperations.map((operation) => [operation, 0]));
+
+const minutes: Readonly<Record<PollJob["kind"], number>> = {
+  ...{ controllers: 5, devices: 60, sensors: 1, running_status: 5, registers: 2, connection: Infinity },
+};
+const intervalMs = (stretch: number) => (job: PollJob) => minutes[job.kind] * 60_000 * stretch;
+
+describe("what polling costs", () =>
+  it.each([
+    ["nothing", [], 1, {}],
+    ["the lists of an account", lists, 1, { controllers: 12, devices: 2 }],
+    ["a controller's readings", readings("A"), 1, { sensors: 60, running_status: 12 }],
+    ["an address alone", [addressOf("A")], 1, { register: 30 }],
+    ["all of a type at once", [groupOf("A")], 1, { registers: 30 }],
+    [
+      "two of each",
+      [...readings("A"), addressOf("A"), groupOf("A"), ...readings("B"), addressOf("B"), groupOf("B")],
+      ...[1, { sensors: 120, running_status: 24, register: 60, registers: 60 }],
+    ],
+    [
+      "the same, where the budget stretches the intervals to twice",
+      [...lists, ...readings("A"), addressOf("A")],
+      ...[2, { controllers: 6, devices: 1, sensors: 30, running_status: 6, register: 15 }],
+    ],
+    ["whole calls", [{ kind: "sensors", code: "A" }], 7, { sensors: 9 }],
+  ] as const)("an hour of %s", (_, jobs, stretch, cost) =>
+    expect(callsPerHour(jobs, intervalMs(stretch))).toEqual({ ...nothing, ...cost }),
+  ));
+
+it("what `check` says polling will cost is what the bridge then plans, read by read", async () => {
+  const { configuration } = await loaded(`${platform}controllers:
+  G:
+    actuators:
+      together: { kind: skylight, address: 1, type_id: 2 }
+      with_it: { kind: skylight, address: 2, mode_address: 3, position_address: 4, type_id: 2 }
+      alone: { kind: light, address: 5 }
+      apart: { kind: positioner, address: 6, mode_address: 7, position_address: 8 }
+      half: { kind: positioner, address: 9, position_address: 10 }
+    parameters:
+      grouped: { address: 11, type_id: 203 }
+      also: { address: 12, type_id: 203 }
+      single: { address: 13 }
+  H: {}
+  I: { ignore: true }
+`);
+  const settings = mirrorSettings(configuration);
+  const store = new GreenhouseStore(settings, systemClock, anyAscii);
+  for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
+  const jobs = [...lists, ...[...store.controllers()].flatMap((controller) => jobsOf(controller, true))];
+  const planned = callsPerHour(jobs, (job) => jobIntervalMs(job, configuration.polling, undefined));
+  expect(planned).toMatchObject({ registers: 2 * 30, register: 6 * 30, sensors: 120 });
+  const total = Object.values(planned).reduce((sum, calls) => sum + calls, 0);
+  expect(total).toBe(callsPerHourNeeded(configuration.polling, configuredLoad(configuration)));
+});
