@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
 import { hashPassword } from "../runtime/passwords.js";
 import { clashes } from "../config/clashes.js";
-import { fileSources, loadConfiguration } from "../config/load.js";
+import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
 import { limitSentences } from "../config/rules/limits.js";
@@ -15,7 +15,7 @@ import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
 export async function check(files: readonly string[], { env, out }: Surroundings): Promise<void> {
-  const results = await Promise.all(files.map((file) => loadConfiguration(file, fileSources(env))));
+  const results = await Promise.all(files.map((file) => loadConfiguration(file, { env })));
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
   const problems = [...results.flatMap((result) => (result.ok ? [] : result.problems)), ...clashes(loaded)];
   for (const warning of results.flatMap((result) => result.warnings))

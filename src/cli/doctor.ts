@@ -1,6 +1,6 @@
 import { arch, platform, release } from "node:os";
 import { journalDirectory } from "../journal/open.js";
-import { type ConfigurationResult, fileSources, loadConfiguration } from "../config/load.js";
+import { type ConfigurationResult, loadConfiguration } from "../config/load.js";
 import { deviceTexts } from "../config/private-texts.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
@@ -41,7 +41,7 @@ export interface DoctorOptions extends CommonOptions {
 /** `greenhouse2mqtt doctor`: tries everything the bridge needs and reports it line by line; sends nothing to an actuator. */
 export async function doctor(options: DoctorOptions, around: Surroundings): Promise<void> {
   if (options.bundle !== undefined) refuseToOverwrite(options.bundle, "choose another name");
-  const result = await loadConfiguration(options.config, fileSources(around.env));
+  const result = await loadConfiguration(options.config, { env: around.env });
   const report = reporter(options, around);
   if (!result.ok) {
     const [fault] = configurationFindings(result, options);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
-import { fileSources, loadConfiguration, secretValues } from "../config/load.js";
+import { loadConfiguration, secretValues } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { BrokerConnection } from "../mqtt/connection.js";
@@ -21,7 +21,7 @@ export async function readConfiguration(
   options: CommonOptions,
   { env, err }: Surroundings,
 ): Promise<Configuration> {
-  const result = await loadConfiguration(options.config, fileSources(env));
+  const result = await loadConfiguration(options.config, { env });
   for (const warning of result.warnings) err.write(`${formatProblem(warning)}\n`);
   if (!result.ok) {
     const lines = result.problems.map(formatProblem).join("\n");

@@ -140,9 +140,9 @@ async function readSecrets(
   return { secrets: namedSecrets(read.source, file), problems: [], warnings };
 }
 
-/** What loading needs from the outside. */
-export interface ConfigurationSources {
-  readonly readFile: ReadFile;
+/** What loading needs from the outside; the real files unless others are given. */
+interface ConfigurationSources {
+  readonly readFile?: ReadFile;
   readonly env: Environment;
 }
 
@@ -166,18 +166,15 @@ interface RefusedConfiguration {
 
 export type ConfigurationResult = LoadedConfiguration | RefusedConfiguration;
 
-/** The real files, beside the environment the caller was started in. */
-export const fileSources = (env: Environment): ConfigurationSources => ({ readFile, env });
-
 /**
  * Reads, checks and completes a configuration. Never rejects and never writes: everything that is wrong comes back as
  * problems, sorted by place. No problem or warning repeats a value of the file.
  */
 export async function loadConfiguration(
   file: string,
-  sources: ConfigurationSources,
+  { env, readFile: reads = readFile }: ConfigurationSources,
 ): Promise<ConfigurationResult> {
-  const read = await readYaml(file, sources.readFile);
+  const read = await readYaml(file, reads);
   if (!read.ok) {
     const remedy = read.missing ? `; ${startHint}` : "";
     return refused(
@@ -187,8 +184,8 @@ export async function loadConfiguration(
   }
   const { source } = read;
   if (source.root === null) return refused(file, [fileProblem(file, `the file is empty; ${startHint}`)]);
-  const { secrets, ...fromSecrets } = await readSecrets(file, source.text, sources.readFile);
-  const reading = readDocument(source, configurationSchema, { env: sources.env, secrets });
+  const { secrets, ...fromSecrets } = await readSecrets(file, source.text, reads);
+  const reading = readDocument(source, configurationSchema, { env, secrets });
   const problem = (offset: number, path: Path, message: string): Problem => ({
     ...{ file, ...source.positionAt(offset), path: formatPath(path), message },
   });

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fileSources, loadConfiguration } from "../../src/config/load.js";
+import { loadConfiguration } from "../../src/config/load.js";
 import { formatProblem } from "../../src/config/problem.js";
 import { platform, tokenEnv } from "./loading.js";
 
@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 async function lines(name: string): Promise<string[]> {
-  const result = await loadConfiguration(join(folder, name), fileSources(tokenEnv));
+  const result = await loadConfiguration(join(folder, name), { env: tokenEnv });
   const shown = result.ok ? result.warnings : result.problems;
   return shown.map((problem) => formatProblem(problem).replaceAll(folder, "DIR"));
 }
@@ -55,7 +55,7 @@ describe("real files", () => {
   });
 
   it("a file without an end is refused too", async () => {
-    const result = await loadConfiguration("/dev/zero", fileSources({}));
+    const result = await loadConfiguration("/dev/zero", { env: {} });
     expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual([
       "/dev/zero: larger than 4 MiB; this cannot be a configuration",
     ]);
@@ -97,7 +97,7 @@ describe("real files", () => {
       "config.yaml",
       `${platform.replace("token: !env TOKEN", "token_file: secret/token")}data_dir: /var/lib/x\nmqtt: { url: mqtts://a, tls: { ca: ca.pem } }\n`,
     );
-    const result = await loadConfiguration(join(folder, "config.yaml"), fileSources({}));
+    const result = await loadConfiguration(join(folder, "config.yaml"), { env: {} });
     expect(result).toMatchObject({
       ok: true,
       configuration: {

@@ -83,17 +83,6 @@ describe("the table of keys", () => {
     expect(rows.every((row) => row.split(/(?<!\\)\|/).length === 6)).toBe(true);
   });
 
-  it("replaces what stands between its marks and nothing else", () => {
-    const page = "# A\n<!-- configuration:start -->\nformer $& text\n<!-- configuration:end -->\nB $1\n";
-    const written = withReference(page);
-    expect(written.startsWith("# A\n<!-- configuration:start -->\n")).toBe(true);
-    expect(written.endsWith("\n<!-- configuration:end -->\nB $1\n")).toBe(true);
-    expect(written).toContain(referenceTable());
-    expect(written).not.toContain("former");
-    expect(withReference(written)).toBe(written);
-    expect(withReference("# no marks\n")).toBe("# no marks\n");
-  });
-
   it("in docs/configuration.md is the current one (npm run reference writes it anew)", async () => {
     const page = await project("docs/configuration.md");
     expect(page).toContain("| `platform.business_url` |");

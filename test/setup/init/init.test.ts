@@ -1,11 +1,11 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { fileSources, loadConfiguration } from "../../../src/config/load.js";
+import { loadConfiguration } from "../../../src/config/load.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { type Dialogue, GoneAway, terminalDialogue } from "../../../src/setup/init/questions.js";
-import { type InitPorts, writeFirstConfiguration } from "../../../src/setup/init/init.js";
+import { writeFirstConfiguration } from "../../../src/setup/init/init.js";
 import { folder, greenhouse2mqtt } from "../../cli/in-process.js";
 import { testBroker } from "../../mqtt-connection/support.js";
 import { running } from "../../simulator/running.js";
@@ -66,19 +66,22 @@ const unanswered = (question: string): never => {
 /** A broker of this machine answers in time also where the machine is busy. */
 const patient: Clock = { ...systemClock, wait: (ms, signal) => systemClock.wait(20 * ms, signal) };
 
-const portsFor = (dialogue: Dialogue, said: string[], more: Partial<InitPorts> = {}): InitPorts => ({
-  clock: patient,
-  random: () => 0.5,
-  env: {},
-  stop: new AbortController().signal,
-  dialogue,
-  say: (text) => said.push(text),
-  brokers: [],
-  ...more,
-});
+/** What comes of an `init` in a folder of its own with this person at the terminal; `told` is all that was said, `over` how it ended. */
+async function asked(answers: Parameters<typeof person>[0], brokers: readonly string[] = []) {
+  const home = await folder();
+  const file = join(home, "config.yaml");
+  const dialogue = person(answers);
+  const said: string[] = [];
+  const stop = new AbortController().signal;
+  const ports = { clock: patient, random: () => 0.5, env: {}, stop, dialogue, brokers };
+  const over = await writeFirstConfiguration(file, { ...ports, say: (text) => said.push(text) }).catch(
+    (error: unknown) => error,
+  );
+  return { home, file, over, told: [...dialogue.said, ...said] };
+}
 
 const loaded = async (file: string) => {
-  const result = await loadConfiguration(file, fileSources({}));
+  const result = await loadConfiguration(file, { env: {} });
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join("\n"));
   return result;
 };
@@ -87,40 +90,35 @@ describe("asking", () => {
   it("finds the broker of this computer, tries everything and writes two files that pass check", async () => {
     const simulator = await platform({ accepted: [token] });
     const broker = await testBroker({ users: [{ username: "bridge", password }] });
-    const home = await folder();
-    const file = join(home, "config.yaml");
-    const said: string[] = [];
-    const dialogue = person([
-      [/Business host/, simulator.businessUrl],
-      [/Realtime host/, simulator.realtimeUrl],
-      [/^Token/, token],
-      [/User name at the broker/, "bridge"],
-      [/Its password/, password],
-    ]);
-    const brokers = [`mqtt://127.0.0.1:${await freePort()}`, broker.url];
-    await writeFirstConfiguration(file, portsFor(dialogue, said, { brokers }));
+    const { home, file, told } = await asked(
+      [
+        [/Business host/, simulator.businessUrl],
+        [/Realtime host/, simulator.realtimeUrl],
+        [/^Token/, token],
+        [/User name at the broker/, "bridge"],
+        [/Its password/, password],
+      ],
+      [`mqtt://127.0.0.1:${await freePort()}`, broker.url],
+    );
     const { configuration, warnings } = await loaded(file);
     expect(warnings).toEqual([]);
     expect(configuration.platform).toMatchObject({ business_url: simulator.businessUrl, token });
     expect(configuration.mqtt).toMatchObject({ url: broker.url, username: "bridge", password });
-    expect(dialogue.said.join("\n")).toMatch(/lists 2 controllers[^]*realtime host answers[^]*lets us in/);
-    expect(said.join("\n")).toMatch(/greenhouse2mqtt doctor[^]*greenhouse2mqtt discover/);
+    expect(told.join("\n")).toMatch(/lists 2 controllers[^]*realtime host answers[^]*lets us in/);
+    expect(told.join("\n")).toMatch(/greenhouse2mqtt doctor[^]*greenhouse2mqtt discover/);
     expect((await readdir(home)).sort()).toEqual(["config.yaml", "secrets.yaml"]);
     for (const name of await readdir(home)) expect((await stat(join(home, name))).mode & 0o777).toBe(0o600);
-    for (const canary of [token, password]) {
-      expect([...dialogue.said, ...said].join("\n")).not.toContain(canary);
-      expect(await readFile(file, "utf8")).not.toContain(canary);
-    }
+    for (const canary of [token, password])
+      expect(told.join("\n") + (await readFile(file, "utf8"))).not.toContain(canary);
   });
 
   it("answering again keeps every answer that is not typed anew, the hidden ones as well", async () => {
-    const simulator = await platform({ signIn: { account: "me", password } });
+    const { businessUrl, realtimeUrl } = await platform({ signIn: { account: "me", password } });
     const broker = await testBroker({ users: [{ username: "bridge", password }] });
-    const file = join(await folder(), "config.yaml");
     const enter = "";
-    const dialogue = person([
-      [/Business host/, simulator.businessUrl, enter],
-      [/Realtime host/, simulator.realtimeUrl, enter],
+    const answers: Parameters<typeof person>[0] = [
+      [/Business host/, businessUrl, enter],
+      [/Realtime host/, realtimeUrl, enter],
       [/How does the bridge/, "4", enter],
       [/^Account$/, "them", "me"],
       [/^Password$/, password, enter],
@@ -130,70 +128,66 @@ describe("asking", () => {
       [/User name at the broker/, "bridge", enter],
       [/Its password/, "wrong", password],
       [/That did not work/, "1"],
-    ]);
-    const brokers = [broker.url];
-    await writeFirstConfiguration(file, portsFor(dialogue, [], { brokers }));
+    ];
+    const { file, told } = await asked(answers, [broker.url]);
     const { configuration } = await loaded(file);
-    expect(configuration.platform).toMatchObject({
-      business_url: simulator.businessUrl,
-      sign_in: { body: { account: "me", password } },
-    });
+    expect(configuration.platform.business_url).toBe(businessUrl);
+    expect(configuration.platform.sign_in?.body).toEqual({ account: "me", password });
     expect(configuration.mqtt).toMatchObject({ url: broker.url, username: "bridge", password });
-    expect(dialogue.said.filter((line) => /^> Business host/.test(line))).toHaveLength(2);
-    expect(dialogue.said.filter((line) => line.includes("Enter keeps the one given"))).toHaveLength(2);
-    expect(dialogue.said.join("\n")).toMatch(
+    expect(told.filter((line) => /^> Business host/.test(line))).toHaveLength(2);
+    expect(told.filter((line) => line.includes("Enter keeps the one given"))).toHaveLength(2);
+    expect(told.join("\n")).toMatch(
       /code 401, [^]*; check the account and password[^]*refused the user name or password; check mqtt\.username/,
     );
   });
 
   it("writes nothing when the person stops after a failed trial", async () => {
     const simulator = await platform({ accepted: [token] });
-    const home = await folder();
-    const dialogue = person([
+    const { home, over, told } = await asked([
       [/ host,/, simulator.businessUrl],
       [/^Token/, "wrong-token"],
       [/That did not work/, "3"],
     ]);
-    const run = writeFirstConfiguration(join(home, "config.yaml"), portsFor(dialogue, []));
-    await expect(run).rejects.toBeInstanceOf(GoneAway);
+    expect(over).toBeInstanceOf(GoneAway);
+    expect(told.join("\n")).toMatch(/the token is missing, wrong or expired/);
     expect(await readdir(home)).toEqual([]);
   });
 
   it("keeps a sign-in that works, without leaving a token behind", async () => {
     const simulator = await platform({ signIn: { account: "me", password } });
-    const home = await folder();
-    const file = join(home, "config.yaml");
-    const dialogue = person([
+    const { home, file } = await asked([
       [/ host,/, simulator.businessUrl],
       [/How does the bridge/, "4"],
       [/^Account$/, "me"],
       [/^Password$/, password],
     ]);
-    await writeFirstConfiguration(file, portsFor(dialogue, []));
     expect((await loaded(file)).configuration.platform.sign_in?.body).toEqual({ account: "me", password });
     expect((await readdir(home)).sort()).toEqual(["config.yaml", "secrets.yaml"]);
   });
 
   it("a name alone means https, and what is no address is asked again", async () => {
-    const file = join(await folder(), "config.yaml");
-    const dialogue = person([
+    const { file } = await asked([
       [/Business host/, "ftp://a", "business.example.com/"],
       [/Realtime host/, "https://realtime.example.com"],
       [/How does the bridge/, "2"],
     ]);
-    await writeFirstConfiguration(file, portsFor(dialogue, []));
-    expect(await readFile(file, "utf8")).toMatch(/business_url: https:\/\/business\.example\.com\n/);
-    expect(await readFile(file, "utf8")).toMatch(/token: !env GREENHOUSE_TOKEN\n/);
+    const written = await readFile(file, "utf8");
+    expect(written).toMatch(/business_url: https:\/\/business\.example\.com\n/);
+    expect(written).toMatch(/token: !env GREENHOUSE_TOKEN\n/);
   });
 
   it("refuses before the first question where a configuration is there", async () => {
-    const file = join(await folder(), "config.yaml");
-    await writeFile(file, "mine");
+    const { file } = await asked([
+      [/ host,/, "https://a.example"],
+      [/How does the bridge/, "2"],
+    ]);
+    const before = await readFile(file, "utf8");
     const dialogue = person([]);
-    const run = writeFirstConfiguration(file, portsFor(dialogue, []));
+    const unused = { clock: patient, random: () => 0, env: {}, stop: AbortSignal.abort(), brokers: [] };
+    const run = writeFirstConfiguration(file, { ...unused, dialogue, say: () => undefined });
     await expect(run).rejects.toThrow(/exists already and is never overwritten/);
     expect(dialogue.said).toEqual([]);
-    expect(await readFile(file, "utf8")).toBe("mine");
+    expect(await readFile(file, "utf8")).toBe(before);
   });
 });
 
