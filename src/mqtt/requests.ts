@@ -182,19 +182,15 @@ export class RequestDesk {
   }
 
   /** `via` is who asks, where the broker is known to say so. */
-  received(
-    name: string,
-    payload: Uint8Array,
-    via: { readonly client: string; readonly user: string | null } | null,
-    signal: AbortSignal,
-  ): void {
+  received(name: string, payload: Uint8Array, via: Exclude<Via, string>, signal: AbortSignal): void {
     if (!topicIdPattern.test(name)) return;
     const body = parseRequest(payload);
-    if (this.#laneOf(name, body).take(() => this.#answer(name, body, signal, via))) return;
+    const answer = async () => this.#publish(name, await this.#answer(name, body, signal, via), body);
+    if (this.#laneOf(name, body).take(answer)) return;
     this.#refused += 1;
     if (!this.#refusals.take(() => this.#publish(name, errorAnswer(body.transaction, tooMany), body)))
       this.#unanswered += 1;
-    this.#say(name, via?.client ?? null);
+    this.#say(name, via?.["client"] ?? null);
   }
 
   #laneOf(name: string, { problem }: BridgeRequestBody): RequestLane {
@@ -206,17 +202,13 @@ export class RequestDesk {
     const body = parseRequest(payload);
     return new Promise((resolve) => {
       const isTaken = this.#laneOf(name, body).take(async () =>
-        resolve(await this.#answerTo(name, body, signal, via)),
+        resolve(await this.#answer(name, body, signal, via)),
       );
       if (!isTaken) resolve(null);
     });
   }
 
-  async #answer(name: string, body: BridgeRequestBody, signal: AbortSignal, via: Via): Promise<void> {
-    await this.#publish(name, await this.#answerTo(name, body, signal, via), body);
-  }
-
-  async #answerTo(name: string, body: BridgeRequestBody, signal: AbortSignal, via: Via): Promise<string> {
+  async #answer(name: string, body: BridgeRequestBody, signal: AbortSignal, via: Via): Promise<string> {
     if (signal.aborted) return errorAnswer(body.transaction, stopping);
     return answerRequest(name, body, this.#parts.handlers, signal, via);
   }

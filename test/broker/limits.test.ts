@@ -154,17 +154,8 @@ describe("a frozen subscriber", () => {
   });
 
   it("is disconnected at once when too much waits for it", async () => {
-    const broker = await testBroker({
-      limits: { bufferedBytes: 200_000, stallGraceMs: 10, drainTimeoutMs: 60_000 },
-    });
-    const frozen = await rawSocket(broker.port, ...connectPacket("frozen"));
-    frozen.write(Buffer.from([0x82, 6, 0, 1, ...text("#"), 0]));
-    await once(frozen, "data");
-    frozen.pause();
-    const { connection, online } = connect({ ...broker, ...broker.credential });
-    await online();
-    const filler = "x".repeat(100_000);
-    while (broker.counters().slowClosed === 0) await connection.publish("greenhouse/a", filler);
+    const { broker, connection, send } = await beside({ bufferedBytes: 200_000, drainTimeoutMs: 600_000 });
+    while (broker.counters().slowClosed === 0) await send();
     expect(connection.counters().connects).toBe(1);
   });
 });

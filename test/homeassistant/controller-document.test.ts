@@ -103,28 +103,6 @@ describe("a running status", () => {
 });
 
 describe("actuator kinds", () => {
-  test.each<[ActuatorSettings["kind"], string[]]>([
-    ["skylight", ["cover", "select"]],
-    ["shade_curtain", ["cover", "select"]],
-    ["thermal_curtain", ["cover", "select"]],
-    ["side_vent", ["cover", "select"]],
-    ["positioner", ["cover", "select"]],
-    ["circulation_fan", ["switch", "select"]],
-    ["uv_disinfection", ["switch", "select"]],
-    ["mist_humidifier", ["switch", "select"]],
-    ["co2_supply", ["switch", "select"]],
-    ["humidity_control", ["switch", "select"]],
-    ["hot_air_blower", ["switch", "select"]],
-    ["heating_blower", ["switch", "select"]],
-    ["mist_cooling", ["switch", "select"]],
-    ["machine", ["switch", "select"]],
-    ["fan_wet_curtain", ["select"]],
-    ["irrigation", ["valve", "select"]],
-    ["light", ["light", "select"]],
-    ["motor", ["select", "button"]],
-    ["custom", []],
-  ])("%s is announced as %j", (kind, platforms) => expect(platformsFor({ kind })).toEqual(platforms));
-
   test("every word of every kind has a Chinese label", () => {
     for (const kind of actuatorKinds) {
       const one = controller({ actuators: [actuator({ id: "it", kind })] });

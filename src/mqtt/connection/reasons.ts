@@ -48,12 +48,18 @@ const refusals: ReadonlyMap<number, string> = new Map([
   [0x9f, "the broker allows no more connections for now"],
 ]);
 
+const takenOver = 0x8e;
+
 const serverDisconnects: ReadonlyMap<number, string> = new Map([
   [0x82, "the broker saw a protocol error"],
   [0x87, "the broker no longer authorizes this client"],
   [0x89, "the broker is busy"],
   [0x8b, "the broker is shutting down"],
   [0x8d, "the broker heard nothing from us for too long"],
+  [
+    takenOver,
+    "another client connected with the same client id: give each bridge its own mqtt.client_id (and base_topic)",
+  ],
   [0x90, "the broker refused a topic"],
   [0x93, "the broker was sent more at once than it takes"],
   [0x95, "the broker found a packet too large"],
@@ -62,9 +68,6 @@ const serverDisconnects: ReadonlyMap<number, string> = new Map([
   [0x98, "the broker's administrator ended the link"],
   [0x9a, "the broker keeps no retained messages, which this bridge needs: allow them in the broker"],
 ]);
-
-const takenOver =
-  "another client connected with the same client id: give each bridge its own mqtt.client_id (and base_topic)";
 
 /** Socket and TLS errors by their `code`. */
 const failures: ReadonlyMap<string, string> = new Map([
@@ -106,51 +109,38 @@ const failures: ReadonlyMap<string, string> = new Map([
 
 /** Turns what is known about a closed link into its kind, code and a sentence that names the remedy. */
 export function describeEnd(facts: LinkFacts): LinkEnd {
-  const { connected, broker } = facts;
-  if (facts.ended) return { kind: "ended", code: null, connected, reason: "ended by us" };
-  if (facts.refusal !== null) {
-    const code = facts.refusal;
-    return {
-      kind: "refused",
-      code,
-      connected,
-      reason: refusals.get(code) ?? `the broker refused us with code ${code}`,
-    };
-  }
-  if (facts.closedBecause !== null)
-    return { kind: connected ? "lost" : "silent", code: null, connected, reason: facts.closedBecause };
-  if (facts.serverDisconnect === 0x8e)
-    return { kind: "taken_over", code: 0x8e, connected, reason: takenOver };
-  if (facts.serverDisconnect !== null) {
-    const code = facts.serverDisconnect;
-    const reason = serverDisconnects.get(code) ?? `the broker ended the link with code ${code}`;
-    return { kind: "lost", code, connected, reason };
+  const { connected, broker, refusal, serverDisconnect: said, error } = facts;
+  const end = (kind: LinkEnd["kind"], reason: string, code: number | null = null): LinkEnd => ({
+    ...{ kind, code, connected, reason },
+  });
+  if (facts.ended) return end("ended", "ended by us");
+  if (refusal !== null)
+    return end("refused", refusals.get(refusal) ?? `the broker refused us with code ${refusal}`, refusal);
+  if (facts.closedBecause !== null) return end(connected ? "lost" : "silent", facts.closedBecause);
+  if (said !== null) {
+    const reason = serverDisconnects.get(said) ?? `the broker ended the link with code ${said}`;
+    return end(said === takenOver ? "taken_over" : "lost", reason, said);
   }
   if (connected) {
-    const reason = `${broker}: ${lossReason(facts.error)}`;
-    return { kind: "lost", code: null, connected, reason, ...(isClose(facts.error) && { wordless: true }) };
+    const lost = end("lost", `${broker}: ${lossReason(error)}`);
+    return isClose(error) ? { ...lost, wordless: true } : lost;
   }
-  return neverConnected(facts);
+  const [kind, reason] = neverConnected(facts);
+  return end(kind, `${broker}: ${reason}`);
 }
 
-function neverConnected({ broker, version, opened, error }: LinkFacts): LinkEnd {
-  const end = { code: null, connected: false } as const;
+function neverConnected({ version, opened, error }: LinkFacts): readonly [LinkEnd["kind"], string] {
   if (error?.message === "connack timeout")
-    return { ...end, kind: "silent", reason: `${broker}: no answer to our CONNECT: is this an MQTT broker?` };
+    return ["silent", "no answer to our CONNECT: is this an MQTT broker?"];
   if (opened && isClose(error)) {
-    const remedy =
-      ": is this the port of an MQTT broker, without TLS where mqtt.url begins with mqtt:?" +
-      (version === 5 ? " If the broker does not speak MQTT 5, set mqtt.protocol_version to 4" : "");
-    return {
-      ...end,
-      kind: "closed_early",
-      reason: `${broker}: closed without an answer to our CONNECT${remedy}`,
-    };
+    const older = " If the broker does not speak MQTT 5, set mqtt.protocol_version to 4";
+    return ["closed_early", `${closedEarly}${version === 5 ? older : ""}`];
   }
-  if (opened && errorCode(error) === null)
-    return { ...end, kind: "unreachable", reason: `${broker}: ${foreign}` };
-  return { ...end, kind: "unreachable", reason: `${broker}: ${failureReason(error)}` };
+  return ["unreachable", opened && errorCode(error) === null ? foreign : failureReason(error)];
 }
+
+const closedEarly =
+  "closed without an answer to our CONNECT: is this the port of an MQTT broker, without TLS where mqtt.url begins with mqtt:?";
 
 /** The parser's own words are about bits of a packet that never was one. */
 const foreign =

@@ -34,14 +34,10 @@ export function brokerName(url: string): string {
 export function streamFrom(settings: Pick<ConnectionSettings, "url" | "tls">, timeoutMs: number): OpenStream {
   return async (opened) => {
     const endpoint = endpointOf(settings.url);
-    switch (endpoint.protocol) {
-      case "mqtt:":
-        return tcp(endpoint, opened);
-      case "mqtts:":
-        return secure(endpoint, await material(settings.tls), opened);
-      default:
-        return webSocket(settings.url, await material(settings.tls), timeoutMs, opened);
-    }
+    const isWebSocket = endpoint.protocol.startsWith("ws");
+    const files = endpoint.protocol === "mqtt:" ? {} : await material(settings.tls);
+    if (isWebSocket) return webSocket(settings.url, files, timeoutMs, opened);
+    return plainOrSecure(endpoint, files, opened);
   };
 }
 
@@ -62,25 +58,17 @@ async function material(settings: TlsSettings = {}) {
   return { ca, cert, key, rejectUnauthorized: settings.rejectUnauthorized ?? true };
 }
 
-type TlsMaterial = Awaited<ReturnType<typeof material>>;
+type TlsMaterial = Partial<Awaited<ReturnType<typeof material>>>;
 
-function tcp({ host, port }: Endpoint, opened: () => void): Duplex {
-  const socket = net.connect({
-    host,
-    port,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: tcpKeepAliveMs,
-  });
-  return socket.once("connect", opened);
-}
-
-function secure({ host, port }: Endpoint, files: TlsMaterial, opened: () => void): Duplex {
+function plainOrSecure({ protocol, host, port }: Endpoint, files: TlsMaterial, opened: () => void): Duplex {
+  const isSecure = protocol === "mqtts:";
   const servername = net.isIP(host) === 0 ? { servername: host } : {};
-  const socket = tls.connect({ host, port, ...servername, ...files });
+  const socket = isSecure
+    ? tls.connect({ host, port, ...servername, ...files })
+    : net.connect({ host, port });
   socket.setNoDelay(true);
   socket.setKeepAlive(true, tcpKeepAliveMs);
-  return socket.once("secureConnect", opened);
+  return socket.once(isSecure ? "secureConnect" : "connect", opened);
 }
 
 async function webSocket(
