@@ -36,81 +36,61 @@ function broker(held: Readonly<Record<string, string>>) {
 }
 
 describe("a command that ended in an earlier run is shown to have ended", () => {
-  it.each<{ rule: string; ended: readonly CommandFacts[]; held: string | null; shows: readonly string[] }>([
-    {
-      rule: "where the topic still shows it on its way",
-      ended: [told("A", 1)],
-      held: document("A", 1, "confirming"),
-      shows: ["fan A"],
-    },
-    {
-      rule: "not where the topic shows that already",
-      ended: [told("A", 1)],
-      held: document("A", 1, "done"),
-      shows: [],
-    },
-    { rule: "where the broker lost the topic", ended: [told("A", 1)], held: null, shows: ["fan A"] },
-    {
-      rule: "where the topic shows an older one, of an old store",
-      ended: [told("A", 1)],
-      held: document("Z", 0, "done"),
-      shows: ["fan A"],
-    },
-    {
-      rule: "not where the topic shows a newer one, of which no record was made: that one is not on its way any more either",
-      ended: [told("A", 1)],
-      held: document("B", 2, "checking"),
-      shows: ["fan B"],
-    },
-    {
-      rule: "not where the topic shows that a newer one has ended, of which no record was made",
-      ended: [told("A", 1)],
-      held: document("B", 2, "done"),
-      shows: [],
-    },
-    {
-      rule: "also where nothing is known of the command that the topic shows on its way",
-      ended: [],
-      held: document("B", 2, "waiting"),
-      shows: ["fan B"],
-    },
-    {
-      rule: "not where nothing is known of what the topic shows, and that is no document of ours",
-      ended: [],
-      held: '{"phase":"waiting"}',
-      shows: [],
-    },
-    {
-      rule: "not where its id was used again since: that one has",
-      ended: [told("A", 1)],
-      held: document("A", 2, "checking"),
-      shows: ["fan A"],
-    },
-    {
-      rule: "the newest of several",
-      ended: [told("A", 1), told("B", 2)],
-      held: document("A", 1, "confirming"),
-      shows: ["fan B"],
-    },
-    {
-      rule: "the one shown, where it came last and ended first",
-      ended: [told("B", 2), told("A", 1)],
-      held: document("B", 2, "waiting"),
-      shows: ["fan B"],
-    },
-    {
-      rule: "the last one, whatever a clock that was set back said meanwhile",
-      ended: [told("A", 9), told("B", 2)],
-      held: document("B", 2, "confirming"),
-      shows: ["fan B"],
-    },
-    {
-      rule: "where the topic holds nothing of ours",
-      ended: [told("A", 1)],
-      held: "confirming",
-      shows: ["fan A"],
-    },
-  ])("$rule", async ({ ended, held, shows }) => {
+  it.each<[string, readonly CommandFacts[], string | null, readonly string[]]>([
+    ["where the topic still shows it on its way", [told("A", 1)], document("A", 1, "confirming"), ["fan A"]],
+    ["not where the topic shows that already", [told("A", 1)], document("A", 1, "done"), []],
+    ["where the broker lost the topic", [told("A", 1)], null, ["fan A"]],
+    [
+      "where the topic shows an older one, of an old store",
+      [told("A", 1)],
+      document("Z", 0, "done"),
+      ["fan A"],
+    ],
+    [
+      "not where the topic shows a newer one, of which no record was made: that one is not on its way any more either",
+      [told("A", 1)],
+      document("B", 2, "checking"),
+      ["fan B"],
+    ],
+    [
+      "not where the topic shows that a newer one has ended, of which no record was made",
+      [told("A", 1)],
+      document("B", 2, "done"),
+      [],
+    ],
+    [
+      "also where nothing is known of the command that the topic shows on its way",
+      [],
+      document("B", 2, "waiting"),
+      ["fan B"],
+    ],
+    [
+      "not where nothing is known of what the topic shows, and that is no document of ours",
+      [],
+      '{"phase":"waiting"}',
+      [],
+    ],
+    [
+      "not where its id was used again since: that one has",
+      [told("A", 1)],
+      document("A", 2, "checking"),
+      ["fan A"],
+    ],
+    ["the newest of several", [told("A", 1), told("B", 2)], document("A", 1, "confirming"), ["fan B"]],
+    [
+      "the one shown, where it came last and ended first",
+      [told("B", 2), told("A", 1)],
+      document("B", 2, "waiting"),
+      ["fan B"],
+    ],
+    [
+      "the last one, whatever a clock that was set back said meanwhile",
+      [told("A", 9), told("B", 2)],
+      document("B", 2, "confirming"),
+      ["fan B"],
+    ],
+    ["where the topic holds nothing of ours", [told("A", 1)], "confirming", ["fan A"]],
+  ])("%s", async (_, ended, held, shows) => {
     const { earlier, shown } = broker(held === null ? {} : { [fanTopic]: held });
     for (const one of ended) earlier.ended(fan, one);
     await earlier.connected();

@@ -3,16 +3,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { followRecords } from "../../src/journal/reader.js";
 import type { JournalRecord, RecordFilter } from "../../src/journal/records.js";
-import { manualClock } from "./support/manual-clock.js";
 import { ended, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";
-import { openJournal } from "./support/test-journal.js";
+import { openJournal, stillClock } from "./support/test-journal.js";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A reader with a clock of its own, as another process has. `poll` lets it look once and gives what it saw by then. */
 function reader(directory: string, filter: RecordFilter = {}, after = 0) {
-  const clock = manualClock();
+  const clock = stillClock();
   const stop = new AbortController();
   const seen: JournalRecord[] = [];
   const ended = (async () => {
@@ -20,11 +19,11 @@ function reader(directory: string, filter: RecordFilter = {}, after = 0) {
       if (record.type !== "carried") seen.push(record);
   })();
   const idle = async () => {
-    while (clock.waiting() === 0) await turn();
+    while (clock.pendingTimers === 0) await turn();
   };
   const poll = async () => {
     await idle();
-    clock.advance(500);
+    await clock.advance(500);
     await idle();
     return seen.map((record) => ("id" in record ? record.id : record.type));
   };

@@ -29,32 +29,27 @@ const answered = (id: string, changes: Partial<StepAnswered> = {}): StepAnswered
   ...changes,
 });
 
+/** What was recorded, and the ids that are found. */
+type Row = [rule: string, records: readonly RecordBody[], ids: readonly string[]];
+
 describe("open commands", () => {
-  it.each<{ rule: string; records: readonly RecordBody[]; open: readonly string[] }>([
-    { rule: "taken without result is open", records: [taken("a"), taken("b"), ended("a")], open: ["b"] },
-    {
-      rule: "a refusal of a duplicate does not close the first",
-      records: [taken("a"), sent("a"), refused("a", "duplicate")],
-      open: ["a"],
-    },
-    {
-      rule: "nor before anything was sent",
-      records: [taken("a"), refused("a", "duplicate")],
-      open: ["a"],
-    },
-    { rule: "one refused before it was taken never was", records: [refused("a", "expired")], open: [] },
-    {
-      rule: "one refused because its own record was not durable is closed",
-      records: [taken("a"), refused("a", "journal_unavailable")],
-      open: [],
-    },
-    {
-      rule: "but not once something was sent",
-      records: [taken("a"), sent("a"), refused("a", "journal_unavailable")],
-      open: ["a"],
-    },
-    { rule: "an id used again is open again", records: [taken("a"), ended("a"), taken("a")], open: ["a"] },
-  ])("$rule", ({ records, open }) =>
+  it.each<Row>([
+    ["taken without result is open", [taken("a"), taken("b"), ended("a")], ["b"]],
+    [
+      "a refusal of a duplicate does not close the first",
+      [taken("a"), sent("a"), refused("a", "duplicate")],
+      ["a"],
+    ],
+    ["nor before anything was sent", [taken("a"), refused("a", "duplicate")], ["a"]],
+    ["one refused before it was taken never was", [refused("a", "expired")], []],
+    [
+      "one refused because its own record was not durable is closed",
+      [taken("a"), refused("a", "journal_unavailable")],
+      [],
+    ],
+    ["but not once something was sent", [taken("a"), sent("a"), refused("a", "journal_unavailable")], ["a"]],
+    ["an id used again is open again", [taken("a"), ended("a"), taken("a")], ["a"]],
+  ])("%s", (_, records, open) =>
     expect(historyOf(stamped(records)).open.map(({ taken: { id } }) => id)).toEqual(open),
   );
 
@@ -92,52 +87,36 @@ describe("open commands", () => {
 
 describe("posts that nobody has read back", () => {
   const readBack = { type: "read_back", ...about, id: null, address: "101", value: "10010" } as const;
-  it.each<{ rule: string; records: readonly RecordBody[]; unread: readonly string[] }>([
-    { rule: "sent", records: [taken("a"), sent("a")], unread: ["a"] },
-    { rule: "sent and read back", records: [sent("a"), readBack], unread: [] },
-    { rule: "sent again after the read", records: [sent("a"), readBack, sent("b")], unread: ["b"] },
-    ...(["confirmed", "already", "unconfirmed"] as const).map((outcome) => ({
-      rule: `ended ${outcome}, which rests on a read`,
-      records: [sent("a"), ended("a", { outcome })],
-      unread: [],
-    })),
-    ...(["unknown", "superseded"] as const).map((outcome) => ({
-      rule: `ended ${outcome}`,
-      records: [sent("a"), ended("a", { outcome })],
-      unread: ["a"],
-    })),
-    {
-      rule: "failed by a read that differs",
-      records: [sent("a"), ended("a", { outcome: "failed" })],
-      unread: [],
-    },
-    {
-      rule: "rejected without a read",
-      records: [sent("a"), ended("a", { outcome: "rejected", read_back: null })],
-      unread: ["a"],
-    },
-    { rule: "never connected", records: [sent("a"), answered("a", { sent: false, code: null })], unread: [] },
-    {
-      rule: "never connected, after one that may have arrived",
-      records: [
+  it.each<Row>([
+    ["sent", [taken("a"), sent("a")], ["a"]],
+    ["sent and read back", [sent("a"), readBack], []],
+    ["sent again after the read", [sent("a"), readBack, sent("b")], ["b"]],
+    ...(["confirmed", "already", "unconfirmed"] as const).map((outcome): Row => [
+      `ended ${outcome}, which rests on a read`,
+      [sent("a"), ended("a", { outcome })],
+      [],
+    ]),
+    ...(["unknown", "superseded"] as const).map((outcome): Row => [
+      `ended ${outcome}`,
+      [sent("a"), ended("a", { outcome })],
+      ["a"],
+    ]),
+    ["failed by a read that differs", [sent("a"), ended("a", { outcome: "failed" })], []],
+    ["rejected without a read", [sent("a"), ended("a", { outcome: "rejected", read_back: null })], ["a"]],
+    ["never connected", [sent("a"), answered("a", { sent: false, code: null })], []],
+    [
+      "never connected, after one that may have arrived",
+      [
         sent("a"),
         ended("a", { outcome: "unknown" }),
         sent("b"),
         ended("b", { outcome: "failed", reason: "not_sent" }),
       ],
-      unread: ["b"],
-    },
-    {
-      rule: "found late",
-      records: [sent("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }],
-      unread: [],
-    },
-    {
-      rule: "a parameter of the same id is another thing",
-      records: [sent("a"), { ...readBack, target: "parameter" }],
-      unread: ["a"],
-    },
-  ])("$rule: $unread", ({ records, unread }) =>
+      ["b"],
+    ],
+    ["found late", [sent("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }], []],
+    ["a parameter of the same id is another thing", [sent("a"), { ...readBack, target: "parameter" }], ["a"]],
+  ])("%s", (_, records, unread) =>
     expect(historyOf(stamped(records)).unread.map(({ id }) => id)).toEqual(unread),
   );
 });
@@ -146,32 +125,28 @@ describe("the newest problem of an actuator", () => {
   const bad = (id: string, outcome: CommandResult["outcome"] = "failed") => ended(id, { outcome });
   const acknowledged = (actuator: string | null) =>
     ({ type: "acknowledged", controller: "GH-0001", actuator, by: null, via: null }) as const;
-  it.each<{ rule: string; records: readonly RecordBody[]; problem: readonly string[] }>([
-    ...(["rejected", "unconfirmed", "failed", "unknown"] as const).map((outcome) => ({
-      rule: `${outcome} is one`,
-      records: [bad("a", outcome)],
-      problem: ["a"],
-    })),
-    ...(["confirmed", "already"] as const).map((outcome) => ({
-      rule: `${outcome} ends it`,
-      records: [bad("a"), ended("b", { outcome })],
-      problem: [],
-    })),
-    ...(["superseded", "dry_run", "refused"] as const).map((outcome) => ({
-      rule: `${outcome} changes nothing`,
-      records: [bad("a"), ended("b", { outcome })],
-      problem: ["a"],
-    })),
-    { rule: "a newer one replaces it", records: [bad("a"), bad("b", "unknown")], problem: ["b"] },
-    {
-      rule: "late confirmation ends it",
-      records: [bad("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }],
-      problem: [],
-    },
-    { rule: "acknowledging it ends it", records: [bad("a"), acknowledged("roof")], problem: [] },
-    { rule: "acknowledging the controller ends it", records: [bad("a"), acknowledged(null)], problem: [] },
-    { rule: "acknowledging another does not", records: [bad("a"), acknowledged("vent")], problem: ["a"] },
-  ])("$rule", ({ records, problem }) =>
+  it.each<Row>([
+    ...(["rejected", "unconfirmed", "failed", "unknown"] as const).map((outcome): Row => [
+      `${outcome} is one`,
+      [bad("a", outcome)],
+      ["a"],
+    ]),
+    ...(["confirmed", "already"] as const).map((outcome): Row => [
+      `${outcome} ends it`,
+      [bad("a"), ended("b", { outcome })],
+      [],
+    ]),
+    ...(["superseded", "dry_run", "refused"] as const).map((outcome): Row => [
+      `${outcome} changes nothing`,
+      [bad("a"), ended("b", { outcome })],
+      ["a"],
+    ]),
+    ["a newer one replaces it", [bad("a"), bad("b", "unknown")], ["b"]],
+    ["late confirmation ends it", [bad("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }], []],
+    ["acknowledging it ends it", [bad("a"), acknowledged("roof")], []],
+    ["acknowledging the controller ends it", [bad("a"), acknowledged(null)], []],
+    ["acknowledging another does not", [bad("a"), acknowledged("vent")], ["a"]],
+  ])("%s", (_, records, problem) =>
     expect(historyOf(stamped(records)).problems.map(({ id }) => id)).toEqual(problem),
   );
 });
@@ -205,29 +180,20 @@ describe("recent commands, to tell duplicates", () => {
     const found = recentOf(stamped(records), at(since));
     return found.map(({ id, result }) => `${id} ${result?.outcome ?? "open"}`);
   };
-  it.each<{ rule: string; records: readonly RecordBody[]; since?: number; found: readonly string[] }>([
-    { rule: "with their result", records: [taken("a"), ended("a")], found: ["a confirmed"] },
-    { rule: "open ones too", records: [taken("a")], found: ["a open"] },
-    {
-      rule: "ended before anything was sent",
-      records: [ended("a", { outcome: "already" })],
-      found: ["a already"],
-    },
-    {
-      rule: "the answer to a duplicate does not replace the first result",
-      records: [taken("a"), ended("a"), refused("a", "duplicate")],
-      found: ["a confirmed"],
-    },
-    { rule: "nor end an open one", records: [taken("a"), refused("a", "duplicate")], found: ["a open"] },
-    { rule: "a refused one", records: [refused("a", "expired")], found: ["a refused"] },
-    { rule: "taken after being refused", records: [refused("a", "expired"), taken("a")], found: ["a open"] },
-    {
-      rule: "none older than asked for",
-      records: [taken("a"), ended("a"), taken("b")],
-      since: 3,
-      found: ["b open"],
-    },
-  ])("$rule", ({ records, since, found }) => expect(seen(records, since)).toEqual(found));
+  it.each<[...Row, number?]>([
+    ["with their result", [taken("a"), ended("a")], ["a confirmed"]],
+    ["open ones too", [taken("a")], ["a open"]],
+    ["ended before anything was sent", [ended("a", { outcome: "already" })], ["a already"]],
+    [
+      "the answer to a duplicate does not replace the first result",
+      [taken("a"), ended("a"), refused("a", "duplicate")],
+      ["a confirmed"],
+    ],
+    ["nor end an open one", [taken("a"), refused("a", "duplicate")], ["a open"]],
+    ["a refused one", [refused("a", "expired")], ["a refused"]],
+    ["taken after being refused", [refused("a", "expired"), taken("a")], ["a open"]],
+    ["none older than asked for", [taken("a"), ended("a"), taken("b")], ["b open"], 3],
+  ])("%s", (_, records, found, since) => expect(seen(records, since)).toEqual(found));
 
   it("of several targets under one id are commands of their own", () => {
     const vent = { actuator: "vent" };

@@ -3,15 +3,19 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.js";
 import { faultyDisk } from "./support/faulty-disk.js";
-import { manualClock } from "./support/manual-clock.js";
 import { ended, sent, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";
-import { openJournal, recordsIn } from "./support/test-journal.js";
+import { openJournal, recordsIn, stillClock } from "./support/test-journal.js";
 
 const gate = () => {
   const turns: (() => void)[] = [];
   return { turns, hold: () => new Promise<void>((resolve) => turns.push(resolve)) };
 };
+
+async function onDisk() {
+  const disk = faultyDisk();
+  return { disk, journal: await openJournal(await tempDirectory(), { files: disk.files }) };
+}
 
 const until = async (condition: () => boolean) => {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
@@ -20,7 +24,7 @@ const until = async (condition: () => boolean) => {
 describe("a record", () => {
   it("carries number, time, boot and whether the clock is to be trusted", async () => {
     const directory = await tempDirectory();
-    const clock = manualClock(Date.UTC(1970, 0, 1));
+    const clock = stillClock(Date.UTC(1970, 0, 1));
     let synced: boolean | null = null;
     const journal = await openJournal(join(directory, "journal"), {
       clock,
@@ -29,12 +33,12 @@ describe("a record", () => {
     });
     await journal.append({ type: "start", version: "1.0.0" }, { durable: false });
     synced = true;
-    clock.jump(Date.UTC(2026, 4, 1));
-    clock.advance(2_000);
+    clock.setWall(Date.UTC(2026, 4, 1));
+    await clock.advance(2_000);
     await journal.append(taken("a"), { durable: true });
     expect(await recordsIn(journal.directory)).toMatchObject([
-      { seq: 2, at: "1970-01-01T00:00:00.000Z", mono: 1_000, boot: "b1", clock_synced: null, type: "start" },
-      { seq: 3, at: "2026-05-01T00:00:02.000Z", mono: 3_000, boot: "b1", clock_synced: true, id: "a" },
+      { seq: 2, at: "1970-01-01T00:00:00.000Z", mono: 0, boot: "b1", clock_synced: null, type: "start" },
+      { seq: 3, at: "2026-05-01T00:00:02.000Z", mono: 2_000, boot: "b1", clock_synced: true, id: "a" },
     ]);
   });
 
@@ -76,9 +80,8 @@ describe("a record", () => {
 
 describe("a durable append", () => {
   it("resolves only after an fsync that began when the record was in the file", async () => {
-    const disk = faultyDisk();
+    const { disk, journal } = await onDisk();
     const { turns, hold } = gate();
-    const journal = await openJournal(await tempDirectory(), { files: disk.files });
     await journal.append({ type: "start", version: "1" }, { durable: false });
     disk.holdSync = hold;
     disk.calls.length = 0;
@@ -96,8 +99,7 @@ describe("a durable append", () => {
   });
 
   it("starts writing in the same turn of the event loop", async () => {
-    const disk = faultyDisk();
-    const journal = await openJournal(await tempDirectory(), { files: disk.files });
+    const { disk, journal } = await onDisk();
     await journal.append({ type: "start", version: "1" }, { durable: false });
     disk.calls.length = 0;
     const appended = journal.append(taken("a"), { durable: true });
@@ -107,9 +109,8 @@ describe("a durable append", () => {
   });
 
   it("shares its fsync with all others of the turn, and with all that come while one runs", async () => {
-    const disk = faultyDisk();
+    const { disk, journal } = await onDisk();
     const { turns, hold } = gate();
-    const journal = await openJournal(await tempDirectory(), { files: disk.files });
     await journal.append({ type: "start", version: "1" }, { durable: false });
     disk.holdSync = hold;
     const first = Promise.all([1, 2, 3].map((n) => journal.append(taken(`${n}`), { durable: true })));
@@ -129,9 +130,8 @@ describe("a durable append", () => {
   });
 
   it("does not keep others waiting that need no fsync", async () => {
-    const disk = faultyDisk();
+    const { disk, journal } = await onDisk();
     const { turns, hold } = gate();
-    const journal = await openJournal(await tempDirectory(), { files: disk.files });
     disk.holdSync = hold;
     const durable = journal.append(taken("a"), { durable: true });
     await until(() => turns.length === 1);
@@ -159,15 +159,13 @@ describe("a durable append", () => {
 
 describe("records that are not durable", () => {
   it("cause no fsync", async () => {
-    const disk = faultyDisk();
-    const journal = await openJournal(await tempDirectory(), { files: disk.files });
+    const { disk, journal } = await onDisk();
     for (let n = 0; n < 50; n += 1) await journal.append(sent(`${n}`), { durable: false });
     expect(disk.calls.filter((call) => call.startsWith("datasync"))).toEqual([]);
   });
 
   it("are written together when they come together", async () => {
-    const disk = faultyDisk();
-    const journal = await openJournal(await tempDirectory(), { files: disk.files });
+    const { disk, journal } = await onDisk();
     const writes = () => disk.calls.filter((call) => call.startsWith("write")).length;
     const before = writes();
     await Promise.all(

@@ -8,9 +8,9 @@ import { beginLife } from "../../src/status/crash-loop.js";
 import { DirectoryInUse, DirectoryLock } from "../../src/journal/lock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import { capturedLog } from "../journal/support/captured-log.js";
-import { manualClock } from "../journal/support/manual-clock.js";
 import { silentLog } from "../support/builders.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
+import { stillClock } from "./support/test-journal.js";
 
 const note = { type: "delivered", through: 1 } as const;
 
@@ -21,15 +21,15 @@ async function startWithoutLock() {
   const hindrance = join(folder, "bridge.lock");
   await mkdir(hindrance);
   const configuration = { ...(await configurationOf("http: false", await platform())), data_dir: folder };
-  const clock = manualClock();
+  const clock = stillClock();
   const { log, lines } = capturedLog();
   const around = { configuration, clock, log, random: seededRandom(1), version: "test" };
   const opened = await openJournal({ dataDir: folder, clock, log });
   onTestFinished(() => opened.close());
   const { journal } = opened;
   /** The journal tries again with the next record, a second later. */
-  const append = () => {
-    clock.advance(1_000);
+  const append = async () => {
+    await clock.advance(1_000);
     return journal.append(note, { durable: true });
   };
   const free = () => rm(hindrance, { recursive: true });

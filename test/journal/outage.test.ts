@@ -6,21 +6,21 @@ import { JournalUnavailable } from "../../src/journal/journal.js";
 import { encodeLine } from "../../src/journal/segments.js";
 import { capturedLog } from "./support/captured-log.js";
 import { faultyDisk } from "./support/faulty-disk.js";
-import { manualClock } from "./support/manual-clock.js";
 import { ended, stamped, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";
-import { openJournal, recordsIn } from "./support/test-journal.js";
+import { openJournal, recordsIn, stillClock } from "./support/test-journal.js";
 
 const until = async (condition: () => boolean) => {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 };
 
-async function startedOn(disk: ReturnType<typeof faultyDisk>) {
-  const clock = manualClock();
+async function started() {
+  const disk = faultyDisk();
+  const clock = stillClock();
   const { log, lines } = capturedLog();
   const journal = await openJournal(await tempDirectory(), { files: disk.files, clock, log });
   await journal.append({ type: "start", version: "1" }, { durable: true });
-  return { clock, lines, journal };
+  return { disk, clock, lines, journal };
 }
 
 /** A little less than what the record takes. */
@@ -32,15 +32,14 @@ const idsIn = async (directory: string) =>
 describe("a disk that fills up", () => {
   it("after any number of bytes of a record refuses it, and the next one is whole when there is room", async () => {
     for (let free = 0; free < recordBytes; free += 3) {
-      const disk = faultyDisk();
-      const { clock, journal } = await startedOn(disk);
+      const { disk, clock, journal } = await started();
       disk.freeBytes = free;
       await expect(journal.append(taken("lost"), { durable: true })).rejects.toMatchObject({
         code: "ENOSPC",
       });
       expect(journal.state()).toMatchObject({ available: false, lastError: { code: "ENOSPC" } });
       disk.freeBytes = Number.POSITIVE_INFINITY;
-      clock.advance(1_000);
+      await clock.advance(1_000);
       await journal.append(taken("next"), { durable: true });
       expect(journal.state()).toMatchObject({ available: true, reason: null, unreadable: 0 });
       expect(await idsIn(journal.directory), `${free} bytes free`).toEqual(["next"]);
@@ -49,8 +48,7 @@ describe("a disk that fills up", () => {
   });
 
   it("keeps no whole line of what it refused together with what had no room", async () => {
-    const disk = faultyDisk();
-    const { journal } = await startedOn(disk);
+    const { disk, journal } = await started();
     disk.freeBytes = recordBytes + 10;
     const refused = ["first", "second"].map((id) => journal.append(taken(id), { durable: true }));
     for (const one of refused) await expect(one).rejects.toMatchObject({ code: "ENOSPC" });
@@ -58,8 +56,7 @@ describe("a disk that fills up", () => {
   });
 
   it("is told in a sentence with the remedy, once, and without a retry for every refusal", async () => {
-    const disk = faultyDisk();
-    const { lines, journal } = await startedOn(disk);
+    const { disk, lines, journal } = await started();
     disk.freeBytes = 0;
     const attempts = await Promise.allSettled(
       Array.from({ length: 500 }, (_, n) => journal.append(taken(`${n}`), { durable: true })),
@@ -78,21 +75,20 @@ describe("a disk that fills up", () => {
   });
 
   it("is tried again by itself; the journal says for how long it was blind and what it missed", async () => {
-    const disk = faultyDisk();
-    const { clock, journal, lines } = await startedOn(disk);
+    const { disk, clock, journal, lines } = await started();
     disk.freeBytes = 10;
     await journal.append(taken("a"), { durable: true }).catch(() => undefined);
     await journal.append(taken("b"), { durable: true }).catch(() => undefined);
-    clock.advance(15_000);
-    await until(() => clock.waiting() === 1);
+    await clock.advance(15_000);
+    await until(() => clock.pendingTimers === 1);
     expect(journal.state().available).toBe(false);
     disk.freeBytes = Number.POSITIVE_INFINITY;
-    clock.advance(15_000);
+    await clock.advance(15_000);
     await until(() => journal.state().available);
     const [record] = (await recordsIn(journal.directory)).slice(-1);
     expect(record).toMatchObject({ type: "journal_resumed", lost: 2, since: "2026-05-01T06:00:00.000Z" });
     expect(lines.at(-1)).toContain("can be written again");
-    expect(clock.waiting()).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
   });
 });
 
@@ -103,15 +99,14 @@ describe("a disk that refuses writes", () => {
     { code: "EIO", remedy: "replace the disk" },
     { code: "EDQUOT", remedy: "quota" },
   ])("with $code makes the journal unavailable until it allows them ($remedy)", async ({ code, remedy }) => {
-    const disk = faultyDisk();
-    const { clock, journal } = await startedOn(disk);
+    const { disk, clock, journal } = await started();
     Object.assign(disk.fail, { open: code, write: code, truncate: code });
     await expect(journal.append(taken("a"), { durable: true })).rejects.toMatchObject({ code });
     expect(journal.state().reason).toContain(remedy);
-    clock.advance(1_000);
+    await clock.advance(1_000);
     await expect(journal.append(taken("b"), { durable: true })).rejects.toMatchObject({ code });
     Object.assign(disk.fail, { open: null, write: null, truncate: null });
-    clock.advance(1_000);
+    await clock.advance(1_000);
     await journal.append(taken("c"), { durable: true });
     expect(await idsIn(journal.directory)).toEqual(["c"]);
   });
@@ -131,12 +126,11 @@ describe("a disk that refuses writes", () => {
 
 describe("a failed fsync", () => {
   it("is never asked of the same file again: records go on in a new one", async () => {
-    const disk = faultyDisk();
-    const { clock, journal } = await startedOn(disk);
+    const { disk, clock, journal } = await started();
     disk.fail.datasync = "EIO";
     await expect(journal.append(taken("doubtful"), { durable: true })).rejects.toMatchObject({ code: "EIO" });
     disk.fail.datasync = null;
-    clock.advance(1_000);
+    await clock.advance(1_000);
     disk.calls.length = 0;
     await journal.append(taken("next"), { durable: true });
     expect(await readdir(journal.directory)).toHaveLength(2);
@@ -147,18 +141,16 @@ describe("a failed fsync", () => {
   });
 
   it("that goes on failing leaves the journal unavailable although writes succeed", async () => {
-    const disk = faultyDisk();
-    const { clock, journal } = await startedOn(disk);
+    const { disk, clock, journal } = await started();
     disk.fail.datasync = "EIO";
     await journal.append(taken("a"), { durable: true }).catch(() => undefined);
-    clock.advance(1_000);
+    await clock.advance(1_000);
     await expect(journal.append(taken("b"), { durable: false })).rejects.toMatchObject({ code: "EIO" });
     expect(journal.state().available).toBe(false);
   });
 
   it("rejects every durable record that waited for it", async () => {
-    const disk = faultyDisk();
-    const { journal } = await startedOn(disk);
+    const { disk, journal } = await started();
     disk.fail.datasync = "EIO";
     const all = await Promise.allSettled(
       Array.from({ length: 20 }, (_, n) => journal.append(taken(`${n}`), { durable: true })),
@@ -172,26 +164,26 @@ describe("a directory that cannot be used", () => {
     const parent = await tempDirectory();
     const directory = join(parent, "journal");
     await writeFile(directory, "a file is in the way");
-    const clock = manualClock();
+    const clock = stillClock();
     const journal = await openJournal(directory, { clock });
     expect(journal.state()).toMatchObject({ available: false });
     expect(journal.state().reason).toMatch(/move that file away or change data_dir/);
     await rm(directory);
-    clock.advance(15_000);
+    await clock.advance(15_000);
     await until(() => journal.state().available);
     await journal.append(taken("a"), { durable: true });
     expect(await idsIn(directory)).toEqual(["a"]);
   });
 
   it("because it was deleted under the running bridge is noticed and made anew", async () => {
-    const clock = manualClock();
+    const clock = stillClock();
     const directory = join(await tempDirectory(), "journal");
     const journal = await openJournal(directory, { clock });
     for (let n = 0; n < 20; n += 1) await journal.append(taken("a"), { durable: false });
     const first = journal.state().sequence;
     await rm(directory, { recursive: true });
     await expect(journal.append(taken("b"), { durable: true })).rejects.toMatchObject({ code: "ENOENT" });
-    clock.advance(1_000);
+    await clock.advance(1_000);
     expect(await journal.append(taken("c"), { durable: true })).toBeGreaterThan(first);
     expect(await idsIn(directory)).toEqual(["c"]);
   });
@@ -200,7 +192,7 @@ describe("a directory that cannot be used", () => {
 describe("a disk that does not answer", () =>
   it("makes the journal unavailable after 10 s and bounds what waits", async () => {
     const disk = faultyDisk();
-    const clock = manualClock();
+    const clock = stillClock();
     const release: (() => void)[] = [];
     const journal = await openJournal(await tempDirectory(), {
       files: disk.files,
@@ -218,7 +210,7 @@ describe("a disk that does not answer", () =>
     disk.holdWrite = () => new Promise((resolve) => release.push(resolve));
     const one = journal.append(ended("52"), { durable: true });
     await until(() => release.length === 2);
-    clock.advance(10_001);
+    await clock.advance(10_001);
     expect(journal.state()).toMatchObject({ available: false });
     expect(journal.state().reason).toContain("has not answered for a while");
     disk.holdWrite = null;

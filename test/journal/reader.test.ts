@@ -4,10 +4,9 @@ import { describe, expect, it } from "vitest";
 import { newestRecords, readHistory, readRecentCommands } from "../../src/journal/reader.js";
 import { encodeLine } from "../../src/journal/segments.js";
 import { commandOutcomes, type JournalRecord, type RecordFilter } from "../../src/journal/records.js";
-import { manualClock } from "./support/manual-clock.js";
 import { ended, refused, sent, stamped, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";
-import { openJournal } from "./support/test-journal.js";
+import { openJournal, stillClock } from "./support/test-journal.js";
 
 /** Three files of four records each, a second apart. */
 async function threeFiles(): Promise<string> {
@@ -33,30 +32,18 @@ const second = (n: number) => Date.UTC(2026, 4, 1, 6, 0, n);
 const numbers = (records: readonly JournalRecord[]) => records.map(({ seq }) => seq);
 
 describe("reading the journal", () => {
-  it.each<{ rule: string; filter: RecordFilter & { limit: number }; found: readonly number[] }>([
-    { rule: "the newest come, newest last", filter: { limit: 3 }, found: [10, 11, 12] },
-    { rule: "over files", filter: { limit: 6 }, found: [7, 8, 9, 10, 11, 12] },
-    {
-      rule: "no more than there are",
-      filter: { limit: 100 },
-      found: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
-    },
-    { rule: "none when none are wanted", filter: { limit: 0 }, found: [] },
-    { rule: "by type", filter: { limit: 3, types: commandOutcomes }, found: [7, 10, 11] },
-    { rule: "by device code", filter: { limit: 9, controllers: new Set(["GH-0002"]) }, found: [6] },
-    { rule: "by topic id", filter: { limit: 9, controllers: new Set(["east"]) }, found: [10] },
-    { rule: "since a time", filter: { limit: 9, sinceMs: second(11) }, found: [11, 12] },
-    {
-      rule: "since a time in an older file",
-      filter: { limit: 9, sinceMs: second(4) },
-      found: [4, 5, 6, 7, 8, 9, 10, 11, 12],
-    },
-    {
-      rule: "all of it together",
-      filter: { limit: 1, sinceMs: second(2), types: new Set(["result"]) },
-      found: [10],
-    },
-  ])("$rule", async ({ filter, found }) => {
+  it.each<[string, RecordFilter & { limit: number }, readonly number[]]>([
+    ["the newest come, newest last", { limit: 3 }, [10, 11, 12]],
+    ["over files", { limit: 6 }, [7, 8, 9, 10, 11, 12]],
+    ["no more than there are", { limit: 100 }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]],
+    ["none when none are wanted", { limit: 0 }, []],
+    ["by type", { limit: 3, types: commandOutcomes }, [7, 10, 11]],
+    ["by device code", { limit: 9, controllers: new Set(["GH-0002"]) }, [6]],
+    ["by topic id", { limit: 9, controllers: new Set(["east"]) }, [10]],
+    ["since a time", { limit: 9, sinceMs: second(11) }, [11, 12]],
+    ["since a time in an older file", { limit: 9, sinceMs: second(4) }, [4, 5, 6, 7, 8, 9, 10, 11, 12]],
+    ["all of it together", { limit: 1, sinceMs: second(2), types: new Set(["result"]) }, [10]],
+  ])("%s", async (_, filter, found) => {
     expect(numbers(await newestRecords(await threeFiles(), filter))).toEqual(found);
   });
 
@@ -89,11 +76,11 @@ describe("reading the journal", () => {
 
   it("finds interrupted and recent commands of a journal another process writes", async () => {
     const directory = await tempDirectory();
-    const clock = manualClock();
+    const clock = stillClock();
     const journal = await openJournal(directory, { clock, clockSynced: () => true });
     await journal.append(taken("old"), { durable: false });
     await journal.append(ended("old"), { durable: false });
-    clock.advance(13 * 3_600_000);
+    await clock.advance(13 * 3_600_000);
     await journal.append(taken("open"), { durable: true });
     expect((await readHistory(directory)).open).toMatchObject([{ taken: { id: "open" } }]);
     const recent = await readRecentCommands(directory, clock.now() - 12 * 3_600_000);

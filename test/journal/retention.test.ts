@@ -4,10 +4,9 @@ import { describe, expect, it } from "vitest";
 import type { RecordBody } from "../../src/journal/records.js";
 import { journalLimits } from "../../src/journal/journal.js";
 import { segmentsToDelete } from "../../src/journal/maintenance.js";
-import { manualClock } from "./support/manual-clock.js";
 import { ended, refused, sent, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";
-import { openJournal, recordsIn } from "./support/test-journal.js";
+import { openJournal, recordsIn, stillClock } from "./support/test-journal.js";
 
 const day = 86_400_000;
 const now = Date.UTC(2026, 4, 1);
@@ -41,7 +40,7 @@ describe("a journal that grows", () => {
   it("begins a new file at the size limit, named after its first number, and stays under the total", async () => {
     const directory = await tempDirectory();
     const limits = { fileBytes: 4_000, totalBytes: 20_000, youngMs: 0 };
-    const clock = manualClock(Date.now() + day);
+    const clock = stillClock(Date.now() + day);
     const journal = await openJournal(directory, { clock, limits });
     for (let n = 0; n < 400; n += 1) await journal.append(ended(`${n}`), { durable: n % 10 === 0 });
     await expect.poll(() => journal.state().bytes).toBeLessThan(26_000);
@@ -60,7 +59,7 @@ describe("a journal that grows", () => {
   it("keeps commands that were sent, however many were refused, tried or never sent since", async () => {
     const directory = await tempDirectory();
     const limits = { fileBytes: 4_000, totalBytes: 20_000, youngMs: 0 };
-    const clock = manualClock(Date.now() + day);
+    const clock = stillClock(Date.now() + day);
     const journal = await openJournal(directory, { clock, limits });
     const add = async (...bodies: readonly RecordBody[]) => {
       for (const body of bodies) await journal.append(body, { durable: false });
@@ -84,7 +83,7 @@ describe("a journal that grows", () => {
   it("still knows commands, unread posts and problems whose files it deleted", async () => {
     const directory = await tempDirectory();
     const options = {
-      clock: manualClock(Date.now() + day),
+      clock: stillClock(Date.now() + day),
       limits: { fileBytes: 3_000, totalBytes: 9_000, youngMs: 0 },
     };
     const before = await openJournal(directory, options);
@@ -109,7 +108,7 @@ describe("a journal that grows", () => {
     await before.close();
     const [oldest = ""] = await readdir(directory);
     await utimes(join(directory, oldest), 0, (Date.now() - 91 * day) / 1_000);
-    await openJournal(directory, { limits, clock: manualClock(Date.now()), clockSynced: () => true });
+    await openJournal(directory, { limits, clock: stillClock(Date.now()), clockSynced: () => true });
     expect(await readdir(directory)).not.toContain(oldest);
   });
 });

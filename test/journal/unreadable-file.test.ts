@@ -5,10 +5,9 @@ import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.j
 import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
 import { encodeLine, JournalUnreadable } from "../../src/journal/segments.js";
 import { capturedLog } from "./support/captured-log.js";
-import { manualClock } from "./support/manual-clock.js";
 import { ended, stamped, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";
-import { openJournal } from "./support/test-journal.js";
+import { openJournal, stillClock } from "./support/test-journal.js";
 
 const nameOf = (first: number) => `journal-${String(first).padStart(12, "0")}.jsonl`;
 
@@ -36,10 +35,10 @@ describe("a file of the journal that cannot be read", () => {
 
   it("is still unknown to this run when it can be read later", async () => {
     const directory = await withDirectoryAs(nameOf(1));
-    const clock = manualClock();
+    const clock = stillClock();
     const journal = await openJournal(directory, { clock });
     await rm(join(directory, nameOf(1)), { recursive: true });
-    clock.advance(1_000);
+    await clock.advance(1_000);
     await journal.append(taken("a"), { durable: true });
     expect(journal.state().available).toBe(true);
     expect(journal.readProblem).not.toBeNull();

@@ -2,14 +2,16 @@ import { onTestFinished } from "vitest";
 import { Journal, type JournalOptions } from "../../../src/journal/journal.js";
 import { newestRecords } from "../../../src/journal/reader.js";
 import type { JournalRecord } from "../../../src/journal/records.js";
+import { VirtualClock } from "../../support/virtual-clock.js";
 import { capturedLog } from "./captured-log.js";
-import { manualClock } from "./manual-clock.js";
+
+export const stillClock = (startAt = Date.UTC(2026, 4, 1, 6)) => new VirtualClock(startAt);
 
 export async function openJournal(
   directory: string,
   options: Partial<JournalOptions> = {},
 ): Promise<Journal> {
-  const journal = await Journal.open(directory, { clock: manualClock(), log: capturedLog().log, ...options });
+  const journal = await Journal.open(directory, { clock: stillClock(), log: capturedLog().log, ...options });
   onTestFinished(() => journal.close());
   return journal;
 }
