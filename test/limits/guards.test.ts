@@ -15,43 +15,47 @@ function after(one: Guard, reads: readonly Read[], from: GuardState = unjudged, 
   return state;
 }
 
+/** `0: 3, 60: 3 stale`: at 0 s a good 3, at 60 s one that is stale. */
+const reads = (text: string): readonly Read[] =>
+  [...text.matchAll(/(\d+): ([\d.]+|null)(?: (\w+))?/g)].map(([, s, value, quality]) => [
+    Number(s),
+    value === "null" ? null : Number(value),
+    quality as Quality | undefined,
+  ]);
+
 const above = guard({ clearAfterMs: 60_000 });
-const clear: readonly Read[] = [
-  [0, 3],
-  [60, 3],
-];
+const clear = "0: 3, 60: 3, ";
 
 describe("above 12, clear_at 9, clear_after 60 s", () => {
-  it.each<[string, readonly Read[], boolean]>([
-    ["without a kept state it begins as holding", [], true],
-    ["a good value below clear_at does not let it go at once", [[0, 3]], true],
+  it.each<[string, string, boolean]>([
+    ["without a kept state it begins as holding", "", true],
+    ["a good value below clear_at does not let it go at once", "0: 3", true],
     ["it is let go after clear_after in one piece", clear, false],
-    ["the limit itself is not above it", [...clear, [61, 12]], false],
-    ["it holds from above the limit", [...clear, [61, 12.1]], true],
-    ["between the two it goes on holding", [...clear, [61, 13], [62, 10], [500, 10]], true],
-    ["at clear_at it is no longer above it", [...clear, [61, 13], [62, 9], [122, 9]], false],
+    ["the limit itself is not above it", `${clear}61: 12`, false],
+    ["it holds from above the limit", `${clear}61: 12.1`, true],
+    ["between the two it goes on holding", `${clear}61: 13, 62: 10, 500: 10`, true],
+    ["at clear_at it is no longer above it", `${clear}61: 13, 62: 9, 122: 9`, false],
     [
       "a value above clear_at in between begins clear_after anew",
-      [...clear, [61, 13], [62, 8], [100, 10], [110, 8], [160, 8]],
+      `${clear}61: 13, 62: 8, 100: 10, 110: 8, 160: 8`,
       true,
     ],
-    ["a value that is not good holds, whatever it is", [...clear, [61, 3, "stale"]], true],
-    ["uncertain is not good", [...clear, [61, 3, "uncertain"]], true],
-    ["text where a number is needed is as bad as none", [...clear, [61, "calm"]], true],
-    ["a number in text is one", [...clear, [61, " 3.5 "]], false],
-    ["digits of another base are no number", [...clear, [61, "0x3"]], true],
-    [
-      "a blind time begins clear_after anew",
-      [...clear, [61, 13], [62, 8], [100, 8, "stale"], [110, 8], [160, 8]],
-      true,
-    ],
+    ["a value that is not good holds, whatever it is", `${clear}61: 3 stale`, true],
+    ["uncertain is not good", `${clear}61: 3 uncertain`, true],
+    ["a blind time begins clear_after anew", `${clear}61: 13, 62: 8, 100: 8 stale, 110: 8, 160: 8`, true],
     [
       "what was clear before a blind time is clear with the first good value that is not between",
-      [...clear, [61, 3, "stale"], [62, 4]],
+      `${clear}61: 3 stale, 62: 4`,
       false,
     ],
-    ["between the two it is not, yet", [...clear, [61, 3, "stale"], [62, 10]], true],
-  ])("%s", (_, reads, held) => expect(holds(after(above, reads))).toBe(held));
+    ["between the two it is not, yet", `${clear}61: 3 stale, 62: 10`, true],
+  ])("%s", (_, text, held) => expect(holds(after(above, reads(text)))).toBe(held));
+
+  it.each<[string, Value, boolean]>([
+    ["text where a number is needed is as bad as none", "calm", true],
+    ["a number in text is one", " 3.5 ", false],
+    ["digits of another base are no number", "0x3", true],
+  ])("%s", (_, value, held) => expect(holds(after(above, [...reads(clear), [61, value]]))).toBe(held));
 });
 
 describe("other conditions", () => {
@@ -70,51 +74,19 @@ describe("other conditions", () => {
 
 describe("what a guard sends", () => {
   const closing = guard({ clearAfterMs: 0, sends: "close" });
-  it.each<[string, readonly Read[], GuardState["sending"]]>([
-    ["is not called for by a start without a value", [[0, null, "stale"]], "idle"],
-    [
-      "is called for once the condition begins on a good value",
-      [
-        [0, 3],
-        [1, 13],
-      ],
-      "due",
-    ],
-    ["is not called for between the thresholds", [[0, 10]], "idle"],
-    [
-      "is not called for by a lost value",
-      [
-        [0, 3],
-        [1, 3, "stale"],
-      ],
-      "idle",
-    ],
-    [
-      "is over when the guard is let go",
-      [
-        [0, 13],
-        [1, 3],
-      ],
-      "idle",
-    ],
-  ])("%s", (_, reads, sending) => expect(after(closing, reads).sending).toBe(sending));
+  it.each<[string, string, GuardState["sending"]]>([
+    ["is not called for by a start without a value", "0: null stale", "idle"],
+    ["is called for once the condition begins on a good value", "0: 3, 1: 13", "due"],
+    ["is not called for between the thresholds", "0: 10", "idle"],
+    ["is not called for by a lost value", "0: 3, 1: 3 stale", "idle"],
+    ["is over when the guard is let go", "0: 13, 1: 3", "idle"],
+  ])("%s", (_, text, sending) => expect(after(closing, reads(text)).sending).toBe(sending));
 
   it("is called for by a lost value where the guard acts blind", () =>
-    expect(after(closing, [[0, 3, "stale"]], unjudged, true).sending).toBe("due"));
+    expect(after(closing, reads("0: 3 stale"), unjudged, true).sending).toBe("due"));
 
   it("is not called for again by what goes on holding", () => {
-    const done: GuardState = { ...after(closing, [[0, 13]]), sending: "done" };
-    expect(
-      after(
-        closing,
-        [
-          [1, 10],
-          [2, 14],
-          [3, 14, "stale"],
-          [4, 15],
-        ],
-        done,
-      ).sending,
-    ).toBe("done");
+    const done: GuardState = { ...after(closing, reads("0: 13")), sending: "done" };
+    expect(after(closing, reads("1: 10, 2: 14, 3: 14 stale, 4: 15"), done).sending).toBe("done");
   });
 });

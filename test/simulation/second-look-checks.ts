@@ -11,6 +11,13 @@ import { Check } from "./post-book.js";
 /** Within this after the travel time the bridge has looked again, and said what it saw. */
 const withinMs = 60_000;
 
+interface Due {
+  readonly ask: Ask;
+  readonly last: Write;
+  readonly at: number;
+  readonly id: string;
+}
+
 /** S16: what was confirmed and travels is read once more, and something else there is told. */
 export class SecondLookChecks extends Check {
   /** Ids of commands whose value was said to be reverted. */
@@ -32,20 +39,11 @@ export class SecondLookChecks extends Check {
     const at = last.endedAt + ask.settings.travelMs;
     const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
     if (doneAt > at - 1_000) return;
-    time.in(at + withinMs - time.now, () =>
-      this.world.guarded(() => this.#check(bridge, { ask, last, at, id: result.id })),
-    );
+    const due = { ask, last, at, id: result.id };
+    this.world.in(at + withinMs - time.now, () => this.#check(bridge, due));
   }
 
-  #check(
-    bridge: Bridge,
-    {
-      ask,
-      last,
-      at,
-      id,
-    }: { readonly ask: Ask; readonly last: Write; readonly at: number; readonly id: string },
-  ): void {
+  #check(bridge: Bridge, { ask, last, at, id }: Due): void {
     const { world } = this.book;
     const { settings, word } = ask;
     if (settings === null || word === null || this.book.lastPosted.get(laneOf(ask)) !== last) return;

@@ -1,7 +1,7 @@
 import type { PlatformHost } from "../../src/greenhouse/ports.js";
 import type { Call } from "../../src/platform/http/connections.js";
 import { type HttpAnswer, TransportFailure } from "../../src/platform/http/exchange.js";
-import type { Decision } from "../../src/simulator/call.js";
+import type { Decision, PlatformRequest } from "../../src/simulator/call.js";
 import { respond } from "../../src/simulator/platform-model.js";
 import type { PlatformState } from "../../src/simulator/platform-state.js";
 import type { Chance } from "./chance.js";
@@ -62,7 +62,7 @@ export class Wire {
     limitMs: number,
   ): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
-      const trip = new Trip(outgoing, headers, host);
+      const trip = tripOf(outgoing, headers, host);
       const end = (settle: () => void) => {
         if (trip.ended) return;
         trip.ended = true;
@@ -156,44 +156,33 @@ interface TripEnds {
   readonly answer: (answer: HttpAnswer) => void;
 }
 
-class Trip {
+/** One request and what has become of it. */
+interface Trip {
   readonly host: PlatformHost;
   readonly isPost: boolean;
   readonly isSignIn: boolean;
   readonly body: string;
-  write: Write | null = null;
-  sent = false;
-  ended = false;
-  status = 0;
-  deadline: (() => void) | null = null;
-
-  readonly #outgoing: Call;
-  readonly #headers: readonly string[];
-
-  constructor(outgoing: Call, headers: readonly string[], host: PlatformHost) {
-    const { operation, path, body } = outgoing;
-    this.#outgoing = outgoing;
-    this.#headers = headers;
-    this.host = host;
-    this.body = body ?? "";
-    this.isPost = path === "/api/set-value" && operation.method === "POST";
-    this.isSignIn = path === "/api/account/sign-in";
-  }
-
   /** As the platform sees it. */
-  get request() {
-    const { operation, path, body } = this.#outgoing;
-    const headers = this.#headers;
-    const [plain = path, query = ""] = path.split("?");
-    const pairs: [string, string][] = [];
-    for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? "", headers[at + 1] ?? ""]);
-    return {
-      host: this.host,
-      method: operation.method,
-      path: plain,
+  readonly request: PlatformRequest;
+  write: Write | null;
+  sent: boolean;
+  ended: boolean;
+  status: number;
+  deadline: (() => void) | null;
+}
+
+function tripOf({ operation, path, body }: Call, headers: readonly string[], host: PlatformHost): Trip {
+  const [plain = path, query = ""] = path.split("?");
+  const pairs: [string, string][] = [];
+  for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? "", headers[at + 1] ?? ""]);
+  return {
+    ...{ host, body: body ?? "", isSignIn: path === "/api/account/sign-in" },
+    isPost: path === "/api/set-value" && operation.method === "POST",
+    request: {
+      ...{ host, method: operation.method, path: plain, body: body ?? null },
       query: query === "" ? {} : Object.fromEntries(new URLSearchParams(query)),
       headers: Object.fromEntries(pairs),
-      body: body ?? null,
-    };
-  }
+    },
+    ...{ write: null, sent: false, ended: false, status: 0, deadline: null },
+  };
 }

@@ -47,9 +47,9 @@ export class Workload {
 
   begin(): void {
     const { commandsPerHour, lengthMs } = this.#world.scenario;
-    this.#in(lengthMs - probesMs, () => this.#probe());
+    this.#world.in(lengthMs - probesMs, () => this.#probe());
     const next = () =>
-      this.#in(this.#chance.gap(hourMs / commandsPerHour), () => {
+      this.#world.in(this.#chance.gap(hourMs / commandsPerHour), () => {
         if (this.#world.time.now > lengthMs - probesMs - quietMs) return;
         this.send();
         next();
@@ -61,7 +61,7 @@ export class Workload {
   #nextFlood(): void {
     const { floodsPerHour, lengthMs } = this.#world.scenario;
     if (floodsPerHour === 0) return;
-    this.#in(this.#floods.gap(hourMs / floodsPerHour), () => {
+    this.#world.in(this.#floods.gap(hourMs / floodsPerHour), () => {
       if (this.#world.time.now > lengthMs - probesMs - quietMs) return;
       this.#flood();
       this.#nextFlood();
@@ -76,7 +76,7 @@ export class Workload {
     const isInvented = this.#floods.hits(0.3);
     const everyMs = this.#floods.logUniform(5, 300);
     for (let n = 0; n < 200; n += 1)
-      this.#in(n * everyMs, () => {
+      this.#world.in(n * everyMs, () => {
         this.#handOver(isInvented ? { ...nowhere(flood), target: `nowhere-${n}` } : flood);
         if (n > 60 && this.#floods.hits(0.02)) this.#handOver(this.#sender.message());
       });
@@ -90,7 +90,7 @@ export class Workload {
     this.#askAgain(message);
     if (this.#chance.hits(redelivered)) {
       // QoS 1: the same bytes once more, because an acknowledgement was lost.
-      this.#in(this.#chance.between(0, 1_500), () => {
+      this.#world.in(this.#chance.between(0, 1_500), () => {
         this.#handOver(message, first);
       });
     }
@@ -99,7 +99,7 @@ export class Workload {
     for (let n = 0; n < more; n += 1) {
       const other = this.#sender.message(message.point);
       const inMs = this.#chance.hits(0.4) ? 0 : this.#chance.logUniform(10, 20_000);
-      this.#in(inMs, () => {
+      this.#world.in(inMs, () => {
         this.#handOver(other);
         if (this.#chance.hits(0.3)) this.#handOver(this.#sender.message(other.point));
       });
@@ -112,7 +112,7 @@ export class Workload {
     if (point === null || word === null) return;
     if (word === "stop" && impatience > 0) this.#pressStop(point);
     if (!this.#impatience.hits(impatience)) return;
-    this.#in(this.#impatience.logUniform(2_000, 60_000), () => {
+    this.#world.in(this.#impatience.logUniform(2_000, 60_000), () => {
       this.#handOver(plain(point, word));
     });
   }
@@ -121,7 +121,7 @@ export class Workload {
   #pressStop(point: Point): void {
     const presses = this.#impatience.whole(1, 5);
     for (let n = 0; n < presses; n += 1)
-      this.#in(this.#impatience.logUniform(100, 10_000), () => {
+      this.#world.in(this.#impatience.logUniform(100, 10_000), () => {
         this.#handOver(plain(point, "stop"));
       });
   }
@@ -129,10 +129,6 @@ export class Workload {
   /** What is retained on the broker is handed to a new subscriber. */
   linked(bridge: Bridge): void {
     for (const message of this.#retained) this.#deliver(bridge, message, null);
-  }
-
-  #in(ms: number, action: () => void): void {
-    this.#world.time.in(ms, () => this.#world.guarded(action));
   }
 
   /** With every fault gone, one command to each actuator in turn has to work. */

@@ -121,6 +121,11 @@ export class World {
     }
   }
 
+  /** Does it in `ms`. */
+  in(ms: number, action: () => void): void {
+    this.time.in(ms, () => this.guarded(action));
+  }
+
   /** The program starts, after the last one has ended. */
   start(): void {
     this.boots += 1;

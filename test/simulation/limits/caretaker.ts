@@ -35,7 +35,7 @@ export class Caretaker {
   }
 
   #again(chance: Chance, perHour: number, action: () => void): void {
-    this.#in(chance.gap(hourMs / perHour), () => {
+    this.#world.in(chance.gap(hourMs / perHour), () => {
       action();
       this.#again(chance, perHour, action);
     });
@@ -54,10 +54,6 @@ export class Caretaker {
     });
   }
 
-  #in(ms: number, action: () => void): void {
-    this.#world.time.in(ms, () => this.#world.guarded(action));
-  }
-
   #come(): void {
     const all = [...this.#world.checks.limits.limits.limited.values()];
     const one = this.#chance.of(all);
@@ -72,7 +68,7 @@ export class Caretaker {
         ? this.#chance.whole(1, 30)
         : null;
     this.#do((bridge) => this.#lock(bridge, about, isAll, minutes));
-    this.#in(this.#chance.logUniform(20_000, 2_400_000), () => this.#unlocking(about, isAll));
+    this.#world.in(this.#chance.logUniform(20_000, 2_400_000), () => this.#unlocking(about, isAll));
   }
 
   #do(what: (bridge: Bridge) => Promise<void>): boolean {
@@ -85,7 +81,7 @@ export class Caretaker {
   /** Until it is done: nobody leaves a lock behind. */
   #unlocking(about: readonly Limited[], isAll: boolean): void {
     this.#do((bridge) => this.#unlock(bridge, about, isAll));
-    this.#in(this.#chance.between(10_000, 40_000), () => {
+    this.#world.in(this.#chance.between(10_000, 40_000), () => {
       if (about.some(({ lock: held }) => held !== null)) this.#unlocking(about, isAll);
     });
   }

@@ -46,13 +46,9 @@ export class WeatherStation {
     for (const [topic, text] of this.#retained) this.#deliver(topic, text, true);
   }
 
-  #in(ms: number, action: () => void): void {
-    this.#world.time.in(ms, () => this.#world.guarded(action));
-  }
-
   /** The weather itself. In the end it is calm. */
   #changing(): void {
-    this.#in(this.#chance.logUniform(20_000, 1_500_000), () => {
+    this.#world.in(this.#chance.logUniform(20_000, 1_500_000), () => {
       this.#sky = this.#world.isCalm ? "calm" : this.#chance.of(["calm", "calm", "fresh", "storm"]);
       if (this.#chance.hits(0.5)) this.#isWet = !this.#world.isCalm && !this.#isWet;
       this.#changing();
@@ -61,7 +57,7 @@ export class WeatherStation {
 
   /** The station itself: for some minutes it is not heard. */
   #falling(): void {
-    this.#in(this.#chance.gap(2_400_000), () => {
+    this.#world.in(this.#chance.gap(2_400_000), () => {
       if (!this.#world.isCalm)
         this.#silentUntil = this.#world.time.now + this.#chance.logUniform(5_000, 1_500_000);
       this.#falling();
@@ -69,7 +65,7 @@ export class WeatherStation {
   }
 
   #speaking(): void {
-    this.#in(this.#everyMs * this.#chance.between(0.8, 1.2), () => {
+    this.#world.in(this.#everyMs * this.#chance.between(0.8, 1.2), () => {
       const { isCalm, time } = this.#world;
       if (isCalm || time.now >= this.#silentUntil) this.#speak();
       this.#speaking();
