@@ -46,7 +46,6 @@ export async function commandDirectly(
           },
           result: resolve,
           event: () => undefined,
-          showAgain: () => undefined,
         },
       });
       for (const { controller: code, target, actuator: targetId } of opened.journal.history().unread)

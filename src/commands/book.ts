@@ -87,7 +87,7 @@ export interface Awaited {
 
 /** A result, from its command's end until everybody was told and the journal has it. */
 export interface PendingResult {
-  readonly about: ResultAddressee & Pick<Command, "code">;
+  readonly about: ResultAddressee;
   readonly result: CommandResult;
   /** The one of a refused request is told whatever the journal does, and not written again. */
   readonly isRefusal: boolean;
@@ -308,8 +308,6 @@ interface Effects extends Asked<Questions> {
     readonly about: ResultAddressee;
     readonly sequence: number | null;
   };
-  /** After a refused or failed command whoever showed the asked state has to see the true one again. */
-  show_again: { readonly about: Target };
   problem: { readonly code: string; readonly open: readonly CommandProblem[] };
   event: { readonly event: BridgeEvent };
   warn: { readonly reason: string; readonly message: string };

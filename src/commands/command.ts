@@ -119,7 +119,7 @@ export interface CommandPlatform extends Pick<PlatformReader, "connection" | "va
   renewCredential(signal: AbortSignal): Promise<boolean>;
 }
 
-export type ResultAddressee = Pick<CommandRequest, "controllerId" | "target" | "targetId" | "response">;
+export type ResultAddressee = Addressed & Pick<CommandRequest, "response">;
 
 /** Where a command's life is shown. Nothing here may throw. */
 export interface CommandAudience {
@@ -127,8 +127,6 @@ export interface CommandAudience {
   /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
   result(result: CommandResult, about: ResultAddressee, sequence: number | null): void;
   event(event: BridgeEvent): void;
-  /** After a refused or failed command whoever showed the asked state has to see the true one again. */
-  showAgain(about: Target): void;
 }
 
 export interface CommanderPorts {

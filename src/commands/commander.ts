@@ -59,7 +59,6 @@ export class Commander implements PushBell {
       },
       result: ({ result, about, sequence }) => audience.result(result, about, sequence),
       event: ({ event }) => audience.event(event),
-      show_again: ({ about }) => audience.showAgain(about),
       pushed: ({ command, address, raw }) => this.#onPushed(command.code, address, raw),
       warn: ({ reason, message }) => log.error({ reason }, message),
       taken: ({ command }) => commandLog?.info(takenLine(command), "command taken"),

@@ -18,6 +18,7 @@ import type {
   CommandRequest,
   Phase,
   ResultAddressee,
+  Target,
 } from "./command.js";
 import { Commander } from "./commander.js";
 import { CommandPhases, EarlierPhases, type PhaseTarget, type CommandFacts } from "./phases.js";
@@ -42,7 +43,7 @@ export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "new
     send(topic: string, payload: string): void;
     /** Publishes what a controller has shown before anything else. */
     hasten(controllerId: string, about?: Pick<PhaseTarget, "target" | "targetId">): void;
-    showAgain: CommandAudience["showAgain"];
+    showAgain(about: Target): void;
   };
   readonly onEvent: (event: BridgeEvent) => void;
   readonly configuration: Pick<Configuration, "weather" | "polling">;
@@ -230,9 +231,10 @@ export class CommandDesk {
           if (sequence !== null) this.#marks.delivered(sequence);
         };
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
+        // Whoever showed the state that was asked for has to see the true one again.
+        if (result.outcome !== "confirmed") this.#parts.outputs.showAgain(about);
       },
       event: this.#parts.onEvent,
-      showAgain: (about) => this.#parts.outputs.showAgain(about),
     };
   }
 }

@@ -4,7 +4,7 @@ import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.
 import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Now } from "./book.js";
-import type { Arrived, BookLimits, Command, CommandRequest } from "./command.js";
+import type { Arrived, Command, CommandRequest } from "./command.js";
 import type { Duplicate } from "./admission.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
 import { type Asked, bridgeReadOnly, refused, resultOf } from "./endings.js";
@@ -135,14 +135,6 @@ export function journalRefusal({ journal, request }: Arrived, wanted: Wanted): R
     message: `The journal cannot be written, so no command is taken: ${why}`,
   };
 }
-
-/** What the limits say against it. */
-export const refusalOf = (
-  taking: Exclude<ReturnType<BookLimits["take"]>, { readonly term: unknown }>,
-): Pick<NotTaken, "refusal" | "interlock"> =>
-  "refusal" in taking
-    ? taking
-    : { refusal: { reason: "interlock", message: taking.message }, interlock: taking.interlock };
 
 export function duplicateRefusal(duplicate: Duplicate, id: string | null): Refusal {
   if (duplicate.type === "duplicate") {

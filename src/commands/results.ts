@@ -2,14 +2,7 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
 import { alertFor, awaitedAfter, problemEnded } from "./aftermath.js";
 import { ask, type LaneInput, note, type PendingResult, type Turn } from "./book.js";
-import {
-  aboutOf,
-  type Arrived,
-  type Command,
-  laneKey,
-  type ResultAddressee,
-  type Target,
-} from "./command.js";
+import { aboutOf, type Arrived, type Command, laneKey, type Target } from "./command.js";
 import { countMinute, countOnly, countsOver, knownId, withId } from "./admission.js";
 import { type NotTaken, refusalResult } from "./intake.js";
 import { type Abandoned, askedBy, type Ending, resultOf } from "./endings.js";
@@ -147,7 +140,6 @@ function tell(turn: Turn, { about, result, isRefusal }: PendingResult, sequence:
   turn.effects.push({ type: "result", result, about, sequence });
   const alert = alertFor(result, turn.now.at);
   if (alert) turn.effects.push({ type: "event", event: alert });
-  if (result.outcome !== "confirmed") turn.effects.push({ type: "show_again", about });
 }
 
 /** Whoever repeats it is answered with this result from now on. */
@@ -171,7 +163,7 @@ const unknownTargets: About = { controller: "*", actuator: "*" };
 export function refuse(turn: Turn, arrived: Arrived, why: NotTaken, original?: CommandResult | null): void {
   const { request, code, target } = arrived;
   const result = refusalResult(arrived, why, original, turn.now);
-  const about: ResultAddressee & Pick<Command, "code"> = { ...request, code };
+  const about = { ...request, code };
   const counted = "reason" in target ? unknownTargets : aboutOf(about);
   flush(turn, turn.now.mono);
   const { refusals, isTooMany } = countMinute(turn.book.refusals, counted, turn.now.mono);

@@ -15,7 +15,7 @@ import {
 } from "./book.js";
 import { type Arrived, type BookLimits, type Command, laneKey } from "./command.js";
 import { duplicateOf, payloadKey, type Taken, takePlace, withId } from "./admission.js";
-import { commandFrom, duplicateRefusal, journalRefusal, refusalOf, understand } from "./intake.js";
+import { commandFrom, duplicateRefusal, journalRefusal, understand } from "./intake.js";
 import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from "./lane.js";
 import { acknowledge, raiseProblem, showProblem } from "./aftermath.js";
 import { abandon, endedBefore, flush, refuse, tick, written } from "./results.js";
@@ -125,7 +125,7 @@ function asked(turn: Turn, arrived: Arrived): void {
   const asked = commandFrom(arrived, understood, own.payloadKey, turn.now);
   const taking = turn.limits.take(asked, payload);
   if (!("term" in taking)) {
-    refuse(turn, arrived, { ...refusalOf(taking), payload, canonical: word });
+    refuse(turn, arrived, { ...taking, payload, canonical: word });
     return;
   }
   const command = { ...asked, ...taking };

@@ -1,5 +1,6 @@
 import type { Refusal } from "../greenhouse/command/outcomes.js";
 import { canonical } from "../greenhouse/command/words.js";
+import type { Interlock } from "../greenhouse/limits.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { HistoryParts, KeptLimits } from "../journal/records.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
@@ -20,13 +21,15 @@ import {
   type WeatherReading,
   weatherValue,
 } from "./rules/guards.js";
-import { go, judge, type KeptBack, type Verdict } from "./rules/judge.js";
+import { go, judge, type Verdict } from "./rules/judge.js";
 import { type KeeperPorts, Ledger, unlockedEvent, Watchers } from "./ledger.js";
 import { isMoving } from "./rules/pauses.js";
 import { deadlineWith, type Ended, type GivenTerm, termOf } from "./rules/terms.js";
 import { dueAt, dueSends, expire, isKeptBack, isThere, readGuards, sentAs } from "./rules/upkeep.js";
 
-type Taking = Pick<LimitedCommand, "term" | "deadlineMono"> | { readonly refusal: Refusal } | KeptBack;
+type Taking =
+  | Pick<LimitedCommand, "term" | "deadlineMono">
+  | { readonly refusal: Refusal; readonly interlock?: Interlock };
 
 type About = Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">;
 
@@ -79,7 +82,9 @@ export class LimitKeeper {
     if (term !== null && "reason" in term) return { refusal: term };
     const deadlineMono = deadlineWith(term, command);
     const verdict = this.mayStart(term === null ? command : { ...command, term, deadlineMono });
-    return verdict.type === "refuse" ? verdict : { term, deadlineMono };
+    if (verdict.type !== "refuse") return { term, deadlineMono };
+    const { message, interlock } = verdict;
+    return { refusal: { reason: "interlock", message }, interlock };
   }
 
   /** What waits longer than the command may is refused. */

@@ -119,7 +119,6 @@ export class CommandBench {
         phase: (command, phase) => this.phases.push(`${command.id} ${phase}`),
         result: (result) => this.results.push(result),
         event: (event) => this.events.push(event),
-        showAgain: () => undefined,
       },
       clock: this.clock,
       log: silentLog,
