@@ -263,11 +263,7 @@ function endingAt(step: Step, end: StepEnd): Ending {
     case "unknown":
       return { outcome: "unknown", reason, message: unseen };
     case "rejected":
-      return {
-        outcome: "rejected",
-        reason: end.unauthorized ? "unauthorized" : null,
-        message: end.message,
-      };
+      return { outcome: "rejected", reason: end.unauthorized ? "unauthorized" : null, message: end.message };
     case "not_sent":
       return { outcome: "failed", reason: "not_sent", message: end.message };
     case "failed":

@@ -31,11 +31,7 @@ const notTaken = (
   refusal: Refusal,
   payload: CommandPayload | null = null,
   word: string | null = null,
-): NotTaken => ({
-  refusal,
-  payload,
-  canonical: word,
-});
+): NotTaken => ({ refusal, payload, canonical: word });
 
 /**
  * Takes a request apart and refuses what must not be taken; everything else is understood but not yet checked.

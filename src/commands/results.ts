@@ -64,14 +64,7 @@ function conclude(turn: Turn, about: PendingResult["about"], result: CommandResu
   turn.effects.push({ type: "ended", result });
   const { code, controllerId, target, targetId, response } = about;
   const addressee = { code, controllerId, target, targetId, response };
-  write(turn, {
-    about: addressee,
-    result,
-    isUrgent,
-    isRefusal: false,
-    isTold: false,
-    isWriting: true,
-  });
+  write(turn, { about: addressee, result, isUrgent, isRefusal: false, isTold: false, isWriting: true });
 }
 
 function write(turn: Turn, outcome: PendingResult): void {

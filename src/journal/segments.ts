@@ -60,19 +60,10 @@ function encode(record: JournalRecord, replacer?: (key: string, value: unknown) 
   return Buffer.concat([body, Buffer.from(`${mark}${checksum}"}\n`)]);
 }
 
-function tooLong({ seq, at, mono, boot, clock_synced, type }: JournalRecord): JournalRecord {
+function tooLong({ type, seq, at, mono, boot, clock_synced }: JournalRecord): JournalRecord {
   const message = `A record of type ${type} was too long for the journal and was left out.`;
-  return {
-    seq,
-    at,
-    mono,
-    boot,
-    clock_synced,
-    type: "event",
-    event: "record_too_long",
-    severity: "error",
-    message,
-  };
+  const event = { type: "event", event: "record_too_long", severity: "error", message } as const;
+  return { seq, at, mono, boot, clock_synced, ...event };
 }
 
 const cutTo =

@@ -169,14 +169,9 @@ export class JournalWriter {
     if (current !== null && !this.#beginNew) this.#current = await AppendFile.open(files, current);
     await this.retention.prune();
     const { unreadable } = scan;
-    return unreadable === 0 && truncatedBytes === 0 && corruptFiles.length === 0
-      ? null
-      : {
-          type: "journal_damaged",
-          unreadable,
-          truncated_bytes: truncatedBytes,
-          corrupt_files: corruptFiles,
-        };
+    if (unreadable === 0 && truncatedBytes === 0 && corruptFiles.length === 0) return null;
+    const damage = { unreadable, truncated_bytes: truncatedBytes, corrupt_files: corruptFiles };
+    return { type: "journal_damaged", ...damage };
   }
 
   /** Why no file may be changed. Asked before the files are read, so that nobody writes to them in between. */

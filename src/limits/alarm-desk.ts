@@ -105,16 +105,10 @@ export class AlarmDesk {
   }
 
   platformState(state: PlatformState): void {
-    this.set(
-      "platform_unreachable",
-      bridgeItself,
-      state === "unreachable" ? "The platform's realtime host does not answer." : null,
-    );
-    this.set(
-      "unauthorized",
-      bridgeItself,
-      state === "unauthorized" ? "The platform refuses the credential of the bridge." : null,
-    );
+    const unreachable = state === "unreachable" ? "The platform's realtime host does not answer." : null;
+    this.set("platform_unreachable", bridgeItself, unreachable);
+    const refused = state === "unauthorized" ? "The platform refuses the credential of the bridge." : null;
+    this.set("unauthorized", bridgeItself, refused);
   }
 
   #availability({ info: { id, name } }: Controller, after: Controller | undefined): void {

@@ -142,9 +142,7 @@ describe("a command that takes over the read-backs of an equal one", () =>
     expect(records.slice(-2)).toEqual(["command_taken heir", "result c1"]);
     expect(
       bench.records.findLast((record) => record.type === "command_taken" && record.id === "heir"),
-    ).toMatchObject({
-      took_over: "c1",
-    });
+    ).toMatchObject({ took_over: "c1" });
     await bench.clock.advance(100_000);
     expect(bench.outcomes).toEqual({ c1: "superseded after_sending", heir: "confirmed" });
   }));

@@ -2,12 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CommandBench } from "../support/command-bench.js";
 import { ignored } from "./benches.js";
 
-const ec = {
-  id: "ec",
-  address: "501",
-  scale: 0.01,
-  writable: { min: 0, max: 5, step: 0.1 },
-} as const;
+const ec = { id: "ec", address: "501", scale: 0.01, writable: { min: 0, max: 5, step: 0.1 } } as const;
 
 const toEc = { target: "parameter", targetId: "ec" } as const;
 const toRaw = { target: "address", targetId: "900" } as const;

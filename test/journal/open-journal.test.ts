@@ -10,11 +10,7 @@ import { silentLog } from "../support/builders.js";
 it("a record says whether our clock agreed with the platform's, and null while nobody knew", async () => {
   const folder = await mkdtemp(join(tmpdir(), "journal-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const opened = await openJournal({
-    dataDir: folder,
-    clock: systemClock,
-    log: silentLog,
-  });
+  const opened = await openJournal({ dataDir: folder, clock: systemClock, log: silentLog });
   const note = () => opened.journal.append({ type: "delivered", through: 1 }, { durable: true });
   await note();
   let skewMs: number | null = null;

@@ -18,10 +18,9 @@ const words = ["open", "close", "auto"] as const;
 const allowances = fc.record({
   words: fc.subarray([...words]),
   degrees: fc.option(
-    fc.tuple(fc.nat(100), fc.nat(100)).map(([one, other]) => ({
-      min: Math.min(one, other),
-      max: Math.max(one, other),
-    })),
+    fc
+      .tuple(fc.nat(100), fc.nat(100))
+      .map(([one, other]) => ({ min: Math.min(one, other), max: Math.max(one, other) })),
   ),
 });
 

@@ -15,11 +15,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
       original(name, { ...around, now: { ...around.now, mono: around.weather(name)?.at ?? around.now.mono } })`,
     breaks: ["S17", "S20", "S23"],
   },
-  judged_once: {
-    seam: "limits/keeper#LimitKeeper.mayPost",
-    plant: `() => () => go`,
-    breaks: ["S17"],
-  },
+  judged_once: { seam: "limits/keeper#LimitKeeper.mayPost", plant: `() => () => go`, breaks: ["S17"] },
   timers_are_not_kept: {
     seam: "limits/rules/entry#keptOf",
     plant: keptWithout("moved_until: null"),

@@ -90,10 +90,7 @@ export class Wire {
       }
       trip.deadline = clock.in(limitMs, () => fail("timeout"));
       clock.in(this.#latency(), () => {
-        this.#connected(trip, clock, {
-          fail,
-          answer: (answer) => end(() => resolve(answer)),
-        });
+        this.#connected(trip, clock, { fail, answer: (answer) => end(() => resolve(answer)) });
       });
     });
   }

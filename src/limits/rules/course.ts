@@ -71,24 +71,13 @@ export function afterEnd(entry: Entry, command: LimitedCommand, outcome: Outcome
   const open = new Map([...entry.open].filter(([id]) => id !== command.id));
   const moves = before ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
   const moved = { ...entry, open, moves };
-  switch (outcome) {
-    case "confirmed":
-    case "already":
-      return done(moved, command);
-    case "rejected":
-    case "failed":
-      return {
-        ...moved,
-        ...(before ? { lease: sooner(before.lease, moved.lease) } : {}),
-        hold: moved.hold?.id === command.id ? (before?.hold ?? null) : moved.hold,
-      };
-    case "dry_run":
-    case "refused":
-    case "superseded":
-    case "unconfirmed":
-    case "unknown":
-      return moved;
-  }
+  if (outcome === "confirmed" || outcome === "already") return done(moved, command);
+  if (outcome !== "rejected" && outcome !== "failed") return moved;
+  return {
+    ...moved,
+    ...(before ? { lease: sooner(before.lease, moved.lease) } : {}),
+    hold: moved.hold?.id === command.id ? (before?.hold ?? null) : moved.hold,
+  };
 }
 
 function movesAfterEnd(moves: Moves, command: LimitedCommand, outcome: Outcome, now: number): Moves {
@@ -126,11 +115,7 @@ export function afterForeignMove(entry: Entry, from: string, to: string, now: nu
   const degree = /^\d+$/.test(from) ? Number(from) : null;
   const shown = { state: degree === null ? from : "position", position: degree };
   const { travelMs } = entry.settings;
-  const move = {
-    isCounted: isStart(to),
-    direction: directionOf(to, shown),
-    endsAt: now + travelMs,
-  };
+  const move = { isCounted: isStart(to), direction: directionOf(to, shown), endsAt: now + travelMs };
   const moves = began(entry.moves, move, mostStarts, now);
   return { ...givenUp(entry, null), moves, lease: null };
 }

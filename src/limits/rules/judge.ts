@@ -50,7 +50,7 @@ export interface Judged {
   readonly shown: { readonly state: string | null; readonly position: number | null } | undefined;
 }
 
-export interface KeptBack {
+interface KeptBack {
   readonly type: "wait" | "refuse";
   /** Monotonic ms; Infinity where only an end can tell. */
   readonly until: number;

@@ -45,20 +45,15 @@ const degreeIn = (text: string): number | null => (/^\d{1,3}$/.test(text) ? Numb
 /** `stop` and `off` end something; they are no starts. */
 export const isStart = (word: string): boolean => word !== "stop" && word !== "off";
 
-/** A movement begins; `isCounted` where it is a start. */
-export function began(
-  moves: Moves,
-  {
-    isCounted,
-    direction,
-    endsAt,
-  }: { readonly isCounted: boolean; readonly direction: Direction | null; readonly endsAt: number },
-  most: number,
-  now: number,
-): Moves {
+interface Movement extends Omit<Moves, "starts"> {
+  /** It is a start. */
+  readonly isCounted: boolean;
+}
+
+/** A movement begins. */
+export function began(moves: Moves, { isCounted, ...move }: Movement, most: number, now: number): Moves {
   const recent = startsWithinHour(moves, now);
-  const starts = isCounted ? [...recent, now].slice(-most) : recent;
-  return { starts, endsAt, direction };
+  return { ...move, starts: isCounted ? [...recent, now].slice(-most) : recent };
 }
 
 export const endedAt = (moves: Moves, at: number): Moves => ({ ...moves, endsAt: at });
