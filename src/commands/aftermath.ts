@@ -16,7 +16,7 @@ import {
   type ProblemReason,
   type Turn,
 } from "./book.js";
-import { aboutOf, type Addressed, type Command, laneKey, type Rest, type Target } from "./command.js";
+import { aboutOf, type Addressed, type Command, laneKey, type Resting, type Target } from "./command.js";
 import { spelled } from "./endings.js";
 
 /** What a read shows. */
@@ -26,7 +26,7 @@ export interface Sight extends Pick<Actuator, "state" | "position"> {
 }
 
 export interface Seen {
-  readonly rest: Rest | null;
+  readonly resting: Resting | null;
   /** Set when somebody else moved it. */
   readonly moved: { readonly from: string; readonly to: string } | null;
 }
@@ -41,7 +41,7 @@ export function sightOf({ settings, state, position, value }: Actuator): Sight {
   return { state, position, foreign: isForeign ? value : null };
 }
 
-const nameOf = ({ state, position }: Pick<Rest, "state" | "position">) =>
+const nameOf = ({ state, position }: Pick<Resting, "state" | "position">) =>
   position === null ? state : String(position);
 
 /**
@@ -49,25 +49,25 @@ const nameOf = ({ state, position }: Pick<Rest, "state" | "position">) =>
  * whatever is read is taken for its doing. A degree or a foreign value counts only when two reads in a row show it,
  * because a window on its way shows degrees it does not stop at.
  */
-export function seeActuator(rest: Rest | null, sight: Sight, ours: boolean): Seen {
+export function seeActuator(resting: Resting | null, sight: Sight, ours: boolean): Seen {
   const { state, position, foreign = null } = sight;
-  if (state === null || (state === "unknown" && foreign === null)) return { rest, moved: null };
-  const now: Rest = { state, position, passing: null };
-  const isSame = rest?.state === state && rest.position === position;
+  if (state === null || (state === "unknown" && foreign === null)) return { resting, moved: null };
+  const now: Resting = { state, position, passing: null };
+  const isSame = resting?.state === state && resting.position === position;
   // Most reads show what the one before has shown, and change nothing at all.
-  if (isSame) return { rest: rest.passing === null ? rest : now, moved: null };
-  if (ours || rest === null) return { rest: now, moved: null };
+  if (isSame) return { resting: resting.passing === null ? resting : now, moved: null };
+  if (ours || resting === null) return { resting: now, moved: null };
   const maybePassing = foreign ?? position;
-  if (maybePassing !== null && rest.passing !== maybePassing)
-    return { rest: { ...rest, passing: maybePassing }, moved: null };
-  if (!isSettled(rest) || isModeOnly(rest, state)) return { rest: now, moved: null };
-  return { rest: now, moved: { from: nameOf(rest), to: nameOf(now) } };
+  if (maybePassing !== null && resting.passing !== maybePassing)
+    return { resting: { ...resting, passing: maybePassing }, moved: null };
+  if (!isSettled(resting) || isModeOnly(resting, state)) return { resting: now, moved: null };
+  return { resting: now, moved: { from: nameOf(resting), to: nameOf(now) } };
 }
 
-const isSettled = ({ state }: Rest) => state !== "auto" && state !== "unknown";
+const isSettled = ({ state }: Resting) => state !== "auto" && state !== "unknown";
 
-const isModeOnly = (rest: Rest, state: string) =>
-  rest.state === "position" && rest.position === null && state === "position";
+const isModeOnly = (resting: Resting, state: string) =>
+  resting.state === "position" && resting.position === null && state === "position";
 
 interface Consequence {
   /** What people are told with. */
@@ -181,12 +181,12 @@ function shownActuator(turn: Turn, about: Addressed, actuator: Actuator): void {
   const register = awaited && actuator.registers[awaited.step.address];
   if (awaited && register && shows(actuator.settings, awaited.step, register.raw)) {
     const { state, position } = actuator;
-    turn.lane = { ...turn.lane, rest: { state: state ?? "unknown", position, passing: null } };
+    turn.lane = { ...turn.lane, resting: { state: state ?? "unknown", position, passing: null } };
     late(turn, awaited);
   }
   const isOurs = isMoving(turn.lane, actuator.settings.travelMs, turn.now.mono);
-  const { rest, moved } = seeActuator(turn.lane.rest, sightOf(actuator), isOurs);
-  if (rest !== turn.lane.rest) turn.lane = { ...turn.lane, rest };
+  const { resting, moved } = seeActuator(turn.lane.resting, sightOf(actuator), isOurs);
+  if (resting !== turn.lane.resting) turn.lane = { ...turn.lane, resting };
   if (moved) movedElsewhere(turn, about, actuator, moved);
 }
 

@@ -12,7 +12,7 @@ import type {
   Command,
   Interrupted,
   PhaseNews,
-  Rest,
+  Resting,
   ResultAddressee,
   Target,
 } from "./command.js";
@@ -72,7 +72,7 @@ export interface Lane {
   /** Sent, ended unconfirmed, and may still come. */
   readonly awaited: Awaited | null;
   /** What the actuator was last known to rest at. */
-  readonly rest: Rest | null;
+  readonly resting: Resting | null;
 }
 
 export type SentCommand = Addressed & Pick<Command, "id" | "settings">;
@@ -348,7 +348,7 @@ export const emptyLane: Lane = {
   secondLook: null,
   newest: null,
   awaited: null,
-  rest: null,
+  resting: null,
 };
 
 export const emptyBook: Book = {

@@ -91,7 +91,7 @@ export interface Interrupted {
 }
 
 /** What an actuator was last known to rest at, and a degree or foreign value that may only be passing. */
-export interface Rest {
+export interface Resting {
   /** `unknown`: a foreign value. */
   readonly state: string;
   readonly position: number | null;

@@ -329,8 +329,8 @@ export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
 
 /** When nothing of the lane counts any more and it can be forgotten; null while something is open or to be looked at. */
 export function forgottenAt(lane: Lane): number | null {
-  const { posts, newest, secondLook, awaited, rest } = lane;
-  if (isOpen(lane) || secondLook || awaited || rest || posts.unread) return null;
+  const { posts, newest, secondLook, awaited, resting } = lane;
+  if (isOpen(lane) || secondLook || awaited || resting || posts.unread) return null;
   if (newest?.result === null) return null;
   const since = Math.max(newest?.endedMono ?? 0, posts.firstAt ?? 0, posts.stopAt ?? 0, posts.endedAt ?? 0);
   return since + Math.max(samePayloadMs, stopIntervalMs, newest?.quietMs ?? 0);

@@ -40,7 +40,7 @@ export class CommandPhases {
   /** Not yet published, oldest first. */
   #waiting: Shown[] = [];
   /** Per topic, the last document published or to be published. */
-  readonly #held = new Map<string, PhaseDocument>();
+  readonly #documents = new Map<string, PhaseDocument>();
   /** Raw addresses among them, longest unused first. */
   readonly #addresses = new Set<string>();
   /** What nobody could be told while there was no link. */
@@ -92,7 +92,7 @@ export class CommandPhases {
     for (const topic of this.#missed) this.#tell(topic);
     const told = new Set(this.#missed);
     this.#missed.clear();
-    this.#tellAgain([...this.#held.keys()].filter((topic) => !told.has(topic)));
+    this.#tellAgain([...this.#documents.keys()].filter((topic) => !told.has(topic)));
   }
 
   disconnected(): void {
@@ -102,7 +102,7 @@ export class CommandPhases {
 
   /** Publishes what every topic shows once more. */
   republish(): void {
-    if (this.#isLinked) this.#tellAgain(this.#held.keys());
+    if (this.#isLinked) this.#tellAgain(this.#documents.keys());
   }
 
   topicOf({ controllerId, target, targetId }: PhaseTarget): string {
@@ -126,7 +126,7 @@ export class CommandPhases {
 
   #send(about: PhaseTarget, payload: string): void {
     const topic = this.topicOf(about);
-    this.#held.set(topic, { about, payload });
+    this.#documents.set(topic, { about, payload });
     if (about.target === "address") this.#boundAddresses(topic);
     if (this.#isLinked) this.#tell(topic);
     else this.#missed.add(topic);
@@ -134,9 +134,9 @@ export class CommandPhases {
 
   #tell(topic: string): void {
     this.#due.delete(topic);
-    const held = this.#held.get(topic);
-    if (held === undefined) return;
-    if (this.#ports.isMirrored(held.about.controllerId)) this.#ports.send(topic, held.payload);
+    const document = this.#documents.get(topic);
+    if (document === undefined) return;
+    if (this.#ports.isMirrored(document.about.controllerId)) this.#ports.send(topic, document.payload);
     else this.#forget(topic);
   }
 
@@ -148,7 +148,7 @@ export class CommandPhases {
   }
 
   #forget(topic: string): void {
-    for (const kept of [this.#newest, this.#held, this.#addresses, this.#missed, this.#due])
+    for (const kept of [this.#newest, this.#documents, this.#addresses, this.#missed, this.#due])
       kept.delete(topic);
   }
 }

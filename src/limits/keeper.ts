@@ -224,7 +224,7 @@ export class LimitKeeper {
   }
 
   /** The lock and the hold in force. */
-  held(code: string, actuator: string): Shut | null {
+  inForce(code: string, actuator: string): Shut | null {
     const entry = this.#ledger.get(keyOf(code, actuator));
     return entry ? expire(entry, this.#ports.clock.monotonic()) : null;
   }

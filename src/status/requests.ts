@@ -275,7 +275,7 @@ function notOfOthers(
   by: string,
 ): void {
   for (const actuator of actuators) {
-    const held = keeper.held(info.code, actuator)?.lock;
+    const held = keeper.inForce(info.code, actuator)?.lock;
     if (held && held.by !== by)
       throw new RequestError(
         `${info.id}/${actuator} is locked by ${held.by}; ask there, or unlock with "force": true.`,
@@ -292,7 +292,7 @@ export async function unlock(
   const asked = actuatorsOf(controller, fields);
   const by = nameField(fields);
   const force = flagField(fields, "force", false);
-  const actuators = asked.filter((actuator) => limits.keeper.held(code, actuator)?.lock);
+  const actuators = asked.filter((actuator) => limits.keeper.inForce(code, actuator)?.lock);
   if (actuators.length === 0) throw new RequestError(`Nothing is locked there at controller "${id}".`);
   if (!force) notOfOthers(limits, controller, actuators, by);
   await limits.keeper.change(code, actuators, { lock: null });
@@ -312,7 +312,7 @@ export async function release(
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const by = nameField(fields);
-  const actuators = actuatorsOf(controller, fields).filter((one) => limits.keeper.held(code, one)?.hold);
+  const actuators = actuatorsOf(controller, fields).filter((one) => limits.keeper.inForce(code, one)?.hold);
   if (actuators.length === 0) throw new RequestError(`Nothing is held there at controller "${id}".`);
   await limits.keeper.change(code, actuators, { hold: null });
   return { controller: id, actuators, by };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { seeActuator, type Sight, sightOf } from "../../src/commands/aftermath.js";
-import type { Rest } from "../../src/commands/command.js";
+import type { Resting } from "../../src/commands/command.js";
 import { unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
@@ -8,32 +8,36 @@ import { fan as restingFan, ignored } from "./benches.js";
 
 const fan = { ...restingFan, travelMs: 0 };
 
-const rest = (state: string, position: number | null = null, passing: Rest["passing"] = null): Rest => ({
+const resting = (
+  state: string,
+  position: number | null = null,
+  passing: Resting["passing"] = null,
+): Resting => ({
   ...{ state, position, passing },
 });
 const sight = (state: string | null, position: number | null = null): Sight => ({ state, position });
 const foreign = (text: string): Sight => ({ state: "unknown", position: null, foreign: text });
 
 describe("moved by somebody else", () => {
-  it.each<[string, Rest | null, Sight, "ours" | "nobody's", string | null]>([
+  it.each<[string, Resting | null, Sight, "ours" | "nobody's", string | null]>([
     ["the first sight of a state", null, sight("open"), "nobody's", null],
-    ["the same state", rest("open"), sight("open"), "nobody's", null],
-    ["another state", rest("open"), sight("closed"), "nobody's", "open to closed"],
-    ["another state while a command of ours is open", rest("open"), sight("closed"), "ours", null],
-    ["anything after auto", rest("auto"), sight("open"), "nobody's", null],
-    ["into auto", rest("open"), sight("auto"), "nobody's", "open to auto"],
-    ["a degree seen once", rest("position", 20), sight("position", 50), "nobody's", null],
-    ["a degree seen twice", rest("position", 20, 50), sight("position", 50), "nobody's", "20 to 50"],
-    ["a degree after only the mode was known", rest("position"), sight("position", 50), "nobody's", null],
-    ["an unreadable value", rest("open"), sight("unknown"), "nobody's", null],
-    ["a value in no table, seen once", rest("off"), foreign("10101"), "nobody's", null],
-    ["it seen twice", rest("off", null, "10101"), foreign("10101"), "nobody's", "off to unknown"],
-    ["another one than before", rest("off", null, "10100"), foreign("10101"), "nobody's", null],
-    ["it while a command of ours is open", rest("off", null, "10101"), foreign("10101"), "ours", null],
-    ["it after auto", rest("auto", null, "10101"), foreign("10101"), "nobody's", null],
+    ["the same state", resting("open"), sight("open"), "nobody's", null],
+    ["another state", resting("open"), sight("closed"), "nobody's", "open to closed"],
+    ["another state while a command of ours is open", resting("open"), sight("closed"), "ours", null],
+    ["anything after auto", resting("auto"), sight("open"), "nobody's", null],
+    ["into auto", resting("open"), sight("auto"), "nobody's", "open to auto"],
+    ["a degree seen once", resting("position", 20), sight("position", 50), "nobody's", null],
+    ["a degree seen twice", resting("position", 20, 50), sight("position", 50), "nobody's", "20 to 50"],
+    ["a degree after only the mode was known", resting("position"), sight("position", 50), "nobody's", null],
+    ["an unreadable value", resting("open"), sight("unknown"), "nobody's", null],
+    ["a value in no table, seen once", resting("off"), foreign("10101"), "nobody's", null],
+    ["it seen twice", resting("off", null, "10101"), foreign("10101"), "nobody's", "off to unknown"],
+    ["another one than before", resting("off", null, "10100"), foreign("10101"), "nobody's", null],
+    ["it while a command of ours is open", resting("off", null, "10101"), foreign("10101"), "ours", null],
+    ["it after auto", resting("auto", null, "10101"), foreign("10101"), "nobody's", null],
     ["it at the first sight", null, foreign("10101"), "nobody's", null],
-    ["it where it stays", rest("unknown"), foreign("10101"), "nobody's", null],
-    ["what follows it, as it is no settled state", rest("unknown"), sight("off"), "nobody's", null],
+    ["it where it stays", resting("unknown"), foreign("10101"), "nobody's", null],
+    ["what follows it, as it is no settled state", resting("unknown"), sight("off"), "nobody's", null],
   ])("%s", (_, before, now, whose, told) => {
     const { moved } = seeActuator(before, now, whose === "ours");
     expect(moved && `${moved.from} to ${moved.to}`).toBe(told);
@@ -97,9 +101,9 @@ const curtain = { ...fan, kind: "fan_wet_curtain" } as const;
 
 describe("a value in no table", () => {
   it("left by a command of ours is not taken for somebody else's doing later", () => {
-    const after = seeActuator(rest("off"), foreign("10101"), true).rest;
+    const after = seeActuator(resting("off"), foreign("10101"), true).resting;
     const once = seeActuator(after, foreign("10101"), false);
-    expect([once.moved, seeActuator(once.rest, foreign("10101"), false).moved]).toEqual([null, null]);
+    expect([once.moved, seeActuator(once.resting, foreign("10101"), false).moved]).toEqual([null, null]);
   });
 
   it.each([

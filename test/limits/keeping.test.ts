@@ -168,7 +168,7 @@ describe("a lock", () => {
     one.refuses = (record) => record.type === "limits_kept" && record.actuator === "valve";
     const locked = one.keeper.change("GH-0001", ["roof", "valve"], { lock: anna(one, null) });
     await expect(locked).rejects.toThrow("the disk does not take this one");
-    for (const id of ["roof", "valve"]) expect(one.keeper.held("GH-0001", id)?.lock ?? null).toBeNull();
+    for (const id of ["roof", "valve"]) expect(one.keeper.inForce("GH-0001", id)?.lock ?? null).toBeNull();
     expect(one.records.findLast(({ type }) => type === "limits_kept")).toMatchObject({
       ...{ actuator: "roof", kept: null },
     });

@@ -12,7 +12,7 @@ it.each(["0s", "2020-01-01T00:00:00Z", "2026-03-02", "soon", "999999999w"])(
     if (controller === undefined) throw new Error("the bench has no controller");
     const ports = { limits: { keeper } as unknown as LimitDesk, clock, onEvent: () => undefined };
     await expect(lock(ports, controller, { by: "anna", until }, null)).rejects.toThrow('"until"');
-    expect(keeper.held("GH-0001", "roof")?.lock ?? null).toBeNull();
+    expect(keeper.inForce("GH-0001", "roof")?.lock ?? null).toBeNull();
   },
 );
 
