@@ -54,17 +54,9 @@ export type ReadTime = (value: unknown, nearAt: number) => number | null;
  * seconds or milliseconds as number or digits. A date without a time of day is no instant.
  */
 export function timeReader(offset: ZoneOffset): ReadTime {
-  let lastText = "";
-  let lastNear = 0;
-  let lastAt: number | null = null;
   return (value, nearAt) => {
     if (typeof value === "number") return epoch(value);
-    if (typeof value !== "string") return null;
-    if (value === lastText && nearAt === lastNear) return lastAt;
-    lastAt = readText(value.trim(), offset, nearAt);
-    lastText = value;
-    lastNear = nearAt;
-    return lastAt;
+    return typeof value === "string" ? readText(value.trim(), offset, nearAt) : null;
   };
 }
 

@@ -75,35 +75,6 @@ export interface RouterParts {
 
 const controlPrefix = "/_simulator/";
 
-/** What a port of this role does with requests and upgrades. */
-export function routerFor({ hosts, controls }: PortRole, parts: RouterParts): ListenerParts {
-  const { state, clock, push, failed } = parts;
-  const serve = (request: IncomingMessage, target: Target) =>
-    controls && target.path.startsWith(controlPrefix)
-      ? controlDecision(request, target, parts)
-      : platformDecision(request, target, hosts, parts);
-  return {
-    request: (request, response) => {
-      serve(request, targetOf(request.url ?? "/"))
-        .then(async (decision) => {
-          if (decision !== null) await perform(decision, response, clock);
-          else response.destroy();
-        })
-        .catch((error: unknown) => {
-          failed(error);
-          response.destroy();
-        });
-    },
-    upgrade: (request, socket, head) => {
-      // Nobody else listens any more, and whoever is refused may reset the connection.
-      socket.on("error", () => socket.destroy());
-      state.advance(clock.now());
-      if (hosts.includes("realtime")) push.upgrade(request, socket, head);
-      else socket.destroy();
-    },
-  };
-}
-
 /** Null for a request that broke off or is larger than any of the interface. */
 async function platformDecision(
   request: IncomingMessage,
@@ -143,22 +114,19 @@ const decisionOf = ({ status, body }: ControlReply): Decision => ({
   cut: null,
 });
 
-export interface ListenerParts {
-  readonly request: (request: IncomingMessage, response: ServerResponse) => void;
-  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-}
-
 /** One HTTP port that can go away and come back, as a host that is down does. */
 export class Listener {
-  readonly #host: string;
-  readonly #parts: ListenerParts;
+  readonly role: PortRole;
+  readonly #address: string;
+  readonly #parts: RouterParts;
   readonly #sockets = new Set<Duplex>();
   #port: number;
   #server: Server | null = null;
 
-  constructor(host: string, port: number, parts: ListenerParts) {
-    this.#host = host;
+  constructor(address: string, port: number, role: PortRole, parts: RouterParts) {
+    this.#address = address;
     this.#port = port;
+    this.role = role;
     this.#parts = parts;
   }
 
@@ -170,16 +138,21 @@ export class Listener {
   /** Rejects when the port is taken. */
   async open(): Promise<void> {
     if (this.#server) return;
-    const server = createServer(this.#parts.request);
+    const server = createServer((request, response) => {
+      this.#answer(request, response).catch((error: unknown) => {
+        this.#parts.failed(error);
+        response.destroy();
+      });
+    });
     server.keepAliveTimeout = 65_000;
-    server.on("upgrade", this.#parts.upgrade);
+    server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
     server.on("connection", (socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
     this.#server = server;
     try {
-      server.listen(this.#port, this.#host);
+      server.listen(this.#port, this.#address);
       await once(server, "listening");
     } catch (error) {
       this.#server = null;
@@ -196,5 +169,25 @@ export class Listener {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { hosts, controls } = this.role;
+    const target = targetOf(request.url ?? "/");
+    const decision =
+      controls && target.path.startsWith(controlPrefix)
+        ? await controlDecision(request, target, this.#parts)
+        : await platformDecision(request, target, hosts, this.#parts);
+    if (decision === null) response.destroy();
+    else await perform(decision, response, this.#parts.clock);
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { state, clock, push } = this.#parts;
+    // Nobody else listens any more, and whoever is refused may reset the connection.
+    socket.on("error", () => socket.destroy());
+    state.advance(clock.now());
+    if (this.role.hosts.includes("realtime")) push.upgrade(request, socket, head);
+    else socket.destroy();
   }
 }

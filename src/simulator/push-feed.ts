@@ -14,13 +14,6 @@ export interface PushFrame {
   readonly text: string;
 }
 
-/** Who listens, so that nothing is worked out for nobody. */
-export interface PushInterest {
-  readonly statuses: boolean;
-  /** Device codes of open weather-station channels. */
-  readonly stations: ReadonlySet<string>;
-}
-
 /** Turns what changed on the platform into frames of its push channels. */
 export class PushFeed {
   readonly #state: PlatformState;
@@ -39,10 +32,19 @@ export class PushFeed {
       .map((change) => this.#frame("set-value", change.device.code, this.#register(change)));
   }
 
-  /** Running statuses, connections and weather readings that differ from the last call; the first one is silent. */
-  changeFrames(interest: PushInterest): readonly PushFrame[] {
-    const statuses = interest.statuses ? this.#statusFrames() : [];
-    return [...statuses, ...[...interest.stations].flatMap((code) => this.#stationFrames(code))];
+  /**
+   * Running statuses, connections and weather readings that differ from the last call; the first one is silent. `stations` are the
+   * device codes of open weather-station channels; nothing is worked out for nobody.
+   */
+  changeFrames({
+    statuses,
+    stations,
+  }: {
+    statuses: boolean;
+    stations: ReadonlySet<string>;
+  }): readonly PushFrame[] {
+    const stationFrames = [...stations].flatMap((code) => this.#stationFrames(code));
+    return [...(statuses ? this.#statusFrames() : []), ...stationFrames];
   }
 
   #statusFrames(): readonly PushFrame[] {

@@ -2,11 +2,10 @@ import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { createControl, type SimulatorControl } from "./control.js";
-import { Listener, type PortRole, routerFor, type RouterParts } from "./http.js";
+import { Listener, type PortRole, type RouterParts } from "./http.js";
 import { type FaultSpec, parseFaults } from "./faults.js";
 import { createPlatform } from "./platform-model.js";
-import type { PlatformOptions } from "./platform-state.js";
-import type { PlatformState } from "./platform-state.js";
+import type { PlatformOptions, PlatformState } from "./platform-state.js";
 import { printableConfiguration } from "./printable-configuration.js";
 import { PushServer } from "./push-server.js";
 
@@ -14,7 +13,7 @@ import { PushServer } from "./push-server.js";
 class ServerLife {
   readonly #parts: Omit<RouterParts, "control">;
   readonly #tickMs: number;
-  readonly #ports: (PortRole & { readonly listener: Listener })[] = [];
+  readonly #ports: Listener[] = [];
   readonly #stopped = new AbortController();
   #ticking: Promise<void> = Promise.resolve();
   /** Ports change one after the other, or a host could come up while it is still going down. */
@@ -25,14 +24,14 @@ class ServerLife {
     this.#tickMs = tickMs;
   }
 
-  add(listener: Listener, role: PortRole): Listener {
-    this.#ports.push({ listener, ...role });
-    return listener;
+  add(port: Listener): Listener {
+    this.#ports.push(port);
+    return port;
   }
 
   async open(): Promise<void> {
     try {
-      for (const { listener } of this.#ports) await listener.open();
+      for (const port of this.#ports) await port.open();
     } catch (error) {
       await this.close();
       throw error;
@@ -52,7 +51,7 @@ class ServerLife {
     await this.#ticking;
     await this.#changing;
     this.#parts.push.close();
-    for (const { listener } of this.#ports) await listener.close();
+    for (const port of this.#ports) await port.close();
   }
 
   async #apply(): Promise<void> {
@@ -63,18 +62,18 @@ class ServerLife {
       return outage !== undefined && clock.now() < outage.until ? outage.how : null;
     };
     if (outageOf("realtime") !== null) push.drop();
-    for (const { listener, hosts, controls } of this.#ports) {
+    for (const port of this.#ports) {
+      const { hosts, controls } = port.role;
       const isRefused = !controls && hosts.every((host) => outageOf(host) === "refuse");
-      await (isRefused ? listener.close() : listener.open());
+      await (isRefused ? port.close() : port.open());
     }
   }
 
   async #tick(): Promise<void> {
     const { state, clock, push, failed } = this.#parts;
     const { signal } = this.#stopped;
-    const ended = () => undefined;
     for (;;) {
-      await clock.wait(this.#tickMs, signal).catch(ended);
+      await clock.wait(this.#tickMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       try {
         state.advance(clock.now());
@@ -177,7 +176,7 @@ const usualAddress = "127.0.0.1";
 function addPorts(life: ServerLife, options: SimulatorOptions, parts: RouterParts) {
   const { controlPort, realtimePort } = options;
   const port = (number: number, role: PortRole): Listener =>
-    life.add(new Listener(options.host ?? usualAddress, number, routerFor(role, parts)), role);
+    life.add(new Listener(options.host ?? usualAddress, number, role, parts));
   const business = port(options.port ?? 0, {
     hosts: realtimePort === undefined ? ["business", "realtime"] : ["business"],
     controls: controlPort === undefined,

@@ -135,13 +135,7 @@ const isRefusal = (end: End): boolean => end.type === "refused" && isUnauthorize
 /** A channel that refuses a renewed credential too asks for no other one for this long. */
 const barredMs = 600_000;
 
-interface Refusals {
-  /** The generation that took the place of a refused one. */
-  readonly renewedTo: number;
-  readonly barredUntil: number;
-}
-
-const none: Refusals = { renewedTo: -1, barredUntil: -Infinity };
+const none = { renewedTo: -1, barredUntil: -Infinity };
 
 /**
  * The credential of the handshakes. A refused one leads to one renewal, as with a read; but the refusal of a channel says
@@ -150,7 +144,8 @@ const none: Refusals = { renewedTo: -1, barredUntil: -Infinity };
 export class PushCredential {
   readonly #source: CredentialSource;
   readonly #clock: Clock;
-  readonly #refusals = new Map<string, Refusals>();
+  /** By the kind of channel: the generation that took the place of a refused one, and until when no other is asked for. */
+  readonly #refusals = new Map<string, typeof none>();
 
   constructor(source: CredentialSource, clock: Clock) {
     this.#source = source;
