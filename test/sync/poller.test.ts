@@ -30,6 +30,13 @@ const polledFor = (ms: number, list: DeviceList, options: PolledOptions = {}) =>
     await clock.advance(ms);
   });
 
+/** Polls this list for ten minutes; what was asked by then does not count. */
+async function begun({ platform, clock }: Polled, list: DeviceList): Promise<void> {
+  platform.list = list;
+  await clock.advance(10 * minute);
+  platform.calls.length = 0;
+}
+
 const gaps = (times: readonly number[]) => times.slice(1).map((at, place) => at - (times[place] ?? 0));
 const average = (all: readonly number[]) => all.reduce((sum, one) => sum + one, 0) / all.length;
 
@@ -234,21 +241,15 @@ describe("the request budget", () => {
     ]);
     const { platform } = await polling({ settings, perMinute: 20 }, async ({ platform, clock, store }) => {
       platform.list = devices(1);
-      const show = () => {
-        for (let n = 0; n < 30; n++) {
-          platform.registers.set(`GH-0 ${n}`, "10001");
-          platform.registers.set(`GH-0 ${n} fresh`, "10010");
-        }
-        store.dispatch("GH-0", {
-          type: "registers_read",
-          values: new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, "10010"])),
-          startedAt: clock.monotonic(),
-          readAt: clock.now(),
-          fresh: true,
-          source: "read_back",
-        });
-      };
-      show();
+      for (let n = 0; n < 30; n++) {
+        platform.registers.set(`GH-0 ${n}`, "10001");
+        platform.registers.set(`GH-0 ${n} fresh`, "10010");
+      }
+      store.dispatch("GH-0", {
+        ...{ type: "registers_read", startedAt: clock.monotonic(), readAt: clock.now() },
+        ...{ fresh: true, source: "read_back" },
+        values: new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, "10010"])),
+      });
       await clock.advance(10 * minute);
     });
     expect(mostInAMinute(platform.calls.map(({ at }) => at))).toBeLessThanOrEqual(20);
@@ -411,10 +412,8 @@ describe("refresh", () => {
 
   it("asks for everything now and resolves when its reads are done, not before", async () => {
     await polling({ concurrency: 2 }, async (world) => {
-      const { platform, clock, poller } = world;
-      platform.list = devices(10);
-      await clock.advance(10 * minute);
-      platform.calls.length = 0;
+      const { platform, poller } = world;
+      await begun(world, devices(10));
       platform.latencyMs = 1_000;
       const refreshed = poller.refresh();
       expect(await isDone(refreshed, world, 9_000)).toBe(false);
@@ -427,9 +426,8 @@ describe("refresh", () => {
 
   it("of one controller asks for that one only", async () => {
     await polling({}, async (world) => {
-      const { platform, clock, poller } = world;
-      platform.list = devices(100);
-      await clock.advance(10 * minute);
+      const { platform, poller } = world;
+      await begun(world, devices(100));
       const before = platform.calls.length;
       expect(await isDone(poller.refresh("GH-7"), world, 100)).toBe(true);
       const names = platform.calls.slice(before).map(({ name }) => name);
@@ -447,8 +445,7 @@ describe("refresh", () => {
 
   it("resolves also where every read fails", async () => {
     await polling({}, async (world) => {
-      world.platform.list = devices(3);
-      await world.clock.advance(10 * minute);
+      await begun(world, devices(3));
       world.platform.fate = () => {
         throw failure("rejected", "realtime");
       };
@@ -470,8 +467,7 @@ describe("refresh", () => {
 
   it("resolves within a minute also during an outage", async () => {
     await polling({}, async (world) => {
-      world.platform.list = devices(20);
-      await world.clock.advance(10 * minute);
+      await begun(world, devices(20));
       outage(world);
       await world.clock.advance(10 * minute);
       expect(await isDone(world.poller.refresh(), world, minute)).toBe(true);
@@ -480,8 +476,7 @@ describe("refresh", () => {
 
   it("resolves within a minute also where the outage begins while it is under way", async () => {
     await polling({ concurrency: 1 }, async (world) => {
-      world.platform.list = devices(20);
-      await world.clock.advance(10 * minute);
+      await begun(world, devices(20));
       world.platform.latencyMs = 1_000;
       const refreshed = world.poller.refresh();
       await world.clock.advance(5_000);
@@ -493,9 +488,7 @@ describe("refresh", () => {
   it("asked for again and again shares one round under way and one to follow, which shows what came after the asking", async () => {
     await polling({ concurrency: 2 }, async (world) => {
       const { platform, clock, poller } = world;
-      platform.list = devices(10);
-      await clock.advance(10 * minute);
-      platform.calls.length = 0;
+      await begun(world, devices(10));
       platform.latencyMs = 1_000;
       const refreshes: Promise<void>[] = [];
       for (let times = 0; times < 50; times++) {
@@ -514,9 +507,8 @@ describe("refresh", () => {
 
   it("resolves also where a controller goes before its read began", async () => {
     await polling({ concurrency: 1 }, async (world) => {
-      const { platform, clock, poller, store } = world;
-      platform.list = devices(10);
-      await clock.advance(10 * minute);
+      const { platform, poller, store } = world;
+      await begun(world, devices(10));
       platform.latencyMs = 1_000;
       platform.list = devices(9);
       const refreshed = poller.refresh();

@@ -8,9 +8,16 @@ import { systemClock } from "../../../src/runtime/clock.js";
 import { running } from "../../simulator/running.js";
 import { settled, VirtualClock } from "../../support/virtual-clock.js";
 import { selfSignedCertificate, selfSignedKey } from "../support/self-signed.js";
-import { listening, startPeer } from "./listening.js";
+import { type Listening, listening, type ListenOptions, startPeer } from "./listening.js";
 
 const patience = { timeout: 50_000, interval: 5 };
+
+/** Listening on a channel that is open. */
+async function opened(url: string, options?: ListenOptions): Promise<Listening> {
+  const made = listening(url, options);
+  await expect.poll(() => made.client.pushCounters().open, patience).toBe(1);
+  return made;
+}
 const code = "GH-0001";
 
 describe("the credential of a channel", () => {
@@ -69,8 +76,7 @@ describe("a refused handshake", () => {
     const auth = { tokens: "known", checkRealtime: true } as const;
     const simulator = await running({ auth, pushIntervalMs: 5 });
     const settings = { sign_in: { body } } as const;
-    const first = listening(simulator.realtimeUrl, { settings });
-    await expect.poll(() => first.client.pushCounters().open, patience).toBe(1);
+    const first = await opened(simulator.realtimeUrl, { settings });
     const { client } = first;
     listening(simulator.realtimeUrl, { client, channel: { type: "device-status" } });
     listening(simulator.realtimeUrl, { client, channel: { type: "weather-station", code: "WS-0001" } });
@@ -122,8 +128,7 @@ describe("an open channel", () => {
       opened: (socket) => socket.on("ping", () => socket.send("{}")),
     });
     const clock = new VirtualClock();
-    const { client } = listening(peer.url, { clock });
-    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    const { client } = await opened(peer.url, { clock });
     for (let n = 1; n <= 20; n++) {
       await clock.advance(20_000);
       await expect.poll(() => client.pushCounters().frames, patience).toBe(n);
@@ -134,8 +139,7 @@ describe("an open channel", () => {
   it("that became a black hole is given up within 45 s and opened anew", async () => {
     const simulator = await running({ pushIntervalMs: 5 });
     const clock = new VirtualClock();
-    const { client, lost } = listening(simulator.realtimeUrl, { clock });
-    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    const { client, lost } = await opened(simulator.realtimeUrl, { clock });
     simulator.control.push("black_hole");
     await clock.advance(43_000);
     expect(lost()).toBe(0);
@@ -153,8 +157,7 @@ describe("an open channel", () => {
   it("counts garbled frames, reports them without their values, logs them once, and goes on", async () => {
     const simulator = await running({ pushIntervalMs: 5 });
     simulator.control.push("garbled");
-    const { client, news, lines } = listening(simulator.realtimeUrl);
-    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    const { client, news, lines } = await opened(simulator.realtimeUrl);
     for (const value of ["10010", "10001", "10010", "10001"]) {
       const { frames } = client.pushCounters();
       simulator.control.moveByHand(code, "101", value);
@@ -245,8 +248,7 @@ describe("stopping", () => {
   it("releases an open connection and its timers", async () => {
     const simulator = await running({ pushIntervalMs: 5 });
     const clock = new VirtualClock();
-    const { client, stop } = listening(simulator.realtimeUrl, { clock });
-    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    const { stop } = await opened(simulator.realtimeUrl, { clock });
     await stop();
     await settled();
     expect(clock.pendingTimers).toBe(0);

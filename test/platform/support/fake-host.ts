@@ -57,9 +57,8 @@ export async function startFakeHost(first: Answerer = () => ok(null)): Promise<F
     if (reply === null) return;
     const { status = 200, headers = {}, body = "" } = reply;
     const isRaw = typeof body === "string" || Buffer.isBuffer(body);
-    const bytes = isRaw ? body : JSON.stringify(body);
     response.writeHead(status, { "content-type": "application/json", ...headers });
-    response.end(bytes);
+    response.end(isRaw ? body : JSON.stringify(body));
   };
   server.on("connection", (socket) => {
     accepted += 1;
