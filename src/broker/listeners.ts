@@ -141,7 +141,8 @@ export async function openListeners(
   };
   const { tls: files, websocketPort } = settings;
   try {
-    const port = await open(plain(hooks), settings.port, "broker.port");
+    const plain = net.createServer({ noDelay: true }, (socket) => hooks.stream(socket));
+    const port = await open(plain, settings.port, "broker.port");
     const secure = files ? await tlsServer(files, limits.connectTimeoutMs, hooks.stream) : null;
     const tlsPort = files && secure ? await open(secure.server, files.port, "broker.tls.port") : null;
     const webSocketPort =
@@ -154,10 +155,6 @@ export async function openListeners(
     await close();
     throw error;
   }
-}
-
-function plain(hooks: ListenerHooks): Server {
-  return net.createServer({ noDelay: true }, (socket) => hooks.stream(socket));
 }
 
 async function webServer(
@@ -239,72 +236,67 @@ export interface Drainable {
  * is right for a moment and wrong for a frozen one: here the others go on after `stallGraceMs`, its messages pile up in
  * its own socket up to `bufferedBytes`, and after `drainTimeoutMs` without a byte taken it is disconnected.
  */
-export function limitDrainWait(
-  client: Drainable,
-  limits: BrokerLimits,
-  clock: Clock,
-  stuck: () => void,
-): void {
-  const wait = new DrainWait(client, limits, clock, stuck);
-  client.waitForDrain = (done) => wait.add(done);
+export function limitDrainWait(parts: DrainParts): void {
+  const wait = new DrainWait(parts);
+  parts.client.waitForDrain = (done) => wait.add(done);
+}
+
+interface DrainParts {
+  readonly client: Drainable;
+  readonly limits: BrokerLimits;
+  readonly clock: Clock;
+  /** The client is about to be disconnected for it. */
+  readonly stuck: () => void;
 }
 
 class DrainWait {
-  readonly #client: Drainable;
-  readonly #limits: BrokerLimits;
-  readonly #clock: Clock;
-  readonly #stuck: () => void;
+  readonly #parts: DrainParts;
   #waiters: Waiter[] = [];
-  #stall: AbortController | null = null;
+  #isStalled = false;
   #goOn = false;
 
-  constructor(client: Drainable, limits: BrokerLimits, clock: Clock, stuck: () => void) {
-    this.#client = client;
-    this.#limits = limits;
-    this.#clock = clock;
-    this.#stuck = stuck;
+  constructor(parts: DrainParts) {
+    this.#parts = parts;
   }
 
   add(done: Waiter): void {
-    const { conn } = this.#client;
+    const { client, limits } = this.#parts;
     this.#waiters.push(done);
-    if (conn.destroyed) this.#release(new Error("connection closed"));
-    else if (conn.writableLength > this.#limits.bufferedBytes) this.#disconnect();
+    if (client.conn.destroyed) this.#release(new Error("connection closed"));
+    else if (client.conn.writableLength > limits.bufferedBytes) this.#disconnect();
     else if (this.#goOn) this.#release(null);
-    else if (this.#stall === null) void this.#watch();
+    else if (!this.#isStalled) void this.#watch();
   }
 
   async #watch(): Promise<void> {
+    this.#isStalled = true;
+    const { client, limits, clock } = this.#parts;
+    const { conn } = client;
     const stall = new AbortController();
-    this.#stall = stall;
-    const { conn } = this.#client;
     const over = () => stall.abort();
     conn.once("drain", over).once("close", over);
-    const { stallGraceMs, drainTimeoutMs } = this.#limits;
     try {
-      await this.#clock.wait(stallGraceMs, stall.signal);
+      await clock.wait(limits.stallGraceMs, stall.signal);
       this.#goOn = true;
       this.#release(null);
-      await this.#clock.wait(Math.max(0, drainTimeoutMs - stallGraceMs), stall.signal);
+      await clock.wait(Math.max(0, limits.drainTimeoutMs - limits.stallGraceMs), stall.signal);
       this.#disconnect();
     } catch {
       // Drained or closed in time: nothing to do but let the waiting ones go.
     }
     conn.off("drain", over).off("close", over);
-    this.#stall = null;
+    this.#isStalled = false;
     this.#goOn = false;
     this.#release(conn.destroyed ? new Error("connection closed") : null);
   }
 
   #release(error: Error | null): void {
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const done of waiters) setImmediate(done, error, this.#client);
+    for (const done of this.#waiters.splice(0)) setImmediate(done, error, this.#parts.client);
   }
 
   #disconnect(): void {
-    this.#stuck();
-    this.#client.conn.destroy();
+    this.#parts.stuck();
+    this.#parts.client.conn.destroy();
     this.#release(new Error("the subscriber reads too slowly"));
   }
 }

@@ -308,13 +308,14 @@ function wireLimits(
     if (socket) silent.spoke(socket);
     const insides = clientInsidesOf(client);
     withoutInherited(insides.subscriptions);
-    limitDrainWait(insides, limits, clock, () => {
+    const stuck = () => {
       tally.slowClosed += 1;
       log.warn(
         { client: client.id.slice(0, 64) },
         "disconnected a subscriber that does not read its messages",
       );
-    });
+    };
+    limitDrainWait({ client: insides, limits, clock, stuck });
     const fault = connectFault(packet);
     if (fault === null) done(null, true);
     else done(new Error(fault), false);

@@ -67,11 +67,8 @@ export const originOf = (settings: DocumentSettings): DeviceDocument["origin"] =
 export const maxDocumentBytes = 240 * 1024;
 
 /** The message's text; the last components are left out where it would be too large, and counted. */
-export function fittingDocument(
-  document: DeviceDocument,
-  maxBytes = maxDocumentBytes,
-): { readonly document: DeviceDocument; readonly leftOut: number } {
-  let excess = Buffer.byteLength(JSON.stringify(document)) - maxBytes;
+export function fittingDocument(document: DeviceDocument) {
+  let excess = Buffer.byteLength(JSON.stringify(document)) - maxDocumentBytes;
   if (excess <= 0) return { document, leftOut: 0 };
   const kept = Object.entries(document.components);
   const all = kept.length;
