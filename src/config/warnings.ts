@@ -7,8 +7,6 @@ import { ageDoubts, leadInDoubts } from "./rules/limits.js";
 import { atKey, atValue, type Finding, when } from "./problem.js";
 import type { Configuration, ControllerConfiguration } from "./schema.js";
 
-type ActuatorConfiguration = ControllerConfiguration["actuators"][string];
-
 /** What one sweep over the account reads, besides the controller list. */
 interface ReadLoad {
   readonly controllers: number;
@@ -51,17 +49,18 @@ function addressReadsOf(controller: ControllerConfiguration): number {
   const add = (type: number | undefined, addresses: readonly string[]) => {
     for (const address of addresses) reads.add(type === undefined ? `address ${address}` : `type ${type}`);
   };
-  for (const actuator of Object.values(controller.actuators)) add(actuator.type_id, stateAddresses(actuator));
+  for (const actuator of Object.values(controller.actuators)) {
+    const {
+      type_id: type,
+      address,
+      mode_address: mode = address,
+      position_address: degree = address,
+    } = actuator;
+    add(type, [mode, degree]);
+  }
   for (const parameter of Object.values(controller.parameters)) add(parameter.type_id, [parameter.address]);
   return reads.size;
 }
-
-/** Where an actuator's state is read; one without addresses of its own for mode and position has a single one. */
-const stateAddresses = ({
-  address,
-  mode_address: mode = address,
-  position_address: position = address,
-}: ActuatorConfiguration): readonly string[] => [mode, position];
 
 /** The load of the controllers a configuration names; an account may hold more. */
 export function configuredLoad(configuration: Configuration): ReadLoad {

@@ -315,16 +315,12 @@ function guardText([name, guard]: readonly [string, GuardConfiguration]): string
   const allowed = guard.allow.filter((word) => word !== "stop");
   const only = allowed.length === 0 ? "only stop passes" : `only ${allowed.join(", ")} and stop pass`;
   const after = guard.clear_after === 0 ? "" : ` for ${formatDuration(guard.clear_after)}`;
-  const sends = guard.then === undefined ? "" : `, and "${guard.then}" is sent once${blindText(guard)}`;
-  return `while ${inputOf(guard)} ${conditionText(guard)} or is not known ("${name}"), until it is over${clearText(guard)}${after}, ${only}${sends}`;
+  const lost = guard.blind === "act" ? ", also when the value is lost" : "";
+  const sends = guard.then === undefined ? "" : `, and "${guard.then}" is sent once${lost}`;
+  const input = guard.sensor ?? guard.actuator ?? guard.status ?? "";
+  const clear = guard.clear_at === undefined ? "" : ` (${guard.clear_at})`;
+  return `while ${input} ${conditionText(guard)} or is not known ("${name}"), until it is over${clear}${after}, ${only}${sends}`;
 }
-
-const blindText = ({ blind }: GuardConfiguration) => (blind === "act" ? ", also when the value is lost" : "");
-
-const inputOf = ({ sensor, actuator, status }: GuardConfiguration) => sensor ?? actuator ?? status ?? "";
-
-const clearText = ({ clear_at: clearAt }: GuardConfiguration) =>
-  clearAt === undefined ? "" : ` (${clearAt})`;
 
 function conditionText({ above, below, is, is_not: isNot }: GuardConfiguration): string {
   const list = (words: string | readonly string[]) =>

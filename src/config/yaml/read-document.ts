@@ -201,12 +201,7 @@ function emptyValue(parent: Shape, child: Shape): unknown {
   return child.type === "section" ? {} : undefined;
 }
 
-interface Child {
-  readonly shape: Shape;
-  readonly secret: boolean;
-}
-
-function childOf(shape: Shape, key: string): Child | null {
+function childOf(shape: Shape, key: string): Pick<Spot, "shape" | "secret"> | null {
   if (shape.type === "map")
     return shape.words?.includes(key) === false ? null : { shape: shapeOf(shape.value), secret: false };
   if (shape.type !== "section") return { shape: anything, secret: false };

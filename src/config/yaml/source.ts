@@ -219,11 +219,8 @@ const fault = (message: string | null): Resolved => ({ ok: false, message });
 /** What `!env name` or `!secret name` stands for. Messages name the variable or secret, never its value. */
 export function resolveReference(tag: "!env" | "!secret", name: string, sources: ReferenceSources): Resolved {
   if (!/^[^\s\p{Cc}]{1,200}$/u.test(name)) return fault(`expected a name after ${tag}`);
-  return tag === "!env" ? variable(name, sources.env) : secret(name, sources.secrets);
-}
-
-function variable(name: string, env: Environment): Resolved {
-  const text = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (tag === "!secret") return secret(name, sources.secrets);
+  const text = Object.hasOwn(sources.env, name) ? sources.env[name] : undefined;
   if (text === undefined) return fault(`the environment variable ${name} is not set`);
   const node = scalarOfText(text);
   return node.value === null ? fault(`the environment variable ${name} is empty`) : { ok: true, node };

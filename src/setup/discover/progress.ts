@@ -209,14 +209,11 @@ export class Meter {
     const share = this.#total === 0 ? 1 : this.#done / this.#total;
     const full = Math.round(share * barWidth);
     const bar = "#".repeat(full) + ".".repeat(barWidth - full);
-    this.#line.show(`[${bar}] ${this.#done}/${this.#total}  ${this.#left()}  ${this.#label}`);
-  }
-
-  #left(): string {
     const asked = this.#done - this.#resumed;
     const elapsedMs = this.#clock.monotonic() - this.#startedAt;
     const each = Math.max(this.#gapMs, asked === 0 ? 0 : elapsedMs / asked);
-    return `${durationText((this.#total - this.#done) * each)} left`;
+    const left = durationText((this.#total - this.#done) * each);
+    this.#line.show(`[${bar}] ${this.#done}/${this.#total}  ${left} left  ${this.#label}`);
   }
 }
 

@@ -102,19 +102,15 @@ async function shapeVerdict(
       answers.push(await ask(scene, operation, asked, signal));
     } catch (error) {
       const renamed = await withOtherName(operation, asked, error, scene, signal);
-      if (renamed === null) return refusalVerdict(error, isVital);
+      const verdict = platformVerdict(error);
+      if (verdict === null) throw error;
+      if (renamed === null) return isVital ? verdict : { ...verdict, status: "warning" };
       answers.push(renamed.answer);
       query = { deviceCode: renamed.name };
     }
   }
   if (operation === "device") scene.evidence.devices = answers.flatMap((answer) => devicesIn(answer, {}));
   return answersVerdict(check, answers, query, scene);
-}
-
-function refusalVerdict(error: unknown, isVital: boolean): Verdict {
-  const verdict = platformVerdict(error);
-  if (verdict === null) throw error;
-  return isVital ? verdict : { ...verdict, status: "warning" };
 }
 
 function answersVerdict(
