@@ -312,7 +312,7 @@ class Bridge {
     // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
     setMaxListeners(0, signal, stop);
     this.#stopping = signal;
-    log.info(mayDo(live.current.commands));
+    if (this.#journal.state().available) log.info(mayDo(live.current.commands));
     const { store, poller, watch } = this.#mirror;
     const onUnreadable = (problem: Error) => refuseUnread(this.#journal, log, live, problem);
     await restoreCommands(this.#desk, { journal: this.#journal, store, clock, log, onUnreadable });

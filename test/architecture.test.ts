@@ -348,13 +348,13 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   http: [1_380, 9],
   page: [2_500, 16],
   journal: [2_433, 10],
-  mqtt: [3_267, 14],
-  platform: [4_680, 27],
+  mqtt: [3_284, 14],
+  platform: [4_701, 27],
   runtime: [1_546, 14],
   setup: [4_449, 25],
   simulator: [4_292, 24],
   status: [2_102, 10],
-  sync: [1_992, 10],
+  sync: [1_994, 10],
 };
 
 /** What the page is made of besides its modules. */

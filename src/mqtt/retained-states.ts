@@ -81,6 +81,8 @@ export class RetainedStates {
   readonly #dirty = new Set<string>();
   /** By the controller's topic id and the topic. */
   readonly #unwanted = new Map<string, Map<string, Unwanted>>();
+  /** Topic ids of an earlier run, of controllers that have another one now. */
+  readonly #formerIds = new Set<string>();
   readonly #options: { readonly retain: true; readonly qos: 0 | 1 };
   #found = 0;
   #connected = false;
@@ -117,6 +119,8 @@ export class RetainedStates {
     if (payload === "" || place === null || isShown(place, this.#parts.view.byId(place.controllerId))) return;
     if (this.#unwanted.get(place.controllerId)?.has(topic) || this.#found >= mostFound) return;
     this.#found += 1;
+    const code = place.leaf === "info" ? codeIn(payload) : null;
+    if (code !== null && this.#parts.view.get(code) !== undefined) this.#formerIds.add(place.controllerId);
     this.#disown(place.controllerId, topic, leftBehind);
     const stale = staleForm(place, payload);
     if (stale !== null && stale !== payload) this.#publishUnwanted(place.controllerId, topic, stale, null);
@@ -250,7 +254,9 @@ export class RetainedStates {
       if (owed !== null) this.#publishUnwanted(id, topic, owed, code);
       const mayGo =
         code === null
-          ? which === "all" || (which === "settled" && (isIgnored(id) || isSettled(place, controller)))
+          ? which === "all" ||
+            (which === "settled" &&
+              (isIgnored(id) || this.#formerIds.has(id) || isSettled(place, controller)))
           : (gate?.mayClear(code) ?? true);
       if (!mayGo) continue;
       this.#publishUnwanted(id, topic, "", code);
@@ -343,14 +349,25 @@ function isSettled({ folder, id, leaf }: Place, controller: Controller | undefin
   return (folder === "parameter" && !controller.parameters.has(id)) || folder === "address";
 }
 
-/** The payload that says "not read since the start"; null where quality is not part of the topic. */
+/** The payload that says "not read since the start"; null where nothing in the topic says so. */
 function staleForm({ folder, leaf }: Place, payload: string): string | null {
   if (folder === "sensor" && leaf === "quality") return "stale";
-  if (leaf !== "json") return null;
+  if (leaf === "availability") return "unknown";
+  const parsed = leaf === "json" ? objectIn(payload) : null;
+  if (parsed === null || !("quality" in parsed)) return null;
+  return parsed.quality === "stale" ? payload : JSON.stringify({ ...parsed, quality: "stale" });
+}
+
+/** The device code in the payload of an `info` topic. */
+function codeIn(payload: string): string | null {
+  const parsed = objectIn(payload);
+  return parsed !== null && "code" in parsed && typeof parsed.code === "string" ? parsed.code : null;
+}
+
+function objectIn(payload: string): object | null {
   try {
     const parsed: unknown = JSON.parse(payload);
-    if (typeof parsed !== "object" || parsed === null || !("quality" in parsed)) return null;
-    return parsed.quality === "stale" ? payload : JSON.stringify({ ...parsed, quality: "stale" });
+    return typeof parsed === "object" ? parsed : null;
   } catch {
     return null;
   }

@@ -11,6 +11,8 @@ interface HostCircuit {
   /** Consecutive attempts that brought no usable answer; since when. */
   readonly failures: number;
   readonly failingSince: number | null;
+  /** The device whose reads alone failed so far, with answers: the host may be well for all others. */
+  readonly failedFor: string | null;
   /** Consecutive answers 401 or 403, with no other answer between them. */
   readonly refusals: number;
   readonly open: boolean;
@@ -32,13 +34,14 @@ export interface Circuit {
 /**
  * `answered`: the platform said something usable, also a refusal of the request. `misplaced`: the host has no such path,
  * which is no sign that the platform is there. `challenged`: 401 or 403, while a new credential may still help; `refused`:
- * none will. `abandoned`: the caller gave up.
+ * none will. `abandoned`: the caller gave up. `failed` has the device where the host did answer, but with an error or with
+ * nothing usable, and whether it was the same request once more.
  */
 export type RequestEnd =
   | { readonly type: "answered" }
   | { readonly type: "misplaced" }
   | { readonly type: "challenged" }
-  | { readonly type: "failed" }
+  | { readonly type: "failed"; readonly device?: string | null; readonly isRetry?: boolean }
   | { readonly type: "refused" }
   | { readonly type: "held"; readonly ms: number }
   | { readonly type: "abandoned" };
@@ -56,6 +59,7 @@ const probeLostMs = 90_000;
 const calm: HostCircuit = {
   failures: 0,
   failingSince: null,
+  failedFor: null,
   refusals: 0,
   open: false,
   probingSince: null,
@@ -120,7 +124,7 @@ export function settle(circuit: Circuit, host: PlatformHost, outcome: RequestEnd
     case "held":
       return withHost(answered(circuit, host), host, { heldUntil: now + outcome.ms, heldAt: now });
     case "failed":
-      return failed(circuit, host, now);
+      return failed(circuit, host, outcome, now);
     case "challenged":
       return challenged(circuit, host);
     case "refused":
@@ -137,10 +141,24 @@ function answered(circuit: Circuit, host: PlatformHost): Circuit {
   return state.open ? { ...next, probedAt: null } : next;
 }
 
-function failed(circuit: Circuit, host: PlatformHost, now: number): Circuit {
+/**
+ * A device with a record that the platform stumbles over must not take all others away: however often its reads are answered
+ * with an error, they are one failure, which lasts from its second read on.
+ */
+function failed(
+  circuit: Circuit,
+  host: PlatformHost,
+  { device = null, isRetry = false }: Extract<RequestEnd, { type: "failed" }>,
+  now: number,
+): Circuit {
   const state = circuit[host];
+  const isFirst = device !== null && state.failures === 0;
+  if (isFirst) return withHost(circuit, host, { failures: 1, failedFor: device, probingSince: null });
+  const failingSince = isRetry && device !== null ? state.failingSince : (state.failingSince ?? now);
+  if (device !== null && device === state.failedFor)
+    return withHost(circuit, host, { failingSince, probingSince: null });
   const failures = state.failures + 1;
-  const since = { failures, failingSince: state.failingSince ?? now, probingSince: null };
+  const since = { failures, failingSince: state.failingSince ?? now, failedFor: null, probingSince: null };
   return opened(withHost(circuit, host, since), host, failures >= openAfter, now);
 }
 

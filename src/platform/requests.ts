@@ -50,8 +50,11 @@ export function retryDelayMs(
   return isShort ? retryAfterMs + jitterMs : null;
 }
 
+/** The device that a read is about; null where it is about none. */
+const deviceOf = ({ path }: Call): string | null => new URLSearchParams(path.split("?")[1]).get("deviceCode");
+
 /** What an answer says about the way to the host. */
-function requestEnd(answer: GoodAnswer | PlatformError): RequestEnd {
+function requestEnd(answer: GoodAnswer | PlatformError, call: Call, isRetry: boolean): RequestEnd {
   if (!(answer instanceof PlatformError)) return { type: "answered" };
   const { kind, status = 0, retryAfterMs } = answer.facts;
   if (kind === "rejected") return { type: "answered" };
@@ -59,7 +62,7 @@ function requestEnd(answer: GoodAnswer | PlatformError): RequestEnd {
   if (kind === "throttled")
     return retryAfterMs === undefined ? { type: "answered" } : { type: "held", ms: retryAfterMs };
   if (kind === "server" && status < 500) return { type: status === 404 ? "misplaced" : "answered" };
-  return { type: "failed" };
+  return { type: "failed", device: deviceOf(call), isRetry };
 }
 
 /** Polling leaves a host alone for a day where it asks for that; signing in, which commands need, for less. */
@@ -217,7 +220,7 @@ export class Requests {
     const policy = call.urgent ? commandRetries : pollingRetries;
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#once(call, headers);
+        return await this.#once(call, headers, attempt > 0);
       } catch (error) {
         const isOver = call.signal.aborted || this.#parts.links.isPaused(call.operation.host);
         if (!(error instanceof PlatformError) || isOver) throw error;
@@ -233,20 +236,20 @@ export class Requests {
   }
 
   /** One request at most; one that nobody waits for takes its turn. */
-  async #once(call: Call, headers: string[]): Promise<GoodAnswer> {
-    if (call.urgent) return this.#send(call, headers);
+  async #once(call: Call, headers: string[], isRetry = false): Promise<GoodAnswer> {
+    if (call.urgent) return this.#send(call, headers, isRetry);
     const { semaphore } = this.#parts.hosts[call.operation.host];
     await semaphore.enter(call.signal)?.catch(() => {
       throw transportError(new TransportFailure("aborted", false, 0), this.scene(call.operation), 0);
     });
     try {
-      return await this.#send(call, headers);
+      return await this.#send(call, headers, isRetry);
     } finally {
       semaphore.leave();
     }
   }
 
-  async #send(call: Call, headers: string[]): Promise<GoodAnswer> {
+  async #send(call: Call, headers: string[], isRetry: boolean): Promise<GoodAnswer> {
     const { operation } = call;
     const { host } = operation;
     const { hosts, links, skew, tally, clock, blank } = this.#parts;
@@ -265,7 +268,7 @@ export class Requests {
     // A new sign-in may well bring the token we have; there it is what was asked for.
     const hidden = operation === operations.signIn ? undefined : blank;
     const judged = judgeAnswer(answer, this.scene(operation), clock.now(), hidden);
-    const outcome = requestEnd(judged);
+    const outcome = requestEnd(judged, call, isRetry);
     if (outcome.type === "failed") tally.failures += 1;
     links.settle(host, outcome);
     if (judged instanceof PlatformError) throw judged;

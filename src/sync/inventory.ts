@@ -7,7 +7,8 @@ type DataType = "TEXT" | "STREAM";
 
 export type InventoryNews =
   | { readonly type: "account_empty" }
-  | { readonly type: "added" | "removed"; readonly code: string; readonly name: string }
+  /** `found`: one of the configuration is in a list for the first time. */
+  | { readonly type: "added" | "found" | "removed"; readonly code: string; readonly name: string }
   /** A list says something else than what is shown; its single-device status decides. */
   | { readonly type: "doubted"; readonly code: string };
 
@@ -127,10 +128,11 @@ export class Inventory {
 
   #seen(record: DeviceRecord, availability: Availability): void {
     if (!this.#store.wants(record.code)) return;
-    const isNew = this.#store.get(record.code) === undefined;
+    const before = this.#store.get(record.code);
     this.#store.admit(record.code);
     this.#store.dispatch(record.code, { type: "listed", record, availability });
-    if (isNew) this.#tell({ type: "added", code: record.code, name: record.name ?? record.code });
+    const type = before === undefined ? "added" : "found";
+    if (!before?.info.record) this.#tell({ type, code: record.code, name: record.name ?? record.code });
     if ((this.#store.get(record.code)?.doubted ?? null) !== null)
       this.#tell({ type: "doubted", code: record.code });
   }

@@ -85,9 +85,9 @@ function tellNews(
 ): void {
   if (news.type === "account_empty")
     onEvent({ type: "account_empty", severity: "warning", message: accountEmpty, at: clock.now() });
-  if (news.type !== "added" && news.type !== "removed") return;
+  if (!("name" in news)) return;
   log.info({ controller: news.code }, `controller ${news.type}: ${news.name}`);
-  const controller = news.type === "added" ? store.get(news.code) : undefined;
+  const controller = news.type === "removed" ? undefined : store.get(news.code);
   if (controller) logActuators(log, controller);
 }
 

@@ -21,7 +21,7 @@ function kept() {
     qos: 0,
     view: {
       byId: (id) => controllers.get(id),
-      get: () => undefined,
+      get: (code) => [...controllers.values()].find(({ info }) => info.code === code),
       controllers: () => controllers.values(),
     },
     publish: (topic, payload) => broker.publish(topic, payload),
@@ -67,6 +67,8 @@ it("nothing is cleared before whatever reads it was told", async () => {
 describe("what an earlier run left is marked stale at once", () => {
   it.each([
     ["gone/sensor/air/quality", "good", "stale"],
+    ["gone/availability", "online", "unknown"],
+    ["gone/availability", "unknown", null],
     ["gh-0001/sensor/air/quality", "bad", "stale"],
     ["gh-0001/sensor/air/quality", "stale", null],
     ["gh-0001/sensor/air/json", '{"value":1,"quality":"good"}', '{"value":1,"quality":"stale"}'],
@@ -139,6 +141,20 @@ describe("what is no longer wanted is cleared", () => {
       "gh-0001/parameter/ec",
       "gone/info",
       "gone/sensor/air",
+    ]);
+  });
+
+  it("at once where its controller has another id now", async () => {
+    const { controllers, states, find, cleared, known } = kept();
+    const code = controllers.get("gh-0001")?.info.code;
+    find("former/availability", "former/actuator/roof/state", "gone/availability");
+    states.found("greenhouse/former/info", JSON.stringify({ code }));
+    states.found("greenhouse/gone/info", '{"code":"GONE"}');
+    known();
+    expect(await cleared(false)).toEqual([
+      "former/actuator/roof/state",
+      "former/availability",
+      "former/info",
     ]);
   });
 

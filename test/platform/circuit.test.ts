@@ -90,6 +90,31 @@ describe("the circuit", () => {
     ],
   ])("%s", (_rule, story) => play(story));
 
+  describe("a device about which the host answers with errors", () => {
+    const failures = (...ends: readonly (string | null)[]) => {
+      let circuit = closedCircuit;
+      let device: string | null = null;
+      for (const [n, end] of ends.entries()) {
+        if (end === "answered") circuit = settle(circuit, "realtime", { type: "answered" }, n);
+        else {
+          device = end === "retry" ? device : end;
+          circuit = settle(circuit, "realtime", { type: "failed", device, isRetry: end === "retry" }, n);
+        }
+      }
+      const { failures, failingSince } = circuit.realtime;
+      return [failures, failingSince];
+    };
+
+    it.each([
+      ["is one failure, however often its read is repeated", ["B2", "retry", "retry"], [1, null]],
+      ["lasts from its second read on, while nothing else is answered", ["B2", "retry", "B2", "B2"], [1, 2]],
+      ["is over with any answer", ["B2", "retry", "answered", "B2"], [1, null]],
+      ["beside another one is the host's trouble", ["B2", "retry", "A1"], [2, 2]],
+      ["says nothing of a host that does not answer at all", [null, null], [2, 0]],
+      ["counts where the host did not answer before", [null, "B2"], [2, 0]],
+    ] as const)("%s", (_rule, ends, expected) => expect(failures(...ends)).toEqual(expected));
+  });
+
   it("both hosts share the probes and take turns while both are asked for", () => {
     let circuit = closedCircuit;
     const fail = (host: PlatformHost, now: number) => {

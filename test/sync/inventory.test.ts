@@ -48,6 +48,12 @@ const times = (count: number, ...lists: string[]) => Array.from({ length: count 
 const configured = (...codes: string[]) => mirrorSettings(codes.map((code) => controllerSettings({ code })));
 
 describe("the account's lists", () => {
+  it("a controller of the configuration is told once, when a list has it for the first time", () => {
+    const one = account(configured("A"));
+    one.answer("A B", "A B");
+    expect(one.told()).toBe("found A, added B");
+  });
+
   it.each([
     [true, "online", "added A"],
     // Offline is worth a question first.
