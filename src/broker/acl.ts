@@ -99,7 +99,7 @@ interface Identity {
   readonly rights: Rights;
 }
 
-// Not a topic anybody may subscribe to: it lies in the server's tree.
+// Not a topic that a client may subscribe to: it lies in the server's tree.
 const discarded = "$discarded";
 // What happened, and what decides over it.
 type Reason = readonly [string, string];

@@ -35,7 +35,7 @@ interface Login {
 const maxKnown = 1_024;
 
 /**
- * Decides who a connection is. The bridge's own login never waits behind anybody else's. A guesser slows down logins of the
+ * Decides who a connection is. The bridge's own login never waits behind another one. A guesser slows down logins of the
  * same name from the same source alone, and those of no program that has logged in before: whoever knows neither its
  * client id nor a password cannot get in its way.
  */
@@ -72,7 +72,7 @@ export class Authenticator {
     return { kind: "user", user };
   }
 
-  /** Nobody waits for a turn any longer. */
+  /** Ends every wait for a turn. */
   close(): void {
     this.#logins.close();
   }
@@ -86,7 +86,7 @@ export interface RefusedLogin {
 }
 
 const reportWindowMs = 60_000;
-/** Of all addresses together: whoever has many of them must not fill a disk. */
+/** Of all addresses together: a guesser that has many of them must not fill a disk. */
 const mostPerWindow = 10;
 
 /** Hands refused logins on: one of each address a minute, and only so many in all. */

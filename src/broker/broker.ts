@@ -31,7 +31,7 @@ export interface EmbeddedBroker {
 interface BrokerPorts {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Somebody came with a wrong user name or password; told seldom enough to be kept. */
+  /** A client came with a wrong user name or password; told seldom enough to be kept. */
   readonly onRefusedLogin?: (refused: RefusedLogin) => void;
 }
 

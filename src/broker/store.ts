@@ -45,7 +45,7 @@ const matchesAtOnce = 500;
 
 /**
  * Retained messages, in place of aedes' own: that one tries every filter of a SUBSCRIBE on every topic in one go, which
- * stops the whole process for seconds when somebody subscribes to a thousand topics one by one. Here a filter without
+ * stops the whole process for seconds when a client subscribes to a thousand topics one by one. Here a filter without
  * wildcards is looked up, and the others let everything else run in between.
  */
 export class RetainedStore {

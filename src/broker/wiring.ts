@@ -333,7 +333,7 @@ function wireLimits(
   });
 }
 
-// What aedes reports for writes to a socket that is gone; nobody's fault.
+// What aedes reports for writes to a socket that is gone, which is no fault.
 const ordinaryEnds = new Set(["connection closed", "keep alive timeout", "Premature close", "drain timeout"]);
 
 /** Counts what clients did wrong, once for each; none of it concerns the others. */

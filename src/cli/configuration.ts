@@ -48,7 +48,7 @@ export async function passwd(
   around.out(`${await hashPassword(password)}\n`);
 }
 
-/** Asked for twice, as nobody sees what is typed; null when the person went away. */
+/** Asked for twice, as what is typed is not shown; null when the person went away. */
 async function typed(input: Readable, { err, stop }: Surroundings): Promise<string | null> {
   const dialogue = terminalDialogue({ input, output: err, stop });
   const notEmpty = (answer: string) => (answer === "" ? "it cannot be empty" : null);

@@ -56,7 +56,7 @@ const endings: Readonly<Record<string, number>> = {
   UnknownController: 2,
 };
 
-/** What the program ends with; null for an error that nobody foresaw. */
+/** What the program ends with; null for an error that was not foreseen. */
 function codeOf(error: unknown): number | null {
   if (error instanceof CommandFailure) return error.exitCode;
   return error instanceof Error ? (endings[error.name] ?? null) : null;
@@ -109,7 +109,7 @@ interface StandardStream {
 }
 
 /**
- * Output and log as a command may use them. An `error` event that nobody listens to would end the process, so here both
+ * Output and log as a command may use them. An `error` event without a listener would end the process, so here both
  * have a listener: the log's trouble is nobody's fault, and a closed pipe (`| head`) ends the output, not the world.
  */
 export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
@@ -143,7 +143,7 @@ export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
 }
 
 /**
- * Whether somebody started this from a terminal: input, output or log belongs to one. To be asked at the start, as a
+ * Whether this was started from a terminal: input, output or log belongs to one. To be asked at the start, as a
  * terminal that is closed is none any more.
  */
 export const isOnTerminal = (ask: (descriptor: number) => boolean = isatty): boolean => [0, 1, 2].some(ask);

@@ -50,7 +50,7 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
   log.info("stopped");
 }
 
-/** What `doctor` finds, for the page; its code is loaded only when somebody asks. */
+/** What `doctor` finds, for the page; its code is loaded only when the page asks. */
 export const doctorFor = (configuration: Configuration) =>
   async function* (signal: AbortSignal): AsyncGenerator {
     const { diagnose, openScene } = await import("../setup/doctor/doctor.js");

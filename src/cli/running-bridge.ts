@@ -123,7 +123,7 @@ export function documentOf(payload: string): Document | null {
   }
 }
 
-/** Why nobody asked the embedded broker: its users' passwords are known as hashes only. */
+/** Why the embedded broker was not asked: its users' passwords are known as hashes only. */
 export const missingLogin =
   "The passwords of broker.users are hashes, so the command line has no login: put one user's name and password into mqtt.username and mqtt.password (with !secret).";
 

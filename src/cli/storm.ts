@@ -29,7 +29,7 @@ export function withLimits(text: string, speed: number): string {
     .replaceAll("stale_after: 1m", `stale_after: ${written(180, speed)}`);
 }
 
-/** What somebody or the weather does. */
+/** What a person or the weather does. */
 type Deed =
   | { readonly command: string; readonly payload: Fields }
   | { readonly request: string; readonly fields: Fields }

@@ -8,7 +8,7 @@ export interface Surroundings {
   readonly isTerminal: boolean;
   /** Aborts on the first SIGINT or SIGTERM. */
   readonly stop: AbortSignal;
-  /** Aborts when nobody reads the output any more; a command that goes on until stopped ends then too. */
+  /** Aborts when the output is not read any more; a command that goes on until stopped ends then too. */
   readonly outputEnded?: AbortSignal;
   /** Calls the listener at each SIGHUP of a service; without a listener, or in a terminal, a SIGHUP stops the command. */
   readonly onReload?: (listener: () => void) => void;
@@ -35,7 +35,7 @@ export function programVersion(): string {
   return typeof version === "string" ? version : "unknown";
 }
 
-/** When a command that only has output to offer ends: it was stopped, or nobody reads it. */
+/** When a command that only has output to offer ends: it was stopped, or its output is not read. */
 export const endOfUse = ({ stop, outputEnded }: Surroundings): AbortSignal =>
   outputEnded === undefined ? stop : AbortSignal.any([stop, outputEnded]);
 

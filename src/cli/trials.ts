@@ -205,7 +205,7 @@ async function runShown(
   const over = new AbortController();
   const end = AbortSignal.any([endOfUse(around), over.signal]);
   let watching = Promise.resolve();
-  // Not before: whoever copies the address must find the broker there.
+  // Not before: a reader who copies the address must find the broker there.
   const onListening = () => {
     const { broker, http, mqtt } = configuration;
     const ports = { broker: broker.port, page: http === false ? 0 : http.port };

@@ -59,7 +59,7 @@ export function duplicateOf(
   now: number,
 ): Duplicate {
   if (own.id === null) {
-    // Somebody who presses stop again wants another one.
+    // A person who presses stop again wants another one.
     if (own.canonical === "stop" || before.newest === null) return { type: "none" };
     const { endedMono, payloadKey: key, id, result } = before.newest;
     const isFresh = endedMono === null || now - endedMono <= samePayloadMs;

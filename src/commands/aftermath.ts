@@ -27,7 +27,7 @@ export interface Sight extends Pick<Actuator, "state" | "position"> {
 
 export interface Seen {
   readonly resting: Resting | null;
-  /** Set when somebody else moved it. */
+  /** Set when it was moved elsewhere. */
   readonly moved: { readonly from: string; readonly to: string } | null;
 }
 
@@ -156,7 +156,7 @@ export function showProblem(turn: Turn, code: string): void {
   turn.effects.push({ type: "problem", code, open });
 }
 
-/* After commands have ended: our own value that comes late or is set back, and values somebody else set. */
+/* After commands have ended: our own value that comes late or is set back, and values set elsewhere. */
 
 /** Whether the value may still come after the command has ended so. */
 export const mayStillCome = ({ outcome, reason }: CommandResult): boolean =>

@@ -34,11 +34,11 @@ export interface Book {
   readonly ids: Ids;
   readonly allowances: Allowances;
   readonly refusals: Refusals;
-  /** Outcomes on their way to the journal and to whoever asked, by the number of the question to the journal. */
+  /** Outcomes on their way to the journal and to the sender, by the number of the question to the journal. */
   readonly outcomes: Table<PendingResult>;
   /** Lanes whose newest sent command ended badly, of each controller code, and why. */
   readonly problems: Table<readonly LaneProblem[]>;
-  /** Numbers the questions asked, so that an answer nobody waits for any more is known. */
+  /** Numbers the questions asked, so that an answer that is not awaited any more is known. */
   readonly asked: number;
   readonly closed: boolean;
 }
@@ -253,7 +253,7 @@ interface LaneInputs extends Asked<Answers> {
   second_look: { readonly command: SentCommand; readonly step: Step };
   /** Sent by an earlier run, and not seen when its command ended. */
   awaiting: { readonly awaited: Awaited };
-  /** Its last POST of an earlier run nobody has read back. */
+  /** Its last POST of an earlier run was not read back. */
   unread: object;
   /** The limits have changed: what waits is judged anew. */
   limits_changed: object;
@@ -290,7 +290,7 @@ export type Input = ({ readonly key: string } & LaneInput) | BookInput;
 interface Effects extends Asked<Questions> {
   /** Not waited for. `quiet`: a journal that cannot write says enough by itself. */
   note: { readonly record: RecordBody; readonly durable: boolean; readonly quiet: boolean };
-  /** Nobody waits for that answer any more. */
+  /** That answer is not awaited any more. */
   forget: { readonly token: number };
   /** A POST begins, or has ended: a read begun before this changes nothing. */
   posted: { readonly command: Command; readonly between: BetweenSteps | null };

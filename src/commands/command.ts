@@ -57,7 +57,7 @@ export interface Command extends CommandSource, Addressed {
   readonly isRecovered?: true;
   /** For how long it counts; null where it has no time of its own. */
   readonly term: Term | null;
-  /** As in the request; null where somebody sent it. */
+  /** As in the request; null where a sender asked for it. */
   readonly rule: "guard" | "lease" | null;
   readonly receivedAt: number;
   readonly receivedMono: number;

@@ -234,7 +234,7 @@ export class Commander implements PushBell {
       const answer = await answerTo(question, this.#ports, given);
       this.feed({ key, token, ...answer });
     } catch (error) {
-      // Nobody waits for the answer of a question that was broken off.
+      // The answer of a question that was broken off is not awaited.
       if (!given.signal.aborted) {
         this.#ports.log.error({ err: error }, "a command ended by a defect of the bridge");
         this.feed({ type: "defect", key, token });

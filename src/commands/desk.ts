@@ -129,7 +129,7 @@ export class CommandDesk {
 
   received(message: IncomingMessage, where: Extract<Incoming, { type: "command" }>, via: Via): void {
     if (message.retain) {
-      // An empty retained message is somebody clearing the topic, which is what the refusal asks for.
+      // An empty retained message clears the topic, which is what the refusal asks for.
       if (message.payload.length === 0 || this.#retainedAnswered.has(message.topic)) return;
       this.#retainedAnswered.add(message.topic);
     }
@@ -141,7 +141,7 @@ export class CommandDesk {
     this.commander.submit(command);
   }
 
-  /** Said once a topic, and for no more topics than anybody reads about. */
+  /** Said once a topic, and for no more topics than a log should name. */
   #unanswerable(asked: string): void {
     const { log, topics } = this.#parts;
     const topic = asked.slice(0, 200);
@@ -231,7 +231,7 @@ export class CommandDesk {
           if (sequence !== null) this.#marks.delivered(sequence);
         };
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
-        // Whoever showed the state that was asked for has to see the true one again.
+        // A screen that showed the state that was asked for has to see the true one again.
         if (result.outcome !== "confirmed") this.#parts.outputs.showAgain(about);
       },
       event: this.#parts.onEvent,

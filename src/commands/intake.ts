@@ -81,7 +81,7 @@ const overloaded: Refusal = {
     "More than 60 commands a minute come for this target; slow the sender down. A stop is always taken.",
 };
 
-/** Whoever the embedded broker or the command line knows has said who he is. */
+/** A sender that the embedded broker or the command line knows has said who it is. */
 function hasSender({ by }: CommandPayload, { by: property, via }: CommandRequest): boolean {
   if ((by ?? property ?? "").trim() !== "") return true;
   return typeof via === "string" || (via !== null && typeof via["user"] === "string");

@@ -29,7 +29,7 @@ interface PhaseDocument {
   readonly payload: string;
 }
 
-/** Anybody may name raw addresses without end, where they are allowed; everything else is in the configuration. */
+/** A sender may name raw addresses without end, where they are allowed; everything else is in the configuration. */
 const mostAddresses = 1_000;
 
 /** Keeps `.../command` at the newest command of each target and its phase, and shows nothing more of older ones. */
@@ -43,7 +43,7 @@ export class CommandPhases {
   readonly #documents = new Map<string, PhaseDocument>();
   /** Raw addresses among them, longest unused first. */
   readonly #addresses = new Set<string>();
-  /** What nobody could be told while there was no link. */
+  /** What could not be told while there was no link. */
   readonly #missed = new Set<string>();
   /** What the broker may have lost, or have from an older time. */
   readonly #due = new Set<string>();

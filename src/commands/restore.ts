@@ -73,7 +73,7 @@ export const lateResults = (records: Iterable<JournalRecord>): readonly OpenResu
     (one) => one.type === "confirmed_late" || (one.type === "result" && one.result.sent_at !== null),
   );
 
-/** Where the newest sent command was confirmed and nobody has looked again since. */
+/** Where the newest sent command was confirmed and not looked at again since. */
 export const unseenResults = (records: Iterable<JournalRecord>): readonly OpenResult[] =>
   openResults(
     records,
@@ -176,7 +176,7 @@ const reported = ({
   read_back: null,
 });
 
-/** The end of an open command that is not read back: nobody can any more, or nothing was to be sent. */
+/** The end of an open command that is not read back: it cannot be any more, or nothing was to be sent. */
 export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abandoned {
   const { taken, steps } = open;
   const controller = store.get(taken.controller)?.info.id ?? controllerTopicId(taken.controller);
@@ -278,7 +278,7 @@ interface Past {
   readonly store: GreenhouseStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** A file of the journal cannot be read, which nobody knew until now. */
+  /** A file of the journal cannot be read, which was not known until now. */
   readonly onUnreadable: (problem: JournalUnreadable) => void;
   readonly files?: FileSystem;
 }

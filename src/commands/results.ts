@@ -37,7 +37,7 @@ function endUncounted(turn: Turn, command: Command, result: CommandResult): void
   turn.effects.push({ type: "result", result, about: command, sequence: null });
 }
 
-/** Ends a command of an earlier run that nobody can read back. */
+/** Ends a command of an earlier run that cannot be read back. */
 export function abandon(turn: Turn, { about, asked, ownId, ending }: Abandoned): void {
   const { at } = turn.now;
   const result = resultOf(asked, ending, null, { at, tookMs: at - Date.parse(asked.received_at) });
@@ -135,7 +135,7 @@ function tell(turn: Turn, { about, result, isRefusal }: PendingResult, sequence:
   if (alert) turn.effects.push({ type: "event", event: alert });
 }
 
-/** Whoever repeats it is answered with this result from now on. */
+/** A repetition of it is answered with this result from now on. */
 function remember(turn: Turn, about: Target, result: CommandResult): void {
   const { ids } = turn.book;
   const { newest } = turn.lane;
@@ -171,7 +171,7 @@ export function refuse(turn: Turn, arrived: Arrived, why: NotTaken, original?: C
   }
 }
 
-/** Names of targets come from whoever sends, and sentences repeat them; no id of ours is longer. */
+/** Names of targets come from the senders, and sentences repeat them; no id of ours is longer. */
 const mostOfName = 128;
 const mostOfMessage = 500;
 

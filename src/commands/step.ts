@@ -176,7 +176,7 @@ export function awaiting(
   );
 }
 
-/** Outcomes that are on their way to the journal and to whoever asked. */
+/** Outcomes that are on their way to the journal and to the sender. */
 export const tellingIn = ({ outcomes }: Book): number =>
   [...entries(outcomes)].filter(([, { isWriting, isRefusal }]) => isWriting && !isRefusal).length;
 

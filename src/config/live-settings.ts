@@ -34,7 +34,7 @@ export class LiveSettings {
     return { ...this.#current, commands: { ...this.#current.commands, read_only: true } };
   }
 
-  /** Why the bridge is read-only although nobody configured it; null where it is not. */
+  /** Why the bridge is read-only although that is not configured; null where it is not. */
   get readOnlyBecause(): string | null {
     return this.#forced.find(({ holds }) => holds())?.because ?? null;
   }

@@ -310,7 +310,7 @@ async function readUpTo(file: FileHandle, most: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Whether anybody but the owner may read or write a file of this mode. */
+/** Whether others than the owner may read or write a file of this mode. */
 const openToOthers = (mode: number | null): boolean => mode !== null && (mode & 0o077) !== 0;
 
 /** Texts that stand for files which need not exist; everything else is read from where it lies. */

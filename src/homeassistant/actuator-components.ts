@@ -167,7 +167,7 @@ function controls(subject: Subject, view: View): Entry[] {
 const allowed = ({ topic }: Subject): Fields => attributes(topic.allowed, templates.allowed);
 
 /**
- * Keeps everybody off while somebody works there. Needs the bridge alone. A configuration entity, so that nobody's "lock all
+ * Keeps everybody off while a person works there. Needs the bridge alone. A configuration entity, so that nobody's "lock all
  * doors" reaches it; `allowed` tells of a lock at all times, the lock's own topic is empty without one.
  */
 function lock(subject: Subject, controller: string, topics: Topics): Entry {

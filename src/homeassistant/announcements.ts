@@ -73,7 +73,7 @@ interface Announcement {
   publishedAt: number | null;
   /** Publish even if the text has not changed. */
   isForced: boolean;
-  /** Somebody deleted the device in Home Assistant, which emptied our topic. */
+  /** The device was deleted in Home Assistant, which emptied our topic. */
   isDeleted: boolean;
   /** The broker's copy was looked at since the link came up. */
   isScanned: boolean;

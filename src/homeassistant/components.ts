@@ -30,7 +30,7 @@ export function entry(owner: Owner, { platform, key, slug, name }: Entity, field
 }
 
 /**
- * Where commands go. Nothing is retained and the broker drops what nobody took within 30 s, so that no actuator moves
+ * Where commands go. Nothing is retained and the broker drops what was not taken within 30 s, so that no actuator moves
  * for a click of long ago.
  */
 export const commandFields = (topic: string): Fields => ({

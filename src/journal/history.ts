@@ -44,7 +44,7 @@ const required = ({ controller, actuator, target = "actuator" }: About): Require
 const bad: ReadonlySet<Outcome> = new Set(["rejected", "unconfirmed", "failed", "unknown"]);
 
 /**
- * What a restarted bridge must know: which commands were interrupted, which POSTs nobody has read back, which actuators
+ * What a restarted bridge must know: which commands were interrupted, which POSTs were not read back, which actuators
  * have a problem. Every record passes through it; most types say nothing that outlives them.
  */
 export class History {

@@ -106,7 +106,7 @@ export function showLife(path: string): Promise<(() => Promise<void>) | null> {
   return new Promise((resolve) => {
     server.once("error", () => resolve(null));
     server.listen(path, () => {
-      // A later error of a socket nobody speaks to must not end the process.
+      // A later error of a socket that is not spoken to must not end the process.
       server.on("error", () => undefined);
       resolve(close);
     });
@@ -163,7 +163,7 @@ export class DirectoryInUse extends Error {
 export interface LockOptions {
   /** The random id of this run. */
   readonly boot: string;
-  /** ISO time, told to whoever is refused. */
+  /** ISO time, told to the process that is refused. */
   readonly at: string;
   readonly pid: number;
   readonly log: Logger;
@@ -171,7 +171,7 @@ export interface LockOptions {
 
 const lockName = "bridge.lock";
 const lockMode = 0o640;
-/** Each try removes one stale lock or loses a race to another start; nobody loses this often. */
+/** Each try removes one stale lock or loses a race to another start; no start loses this often. */
 const mostTries = 10;
 /** One bridge per data directory; held until released or until the process ends, however it ends. */
 export class DirectoryLock {

@@ -15,7 +15,7 @@ const closingBytes = mark.length + 8 + 2;
 
 /** Longest line ever written or read; longer ones are damage. */
 export const longestLineBytes = 4 * 1024 * 1024;
-/** Whoever sends commands fills the journal, and what is in it pushes older records out. Checkpoints hold what they must. */
+/** Senders of commands fill the journal, and what is in it pushes older records out. Checkpoints hold what they must. */
 const longestRecordBytes = 2_048;
 /** Texts are cut to so many characters, and lists to an eighth of that, until the record is short enough. */
 const textLimits = [512, 256, 128, 64] as const;

@@ -174,7 +174,7 @@ export class JournalWriter {
     return { type: "journal_damaged", ...damage };
   }
 
-  /** Why no file may be changed. Asked before the files are read, so that nobody writes to them in between. */
+  /** Why no file may be changed. Asked before the files are read, so that no other process writes to them in between. */
   async #barred(): Promise<Error | null> {
     try {
       await this.#parts.admit?.();

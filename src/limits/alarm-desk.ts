@@ -16,7 +16,7 @@ import {
   shownAlarm,
 } from "./rules/alarms.js";
 
-/** What nobody tells of by himself, looked at now and then. */
+/** What no part tells of by itself, looked at now and then. */
 interface WatchedFacts {
   /** Why the journal cannot be written; null while it can. */
   readonly journalProblem: string | null;
@@ -53,7 +53,7 @@ const overdueEveryLooks = 12;
 const mostLate = 10;
 export const bridgeItself = { controller: null, actuator: null } as const;
 
-/** Keeps the alarms: raised by whoever finds something wrong, kept over restarts, shown on a topic each. */
+/** Keeps the alarms: raised by the part that finds something wrong, kept over restarts, shown on a topic each. */
 export class AlarmDesk {
   readonly #ports: AlarmPorts;
   #book = noAlarms;
@@ -94,7 +94,7 @@ export class AlarmDesk {
     else if (this.#book.alarms.size > 0) this.#take(clear(this.#book, alarmId(type, about), now));
   }
 
-  /** Which were acknowledged: the one of this id, or of `all` those that nobody has seen yet. */
+  /** Which were acknowledged: the one of this id, or of `all` those that were not acknowledged yet. */
   acknowledge(id: string, by: string | null): readonly string[] {
     const ids = id === "all" ? this.list.flatMap((one) => (one.state === "active" ? [one.id] : [])) : [id];
     return ids.filter((one) => {

@@ -186,7 +186,7 @@ export class LimitKeeper {
     this.#touchAfter(about);
   }
 
-  /** Somebody else moved it. */
+  /** It was moved elsewhere. */
   changedElsewhere(controllerId: string, actuator: string, from: string, to: string): void {
     const code = this.#ports.store.byId(controllerId)?.info.code ?? controllerId;
     const settings = this.#ports.store.get(code)?.actuators.get(actuator)?.settings;
@@ -235,7 +235,7 @@ export class LimitKeeper {
     for (const actuator of actuators) this.#touchLater(keyOf(code, actuator));
   }
 
-  /** What an earlier run left; call it before anything is judged. Says what nobody will end any more; null for nothing. */
+  /** What an earlier run left; call it before anything is judged. Says what will not be ended any more; null for nothing. */
   restore(history: HistoryParts, newestAt: number): string | null {
     const lost = this.#ledger.restore(history, newestAt);
     for (const key of this.#ledger.keys()) this.#touch(key);

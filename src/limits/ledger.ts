@@ -74,7 +74,7 @@ export class Ledger {
   readonly #ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">;
   readonly #entries = new Map<string, Entry>();
   readonly #published = new Map<string, Published>();
-  /** As the disk has it, or is about to; null where nobody knows. */
+  /** As the disk has it, or is about to; null where that is not known. */
   readonly #onDisk = new Map<string, Entry | null>();
   /** What the disk has to have before a first POST, and is so once it is out: nothing may be written over it meanwhile. */
   readonly #ahead = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
@@ -165,7 +165,7 @@ export class Ledger {
     if (failed?.status === "rejected") throw failed.reason;
   }
 
-  /** What an earlier run left. Says what nobody will end any more; null for nothing. */
+  /** What an earlier run left. Says what will not be ended any more; null for nothing. */
   restore(history: HistoryParts, newestAt: number): string | null {
     const { clock, store, onEvent } = this.#ports;
     const [at, mono] = [clock.now(), clock.monotonic()];
@@ -257,7 +257,7 @@ export class Ledger {
   }
 }
 
-/** A lease that is over at a start; `kept` is null where nobody knows for how long. */
+/** A lease that is over at a start; `kept` is null where it is not known for how long. */
 function overrunEvent(
   { endsWith }: Lease,
   about: { readonly controller: string; readonly actuator: string },

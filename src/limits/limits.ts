@@ -133,7 +133,7 @@ export class LimitDesk {
     return (leaf === "lock" || leaf === "lease") && (restrictions?.[leaf] ?? null) === null;
   }
 
-  /** Nobody else would clear the alarms of one that is not. */
+  /** No other part would clear the alarms of one that is not. */
   #isLimited(controller: string, actuator: string | null): boolean {
     const { settings, restrictions } =
       this.#ports.store.byId(controller)?.actuators.get(actuator ?? "") ?? {};
@@ -145,14 +145,14 @@ export class LimitDesk {
   }
 
   /**
-   * On 3.1.1 the retain flag says that a message comes from the broker's store, and nobody knows its age; on 5 such a message
+   * On 3.1.1 the retain flag says that a message comes from the broker's store, and its age is not known; on 5 such a message
    * is not asked for, and a live one may carry the flag.
    */
   measured({ topic, payload, retain }: Measured, protocolVersion: 4 | 5 | undefined): void {
     if (!retain || protocolVersion === 5) this.keeper.measured(topic, payload);
   }
 
-  /** Somebody else moved an actuator: the book says so in an event. */
+  /** An actuator was moved elsewhere: the book says so in an event. */
   told({ type, facts = {} }: BridgeEvent): void {
     const { controller, actuator, from, to } = facts;
     if (type === "changed_elsewhere" && typeof controller === "string" && typeof actuator === "string")

@@ -15,7 +15,7 @@ interface Destination {
 interface Delivery {
   readonly controllerId: string | null;
   readonly destinations: readonly Destination[];
-  /** `isRepeated` where somebody may have it already. */
+  /** `isRepeated` where a subscriber may have it already. */
   readonly payload: (isRepeated: boolean) => string;
   /**
    * Called once nothing of it is left to be published: every topic that can take it has it, or it was dropped, as too old or one
@@ -27,7 +27,7 @@ interface Delivery {
 interface Owed extends Delivery {
   readonly isRepeated: boolean;
   readonly sinceMono: number;
-  /** This link has it, as far as anybody can tell, and acknowledged nothing: only another link is worth a try. */
+  /** This link has it, as far as can be told, and acknowledged nothing: only another link is worth a try. */
   readonly waitsForLink: boolean;
 }
 
@@ -68,7 +68,7 @@ export class Outbox {
   send(delivery: Delivery): void {
     const sinceMono = this.#parts.monotonic();
     const owed = { ...delivery, isRepeated: false, sinceMono, waitsForLink: false };
-    // Before the first link nobody can have been told, so this will be the first time and no repetition.
+    // Before the first link no subscriber can have been told, so this will be the first time and no repetition.
     if (this.#link === "none yet") this.#keep(owed);
     else void this.#send(owed);
   }
@@ -94,7 +94,7 @@ export class Outbox {
 
   /**
    * Home Assistant is there again and has its entities: after an outage of the broker it comes back seconds after this bridge, and
-   * has missed what followed at once. Told once more, on our own topics: whoever asked for an answer was there to get it.
+   * has missed what followed at once. Told once more, on our own topics: a sender that asked for an answer was there to get it.
    */
   repeatLate(): void {
     this.#dropOld();
@@ -102,7 +102,7 @@ export class Outbox {
     this.#late = [];
     for (const { destinations, payload } of late)
       for (const { topic, options, isOwn } of destinations)
-        // It was told already, so a link that goes just now owes it to nobody.
+        // It was told already, so a link that goes just now owes it no more.
         if (isOwn) this.#parts.link.publish(topic, payload(true), options).catch(() => undefined);
   }
 
@@ -130,7 +130,7 @@ export class Outbox {
       return;
     }
     this.#late = this.#late.filter((late) => late !== owed);
-    // Somebody may have it already, of another topic or of this one.
+    // A subscriber may have it already, of another topic or of this one.
     const destinations = failed.map(({ destination }) => destination);
     this.#keep({ ...owed, destinations, isRepeated: true, waitsForLink: failed.some((one) => one.isMute) });
   }
@@ -187,7 +187,7 @@ export function resultDelivery(
   const options = { retain: false, qos: 1 } as const;
   const root = `${base}/${controllerId}`;
   const answer = `${root}/${target}/${targetId}/result`;
-  // What came twice is answered to whoever sent it; on the controller's topic it would raise an alarm for a double click.
+  // What came twice is answered to its sender; on the controller's topic it would raise an alarm for a double click.
   const topics = result.reason === "duplicate" ? [answer] : [answer, `${root}/result`];
   const destinations: Destination[] = topics.map((topic) => ({ topic, options, isOwn: true }));
   if (response !== null) {
@@ -204,7 +204,7 @@ export function resultDelivery(
   return { controllerId: result.controller, destinations, payload, delivered };
 }
 
-/** Topics the log is told of; of more nobody reads. */
+/** Topics the log is told of, at most. */
 const mostNamed = 100;
 const refusedRemedy = "let the bridge publish there, or ask for the answer on another topic";
 const invalidRemedy =

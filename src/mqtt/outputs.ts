@@ -45,7 +45,7 @@ export async function announceOnline({ publish, ready, isEnding, log }: BirthPor
           break;
         case "refused":
         case "invalid":
-          // Its readings are as useful without; whoever waits for `online` is told the reason here.
+          // Its readings are as useful without; a reader who waits for `online` is told the reason here.
           log.error(
             { reason: error.message },
             "the broker refuses the bridge's own state; allow it in the access list",

@@ -152,7 +152,7 @@ function ownLeaves(topics: Topics, { info, availability, problem, problems }: Co
   return [
     json(topic.info, () => infoDocument(info), info),
     text(topic.availability, availability),
-    // What it is before that there is one, so that whoever is told of it finds it.
+    // What it is before that there is one, so that a subscriber that is told of it finds it.
     json(topic.problems, () => problemsDocument(problems), problems),
     text(topic.problem, problem ? "on" : "off"),
   ];

@@ -13,10 +13,10 @@ export interface BridgeRequestBody {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** `via` is what is known of whoever asks. */
+/** `via` is what is known of the sender. */
 export type RequestHandler = (fields: BridgeRequestBody["fields"], signal: AbortSignal, via: Via) => unknown;
 
-/** Why a request cannot be served, in a sentence for whoever sent it. */
+/** Why a request cannot be served, in a sentence for its sender. */
 export class RequestError extends Error {
   override name = "RequestError" as const;
 }
@@ -156,8 +156,8 @@ const askForLess: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Answers `bridge/request/<name>`. Anybody on the broker may ask as often as he likes, so what is done at once is bounded, apart
- * for what waits for different things: nobody's slow read holds up a request that needs no platform.
+ * Answers `bridge/request/<name>`. Every client of the broker may ask as often as it likes, so what is done at once is bounded, apart
+ * for what waits for different things: no slow read holds up a request that needs no platform.
  */
 export class RequestDesk {
   readonly #parts: RequestDeskParts;
@@ -197,7 +197,7 @@ export class RequestDesk {
     return (problem === undefined && this.#lanes.get(name)) || this.#local;
   }
 
-  /** The answer for whoever asks otherwise than over the broker; null where too many wait for theirs. */
+  /** The answer to a request that did not come over the broker; null where too many wait for theirs. */
   ask(name: string, payload: Uint8Array, signal: AbortSignal, via: Via = null): Promise<string | null> {
     const body = parseRequest(payload);
     return new Promise((resolve) => {

@@ -50,7 +50,7 @@ export interface Shown {
   readonly targetId: string;
 }
 
-/** What may be shown, and beside it what a result tells of, which nobody is to learn later than the result. */
+/** What may be shown, and beside it what a result tells of, which is not to be learnt later than the result. */
 function withShown(visible: Controller | null, present: Controller, about: Shown | undefined): Controller {
   if (visible === null || visible === present) return present;
   if (about?.target === "actuator")
@@ -146,7 +146,7 @@ export class RetainedStates {
     this.#connected = false;
   }
 
-  /** Publishes one target's true state once more, for whoever shows what was asked instead. */
+  /** Publishes one target's true state once more, for a screen that shows what was asked instead. */
   showAgain({ code, target, targetId }: { code: string; target: TargetKind; targetId: string }): void {
     const controller = this.#parts.view.get(code);
     if (!controller || !this.#connected || this.#inFlight >= maxInFlight) return;
@@ -173,7 +173,7 @@ export class RetainedStates {
     }
     this.#publishController(code);
     for (const message of controllerMessages(this.#parts.topics, undefined, this.#shown.get(code)))
-      // An empty topic tells nobody anything twice.
+      // An empty topic has nothing to tell twice.
       if (message.payload !== "") this.#publish(code, message);
   }
 
@@ -297,7 +297,7 @@ export class RetainedStates {
   // What the broker holds of this controller is no longer known, so all of it goes out with its next change: a message
   // the broker never accepts must not be repeated without end.
   #notPublished(code: string, topic: string, error: unknown): void {
-    // The next link publishes everything anyway, and that this one is gone is told once, by whoever keeps it.
+    // The next link publishes everything anyway, and that this one is gone is told once, by the part that keeps it.
     if (!this.#connected || (error instanceof PublishError && error.kind === "offline")) return;
     this.#shown.delete(code);
     this.#failed += 1;

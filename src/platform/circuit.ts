@@ -17,7 +17,7 @@ interface HostCircuit {
   readonly refusals: number;
   readonly open: boolean;
   readonly probingSince: number | null;
-  /** A call was held back since the last probe: somebody will come for the next one. */
+  /** A call was held back since the last probe: its caller will come for the next one. */
   readonly wanted: boolean;
   /** Until when the host asked to be left alone, and when it did. */
   readonly heldUntil: number;

@@ -235,7 +235,7 @@ export class Requests {
     }
   }
 
-  /** One request at most; one that nobody waits for takes its turn. */
+  /** One request at most; one that no command waits for takes its turn. */
   async #once(call: Call, headers: string[], isRetry = false): Promise<GoodAnswer> {
     if (call.urgent) return this.#send(call, headers, isRetry);
     const { semaphore } = this.#parts.hosts[call.operation.host];

@@ -51,7 +51,7 @@ const words: Readonly<Record<string, string>> = {
   "通道{}校准": "Channel {} calibration",
 };
 
-/** A Chinese name of the simulated account in the language asked for; a name nobody translated stays. */
+/** A Chinese name of the simulated account in the language asked for; a name without a translation stays. */
 export function nameIn(language: NameLanguage, chinese: string): string {
   if (language === "zh") return chinese;
   const [number = ""] = /\d+/.exec(chinese) ?? [];

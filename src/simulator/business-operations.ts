@@ -86,7 +86,7 @@ function listed(state: PlatformState, isShown: (device: Device) => boolean): rea
   return state.listing === "full" ? [...state.devices.values()].filter(isShown) : [];
 }
 
-/** Without creating a greenhouse for a device nobody has looked at: such a device never went offline. */
+/** Without creating a greenhouse for a device that was never looked at: such a device never went offline. */
 function isOnline(state: PlatformState, device: Device): boolean {
   return state.known(device.code)?.isOnline() ?? true;
 }
@@ -101,7 +101,7 @@ const streamOf = (state: PlatformState, device: Device): string => {
 
 /** The fields of the interface's device item; the customer id is a Long beyond 2^53. */
 function deviceFields(state: PlatformState, device: Device, index: number): Fields {
-  // Extension fields that could be taken for the device's own where somebody mixes them up.
+  // Extension fields that could be taken for the device's own where a program mixes them up.
   const extension = isFilled(state)
     ? { tag: "east", prefix: "SD", type: "EXT-7" }
     : { tag: "", prefix: "", type: "" };

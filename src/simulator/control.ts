@@ -103,7 +103,7 @@ function deviceControl(device: (code: string) => SimulatedController, { look }: 
   return {
     setOnline: (code: string, isOnline: boolean): void =>
       change(code, (controller) => controller.disconnect(isOnline ? -Infinity : Infinity)),
-    /** Somebody else sets a register, without the device's rules. */
+    /** A register is set elsewhere, without the device's rules. */
     moveByHand: (code: string, address: string, value: string): void =>
       change(code, (controller) => {
         if (controller.read(address) === null)

@@ -17,7 +17,7 @@ export interface HeldValue {
 
 const mostHeld = 1_000;
 
-/** The registers of one controller with what they held when; a register nobody touched costs nothing. */
+/** The registers of one controller with what they held when; a register that was not touched costs nothing. */
 export class RegisterBank {
   readonly table: AddressTable;
   readonly #startAt: number;

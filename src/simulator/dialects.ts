@@ -48,7 +48,7 @@ export interface Dialect {
   /** Name of the query parameter that carries the device code in `sensor-data`. */
   readonly sensorQuery: string;
   readonly numbers: "plain" | "text";
-  /** Fields nobody asked for, hostile names among them. */
+  /** Fields beyond the document, hostile names among them. */
   readonly extras: boolean;
   readonly errors: {
     /** The HTTP status beside a body code that is not 200: always 200, or the code. */
@@ -193,7 +193,7 @@ const entries = unlike({
   ...{ setAnswer: "flat", extras: true, push: "batch" },
 });
 
-/** Names nobody would guess; readable only with `platform.shapes` in the configuration. */
+/** Names that cannot be guessed; readable only with `platform.shapes` in the configuration. */
 const odd = unlike({
   sensors: {
     layout: "points",

@@ -126,7 +126,7 @@ function rowOf(controller: SimulatedController, spec: FaultSpec, random: Random)
   );
 }
 
-/** Values somebody at a wall switch or another screen could choose. */
+/** Values that a person at a wall switch or another screen could choose. */
 export function handValues(row: AddressRow): readonly string[] {
   const values: Readonly<Record<string, string>> =
     new Map(Object.entries(kindRows)).get(row.kind)?.values ?? {};

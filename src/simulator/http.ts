@@ -184,7 +184,7 @@ export class Listener {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { state, clock, push } = this.#parts;
-    // Nobody else listens any more, and whoever is refused may reset the connection.
+    // No other listener is left, and a client that is refused may reset the connection.
     socket.on("error", () => socket.destroy());
     state.advance(clock.now());
     if (this.role.hosts.includes("realtime")) push.upgrade(request, socket, head);

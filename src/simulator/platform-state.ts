@@ -209,12 +209,12 @@ export class PlatformState {
     return controller;
   }
 
-  /** The device as it was last seen, brought up to now; null while nobody has looked at it. */
+  /** The device as it was last seen, brought up to now; null while it was not looked at. */
   known(code: string): SimulatedController | null {
     return this.#controllers.has(code) ? this.controller(code) : null;
   }
 
-  /** Those that somebody has looked at or moved. */
+  /** Those that were looked at or moved. */
   touched(): readonly SimulatedController[] {
     return [...this.#controllers.values()];
   }

@@ -34,7 +34,7 @@ export class PushFeed {
 
   /**
    * Running statuses, connections and weather readings that differ from the last call; the first one is silent. `stations` are the
-   * device codes of open weather-station channels; nothing is worked out for nobody.
+   * device codes of open weather-station channels; nothing is worked out without a reader.
    */
   changeFrames({
     statuses,

@@ -121,7 +121,7 @@ export interface Simulator {
   /** Where `/_simulator/` is served. */
   readonly controlUrl: string;
   readonly control: SimulatorControl;
-  /** The platform itself, for whoever runs it in the same process. */
+  /** The platform itself, for a program that runs it in the same process. */
   readonly state: PlatformState;
   /** Lines of YAML to paste into a configuration: where it is, a token it takes, the actuators of its first greenhouses. */
   configuration(): string;

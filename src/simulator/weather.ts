@@ -35,7 +35,7 @@ export const localDay = (at: number): number => Math.floor((at + platformZoneOff
 
 /*
  * Chance without state: the same seed and the same place in time give the same number, whatever was read before. That
- * is what lets 10,000 controllers be evaluated only when somebody looks at them.
+ * is what lets 10,000 controllers be evaluated only when they are looked at.
  */
 
 /** Mixes two integers into an unsigned 32-bit one. */
@@ -181,7 +181,7 @@ export class Sky {
     return weather;
   }
 
-  /** As somebody outside meets it: the wind in gusts of seconds, and a spell from its very beginning. */
+  /** As it is met outside: the wind in gusts of seconds, and a spell from its very beginning. */
   felt(instant: number): Weather {
     const weather = this.#weather(instant, instant);
     const gust = 0.85 + 0.3 * smoothChance(mix(this.#seed, 12), instant / gustMs);

@@ -15,7 +15,7 @@ import { type PrivateText, strangerSafe, withoutSecrets } from "../runtime/redac
 import type { StatusParts } from "./health.js";
 
 /*
- * The support bundle: one document with what somebody needs who was not there. First it loses its secrets, wherever they
+ * The support bundle: one document with what a helper needs who was not there. First it loses its secrets, wherever they
  * stand; before it leaves the house (`fitForStrangers`) also hosts, codes and names, as `doctor --redact` does.
  */
 

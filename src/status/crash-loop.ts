@@ -84,7 +84,7 @@ export interface EndedRun {
   readonly stopped: boolean;
   /** It brought a command to its end, or ran for a quarter of an hour. */
   readonly worked: boolean;
-  /** An error that nobody caught ended it. */
+  /** An uncaught error ended it. */
   readonly failed: boolean;
 }
 
@@ -180,7 +180,7 @@ const mostCharacters = 4_000;
 const exitCode = 1;
 
 /**
- * Ends the process at the first error that nobody caught, having put it on disk. Nothing is awaited: after such an error no
+ * Ends the process at the first uncaught error, having put it on disk. Nothing is awaited: after such an error no
  * part can be trusted to go on for even one more turn, least of all one that sends commands. Returns how to take it off.
  */
 export function guardProcess(options: GuardOptions): () => void {

@@ -183,7 +183,7 @@ function countsOf(store: GreenhouseStore) {
   };
 }
 
-// Without user, password and query, whatever somebody put there.
+// Without user, password and query, whatever stands there.
 const hostOf = (url: string): string => {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;

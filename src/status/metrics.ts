@@ -155,7 +155,7 @@ const buckets = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600];
 /** The page of `/metrics`, of one run. */
 export class Metrics {
   readonly #facts: () => readonly [parts: StatusParts, own: OwnFacts];
-  /** What is counted as it happens; all else is read when somebody asks. */
+  /** What is counted as it happens; all else is read when a page is asked for. */
   readonly #counted = new Registry();
   readonly #outcomes: Counter<"outcome">;
   readonly #refusals: Counter<"reason">;

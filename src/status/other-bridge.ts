@@ -36,7 +36,7 @@ function parsed(payload: Uint8Array): Readonly<Record<string, unknown>> {
   }
 }
 
-/** What somebody wrote there; null for anything that is not such a message. */
+/** What a client wrote there; null for anything that is not such a message. */
 export function readSelfTest(payload: Uint8Array): SelfTestMessage | null {
   const { client, commands, controllers, leaving, ...ids } = parsed(payload);
   const [instance, nonce] = [text(ids["instance"]), text(ids["nonce"])];
@@ -133,11 +133,11 @@ const sure = ({ heard }: Presence): readonly Heard[] => [...heard.values()].filt
 
 export const isShared = (presence: Presence): boolean => presence.exchanging || sure(presence).length > 0;
 
-/** Nobody was heard for as long as another bridge would hardly be silent; just after a start nothing is certain. */
+/** No other was heard for as long as another bridge would hardly be silent; just after a start nothing is certain. */
 export const isAlone = ({ heard, exchanging, listensSince }: Presence, now: number): boolean =>
   heard.size === 0 && !exchanging && listensSince !== null && now - listensSince > calmMs;
 
-/** Somebody was heard who may be another bridge. */
+/** A client was heard that may be another bridge. */
 export const isSuspected = (presence: Presence): boolean => !isShared(presence) && presence.heard.size > 0;
 
 /** The client id of another bridge, as far as it is known. */
@@ -206,7 +206,7 @@ export class BrokerTests {
     this.self.connected();
   }
 
-  /** Whether the message was one of these; nobody else has to look at it then. */
+  /** Whether the message was one of these; no other part has to look at it then. */
   received({ topic, payload }: IncomingMessage): boolean {
     if (!topic.endsWith(topicEnd)) return false;
     const { topics, journal, mirror, clock } = this.#parts;

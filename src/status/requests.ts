@@ -66,7 +66,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     [
       "lock",
       "controller actuator by reason until locked",
-      // Whoever has one topic for both, such as a lock of Home Assistant, unlocks with `"locked": false`.
+      // A sender with one topic for both, such as a lock of Home Assistant, unlocks with `"locked": false`.
       (fields, _, via) =>
         flagField(fields, "locked", true)
           ? lock(ports, controller(fields), fields, via)
@@ -100,7 +100,7 @@ function logLevel({ setLogLevel, journal }: RequestPorts, level: string): unknow
   if (!levels.includes(level))
     throw new RequestError(`There is no log level "${level}"; use one of ${levels.join(", ")}.`);
   setLogLevel(level);
-  // Whoever may ask for it can hide what else he does; that he asked stays.
+  // A sender who may ask for it can hide what else it does; that it asked stays.
   const changes = [`log.level is ${level}, by a request`];
   journal.append({ type: "configuration_changed", changes }, { durable: false }).catch(() => undefined);
   return { level };
@@ -182,7 +182,7 @@ async function isKnown({ mirror: { store }, journal: { directory } }: RequestPor
   return (await newestRecords(directory, { controllers: new Set([idOrCode]), limit: 1 })).length > 0;
 }
 
-/** Of all commands that are open, for whoever wants to know what they wait for. */
+/** Of all commands that are open, with what they wait for. */
 const state = ({ commander, mirror }: RequestPorts, idOrCode: string | null): unknown =>
   commander.printed(idOrCode === null ? null : controllerOf(mirror, idOrCode).info.code);
 
@@ -207,7 +207,7 @@ function isTarget({ journal }: RequestPorts, controller: Controller, id: string)
 }
 
 const mostText = 200;
-/** A longer one would be cut in the journal, and nobody could unlock by that name. */
+/** A longer one would be cut in the journal, and that name could not unlock any more. */
 const mostName = 64;
 
 function nameField(fields: Fields): string {

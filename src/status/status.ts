@@ -167,7 +167,7 @@ export class Status {
     this.#platformState = state;
   }
 
-  /** Somebody showed a wrong token or password. Passwords have their own throttle. */
+  /** A wrong token or password was shown. Passwords have their own throttle. */
   refusedLogin(shown: "http.token" | "password", address: string | null): void {
     const { clock, log } = this.#parts;
     const now = clock.monotonic();
@@ -262,7 +262,7 @@ export class Status {
   }
 
   /**
-   * What somebody needs who is to help, without secrets, as much as one message can hold; `redact`: also without hosts, codes
+   * What a helper needs, without secrets, as much as one message can hold; `redact`: also without hosts, codes
    * and names.
    */
   async bundle(redact: boolean): Promise<Bundle> {

@@ -134,7 +134,7 @@ function freshnessFor(polling: Configuration["polling"], factor: number): Freshn
     staleAfterMs: polling.stale_after,
     sensorFloorMs: floorWhenStretched(polling.sensors),
     registerFloorMs: floorWhenStretched(polling.actuators),
-    // They change rarely and are asked for rarely; nobody chose how long they last.
+    // They change rarely and are asked for rarely; how long they last is not configured.
     statusFloorMs: floor(polling.running_status),
   };
 }

@@ -18,7 +18,7 @@ import {
 } from "./poll-plan.js";
 import { perform, type PollPorts, PollTally, wasHeld } from "./poll-reads.js";
 
-/** Told of the host as a whole, by whoever watches it. */
+/** Told of the host as a whole, by the part that watches it. */
 const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "unauthorized"]);
 /** Once is bad luck, twice in a row is not. */
 const passing = new Set<PlatformErrorKind>(["timeout", "interrupted", "throttled"]);
@@ -251,7 +251,7 @@ export class Poller {
     if (reachable) this.#book.hostBack(host, now);
     else {
       this.#book.hostAway(host, now);
-      // These are not asked before it is back, and whoever asked for a refresh would wait as long.
+      // These are not asked before it is back, and a request for a refresh would wait as long.
       for (const name of this.#book.namesOf(host)) if (!this.#running.has(name)) this.#answerWaiting(name);
     }
     this.#rest.wake();

@@ -52,7 +52,7 @@ export class PushChannels {
   }
 
   /**
-   * Reads everything once after a channel was lost and after it is open again, for what changed meanwhile was pushed to nobody.
+   * Reads everything once after a channel was lost and after it is open again, for what changed meanwhile was not pushed.
    * However often channels come and go, one round ends, and a pause passes, before the next begins.
    */
   async #recover(signal: AbortSignal): Promise<void> {

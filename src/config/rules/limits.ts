@@ -6,7 +6,7 @@ import { takesDegrees } from "../values.js";
 import { parseDuration, formatDuration } from "../../runtime/duration.js";
 import { type Draft, given, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./draft.js";
 
-/* Rules of `limits` and `weather`. A limit that could not do what it says is an error: somebody relies on it. */
+/* Rules of `limits` and `weather`. A limit that could not do what it says is an error: a grower relies on it. */
 
 /** Names that results and `allowed` use for the rules that have no name of their own. */
 const reservedNames = new Set(["lock", "hold", "rest", "reversal", "starts_per_hour", "read_only"]);

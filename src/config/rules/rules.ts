@@ -31,7 +31,7 @@ import {
 
 const isOpen = (broker: Draft): boolean => !isLoopback(textOf(broker, "host") ?? "127.0.0.1");
 
-/** A broker that other machines can reach moves actuators for whoever connects. */
+/** A broker that other machines can reach moves actuators for any of them. */
 function usersBeyondLoopback(root: Draft): Finding[] {
   const broker = sectionOf(root, "broker");
   const hasUsers = itemsOf(broker, "users").length > 0 || typeof broker.users === "symbol";
@@ -46,7 +46,7 @@ function usersBeyondLoopback(root: Draft): Finding[] {
 const servers = ["broker", "http"] as const;
 const reached = { broker: "the broker", http: "the page" } as const;
 
-/** Whoever guesses a password from the network moves actuators; with a broken hash nobody could log in. */
+/** A guessed password moves actuators from the network; with a broken hash no login could succeed. */
 const usablePasswords = (root: Draft): Finding[] =>
   servers.flatMap((server) =>
     sectionsAt(root, `${server}.users.*`).flatMap(({ path, section }) => {
@@ -82,7 +82,7 @@ const distinctUsers = (root: Draft): Finding[] =>
     );
   });
 
-/** A page that was asked for and could be used by nobody would be taken for one that works. */
+/** A page that was asked for and could not be used would be taken for one that works. */
 function usablePage(root: Draft): Finding[] {
   const http = sectionOf(root, "http");
   const hasUsers = itemsOf(http, "users").length > 0 || typeof http.users === "symbol";

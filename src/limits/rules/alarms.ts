@@ -2,7 +2,7 @@ import type { BridgeEvent } from "../../greenhouse/events.js";
 import type { Alarm, AlarmFacts, AlarmType } from "../../greenhouse/limits.js";
 
 /*
- * What is wrong now and somebody should know: raised once, cleared once, acknowledged by a person. Pure; instants are epoch
+ * What is wrong now and a person should know: raised once, cleared once, acknowledged by a person. Pure; instants are epoch
  * ms. An alarm is shown for an hour after it cleared.
  */
 

@@ -98,7 +98,7 @@ function done(entry: Entry, command: LimitedCommand): Entry {
 const sooner = (one: Lease | null, other: Lease | null): Lease | null =>
   one === null || (other !== null && other.until < one.until) ? other : one;
 
-/** What guards had sent once is not sent again against somebody else; `word` is what he commands, if that is known. */
+/** What guards had sent once is not sent again against a change made elsewhere; `word` is what was commanded there, if that is known. */
 function givenUp(entry: Entry, word: string | null): Entry {
   const isSame = (name: string) =>
     word !== null && limitsOf(entry.settings).guards.some((one) => one.name === name && one.sends === word);
@@ -110,7 +110,7 @@ function givenUp(entry: Entry, word: string | null): Entry {
   return { ...entry, guards: new Map(guards) };
 }
 
-/** Somebody else moved it: a start that counts, and the end of a lease. */
+/** It was moved elsewhere: a start that counts, and the end of a lease. */
 export function afterForeignMove(entry: Entry, from: string, to: string, now: number): Entry {
   const degree = /^\d+$/.test(from) ? Number(from) : null;
   const shown = { state: degree === null ? from : "position", position: degree };

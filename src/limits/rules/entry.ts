@@ -39,7 +39,7 @@ export interface LimitedCommand {
   readonly deadlineMono: number;
   /** How long it counts; null where it has no time. */
   readonly term: Term | null;
-  /** Sent by a rule and not by somebody. */
+  /** Sent by a rule and not by a sender. */
   readonly rule: "guard" | "lease" | null;
 }
 
@@ -96,7 +96,7 @@ interface Restart {
   /** Epoch ms and the monotonic ms of the same moment. */
   readonly at: number;
   readonly mono: number;
-  /** The clock is behind the journal's newest record: nobody knows how much time has passed. */
+  /** The clock is behind the journal's newest record: how much time has passed is not known. */
   readonly isBehind: boolean;
   /** Whether a command of the earlier run has no result yet. */
   readonly isOpen: (id: string) => boolean;
@@ -104,7 +104,7 @@ interface Restart {
 
 const dayMs = 86_400_000;
 
-/** As an earlier run left it. A lease is over where nobody knows how much time has passed. */
+/** As an earlier run left it. A lease is over where it is not known how much time has passed. */
 export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, isOpen }: Restart): Entry {
   // What lies in the future by a clock that was set back counts as now.
   const past = (epoch: number) => mono - Math.max(0, at - epoch);

@@ -75,7 +75,7 @@ interface Reason {
   readonly message: () => string;
   /** What passes all the same. */
   readonly allow: Allowance;
-  /** Only somebody's commands, and of these none that holds the actuator itself. */
+  /** Only commands that a sender asked for, and of these none that holds the actuator itself. */
   readonly isHold?: boolean;
 }
 

@@ -20,7 +20,7 @@ import { attemptAfter, type Attempts, type Ended, firstAttempt, isGivenUp, type 
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
 
-/** So long after a start nobody wonders about an input that was not read yet. */
+/** For so long after a start an input that was not read yet is no trouble. */
 function graceEnds({ input }: Guard, { weatherStaleAfterMs, startedAt, staleAfterMs }: Around): number {
   const weather = input.type === "weather" ? weatherStaleAfterMs(input.name) : null;
   return startedAt + (weather ?? staleAfterMs);
@@ -184,7 +184,7 @@ export const isKeptBack = (entry: Entry): boolean =>
 type EntryAlarm = Extract<AlarmType, "guard_blind" | "guard_unmet" | "lease_overrun">;
 type EntryProblem = Readonly<{ message: string; facts: AlarmFacts }>;
 
-/** What of it somebody should know: null for what is well, undefined where this run cannot tell yet and nothing changes. */
+/** What of it a person should know: null for what is well, undefined where this run cannot tell yet and nothing changes. */
 export function problemsOf(
   entry: Entry,
   around: Around,

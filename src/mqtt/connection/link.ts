@@ -78,7 +78,7 @@ function incomingMessage(topic: string, payload: Buffer, packet: IPublishPacket)
   };
 }
 
-/** Whoever cannot be told which question an answer belongs to gets none. */
+/** A sender that cannot be told which question an answer belongs to gets none. */
 function answerTo(responseTopic: unknown, correlationData: unknown): Partial<IncomingMessage["properties"]> {
   const data = Buffer.isBuffer(correlationData) ? correlationData : null;
   if (typeof responseTopic !== "string" || (data?.length ?? 0) > maxCorrelationBytes) return {};

@@ -290,7 +290,7 @@ function unproven(): Unproven {
     resolve = resolved;
     reject = rejected;
   });
-  // Where nobody waits for it, a lost link is no unhandled rejection.
+  // Where no caller waits for it, a lost link is no unhandled rejection.
   proven.catch(() => undefined);
   return { until: 0, proven, resolve, reject };
 }

@@ -79,7 +79,7 @@ export function supportedOptions(options: PublishOptions, facts: BrokerFacts | n
  */
 export type PublishErrorKind = "invalid" | "offline" | "busy" | "unacknowledged" | "refused";
 
-/** A publish that did not happen, or that nobody can vouch for (`offline`, `unacknowledged`). */
+/** A publish that did not happen, or that cannot be vouched for (`offline`, `unacknowledged`). */
 export class PublishError extends Error {
   override name = "PublishError" as const;
   readonly kind: PublishErrorKind;

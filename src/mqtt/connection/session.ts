@@ -141,7 +141,7 @@ export class Session {
     return !(protocolVersion === 4 && retain) && payload.toString() !== expected;
   }
 
-  /** Somebody else wrote our status: says the truth again, now and then only, so that two bridges at odds make no storm. */
+  /** Another client wrote our status: says the truth again, now and then only, so that two bridges at odds make no storm. */
   async #repair({ topic, expected: payload }: NonNullable<ConnectionSettings["guard"]>): Promise<void> {
     if (this.#isRepairDue) return;
     this.#isRepairDue = true;
@@ -207,7 +207,7 @@ export class Session {
     enter("online");
     void contain("connected", () => settings.on?.connected?.(this.#facts));
     const { withRetained = [], heard = [] } = settings;
-    // Without what the broker holds: nobody knows how old that is.
+    // Without what the broker holds: how old that is, is not known.
     void this.#ask(heard, undefined, (missing) => {
       const message = "the broker does not let the bridge hear these topics; allow them in its access list";
       this.#around.ports.log.warn({ filters: missing }, message);

@@ -36,7 +36,7 @@ export interface ConnectionLimits {
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
   readonly maxPayloadBytes: number;
-  /** What an MQTT 5 broker may send at all; beyond it the broker drops the message, and nobody hears of it. */
+  /** What an MQTT 5 broker may send at all; beyond it the broker drops the message, and does not say so. */
   readonly maxPacketBytes: number;
   /** Least time between two repairs of the own status. */
   readonly repairEveryMs: number;
@@ -117,7 +117,7 @@ export interface ConnectionSettings {
   readonly protocolVersion: ProtocolVersion;
   readonly tls?: TlsSettings;
   readonly will?: { readonly topic: string; readonly payload: string };
-  /** Where the marks go that prove the arrival of what is published with QoS 0: a topic of ours that nobody needs. */
+  /** Where the marks go that prove the arrival of what is published with QoS 0: a topic of ours without another use. */
   readonly markTopic: string;
   readonly subscriptions: readonly string[];
   /** Filters whose retained messages are wanted at every connect as well; never commands. */

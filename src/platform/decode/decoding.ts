@@ -94,7 +94,7 @@ function requestIdOf(body: Fields): string | null {
 
 const hostile = ["__proto__", "constructor", "prototype"] as const;
 
-/** The same parsed answer without names that could change a prototype where somebody copies it. */
+/** The same parsed answer without names that could change a prototype where it is copied. */
 export function withoutHostileNames(answer: unknown): unknown {
   const open: unknown[] = [answer];
   while (open.length > 0) {

@@ -115,7 +115,7 @@ const pagesNames = ["pages", "totalPages", "totalPage", "pageCount"];
 const nextNames = ["hasNext", "hasNextPage", "hasMore"];
 const frames = ["", ..."data page pagination pageInfo data.page data.pagination data.pageInfo".split(" ")];
 
-/** Some platforms answer a page at a time, although nobody asked them to; the answer's own count tells. */
+/** Some platforms answer a page at a time without being asked to; the answer's own count tells. */
 function isPageOf(answer: unknown, seen: number): boolean {
   return frames.some((path) => {
     const frame = path === "" ? answer : at(answer, path);

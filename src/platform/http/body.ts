@@ -31,7 +31,7 @@ const longRun = 16;
 
 /**
  * JSON text (a byte order mark is allowed) as a value. Integers beyond 2^53 come as text, without loss. Throws UnreadableJson
- * for broken text and for more than 500 levels: deeper ones would overflow whoever walks them.
+ * for broken text and for more than 500 levels: deeper ones would overflow a function that walks them.
  */
 export function parseJson(body: Buffer): unknown {
   const decoded = body.toString("utf8");

@@ -64,7 +64,7 @@ export interface Call {
   readonly operation: Operation;
   readonly path: string;
   readonly body?: string;
-  /** Somebody waits for it: connections of its own, the longer deadline, and it goes out even while the circuit is open. */
+  /** A command waits for it: connections of its own, the longer deadline, and it goes out even while the circuit is open. */
   readonly urgent: boolean;
   /** Stops what moves: does not wait for a free connection behind other commands. */
   readonly stops?: boolean;

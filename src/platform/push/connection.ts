@@ -7,7 +7,7 @@ import type { Credential } from "../session/credential.js";
 import type { PlatformSettings } from "../settings.js";
 
 /*
- * Whether an open channel still stands. A network that vanished tells nobody, so the other side is asked; every sound of
+ * Whether an open channel still stands. A network that vanished does not tell, so the other side is asked; every sound of
  * it counts as an answer. Pure; instants are monotonic ms.
  */
 
@@ -208,7 +208,7 @@ export class PushConnection {
   }
 
   #received(data: RawData, isBinary: boolean): void {
-    // What was still on its way when the connection was given up is nobody's news any more.
+    // What was still on its way when the connection was given up is no news any more.
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     const frame = Buffer.isBuffer(data) ? data : Buffer.alloc(0);
     if (isBinary) this.#events.unusable("a binary frame");

@@ -201,7 +201,7 @@ interface Scope {
 
 interface Scopes {
   readonly list: readonly Scope[];
-  /** A device is named that nobody wants to know about. */
+  /** A device is named that is not followed. */
   readonly foreign: boolean;
   /** More devices than one frame may bring. */
   readonly cut: boolean;

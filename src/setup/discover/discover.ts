@@ -76,7 +76,7 @@ export interface DiscoverRequest extends Selection {
     readonly configuration: Configuration;
     readonly text: string;
   } | null;
-  /** Where the text is going to lie; null while nobody knows. */
+  /** Where the text is going to lie; null while that is not known. */
   readonly out: string | null;
   /** `greenhouse2mqtt 0.1.0`. */
   readonly writtenBy: string;
@@ -123,7 +123,7 @@ export async function discover(
     given === null
       ? newsIn(request.merge?.file ?? "", request.writtenBy, sources)
       : await wholeFile(request, given, sources, clock.now());
-  // What cannot be used as it is will be written once more, and nobody wants to ask all of it again.
+  // What cannot be used as it is will be written once more, without asking all of it again.
   const isDone = isComplete(survey) && found.problems.length === 0;
   const settle = () => (isDone ? progress.finish(survey.devices) : progress.save());
   return { ...found, notes: [...summaryOf(survey), ...found.notes], settle };

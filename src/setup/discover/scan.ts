@@ -170,7 +170,7 @@ class UnknownController extends Error {
 
 /** What a request under way may still take after a stop, so that it need not be made again. */
 const graceMs = 5_000;
-/** Waited for in steps: a computer that was busy for seconds has given nobody a chance to answer. */
+/** Waited for in steps: a computer that was busy for seconds has given no question a chance to be answered. */
 const graceSteps = 5;
 
 /**

@@ -131,7 +131,7 @@ export interface AskerParts {
 
 const mostWaits = 6;
 const longestWaitMs = 60_000;
-/** So many questions in a row without an answer mean that there is nobody to answer. */
+/** So many questions in a row without an answer mean that no platform is there. */
 const mostLeftOut = 10;
 
 /** Asks one question after the other within the budget, until an answer or the end of patience. */

@@ -46,7 +46,7 @@ async function opened(scene: Scene, settings: ProbeSettings, key: string): Promi
 
 /**
  * Beside a running bridge its embedded broker is reached as any client would. Otherwise one is started as configured, but
- * on a free port of this computer only, so that nobody else finds it; the configured port is only looked at.
+ * on a free port of this computer only, so that no client finds it; the configured port is only looked at.
  */
 async function openAtEmbedded(scene: Scene): Promise<Opened | Verdict> {
   const { configuration } = scene;
@@ -295,7 +295,7 @@ async function anonymousVerdict(scene: Scene): Promise<Verdict> {
   );
 }
 
-/** An empty message about a device nobody knows; Home Assistant passes over it. */
+/** An empty message about a device that does not exist; Home Assistant passes over it. */
 async function announceVerdict(probe: BrokerProbe, { configuration, limits }: Scene): Promise<Verdict> {
   const { enabled, discovery_prefix: prefix } = configuration.homeassistant;
   if (!enabled) return notTried("homeassistant.enabled is false");

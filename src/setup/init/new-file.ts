@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { isMap, isScalar, parseDocument } from "yaml";
 import { createFile, errorCode, replaceFile } from "../../runtime/file-system.js";
 
-/** Somebody else's file stands there. */
+/** A file of another's stands there. */
 export class FileExists extends Error {
   override name = "FileExists" as const;
 
@@ -60,7 +60,7 @@ export async function addLines(path: string, lines: string): Promise<void> {
     return;
   }
   const joint = before === "" || before.endsWith("\n") ? "" : "\n";
-  // It holds a secret now, whoever could read it before.
+  // It holds a secret now, whatever could be read before.
   await replaceFile(path, `${before}${joint}${lines}`).catch((error: unknown) => {
     throw unusable(dirname(path), error);
   });
