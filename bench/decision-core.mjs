@@ -16,7 +16,7 @@ const { Commander } = await module("commands/commander.js");
 const { mirrorSettings } = await module("sync/settings.js");
 const { fileSources, loadConfiguration } = await module("config/load.js");
 const { GreenhouseStore } = await module("sync/store.js");
-const { incomingCommand } = await module("commands/desk.js");
+const { incomingCommand } = await module("commands/service.js");
 const { topicsUnder } = await module("mqtt/topics.js");
 
 /** Slow enough for the 60 commands a minute that each actuator takes. */

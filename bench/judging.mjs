@@ -30,7 +30,7 @@ async function keeperOf(clock) {
   const { mirrorSettings } = await module("sync/settings.js");
   const { fileSources, loadConfiguration } = await module("config/load.js");
   const { GreenhouseStore } = await module("sync/store.js");
-  const { LimitKeeper } = await module("limits/keeper.js");
+  const { LimitEngine } = await module("limits/engine.js");
   const loaded = await loadConfiguration(configurationFile(), fileSources({}));
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("; "));
   const { configuration } = loaded;
@@ -43,7 +43,7 @@ async function keeperOf(clock) {
   ]);
   const read = { startedAt: clock.monotonic(), readAt: clock.now(), fresh: true, source: "poll" };
   store.dispatch(codeOf(0), { type: "registers_read", values, ...read });
-  const keeper = new LimitKeeper({
+  const engine = new LimitEngine({
     ...{ clock, store, weather: configuration.weather, staleAfterMs: 900_000, newId: () => "r" },
     journal: { append: () => Promise.resolve(1) },
     ...{ isReadOnly: () => false, onEvent: () => undefined, alarm: () => undefined },
@@ -53,13 +53,13 @@ async function keeperOf(clock) {
   // It has moved ten times within the hour, and rests no more.
   for (let n = 0; n < 10; n += 1) {
     const moved = commandOf(n, clock, settings);
-    keeper.posted(moved);
-    keeper.ended(moved, { id: moved.id, outcome: "confirmed", reason: null, message: null });
+    engine.posted(moved);
+    engine.ended(moved, { id: moved.id, outcome: "confirmed", reason: null, message: null });
   }
   clock.ahead += 600_000;
   for (const [topic, text] of Object.entries({ "weather/wind": "3", "weather/rain": "off" }))
-    keeper.measured(topic, Buffer.from(text));
-  return { keeper, settings };
+    engine.measured(topic, Buffer.from(text));
+  return { engine, settings };
 }
 
 const commandOf = (n, clock, settings) => ({
@@ -77,7 +77,7 @@ export async function measureJudging({ judged, rounds, say }) {
     monotonic: () => performance.now() + clock.ahead,
     wait: () => new Promise(() => undefined),
   };
-  const { keeper, settings } = await keeperOf(clock);
+  const { engine, settings } = await keeperOf(clock);
   const commands = Array.from({ length: 100 }, (_, n) => commandOf(n, clock, settings));
   const us = [];
   for (let round = 0; round <= rounds; round += 1) {
@@ -85,8 +85,8 @@ export async function measureJudging({ judged, rounds, say }) {
     const before = process.cpuUsage();
     for (let n = 0; n < judged; n += 1) {
       const command = commands[n % commands.length];
-      const taken = keeper.take(command, { forMs: null, holdMs: null });
-      const verdicts = [keeper.mayStart(command), keeper.mayPost(command, false)];
+      const taken = engine.take(command, { forMs: null, holdMs: null });
+      const verdicts = [engine.mayStart(command), engine.mayPost(command, false)];
       if (!("term" in taken) || verdicts.some(({ type }) => type !== "go"))
         throw new Error(`a command that nothing forbids was kept back: ${JSON.stringify([taken, verdicts])}`);
     }

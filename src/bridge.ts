@@ -4,7 +4,7 @@ import anyAscii from "any-ascii";
 import type { EmbeddedBroker } from "./broker/broker.js";
 import type { RefusedLogin } from "./broker/authenticator.js";
 import { readVia } from "./runtime/mqtt.js";
-import { CommandDesk } from "./commands/desk.js";
+import { CommandService } from "./commands/service.js";
 import { restoreCommands } from "./commands/restore.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
 import type { Configuration } from "./config/schema.js";
@@ -19,7 +19,7 @@ import { BrokerConnection } from "./mqtt/connection.js";
 import { PublishError } from "./mqtt/connection/publish.js";
 import { connectionSettings, type IncomingMessage } from "./mqtt/connection/settings.js";
 import { Outputs } from "./mqtt/outputs.js";
-import { RequestDesk } from "./mqtt/requests.js";
+import { RequestServer } from "./mqtt/requests.js";
 import { topicsUnder } from "./mqtt/topics.js";
 import { createPlatform, type PlatformClient } from "./platform/client.js";
 import { nodeFiles } from "./runtime/file-system.js";
@@ -127,10 +127,10 @@ class Bridge {
   readonly #connection: BrokerConnection;
   readonly #outputs: Outputs;
   readonly #discovery: DiscoveryOutput | null;
-  readonly #desk: CommandDesk;
+  readonly #commands: CommandService;
   readonly #status: Status;
   readonly #metrics: Metrics | null;
-  readonly #requests: RequestDesk;
+  readonly #requests: RequestServer;
   readonly #page: PageService | null;
   readonly #stampsSenders: boolean;
   #stopping: AbortSignal = new AbortController().signal;
@@ -150,7 +150,7 @@ class Bridge {
     this.#connection = this.#createConnection(broker);
     this.#discovery = this.#createDiscovery(serving?.reachableAt(configuration.http));
     this.#outputs = this.#createOutputs();
-    this.#desk = this.#createDesk();
+    this.#commands = this.#createCommands();
     this.#status = this.#createStatus();
     this.#metrics = serving && new serving.Metrics(() => this.#status.figures());
     this.#requests = this.#createRequests();
@@ -163,10 +163,11 @@ class Bridge {
     return createMirror({
       ...{ configuration, platform: this.platform, clock, random, log, transliterate: anyAscii },
       onPlatformState: (state) => {
-        for (const part of [this.#outputs, this.#status, this.#desk.limits.alarms]) part.platformState(state);
+        const { alarms } = this.#commands.limits;
+        for (const part of [this.#outputs, this.#status, alarms]) part.platformState(state);
       },
       onEvent: this.#event,
-      onAdded: (code) => this.#desk.commander.feed({ type: "admitted", code }),
+      onAdded: (code) => this.#commands.commander.feed({ type: "admitted", code }),
       onTried: (code) => this.#discovery?.tried(code),
     });
   }
@@ -179,7 +180,7 @@ class Bridge {
       connected: () => this.#connected(),
       disconnected: () => {
         this.#outputs.disconnected();
-        this.#desk.disconnected();
+        this.#commands.disconnected();
       },
       message: (message) => this.#received(message),
       beforeEnd: () => this.#outputs.leave(),
@@ -204,7 +205,7 @@ class Bridge {
         // It is shown states once it knows what they are about.
         republishStates: () => {
           this.#outputs.republish();
-          this.#desk.outbox.repeatLate();
+          this.#commands.outbox.repeatLate();
         },
         publishStates: (code, which) => this.#outputs.release(code, which === "all"),
         memory: { read: () => nodeFiles.read(file), write: (text) => nodeFiles.writePrivate(file, text) },
@@ -247,10 +248,10 @@ class Bridge {
     return outputs;
   }
 
-  #createDesk(): CommandDesk {
+  #createCommands(): CommandService {
     const { clock, log, commandLog, live } = this.#given;
     const { store, inventory } = this.#mirror;
-    return new CommandDesk({
+    return new CommandService({
       ...{ platform: this.platform, store, journal: this.#journal, topics: this.#topics },
       ...{ clock, log, commandLog, onEvent: this.#event, later: afterRequests },
       ...{ link: this.#connection, outputs: this.#outputs },
@@ -269,22 +270,23 @@ class Bridge {
   #createStatus(): Status {
     return new Status({
       ...{ ...this.#given, manager: this.#given.manager ?? null, platform: this.platform },
-      ...{ journal: this.#journal, mirror: this.#mirror, desk: this.#desk },
+      ...{ journal: this.#journal, mirror: this.#mirror, commands: this.#commands },
       ...{ connection: this.#connection, outputs: this.#outputs, topics: this.#topics, onEvent: this.#event },
     });
   }
 
-  #createRequests(): RequestDesk {
+  #createRequests(): RequestServer {
     const { clock, log, setLogLevel, configuration } = this.#given;
     const handlers = requestHandlers({
       ...{ mirror: this.#mirror, platform: this.platform, journal: this.#journal, setLogLevel },
-      ...{ commander: this.#desk.commander, limits: this.#desk.limits, clock, onEvent: this.#event },
-      republish: () => [this.#outputs, this.#desk].forEach((part) => part.republish()),
+      ...{ commander: this.#commands.commander, limits: this.#commands.limits, clock, onEvent: this.#event },
+      republish: () => [this.#outputs, this.#commands].forEach((part) => part.republish()),
       ...{ health: () => this.#status.health(), bundle: (redact) => this.#status.bundle(redact) },
     });
     const { concurrency } = configuration.platform;
     const { response: responseTopic } = this.#topics.bridge;
-    return new RequestDesk({ handlers, responseTopic, publisher: this.#connection, concurrency, clock, log });
+    const publisher = this.#connection;
+    return new RequestServer({ handlers, responseTopic, publisher, concurrency, clock, log });
   }
 
   /** Null where nothing is served. */
@@ -295,9 +297,9 @@ class Bridge {
     return new serving.PageService({
       ...{ ...page, clock, log, recentLog, store: this.#mirror.store, status: this.#status, metrics },
       listener: () => ({ ...(live.current.http || http), host: http.host }),
-      submit: (request) => this.#desk.commander.submit(request),
+      submit: (request) => this.#commands.commander.submit(request),
       ask: (name, payload, via) => this.#requests.ask(name, payload, this.#stopping, via),
-      alarms: () => this.#desk.limits.alarms.list,
+      alarms: () => this.#commands.limits.alarms.list,
       journal: this.#journal,
       past: (filter) => newestRecords(this.#journal.directory, filter),
     });
@@ -315,19 +317,19 @@ class Bridge {
     if (this.#journal.state().available) log.info(mayDo(live.current.commands));
     const { store, poller, watch } = this.#mirror;
     const onUnreadable = (problem: Error) => refuseUnread(this.#journal, log, live, problem);
-    await restoreCommands(this.#desk, { journal: this.#journal, store, clock, log, onUnreadable });
+    await restoreCommands(this.#commands, { journal: this.#journal, store, clock, log, onUnreadable });
     const watched = (part: Promise<void>) =>
       part.catch((error: unknown) => {
         failed.abort();
         throw error;
       });
     const link = watched(this.#connection.run(linkEnd.signal));
-    const bell = this.#desk.commander;
+    const bell = this.#commands.commander;
     const { push, requests_per_minute: requestsPerMinute } = configuration.platform;
     const pushParts = { platform: this.platform, mirror: this.#mirror, requestsPerMinute, bell, clock, log };
     const pushing = async () =>
       new (await import("./sync/push-channels.js")).PushChannels(pushParts).run(signal);
-    const parts = [this.#outputs, this.#desk, this.#desk.limits, store, watch, poller, this.#status];
+    const parts = [this.#outputs, this.#commands, this.#commands.limits, store, watch, poller, this.#status];
     const results = await Promise.allSettled(
       [
         ...parts.map((part) => part.run(signal)),
@@ -343,7 +345,7 @@ class Bridge {
 
   readonly #event = (event: BridgeEvent): void => {
     this.#outputs.event(event);
-    this.#desk.limits.told(event);
+    this.#commands.limits.told(event);
   };
 
   readonly #platformHadTime = () =>
@@ -352,7 +354,7 @@ class Bridge {
   async #connected(): Promise<void> {
     if (!(await this.#outputs.connected())) return;
     this.#status.connected();
-    this.#desk.connected();
+    this.#commands.connected();
   }
 
   #received(message: IncomingMessage): void {
@@ -361,8 +363,8 @@ class Bridge {
     if (topic === homeassistant.status_topic) this.#discovery?.statusMessage(payload.toString(), retain);
     else if (homeassistant.enabled && topic.startsWith(`${homeassistant.discovery_prefix}/device/`))
       this.#discovery?.foreignDocument(topic, payload.toString());
-    else if (this.#desk.limits.hears(topic))
-      this.#desk.limits.measured(message, this.#connection.broker?.protocolVersion);
+    else if (this.#commands.limits.hears(topic))
+      this.#commands.limits.measured(message, this.#connection.broker?.protocolVersion);
     else if (!this.#status.received(message)) this.#asked(message);
   }
 
@@ -373,7 +375,7 @@ class Bridge {
     // Another broker stamps no sender, so there the property would be the sender's own word.
     const stamped = this.#stampsSenders ? readVia(message.properties.userProperties) : null;
     const via = stamped && { client: stamped.client, user: stamped.user };
-    if (incoming.type === "command") this.#desk.received(message, incoming, via);
+    if (incoming.type === "command") this.#commands.received(message, incoming, via);
     else if (!retain) this.#requests.received(incoming.name, payload, via, this.#stopping);
   }
 
@@ -388,7 +390,7 @@ class Bridge {
     const record = { type: "configuration_changed", changes } as const;
     this.#journal.append(record, { durable: false }).catch(() => undefined);
     this.#status.publish();
-    this.#desk.limits.keeper.readOnlyChanged();
+    this.#commands.limits.engine.readOnlyChanged();
   }
 }
 

@@ -6,7 +6,7 @@ import type { BridgeOptions } from "../bridge.js";
 import { mirrorSettings } from "../sync/settings.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
-import { LimitKeeper } from "../limits/keeper.js";
+import { LimitEngine } from "../limits/engine.js";
 import { openJournal } from "../journal/open.js";
 import { createPlatform } from "../platform/client.js";
 import { type Clock, clockAgrees } from "../runtime/clock.js";
@@ -71,15 +71,15 @@ function limitsOf(
   { weather, polling, commands }: BridgeOptions["configuration"],
   parts: { readonly clock: Clock; readonly store: GreenhouseStore; readonly journal: Journal },
   recheck: (key: string) => void,
-): LimitKeeper {
+): LimitEngine {
   const nothing = () => undefined;
   const { newestAt } = parts.journal;
-  const keeper = new LimitKeeper({
+  const engine = new LimitEngine({
     ...{ ...parts, weather, staleAfterMs: polling.stale_after, newId: randomUUID, recheck },
     ...{ isReadOnly: () => commands.read_only, onEvent: nothing, alarm: nothing, submit: nothing },
   });
-  keeper.restore(parts.journal.history(), newestAt);
-  return keeper;
+  engine.restore(parts.journal.history(), newestAt);
+  return engine;
 }
 
 const toldWithinMs = 5_000;

@@ -6,7 +6,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { About, RecordBody } from "../journal/records.js";
-import type { LimitKeeper } from "../limits/keeper.js";
+import type { LimitEngine } from "../limits/engine.js";
 import type { Term } from "../limits/rules/terms.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -148,10 +148,10 @@ export interface CommanderPorts {
 }
 
 /** What the book asks of the limits. */
-export type BookLimits = Pick<LimitKeeper, "take" | "mayStart" | "mayPost">;
+export type BookLimits = Pick<LimitEngine, "take" | "mayStart" | "mayPost">;
 
 type CommandLimits = BookLimits &
-  Pick<LimitKeeper, "beforeSending" | "phase" | "posted" | "ended" | "turnedAway" | "journalAgain">;
+  Pick<LimitEngine, "beforeSending" | "phase" | "posted" | "ended" | "turnedAway" | "journalAgain">;
 
 export type CommandRules = Configuration["commands"];
 

@@ -17,7 +17,7 @@ import { JournalUnreadable } from "../journal/segments.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import type { CommandDesk } from "./desk.js";
+import type { CommandService } from "./service.js";
 
 const dayMs = 24 * 3_600_000;
 /** A clock that was set back a little must not hide the record of a problem. */
@@ -248,11 +248,11 @@ const mostConfirmed = 10_000;
  * values that may still come. All of it is read before this run writes outcomes of its own there. Where records cannot be read,
  * nothing of them is taken up or told, nor counted as told.
  */
-export async function restoreCommands(desk: CommandDesk, past: Past): Promise<void> {
+export async function restoreCommands(commands: CommandService, past: Past): Promise<void> {
   const { journal } = past;
   const { unread, problems } = journal.history();
-  const { commander } = desk;
-  desk.limits.restore();
+  const { commander } = commands;
+  commands.limits.restore();
   for (const one of unread) commander.feed({ type: "unread", key: laneKey(targetIn(one)) });
   for (const one of problems) {
     const { outcome, reason, finished_at: at } = one;
@@ -260,17 +260,17 @@ export async function restoreCommands(desk: CommandDesk, past: Past): Promise<vo
     commander.feed({ type: "problem", about: targetIn(one), why });
   }
   const records = await readPast(past);
-  if (records === null || journal.readProblem !== null) desk.leaveDeliveryMarks();
+  if (records === null || journal.readProblem !== null) commands.leaveDeliveryMarks();
   if (records !== null) {
     rememberIds(commander, records.recent, past.clock.now());
-    for (const one of undeliveredResults(records.told, mostUndelivered)) desk.restoreResult(one);
+    for (const one of undeliveredResults(records.told, mostUndelivered)) commands.restoreResult(one);
     const from = (open: readonly OpenResult[]) => open.flatMap((one) => awaitedFrom(one, past.store) ?? []);
     for (const awaited of from(lateResults(records.results)))
       commander.feed({ type: "awaiting", key: laneKey(awaited.command), awaited });
     for (const { command, step } of from(unseenResults(records.confirmed)))
       commander.feed({ type: "second_look", key: laneKey(command), command, step });
   }
-  takeUpOpen(desk, past, records?.recent ?? []);
+  takeUpOpen(commands, past, records?.recent ?? []);
 }
 
 interface Past {
@@ -324,15 +324,15 @@ async function readPast({
 }
 
 function takeUpOpen(
-  desk: CommandDesk,
+  commands: CommandService,
   { journal, store, clock, log }: Past,
   recent: readonly RecentCommand[],
 ): void {
-  const { commander, phases } = desk;
+  const { commander, phases } = commands;
   const interrupted: Interrupted[] = [];
   for (const one of journal.history().open) {
     const known = interruptedFrom(one, store, clock);
-    if (known === null) abandon(desk, abandonedFrom(one, store));
+    if (known === null) abandon(commands, abandonedFrom(one, store));
     else interrupted.push(known);
   }
   if (interrupted.length > 0)
@@ -341,10 +341,10 @@ function takeUpOpen(
   for (const one of interrupted) commander.feed({ type: "interrupted", key: laneKey(one.command), one });
 }
 
-function abandon(desk: CommandDesk, one: Abandoned): void {
+function abandon(commands: CommandService, one: Abandoned): void {
   const { about, asked } = one;
-  desk.commander.feed({ type: "abandoned", one });
-  desk.endedBefore({ ...about, controllerId: asked.controller }, asked);
+  commands.commander.feed({ type: "abandoned", one });
+  commands.endedBefore({ ...about, controllerId: asked.controller }, asked);
 }
 
 /**

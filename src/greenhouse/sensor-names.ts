@@ -69,13 +69,13 @@ function classesOf(places: readonly Place[]): readonly string[] {
 }
 
 /** A name with one part taken off: what that part says goes to the end of the word, or is the unit. */
-interface Peeled {
+interface Shortened {
   readonly rest: string;
   readonly part: "index" | "depth" | "zone" | "unit" | "noise" | "order";
   readonly says: string;
 }
 
-type Rule = readonly [pattern: RegExp, read: (match: RegExpExecArray) => Peeled | null];
+type Rule = readonly [pattern: RegExp, read: (match: RegExpExecArray) => Shortened | null];
 
 const han = "\\p{Script=Han}";
 const group = (match: RegExpExecArray, place: number): string => match[place] ?? "";
@@ -83,8 +83,8 @@ const rule = (pattern: string, read: Rule[1]): Rule => [new RegExp(pattern, "u")
 
 /** A part in the group `value`; what is left are the other two, in order. */
 const taking =
-  (part: Peeled["part"], says: (value: string) => string, value: 1 | 2 | 3) =>
-  (match: RegExpExecArray): Peeled => ({
+  (part: Shortened["part"], says: (value: string) => string, value: 1 | 2 | 3) =>
+  (match: RegExpExecArray): Shortened => ({
     rest: [1, 2, 3]
       .filter((place) => place !== value)
       .map((place) => group(match, place))
@@ -95,13 +95,13 @@ const taking =
 
 const index = (value: 1 | 2 | 3) => taking("index", (text) => digits(text).replace(/[-.]/gu, "_"), value);
 const depth = (value: 1 | 2 | 3) => taking("depth", (text) => `${text}cm`, value);
-const zone = (match: RegExpExecArray): Peeled => ({
+const zone = (match: RegExpExecArray): Shortened => ({
   rest: group(match, 3),
   part: "zone",
   says: `${/区|zone/u.test(match[0]) ? "zone" : "house"}_${digits(group(match, 1) || group(match, 2))}`,
 });
 
-function bracketed(inside: string, rest: string): Peeled | null {
+function bracketed(inside: string, rest: string): Shortened | null {
   const [, number] = /^(?:no\.?|#)? ?(\d{1,3}|[ab]|[一二三四五六七八九十]) ?[号#]?$/u.exec(inside) ?? [];
   if (number !== undefined) return { rest, part: "index", says: digits(number) };
   const [, centimetres] = /^(\d{1,3}) ?(?:cm|厘米|公分)(?:处|深)?$/u.exec(inside) ?? [];
@@ -143,11 +143,11 @@ const rules: readonly Rule[] = [
 ];
 
 /** Every way to take one part off a readable name, the likeliest first. */
-function* peelings(name: string): Generator<Peeled> {
+function* shortenings(name: string): Generator<Shortened> {
   for (const [pattern, read] of rules) {
     const match = pattern.exec(name);
-    const peeled = match && read(match);
-    if (peeled && peeled.rest.trim() !== "") yield { ...peeled, rest: peeled.rest.trim() };
+    const shortened = match && read(match);
+    if (shortened && shortened.rest.trim() !== "") yield { ...shortened, rest: shortened.rest.trim() };
   }
 }
 
@@ -167,7 +167,7 @@ const mostParts = 5;
 /** Parts that go into the word, in this order. */
 const inWord = ["depth", "zone", "index"] as const;
 
-type Parts = Readonly<Partial<Record<Peeled["part"], string>>>;
+type Parts = Readonly<Partial<Record<Shortened["part"], string>>>;
 
 /** The catalogue's reading of a name; null unless every part of it is understood. */
 function knownName(name: string): KnownName | null {
@@ -192,7 +192,7 @@ function read(text: string, parts: Parts, left: number): KnownName | null {
     return { word, chinese: chineseName(quantity, parts), kinds, needsUnit, unit: parts.unit ?? null };
   }
   if (left === 0) return null;
-  for (const { rest, part, says } of peelings(text)) {
+  for (const { rest, part, says } of shortenings(text)) {
     if (parts[part] !== undefined) continue;
     const known = read(rest, { ...parts, [part]: says }, left - 1);
     if (known !== null) return known;

@@ -1,18 +1,18 @@
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { HistoryParts } from "../journal/records.js";
-import { AlarmDesk, bridgeItself } from "./alarm-desk.js";
-import { LimitKeeper } from "./keeper.js";
-import type { KeeperPorts } from "./ledger.js";
+import { AlarmStore, bridgeItself } from "./alarm-store.js";
+import { LimitEngine } from "./engine.js";
+import type { EnginePorts } from "./store.js";
 
-type AlarmPorts = ConstructorParameters<typeof AlarmDesk>[0];
+type AlarmPorts = ConstructorParameters<typeof AlarmStore>[0];
 
 interface LimitPorts extends Pick<
-  KeeperPorts,
+  EnginePorts,
   "clock" | "store" | "isReadOnly" | "newId" | "submit" | "recheck" | "later"
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
-  readonly journal: KeeperPorts["journal"] & {
+  readonly journal: EnginePorts["journal"] & {
     state(): { readonly reason: string | null; readonly unreadable: number };
     history(): HistoryParts;
     readonly readProblem: Error | null;
@@ -56,9 +56,9 @@ const isAlarm = ({ alarms }: LimitPorts["topics"], topic: string): boolean =>
 const ofLimits: ReadonlySet<string> = new Set(["guard_blind", "guard_unmet", "lease_overrun"]);
 
 /** What limits commands, and what is wrong: one part for the bridge. They are not a safety layer. */
-export class LimitDesk {
-  readonly keeper: LimitKeeper;
-  readonly alarms: AlarmDesk;
+export class LimitService {
+  readonly engine: LimitEngine;
+  readonly alarms: AlarmStore;
   readonly #ports: Pick<LimitPorts, "journal" | "store" | "topics" | "link" | "outputs">;
   readonly #topics: ReadonlySet<string>;
   /** Epoch ms of the newest record of earlier runs, by the clock of then. */
@@ -73,7 +73,7 @@ export class LimitDesk {
     this.#ports = ports;
     this.#newestAt = journal.newestAt;
     this.#topics = new Set(weatherTopics(weather));
-    this.alarms = new AlarmDesk({
+    this.alarms = new AlarmStore({
       ...{ ...ports, publish: (id, payload) => outputs.send(topics.alarm(id), payload) },
       publishAll: (payload) => outputs.send(topics.bridge.alarms, payload),
       watched: () => ({
@@ -81,7 +81,7 @@ export class LimitDesk {
         isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
       }),
     });
-    this.keeper = new LimitKeeper({
+    this.engine = new LimitEngine({
       ...{ ...ports, weather, staleAfterMs: polling.stale_after },
       alarm: (type, about, message, facts) => this.alarms.set(type, about, message, facts),
     });
@@ -93,7 +93,7 @@ export class LimitDesk {
     const history = journal.history();
     this.#isFirst = history.starts.length <= 1;
     this.alarms.restore(history.alarms ?? []);
-    const gone = this.keeper.restore(history, this.#newestAt);
+    const gone = this.engine.restore(history, this.#newestAt);
     for (const { type, controller, actuator } of this.alarms.list)
       if (ofLimits.has(type) && controller !== null && !this.#isLimited(controller, actuator))
         this.alarms.set(type, { controller, actuator }, null);
@@ -149,17 +149,17 @@ export class LimitDesk {
    * is not asked for, and a live one may carry the flag.
    */
   measured({ topic, payload, retain }: Measured, protocolVersion: 4 | 5 | undefined): void {
-    if (!retain || protocolVersion === 5) this.keeper.measured(topic, payload);
+    if (!retain || protocolVersion === 5) this.engine.measured(topic, payload);
   }
 
   /** An actuator was moved elsewhere: the book says so in an event. */
   told({ type, facts = {} }: BridgeEvent): void {
     const { controller, actuator, from, to } = facts;
     if (type === "changed_elsewhere" && typeof controller === "string" && typeof actuator === "string")
-      this.keeper.changedElsewhere(controller, actuator, String(from), String(to));
+      this.engine.changedElsewhere(controller, actuator, String(from), String(to));
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.keeper.run(signal), this.alarms.run(signal)]);
+    await Promise.all([this.engine.run(signal), this.alarms.run(signal)]);
   }
 }

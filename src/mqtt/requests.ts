@@ -104,7 +104,7 @@ interface LaneSize {
 }
 
 /** Work of which so much is done at once and so much more waits in order; the rest is turned away. */
-class RequestLane {
+class RequestQueue {
   readonly #size: LaneSize;
   readonly #waiting: (() => Promise<void>)[] = [];
   #running = 0;
@@ -159,25 +159,25 @@ const askForLess: ReadonlyMap<string, string> = new Map([
  * Answers `bridge/request/<name>`. Every client of the broker may ask as often as it likes, so what is done at once is bounded, apart
  * for what waits for different things: no slow read holds up a request that needs no platform.
  */
-export class RequestDesk {
+export class RequestServer {
   readonly #parts: RequestDeskParts;
-  readonly #lanes: ReadonlyMap<string, RequestLane>;
-  readonly #local = new RequestLane({ atOnce: 1, waiting: 50 });
-  readonly #refusals = new RequestLane({ atOnce: 100, waiting: 0 });
+  readonly #lanes: ReadonlyMap<string, RequestQueue>;
+  readonly #local = new RequestQueue({ atOnce: 1, waiting: 50 });
+  readonly #refusals = new RequestQueue({ atOnce: 100, waiting: 0 });
   #refused = 0;
   #unanswered = 0;
   #saidAt: number | null = null;
 
   constructor(parts: RequestDeskParts) {
     this.#parts = parts;
-    const platform = new RequestLane({ atOnce: readsAtOnce(parts.concurrency), waiting: 50 });
+    const platform = new RequestQueue({ atOnce: readsAtOnce(parts.concurrency), waiting: 50 });
     this.#lanes = new Map([
       ["read", platform],
       ["get", platform],
       // Only waits for polling, where those who ask at the same time share one round.
-      ["refresh", new RequestLane({ atOnce: 50, waiting: 0 })],
-      ["journal", new RequestLane({ atOnce: 1, waiting: 10 })],
-      ["bundle", new RequestLane({ atOnce: 1, waiting: 10 })],
+      ["refresh", new RequestQueue({ atOnce: 50, waiting: 0 })],
+      ["journal", new RequestQueue({ atOnce: 1, waiting: 10 })],
+      ["bundle", new RequestQueue({ atOnce: 1, waiting: 10 })],
     ]);
   }
 
@@ -193,7 +193,7 @@ export class RequestDesk {
     this.#say(name, via?.["client"] ?? null);
   }
 
-  #laneOf(name: string, { problem }: BridgeRequestBody): RequestLane {
+  #laneOf(name: string, { problem }: BridgeRequestBody): RequestQueue {
     return (problem === undefined && this.#lanes.get(name)) || this.#local;
   }
 

@@ -123,7 +123,7 @@ export interface DueEvent {
 const hourMs = 3_600_000;
 
 /** The faults that are armed; instants are real epoch ms. */
-export class FaultBook {
+export class FaultPlan {
   readonly #seed: number;
   #armed: readonly Armed[] = [];
   #count = 0;

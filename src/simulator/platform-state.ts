@@ -5,7 +5,7 @@ import { type HeldValue, SimulatedController } from "./device.js";
 import { type Dialect, type ProfileName, profiles } from "./dialects.js";
 import {
   type DueEvent,
-  FaultBook,
+  FaultPlan,
   type FaultName,
   type FaultOf,
   type FaultSpec,
@@ -14,7 +14,7 @@ import {
   type PushMode,
 } from "./faults.js";
 import type { OperationName } from "./operations.js";
-import { type AuthRules, plainAuth, TokenBook } from "./token-book.js";
+import { type AuthRules, plainAuth, TokenStore } from "./token-store.js";
 import { mix, Sky, uuidAt } from "./weather.js";
 
 export interface PlatformOptions {
@@ -136,8 +136,8 @@ export class PlatformState {
   readonly devices: Map<string, Device>;
   readonly timeline: Timeline;
   readonly sky: Sky;
-  readonly faults: FaultBook;
-  readonly tokens: TokenBook;
+  readonly faults: FaultPlan;
+  readonly tokens: TokenStore;
   /** The newest ones. */
   readonly posts: PostRecord[] = [];
   readonly requests = new Map<OperationName | "unknown", number>();
@@ -167,8 +167,8 @@ export class PlatformState {
     this.devices = new Map(this.account.devices);
     this.timeline = new Timeline(settings.speed, now, settings.startAt);
     this.sky = new Sky(settings.seed);
-    this.faults = new FaultBook(mix(settings.seed, 500));
-    this.tokens = new TokenBook(settings.auth, settings.seed);
+    this.faults = new FaultPlan(mix(settings.seed, 500));
+    this.tokens = new TokenStore(settings.auth, settings.seed);
     this.startedAt = now;
     this.now = now;
     for (const fault of settings.faults) this.faults.arm(fault, now);

@@ -1,5 +1,5 @@
 import type { Dialect, ListLayout } from "./dialects.js";
-import type { IssuedToken } from "./token-book.js";
+import type { IssuedToken } from "./token-store.js";
 
 export type Fields = Record<string, unknown>;
 

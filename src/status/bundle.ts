@@ -67,15 +67,15 @@ export const mostOf = { controllers: 1_000, log: 1_000, journal: 500 };
 /** What a running bridge adds: how it is, what it mirrors and commands, and what happened lately; of each as much as the `share` allows. */
 export async function bridgeBundle(sources: StatusParts, health: unknown, share = 1): Promise<Bundle> {
   const most = (of: keyof typeof mostOf) => Math.floor(mostOf[of] / share);
-  const { live, version, clock, platform: client, mirror, desk, outputs, recentLog, journal } = sources;
+  const { live, version, clock, platform: client, mirror, commands, outputs, recentLog, journal } = sources;
   const controllers = [...mirror.store.controllers()];
   const { directory } = journal;
   const parts = {
     health,
     controllers: controllers.slice(0, most("controllers")).map(controllerPart),
     controllers_left_out: Math.max(0, controllers.length - most("controllers")),
-    commands: desk.commander.printed(null),
-    alarms: desk.limits.alarms.list,
+    commands: commands.commander.printed(null),
+    alarms: commands.limits.alarms.list,
     events: outputs.recentEvents,
     journal: await newestRecords(directory, { limit: most("journal") }).catch((error: unknown) =>
       String(error),

@@ -1,4 +1,4 @@
-import type { CommandDesk } from "../commands/desk.js";
+import type { CommandService } from "../commands/service.js";
 import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import { isoOrNull } from "../greenhouse/documents.js";
@@ -34,7 +34,7 @@ export interface StatusParts {
   readonly mirror: Mirror;
   readonly connection: BrokerConnection;
   readonly topics: Topics;
-  readonly desk: CommandDesk;
+  readonly commands: CommandService;
   readonly outputs: Outputs;
   readonly onEvent: (event: BridgeEvent) => void;
 }
@@ -102,11 +102,11 @@ const platformHealth = ({ mirror, platform }: StatusParts) => ({
   push: platform.pushCounters(),
 });
 
-const journalHealth = ({ journal, desk }: StatusParts) => ({
+const journalHealth = ({ journal, commands }: StatusParts) => ({
   ...journal.state(),
-  open_commands: desk.commander.open.length,
-  results_waiting: desk.outbox.waiting,
-  results_held_back: desk.commander.heldBack,
+  open_commands: commands.commander.open.length,
+  results_waiting: commands.outbox.waiting,
+  results_held_back: commands.commander.heldBack,
 });
 
 /** The good reading measured longest ago: what a person should look at first. */

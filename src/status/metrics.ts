@@ -30,7 +30,7 @@ function tallied<Word extends string>(label: string, words: readonly Word[], all
  * Names are a promise, like topics. docs/metrics.md lists them; a test keeps both equal. What ends with `_total` counts.
  */
 
-function bridgeRows({ version, clock, desk, live, journal }: StatusParts, own: OwnFacts): readonly Row[] {
+function bridgeRows({ version, clock, commands, live, journal }: StatusParts, own: OwnFacts): readonly Row[] {
   const { memoryUsage, version: node } = process;
   const { available, bytes, sequence } = journal.state();
   const uptime = (clock.monotonic() - own.startedAt) / 1_000;
@@ -46,8 +46,8 @@ function bridgeRows({ version, clock, desk, live, journal }: StatusParts, own: O
     ["event_loop_lag_seconds", lag, own.lagMs / 1_000],
     ["clock_jumps_total", "How often the wall clock was set since the start", own.clockJumps],
     ["http_wrong_tokens_total", "Requests with a wrong http.token", own.wrongTokens],
-    ["commands_open", "Commands taken and not ended", desk.commander.open.length],
-    ["results_waiting", "Results the broker has not taken yet", desk.outbox.waiting],
+    ["commands_open", "Commands taken and not ended", commands.commander.open.length],
+    ["results_waiting", "Results the broker has not taken yet", commands.outbox.waiting],
     ["read_only", "1 while commands are refused by commands.read_only or after a crash loop", readOnly],
     ["other_bridge", rival, own.otherBridge !== null],
     ["overdue", "Promised reads and topics that are late", own.overdue.length],

@@ -17,7 +17,7 @@ import {
   textField,
 } from "../mqtt/requests.js";
 import type { bridgeRequests } from "../mqtt/topics.js";
-import type { LimitDesk } from "../limits/limits.js";
+import type { LimitService } from "../limits/limits.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
 import { parseSince, parseUntil } from "../runtime/duration.js";
@@ -26,7 +26,7 @@ import type { Mirror } from "../sync/mirror.js";
 type Fields = BridgeRequestBody["fields"];
 
 export interface LimitRequestPorts {
-  readonly limits: LimitDesk;
+  readonly limits: LimitService;
   readonly clock: Clock;
   readonly onEvent: (event: BridgeEvent) => void;
 }
@@ -255,7 +255,7 @@ export async function lock(
   const until = untilOf(fields, now);
   notOfOthers(limits, controller, actuators, by);
   const endsAt = until === null ? Infinity : clock.monotonic() + (until - now);
-  await limits.keeper.change(code, actuators, {
+  await limits.engine.change(code, actuators, {
     lock: { by, via, reason, since: now, until, endsAt },
   });
   const end = until === null ? null : new Date(until).toISOString();
@@ -269,13 +269,13 @@ export async function lock(
 }
 
 function notOfOthers(
-  { keeper }: LimitDesk,
+  { engine }: LimitService,
   { info }: Controller,
   actuators: readonly string[],
   by: string,
 ): void {
   for (const actuator of actuators) {
-    const held = keeper.inForce(info.code, actuator)?.lock;
+    const held = engine.inForce(info.code, actuator)?.lock;
     if (held && held.by !== by)
       throw new RequestError(
         `${info.id}/${actuator} is locked by ${held.by}; ask there, or unlock with "force": true.`,
@@ -292,10 +292,10 @@ export async function unlock(
   const asked = actuatorsOf(controller, fields);
   const by = nameField(fields);
   const force = flagField(fields, "force", false);
-  const actuators = asked.filter((actuator) => limits.keeper.inForce(code, actuator)?.lock);
+  const actuators = asked.filter((actuator) => limits.engine.inForce(code, actuator)?.lock);
   if (actuators.length === 0) throw new RequestError(`Nothing is locked there at controller "${id}".`);
   if (!force) notOfOthers(limits, controller, actuators, by);
-  await limits.keeper.change(code, actuators, { lock: null });
+  await limits.engine.change(code, actuators, { lock: null });
   for (const actuator of actuators) {
     const message = `${by} has unlocked ${id}/${actuator}.`;
     const facts = { controller: id, actuator, by };
@@ -312,9 +312,9 @@ export async function release(
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const by = nameField(fields);
-  const actuators = actuatorsOf(controller, fields).filter((one) => limits.keeper.inForce(code, one)?.hold);
+  const actuators = actuatorsOf(controller, fields).filter((one) => limits.engine.inForce(code, one)?.hold);
   if (actuators.length === 0) throw new RequestError(`Nothing is held there at controller "${id}".`);
-  await limits.keeper.change(code, actuators, { hold: null });
+  await limits.engine.change(code, actuators, { hold: null });
   return { controller: id, actuators, by };
 }
 

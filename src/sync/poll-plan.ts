@@ -107,7 +107,7 @@ export interface DueJob {
  * All jobs and when each runs next. While a host is away its jobs are parked, and one of them is tried now and then;
  * when it comes back all of them are due at once.
  */
-export class PollBook {
+export class PollSchedule {
   readonly #jobs = new Map<string, PollJob>();
   readonly #schedule = new Schedule<string>();
   readonly #parked = new Map<PlatformHost, Set<string>>();

@@ -10,7 +10,7 @@ import {
   jobsOf,
   nextDueAt,
   notBefore,
-  PollBook,
+  PollSchedule,
   type PollCost,
   type PollIntervals,
   type PollJob,
@@ -167,7 +167,7 @@ export class Poller {
   readonly tally: PollTally;
   readonly #settings: PollerSettings;
   readonly #ports: PollerPorts & PollPorts;
-  readonly #book = new PollBook();
+  readonly #book = new PollSchedule();
   readonly #troubles: PollTroubles;
   readonly #rest: Rest;
   readonly #running = new Map<string, Promise<void>>();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { incomingCommand } from "../../src/commands/desk.js";
+import { incomingCommand } from "../../src/commands/service.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 
 const where = { type: "command", controllerId: "east", target: "actuator", id: "fan" } as const;

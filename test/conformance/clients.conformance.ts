@@ -79,14 +79,14 @@ describe.concurrent.each(lanes)("$name, MQTT $mqtt", ({ kind, version, topic }) 
 
   it("finds what is retained, until it is cleared", async () => {
     const kept = { topic: `${topic}/kept`, qos: 1, retain: true } as const;
-    await kind.publish(as("keeper"), { ...kept, payload: "kept" });
+    await kind.publish(as("engine"), { ...kept, payload: "kept" });
     const first = await kind.subscribe(as("early"), kept);
     await until(() => first.lines.length > 0, "what is retained");
     expect(first.lines).toEqual(["1 1 kept"]);
     await first.leave();
-    await kind.publish(as("keeper"), { ...kept, payload: "" });
+    await kind.publish(as("engine"), { ...kept, payload: "" });
     const second = await kind.subscribe(as("late"), kept);
-    await kind.publish(as("keeper"), { ...kept, payload: "live", retain: false });
+    await kind.publish(as("engine"), { ...kept, payload: "live", retain: false });
     await until(() => second.lines.length > 0, "what came live");
     expect(second.lines).toEqual(["1 0 live"]);
     await second.leave();

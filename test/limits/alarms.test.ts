@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { LimitDesk } from "../../src/limits/limits.js";
+import { LimitService } from "../../src/limits/limits.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { LimitsEntry, RecordBody } from "../../src/journal/records.js";
 import { CommandBench } from "../support/command-bench.js";
 import {
   acknowledge,
-  type AlarmBook,
+  type AlarmState,
   alarmSummary,
   clear,
   noAlarms,
@@ -17,7 +17,7 @@ const of = (controller: string) => ({ controller, actuator: null });
 const minute = 60_000;
 
 function raised(count: number, apartMs: number) {
-  let book: AlarmBook = noAlarms;
+  let book: AlarmState = noAlarms;
   const told: string[] = [];
   for (let n = 0; n < count; n++) {
     const news = raise(book, "controller_offline", of(`c${n}`), "gone", n * apartMs);
@@ -110,7 +110,7 @@ describe("all alarms in one", () => {
 
 interface Left {
   /** Kept on disk. */
-  readonly alarms?: AlarmBook;
+  readonly alarms?: AlarmState;
   /** This run's own among them. */
   readonly starts?: number;
   readonly unreadable?: number;
@@ -133,7 +133,7 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
   const payloads: string[] = [];
   const records: RecordBody[] = [];
   const disk: { problem: string | null } = { problem: null };
-  const desk = new LimitDesk({
+  const limits = new LimitService({
     ...{ clock, store, isReadOnly: () => false, newId: () => "1", submit: () => undefined },
     ...{ recheck: () => undefined, configuration: { weather: {}, polling } },
     journal: {
@@ -164,20 +164,20 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
       },
     },
   });
-  desk.restore();
+  limits.restore();
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const run = () => void desk.run(stop.signal);
-  return { desk, sent, payloads, clock, store, events, records, disk, run, commander };
+  const run = () => void limits.run(stop.signal);
+  return { limits, sent, payloads, clock, store, events, records, disk, run, commander };
 }
 
-const states = ({ alarms }: LimitDesk) => alarms.list.map(({ id, state }) => `${id} ${state}`);
+const states = ({ alarms }: LimitService) => alarms.list.map(({ id, state }) => `${id} ${state}`);
 
 it("alarms that the disk did not take are on it as they are once it takes them again", async () => {
-  const { desk, clock, records, disk, run } = started({});
+  const { limits, clock, records, disk, run } = started({});
   run();
   disk.problem = "the disk is full";
-  desk.alarms.platformState("unreachable");
+  limits.alarms.platformState("unreachable");
   await clock.advance(60_000);
   expect(records).toEqual([]);
   disk.problem = null;
@@ -190,13 +190,13 @@ it("alarms that the disk did not take are on it as they are once it takes them a
 
 it("what an alarm's message names goes to the page and the disk, and not to the broker", async () => {
   const items = Array.from({ length: 12 }, (_, n) => ({ controller: "gh-0001", what: `sensor/t${n}` }));
-  const { desk, payloads, records, clock, run } = started({ late: items });
+  const { limits, payloads, records, clock, run } = started({ late: items });
   run();
   await clock.advance(60_000);
   const facts = { late: items.slice(0, 10).map(({ what }) => what) };
-  expect(desk.alarms.list).toMatchObject([{ type: "readings_overdue", facts }]);
+  expect(limits.alarms.list).toMatchObject([{ type: "readings_overdue", facts }]);
   expect(records).toMatchObject([{ alarm: { facts } }]);
-  desk.alarms.republish();
+  limits.alarms.republish();
   expect(payloads.filter((payload) => payload.includes("facts"))).toEqual([]);
   expect(Object.keys(JSON.parse(payloads[0] ?? "") as object)).toEqual([
     ...["id", "type", "state", "since", "severity", "controller", "actuator", "message", "remedy", "by"],
@@ -206,29 +206,29 @@ it("what an alarm's message names goes to the page and the disk, and not to the 
 it("an alarm whose hour ended while the broker was away is emptied there when it is back, and not once it is on again", async () => {
   const { book } = raise(noAlarms, "controller_offline", of("gh-0001"), "offline", 0);
   const alarms = clear(book, "controller_offline.gh-0001", 0).book;
-  const { desk, sent, clock, run } = started({ alarms });
+  const { limits, sent, clock, run } = started({ alarms });
   run();
   await clock.advance(61 * minute);
   sent.length = 0;
-  desk.alarms.republish();
+  limits.alarms.republish();
   expect(sent).toContain("greenhouse/alarm/controller_offline.gh-0001 emptied");
-  desk.alarms.set("controller_offline", of("gh-0001"), "offline");
+  limits.alarms.set("controller_offline", of("gh-0001"), "offline");
   sent.length = 0;
-  desk.alarms.republish();
+  limits.alarms.republish();
   expect(sent).toEqual(["greenhouse/alarm/controller_offline.gh-0001 set", "greenhouse/bridge/alarms set"]);
 });
 
 it("alarms of limits that are configured no more are cleared by the next start", () => {
   const alarms = raise(noAlarms, "guard_blind", { controller: "gh-0001", actuator: "roof" }, "", 0).book;
-  expect(states(started({ alarms }).desk)).toEqual(["guard_blind.gh-0001.roof cleared"]);
+  expect(states(started({ alarms }).limits)).toEqual(["guard_blind.gh-0001.roof cleared"]);
 });
 
 it("a start that does not know yet whether a controller is back clears nothing, and tells nothing again", () => {
   const { book } = raise(noAlarms, "controller_offline", of("gh-0003"), "offline", 0);
   const alarms = acknowledge(book, "controller_offline.gh-0003", "anna")?.book ?? noAlarms;
-  const { desk, store, events } = started({ alarms });
+  const { limits, store, events } = started({ alarms });
   store.admit("GH-0003");
-  expect(desk.alarms.list).toMatchObject([{ state: "acknowledged", by: "anna" }]);
+  expect(limits.alarms.list).toMatchObject([{ state: "acknowledged", by: "anna" }]);
   expect(events).toEqual([]);
 });
 
@@ -240,15 +240,15 @@ it("a start that takes up the problems of several actuators clears none, tells n
     noAlarms,
   );
   const alarms = acknowledge(on, "command_problem.gh-0001.shade", "anna")?.book ?? noAlarms;
-  const { desk, store, events, commander } = started({ alarms });
-  const before = desk.alarms.list;
+  const { limits, store, events, commander } = started({ alarms });
+  const before = limits.alarms.list;
   store.admit("GH-0001");
   const why = { command: null, outcome: "unconfirmed", reason: null, message: null, at: 0 } as const;
   for (const targetId of ids)
     commander.feed({ type: "problem", about: { code: "GH-0001", target: "actuator", targetId }, why });
   await Promise.resolve();
   expect(store.get("GH-0001")?.problems).toHaveLength(3);
-  expect(desk.alarms.list).toEqual(before);
+  expect(limits.alarms.list).toEqual(before);
   expect(events).toEqual([]);
 });
 
@@ -260,10 +260,10 @@ it.each([
   async (isKnown, state) => {
     const one = raise(noAlarms, "controller_offline", of("gh-0007"), "gone", 0).book;
     const alarms = raise(one, "controller_offline", of("gh-0001"), "gone", 0).book;
-    const { desk, clock, run } = started({ alarms, isAccountKnown: isKnown });
+    const { limits, clock, run } = started({ alarms, isAccountKnown: isKnown });
     run();
     await clock.advance(6_000);
-    expect(states(desk)).toEqual([
+    expect(states(limits)).toEqual([
       `controller_offline.gh-0007 ${state}`,
       "controller_offline.gh-0001 active",
     ]);
@@ -275,16 +275,16 @@ it("what a start cannot know yet is neither cleared nor told again", async () =>
   const alarms = raise(one, "readings_overdue", of("gh-0001"), "late", 0).book;
   const upToDate = new Set<string>();
   let otherBridge: boolean | null = null;
-  const { desk, clock, events, run, store } = started({ alarms, upToDate, otherBridge: () => otherBridge });
+  const { limits, clock, events, run, store } = started({ alarms, upToDate, otherBridge: () => otherBridge });
   store.admit("GH-0001");
   run();
   await clock.advance(60_000);
-  expect(states(desk)).toEqual(["other_bridge active", "readings_overdue.gh-0001 active"]);
+  expect(states(limits)).toEqual(["other_bridge active", "readings_overdue.gh-0001 active"]);
   expect(events).toEqual([]);
   otherBridge = false;
   upToDate.add("gh-0001");
   await clock.advance(60_000);
-  expect(states(desk)).toEqual(["other_bridge cleared", "readings_overdue.gh-0001 cleared"]);
+  expect(states(limits)).toEqual(["other_bridge cleared", "readings_overdue.gh-0001 cleared"]);
 });
 
 it("a lease of an actuator that is configured no more is one alarm over all starts, until it is forgotten", () => {
@@ -292,12 +292,12 @@ it("a lease of an actuator that is configured no more is one alarm over all star
   const lease = { id: "1", by: null, command: "on", ends_with: "off", until: new CommandBench().clock.now() };
   const limits = [{ controller: "GH-0001", actuator: "pump", kept: { ...nothing, lease } }];
   const first = started({ limits });
-  expect(first.desk.alarms.list).toMatchObject([{ id: "lease_overrun", state: "active" }]);
-  expect(first.desk.alarms.list[0]?.message).toContain("GH-0001/pump");
-  const message = first.desk.alarms.list[0]?.message ?? "";
+  expect(first.limits.alarms.list).toMatchObject([{ id: "lease_overrun", state: "active" }]);
+  expect(first.limits.alarms.list[0]?.message).toContain("GH-0001/pump");
+  const message = first.limits.alarms.list[0]?.message ?? "";
   const alarms = raise(noAlarms, "lease_overrun", { controller: null, actuator: null }, message, 0).book;
   expect(started({ limits, alarms }).events).toEqual([]);
-  expect(states(started({ alarms }).desk)).toEqual(["lease_overrun cleared"]);
+  expect(states(started({ alarms }).limits)).toEqual(["lease_overrun cleared"]);
 });
 
 describe("what earlier runs left on the broker", () => {
@@ -309,31 +309,31 @@ describe("what earlier runs left on the broker", () => {
 
   it("is cleared where it is an alarm that this run does not know, once", async () => {
     const alarms = raise(noAlarms, "controller_offline", of("gh-0001"), "gone", 0).book;
-    const { desk, sent, clock } = started({ alarms, topics });
-    desk.connected();
+    const { limits, sent, clock } = started({ alarms, topics });
+    limits.connected();
     await clock.advance(0);
-    desk.connected();
+    limits.connected();
     await clock.advance(0);
     expect(sent.filter((line) => line.endsWith("emptied"))).toEqual(["greenhouse/alarm/flood emptied"]);
-    expect(states(desk)).toEqual(["controller_offline.gh-0001 active"]);
+    expect(states(limits)).toEqual(["controller_offline.gh-0001 active"]);
   });
 
   it("says at a first start that state is lost", async () => {
-    const { desk, clock } = started({ starts: 1, topics });
-    desk.connected();
+    const { limits, clock } = started({ starts: 1, topics });
+    limits.connected();
     await clock.advance(0);
-    expect(desk.alarms.list).toMatchObject([{ id: "state_lost", state: "active" }]);
-    expect(desk.alarms.list[0]?.message).toContain("greenhouse/gh-0001/actuator/roof/lock");
+    expect(limits.alarms.list).toMatchObject([{ id: "state_lost", state: "active" }]);
+    expect(limits.alarms.list[0]?.message).toContain("greenhouse/gh-0001/actuator/roof/lock");
     const fresh = started({ starts: 1 });
-    fresh.desk.connected();
+    fresh.limits.connected();
     await fresh.clock.advance(0);
-    expect(states(fresh.desk)).toEqual([]);
+    expect(states(fresh.limits)).toEqual([]);
   });
 });
 
 it("state is lost where lines of the journal cannot be read, until a start that can read all of it", () => {
-  const { desk } = started({ unreadable: 2 });
-  expect(states(desk)).toEqual(["state_lost active"]);
+  const { limits } = started({ unreadable: 2 });
+  expect(states(limits)).toEqual(["state_lost active"]);
   const alarms = raise(noAlarms, "state_lost", { controller: null, actuator: null }, "", 0).book;
-  expect(states(started({ alarms }).desk)).toEqual(["state_lost cleared"]);
+  expect(states(started({ alarms }).limits)).toEqual(["state_lost cleared"]);
 });

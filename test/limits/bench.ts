@@ -59,9 +59,9 @@ export async function bench({ kept, alarms = {}, ...options }: BenchOptions): Pr
   const one = new CommandBench({ weather, ...options });
   for (const [type, message] of Object.entries(alarms)) one.alarms.set(type, message);
   const [first] = options.actuators ?? [];
-  if (kept !== undefined) one.keeper.restore(historyOf(first?.id ?? "roof", kept), one.clock.now());
+  if (kept !== undefined) one.engine.restore(historyOf(first?.id ?? "roof", kept), one.clock.now());
   const stop = new AbortController();
-  void one.keeper.run(stop.signal);
+  void one.engine.run(stop.signal);
   onTestFinished(() => stop.abort());
   one.store.dispatch("GH-0001", { type: "connection", status: online });
   for (const { settings } of one.store.get("GH-0001")?.actuators.values() ?? []) {
@@ -92,4 +92,4 @@ export const keptIn = (records: readonly RecordBody[]): readonly (KeptLimits | n
 const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;
 
 export const blow = (speed: number | string) => (one: CommandBench) =>
-  one.keeper.measured("weather/wind", new TextEncoder().encode(JSON.stringify({ speed })));
+  one.engine.measured("weather/wind", new TextEncoder().encode(JSON.stringify({ speed })));

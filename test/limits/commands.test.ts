@@ -225,7 +225,7 @@ describe("a lease", () => {
   it("is taken over by whoever else moves it", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
     await one.play("on", 60_000);
-    one.keeper.changedElsewhere("gh-0001", "valve", "on", "auto");
+    one.engine.changedElsewhere("gh-0001", "valve", "on", "auto");
     await one.clock.advance(700_000);
     expect(one.platform.posts.map(({ value }) => value)).toEqual(["1010"]);
   });
@@ -256,7 +256,7 @@ describe("what a rule sends", () => {
     await one.play(blow(14), 70_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["unconfirmed"]);
     expect(one.alarms.has("guard_unmet")).toBe(false);
-    await one.keeper.change("GH-0001", ["roof"], { lock: lockOf(one) });
+    await one.engine.change("GH-0001", ["roof"], { lock: lockOf(one) });
     await one.clock.advance(60_000);
     expect(one.alarms.has("guard_unmet")).toBe(true);
   });
@@ -268,7 +268,7 @@ describe("what a rule sends", () => {
     one.platform.onWrite = ignored;
     await one.play(blow(14), 25_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["unconfirmed"]);
-    one.keeper.changedElsewhere("gh-0001", "roof", "open", "auto");
+    one.engine.changedElsewhere("gh-0001", "roof", "open", "auto");
     await one.clock.advance(60_000);
     expect(one.values()).toEqual(["101=10001"]);
   });
@@ -353,13 +353,13 @@ describe("locks and holds", () => {
     const one = await bench({ actuators: [skylight({ limits: limits({ restMs: 10_000 }) })] });
     await one.run("open");
     await one.play("close", 3_000, "20", 1);
-    await one.keeper.change("GH-0001", ["roof"], { lock: lockOf(one) });
+    await one.engine.change("GH-0001", ["roof"], { lock: lockOf(one) });
     await one.clock.advance(0);
     const locked = { outcome: "refused", reason: "interlock", interlock: { rule: "lock", value: "anna" } };
     expect(one.results.find(({ command }) => command === "20")).toMatchObject(locked);
     await one.clock.advance(400_000);
     expect(await one.run('{"command":"30","force":true}')).toMatchObject(locked);
-    await one.keeper.change("GH-0001", ["roof"], { lock: null });
+    await one.engine.change("GH-0001", ["roof"], { lock: null });
     expect((await one.run("30")).outcome).toBe("confirmed");
   });
 

@@ -29,7 +29,7 @@ async function greenhouse(title: string) {
 }
 
 const measure = (one: CommandBench, name: string, payload: string) =>
-  one.keeper.measured(`weather/${name}`, new TextEncoder().encode(payload));
+  one.engine.measured(`weather/${name}`, new TextEncoder().encode(payload));
 
 const wind = (one: CommandBench, speed: number) => measure(one, "wind", JSON.stringify({ speed }));
 
@@ -96,12 +96,12 @@ describe("storm and rain on a skylight", () => {
     await weather(one, 3, "off", 11);
     expect(await command(one, "left_skylight", "60")).toBe("confirmed");
     await one.clock.advance(200_000);
-    await one.keeper.change("GH-0001", ["left_skylight"], { lock: lockOf(one) });
+    await one.engine.change("GH-0001", ["left_skylight"], { lock: lockOf(one) });
     await weather(one, 14, "off", 2);
     expect(await command(one, "left_skylight", "close")).toBe("lock");
     expect(one.values()).not.toContain("101=10001");
     expect(one.alarms.has("guard_unmet")).toBe(true);
-    await one.keeper.change("GH-0001", ["left_skylight"], { lock: null });
+    await one.engine.change("GH-0001", ["left_skylight"], { lock: null });
     await weather(one, 14, "off", 1);
     expect(one.values().at(-1)).toBe("101=10001");
   });

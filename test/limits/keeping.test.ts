@@ -127,11 +127,11 @@ describe("a lease", () => {
     const one = new CommandBench({ actuators: [valve()] });
     const until = one.clock.now() - 60_000;
     const kept = { lease: { id: "x", by: null, command: "on", ends_with: "off", until } };
-    const lost = one.keeper.restore(historyOf("pump", kept), one.clock.now());
+    const lost = one.engine.restore(historyOf("pump", kept), one.clock.now());
     expect(lost).toMatch(/GH-0001\/pump.*"on".*off/);
     expect(one.records).toEqual([]);
     const old = { lease: { ...kept.lease, until: until - 86_400_000 } };
-    expect(one.keeper.restore(historyOf("pump", old), one.clock.now())).toBeNull();
+    expect(one.engine.restore(historyOf("pump", old), one.clock.now())).toBeNull();
     expect(one.records).toMatchObject([{ type: "limits_kept", actuator: "pump", kept: null }]);
   });
 });
@@ -146,7 +146,7 @@ describe("a lock", () => {
 
   it("that runs out is told as unlocked, once", async () => {
     const one = await bench({ actuators: [skylight()] });
-    await one.keeper.change("GH-0001", ["roof"], { lock: anna(one, 60_000) });
+    await one.engine.change("GH-0001", ["roof"], { lock: anna(one, 60_000) });
     await one.clock.advance(59_000);
     expect(unlocked(one)).toEqual([]);
     await one.clock.advance(3_600_000);
@@ -159,16 +159,16 @@ describe("a lock", () => {
     const one = new CommandBench({ actuators: [skylight()] });
     const now = one.clock.now();
     const lock = { by: "anna", via: null, reason: null, since: now - 7_200_000, until: now - 3_600_000 };
-    one.keeper.restore(historyOf("roof", { lock }), now);
+    one.engine.restore(historyOf("roof", { lock }), now);
     expect(unlocked(one)).toHaveLength(1);
   });
 
   it("of all of a controller is in force for all of it or for nothing, on disk too", async () => {
     const one = await bench({ actuators: [skylight(), valve()] });
     one.refuses = (record) => record.type === "limits_kept" && record.actuator === "valve";
-    const locked = one.keeper.change("GH-0001", ["roof", "valve"], { lock: anna(one, null) });
+    const locked = one.engine.change("GH-0001", ["roof", "valve"], { lock: anna(one, null) });
     await expect(locked).rejects.toThrow("the disk does not take this one");
-    for (const id of ["roof", "valve"]) expect(one.keeper.inForce("GH-0001", id)?.lock ?? null).toBeNull();
+    for (const id of ["roof", "valve"]) expect(one.engine.inForce("GH-0001", id)?.lock ?? null).toBeNull();
     expect(one.records.findLast(({ type }) => type === "limits_kept")).toMatchObject({
       ...{ actuator: "roof", kept: null },
     });
@@ -185,7 +185,7 @@ it("rest is counted from the end of a command in the middle of which the bridge 
   const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
   if (!command || !step) throw new Error("the command is over");
   const one = await bench({ actuators: [valve({ limits: rested })] });
-  one.keeper.restore(historyOf("valve", keptIn(earlier.records).at(-1) ?? {}), one.clock.now());
+  one.engine.restore(historyOf("valve", keptIn(earlier.records).at(-1) ?? {}), one.clock.now());
   one.openBefore.add(command.id);
   one.recover({ command, step, earlier: [], attempts: 1, code: "200", requestId: null, sentAt: 0 });
   await one.clock.advance(20_000);
@@ -205,7 +205,7 @@ it("starts of the last hour count over a restart", async () => {
   const kept = keptIn(earlier.records).at(-1);
   const one = await bench({ actuators: [valve({ limits: counted })] });
   await one.clock.advance(1_600_000);
-  one.keeper.restore(historyOf("valve", kept ?? {}), one.clock.now());
+  one.engine.restore(historyOf("valve", kept ?? {}), one.clock.now());
   const refused = await one.run("on");
   expect(refused.interlock).toMatchObject({ rule: "starts_per_hour", value: 2, limit: 2 });
   await one.clock.advance(1_700_000);

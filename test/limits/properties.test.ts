@@ -225,7 +225,7 @@ async function against(happened: readonly Happening[]): Promise<readonly string[
       case "lock": {
         const lock = lockOf(one);
         if (!happening.isOn) state.isLocked = false;
-        await one.keeper.change("GH-0001", ["roof"], { lock: happening.isOn ? lock : null });
+        await one.engine.change("GH-0001", ["roof"], { lock: happening.isOn ? lock : null });
         state.isLocked = happening.isOn;
         break;
       }

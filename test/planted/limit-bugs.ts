@@ -15,7 +15,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
       original(name, { ...around, now: { ...around.now, mono: around.weather(name)?.at ?? around.now.mono } })`,
     breaks: ["S17", "S20", "S23"],
   },
-  judged_once: { seam: "limits/keeper#LimitKeeper.mayPost", plant: `() => () => go`, breaks: ["S17"] },
+  judged_once: { seam: "limits/engine#LimitEngine.mayPost", plant: `() => () => go`, breaks: ["S17"] },
   timers_are_not_kept: {
     seam: "limits/rules/entry#keptOf",
     plant: keptWithout("moved_until: null"),
@@ -27,14 +27,14 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S21", "S22"],
   },
   leases_are_kept_after_the_post: {
-    seam: "limits/keeper#LimitKeeper.beforeSending",
+    seam: "limits/engine#LimitEngine.beforeSending",
     plant: `() => () => null`,
     breaks: ["S19"],
   },
   retained_weather_counts: {
-    seam: "limits/limits#LimitDesk.measured",
+    seam: "limits/limits#LimitService.measured",
     plant: `() => function ({ topic, payload }) {
-      this.keeper.measured(topic, payload);
+      this.engine.measured(topic, payload);
     }`,
     breaks: ["S17", "S20", "S23"],
   },
@@ -72,7 +72,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S20"],
   },
   acknowledged_alarms_are_new_after_a_restart: {
-    seam: "limits/alarm-desk#AlarmDesk.restore",
+    seam: "limits/alarm-store#AlarmStore.restore",
     plant: `(original) => function (alarms) {
       const again = (one) => (one.state === "acknowledged" ? { ...one, state: "active" } : one);
       return original.call(this, alarms.map(again));

@@ -1,4 +1,4 @@
-import { CommandDesk, type CommandDeskParts } from "../../src/commands/desk.js";
+import { CommandService, type CommandServiceParts } from "../../src/commands/service.js";
 import type { Mirror } from "../../src/sync/mirror.js";
 import { restoreCommands } from "../../src/commands/restore.js";
 import { clockAgrees } from "../../src/runtime/clock.js";
@@ -24,7 +24,7 @@ export class Bridge {
   readonly clock: BootClock;
   readonly #world: World;
   readonly #stopping = new AbortController();
-  #desk: CommandDesk | null = null;
+  #desk: CommandService | null = null;
   #journal: Journal | null = null;
   #mirror: Mirror | null = null;
   /** What every part's `run` returned. */
@@ -65,7 +65,7 @@ export class Bridge {
     const { mirror, platform } = simulatedMirror(this.#world, this);
     this.#mirror = mirror;
     const { store } = mirror;
-    const desk = new CommandDesk({
+    const desk = new CommandService({
       ...{ platform, store, journal, topics, clock, log: silentLog, ...this.#broker() },
       rules: () => configuration.commands,
       clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
@@ -102,7 +102,7 @@ export class Bridge {
     this.connect();
   }
 
-  #broker(): Pick<CommandDeskParts, "link" | "outputs"> {
+  #broker(): Pick<CommandServiceParts, "link" | "outputs"> {
     return {
       link: {
         publish: (topic, payload) => this.#publish(topic, payload),
@@ -184,7 +184,7 @@ export class Bridge {
   }
 
   /** Of every command, also of those whose phases are no longer shown because a newer one is. */
-  #watchPhases({ phases }: CommandDesk): void {
+  #watchPhases({ phases }: CommandService): void {
     const show = phases.show.bind(phases);
     phases.show = (command, phase) => {
       show(command, phase);
@@ -194,7 +194,7 @@ export class Bridge {
   }
 
   /** What rules send comes on the same path; each is given a tag, as every delivery is. */
-  #watchRules({ commander }: CommandDesk): void {
+  #watchRules({ commander }: CommandService): void {
     const submit = commander.submit.bind(commander);
     commander.submit = (request) =>
       submit(request.rule === undefined ? request : this.#world.workload.ruleSends(this, request));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { addressTable } from "../../src/simulator/address-table.js";
-import { FaultBook, type FaultSpec } from "../../src/simulator/faults.js";
+import { FaultPlan, type FaultSpec } from "../../src/simulator/faults.js";
 import { Asking, hourMs, json, minuteMs } from "./asking.js";
 
 const code = "GH-0001";
@@ -187,7 +187,7 @@ describe("when a fault hits", () => {
     ["the chance is certain", { fault: "reset", chance: 1 }, true],
     ["it is of another sort", { fault: "ignore" }, false],
   ])("%s", (_when, spec, hits) => {
-    const book = new FaultBook(1);
+    const book = new FaultPlan(1);
     book.arm(spec, 0);
     expect(book.take(["reset"], target, 0) !== null).toBe(hits);
   });
@@ -198,14 +198,14 @@ describe("when a fault hits", () => {
     ["without end with a chance", { fault: "reset", chance: 1 }, 10],
     ["without end within its duration", { fault: "reset", forMs: 7 }, 7],
   ])("%s", (_when, spec, times) => {
-    const book = new FaultBook(1);
+    const book = new FaultPlan(1);
     book.arm(spec, 0);
     const hits = Array.from({ length: 10 }, (_, now) => book.take(["reset"], target, now)).filter(Boolean);
     expect(hits).toHaveLength(times);
   });
 
   it("a chance hits about that share of the requests", () => {
-    const book = new FaultBook(1);
+    const book = new FaultPlan(1);
     book.arm({ fault: "reset", chance: 0.25 }, 0);
     const hits = Array.from({ length: 4000 }, () => book.take(["reset"], target, 0)).filter(Boolean).length;
     expect(hits / 4000).toBeCloseTo(0.25, 1);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { LimitDesk } from "../../src/limits/limits.js";
+import type { LimitService } from "../../src/limits/limits.js";
 import { flagField } from "../../src/mqtt/requests.js";
 import { lock } from "../../src/status/requests.js";
 import { CommandBench } from "../support/command-bench.js";
@@ -7,12 +7,12 @@ import { CommandBench } from "../support/command-bench.js";
 it.each(["0s", "2020-01-01T00:00:00Z", "2026-03-02", "soon", "999999999w"])(
   "a lock until %s is refused, and nothing is locked",
   async (until) => {
-    const { keeper, store, clock } = new CommandBench();
+    const { engine, store, clock } = new CommandBench();
     const controller = store.get("GH-0001");
     if (controller === undefined) throw new Error("the bench has no controller");
-    const ports = { limits: { keeper } as unknown as LimitDesk, clock, onEvent: () => undefined };
+    const ports = { limits: { engine } as unknown as LimitService, clock, onEvent: () => undefined };
     await expect(lock(ports, controller, { by: "anna", until }, null)).rejects.toThrow('"until"');
-    expect(keeper.inForce("GH-0001", "roof")?.lock ?? null).toBeNull();
+    expect(engine.inForce("GH-0001", "roof")?.lock ?? null).toBeNull();
   },
 );
 

@@ -8,7 +8,7 @@ import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/s
 import type { RecordBody } from "../../src/journal/records.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import type { Configuration } from "../../src/config/schema.js";
-import { LimitKeeper } from "../../src/limits/keeper.js";
+import { LimitEngine } from "../../src/limits/engine.js";
 import { actuator as actuatorOf, controllerSettings, silentLog } from "./builders.js";
 import { ScriptedPlatform } from "./scripted-platform.js";
 import { VirtualClock } from "./virtual-clock.js";
@@ -40,7 +40,7 @@ export class CommandBench {
   readonly events: BridgeEvent[] = [];
   readonly store: GreenhouseStore;
   readonly commander: Commander;
-  readonly keeper: LimitKeeper;
+  readonly engine: LimitEngine;
   /** What the limits raised, by type. */
   readonly alarms = new Map<string, string>();
   /** What the newest of each type names. */
@@ -76,7 +76,7 @@ export class CommandBench {
     this.store = new GreenhouseStore(mirror, this.clock, (text) => text);
     this.store.setReachable(true);
     this.store.admit("GH-0001");
-    this.keeper = new LimitKeeper({
+    this.engine = new LimitEngine({
       ...{ clock: this.clock, store: this.store, weather: options.weather ?? {}, staleAfterMs: 900_000 },
       journal: { append: (record, { durable }) => this.#append(record, durable) },
       isReadOnly: () => options.readOnly ?? false,
@@ -92,7 +92,7 @@ export class CommandBench {
       recheck: (key) => this.commander.feed({ type: "limits_changed", key }),
     });
     this.commander = new Commander({
-      limits: this.keeper,
+      limits: this.engine,
       rules: () => ({
         read_only: options.readOnly ?? false,
         dry_run: options.dryRun ?? false,

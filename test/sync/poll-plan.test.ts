@@ -10,7 +10,7 @@ import {
   jobName,
   jobRank,
   jobsOf,
-  PollBook,
+  PollSchedule,
   type PollJob,
   pollOperations,
   type RegisterRead,
@@ -23,14 +23,14 @@ import { actuator, controller, controllerSettings } from "../support/builders.js
 
 const sensors = (code: string): PollJob => ({ kind: "sensors", code });
 
-function book(...jobs: PollJob[]): PollBook {
-  const one = new PollBook();
+function book(...jobs: PollJob[]): PollSchedule {
+  const one = new PollSchedule();
   for (const job of jobs) one.add(job);
   return one;
 }
 
 /** Names of everything due at `now`, in order; each is planned again far away. */
-function due(one: PollBook, now: number): string[] {
+function due(one: PollSchedule, now: number): string[] {
   const names: string[] = [];
   while (one.waitMs(now) === 0) {
     const taken = one.take(now);

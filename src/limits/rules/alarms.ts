@@ -51,22 +51,22 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
   ],
 };
 
-export interface AlarmBook {
+export interface AlarmState {
   readonly alarms: ReadonlyMap<string, Alarm>;
   /** When alarms were raised in the last ten minutes. */
   readonly raised: readonly number[];
 }
 
-export const noAlarms: AlarmBook = { alarms: new Map(), raised: [] };
+export const noAlarms: AlarmState = { alarms: new Map(), raised: [] };
 
 /** The book as it is now, the alarms that changed (null: its topic is emptied), and what is told. */
 export interface AlarmNews {
-  readonly book: AlarmBook;
+  readonly book: AlarmState;
   readonly changed: ReadonlyMap<string, Alarm | null>;
   readonly events: readonly BridgeEvent[];
 }
 
-const unchanged = (book: AlarmBook): AlarmNews => ({ book, changed: new Map(), events: [] });
+const unchanged = (book: AlarmState): AlarmNews => ({ book, changed: new Map(), events: [] });
 
 export const alarmId = (type: AlarmType, { controller, actuator }: Subject): string =>
   [type, controller, actuator].filter((part) => part !== null).join(".");
@@ -79,7 +79,7 @@ const isOn = (alarm: Alarm | undefined): boolean => alarm !== undefined && alarm
 
 /** Raises an alarm, or changes what it says. */
 export function raise(
-  book: AlarmBook,
+  book: AlarmState,
   type: AlarmType,
   subject: Subject,
   message: string,
@@ -113,7 +113,7 @@ function newAlarm(type: AlarmType, subject: Subject, message: string, now: numbe
 }
 
 /** It is over. */
-export function clear(book: AlarmBook, id: string, now: number): AlarmNews {
+export function clear(book: AlarmState, id: string, now: number): AlarmNews {
   const before = book.alarms.get(id);
   if (before === undefined || !isOn(before)) return unchanged(book);
   const isFlood = isOn(book.alarms.get("flood")) && id !== "flood";
@@ -122,14 +122,14 @@ export function clear(book: AlarmBook, id: string, now: number): AlarmNews {
 }
 
 /** A person has seen it, which clears nothing; null where there is no such alarm. */
-export function acknowledge(book: AlarmBook, id: string, by: string | null): AlarmNews | null {
+export function acknowledge(book: AlarmState, id: string, by: string | null): AlarmNews | null {
   const before = book.alarms.get(id);
   if (before === undefined || !isOn(before)) return null;
   return put(book, { ...before, state: "acknowledged", by }, []);
 }
 
 /** Lets time pass: the flood ends, and what cleared an hour ago is forgotten. */
-export function passTime(book: AlarmBook, now: number): AlarmNews {
+export function passTime(book: AlarmState, now: number): AlarmNews {
   const gone = [...book.alarms.values()].filter(
     ({ clearedAt }) =>
       clearedAt !== null && (now - clearedAt >= shownAfterMs || clearedAt > now + shownAfterMs),
@@ -145,7 +145,7 @@ export function passTime(book: AlarmBook, now: number): AlarmNews {
   return { ...news, changed: new Map([...changed, ...news.changed]) };
 }
 
-function put(book: AlarmBook, alarm: Alarm, events: readonly BridgeEvent[]): AlarmNews {
+function put(book: AlarmState, alarm: Alarm, events: readonly BridgeEvent[]): AlarmNews {
   const alarms = new Map([...book.alarms, [alarm.id, alarm]]);
   return { book: { ...book, alarms }, changed: new Map([[alarm.id, alarm]]), events };
 }

@@ -26,7 +26,7 @@ export interface RuleCommand extends DueSend {
   readonly actuator: string;
 }
 
-export interface KeeperPorts {
+export interface EnginePorts {
   readonly clock: Clock;
   readonly store: GreenhouseStore;
   readonly journal: {
@@ -70,8 +70,8 @@ const signature = (entry: Entry | undefined): string => {
 };
 
 /** What is known of every actuator that is limited, as it is on disk and as it is shown. */
-export class Ledger {
-  readonly #ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">;
+export class LimitStore {
+  readonly #ports: Pick<EnginePorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">;
   readonly #entries = new Map<string, Entry>();
   readonly #published = new Map<string, Published>();
   /** As the disk has it, or is about to; null where that is not known. */
@@ -79,7 +79,7 @@ export class Ledger {
   /** What the disk has to have before a first POST, and is so once it is out: nothing may be written over it meanwhile. */
   readonly #ahead = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
 
-  constructor(ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">) {
+  constructor(ports: Pick<EnginePorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">) {
     this.#ports = ports;
   }
 

@@ -54,7 +54,7 @@ const mostLate = 10;
 export const bridgeItself = { controller: null, actuator: null } as const;
 
 /** Keeps the alarms: raised by the part that finds something wrong, kept over restarts, shown on a topic each. */
-export class AlarmDesk {
+export class AlarmStore {
   readonly #ports: AlarmPorts;
   #book = noAlarms;
   #looks = 0;

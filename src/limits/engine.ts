@@ -22,7 +22,7 @@ import {
   weatherValue,
 } from "./rules/guards.js";
 import { go, judge, type Verdict } from "./rules/judge.js";
-import { type KeeperPorts, Ledger, unlockedEvent, Watchers } from "./ledger.js";
+import { type EnginePorts, LimitStore, unlockedEvent, Watchers } from "./store.js";
 import { isMoving } from "./rules/pauses.js";
 import { deadlineWith, type Ended, type GivenTerm, termOf } from "./rules/terms.js";
 import { dueAt, dueSends, expire, isKeptBack, isThere, readGuards, sentAs } from "./rules/upkeep.js";
@@ -37,9 +37,9 @@ type About = Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">;
  * Holds what limits every actuator: judges commands, follows what becomes of them, and sends what a guard or the end of a
  * lease asks for. Actuators without limits, locks, holds and leases cost nothing here.
  */
-export class LimitKeeper {
-  readonly #ports: KeeperPorts;
-  readonly #ledger: Ledger;
+export class LimitEngine {
+  readonly #ports: EnginePorts;
+  readonly #entries: LimitStore;
   readonly #watchers = new Watchers();
   readonly #weather = new Map<string, WeatherReading>();
   readonly #due = new Schedule<string>();
@@ -52,9 +52,9 @@ export class LimitKeeper {
   #isRunning = false;
   #wasReadOnly = false;
 
-  constructor(ports: KeeperPorts) {
+  constructor(ports: EnginePorts) {
     this.#ports = ports;
-    this.#ledger = new Ledger(ports);
+    this.#entries = new LimitStore(ports);
     this.#rest = new Rest(ports.clock);
     const { clock, store, weather } = ports;
     // Whole seconds, so that two clocks that run apart by a hair say the same.
@@ -70,7 +70,7 @@ export class LimitKeeper {
     for (const { info, actuators } of store.controllers())
       for (const { settings } of actuators.values())
         if (settings.limits !== undefined) {
-          this.#ledger.set(newEntry(info.code, settings));
+          this.#entries.set(newEntry(info.code, settings));
           this.#watchers.add(keyOf(info.code, settings.id), info.code, settings.limits.guards);
         }
     store.onChange((before, after) => this.#changed(before, after));
@@ -134,7 +134,7 @@ export class LimitKeeper {
     const entry = this.#entryFor(command);
     if (entry === null) return null;
     const [shown, now] = [this.#shown(command), this.#ports.clock.monotonic()];
-    return this.#ledger.ahead(entry, command.id, (one) => afterFirstPost(one, command, shown, now));
+    return this.#entries.ahead(entry, command.id, (one) => afterFirstPost(one, command, shown, now));
   }
 
   /** One that confirms without a POST of its own has taken over the read-backs of an equal one. */
@@ -145,7 +145,7 @@ export class LimitKeeper {
     const isForeign = (isRecovered || phase === "confirming") && !under?.before;
     if (under !== undefined && !isForeign) return;
     const after = isForeign ? afterForeignPost(entry, command) : entry;
-    this.#ledger.set(opened(after, command, isForeign ? entry : null));
+    this.#entries.set(opened(after, command, isForeign ? entry : null));
     if (isForeign) this.#touchAfter(command);
     else this.#touchController(command.code);
   }
@@ -161,8 +161,8 @@ export class LimitKeeper {
       : afterFirstPost(entry, command, this.#shown(command), now);
     // A stop, and what a rule sends, goes out without the disk too.
     const isOnDisk = command.wanted.type !== "stop" && command.rule === null;
-    this.#ledger.caughtUp(command, isOnDisk);
-    this.#ledger.set(opened(after, command, under?.before ?? entry));
+    this.#entries.caughtUp(command, isOnDisk);
+    this.#entries.set(opened(after, command, under?.before ?? entry));
     this.#touchAfter(command);
   }
 
@@ -170,19 +170,19 @@ export class LimitKeeper {
     const entry = this.#entryFor(command);
     if (entry === null) return;
     // Also of one that was never sent: the disk may have been told that it would be.
-    this.#ledger.caughtUp(command, false);
+    this.#entries.caughtUp(command, false);
     const now = this.#ports.clock.monotonic();
     const after = sentAs(afterEnd(entry, command, result.outcome, now), result, now);
-    this.#ledger.set(after);
+    this.#entries.set(after);
     // Before the result, whose way to the disk brings it there too: a lease that is over must not come back without it.
-    this.#ledger.keep(after);
+    this.#entries.keep(after);
     this.#touchAfter(command);
   }
 
   /** What a rule asked for was refused before it was a command. */
   turnedAway(about: Pick<LimitedCommand, "code" | "targetId">, result: Ended): void {
     const entry = this.#entryOf(about);
-    if (entry) this.#ledger.set(sentAs(entry, result, this.#ports.clock.monotonic()));
+    if (entry) this.#entries.set(sentAs(entry, result, this.#ports.clock.monotonic()));
     this.#touchAfter(about);
   }
 
@@ -193,7 +193,7 @@ export class LimitKeeper {
     if (settings === undefined) return;
     const entry = this.#entryFor({ code, targetId: actuator, settings, target: "actuator", term: null });
     if (entry === null) return;
-    this.#ledger.set(afterForeignMove(entry, from, to, this.#ports.clock.monotonic()));
+    this.#entries.set(afterForeignMove(entry, from, to, this.#ports.clock.monotonic()));
     this.#touchAfter({ code, targetId: actuator });
   }
 
@@ -225,20 +225,20 @@ export class LimitKeeper {
 
   /** The lock and the hold in force. */
   inForce(code: string, actuator: string): Shut | null {
-    const entry = this.#ledger.get(keyOf(code, actuator));
+    const entry = this.#entries.get(keyOf(code, actuator));
     return entry ? expire(entry, this.#ports.clock.monotonic()) : null;
   }
 
   /** Locks, unlocks or releases. Resolves once it is on disk; what cannot be kept is not in force, for none of them. */
   async change(code: string, actuators: readonly string[], change: Partial<Shut>): Promise<void> {
-    await this.#ledger.change(code, actuators, change);
+    await this.#entries.change(code, actuators, change);
     for (const actuator of actuators) this.#touchLater(keyOf(code, actuator));
   }
 
   /** What an earlier run left; call it before anything is judged. Says what will not be ended any more; null for nothing. */
   restore(history: HistoryParts, newestAt: number): string | null {
-    const lost = this.#ledger.restore(history, newestAt);
-    for (const key of this.#ledger.keys()) this.#touch(key);
+    const lost = this.#entries.restore(history, newestAt);
+    for (const key of this.#entries.keys()) this.#touch(key);
     return lost;
   }
 
@@ -246,7 +246,7 @@ export class LimitKeeper {
   async run(signal: AbortSignal): Promise<void> {
     this.#isRunning = true;
     this.readOnlyChanged();
-    for (const key of this.#ledger.keys()) this.#touch(key);
+    for (const key of this.#entries.keys()) this.#touch(key);
     while (!signal.aborted) {
       const { clock } = this.#ports;
       const first = this.#due.first();
@@ -254,7 +254,7 @@ export class LimitKeeper {
       for (let due = this.#due.first(); due && due.at <= clock.monotonic(); due = this.#due.first()) {
         this.#due.take();
         this.#touch(due.key);
-        const code = this.#ledger.get(due.key)?.code;
+        const code = this.#entries.get(due.key)?.code;
         if (code !== undefined) this.#touchController(code);
       }
     }
@@ -269,7 +269,7 @@ export class LimitKeeper {
     for (const { info, actuators } of this.#ports.store.controllers())
       for (const { settings } of actuators.values()) {
         const key = keyOf(info.code, settings.id);
-        if (this.#ledger.get(key) === undefined) this.#ledger.set(newEntry(info.code, settings));
+        if (this.#entries.get(key) === undefined) this.#entries.set(newEntry(info.code, settings));
         this.#touchLater(key);
       }
   }
@@ -286,7 +286,7 @@ export class LimitKeeper {
   }
 
   #entryOf({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">): Entry | undefined {
-    return this.#ledger.get(keyOf(code, targetId));
+    return this.#entries.get(keyOf(code, targetId));
   }
 
   /** Of an actuator that may be limited, or that others look at; null where nothing has to be remembered. */
@@ -297,11 +297,11 @@ export class LimitKeeper {
 
   /** Folds what its inputs show now. */
   #read(key: string): Entry | undefined {
-    const before = this.#ledger.get(key);
+    const before = this.#entries.get(key);
     if (before === undefined) return undefined;
     const after = readGuards(before, this.#around(before));
     if (after === before) return before;
-    this.#ledger.set(after);
+    this.#entries.set(after);
     this.#touchLater(key);
     return after;
   }
@@ -317,7 +317,7 @@ export class LimitKeeper {
   }
 
   #activity(code: string, actuator: string): Activity {
-    const entry = this.#ledger.get(keyOf(code, actuator));
+    const entry = this.#entries.get(keyOf(code, actuator));
     if (entry === undefined) return nothingUnderWay;
     return {
       unfinished: [...entry.open.values()].flatMap(({ command: { wanted } }) =>
@@ -349,7 +349,7 @@ export class LimitKeeper {
 
   /** Writes what the disk could not take when it was so. */
   journalAgain(): void {
-    for (const key of this.#ledger.unwritten()) this.#touchLater(key);
+    for (const key of this.#entries.unwritten()) this.#touchLater(key);
   }
 
   /** Not within what told of it: a listener of the store must not dispatch. What it shows must not hold up a POST. */
@@ -364,7 +364,7 @@ export class LimitKeeper {
   }
 
   #touch(key: string): void {
-    const before = this.#ledger.get(key);
+    const before = this.#entries.get(key);
     if (before === undefined) return;
     const { clock, newId, submit, recheck, onEvent } = this.#ports;
     const around = this.#around(before);
@@ -375,10 +375,10 @@ export class LimitKeeper {
     const { entry, sends } = this.#isRunning
       ? dueSends(expired, around, newId)
       : { entry: expired, sends: [] };
-    this.#ledger.set(entry);
-    this.#ledger.keep(entry);
-    this.#ledger.show(entry, around.now);
-    this.#ledger.tellProblems(entry, around);
+    this.#entries.set(entry);
+    this.#entries.keep(entry);
+    this.#entries.show(entry, around.now);
+    this.#entries.tellProblems(entry, around);
     if (isKeptBack(entry)) this.#keptBack.add(key);
     else this.#keptBack.delete(key);
     this.#schedule(key, entry, around);
@@ -389,7 +389,7 @@ export class LimitKeeper {
 
   #schedule(key: string, entry: Entry, around: Around): void {
     const at = dueAt(entry, around);
-    const next = Math.min(at ?? Infinity, this.#ledger.shownAt(entry) ?? Infinity);
+    const next = Math.min(at ?? Infinity, this.#entries.shownAt(entry) ?? Infinity);
     if (next === Infinity) this.#due.delete(key);
     else this.#due.set(key, next);
     this.#rest.wake();

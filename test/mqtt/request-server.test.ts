@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RequestDesk } from "../../src/mqtt/requests.js";
+import { RequestServer } from "../../src/mqtt/requests.js";
 import type { RequestHandler } from "../../src/mqtt/requests.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { RetainedBroker } from "../support/retained-broker.js";
@@ -33,7 +33,7 @@ function desk(options: { readonly concurrency?: number } = {}) {
     ...["read", "journal", "refresh"].map((name) => [name, slow(name)] as const),
     ["health", () => Promise.resolve({})],
   ]);
-  const requests = new RequestDesk({
+  const requests = new RequestServer({
     ...{ handlers, publisher: broker, clock, log },
     responseTopic: (name) => `answer/${name}`,
     concurrency: options.concurrency ?? 4,

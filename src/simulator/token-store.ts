@@ -31,7 +31,7 @@ export interface IssuedToken {
 const mostTokens = 1000;
 
 /** Which bearer tokens are good. Instants are real epoch ms. */
-export class TokenBook {
+export class TokenStore {
   readonly #rules: AuthRules;
   readonly #seed: number;
   #trustsAny: boolean;

@@ -6,8 +6,8 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
 import { bytesOf, publishProblem } from "../mqtt/connection/publish.js";
-import type { RuleCommand } from "../limits/ledger.js";
-import { LimitDesk } from "../limits/limits.js";
+import type { RuleCommand } from "../limits/store.js";
+import { LimitService } from "../limits/limits.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
@@ -28,7 +28,7 @@ const mostUnanswerable = 100;
 // A command that was taken stays one, whatever the configuration allows by now.
 const anyTarget = { raw_addresses: true, min_interval: 0 };
 
-export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "newId" | "limits"> {
+export interface CommandServiceParts extends Omit<CommanderPorts, "audience" | "newId" | "limits"> {
   readonly journal: Journal;
   readonly topics: Topics;
   readonly link: {
@@ -48,7 +48,7 @@ export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "new
   readonly onEvent: (event: BridgeEvent) => void;
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   /** What is read too late. */
-  readonly overdue: ConstructorParameters<typeof LimitDesk>[0]["overdue"];
+  readonly overdue: ConstructorParameters<typeof LimitService>[0]["overdue"];
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
   readonly onPhase?: (command: Command, phase: Phase) => void;
@@ -60,13 +60,13 @@ export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "new
 const tellNow = (tell: () => void) => tell();
 
 /** Where commands come in from the broker and results go out to it. */
-export class CommandDesk {
+export class CommandService {
   readonly commander: Commander;
   readonly outbox: Outbox;
   readonly phases: CommandPhases;
-  readonly limits: LimitDesk;
+  readonly limits: LimitService;
   readonly #earlier: EarlierPhases;
-  readonly #parts: CommandDeskParts;
+  readonly #parts: CommandServiceParts;
   readonly #marks = new DeliveryMarks();
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
@@ -74,7 +74,7 @@ export class CommandDesk {
   #markedThrough = 0;
   #leavesMarks = false;
 
-  constructor(parts: CommandDeskParts) {
+  constructor(parts: CommandServiceParts) {
     this.#parts = parts;
     const { topics, link, outputs, clock, log, store } = parts;
     this.outbox = resultOutbox({ link, monotonic: () => clock.monotonic() }, log);
@@ -94,13 +94,13 @@ export class CommandDesk {
         await new Promise<void>(parts.later ?? tellNow);
       },
     });
-    this.limits = new LimitDesk({
+    this.limits = new LimitService({
       ...{ ...parts, newId: randomUUID, isReadOnly: () => parts.rules().read_only },
       submit: (command) => this.#submitRule(command),
       recheck: (key) => this.commander.feed({ type: "limits_changed", key }),
     });
     this.commander = new Commander({
-      ...{ ...parts, audience: this.#audience(), newId: randomUUID, limits: this.limits.keeper },
+      ...{ ...parts, audience: this.#audience(), newId: randomUUID, limits: this.limits.engine },
     });
   }
 
