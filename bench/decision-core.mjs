@@ -14,7 +14,7 @@ const placeOf = (n) => Math.floor((n % actuators) / settings.controllers);
 const module = (path) => import(pathToFileURL(`${settings.dist}/${path}`).href);
 const { Commander } = await module("commands/commander.js");
 const { mirrorSettings } = await module("sync/settings.js");
-const { fileSources, loadConfiguration } = await module("config/load.js");
+const { loadConfiguration } = await module("config/load.js");
 const { GreenhouseStore } = await module("sync/store.js");
 const { incomingCommand } = await module("commands/service.js");
 const { topicsUnder } = await module("mqtt/topics.js");
@@ -79,7 +79,7 @@ function memoryWorld() {
 
 async function bridgeSide(mode) {
   const world = memoryWorld();
-  const loaded = await loadConfiguration(settings.files[mode], fileSources({}));
+  const loaded = await loadConfiguration(settings.files[mode], { env: {} });
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("; "));
   const { configuration } = loaded;
   const store = new GreenhouseStore(mirrorSettings(configuration), world.clock, (text) => text);

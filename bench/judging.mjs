@@ -26,12 +26,12 @@ function configurationFile() {
   return file;
 }
 
-async function keeperOf(clock) {
+async function engineOf(clock) {
   const { mirrorSettings } = await module("sync/settings.js");
-  const { fileSources, loadConfiguration } = await module("config/load.js");
+  const { loadConfiguration } = await module("config/load.js");
   const { GreenhouseStore } = await module("sync/store.js");
   const { LimitEngine } = await module("limits/engine.js");
-  const loaded = await loadConfiguration(configurationFile(), fileSources({}));
+  const loaded = await loadConfiguration(configurationFile(), { env: {} });
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("; "));
   const { configuration } = loaded;
   const store = new GreenhouseStore(mirrorSettings(configuration), clock, (text) => text);
@@ -77,7 +77,7 @@ export async function measureJudging({ judged, rounds, say }) {
     monotonic: () => performance.now() + clock.ahead,
     wait: () => new Promise(() => undefined),
   };
-  const { engine, settings } = await keeperOf(clock);
+  const { engine, settings } = await engineOf(clock);
   const commands = Array.from({ length: 100 }, (_, n) => commandOf(n, clock, settings));
   const us = [];
   for (let round = 0; round <= rounds; round += 1) {
