@@ -55,6 +55,8 @@ const probeEveryMs = 30_000;
 /** How much longer a host may wait for the other's turn before it takes it. */
 const turnGraceMs = 15_000;
 const probeLostMs = 90_000;
+/** For so long errors about one device alone are that device's. */
+const aloneForMs = 30_000;
 
 const calm: HostCircuit = {
   failures: 0,
@@ -143,7 +145,8 @@ function answered(circuit: Circuit, host: PlatformHost): Circuit {
 
 /**
  * A device with a record that the platform stumbles over must not take all others away: however often its reads are answered
- * with an error, they are one failure, which lasts from its second read on.
+ * with an error, they are one failure, which lasts from its second read on. Where no other read is answered for long, it is
+ * the host's trouble.
  */
 function failed(
   circuit: Circuit,
@@ -154,11 +157,14 @@ function failed(
   const state = circuit[host];
   const isFirst = device !== null && state.failures === 0;
   if (isFirst) return withHost(circuit, host, { failures: 1, failedFor: device, probingSince: null });
-  const failingSince = isRetry && device !== null ? state.failingSince : (state.failingSince ?? now);
-  if (device !== null && device === state.failedFor)
-    return withHost(circuit, host, { failingSince, probingSince: null });
+  const failingSince = state.failingSince ?? now;
+  if (device !== null && device === state.failedFor && now - failingSince < aloneForMs)
+    return withHost(circuit, host, {
+      failingSince: isRetry ? state.failingSince : failingSince,
+      probingSince: null,
+    });
   const failures = state.failures + 1;
-  const since = { failures, failingSince: state.failingSince ?? now, failedFor: null, probingSince: null };
+  const since = { failures, failingSince, failedFor: null, probingSince: null };
   return opened(withHost(circuit, host, since), host, failures >= openAfter, now);
 }
 
@@ -166,7 +172,7 @@ function challenged(circuit: Circuit, host: PlatformHost): Circuit {
   const state = circuit[host];
   if (state.failures === 0 && state.probingSince === null) return circuit;
   const open = state.refusals >= openAfter;
-  const reached = { failures: 0, failingSince: null, probingSince: null, open };
+  const reached = { failures: 0, failingSince: null, failedFor: null, probingSince: null, open };
   const next = withHost(circuit, host, reached);
   return state.open && !open ? { ...next, probedAt: null } : next;
 }

@@ -91,10 +91,14 @@ describe("the circuit", () => {
   ])("%s", (_rule, story) => play(story));
 
   describe("a device about which the host answers with errors", () => {
-    const failures = (...ends: readonly (string | null)[]) => {
+    /** A number is a pause in ms; a millisecond passes with each end. */
+    const failures = (...ends: readonly (string | number | null)[]) => {
       let circuit = closedCircuit;
       let device: string | null = null;
-      for (const [n, end] of ends.entries()) {
+      let n = -1;
+      for (const end of ends) {
+        n += typeof end === "number" ? end : 1;
+        if (typeof end === "number") continue;
         if (end === "answered") circuit = settle(circuit, "realtime", { type: "answered" }, n);
         else {
           device = end === "retry" ? device : end;
@@ -108,6 +112,7 @@ describe("the circuit", () => {
     it.each([
       ["is one failure, however often its read is repeated", ["B2", "retry", "retry"], [1, null]],
       ["lasts from its second read on, while nothing else is answered", ["B2", "retry", "B2", "B2"], [1, 2]],
+      ["is the host's trouble where no other answers for 30 s", ["B2", "B2", 30_000, "B2", "retry"], [3, 1]],
       ["is over with any answer", ["B2", "retry", "answered", "B2"], [1, null]],
       ["beside another one is the host's trouble", ["B2", "retry", "A1"], [2, 2]],
       ["says nothing of a host that does not answer at all", [null, null], [2, 0]],
