@@ -1,3 +1,4 @@
+import { suggestion } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { contradiction, contradictionRemedy, takesCommands } from "../greenhouse/device-types.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
@@ -74,6 +75,9 @@ export function createMirror(parts: MirrorParts): Mirror {
   );
   followRawAddresses(store, poller);
   warnOfTypes(store, log);
+  store.onChange((before, after) => {
+    if (after && before?.layout.length === 0 && after.layout.length > 0) warnOfSensors(after, log);
+  });
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   return { store, inventory, poller, watch, budget, intervals };
 }
@@ -115,6 +119,16 @@ function warnOfTypes(store: GreenhouseStore, log: Logger): void {
       log.warn(about, `actuator ${settings.id} cannot be commanded: ${why}; ${contradictionRemedy}`);
     }
   });
+}
+
+/** A sensor whose `from` fits nothing has no topics, and what a person meant stands under another id: both go unseen. */
+export function warnOfSensors({ info, settings, sensors, layout }: Controller, log: Logger): void {
+  const shown = layout.map(({ name, factor }) => name || (factor ?? ""));
+  for (const { id, from, ignore } of settings?.sensors ?? []) {
+    if (ignore || sensors.has(id)) continue;
+    const hint = suggestion(from, shown) || `; it shows ${shown.slice(0, 20).join(", ")}`;
+    log.warn({ controller: info.code, sensor: id }, `the platform shows no sensor "${from}"${hint}`);
+  }
 }
 
 /** A raw address that a command read back is read from then on. */
