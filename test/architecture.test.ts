@@ -342,11 +342,11 @@ function circlesOfFiles(): readonly string[] {
 const budgets: Readonly<Record<string, readonly [lines: number, files: number]>> = {
   "main.ts": [40, 1],
   "bridge.ts": [400, 1],
-  broker: [1_735, 8],
+  broker: [1_791, 8],
   cli: [2_624, 18],
   limits: [2_578, 12],
   commands: [4_711, 19],
-  config: [3_305, 18],
+  config: [3_309, 18],
   greenhouse: [3_922, 25],
   homeassistant: [2_378, 11],
   http: [1_380, 9],

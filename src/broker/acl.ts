@@ -136,6 +136,14 @@ export class Acl {
     return this.#identities.get(client) ?? null;
   }
 
+  userOf(client: Client | null): string | null {
+    return (client && this.identityOf(client)?.user) ?? null;
+  }
+
+  isBridge(client: Client): boolean {
+    return this.#identities.get(client)?.bridge ?? false;
+  }
+
   admitBridge(client: Client): void {
     this.#identities.set(client, { bridge: true, user: null, rights: bridgeRights });
   }
@@ -182,11 +190,12 @@ export class Acl {
     return false;
   }
 
-  /** Who sent a command concerns the bridge only. */
-  forwarded<P extends PublishPacket>(client: Client, packet: P): P {
+  /** What a client gets of a message: at most the QoS it was granted. Who sent a command concerns the bridge only. */
+  forwarded<P extends PublishPacket>(client: Client, given: P, granted: GrantedFilters): P {
+    const qos = grantedQos(given, granted);
+    const packet = qos === given.qos ? given : { ...given, qos };
     const { properties } = packet;
-    if (properties?.userProperties?.[viaProperty] === undefined || this.identityOf(client)?.bridge)
-      return packet;
+    if (properties?.userProperties?.[viaProperty] === undefined || this.isBridge(client)) return packet;
     return {
       ...packet,
       properties: { ...properties, userProperties: claimed(properties.userProperties) },
@@ -208,7 +217,7 @@ export class Acl {
   }
 
   #remark(client: Client | null, topic: string, what: string, remedy: string): void {
-    const who = { client: shownId(client), user: (client && this.identityOf(client)?.user) ?? null };
+    const who = { client: shownId(client), user: this.userOf(client) };
     const key = `${what} ${who.client ?? ""} ${topic}`;
     if (this.#remarks.has(key) || this.#remarks.size >= maxRemarks) return;
     this.#remarks.add(key);
@@ -222,6 +231,22 @@ function shownId(client: Client | null): string | null {
   return typeof id === "string" ? id.slice(0, 64) : null;
 }
 
+/** The filters of a connection as aedes keeps them. */
+export type GrantedFilters = Readonly<Record<string, { readonly qos?: QoS }>>;
+
+/** aedes lowers the QoS of a message by a filter that is its topic, and by no other. */
+function grantedQos({ topic, qos }: Pick<PublishPacket, "topic" | "qos">, granted: GrantedFilters): QoS {
+  if (qos === 0 || topic in granted) return qos;
+  const matching = Object.keys(granted).filter((filter) => filterCovers(filter, topic));
+  // None where a shared subscription brings it.
+  if (matching.length === 0) return qos;
+  return matching.reduce<QoS>((best, filter) => {
+    const one = granted[filter]?.qos ?? 0;
+    return one > best && one <= qos ? one : best;
+  }, 0);
+}
+
+type QoS = PublishPacket["qos"];
 type Properties = NonNullable<PublishPacket["properties"]>;
 
 /**

@@ -11,7 +11,7 @@ import {
   emptyTally,
   reachable,
 } from "./settings.js";
-import { closeAedes, createAedes, speakMqtt, wire } from "./wiring.js";
+import { closeAedes, createAedes, wire } from "./wiring.js";
 
 export interface EmbeddedBroker {
   /** Where the bridge connects to. */
@@ -47,10 +47,10 @@ export async function startBroker(
   const parts = { settings, limits, filters: new HeldFilters(limits), tally: emptyTally(), clock, log };
   const aedes = await createAedes(limits);
   const credential = bridgeCredential();
-  const { silent, clientCount } = wire(aedes, parts, credential, onRefusedLogin);
+  const { silent, stream, clientCount } = wire(aedes, parts, credential, onRefusedLogin);
   const listeners = await openListeners(settings, limits, {
     connection: (socket) => silent.add(socket),
-    stream: (bytes, request) => speakMqtt(aedes, bytes, request, parts),
+    stream,
   }).catch(async (error: unknown) => {
     await closeAedes(aedes);
     throw error;

@@ -240,22 +240,38 @@ interface StoreParts {
   readonly limits: BrokerLimits;
   readonly filters: HeldFilters;
   readonly isConnected: (clientId: string) => boolean;
+  /** The user of a connection; null for one without. */
+  readonly userOf: (client: ClientRef) => string | null;
   readonly dropped: (count: number) => void;
+}
+
+export interface Sessions {
+  /** Ends a session of this id that another user left: what it would still get is not for this one. Call it before the client is let in. */
+  claim(clientId: string, user: string | null): Promise<void>;
+  /** Call it for a client that leaves no session behind. */
+  disconnected(clientId: string): void;
 }
 
 /**
  * Bounds what a persistent session, or a QoS 2 sender that never finishes, can make the broker keep. The methods are
  * replaced in place, because aedes wants a store of two dozen methods of which only these matter here.
  */
-export function boundStore(
-  store: Store,
-  parts: StoreParts,
-): { readonly disconnected: (clientId: string) => void } {
+export function boundStore(store: Store, parts: StoreParts): Sessions {
   const queues = new SessionQueues(parts.limits, parts.dropped);
   useQueues(store, queues);
-  boundSessions(store, parts, queues);
+  const owners = boundSessions(store, parts, queues);
   useRetained(store);
-  return boundUnfinished(store);
+  const { disconnected } = boundUnfinished(store);
+  return {
+    disconnected,
+    claim: async (id, user) => {
+      const owner = owners.get(id);
+      if (owner === undefined || owner === user) return;
+      disconnected(id);
+      queues.forget(id);
+      await store.cleanSubscriptions({ id });
+    },
+  };
 }
 
 function useQueues(store: Store, queues: SessionQueues): void {
@@ -286,19 +302,24 @@ function useRetained(store: Store): void {
 /**
  * aedes hands over all filters of a SUBSCRIBE each time that one of them is granted, those that are not allowed too: kept,
  * they would bring their messages when the session returns. Sessions of 3.1.1 never expire, so the one longest away goes
- * when there are more than there may be clients.
+ * when there are more than there may be clients. Returns whose each session is.
  */
-function boundSessions(store: Store, parts: StoreParts, queues: SessionQueues): void {
-  const { limits, filters, isConnected } = parts;
-  const sessions = new Set<string>();
+function boundSessions(
+  store: Store,
+  parts: StoreParts,
+  queues: SessionQueues,
+): ReadonlyMap<string, string | null> {
+  const { limits, filters, isConnected, userOf } = parts;
+  const sessions = new Map<string, string | null>();
   const add = store.addSubscriptions.bind(store);
   const remove = store.removeSubscriptions.bind(store);
   const clean = store.cleanSubscriptions.bind(store);
   store.addSubscriptions = async (client) => {
     const granted = filters.takeGranted(client);
     sessions.delete(client.id);
-    sessions.add(client.id);
-    const away = sessions.size > limits.clients ? [...sessions].find((id) => !isConnected(id)) : undefined;
+    sessions.set(client.id, userOf(client));
+    const away =
+      sessions.size > limits.clients ? [...sessions.keys()].find((id) => !isConnected(id)) : undefined;
     if (away !== undefined) {
       await store.cleanSubscriptions({ id: away });
       queues.forget(away);
@@ -314,6 +335,7 @@ function boundSessions(store: Store, parts: StoreParts, queues: SessionQueues): 
     filters.sessionEnded(client.id);
     return clean(client);
   };
+  return sessions;
 }
 
 /** Also forgets them when a client leaves, so that its next session may use the same packet ids. */

@@ -13,11 +13,11 @@ import type {
 } from "aedes";
 import { SilentSockets } from "../runtime/sockets.js";
 import type { BrokerParts } from "./filters.js";
-import { Acl } from "./acl.js";
+import { Acl, type GrantedFilters } from "./acl.js";
 import { Authenticator, type Credential, type RefusedLogin, RefusedLogins } from "./authenticator.js";
 import { type BrokerLimits, BrokerStartError } from "./settings.js";
 import { type Drainable, limitDrainWait } from "./listeners.js";
-import { boundStore, type Store } from "./store.js";
+import { boundStore, type Sessions, type Store } from "./store.js";
 
 /*
  * What the packet library lets through although MQTT forbids it, where aedes then ends the process or makes correct
@@ -61,7 +61,7 @@ interface BrokerInsides {
 
 interface ClientInsides extends Drainable {
   readonly _parser: Parser;
-  readonly subscriptions: object;
+  readonly subscriptions: GrantedFilters;
 }
 
 const insidesOf = (aedes: Aedes): BrokerInsides => aedes as unknown as BrokerInsides;
@@ -136,16 +136,17 @@ function withoutInherited(table: object): void {
 const tooManyFilters = "too many filters in one packet";
 
 /** Speaks MQTT on a byte stream; a packet that aedes must not see ends the connection. */
-export function speakMqtt(
+function speakMqtt(
   aedes: Aedes,
   stream: Duplex,
   request: IncomingMessage | undefined,
   { limits, filters }: Pick<BrokerParts, "limits" | "filters">,
+  isBridge: (client: Client) => boolean,
 ): void {
   const client = aedes.handle(stream, request);
   stream.once("close", () => filters.closed(client));
   clientInsidesOf(client)._parser.prependListener("packet", (packet) => {
-    const fault = filterFault(packet, limits);
+    const fault = isBridge(client) ? null : filterFault(packet, limits);
     if (fault === null) return;
     if (packet.cmd === "subscribe") packet.subscriptions = packet.subscriptions.slice(0, 1);
     else if (packet.cmd === "unsubscribe") packet.unsubscriptions = packet.unsubscriptions.slice(0, 1);
@@ -184,17 +185,19 @@ export function wire(
   });
   const connected = new Set<Client>();
   aedes.on("client", (client) => {
-    if (!acl.identityOf(client)?.bridge) connected.add(client);
+    if (!acl.isBridge(client)) connected.add(client);
   });
   aedes.on("clientDisconnect", (client) => connected.delete(client));
   const authenticator = new Authenticator(settings.users, bridge, limits, clock);
   aedes.once("closed", () => authenticator.close());
   const refused = new RefusedLogins(clock, onRefusedLogin);
-  wireLogins(aedes, { parts, acl, authenticator, refused, connected });
+  const sessions = wireLimits(aedes, parts, silent, acl);
+  wireLogins(aedes, { parts, acl, authenticator, refused, connected, sessions });
   wireRights(aedes, acl);
-  wireLimits(aedes, parts, silent);
   wireErrors(aedes, parts);
-  return { silent, clientCount: () => connected.size };
+  const stream = (bytes: Duplex, request?: IncomingMessage) =>
+    speakMqtt(aedes, bytes, request, parts, (client) => acl.isBridge(client));
+  return { silent, stream, clientCount: () => connected.size };
 }
 
 interface LoginParts {
@@ -204,6 +207,7 @@ interface LoginParts {
   readonly refused: RefusedLogins;
   /** Beside the bridge. */
   readonly connected: ReadonlySet<Client>;
+  readonly sessions: Sessions;
 }
 
 /** CONNACK codes of MQTT 3.1.1; aedes translates them for MQTT 5. */
@@ -244,6 +248,7 @@ async function admit(
     parts.log.warn(who, problem.text);
     return problem.code;
   }
+  await logins.sessions.claim(client.id, who.user);
   parts.tally.accepted += 1;
   if (verdict.kind === "bridge") acl.admitBridge(client);
   else acl.admit(client, user);
@@ -294,14 +299,16 @@ function wireRights(aedes: Aedes, acl: Acl): void {
   };
   aedes.authorizeSubscribe = (client, subscription, done) =>
     done(null, acl.maySubscribe(client, subscription) ? subscription : null);
-  aedes.authorizeForward = (client, packet) => acl.forwarded(client, packet);
+  aedes.authorizeForward = (client, packet) =>
+    acl.forwarded(client, packet, clientInsidesOf(client).subscriptions);
 }
 
 function wireLimits(
   aedes: Aedes,
   { limits, tally, filters, clock, log }: BrokerParts,
   silent: SilentSockets,
-): void {
+  acl: Acl,
+): Sessions {
   aedes.on("unsubscribe", (dropped, client) => filters.dropped(client, dropped));
   aedes.preConnect = (client, packet, done) => {
     const socket = socketOf(client);
@@ -320,17 +327,19 @@ function wireLimits(
     if (fault === null) done(null, true);
     else done(new Error(fault), false);
   };
-  const store = boundStore(insidesOf(aedes).persistence, {
+  const sessions = boundStore(insidesOf(aedes).persistence, {
     limits,
     filters,
     isConnected: (id) => connectedClient(aedes, id) !== null,
+    userOf: ({ id }) => acl.userOf(connectedClient(aedes, id)),
     dropped: (count) => {
       tally.droppedForSessions += count;
     },
   });
   aedes.on("clientDisconnect", (client) => {
-    if (client.clean) store.disconnected(client.id);
+    if (client.clean) sessions.disconnected(client.id);
   });
+  return sessions;
 }
 
 // What aedes reports for writes to a socket that is gone, which is no fault.

@@ -55,7 +55,11 @@ const tls = () =>
 const limits = () =>
   section({
     clients: withDefault(whole(1, 10_000), 100, "Connections at the same time."),
-    packet_size: withDefault(whole(1024, 268_435_455), 262_144, "Largest packet in bytes."),
+    packet_size: withDefault(
+      whole(1024, 268_435_455),
+      262_144,
+      "Largest packet in bytes, the bridge's own included: what announces a large controller to Home Assistant has some 50,000.",
+    ),
     retained_topics: withDefault(
       whole(1, 1_000_000),
       1000,

@@ -1,0 +1,69 @@
+import mqtt, { type IClientOptions } from "mqtt";
+import { expect, it } from "vitest";
+import { capturedLog, connect, otherClient, testBroker, until } from "../mqtt-connection/support.js";
+
+const users = ["free", "op"].map((username) => ({ username, password: "secret" }));
+
+/** A client of the session `kept`, with what arrives from its first moment on. */
+async function returning(url: string, options: IClientOptions) {
+  const client = mqtt.connect(url, { clientId: "kept", clean: false, reconnectPeriod: 0, ...options });
+  const seen: string[] = [];
+  client.on("message", (topic, payload) => seen.push(`${topic} ${payload.toString()}`));
+  const { sessionPresent } = await new Promise<{ sessionPresent: boolean }>((resolve) =>
+    client.once("connect", resolve),
+  );
+  return { client, seen, sessionPresent };
+}
+
+it.each([5, 4] as const)(
+  "a session belongs to its user: another user's client of that id begins a new one, MQTT %i",
+  async (protocolVersion) => {
+    const broker = await testBroker({ users });
+    const properties = { sessionExpiryInterval: 60 };
+    const options = { password: "secret", protocolVersion, properties };
+    const first = await returning(broker.url, { ...options, username: "free" });
+    await first.client.subscribeAsync("#", { qos: 1 });
+    await first.client.endAsync();
+    const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+    await bridge.publishAsync("greenhouse/secret", "1", { qos: 1 });
+    const other = await returning(broker.url, { ...options, username: "op" });
+    await other.client.subscribeAsync("greenhouse/own", { qos: 1 });
+    await bridge.publishAsync("greenhouse/own", "2", { qos: 1 });
+    await until(() => other.seen.length > 0, "its own arrived");
+    expect([other.sessionPresent, other.seen]).toEqual([false, ["greenhouse/own 2"]]);
+    await other.client.endAsync();
+    await bridge.publishAsync("greenhouse/own", "3", { qos: 1 });
+    const again = await returning(broker.url, { ...options, username: "op" });
+    await until(() => again.seen.length > 0, "the session goes on for its user");
+    expect(again.seen).toEqual(["greenhouse/own 3"]);
+    await again.client.endAsync();
+  },
+);
+
+it("the limits of one packet's filters are for clients, not for the bridge", async () => {
+  const { log, lines } = capturedLog();
+  const broker = await testBroker({ limits: { filtersPerPacket: 1 } }, { log });
+  const bridge = connect({ ...broker, ...broker.credential, subscriptions: ["a/+", "b/+", "c/+"] });
+  await bridge.online();
+  expect(lines.join()).not.toContain("filters_per_packet");
+});
+
+it.each([0, 1] as const)(
+  "nothing is delivered with a higher QoS than was granted, to a filter with wildcards too: %i",
+  async (qos) => {
+    const broker = await testBroker();
+    const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+    await bridge.publishAsync("greenhouse/bridge/state", "online", { qos: 2, retain: true });
+    const client = await otherClient(broker.url, { protocolVersion: 5 });
+    const seen: unknown[] = [];
+    client.on("message", (_, payload, packet) => seen.push([payload.toString(), packet.qos]));
+    await client.subscribeAsync("greenhouse/+/state", { qos });
+    await until(() => seen.length === 1, "the retained one arrived");
+    await bridge.publishAsync("greenhouse/bridge/state", "offline", { qos: 2 });
+    await until(() => seen.length === 2, "the live one arrived");
+    expect(seen).toEqual([
+      ["online", qos],
+      ["offline", qos],
+    ]);
+  },
+);
