@@ -43,7 +43,7 @@ const endToEnd = {
         name: "alone",
         include: alone,
         testTimeout: 60_000,
-        maxWorkers: 2,
+        maxWorkers: alone.length,
         sequence: { groupOrder: 0 },
       },
     },
