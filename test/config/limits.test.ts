@@ -5,11 +5,14 @@ import { itFinds, loaded, platform, problemLines, rowsOf, warningLines } from ".
 /** A configuration with an actuator `one` of these keys. */
 const withOne = (keys: string) => `${platform}weather:
   wind: { topic: weather/wind }
+mirror: listed
 controllers:
   GH-0001:
+    sensors: { probe: { from: t7, ignore: true } }
     actuators:
       one: { address: 101, ${keys.trim()} }
       two: { kind: skylight, address: 102 }
+  GH-0002: { id: west, ignore: true }
 `;
 const at = "controllers.GH-0001.actuators.one.limits";
 /** Lines without their place and all of the path that they have in common. */
@@ -44,6 +47,15 @@ describe("limits that could not do what they say are errors", () =>
     # an unknown actuator
     kind: skylight, limits: { guards: { g: { actuator: three, moving: true } } }
       : guards.g.actuator: there is no such actuator in this configuration
+    # a sensor that is ignored
+    kind: skylight, limits: { guards: { g: { sensor: GH-0001/probe, above: 9 } } }
+      : guards.g.sensor: this sensor is ignored, so its value never comes
+    # a controller that is ignored
+    kind: skylight, limits: { guards: { g: { status: west/pump, is: "on" } } }
+      : guards.g.status: the controller west is ignored, so its values never come
+    # a controller that is not mirrored
+    kind: skylight, limits: { guards: { g: { sensor: GH-0003/wind, above: 9 } } }
+      : guards.g.sensor: mirror: listed leaves out the controller GH-0003, which is not listed
     # itself
     kind: skylight, limits: { guards: { g: { actuator: one, moving: true } } }
       : guards.g.actuator: expected another actuator; this one would forbid itself

@@ -88,6 +88,8 @@ describe("MQTT", () =>
       :5:21 mqtt.base_topic: base_topic and homeassistant.discovery_prefix must not lie within each other
     mqtt: { base_topic: a/b }⏎homeassistant: { discovery_prefix: a }
       :5:21 mqtt.base_topic: base_topic and homeassistant.discovery_prefix must not lie within each other
+    homeassistant: { discovery_prefix: greenhouse }
+      :5:36 homeassistant.discovery_prefix: base_topic and homeassistant.discovery_prefix must not lie within each other
     mqtt: { base_topic: homeassistant2 }
   `));
 

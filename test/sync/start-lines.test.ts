@@ -35,7 +35,11 @@ it.each([
   const log = pino({ level: "info" }, { write: (line: string) => lines.push(line) });
   const sensors = [sensorSettings({ id: "air", from }), sensorSettings({ id: "here", from: "空气温度" })];
   const read = { type: "sensors_read", items: [item()], receivedAt: 0, source: "poll" } as const;
-  const found = reduce(controller(controllerSettings({ sensors })), read, { now: 0, freshness: limits, transliterate: (text) => text });
+  const found = reduce(controller(controllerSettings({ sensors })), read, {
+    now: 0,
+    freshness: limits,
+    transliterate: (text) => text,
+  });
   warnOfSensors(found, log);
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ level: 40, sensor: "air", msg }]);
 });

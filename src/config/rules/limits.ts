@@ -152,24 +152,41 @@ function isAllowed({ words }: Limited, text: string, allowed: readonly string[])
 }
 
 /** An input that can never be found would hold for ever. */
-const findableInput: GuardCheck = (guard, path, actuator, root) => {
-  const sensor = textOf(guard, "sensor");
-  if (sensor?.startsWith("weather/") === true && !given(sectionOf(root, "weather"), sensor.slice(8)))
-    return [atValue([...path, "sensor"], `there is no "${sensor.slice(8)}" under weather`)];
-  if (textOf(guard, "actuator") === null || inputActuator(guard, actuator, root) !== null) return [];
-  return [atValue([...path, "actuator"], "there is no such actuator in this configuration")];
-};
+const findableInput: GuardCheck = (guard, path, actuator, root) =>
+  inputKeys.flatMap((key) => {
+    const why = textOf(guard, key) === null ? null : unfindable(key, guard, actuator, root);
+    return why === null ? [] : [atValue([...path, key], why)];
+  });
+
+function unfindable(key: string, guard: Draft, { code }: Limited, root: Draft): string | null {
+  const { controller, section, id } = inputOf(guard, key, code, root);
+  if (controller === "weather" && key === "sensor")
+    return given(sectionOf(root, "weather"), id) ? null : `there is no "${id}" under weather`;
+  if (section?.ignore === true) return `the controller ${controller} is ignored, so its values never come`;
+  if (key === "actuator" && !given(sectionOf(section ?? {}, "actuators"), id))
+    return "there is no such actuator in this configuration";
+  if (section === undefined && textOf(root, "mirror") === "listed")
+    return `mirror: listed leaves out the controller ${controller}, which is not listed`;
+  const sensor = sectionOf(sectionOf(section ?? {}, "sensors"), id);
+  return key === "sensor" && sensor.ignore === true
+    ? "this sensor is ignored, so its value never comes"
+    : null;
+}
+
+/** Where an input of a guard stands: `<id>` of the same controller, or `<controller>/<id>`. */
+function inputOf(guard: Draft, key: string, code: string, root: Draft) {
+  const [first = "", second] = (textOf(guard, key) ?? "").split("/");
+  const [controller, id] = second === undefined ? [code, first] : [first, second];
+  const isMeant = ({ path: [, other], section }: { readonly path: Path; readonly section: Draft }) =>
+    [String(other), textOf(section, "id") ?? controllerTopicId(String(other))].includes(controller);
+  return { controller, id, section: sectionsAt(root, "controllers.*").find(isMeant)?.section };
+}
 
 /** The section of the actuator that the guard looks at; null where it looks at none, or there is none. */
 function inputActuator(guard: Draft, { code }: Limited, root: Draft): Draft | null {
-  const [first = "", second] = (textOf(guard, "actuator") ?? "").split("/");
-  const [controller, id] = second === undefined ? [code, first] : [first, second];
-  const at = sectionsAt(root, "controllers.*").find(
-    ({ path: [, other], section }) =>
-      [String(other), textOf(section, "id") ?? controllerTopicId(String(other))].includes(controller) &&
-      given(sectionOf(section, "actuators"), id),
-  );
-  return at === undefined ? null : sectionOf(sectionOf(at.section, "actuators"), id);
+  const { id, section } = inputOf(guard, "actuator", code, root);
+  const actuators = sectionOf(section ?? {}, "actuators");
+  return given(actuators, id) ? sectionOf(actuators, id) : null;
 }
 
 /** A word that an actuator never shows would never begin, or never end; and one without degrees has none to judge. */

@@ -181,7 +181,9 @@ function harmlessResponseTopics(root: Draft): Finding[] {
 const separateTopics = (root: Draft): Finding[] =>
   when(
     overlap(baseTopic(root), prefix(root)),
-    ["mqtt", "base_topic"],
+    given(sectionOf(root, "mqtt"), "base_topic")
+      ? ["mqtt", "base_topic"]
+      : ["homeassistant", "discovery_prefix"],
     "base_topic and homeassistant.discovery_prefix must not lie within each other",
   );
 
