@@ -1,19 +1,11 @@
-import { type Node, YAMLMap } from "yaml";
+import type { Pair, YAMLMap } from "yaml";
 import { deviceTypes, isCamera, typeName } from "../../greenhouse/device-types.js";
 import { defineSensor } from "../../greenhouse/fold-sensors.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
+import type { Language } from "../../greenhouse/labels.js";
 import type { SensorItem } from "../../greenhouse/ports.js";
-import {
-  actuatorIds,
-  controllerIds,
-  type DoubtfulAddress,
-  findingsOf,
-  type FoundActuator,
-  type FoundParameter,
-  parameterIds,
-  stateWord,
-} from "./findings.js";
-import { type KnownController, type KnownFile, nameOf, sectionIn } from "./given-file.js";
+import { actuatorIds, controllerIds, findingsOf, parameterIds, stateWord } from "./findings.js";
+import { type KnownController, type KnownFile, sectionIn } from "./given-file.js";
 import {
   type Answer,
   type Ask,
@@ -22,11 +14,21 @@ import {
   type ListedDevice,
   type Survey,
 } from "./survey.js";
-import { commentText, flowText, keyText, nameOr, nodeLines, plainNumber } from "./text.js";
+import {
+  commentText,
+  entryOf,
+  keyOf,
+  nameOr,
+  pairOf,
+  plainNumber,
+  sectionOf,
+  wrapped,
+  yamlText,
+} from "./text.js";
 
-const width = 100;
 /** Enough for any real device; a broken answer must not make the file unreadable. */
 const mostItems = 200;
+const mostAddresses = 1_000;
 
 /** Who a device is, for one comment line. */
 function deviceLine({ code, name, type, typeName: platforms, stationName, online }: ListedDevice): string {
@@ -39,21 +41,15 @@ function deviceLine({ code, name, type, typeName: platforms, stationName, online
   ].join(", ");
 }
 
-/** Readings and running statuses, which the bridge mirrors by itself and a brief text leaves out, and what is missing. */
-function deviceRemarks(
-  { device, answers, unanswered, isOffline }: DeviceSurvey,
-  isBrief: boolean,
-): readonly string[] {
+/** Readings and running statuses, which the bridge mirrors by itself, and what is missing. */
+function deviceRemarks({ device, answers, unanswered, isOffline }: DeviceSurvey): readonly string[] {
   const asked = [...answers.keys(), ...unanswered.map(({ ask }) => ask)];
   const isAskedForAddresses = isOffline || asked.some((ask) => typeof ask === "number");
+  const notAsked = `not asked for addresses, \`discover --controller ${shellWord(commentText(device.code))}\` does that`;
   return [
-    ...(isBrief ? [] : [...sensorLines(answers.get("sensors")), ...statusLines(answers.get("statuses"))]),
+    ...[...answers.values()].flatMap(answerLines),
     ...(isOffline ? ["not connected, so its addresses could not be read: run discover again later"] : []),
-    ...(isAskedForAddresses
-      ? []
-      : [
-          `not asked for addresses, \`discover --controller ${shellWord(commentText(device.code))}\` does that`,
-        ]),
+    ...(isAskedForAddresses ? [] : [notAsked]),
     ...refusedLines(answers),
     ...unanswered.map(
       ({ ask, why }) => `no answer about ${askName(ask)}, run discover again: ${commentText(why, 160)}`,
@@ -64,19 +60,29 @@ function deviceRemarks(
 const askName = (ask: Ask): string =>
   ask === "sensors" ? "readings" : ask === "statuses" ? "running statuses" : typeName(ask);
 
-function sensorLines(answer: Answer | undefined): readonly string[] {
-  if (answer?.type !== "sensors") return [];
+function answerLines(answer: Answer): readonly string[] {
+  if (answer.type !== "sensors" && answer.type !== "statuses") return [];
+  const more = answer.items.length - mostItems;
+  const rest = more > 0 ? [`and ${more} more of them`] : [];
+  if (answer.type === "statuses") {
+    const texts = answer.items
+      .slice(0, mostItems)
+      .map(({ number, name, value }) =>
+        spaced(String(number ?? ""), commentText(name), commentText(statusState(value), 30)),
+      );
+    return [...wrapped("running statuses: ", texts), ...rest];
+  }
   const read = answer.items
     .slice(0, mostItems)
     .map((item) => ({ item, ...defineSensor(item, { key: "", id: "" }, undefined) }));
-  const [known, unknown] = [
-    read.filter(({ kind }) => kind !== "other").map(({ item, kind, unit }) => sensorText(item, kind, unit)),
-    read.filter(({ kind }) => kind === "other").map(({ item, unit }) => sensorText(item, "", unit)),
-  ];
+  const texts = (areKnown: boolean) =>
+    read
+      .filter(({ kind }) => (kind !== "other") === areKnown)
+      .map(({ item, kind, unit }) => sensorText(item, areKnown ? kind : "", unit));
   return [
-    ...wrapped("readings: ", known),
-    ...wrapped("readings of unknown kind (say kind and unit under sensors): ", unknown),
-    ...moreThan(answer.items.length),
+    ...wrapped("readings: ", texts(true)),
+    ...wrapped("readings of unknown kind (say kind and unit under sensors): ", texts(false)),
+    ...rest,
   ];
 }
 
@@ -93,19 +99,6 @@ function sensorText({ name, factor, channel, value }: SensorItem, kind: string, 
 
 const spaced = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");
 
-function statusLines(answer: Answer | undefined): readonly string[] {
-  if (answer?.type !== "statuses") return [];
-  const texts = answer.items
-    .slice(0, mostItems)
-    .map(({ number, name, value }) =>
-      spaced(String(number ?? ""), commentText(name), commentText(statusState(value), 30)),
-    );
-  return [...wrapped("running statuses: ", texts), ...moreThan(answer.items.length)];
-}
-
-const moreThan = (count: number): readonly string[] =>
-  count > mostItems ? [`and ${count - mostItems} more of them`] : [];
-
 /** Types refused with the same words in one line. */
 function refusedLines(answers: DeviceSurvey["answers"]): readonly string[] {
   const byReason = new Map<string, string[]>();
@@ -121,38 +114,7 @@ function refusedLines(answers: DeviceSurvey["answers"]): readonly string[] {
 const shellWord = (text: string): string =>
   /^[A-Za-z0-9._-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Items behind a title, in lines of a readable length. */
-export function wrapped(title: string, items: readonly string[]): readonly string[] {
-  const lines: string[] = [];
-  let line = title;
-  for (const [at, item] of items.entries()) {
-    const part = at === items.length - 1 ? item : `${item}, `;
-    if (line.length + part.length > width && line.trim() !== "" && line !== title) {
-      lines.push(line.trimEnd());
-      line = "  ";
-    }
-    line += part;
-  }
-  return items.length === 0 ? [] : [...lines, line.trimEnd()];
-}
-
-type Language = "en" | "zh";
-
-interface Style {
-  /** Of the names of actuators and parameters. */
-  readonly language: Language;
-  /** Without what the bridge mirrors by itself. */
-  readonly isBrief: boolean;
-}
-
-const nothingKnown: KnownController = {
-  actuatorIds: new Set(),
-  parameterIds: new Set(),
-  addresses: new Set(),
-};
-const mostAddresses = 1_000;
-
-/** The part of a configuration about one controller; lines without indentation of their own section. */
+/** What the section of a configuration about one controller is made of. */
 export interface ControllerPart {
   readonly code: string;
   /** One line about the device, for a comment. */
@@ -162,7 +124,7 @@ export interface ControllerPart {
   /** Comments about the controller as a whole. */
   readonly remarks: readonly string[];
   /** Below `actuators:`. */
-  readonly actuators: readonly string[];
+  readonly actuators: readonly Pair[];
   /** Comments: addresses that nothing can be made of without knowing more. */
   readonly doubtful: readonly string[];
   /** Comments: entries below `parameters:`, to be switched on by taking away the `#`. */
@@ -171,113 +133,81 @@ export interface ControllerPart {
   readonly given: YAMLMap;
 }
 
+const nothingKnown: KnownController = {
+  actuatorIds: new Set(),
+  parameterIds: new Set(),
+  addresses: new Set(),
+};
+
 /** What was found on a controller and is not known yet. */
-function newsOf(survey: DeviceSurvey, known: KnownController, { language }: Style) {
-  const isNew = ({ address }: { readonly address: string }) => !known.addresses.has(address);
-  const { actuators, doubtful, parameters } = findingsOf(survey);
-  const fresh = actuators.filter(isNew).slice(0, mostAddresses);
-  const ids = actuatorIds(fresh, known.actuatorIds);
+function newsOf(survey: DeviceSurvey, known: KnownController, language: Language) {
+  const fresh = <One extends { readonly address: string }>(found: readonly One[]) =>
+    found.filter(({ address }) => !known.addresses.has(address)).slice(0, mostAddresses);
+  const found = findingsOf(survey);
+  const [actuators, parameters] = [fresh(found.actuators), fresh(found.parameters)];
+  const ids = actuatorIds(actuators, known.actuatorIds);
+  const ownIds = parameterIds(parameters, known.parameterIds);
   return {
-    actuators: fresh.map((one) => actuatorLine(ids.get(one.address) ?? "", one, language)),
-    doubtful: doubtful.filter(isNew).slice(0, mostAddresses).map(doubtfulLine),
-    parameters: parameterLines(parameters.filter(isNew).slice(0, mostAddresses), known, language),
+    actuators: actuators.map(({ address, group, raw, row, alsoIn }) => {
+      const id = ids.get(address) ?? "";
+      const state = stateWord(row.kind, raw);
+      const remarks = [
+        `now ${commentText(String(raw), 40)}${state === null ? "" : ` (${state})`}`,
+        ...(row.assumption === undefined ? [] : [row.assumption]),
+        ...(alsoIn.length === 0 ? [] : [`also in ${alsoIn.map(typeName).join(", ")}`]),
+      ];
+      const names = { kind: row.kind, name: nameFor(row[language], row.word === id, address) };
+      return entryOf(id, { ...names, address: plainNumber(address), type_id: group }, remarks.join("; "));
+    }),
+    doubtful: fresh(found.doubtful).map(
+      ({ address, raw, group, why }) =>
+        `address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`,
+    ),
+    parameters: parameters.map(({ address, group, raw, row }) => {
+      const id = ownIds.get(address) ?? "";
+      const name = nameFor(row[language], row.word === id, address);
+      const values = { name, address: plainNumber(address), type_id: group };
+      return yamlText(sectionOf([entryOf(id, values, `now ${commentText(String(raw), 40)}`)])).trimEnd();
+    }),
   };
 }
+
+/** Where the word alone does not tell it from others, neither does the name. */
+const nameFor = (name: string, isAlone: boolean, address: string): string =>
+  isAlone ? name : `${name} (${address})`;
 
 export const hasNews = ({ actuators, doubtful, parameters }: ControllerPart): boolean =>
   actuators.length + doubtful.length + parameters.length > 0;
 
-function actuatorLine(
-  id: string,
-  { address, group, raw, row, alsoIn }: FoundActuator,
-  language: Language,
-): string {
-  const names = { kind: row.kind, name: nameFor(row, address, id, language) };
-  const entry = flowText({ ...names, address: plainNumber(address), type_id: group });
-  const state = stateWord(row.kind, raw);
-  const remarks = [
-    `now ${commentText(String(raw), 40)}${state === null ? "" : ` (${state})`}`,
-    ...(row.assumption === undefined ? [] : [row.assumption]),
-    ...(alsoIn.length === 0 ? [] : [`also in ${alsoIn.map(typeName).join(", ")}`]),
-  ];
-  return `${keyText(id)}: ${entry} # ${remarks.join("; ")}`;
-}
-
-type Named = Pick<FoundActuator["row"] | FoundParameter["row"], "word" | Language>;
-
-/** Where the word alone does not tell it from others, neither does the name. */
-const nameFor = (row: Named, address: string, id: string, language: Language): string =>
-  id === row.word ? row[language] : `${row[language]} (${address})`;
-
-const doubtfulLine = ({ address, raw, group, why }: DoubtfulAddress): string =>
-  `# address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`;
-
-function parameterLines(
-  found: readonly FoundParameter[],
-  known: KnownController,
-  language: Language,
-): readonly string[] {
-  const ids = parameterIds(found, known.parameterIds);
-  return found.map(({ address, group, raw, row }) => {
-    const id = ids.get(address) ?? "";
-    const name = nameFor(row, address, id, language);
-    const entry = flowText({ name, address: plainNumber(address), type_id: group });
-    return `# ${keyText(id)}: ${entry} # now ${commentText(String(raw), 40)}`;
-  });
-}
-
-export const indented = (lines: readonly string[], by = "  "): readonly string[] =>
-  lines.map((line) => (line === "" ? "" : by + line));
-
 const parametersHead =
-  "# parameters: # shown only, never set: take away the # here and before each line to be mirrored";
+  "parameters: # shown only, never set: take away the # here and before each line to be mirrored";
 
 /** One controller below `controllers:`; what the given file holds comes first and is kept as it is. */
-export function controllerLines(part: ControllerPart): readonly string[] {
-  const { code, title, id, given } = part;
-  const actuators = [...linesOf(sectionIn(given, "actuators")), ...part.actuators];
-  const parameters = linesOf(sectionIn(given, "parameters"));
-  const shown = parameters.length === 0 ? indented(part.parameters).map(inComment) : [];
-  const inside = [
-    ...part.remarks.map((remark) => `# ${remark}`),
-    ...(id === null ? [] : [`id: ${id}`]),
-    ...linesOf(without(given, ["actuators", "parameters"])),
-    ...(actuators.length === 0 ? [] : ["actuators:", ...indented(actuators)]),
-    ...part.doubtful,
-    ...(parameters.length === 0 ? [] : ["parameters:", ...indented([...parameters, ...part.parameters])]),
-    ...(shown.length === 0 ? [] : [parametersHead, ...shown]),
+export function controllerPair({ code, title, id, given, ...part }: ControllerPart): Pair {
+  const actuators = [...sectionIn(given, "actuators").items, ...part.actuators];
+  const parameters = sectionIn(given, "parameters").items;
+  const isMirrored = parameters.length > 0;
+  const shown = [parametersHead, ...part.parameters.map((line) => `  ${line}`)];
+  const items = [
+    ...(id === null ? [] : [pairOf("id", id)]),
+    ...given.items.filter(({ key }) => !["actuators", "parameters"].includes(keyOf(key))),
+    ...(actuators.length === 0 ? [] : [pairOf("actuators", sectionOf(actuators))]),
+    ...(isMirrored ? [pairOf("parameters", sectionOf(parameters, { after: part.parameters }))] : []),
   ];
-  return [`# ${title}`, `${keyText(code)}:`, ...indented(inside)];
-}
-
-/** `#   key: …` instead of `  # key: …`, so that taking away the `#` leaves the indentation. */
-const inComment = (line: string): string => line.replace(/^( +)# /, "# $1");
-
-function linesOf(section: YAMLMap): readonly string[] {
-  if (section.items.length === 0) return [];
-  section.flow = false;
-  return nodeLines(section);
-}
-
-/** A section with some of its keys left out. */
-export function without(section: YAMLMap, keys: readonly string[]): YAMLMap {
-  const rest = new YAMLMap();
-  rest.items = section.items.filter(({ key }) => !keys.includes(nameOf(key)));
-  return rest;
+  const after = [...part.doubtful, ...(isMirrored || part.parameters.length === 0 ? [] : shown)];
+  return pairOf(code, sectionOf(items, { before: part.remarks, after }), [title]);
 }
 
 /** What a scan found, and what need not be said again. */
 export interface Found {
   readonly survey: Survey;
   readonly known: KnownFile;
-  readonly style: Style;
+  /** Of the names of actuators and parameters. */
+  readonly language: Language;
 }
 
 /** Everything found that can have an entry, without what is known already, on top of what the `controllers` of a file hold. */
-export function foundParts(
-  { survey, known, style }: Found,
-  controllers?: Node | null,
-): readonly ControllerPart[] {
+export function foundParts({ survey, known, language }: Found, given?: YAMLMap): readonly ControllerPart[] {
   const listed = survey.devices.filter(({ device }) => isEntry(device));
   const fresh = listed.map(({ device }) => device.code).filter((code) => !known.controllers.has(code));
   const ids = controllerIds(fresh, known.topicIds);
@@ -287,24 +217,11 @@ export function foundParts(
       code,
       title: deviceLine(one.device),
       id: ids.get(code) ?? null,
-      remarks: deviceRemarks(one, style.isBrief),
-      ...newsOf(one, known.controllers.get(code) ?? nothingKnown, style),
-      given: sectionIn(controllers, code),
+      remarks: deviceRemarks(one),
+      ...newsOf(one, known.controllers.get(code) ?? nothingKnown, language),
+      given: sectionIn(given, code),
     };
   });
-}
-
-/** The same, and last the controllers of the file that were not asked. */
-export function controllerParts(found: Found, controllers?: Node | null): readonly ControllerPart[] {
-  const parts = foundParts(found, controllers);
-  const asked = new Set(parts.map(({ code }) => code));
-  const others = [...found.known.controllers.keys()].filter((code) => !asked.has(code));
-  const nothing = { id: null, remarks: [], actuators: [], doubtful: [], parameters: [] };
-  const title = "not asked this time";
-  return [
-    ...parts,
-    ...others.map((code) => ({ ...nothing, code, title, given: sectionIn(controllers, code) })),
-  ];
 }
 
 /** Cameras need no entry, and some codes can have none. */
@@ -312,21 +229,16 @@ const isEntry = ({ code, type }: ListedDevice): boolean => !isCamera(type) && is
 
 /** Comment lines about the devices without an entry. */
 export function otherDevices(
-  survey: Survey,
+  { devices }: Survey,
   isNews: (code: string) => boolean = () => true,
 ): readonly string[] {
-  const others = survey.devices
-    .map(({ device }) => device)
-    .filter((one) => !isEntry(one) && isNews(one.code));
-  const named = (title: string, areCameras: boolean) => {
-    const some = others.filter(({ type }) => isCamera(type) === areCameras);
-    return wrapped(
-      title,
-      some.map(({ code, name }) => spaced(commentText(code), nameOr(name, ""))),
-    );
-  };
+  const others = devices.map(({ device }) => device).filter((one) => !isEntry(one) && isNews(one.code));
+  const named = (areCameras: boolean) =>
+    others
+      .filter(({ type }) => isCamera(type) === areCameras)
+      .map(({ code, name }) => spaced(commentText(code), nameOr(name, "")));
   return [
-    ...named("Cameras, which have neither readings nor addresses: ", true),
-    ...named("Devices whose code no configuration can hold, which are not asked: ", false),
-  ].map((line) => `# ${line}`);
+    ...wrapped("Cameras, which have neither readings nor addresses: ", named(true)),
+    ...wrapped("Devices whose code no configuration can hold, which are not asked: ", named(false)),
+  ];
 }

@@ -13,7 +13,7 @@ import { type Meter, Progress } from "./progress.js";
 import { scanAccount } from "./scan.js";
 import { type DeviceSurvey, isComplete, type Selection, type Survey } from "./survey.js";
 import { commentText } from "./text.js";
-import { fittingText, newsText } from "./whole-file.js";
+import { newsText, wholeFileText } from "./whole-file.js";
 
 /** What `check` says about a text that is to lie at `file`, once the environment holds the secrets taken out of it. */
 export async function verdictOn(
@@ -82,14 +82,6 @@ export interface DiscoverRequest extends Selection {
   readonly writtenBy: string;
 }
 
-interface Discovered {
-  readonly text: string;
-  /** Sentences for the user. */
-  readonly notes: readonly string[];
-  /** Why the text would not pass `check`; empty when it does. */
-  readonly problems: readonly string[];
-}
-
 /**
  * Scans the account and writes down what was found. Only reads are sent. Rejects as `scanAccount` does; the progress is
  * kept then. `settle` is to be called once the text is safe: the kept progress is no longer needed.
@@ -99,38 +91,44 @@ export async function discover(
   around: { readonly platform: PlatformClient; readonly clock: Clock; readonly meter: Meter },
   stop: AbortSignal,
 ) {
-  const { configuration } = request;
+  const { configuration, merge } = request;
   const { platform, clock, meter } = around;
   const { requests_per_minute: perMinute, concurrency, ...at } = configuration.platform;
-  const hosts = [at.business_url, at.realtime_url] as const;
-  const progress = new Progress(configuration.data_dir, hosts, clock);
+  const progress = new Progress(configuration.data_dir, [at.business_url, at.realtime_url], clock);
   await (request.fresh ? progress.discard() : progress.load()).catch((error: unknown) =>
     meter.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`),
   );
   const extraRequests = () => platform.counters().retries + platform.counters().signins;
-  const budget = new RequestBudget(perMinute);
-  const { controllers } = request.merge?.configuration ?? configuration;
-  const known = knownFile(controllers, request.merge?.text);
+  const { controllers } = merge?.configuration ?? configuration;
+  const known = knownFile(controllers, merge?.text);
   // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
-  const given = request.merge === null ? await readGivenFile(request.file) : null;
+  const given = merge === null ? await readGivenFile(request.file) : null;
   // Controllers a file ignores are not asked, unless they are named.
   const isLeftOut = (code: string) => Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
+  const budget = new RequestBudget(perMinute);
   const parts = { platform, clock, budget, extraRequests, progress, meter, concurrency };
   const survey = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
-  const style = { language: configuration.homeassistant.language, isBrief: false };
-  const sources = { survey, known, style };
-  const found =
+  const found = { survey, known, language: configuration.homeassistant.language };
+  const written =
     given === null
-      ? newsIn(request.merge?.file ?? "", request.writtenBy, sources)
-      : await wholeFile(request, given, sources, clock.now());
+      ? newsIn(merge?.file ?? "", request.writtenBy, found)
+      : await wholeFile(request, given, found, clock.now());
   // What cannot be used as it is will be written once more, without asking all of it again.
-  const isDone = isComplete(survey) && found.problems.length === 0;
+  const isDone = isComplete(survey) && written.problems.length === 0;
   const settle = () => (isDone ? progress.finish(survey.devices) : progress.save());
-  return { ...found, notes: [...summaryOf(survey), ...found.notes], settle };
+  return { ...written, notes: [...summaryOf(survey), ...written.notes], settle };
 }
 
-function newsIn(file: string, writtenBy: string, sources: Found): Discovered {
-  const { text, newControllers, newActuators } = newsText(file, writtenBy, sources);
+interface Written {
+  readonly text: string;
+  /** Sentences for the user. */
+  readonly notes: readonly string[];
+  /** Why the text would not pass `check`; empty when it does. */
+  readonly problems: readonly string[];
+}
+
+function newsIn(file: string, writtenBy: string, found: Found): Written {
+  const { text, newControllers, newActuators } = newsText(file, writtenBy, found);
   const note = `new: ${counted(newControllers, "device")}, ${counted(newActuators, "actuator")}`;
   return { text, notes: [note], problems: [] };
 }
@@ -138,25 +136,23 @@ function newsIn(file: string, writtenBy: string, sources: Found): Discovered {
 async function wholeFile(
   { file, out, env, writtenBy }: DiscoverRequest,
   given: GivenFile,
-  sources: Found,
+  found: Found,
   at: number,
-): Promise<Discovered> {
+): Promise<Written> {
   if (out !== null) movePaths(given, dirname(file), dirname(out));
-  const { text, isBrief, excessBytes } = fittingText({ ...sources, given, writtenBy, at });
-  const { problems, warnings } =
-    excessBytes === null
-      ? await verdictOn(text, out ?? file, env, given.replaced)
-      : { problems: [tooLarge(excessBytes)], warnings: [] };
+  const text = wholeFileText({ ...found, given, writtenBy, at });
+  const { problems, warnings } = await verdictOn(text, out ?? file, env, given.replaced);
   const variables = given.replaced.map(
     ({ path, variable }) =>
       `${commentText(path.join("."))} is not written out: set ${variable} in the environment`,
   );
-  const shortened = "readings and running statuses are left out, the file would be too large";
-  return { text, notes: [...variables, ...(isBrief ? [shortened] : []), ...warnings], problems };
+  const isTooLarge = Buffer.byteLength(text) > mostConfigurationBytes;
+  return {
+    text,
+    notes: [...variables, ...warnings],
+    problems: [...problems, ...(isTooLarge ? [smaller] : [])],
+  };
 }
 
-const inMiB = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
-
-const tooLarge = (bytes: number): string =>
-  `it has ${inMiB(bytes)} MiB and a configuration may have ${inMiB(mostConfigurationBytes)}: name the controllers that matter ` +
-  "with --controller, or fewer parameter groups with --types, and run discover again; nothing is asked twice, because what was learnt is kept";
+const smaller =
+  "name the controllers that matter with --controller, or fewer parameter groups with --types, and run discover again; nothing is asked twice, because what was learnt is kept";

@@ -1,68 +1,80 @@
-import { Document, isScalar, type Node, Scalar, type Tags, visit, type YAMLMap } from "yaml";
+import { Document, isScalar, type Node, Pair, Scalar, type Tags, YAMLMap } from "yaml";
 
 type Tag = Exclude<Tags[number], string>;
 
 const references: Tag[] = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
 
-/** Numbers, flags and nulls that come from a file stay as they were written there: `0012` must not become 12. */
+/** Numbers that come from a file stay as they were written there: `0012` must not become 12. */
 const asWritten = (tags: Tags): Tags => [
   ...references,
-  ...tags.map((tag) =>
-    typeof tag === "string" || !untyped.has(tag.tag)
-      ? tag
-      : ({
-          ...tag,
-          stringify: (item, ...more) => sourceOf(item) ?? tag.stringify?.(item, ...more) ?? "null",
-        } as Tag),
-  ),
+  ...tags.map((tag) => {
+    if (typeof tag === "string" || !/:(?:int|float)$/.test(tag.tag)) return tag;
+    return { ...tag, stringify: ({ source, value }: Scalar) => source ?? String(value) } as Tag;
+  }),
 ];
 
-const untyped = new Set(["int", "float", "bool", "null"].map((name) => `tag:yaml.org,2002:${name}`));
-
-const sourceOf = (item: unknown): string | undefined =>
-  isScalar(item) && item.source !== undefined && item.source !== "" ? item.source : undefined;
-
-function yamlText(contents: Node): string {
+/** A text of these contents. A key without a value has nothing behind it. */
+export function yamlText(contents: Node, head: readonly string[] = [], foot: readonly string[] = []): string {
   const document = new Document(null, { version: "1.2", schema: "core", customTags: asWritten });
   document.contents = contents;
-  return document.toString({ lineWidth: 0, flowCollectionPadding: true, indentSeq: true }).trimEnd();
+  document.commentBefore = comment(head);
+  document.comment = comment(foot);
+  const text = document.toString({ lineWidth: 0, flowCollectionPadding: true, indentSeq: true, nullStr: "" });
+  return `${text.trimEnd()}\n`;
 }
 
-/** `value` in one line: `{ kind: skylight, address: 101 }`. Texts are quoted where YAML needs it. */
-export function flowText(value: Readonly<Record<string, string | number | boolean>>): string {
-  const document = new Document();
-  return yamlText(document.createNode(value, { flow: true }));
+const comment = (lines: readonly string[]): string | null =>
+  lines.length === 0 ? null : lines.map((line) => ` ${line}`).join("\n");
+
+export const keyOf = (key: unknown): string => {
+  if (!isScalar(key)) return "";
+  return typeof key.value === "string" ? key.value : (key.source ?? "");
+};
+
+/** A key and what is below it; the remarks stand above the key. */
+export function pairOf(key: string, value: unknown, remarks: readonly string[] = []): Pair {
+  const scalar = new Scalar(key);
+  scalar.commentBefore = comment(remarks);
+  return new Pair(scalar, value);
 }
 
-/** A key as YAML writes it inside a section, with quotes where it needs them. */
-export const keyText = (key: string): string => flowText({ [key]: 0 }).slice("{ ".length, -": 0 }".length);
+/** A section in lines of its own, with remarks at its begin and end. */
+export function sectionOf(
+  items: readonly Pair[],
+  {
+    before = [],
+    after = [],
+  }: { readonly before?: readonly string[]; readonly after?: readonly string[] } = {},
+): Node {
+  const [first] = items;
+  if (first === undefined) {
+    const nothing = new Scalar(null);
+    nothing.commentBefore = comment([...before, ...after]);
+    return nothing;
+  }
+  if (isScalar(first.key)) first.key.commentBefore ??= comment(before);
+  const section = new YAMLMap();
+  section.items = [...items];
+  section.comment = comment(after);
+  return section;
+}
 
-/** A part of a file as lines, with its comments taken away. */
-export function nodeLines(section: YAMLMap): readonly string[] {
-  return yamlText(section).split("\n");
+/** `key: { kind: skylight, address: 101 } # remark`. Texts are quoted where YAML needs it. */
+export function entryOf(
+  key: string,
+  values: Readonly<Record<string, string | number>>,
+  remark: string,
+): Pair {
+  const entry = new YAMLMap();
+  entry.items = Object.entries(values).map(([name, value]) => new Pair(new Scalar(name), new Scalar(value)));
+  entry.flow = true;
+  entry.comment = comment([remark]);
+  return pairOf(key, entry);
 }
 
 /** Text of digits as a number where nothing is lost: addresses read better without quotes. */
 export const plainNumber = (text: string): string | number =>
   /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
-
-/** Takes away what a reader wrote beside the values; a comment may hold an old password. */
-export function withoutComments(node: Node): void {
-  visit(node, {
-    Node: (_key, inner) => {
-      inner.comment = null;
-      inner.commentBefore = null;
-      inner.spaceBefore = false;
-    },
-  });
-}
-
-/** An environment variable in place of a value. */
-export function environmentReference(name: string): Scalar {
-  const scalar = new Scalar(name);
-  scalar.tag = "!env";
-  return scalar;
-}
 
 // Line ends, controls, invisible and direction marks, and what YAML cannot hold at all.
 const unfit = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{White_Space}]+/gu;
@@ -90,3 +102,12 @@ export function nameOr(text: string | null, otherwise: string): string {
   const clean = text === null ? "" : commentText(text);
   return clean === "" ? otherwise : clean;
 }
+
+/** Items behind a title, in lines of a readable length. */
+export const wrapped = (title: string, items: readonly string[]): readonly string[] =>
+  items.length === 0
+    ? []
+    : Array.from(
+        `${title}${items.join(", ")}`.matchAll(/(.{1,98}(?:,|$)|.+?(?:,|$)) ?/g),
+        ([, line = ""], at) => (at === 0 ? line : `  ${line}`),
+      );

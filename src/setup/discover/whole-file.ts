@@ -1,20 +1,13 @@
-import { isMap, type Node, Pair, Scalar, YAMLMap } from "yaml";
-import { mostConfigurationBytes } from "../../config/load.js";
 import {
-  controllerLines,
+  controllerPair,
   type ControllerPart,
-  controllerParts,
   type Found,
   foundParts,
   hasNews,
-  indented,
   otherDevices,
-  without,
-  wrapped,
 } from "./controller-entry.js";
-import type { GivenFile } from "./given-file.js";
-import type { ListedStation } from "./survey.js";
-import { commentText, nameOr, nodeLines } from "./text.js";
+import { type GivenFile, sectionIn } from "./given-file.js";
+import { commentText, keyOf, nameOr, pairOf, sectionOf, wrapped, yamlText } from "./text.js";
 
 interface WholeFile extends Found {
   readonly given: GivenFile;
@@ -24,67 +17,46 @@ interface WholeFile extends Found {
   readonly at: number;
 }
 
-/**
- * The whole text, without what the bridge mirrors by itself where it would be too large for a configuration.
- * `excessBytes`: the size of a text that is too large even so; null for all others.
- */
-export function fittingText(file: WholeFile, mostBytes = mostConfigurationBytes) {
-  const text = wholeFileText(file);
-  if (Buffer.byteLength(text) <= mostBytes) return { text, isBrief: false, excessBytes: null };
-  const brief = wholeFileText({ ...file, style: { ...file.style, isBrief: true } });
-  const bytes = Buffer.byteLength(brief);
-  return { text: brief, isBrief: true, excessBytes: bytes > mostBytes ? bytes : null };
-}
+const readOnlyRemark =
+  "Every command is refused while this is true. Once the actuators below are right, set it to false.";
 
 /** The text of a whole configuration: everything of the given file but its comments, and what was found. */
 export function wholeFileText(file: WholeFile): string {
   const { given, survey } = file;
-  const kept = [...given.sections].filter(([key]) => key !== "commands" && key !== "controllers");
-  return [
-    ...head(file),
-    ...stationLines(survey.stations),
-    ...kept.flatMap(([key, node]) => (node === null ? [] : ["", ...nodeLines(mapOf(key, node))])),
-    "",
-    ...commandLines(given),
-    "",
-    "controllers:",
-    ...indented(controllerParts(file, given.sections.get("controllers")).flatMap(controllerLines)),
-    ...otherDevices(survey),
-    "",
-  ].join("\n");
+  const commands = sectionIn(given.root, "commands").items.filter(({ key }) => keyOf(key) !== "read_only");
+  const controllers = controllerParts(file).map(controllerPair);
+  const sections = [
+    ...given.root.items.filter(({ key }) => !["commands", "controllers"].includes(keyOf(key))),
+    // Whatever the given file allows: nothing is to move before a person has looked through the list.
+    pairOf("commands", sectionOf([pairOf("read_only", true, [readOnlyRemark]), ...commands])),
+    pairOf("controllers", sectionOf(controllers)),
+  ];
+  for (const { key } of sections.slice(1)) Object.assign(key as object, { spaceBefore: true });
+  return yamlText(sectionOf(sections), head(file), otherDevices(survey));
 }
 
-const head = ({ writtenBy, at, given }: WholeFile): readonly string[] => [
-  `# Found by \`discover\` of ${writtenBy}, ${new Date(at).toISOString().slice(0, 16)}Z. Nothing was sent to any actuator.`,
-  "# Which address moves what is told by its type alone: compare every actuator with the real one before it is used.",
+const head = ({ writtenBy, at, given, survey }: WholeFile): readonly string[] => [
+  `Found by \`discover\` of ${writtenBy}, ${new Date(at).toISOString().slice(0, 16)}Z. Nothing was sent to any actuator.`,
+  "Which address moves what is told by its type alone: compare every actuator with the real one before it is used.",
   ...given.replaced.map(
     ({ path, variable }) =>
-      `# ${commentText(path.join("."))} stood in the file; set ${variable} in the environment instead.`,
+      `${commentText(path.join("."))} stood in the file; set ${variable} in the environment instead.`,
+  ),
+  ...wrapped(
+    "Stations: ",
+    survey.stations.slice(0, 500).map(({ id, name }) => nameOr(name, commentText(id))),
   ),
 ];
 
-const stationLines = (stations: readonly ListedStation[]): readonly string[] =>
-  wrapped(
-    "# Stations: ",
-    stations.slice(0, 500).map(({ id, name }) => nameOr(name, commentText(id))),
-  ).map((line) => (line.startsWith("#") ? line : `# ${line}`));
-
-function mapOf(key: string, node: Node): YAMLMap {
-  const map = new YAMLMap();
-  map.items = [new Pair(new Scalar(key), node)];
-  return map;
-}
-
-/** Whatever the given file allows: nothing is to move before a person has looked through the list. */
-function commandLines({ sections }: GivenFile): readonly string[] {
-  const given = sections.get("commands");
-  const others = without(isMap(given) ? given : new YAMLMap(), ["read_only"]);
-  return [
-    "commands:",
-    "  # Every command is refused while this is true. Once the actuators below are right, set it to false.",
-    "  read_only: true",
-    ...(others.items.length === 0 ? [] : indented(nodeLines(others))),
-  ];
+/** What was found, and last the controllers of the file that were not asked. */
+function controllerParts(file: WholeFile): readonly ControllerPart[] {
+  const given = sectionIn(file.given.root, "controllers");
+  const parts = foundParts(file, given);
+  const asked = new Set(parts.map(({ code }) => code));
+  const others = [...file.known.controllers.keys()].filter((code) => !asked.has(code));
+  const nothing = { id: null, remarks: [], actuators: [], doubtful: [], parameters: [] };
+  const title = "not asked this time";
+  return [...parts, ...others.map((code) => ({ ...nothing, code, title, given: sectionIn(given, code) }))];
 }
 
 /**
@@ -102,17 +74,12 @@ export function newsText(file: string, writtenBy: string, found: Found) {
   const name = commentText(file, 200);
   const title =
     controllers.length === 0 && others.length === 0
-      ? `# Nothing new against ${name}: ${parts.length} devices compared by \`discover\` of ${writtenBy}.`
-      : `# New against ${name}, by \`discover\` of ${writtenBy}. Paste the lines under the same keys there.`;
-  const lines = [
-    title,
-    ...doubts(found),
-    ...(controllers.length === 0 ? [] : ["controllers:", ...indented(controllers.flatMap(controllerLines))]),
-    ...others,
-    "",
-  ];
+      ? `Nothing new against ${name}: ${parts.length} devices compared by \`discover\` of ${writtenBy}.`
+      : `New against ${name}, by \`discover\` of ${writtenBy}. Paste the lines under the same keys there.`;
+  const sections =
+    controllers.length === 0 ? [] : [pairOf("controllers", sectionOf(controllers.map(controllerPair)))];
   return {
-    text: lines.join("\n"),
+    text: yamlText(sectionOf(sections), [title, ...doubts(found)], others),
     newControllers: added.length,
     newActuators: controllers.reduce((sum, { actuators }) => sum + actuators.length, 0),
   };
@@ -134,5 +101,5 @@ const doubts = ({ survey, known }: Found): readonly string[] =>
     )
     .map(({ device, isOffline }) => {
       const why = isOffline ? "not connected" : "not every question was answered";
-      return `# ${commentText(device.code)} may have more: ${why}; run discover again.`;
+      return `${commentText(device.code)} may have more: ${why}; run discover again.`;
     });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseDocument } from "yaml";
+import { parseDocument, type YAMLMap } from "yaml";
 import { deviceType, isCamera, parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
 import type { SensorItem } from "../../../src/greenhouse/ports.js";
 import {
@@ -10,7 +10,7 @@ import {
   isUsableCode,
   type Survey,
 } from "../../../src/setup/discover/survey.js";
-import { fittingText, wholeFileText } from "../../../src/setup/discover/whole-file.js";
+import { wholeFileText } from "../../../src/setup/discover/whole-file.js";
 import { loaded } from "../../config/loading.js";
 import { item } from "../../support/builders.js";
 import { device, file, survey } from "./support/surveys.js";
@@ -165,31 +165,12 @@ describe("the whole file", () => {
     expect(text.split("\n").length).toBeLessThan(1_200);
   });
 
-  it("leaves out what the bridge mirrors by itself where the file would be too large for a configuration", async () => {
-    const items = Array.from({ length: 100 }, (_, n) =>
-      item({ name: `reading number ${n} ${"x".repeat(60)}` }),
-    );
-    const devices = Array.from({ length: 150 }, (_, n) =>
-      survey({ code: `GH-${n}` }, { 2: { "101": "10001" } }, sensors(items)),
-    );
-    const fitting = (count: number, most: number) =>
-      fittingText({ ...file, survey: { stations: [], devices: devices.slice(0, count) } }, most);
-    expect(fitting(2, 100_000)).toMatchObject({ isBrief: false });
-    const { text, isBrief, excessBytes } = fitting(150, 100_000);
-    expect([isBrief, excessBytes]).toEqual([true, null]);
-    // Even what has to be there may be too much; then the size is told.
-    expect(fitting(150, 1_000)).toEqual({ text, isBrief: true, excessBytes: Buffer.byteLength(text) });
-    expect(text).not.toContain("reading number");
-    const { configuration } = await loaded(platform + text);
-    expect(Object.keys(configuration.controllers)).toHaveLength(150);
-  });
-
   it("a controller in no list of the account keeps its place in the file", () => {
-    const controllers = parseDocument("GH-0099: { name: Old house }").contents;
+    const root = parseDocument("controllers: { GH-0099: { name: Old house } }").contents as YAMLMap;
     const nothing = { actuatorIds: new Set(""), parameterIds: new Set(""), addresses: new Set("") };
     const text = wholeFileText({
       ...file,
-      given: { ...file.given, sections: new Map([["controllers", controllers]]) },
+      given: { ...file.given, root },
       known: { ...file.known, controllers: new Map([["GH-0099", nothing]]) },
     });
     expect(text).toContain("  # not asked this time\n  GH-0099:\n    name: Old house\n");

@@ -1,3 +1,4 @@
+import { YAMLMap } from "yaml";
 import { deviceType, parameterGroup } from "../../../../src/greenhouse/device-types.js";
 import type { RawValue } from "../../../../src/greenhouse/ports.js";
 import type { wholeFileText } from "../../../../src/setup/discover/whole-file.js";
@@ -39,8 +40,8 @@ export const survey = (
 
 /** A whole file about nothing. */
 export const file = {
-  given: { sections: new Map(), replaced: [] },
+  given: { root: new YAMLMap(), replaced: [] },
   known: { controllers: new Map(), topicIds: new Set<string>(), mentions: () => false },
   survey: { stations: [], devices: [] },
-  ...{ style: { language: "en", isBrief: false }, writtenBy: "test", at: 0 },
+  ...{ language: "en", writtenBy: "test", at: 0 },
 } satisfies Parameters<typeof wholeFileText>[0];
