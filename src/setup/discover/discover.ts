@@ -115,7 +115,9 @@ export async function discover(
       : await wholeFile(request, given, found, clock.now());
   // What cannot be used as it is will be written once more, without asking all of it again.
   const isDone = isComplete(survey) && written.problems.length === 0;
-  const settle = () => (isDone ? progress.finish(survey.devices) : progress.save());
+  const settle = async () => {
+    if (isDone) await progress.finish(survey.devices);
+  };
   return { ...written, notes: [...summaryOf(survey), ...written.notes], settle };
 }
 

@@ -43,26 +43,7 @@ interface Found {
   readonly group: ParameterGroup;
 }
 
-export interface FoundActuator extends Found {
-  readonly row: ActuatorRow;
-  /** Further types whose answer holds the address. */
-  readonly alsoIn: readonly ParameterGroup[];
-}
-
-export interface FoundParameter extends Found {
-  readonly row: ParameterRow;
-}
-
-/** An address that is shown, with the reason why it is nothing else yet. */
-export interface DoubtfulAddress extends Found {
-  readonly why: string;
-}
-
-interface Findings {
-  readonly actuators: readonly FoundActuator[];
-  readonly parameters: readonly FoundParameter[];
-  readonly doubtful: readonly DoubtfulAddress[];
-}
+type FoundAs<Row> = Found & { readonly row: Row };
 
 /** One address in the answer of one type. */
 interface Place {
@@ -81,11 +62,14 @@ interface Sighting {
 
 const usable = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** What the addresses of a device are. In doubt an address is no actuator: a wrong one would move something. */
-export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">): Findings {
-  const actuators: FoundActuator[] = [];
-  const parameters: FoundParameter[] = [];
-  const doubtful: DoubtfulAddress[] = [];
+/**
+ * What the addresses of a device are; of actuators also in which further types they are, of others why they are nothing yet.
+ * In doubt an address is no actuator: a wrong one would move something.
+ */
+export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">) {
+  const actuators: (FoundAs<ActuatorRow> & { readonly alsoIn: readonly ParameterGroup[] })[] = [];
+  const parameters: FoundAs<ParameterRow>[] = [];
+  const doubtful: (Found & { readonly why: string })[] = [];
   for (const sighting of sightingsIn(answers)) {
     const { address, raw, places } = sighting;
     const [{ group, row }, ...others] = places;
@@ -101,23 +85,19 @@ export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">): Findings
 function sightingsIn(answers: DeviceSurvey["answers"]): readonly Sighting[] {
   const sightings = new Map<string, Sighting>();
   const groups = [...answers].flatMap(([ask, answer]) =>
-    typeof ask === "number" && answer.type === "values" ? [[ask, answer.values] as const] : [],
+    typeof ask === "number" && answer.type === "values" ? [{ group: ask, values: answer.values }] : [],
   );
-  for (const [group, values] of groups.sort(([one], [other]) => rank(one) - rank(other) || one - other))
+  const rank = ({ group }: { readonly group: ParameterGroup }) =>
+    ["actuator", "parameter", undefined].indexOf(typeRows.get(group)?.role);
+  for (const { group, values } of groups.sort(
+    (one, other) => rank(one) - rank(other) || one.group - other.group,
+  ))
     for (const [address, raw] of [...values].sort(([one], [other]) => byAddress(one, other))) {
       const place = { group, row: typeRows.get(group), isAlone: values.length === 1 };
       const known = sightings.get(address);
-      sightings.set(
-        address,
-        known ? { ...known, places: [...known.places, place] } : { address, raw, places: [place] },
-      );
+      sightings.set(address, { address, raw, ...known, places: known ? [...known.places, place] : [place] });
     }
   return [...sightings.values()];
-}
-
-function rank(group: ParameterGroup): number {
-  const role = typeRows.get(group)?.role;
-  return role === "actuator" ? 0 : role === "parameter" ? 1 : 2;
 }
 
 const unknownType = "this type is not in the interface's table: a parameter, or kind: custom with its values";
@@ -153,7 +133,7 @@ const numberOf = (address: string): number =>
  * addresses and the ids in use decide, so every run gives the same, and a later address changes none of the earlier.
  */
 export function actuatorIds(
-  found: readonly Pick<FoundActuator, "address" | "group" | "row">[],
+  found: readonly Pick<FoundAs<ActuatorRow>, "address" | "row">[],
   taken: ReadonlySet<string>,
 ): ReadonlyMap<string, string> {
   const named = new Set(taken);
@@ -167,7 +147,7 @@ export function actuatorIds(
 
 /** Parameters are many of a type, so each is named with its address. */
 export const parameterIds = (
-  found: readonly Pick<FoundParameter, "address" | "row">[],
+  found: readonly Pick<FoundAs<ParameterRow>, "address" | "row">[],
   taken: ReadonlySet<string>,
 ): ReadonlyMap<string, string> =>
   assignIds(

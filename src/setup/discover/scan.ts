@@ -108,18 +108,16 @@ async function scanDevice(
     if (answer instanceof PlatformError) unanswered.push({ ask, why: answer.message });
     else {
       answers.set(ask, answer);
-      progress.add(device.code, ask, answer);
+      await progress.add(device.code, ask, answer).catch(notKept(meter));
     }
     meter.asked(device.code);
-    // A disk that takes nothing costs the resuming, not the scan.
-    await progress
-      .saveNowAndThen()
-      .catch((error: unknown) =>
-        meter.note(`the progress cannot be kept, an interruption would start over: ${String(error)}`),
-      );
   }
   return { device, answers, unanswered, isOffline: false };
 }
+
+/** A disk that takes nothing costs the resuming, not the scan. */
+const notKept = (meter: Meter) => (error: unknown) =>
+  meter.note(`the progress cannot be kept, an interruption would start over: ${String(error)}`);
 
 async function answerTo(
   ask: Ask,
@@ -197,10 +195,12 @@ export async function scanAccount(
   const asker = new Asker({ ...parts, ...signals });
   const { progress, meter } = parts;
   try {
-    progress.lists ??= await readLists(parts, asker, signals.cut).catch((error: unknown) => {
-      throw cut.signal.aborted ? new ScanEnded("stopped") : error;
-    });
-    const { lists } = progress;
+    const lists =
+      progress.lists ??
+      (await readLists(parts, asker, signals.cut).catch((error: unknown) => {
+        throw cut.signal.aborted ? new ScanEnded("stopped") : error;
+      }));
+    if (progress.lists === null) await progress.list(lists).catch(notKept(meter));
     const plan = planned(lists, selection, isLeftOut);
     const asked = plan.flatMap(({ device, asks }) => asks.map((ask) => progress.answer(device.code, ask)));
     meter.begin(asked.length, asked.filter((answer) => answer !== null).length);
@@ -208,9 +208,6 @@ export async function scanAccount(
     return { stations: lists.stations, devices: await inParallel(plan, parts.concurrency, halt, scan) };
   } finally {
     over.abort();
-    await progress
-      .save()
-      .catch((error: unknown) => meter.note(`the progress could not be kept: ${String(error)}`));
   }
 }
 

@@ -24,15 +24,10 @@ export interface ListedDevice {
   readonly isController: boolean;
 }
 
-export interface ListedStation {
-  readonly id: string;
-  readonly name: string | null;
-}
-
 export interface AccountLists {
   /** Epoch ms. */
   readonly takenAt: number;
-  readonly stations: readonly ListedStation[];
+  readonly stations: readonly { readonly id: string; readonly name: string | null }[];
   /** In the order of their codes. */
   readonly devices: readonly ListedDevice[];
 }
@@ -58,7 +53,7 @@ export interface DeviceSurvey {
 }
 
 export interface Survey {
-  readonly stations: readonly ListedStation[];
+  readonly stations: AccountLists["stations"];
   readonly devices: readonly DeviceSurvey[];
 }
 
