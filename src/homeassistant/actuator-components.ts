@@ -10,7 +10,7 @@ import {
   entry,
   type Entry,
   type Fields,
-  withBridge,
+  available,
 } from "./components.js";
 import type { DocumentSettings, Language, Platform } from "./documents.js";
 import { displayName, type Owner } from "./identity.js";
@@ -183,7 +183,7 @@ function lock(subject: Subject, controller: string, topics: Topics): Entry {
     payload_unlock: JSON.stringify({ ...about, locked: false }),
     ...attributes(topic.lock),
     entity_category: "config",
-    ...withBridge(topics),
+    ...available(topics),
   };
   return component(subject, "lock", fields, { label: "lock", slug: "lock" });
 }

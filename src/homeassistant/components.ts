@@ -51,35 +51,28 @@ export const attributes = (topic: string, template: string = templates.orNothing
   json_attributes_template: template,
 });
 
-/*
- * What must hold for an entity to be usable. Home Assistant replaces lists, it does not merge them, so each is given
- * whole; the mode is `all` everywhere, because its default lets the last message win.
- */
-
 interface AvailabilityKeys {
   readonly availability: readonly Json[];
   readonly availability_mode: "all";
 }
 
-const all = (...availability: Json[]): AvailabilityKeys => ({ availability, availability_mode: "all" });
-
-const bridge = (topics: Topics): Json => ({ topic: topics.bridge.state });
-const platform = (topics: Topics): Json => ({
-  topic: topics.bridge.platform,
-  value_template: templates.platformReachable,
-});
-const controller = (topics: Topics, id: string): Json => ({
-  topic: topics.controller(id).availability,
-  value_template: templates.controllerReachable,
-});
-
-export const withBridge = (topics: Topics): AvailabilityKeys => all(bridge(topics));
-
-export const withController = (topics: Topics, id: string): AvailabilityKeys =>
-  all(bridge(topics), platform(topics), controller(topics, id));
-
-export const withReading = (topics: Topics, id: string, sensor: string): AvailabilityKeys =>
-  all(bridge(topics), platform(topics), controller(topics, id), {
-    topic: topics.sensor(id, sensor).quality,
-    value_template: templates.usableQuality,
-  });
+/**
+ * What must hold for an entity to be usable: the bridge; for what a controller shows the platform and the controller too; for a reading
+ * its quality. Home Assistant replaces lists, it does not merge them, so each is given whole; the mode is `all` everywhere, because its
+ * default lets the last message win.
+ */
+export function available(topics: Topics, controller?: string, sensor?: string): AvailabilityKeys {
+  const needed: (readonly [topic: string, template?: string])[] = [[topics.bridge.state]];
+  if (controller !== undefined)
+    needed.push(
+      [topics.bridge.platform, templates.platformReachable],
+      [topics.controller(controller).availability, templates.controllerReachable],
+    );
+  if (controller !== undefined && sensor !== undefined)
+    needed.push([topics.sensor(controller, sensor).quality, templates.usableQuality]);
+  const availability = needed.map(([topic, value_template]) => ({
+    topic,
+    ...(value_template === undefined ? {} : { value_template }),
+  }));
+  return { availability, availability_mode: "all" };
+}

@@ -12,15 +12,7 @@ import {
 } from "../greenhouse/model.js";
 import type { Topics } from "../mqtt/topics.js";
 import { actuatorEntries } from "./actuator-components.js";
-import {
-  attributes,
-  commandFields,
-  entry,
-  type Entry,
-  type Fields,
-  withBridge,
-  withController,
-} from "./components.js";
+import { attributes, commandFields, entry, type Entry, type Fields, available } from "./components.js";
 import {
   type DeviceDocument,
   type DocumentSettings,
@@ -56,7 +48,7 @@ export function controllerDocument(controller: Controller, settings: DocumentSet
   return {
     device: device(controller, settings),
     origin: originOf(settings),
-    ...withController(settings.topics, controller.info.id),
+    ...available(settings.topics, controller.info.id),
     components: Object.fromEntries(entries),
   };
 }
@@ -114,7 +106,7 @@ function ownEntries({ info }: Controller, owner: Owner, { topics, language }: Do
     ...(isCommanded ? commanded : []),
   ];
   return rows.map(([platform, label, fields, slug]) => {
-    const own = { ...fields, entity_category: "diagnostic", ...withBridge(topics) };
+    const own = { ...fields, entity_category: "diagnostic", ...available(topics) };
     return rowEntry(owner, language, [platform, label, own, slug]);
   });
 }
@@ -140,8 +132,8 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
     components: Object.fromEntries(
       rows.map(([platform, label, fields]) => {
         // A dead bridge shows as disconnected, not as unavailable.
-        const available = label === "connectivity" ? {} : withBridge(topics);
-        return rowEntry(bridgeOwner(clientId), language, [platform, label, { ...fields, ...available }]);
+        const needs = label === "connectivity" ? {} : available(topics);
+        return rowEntry(bridgeOwner(clientId), language, [platform, label, { ...fields, ...needs }]);
       }),
     ),
   };
@@ -190,37 +182,51 @@ function bridgeNews({ topics }: DocumentSettings): Row[] {
  * controller, so it compares references and a handful of fields and builds nothing.
  */
 export const announcesTheSame = (before: Controller, after: Controller): boolean =>
-  before.info === after.info && everyPart(before, after, same);
+  before.info === after.info &&
+  same(before.sensors, after.sensors, sameSensor) &&
+  same(before.statuses, after.statuses, sameStatus) &&
+  same(before.actuators, after.actuators, sameActuator) &&
+  same(before.parameters, after.parameters, sameParameter);
 
-/** Whether anything that both views announce is announced differently. */
-export const contradicts = (before: Controller, after: Controller): boolean =>
-  !everyPart(before, after, agree);
+type Items<Item> = ReadonlyMap<string, Item>;
+type Same<Item> = (one: Item, other: Item) => boolean;
 
-const everyPart = (before: Controller, after: Controller, compare: typeof agree): boolean =>
-  compare(before.sensors, after.sensors, sameSensor) &&
-  compare(before.statuses, after.statuses, sameStatus) &&
-  compare(before.actuators, after.actuators, sameActuator) &&
-  compare(before.parameters, after.parameters, sameParameter);
-
-const same: typeof agree = (before, after, equal) =>
-  before === after || (before.size === after.size && agree(before, after, equal, false));
-
-function agree<Item>(
-  before: ReadonlyMap<string, Item>,
-  after: ReadonlyMap<string, Item>,
-  equal: (one: Item, other: Item) => boolean,
-  mayMiss = true,
-): boolean {
-  for (const [key, old] of before) {
-    const item = after.get(key);
-    if (item === undefined ? !mayMiss : item !== old && !equal(old, item)) return false;
+function same<Item>(before: Items<Item>, after: Items<Item>, equal: Same<Item>): boolean {
+  if (before === after) return true;
+  if (before.size !== after.size) return false;
+  for (const [id, old] of before) {
+    const item = after.get(id);
+    if (item === undefined || (item !== old && !equal(old, item))) return false;
   }
   return true;
 }
 
-export const sameSensor = (one: Sensor, other: Sensor): boolean => one.definition === other.definition;
+/** As much of a view as was announced as it is; of anything else the broker keeps what it shows. */
+export const visible = (known: Controller, shown: Controller | undefined, after: Controller): Controller => ({
+  ...after,
+  sensors: passed(known.sensors, shown?.sensors, after.sensors, sameSensor),
+  statuses: passed(known.statuses, shown?.statuses, after.statuses, sameStatus),
+  actuators: passed(known.actuators, shown?.actuators, after.actuators, sameActuator),
+  parameters: passed(known.parameters, shown?.parameters, after.parameters, sameParameter),
+});
 
-export const sameActuator = (one: Actuator, other: Actuator): boolean => one.settings === other.settings;
+function passed<Item>(
+  known: Items<Item>,
+  shown: Items<Item> | undefined,
+  after: Items<Item>,
+  equal: Same<Item>,
+) {
+  const items = new Map(shown);
+  for (const [id, item] of after) {
+    const announced = known.get(id);
+    if (announced !== undefined && equal(announced, item)) items.set(id, item);
+  }
+  return items;
+}
+
+const sameSensor = (one: Sensor, other: Sensor): boolean => one.definition === other.definition;
+
+const sameActuator = (one: Actuator, other: Actuator): boolean => one.settings === other.settings;
 
 export function sameParameter(one: Parameter, other: Parameter): boolean {
   if (one.settings !== other.settings) return false;
@@ -229,5 +235,5 @@ export function sameParameter(one: Parameter, other: Parameter): boolean {
   return before?.min === after?.min && before?.max === after?.max;
 }
 
-export const sameStatus = (one: RunningStatus, other: RunningStatus): boolean =>
+const sameStatus = (one: RunningStatus, other: RunningStatus): boolean =>
   one.key === other.key && one.id === other.id && one.name === other.name && one.number === other.number;

@@ -27,7 +27,7 @@ export interface Component {
   readonly [key: string]: Json | undefined;
 }
 
-export type Components = Readonly<Record<string, Component>>;
+type Components = Readonly<Record<string, Component>>;
 
 /** What a `<prefix>/device/<id>/config` message holds. */
 export interface DeviceDocument {
@@ -47,6 +47,8 @@ export interface DocumentSettings {
   readonly hasBudget: boolean;
   /** Of this program. */
   readonly version: string;
+  /** `homeassistant.discovery_prefix`. */
+  readonly prefix: string;
   /** The MQTT client id: tells several bridges on one broker apart. */
   readonly clientId: string;
   /** The bridge's own page, where others reach it. */

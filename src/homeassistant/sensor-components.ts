@@ -4,7 +4,7 @@ import { statusWord } from "../greenhouse/sensor-name-tables.js";
 import { catalogueWord, translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
 import type { ParameterSettings } from "../greenhouse/settings.js";
 import { humanised } from "./actuator-components.js";
-import { confirmedCommandFields, entry, type Entry, type Fields, withReading } from "./components.js";
+import { confirmedCommandFields, entry, type Entry, type Fields, available } from "./components.js";
 import type { DocumentSettings } from "./documents.js";
 import { displayName, type Owner } from "./identity.js";
 import { multiplied, suffixed, templates, within } from "./labels.js";
@@ -26,7 +26,7 @@ export function sensorEntries(controller: Controller, owner: Owner, settings: Do
       {
         state_topic: topics.sensor(id, definition.id).value,
         ...measurement(definition),
-        ...withReading(topics, id, definition.id),
+        ...available(topics, id, definition.id),
       },
     ),
   );

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { LayoutSlot } from "../../src/greenhouse/model.js";
 import {
-  announcedBy,
+  announcedIn,
+  bareDocument,
   discoveryTopic,
   foundDocument,
-  nextDocument,
+  heldAfter,
+  reconcile,
   removable,
-  revivedDocument,
-  sameTopicGapMs,
 } from "../../src/homeassistant/announced.js";
 import { bridgeDocument, controllerDocument } from "../../src/homeassistant/device-documents.js";
 import {
@@ -22,49 +22,125 @@ import { faultsOf } from "./announcement-faults.js";
 import { controllers } from "./controllers.js";
 import { controller, reading, settings, status } from "./fixtures.js";
 
-const full = (platform: Platform) => ({ platform, unique_id: "x" });
+const topics = topicsUnder("greenhouse");
+const full = (platform: Platform, name = "x"): Component => ({ platform, unique_id: "x", name });
 const documentOf = (components: Record<string, Component>): DeviceDocument => ({
   device: { identifiers: ["x"], name: "x" },
   origin: { name: "greenhouse2mqtt" },
   components,
 });
 const wanted = documentOf({ a: full("sensor"), b: full("cover") });
+const gone = (platform: Platform): Component => ({ platform });
+const stub: Component = { ...gone("sensor"), unique_id: "x", state_topic: "greenhouse/bridge/withdrawn" };
 
-describe("from what is announced to what is wanted", () => {
-  test.each<[string, Record<string, Platform>, Record<string, Component>, number | null]>([
-    ["nothing announced yet", {}, wanted.components, null],
-    ["the same", { a: "sensor", b: "cover" }, wanted.components, null],
-    ["less than wanted", { a: "sensor" }, wanted.components, null],
-    [
-      "a component too many: first left with its platform alone, then left out",
-      { a: "sensor", old: "switch" },
-      { ...wanted.components, old: { platform: "switch" } },
-      sameTopicGapMs,
-    ],
-    [
-      "a key under another platform: removed before it comes back",
-      { a: "sensor", b: "select" },
-      { a: full("sensor"), b: { platform: "select" } },
-      sameTopicGapMs,
-    ],
-  ])("%s", (_, announced, components, followUpAfterMs) => {
-    const entities = Object.entries(announced).map(([key, platform]) => [key, full(platform)] as const);
-    const next = nextDocument(new Map(entities), wanted);
-    expect(next.publish.components).toEqual(components);
-    expect(next.followUpAfterMs).toBe(followUpAfterMs);
+/** What is held, by whom it was announced; of an earlier run only keys that begin with `old` may be removed. */
+interface Situation {
+  readonly run?: Record<string, Component>;
+  readonly earlier?: Record<string, Component>;
+  readonly stubs?: Record<string, Component>;
+  readonly withdrawn?: Record<string, Component>;
+  readonly wanted?: DeviceDocument | null;
+}
+
+const stepOf = ({ run, earlier, stubs, withdrawn, wanted: document = wanted }: Situation) =>
+  reconcile({
+    held: {
+      hash: null,
+      components: new Map([
+        ...announcedIn(run, "this run"),
+        ...announcedIn(earlier, "earlier run"),
+        ...announcedIn(stubs, "stub"),
+      ]),
+    },
+    withdrawn: announcedIn(withdrawn, "earlier run"),
+    wanted: document,
+    mayGo: (key) => key.startsWith("old"),
+    bare: () => documentOf({}),
+    topics,
   });
 
-  test("a component that was already reduced is not announced any more", () => {
-    const reduced = documentOf({ a: full("sensor"), old: { platform: "switch" } });
-    expect([...announcedBy(reduced)]).toEqual([["a", { platform: "sensor", unique_id: "x" }]]);
+describe("from what is held to what is wanted", () => {
+  const { components } = wanted;
+  test.each<[string, Situation, Record<string, Component> | null, string, boolean]>([
+    ["nothing held", {}, components, "more", false],
+    ["less than wanted", { run: { a: full("sensor") } }, components, "more", false],
+    ["another text for a component", { run: { a: full("sensor", "y") } }, components, "changed", false],
+    [
+      "another text, of an earlier run",
+      { earlier: { a: full("sensor", "y") } },
+      components,
+      "changed",
+      false,
+    ],
+    [
+      "one too many is first left with its platform alone, then left out",
+      { run: { ...components, gone: full("switch") } },
+      { ...components, gone: gone("switch") },
+      "more",
+      true,
+    ],
+    [
+      "one that is removed already is not removed again",
+      { run: { c: gone("switch") } },
+      components,
+      "more",
+      false,
+    ],
+    [
+      "a key under another platform is removed before it comes back",
+      { run: { ...components, b: full("select") } },
+      { a: full("sensor"), b: gone("select") },
+      "more",
+      true,
+    ],
+    [
+      "of an earlier run goes what may go, and the rest is merely left out",
+      { earlier: { old: full("switch"), kept: full("sensor") } },
+      { ...components, old: gone("switch") },
+      "more",
+      true,
+    ],
+    [
+      "what was withdrawn is announced as a stub, unless it is there or wanted",
+      { run: { b: full("cover") }, withdrawn: { a: full("sensor"), b: full("cover"), c: full("sensor") } },
+      { c: stub, ...components },
+      "more",
+      true,
+    ],
+    ["a stub is removed next", { stubs: { c: stub } }, { ...components, c: gone("sensor") }, "more", true],
+    [
+      "of a device that is gone too",
+      { withdrawn: { c: full("sensor") }, wanted: null },
+      { c: stub },
+      "more",
+      true,
+    ],
+    ["a device that is gone is cleared", { run: components, wanted: null }, null, "clear", false],
+  ])("%s", (_, situation, expected, news, isFollowed) => {
+    const step = stepOf(situation);
+    if (step.type === "clear") {
+      expect([expected, news, [...step.gone.keys()]]).toEqual([null, "clear", ["a", "b"]]);
+      return;
+    }
+    expect((JSON.parse(step.text) as DeviceDocument).components).toEqual(expected);
+    expect([step.news, step.isFollowed]).toEqual([news, isFollowed]);
+    const left = heldAfter({ hash: null, components: new Map() }, step).components;
+    expect([...left.keys()].sort()).toEqual(
+      Object.keys(expected ?? {})
+        .filter((key) => Object.keys(expected?.[key] ?? {}).length > 1)
+        .sort(),
+    );
   });
 });
 
 test.each(platforms)("a withdrawn %s is announced once more as Home Assistant takes it", (platform) => {
-  const components = new Map([["gone", { platform, unique_id: "greenhouse2mqtt_GH-0001_gone" }]]);
   const topic = discoveryTopic("homeassistant", "GH-0001");
-  const revived = revivedDocument(topic, { code: "GH-0001", components }, settings());
-  expect(faultsOf(topic, JSON.stringify(revived))).toEqual([]);
+  const step = reconcile({
+    ...{ held: { hash: null, components: new Map() }, wanted: null, mayGo: () => true, topics },
+    withdrawn: announcedIn({ gone: full(platform) }, "earlier run"),
+    bare: () => bareDocument(topic, "GH-0001", settings()),
+  });
+  expect(step.type === "publish" && faultsOf(topic, step.text)).toEqual([]);
 });
 
 const document = (origin: unknown, topic: string, extra: Record<string, unknown> = {}) =>
@@ -123,7 +199,7 @@ describe("whose announcement it is", () => {
       },
     });
     expect([...(foundDocument(payload, "greenhouse")?.components ?? [])]).toEqual([
-      ["sensor_a", { platform: "sensor", unique_id: "a" }],
+      ["sensor_a", expect.objectContaining({ platform: "sensor", unique_id: "a" })],
     ]);
   });
 });
@@ -160,5 +236,5 @@ test.each([
   ],
   ["a sensor told from no other", "sensor_name_t0", { ...controller(), layout: [slot("t0")] }, false, false],
 ] as const)("%s of an earlier run (%s) may be removed: %#", (_, key, of, hadTime, may) =>
-  expect(removable(new Map([[key, { platform: "sensor", unique_id: "x" }]]), of, hadTime).has(key)).toBe(may),
+  expect(removable(of, hadTime)(key)).toBe(may),
 );

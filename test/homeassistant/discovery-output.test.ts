@@ -128,6 +128,16 @@ describe("changes", () => {
     expect(more).toEqual([]);
   });
 
+  test("a sensor that goes while the first announcement with it is on its way is removed too", async () => {
+    const { clock, change, take } = await announced(1_000);
+    change("A", house("A", "t1", "t2"));
+    await clock.advance(502);
+    change("A", house("A", "t1"));
+    await clock.advance(20_000);
+    const removed = take().map(({ payload }) => payload.includes('"sensor_name_t2":{"platform":"sensor"}'));
+    expect(removed.slice(0, 3)).toEqual([false, true, false]);
+  });
+
   test("a sensor that goes while the broker is away is removed after the return", async () => {
     const { output, clock, change, take, allowed } = await announced(5_000, house("A", "t1", "t2"));
     allowed.broker = false;

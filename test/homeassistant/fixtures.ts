@@ -13,12 +13,12 @@ import type {
 import type { Limits } from "../../src/greenhouse/limits.js";
 import type { SensorKind } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
-import type { DiscoverySettings } from "../../src/homeassistant/announcements.js";
+import type { DocumentSettings } from "../../src/homeassistant/documents.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { actuator as settingsOf, record } from "../support/builders.js";
 
-export const settings = (changes: Partial<DiscoverySettings> = {}): DiscoverySettings => ({
+export const settings = (changes: Partial<DocumentSettings> = {}): DocumentSettings => ({
   topics: topicsUnder("greenhouse"),
   language: "en",
   sensorNames: "translated",

@@ -1,0 +1,95 @@
+import type { Logger } from "../runtime/log.js";
+import { type Announced, type AnnouncedEntity, announcedIn, record } from "./announced.js";
+
+/** A file of the data directory. */
+export interface WithdrawalMemory {
+  /** The text last written; null when there is none. */
+  read(): Promise<string | null>;
+  /** Durable when it resolves. */
+  write(text: string): Promise<void>;
+}
+
+/** What was withdrawn from a discovery topic, and when, of the wall clock. */
+interface Withdrawn {
+  /** The device code; null for the bridge's own device. */
+  readonly code: string | null;
+  readonly components: Map<string, AnnouncedEntity & { readonly at: number }>;
+}
+
+const keptForMs = 30 * 24 * 3_600_000;
+/** The oldest topics go first; an account has far fewer. */
+const mostTopics = 2_000;
+
+/** What was withdrawn, by discovery topic, kept over restarts: it is withdrawn once more at Home Assistant's next births. */
+export class Withdrawals {
+  readonly #memory: WithdrawalMemory;
+  readonly #log: Logger;
+  #kept = new Map<string, Withdrawn>();
+
+  constructor(memory: WithdrawalMemory, log: Logger) {
+    this.#memory = memory;
+    this.#log = log;
+  }
+
+  async load(): Promise<void> {
+    try {
+      this.#kept = decoded(await this.#memory.read());
+    } catch (error) {
+      this.#log.warn(
+        { reason: String(error) },
+        "cannot read what was withdrawn from Home Assistant before; entities removed while it was away may stay there",
+      );
+    }
+  }
+
+  /** Call it before the withdrawal goes out, so that no crash in between forgets it. `now` is of the wall clock. */
+  async note(topic: string, code: string | null, gone: Announced, now: number): Promise<void> {
+    // What a stub stands for was withdrawn before, and is as old as that.
+    const news = [...gone].filter(([, { by, unique_id: id }]) => by !== "stub" && id !== "");
+    if (news.length === 0) return;
+    const components = new Map(this.#kept.get(topic)?.components);
+    for (const [key, entity] of news) components.set(key, { ...entity, at: now });
+    this.#kept.delete(topic);
+    this.#kept.set(topic, { code, components });
+    try {
+      await this.#memory.write(encoded(this.due(now)));
+    } catch (error) {
+      this.#log.warn(
+        { reason: String(error) },
+        "cannot keep what is withdrawn from Home Assistant; if it is away now, delete those entities there by hand",
+      );
+    }
+  }
+
+  /** What is to be withdrawn again, by topic. */
+  due(now: number): ReadonlyMap<string, { readonly code: string | null; readonly components: Announced }> {
+    for (const [topic, { components }] of this.#kept) {
+      for (const [key, { at }] of components) if (now - at > keptForMs) components.delete(key);
+      if (components.size === 0 || this.#kept.size > mostTopics) this.#kept.delete(topic);
+    }
+    return this.#kept;
+  }
+}
+
+function encoded(kept: ReturnType<Withdrawals["due"]>): string {
+  const topics = [...kept].map(
+    ([topic, { code, components }]) => [topic, { code, components: Object.fromEntries(components) }] as const,
+  );
+  return JSON.stringify({ version: 1, topics: Object.fromEntries(topics) });
+}
+
+/** Whatever cannot be read of the file is left out: it is only a reminder. */
+function decoded(text: string | null): Map<string, Withdrawn> {
+  const read = record(text === null ? null : (JSON.parse(text) as unknown));
+  const topics = Object.entries(record(read["topics"]));
+  return new Map(
+    topics.map(([topic, kept]) => {
+      const { code, components } = record(kept);
+      const entities = [...announcedIn(components, "earlier run")].flatMap(([key, entity]) => {
+        const { at } = record(record(components)[key]);
+        return typeof at === "number" ? [[key, { ...entity, at }] as const] : [];
+      });
+      return [topic, { code: typeof code === "string" ? code : null, components: new Map(entities) }];
+    }),
+  );
+}
