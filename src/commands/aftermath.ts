@@ -1,23 +1,21 @@
 import { kindRows } from "../greenhouse/actuator-kinds.js";
 import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
-import { shows, type Step, stepsOf } from "../greenhouse/command/plan.js";
+import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
-import type { RawValue } from "../greenhouse/ports.js";
 import { at, having } from "../runtime/table.js";
 import {
   type Awaited,
-  type SentCommand,
   isOpen,
   type Lane,
   type LaneProblem,
   note,
   type ProblemReason,
+  tell,
   type Turn,
 } from "./book.js";
 import { aboutOf, type Addressed, type Command, laneKey, type Resting, type Target } from "./command.js";
-import { spelled } from "./endings.js";
 
 /** What a read shows. */
 export interface Sight extends Pick<Actuator, "state" | "position"> {
@@ -196,10 +194,6 @@ const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
   lane.secondLook !== null ||
   (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
 
-function tell(turn: Turn, event: Omit<BridgeEvent, "at">): void {
-  turn.effects.push({ type: "event", event: { ...event, at: turn.now.at } });
-}
-
 function late(turn: Turn, { command, word, step }: Awaited): void {
   turn.lane = { ...turn.lane, awaited: null };
   const { id, controllerId, targetId } = command;
@@ -210,24 +204,6 @@ function late(turn: Turn, { command, word, step }: Awaited): void {
     severity: "info",
     message: `${controllerId}/${targetId} shows ${word} now, after the command had ended unconfirmed.`,
     facts: { id, controller: controllerId, actuator: targetId },
-  });
-}
-
-/** Confirmed, and set back before its travel time was over. */
-export function reverted(turn: Turn, command: SentCommand, step: Step, raw: RawValue): void {
-  const { id, controllerId, targetId, settings } = command;
-  const value = spelled(settings, raw);
-  note(turn, { type: "reverted", ...aboutOf(command), id, value: value ?? "" }, { quiet: true });
-  const message = `${controllerId}/${targetId} was confirmed at ${step.value} and shows ${value ?? "nothing"} now that its travel time is over: another user, a wall switch, or the controller's own protection set it back. Nothing is sent again: check the actuator.`;
-  raiseProblem(turn, command, {
-    ...{ command: null, outcome: "reverted", reason: null, message },
-    at: turn.now.at,
-  });
-  tell(turn, {
-    type: "reverted",
-    severity: "error",
-    message,
-    facts: { id, controller: controllerId, actuator: targetId, value: step.value, read_back: value },
   });
 }
 

@@ -387,3 +387,8 @@ export const openCommands = ({ running, confirming, waiting, stop }: Lane): read
   );
 
 export const isOpen = (lane: Lane): boolean => openCommands(lane).length > 0;
+
+/** Raises an event. */
+export function tell(turn: Turn, event: Omit<BridgeEvent, "at">): void {
+  turn.effects.push({ type: "event", event: { ...event, at: turn.now.at } });
+}

@@ -7,7 +7,7 @@ import type { Read } from "./confirm.js";
 import type { Command } from "./command.js";
 import { type Ending, refused } from "./endings.js";
 import { refusedExpired, sendFirst } from "./sending.js";
-import { finish, journalSending, put, urgentWaitsMs } from "./turn.js";
+import { finish, isTooOld, journalSending, put, urgentWaitsMs } from "./turn.js";
 
 /* Single-device status, then a fresh read of every address of the state. */
 
@@ -92,7 +92,7 @@ function checked(turn: Turn, run: Run, fresh: Readonly<Record<string, RawValue>>
   } else if (dryRun) {
     const message = "Everything was checked; nothing was sent because it is a dry run.";
     finish(turn, run, { outcome: "dry_run", reason: null, message, readBack });
-  } else if (turn.now.mono > command.deadlineMono) finish(turn, run, refusedExpired());
+  } else if (isTooOld(turn, command)) finish(turn, run, refusedExpired());
   else journalSending(turn, { ...run, steps }, command.rule === null ? null : turn.now.mono + urgentWaitsMs);
 }
 
@@ -101,7 +101,7 @@ export function goOn(turn: Turn, run: Run, problem: string | null): void {
   if (problem !== null) {
     const message = `Nothing was sent because the journal cannot be written: ${problem}`;
     finish(turn, run, refused("journal_unavailable", message));
-  } else if (turn.now.mono > run.command.deadlineMono) finish(turn, run, refusedExpired());
+  } else if (isTooOld(turn, run.command)) finish(turn, run, refusedExpired());
   else sendFirst(turn, run);
 }
 

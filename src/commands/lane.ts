@@ -37,17 +37,15 @@ import {
   dropWaiting,
   endWaiting,
   finish,
-  secondLookRead,
-  takeUpSecondLook,
   journalSending,
-  dropSecondLook,
-  beginSecondLook,
   put,
   ruledOut,
   starting,
   takenRecord,
   urgentWaitsMs,
+  isTooOld,
 } from "./turn.js";
+import { beginSecondLook, dropSecondLook, secondLookRead, takeUpSecondLook } from "./second-look.js";
 
 /**
  * What follows in a lane from what was taken in. One command is checked and sent at a time, one more may be confirming, the
@@ -210,7 +208,7 @@ function next(turn: Turn): void {
     const verdict = command === newest ? judged : turn.limits.mayStart(command);
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
     const against = ruledOut(turn, command) ?? (verdict.type === "refuse" ? interlocked(verdict) : null);
-    if (against === null && isPaused && turn.now.mono <= command.deadlineMono) return;
+    if (against === null && isPaused && !isTooOld(turn, command)) return;
     if (command === stop) turn.lane = { ...turn.lane, stop: null };
     else takeOut(turn, command);
     if (against !== null) endWaiting(turn, command, against);
@@ -251,7 +249,7 @@ function run(turn: Turn, command: Command): void {
   const { posts, confirming } = turn.lane;
   // One that still confirms may show at any moment: until then nothing is there already.
   const memory = { ...posts, unread: posts.unread || confirming !== null };
-  if (command.wanted.type === "stop" && turn.now.mono > command.deadlineMono) {
+  if (command.wanted.type === "stop" && isTooOld(turn, command)) {
     endWaiting(turn, command, refusedExpired());
     return;
   }
@@ -266,7 +264,7 @@ function run(turn: Turn, command: Command): void {
 
 /** A stop, or what a rule sends, goes whether the disk has it or not. */
 function sendUrgent(turn: Turn, one: Run, problem: string | null): void {
-  if (turn.now.mono > one.command.deadlineMono) {
+  if (isTooOld(turn, one.command)) {
     finish(turn, one, refusedExpired());
     return;
   }

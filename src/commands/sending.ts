@@ -28,7 +28,8 @@ import {
   stepReport,
   superseded,
 } from "./endings.js";
-import { dropPassedOver, finish, keptBack, dropSecondLook, put, ruledOut } from "./turn.js";
+import { dropSecondLook } from "./second-look.js";
+import { dropPassedOver, finish, isTooOld, keptBack, put, ruledOut } from "./turn.js";
 
 /*
  * From the first POST of a command to its end. There is at most one second POST of a step, of a command that is young
@@ -261,7 +262,7 @@ export function unclearRead(turn: Turn, run: At<"unclear">, answer: Read): void 
     return;
   }
   const isTaken = readBack !== null && travels(command.settings, step, before, readBack);
-  if (isTaken || readBack === null || turn.now.mono > command.deadlineMono)
+  if (isTaken || readBack === null || isTooOld(turn, command))
     settle(turn, run, { facts, otherwise: "failed", earlierRead: readBack }, endedAt);
   else post(turn, run, { nth: 2, unread: true, before, readBack, ifUnsent: null });
 }
@@ -308,7 +309,7 @@ export function renewedRead(turn: Turn, run: At<"renewed">, answer: Read | null)
   const hasToBeSent = command.force || step.purpose !== "value";
   if (readBack !== null && !hasToBeSent && shows(command.settings, step, readBack))
     stepEnded(turn, run, { type: "confirmed", ...facts, readBack });
-  else if (turn.now.mono > command.deadlineMono || (readBack === null && step.purpose !== "stop"))
+  else if (isTooOld(turn, command) || (readBack === null && step.purpose !== "stop"))
     stepEnded(turn, run, { ...end, readBack });
   else post(turn, run, { nth: 2, unread: true, before, readBack, ifUnsent: { ...end, readBack } });
 }
@@ -335,7 +336,7 @@ function nextStep(turn: Turn, run: Run): void {
   const { command, reports, sentAt } = run;
   const soFar = { steps: reports, sentAt };
   if (run.cut) finish(turn, run, { ...superseded("after_sending"), ...soFar });
-  else if (turn.now.mono > command.deadlineMono) finish(turn, run, { ...expiredMidway, ...soFar });
+  else if (isTooOld(turn, command)) finish(turn, run, { ...expiredMidway, ...soFar });
   else sendStep(turn, run);
 }
 

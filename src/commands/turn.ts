@@ -1,22 +1,8 @@
-import { type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
-import { shows, type Step, stepsOf } from "../greenhouse/command/plan.js";
+import { stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
-import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Interlock } from "../greenhouse/limits.js";
-import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { CommandTaken, PhaseEntered } from "../journal/records.js";
-import { reverted } from "./aftermath.js";
-import {
-  ask,
-  type Attempt,
-  type SecondLook,
-  type SentCommand,
-  note,
-  type Posts,
-  type Run,
-  type Turn,
-} from "./book.js";
-import type { Read } from "./confirm.js";
+import { ask, type Attempt, type Posts, type Run, type Turn } from "./book.js";
 import { aboutOf, type Command } from "./command.js";
 import {
   bridgeReadOnly,
@@ -29,6 +15,7 @@ import {
   wantedValue,
 } from "./endings.js";
 import { end } from "./results.js";
+import { planSecondLook } from "./second-look.js";
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */
 export function takenRecord(
@@ -68,80 +55,6 @@ const sendingRecord = (command: Command): PhaseEntered => ({
   id: command.id,
   phase: "sending",
 });
-
-/*
- * `confirmed` says that the register showed the value. What travels is read once more when its time is over: something else,
- * a protection of the controller or a person, may have set it back meanwhile.
- */
-
-const againMs = 30_000;
-/** So long a platform that cannot be read is asked again. */
-const giveUpMs = 600_000;
-
-/** A stop with an address of its own says nothing of the state. */
-function isLookedAtTwice(settings: ActuatorSettings, { address }: Pick<Step, "address">): boolean {
-  const row: KindRow = kindRows[settings.kind];
-  const travels = row.positionMode !== null || settings.kind === "motor";
-  return travels && stateAddresses(settings).includes(address);
-}
-
-/** A command has ended: where it was confirmed before its travel time is over, its address is read once more then. */
-function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void {
-  const { posts } = turn.lane;
-  const step = run.steps.at(-1);
-  const command = run.heir ?? run.command;
-  if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
-  const at = posts.endedAt + command.settings.travelMs;
-  if (turn.now.mono < at) lookAgainAt(turn, command, step, at);
-}
-
-/** Confirmed by an earlier run, which may have ended before it looked again. */
-export function takeUpSecondLook(turn: Turn, command: SentCommand, step: Step): void {
-  lookAgainAt(turn, command, step, turn.now.mono);
-}
-
-function lookAgainAt(turn: Turn, command: SentCommand, step: Step, at: number): void {
-  if (!isLookedAtTwice(command.settings, step)) return;
-  turn.lane = { ...turn.lane, secondLook: { command, step, at, until: at + giveUpMs, token: null } };
-}
-
-/** A newer command POSTs: what is read from now on is its doing. */
-export function dropSecondLook(turn: Turn): void {
-  const token = turn.lane.secondLook?.token ?? null;
-  if (token !== null) turn.effects.push({ type: "forget", token });
-  turn.lane = { ...turn.lane, secondLook: null };
-}
-
-/** Begins the read, when the travel time is over. */
-export function beginSecondLook(turn: Turn): void {
-  const { secondLook } = turn.lane;
-  if (secondLook === null || secondLook.token !== null || turn.now.mono < secondLook.at) return;
-  const { command, step } = secondLook;
-  const token = ask(turn, { type: "read", command, address: step.address });
-  turn.lane = { ...turn.lane, secondLook: { ...secondLook, token } };
-}
-
-/** `read` is null where a defect of the bridge ended it. */
-export function secondLookRead(turn: Turn, secondLook: SecondLook, read: Read | null): void {
-  const { command, step, until } = secondLook;
-  if (read?.type !== "value") {
-    const at = turn.now.mono + againMs;
-    turn.lane = { ...turn.lane, secondLook: at > until ? null : { ...secondLook, token: null, at } };
-    return;
-  }
-  turn.lane = { ...turn.lane, secondLook: null };
-  const { raw } = read;
-  if (!shows(command.settings, step, raw)) reverted(turn, command, step, raw);
-  // So that a restart does not look again.
-  else
-    note(turn, {
-      type: "read_back",
-      ...aboutOf(command),
-      id: command.id,
-      address: step.address,
-      value: String(raw),
-    });
-}
 
 /* What every part of a turn does to the lane: put a command back, drop those that wait, end one. */
 
@@ -194,6 +107,9 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn);
   end(turn, run.heir ?? run.command, ending);
 }
+
+/** Its time to be sent is over: nothing of it may be POSTed any more. */
+export const isTooOld = ({ now }: Turn, { deadlineMono }: Command): boolean => now.mono > deadlineMono;
 
 /** What the configuration says by now against a command of which nothing was sent; null for nothing. */
 export function ruledOut({ now: { rules } }: Turn, { dryRun }: Command): Ending | null {

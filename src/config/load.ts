@@ -20,18 +20,9 @@ import { type Configuration, configurationSchema } from "./schema.js";
 import { fieldFacts } from "./values.js";
 import { doubtsAbout } from "./warnings.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
-import {
-  type Environment,
-  offsetOf,
-  parseSource,
-  pathKey,
-  type Secrets,
-  secretsIn as namedSecrets,
-  type Shape,
-  shapeOf,
-  type Source,
-  type SourceFault,
-} from "./yaml/source.js";
+import { type Environment, type Secrets, secretsIn as namedSecrets } from "./yaml/references.js";
+import { type Shape, shapeOf } from "./yaml/shape.js";
+import { offsetOf, parseSource, pathKey, type Source, type SourceFault } from "./yaml/source.js";
 
 type Issue = z.core.$ZodIssue;
 

@@ -1,8 +1,6 @@
 import type { ControllerEvent } from "./events.js";
-import { foldReadings, type ReadContext } from "./fold-sensors.js";
-import { futureToleranceMs } from "./freshness.js";
-import type { Controller, LayoutSlot, RunningStatus, SensorDefinition } from "./model.js";
-import type { RunningStatusItem, SensorItem } from "./ports.js";
+import type { RunningStatus } from "./model.js";
+import type { RunningStatusItem } from "./ports.js";
 import { statusWord } from "./sensor-name-tables.js";
 import { hash8, topicId, type Transliterate } from "./topic-ids.js";
 
@@ -84,46 +82,6 @@ function newId(
   const key = keyOf(item);
   return holder === undefined || holder.key === key ? id : `${id.slice(0, 55)}_${hash8(key)}`;
 }
-
-/*
- * What was pushed is folded into what reads have shown before: a push may bring a part only, so it never makes a new
- * sensor or status and never changes what an old one is.
- */
-
-/** The sensors after pushed readings; the same reference when they brought no news. */
-export const foldPushedReadings = (
-  { layout, sensors }: Controller,
-  items: readonly SensorItem[],
-  context: ReadContext,
-): Controller["sensors"] =>
-  foldReadings(
-    sensors,
-    items,
-    (item, _place, soFar) => {
-      const definition = definitionOf(layout, item);
-      if (definition === null || isDated(item, context.now)) return definition;
-      return soFar.get(definition.id)?.measuredAt === null ? definition : null;
-    },
-    context,
-  );
-
-/** Whether a pushed reading says when it was measured; one without is no newer than a dated one for all we know. */
-export const isDated = ({ measuredAt }: SensorItem, now: number): boolean =>
-  measuredAt !== null && measuredAt <= now + futureToleranceMs;
-
-/** The one sensor that fits everything the item says of itself. */
-function definitionOf(layout: readonly LayoutSlot[], item: SensorItem): SensorDefinition | null {
-  const fitting = layout.filter((slot) => fits(slot, item));
-  const [slot] = fitting;
-  return fitting.length === 1 && slot?.provisional === false ? slot.definition : null;
-}
-
-const fits = (slot: LayoutSlot, { name, factor, channel, unit }: SensorItem): boolean =>
-  (name !== "" || factor !== null || channel !== null) &&
-  (name === "" || name === slot.name) &&
-  (factor === null || factor === slot.factor) &&
-  (channel === null || channel === slot.channel) &&
-  (unit === null || unit === slot.unit);
 
 /** Whether pushed items differ from a status that a read has shown. */
 export const differsFrom = (

@@ -7,8 +7,9 @@ import {
   postedRawAddress,
   unreadActuator,
 } from "./fold-registers.js";
-import { foldReadings, layoutFor } from "./fold-sensors.js";
-import { foldPushedReadings, foldStatuses } from "./fold-statuses.js";
+import { foldPushedReadings, foldReadings } from "./fold-sensors.js";
+import { foldStatuses } from "./fold-statuses.js";
+import { layoutFor } from "./sensor-identity.js";
 import { type Freshness, judge, mapChanged, withChange } from "./freshness.js";
 import type { Actuator, Availability, ClientFacts, Controller, ControllerInfo, Parameter } from "./model.js";
 import type { ClientStatus, DeviceRecord, SensorItem } from "./ports.js";

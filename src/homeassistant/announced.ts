@@ -1,5 +1,5 @@
-import { sensorKey } from "../greenhouse/fold-sensors.js";
 import type { Controller } from "../greenhouse/model.js";
+import { sensorKey } from "../greenhouse/sensor-identity.js";
 import type { Topics } from "../mqtt/topics.js";
 import { available } from "./components.js";
 import { bridgeDocument, controllerDocument } from "./device-documents.js";

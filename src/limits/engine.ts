@@ -24,7 +24,8 @@ import {
 import { go, judge, type Verdict } from "./rules/judge.js";
 import { type EnginePorts, LimitStore, unlockedEvent, Watchers } from "./store.js";
 import { isMoving } from "./rules/pauses.js";
-import { deadlineWith, type Ended, type GivenTerm, termOf } from "./rules/terms.js";
+import type { Ended } from "./rules/attempts.js";
+import { deadlineWith, type GivenTerm, termOf } from "./rules/terms.js";
 import { dueAt, dueSends, expire, isKeptBack, isThere, readGuards, sentAs } from "./rules/upkeep.js";
 
 type Taking =

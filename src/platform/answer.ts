@@ -2,7 +2,7 @@ import { PlatformError, type PlatformErrorFacts } from "../greenhouse/ports.js";
 import type { Blank, Redact } from "../runtime/redaction.js";
 import { type Envelope, envelopeOf, isFields, noEnvelope, own } from "./decode/decoding.js";
 import { inflated, parseJson, UndecodableBody, UnreadableJson } from "./http/body.js";
-import { type HttpAnswer, retryAfterMs, type TransportFailure } from "./http/exchange.js";
+import type { HttpAnswer, TransportFailure } from "./http/exchange.js";
 import type { Operation } from "./operations.js";
 
 export interface GoodAnswer {
@@ -301,4 +301,24 @@ export function troubleOf(code: string, sent: boolean): Trouble {
     return { what: "the connection was closed while it was being opened", remedy: network };
   const [what, remedy] = known ?? [`the connection failed${code === "" ? "" : ` (${code})`}`, network];
   return { what, remedy };
+}
+
+const longestRetryAfterMs = 24 * 3_600_000;
+
+/**
+ * How long a `Retry-After` header asks to wait, in ms and at most a day; null without a readable one. A date is
+ * counted from the answer's own `Date` where it has one, so that a wrong clock here does no harm.
+ */
+export function retryAfterMs(
+  header: string | undefined,
+  dateHeader: string | undefined,
+  nowAt: number,
+): number | null {
+  const text = header?.trim() ?? "";
+  if (/^\d{1,9}(?:\.\d+)?$/.test(text)) return Math.min(longestRetryAfterMs, Math.ceil(Number(text) * 1000));
+  if (!/^[A-Za-z]{3,9},? /.test(text)) return null;
+  const until = Date.parse(text);
+  if (!Number.isFinite(until)) return null;
+  const from = Date.parse(dateHeader ?? "");
+  return Math.min(longestRetryAfterMs, Math.max(0, until - (Number.isFinite(from) ? from : nowAt)));
 }

@@ -18,7 +18,7 @@ import { HostConnections } from "./http/connections.js";
 import { type HostLink, HostLinks, type OnLink } from "./circuit.js";
 import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
-import { platformReader, platformWriter } from "./reads.js";
+import { platformReader, platformWriter } from "./calls.js";
 import { Requests } from "./requests.js";
 import { type CredentialSource, staticToken, TokenFile } from "./session/credential.js";
 import { SessionStore } from "./session/session-store.js";

@@ -10,6 +10,7 @@ import type { Call, HostConnections } from "./http/connections.js";
 import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
 import { type Operation, operations } from "./operations.js";
 import { type Credential, type CredentialSource, plainHeaders } from "./session/credential.js";
+import { longestAskedMs } from "./session/sign-in-pace.js";
 import type { ClockSkew } from "./time.js";
 
 /** How often a read may be repeated within one call, and how fast. */
@@ -64,9 +65,6 @@ function requestEnd(answer: GoodAnswer | PlatformError, call: Call, isRetry: boo
   if (kind === "server" && status < 500) return { type: status === 404 ? "misplaced" : "answered" };
   return { type: "failed", device: deviceOf(call), isRetry };
 }
-
-/** Polling leaves a host alone for a day where it asks for that; signing in, which commands need, for less. */
-const signInHeldMs = 15 * 60_000;
 
 const heldBackWords = {
   lost: ["paused", "the host did not answer several times in a row"],
@@ -287,7 +285,7 @@ export class Requests {
   /** Signing in keeps to pauses of its own, and is what ends the refusals of a credential. */
   #isRemedy(operation: Operation, { because }: HeldBack): boolean {
     if (operation !== operations.signIn) return false;
-    const hasWaited = because === "held" && this.#parts.links.heldForMs(operation.host) >= signInHeldMs;
+    const hasWaited = because === "held" && this.#parts.links.heldForMs(operation.host) >= longestAskedMs;
     return because === "refused" || hasWaited;
   }
 

@@ -1,5 +1,6 @@
 import { sameValue, textOf } from "../greenhouse/actuator-values.js";
-import { differsFrom, isDated } from "../greenhouse/fold-statuses.js";
+import { isDated } from "../greenhouse/fold-sensors.js";
+import { differsFrom } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import { PlatformError, type PlatformReader, type PushNews, type RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";

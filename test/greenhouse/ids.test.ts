@@ -1,7 +1,7 @@
 import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { identifySensors, sensorKey } from "../../src/greenhouse/fold-sensors.js";
+import { identifySensors, sensorKey } from "../../src/greenhouse/sensor-identity.js";
 import { assignIds, controllerTopicId, freeId, hash8, topicId } from "../../src/greenhouse/topic-ids.js";
 
 const valid = /^[a-z0-9_-]{1,64}$/;

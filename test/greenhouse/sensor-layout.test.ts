@@ -1,7 +1,7 @@
 import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { layoutFor } from "../../src/greenhouse/fold-sensors.js";
+import { layoutFor } from "../../src/greenhouse/sensor-identity.js";
 import type { SensorItem } from "../../src/greenhouse/ports.js";
 import type { SensorSettings } from "../../src/greenhouse/settings.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";

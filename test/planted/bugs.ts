@@ -202,7 +202,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S2"],
   },
   reverts_are_not_told: {
-    seam: "commands/aftermath#reverted",
+    seam: "commands/second-look#reverted",
     plant: "() => () => undefined",
     breaks: ["S16"],
   },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PlatformErrorFacts } from "../../src/greenhouse/ports.js";
 import { commandRetries, pollingRetries, retryDelayMs } from "../../src/platform/requests.js";
-import { retryAfterMs } from "../../src/platform/http/exchange.js";
+import { retryAfterMs } from "../../src/platform/answer.js";
 
 const facts = (over: Partial<PlatformErrorFacts>): PlatformErrorFacts => ({
   kind: "unreachable",

@@ -14,15 +14,9 @@ import { isPasswordHash } from "../../runtime/passwords.js";
 import { isWellFormed } from "../../runtime/redaction.js";
 import { nearest, type Path } from "../problem.js";
 import { fieldFacts } from "../values.js";
-import {
-  pathKey,
-  type Places,
-  type ReferenceSources,
-  resolveReference,
-  type Shape,
-  shapeOf,
-  type Source,
-} from "./source.js";
+import { type ReferenceSources, resolveReference } from "./references.js";
+import { type Shape, shapeOf } from "./shape.js";
+import { pathKey, type Places, type Source } from "./source.js";
 
 const secretName = /pass|pwd|secret|token|pin|key/i;
 
@@ -90,7 +84,7 @@ const anything: Shape = { type: "anything" };
 
 /**
  * YAML nodes → plain values, led by the schema: where it wants text, scalars are taken as written (`0012`). Keys
- * without a value count as absent. Unknown and repeated keys, tags, anchors and references are dealt with here.
+ * without a value count as absent. Unknown and repeated keys, tags and anchors are dealt with here.
  */
 export function readDocument(source: Source, schema: z.core.$ZodType, references: ReferenceSources): Reading {
   const notes: Notes = {

@@ -3,17 +3,11 @@ import {
   type CST,
   type Document,
   type ErrorCode,
-  isMap,
-  isScalar,
   LineCounter,
-  type Node,
   type ParsedNode,
   Parser,
-  Scalar,
 } from "yaml";
-import { z } from "zod";
-import { type Path, suggestion } from "../problem.js";
-import { typeFacts } from "../values.js";
+import type { Path } from "../problem.js";
 
 /* Own words for every syntax error: the parser's may repeat parts of the file, and that part may be a password. */
 const sentences: Partial<Record<ErrorCode, string>> = {
@@ -133,120 +127,4 @@ export function offsetOf(places: Places, path: Path, on: "key" | "value"): numbe
   const own = on === "key" ? (key ?? value) : (value ?? key);
   if (own !== undefined) return own;
   return path.length === 0 ? 0 : offsetOf(places, path.slice(0, -1), "key");
-}
-
-type Schema = z.core.$ZodType;
-
-/** What a schema expects at one place, without the wrappers for defaults and checks. */
-export type Shape =
-  | { readonly type: "section"; readonly keys: ReadonlyMap<string, Schema> }
-  /** `words`: the only keys allowed; null where the user chooses them. */
-  | { readonly type: "map"; readonly words: readonly string[] | null; readonly value: Schema }
-  | { readonly type: "list"; readonly item: Schema }
-  | { readonly type: "either"; readonly options: readonly Shape[] }
-  | { readonly type: "text" | "scalar" | "anything" };
-
-/** The schema below defaults, `optional` and transforms. */
-export function bare(schema: Schema): Schema {
-  let inner = schema;
-  for (;;) {
-    if (inner instanceof z.ZodOptional || inner instanceof z.ZodPrefault) inner = inner.def.innerType;
-    else if (inner instanceof z.ZodPipe) inner = inner.def.in;
-    else return inner;
-  }
-}
-
-const known = new WeakMap<Schema, Shape>();
-
-export function shapeOf(schema: Schema): Shape {
-  const found = known.get(schema);
-  if (found !== undefined) return found;
-  const shape = newShape(bare(schema));
-  known.set(schema, shape);
-  return shape;
-}
-
-function newShape(schema: Schema): Shape {
-  if (typeFacts.get(schema)?.name === "anything") return { type: "anything" };
-  if (schema instanceof z.ZodObject)
-    return { type: "section", keys: new Map(Object.entries<Schema>(schema.def.shape)) };
-  if (schema instanceof z.ZodRecord) {
-    const key = schema.def.keyType;
-    const words = key instanceof z.ZodEnum ? key.options.map(String) : null;
-    return { type: "map", words, value: schema.def.valueType };
-  }
-  if (schema instanceof z.ZodArray) return { type: "list", item: schema.def.element };
-  if (schema instanceof z.ZodUnion) return { type: "either", options: schema.def.options.map(shapeOf) };
-  if (schema instanceof z.ZodString || schema instanceof z.ZodEnum) return { type: "text" };
-  return { type: "scalar" };
-}
-
-const quoted = /^(?:"[^]*"|'[^]*')$/;
-const typed =
-  /^(?:~|null|Null|NULL|true|True|TRUE|false|False|FALSE|[-+]?(?:\.\d+|\d[\d._a-fA-FxoeE+-]*)|[-+]?\.inf|\.nan)$/;
-
-/**
- * The text of an environment variable as the YAML scalar it would be in the file: `5` a number, `"5"` text. Whatever
- * is no scalar there (`a: b`, `[x`, `#1`) stays text, because a password may look like anything.
- */
-function scalarOfText(text: string): Scalar {
-  const trimmed = text.trim();
-  if (trimmed === "") return new Scalar(null);
-  if (quoted.test(trimmed) || typed.test(trimmed)) {
-    const parsed = parseSource(trimmed);
-    if (parsed.ok && isScalar(parsed.source.root)) return parsed.source.root;
-  }
-  return new Scalar(trimmed);
-}
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The file of secrets: its values by name, or why there are none (null: already reported). */
-export type Secrets =
-  | { readonly ok: true; readonly file: string; readonly values: ReadonlyMap<string, Node | null> }
-  | { readonly ok: false; readonly message: string | null };
-
-export interface ReferenceSources {
-  readonly env: Environment;
-  readonly secrets: Secrets;
-}
-
-type Resolved =
-  { readonly ok: true; readonly node: Node } | { readonly ok: false; readonly message: string | null };
-
-const fault = (message: string | null): Resolved => ({ ok: false, message });
-
-/** What `!env name` or `!secret name` stands for. Messages name the variable or secret, never its value. */
-export function resolveReference(tag: "!env" | "!secret", name: string, sources: ReferenceSources): Resolved {
-  if (!/^[^\s\p{Cc}]{1,200}$/u.test(name)) return fault(`expected a name after ${tag}`);
-  if (tag === "!secret") return secret(name, sources.secrets);
-  const text = Object.hasOwn(sources.env, name) ? sources.env[name] : undefined;
-  if (text === undefined) return fault(`the environment variable ${name} is not set`);
-  const node = scalarOfText(text);
-  return node.value === null ? fault(`the environment variable ${name} is empty`) : { ok: true, node };
-}
-
-function secret(name: string, secrets: Secrets): Resolved {
-  if (!secrets.ok) return fault(secrets.message);
-  const node = secrets.values.get(name);
-  if (node === undefined)
-    return fault(
-      `there is no secret "${name}" in ${secrets.file}${suggestion(name, [...secrets.values.keys()])}`,
-    );
-  if (node === null || (isScalar(node) && node.value === null))
-    return fault(`the secret "${name}" in ${secrets.file} is empty`);
-  return { ok: true, node };
-}
-
-/** The names at the top of a secrets file, or what is wrong with it. */
-export function secretsIn(source: Source, file: string): Secrets {
-  if (source.root === null || (isScalar(source.root) && source.root.value === null))
-    return { ok: true, file, values: new Map() };
-  if (!isMap(source.root)) return { ok: false, message: `${file} is not a list of "name: value" lines` };
-  const values = new Map<string, Node | null>();
-  for (const { key, value } of source.root.items) {
-    const name = isScalar(key) ? key.source : null;
-    if (name !== null && !values.has(name)) values.set(name, value);
-  }
-  return { ok: true, file, values };
 }

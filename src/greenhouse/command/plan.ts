@@ -70,7 +70,7 @@ export function showsPositionMode(settings: ActuatorSettings, raw: RawValue): bo
   return !isApart(settings) && degreeOf(text) !== null;
 }
 
-/** When to read back, in ms after `settle` has passed since the end of the POST: 2, 4, 8, 15 s, then every 30 s. */
+/** When to read back, in ms after the end of the POST, none before `settle` is over: 2, 4, 8, 15 s, then every 30 s. */
 export function readBackDelaysMs(place: number): number {
   const first = [2_000, 4_000, 8_000, 15_000];
   return first[place] ?? 15_000 + (place - first.length + 1) * 30_000;

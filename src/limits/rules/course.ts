@@ -5,7 +5,8 @@ import type { Entry, LimitedCommand, UnderWay } from "./entry.js";
 import { type GuardState, sent } from "./guards.js";
 import { limitsOf } from "./judge.js";
 import { began, directionOf, endedAt, isStart, type Moves } from "./pauses.js";
-import { firstAttempt, type Lease } from "./terms.js";
+import { firstAttempt } from "./attempts.js";
+import type { Lease } from "./terms.js";
 
 /* What the course of a command does to the movements, the lease and the hold of its actuator. Instants are monotonic ms. */
 

@@ -6,7 +6,8 @@ import type { KeptLimits } from "../../journal/records.js";
 import { type GuardState, type Instant, unjudged } from "./guards.js";
 import { allowedNow, limitsOf, type Standing } from "./judge.js";
 import { neverMoved } from "./pauses.js";
-import { firstAttempt, isGivenUp, type Lease, type Term } from "./terms.js";
+import { firstAttempt, isGivenUp } from "./attempts.js";
+import type { Lease, Term } from "./terms.js";
 
 /* What the limits know of one actuator, how it is kept on disk, and how it is shown. */
 

@@ -2,7 +2,7 @@ import { stateOfWord } from "../../greenhouse/actuator-values.js";
 import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { Guard, GuardCondition } from "../../greenhouse/limits.js";
 import type { Actuator, Controller, Quality } from "../../greenhouse/model.js";
-import { type Attempts, firstAttempt } from "./terms.js";
+import { type Attempts, firstAttempt } from "./attempts.js";
 
 /*
  * One guard over time, then what it looks at. It holds while its condition is true or its input is not good. Instants are

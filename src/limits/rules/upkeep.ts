@@ -16,7 +16,8 @@ import {
 } from "./guards.js";
 import { guardSentence, judge, limitsOf, stateOf } from "./judge.js";
 import { pausesFor } from "./pauses.js";
-import { attemptAfter, type Attempts, type Ended, firstAttempt, isGivenUp, type Lease } from "./terms.js";
+import { attemptAfter, type Attempts, type Ended, firstAttempt, isGivenUp } from "./attempts.js";
+import type { Lease } from "./terms.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
 

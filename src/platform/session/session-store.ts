@@ -4,7 +4,8 @@ import { promisify } from "node:util";
 import type { Logger } from "../../runtime/log.js";
 import { isFields, own } from "../decode/decoding.js";
 import type { Files } from "../../runtime/file-system.js";
-import { isToken, noHistory, type SignInHistory } from "./credential.js";
+import { isToken } from "./credential.js";
+import { noHistory, type SignInHistory } from "./sign-in-pace.js";
 
 export interface SavedToken {
   readonly token: string;

@@ -6,14 +6,9 @@ import type { Tally } from "../counters.js";
 import type { SignInAnswer } from "../decode/sign-in.js";
 import type { HostLinks } from "../circuit.js";
 import { operations } from "../operations.js";
-import {
-  credential,
-  type Credential,
-  type CredentialSource,
-  type SignInHistory,
-  SignInPace,
-} from "./credential.js";
+import { credential, type Credential, type CredentialSource } from "./credential.js";
 import type { SavedToken, SessionStore } from "./session-store.js";
+import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
 
 /** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
 function isRefusal(error: unknown): error is PlatformError {

@@ -1,6 +1,6 @@
 import type { Files } from "../../../src/runtime/file-system.js";
 import type { SavedSession } from "../../../src/platform/session/session-store.js";
-import { noHistory } from "../../../src/platform/session/credential.js";
+import { noHistory } from "../../../src/platform/session/sign-in-pace.js";
 
 /** The product's store hashes the account on another thread, in real time; this one keeps the session as it stands. */
 export class SessionStore {

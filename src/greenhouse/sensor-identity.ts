@@ -1,0 +1,258 @@
+import { defineSensor } from "./fold-sensors.js";
+import type { Controller, LayoutSlot, SensorDefinition } from "./model.js";
+import type { SensorItem } from "./ports.js";
+import { catalogueWord } from "./sensor-names.js";
+import type { SensorSettings } from "./settings.js";
+import { assignIds, hash8, type Transliterate } from "./topic-ids.js";
+
+/* Which sensor an item of an answer is: its key, its id, and its place among those seen before. */
+
+/**
+ * For each item of an answer the sensor it belongs to. Answers look alike from poll to poll, so the layout of the last
+ * one is kept, by reference, while it fits.
+ */
+export function layoutFor(
+  items: readonly SensorItem[],
+  controller: Known,
+  transliterate: Transliterate,
+): readonly LayoutSlot[] {
+  const { layout } = controller;
+  if (layout.length === items.length && items.every((item, place) => fits(layout[place], item)))
+    return layout;
+  return newLayout(items, controller, transliterate);
+}
+
+const fits = (slot: LayoutSlot | undefined, item: SensorItem) =>
+  slot !== undefined &&
+  slot.name === item.name &&
+  slot.factor === item.factor &&
+  slot.channel === item.channel &&
+  slot.unit === item.unit &&
+  !(slot.provisional && item.value !== null);
+
+type Known = Pick<Controller, "layout" | "settings"> & Partial<Pick<Controller, "sensors">>;
+
+function newLayout(
+  items: readonly SensorItem[],
+  controller: Known,
+  transliterate: Transliterate,
+): readonly LayoutSlot[] {
+  const known = knownSensors(controller);
+  const held = heldBy(items, known);
+  const identities = identitiesOf(items, held, known, transliterate);
+  const configured = controller.settings?.sensors ?? [];
+  const settings = settingsByPlace(items, identities, configured);
+  const taken = new Set([...configured, ...known.values()].map(({ id }) => id));
+  const used = new Set<string>();
+  return items.map((item, place): LayoutSlot => {
+    const identity = identities[place] ?? null;
+    const own = settings.get(place);
+    const old = held.get(place);
+    const id = own?.id ?? (identity === null ? null : (old?.id ?? freeId(identity, taken)));
+    const isLeftOut = identity === null || own?.ignore === true || id === null || used.has(id);
+    const definition = isLeftOut ? null : defined(item, { key: old?.key ?? identity.key, id }, own, old);
+    if (definition) used.add(definition.id);
+    if (definition) taken.add(definition.id);
+    const provisional = item.value === null && definition?.kind === "other" && definition.unit === null;
+    const { name, factor, channel, unit } = item;
+    return { name, factor, channel, unit, definition, provisional };
+  });
+}
+
+const traitsOf = ({ name, factor, channel }: SensorTraits) => JSON.stringify([name, factor, channel]);
+const traitsOfDefinition = ({ platformName: name, factor, channel }: SensorDefinition): SensorTraits => ({
+  name,
+  factor,
+  channel,
+});
+
+/** Every sensor seen so far, by what the platform wrote. */
+function knownSensors({ layout, sensors }: Known): ReadonlyMap<string, SensorDefinition> {
+  const definitions = [
+    ...layout.flatMap(({ definition }) => definition ?? []),
+    ...[...(sensors?.values() ?? [])].map((one) => one.definition),
+  ];
+  return new Map(definitions.map((definition) => [traitsOf(traitsOfDefinition(definition)), definition]));
+}
+
+/** Which known sensor an item is, by place: the same in every trait, or one with the same code that was renamed. */
+function heldBy(
+  items: readonly SensorItem[],
+  known: ReadonlyMap<string, SensorDefinition>,
+): ReadonlyMap<number, SensorDefinition> {
+  const present = new Set(items.map(traitsOf));
+  const gone = [...known].filter(([traits]) => !present.has(traits)).map(([, definition]) => definition);
+  const held = new Map<number, SensorDefinition>();
+  const assigned = new Set<SensorDefinition>();
+  for (const [place, item] of items.entries()) {
+    const same =
+      known.get(traitsOf(item)) ??
+      (item.factor === null && item.channel === null ? undefined : gone.find(isCode(item)));
+    if (same && !assigned.has(same)) {
+      held.set(place, same);
+      assigned.add(same);
+    }
+  }
+  return held;
+}
+
+const isCode =
+  ({ factor, channel }: SensorTraits) =>
+  (definition: SensorDefinition) =>
+    definition.factor === factor && definition.channel === channel;
+
+/** Identified together with the sensors seen before: one that is missing for once must not change another's id. */
+function identitiesOf(
+  items: readonly SensorItem[],
+  held: ReadonlyMap<number, SensorDefinition>,
+  known: ReadonlyMap<string, SensorDefinition>,
+  transliterate: Transliterate,
+) {
+  const present = new Set(held.values());
+  const missing = [...known.values()]
+    .filter((definition) => !present.has(definition))
+    .map(traitsOfDefinition);
+  return identifySensors([...items, ...missing], transliterate).slice(0, items.length);
+}
+
+/** The configured sensor of each item; one that fits several items is given to the first by key, not by place. */
+function settingsByPlace(
+  items: readonly SensorItem[],
+  identities: readonly ({ readonly key: string; readonly id: string } | null)[],
+  settings: readonly SensorSettings[],
+): ReadonlyMap<number, SensorSettings> {
+  const byPlace = new Map<number, SensorSettings>();
+  for (const sensor of settings) {
+    let chosen: { readonly place: number; readonly key: string } | null = null;
+    for (const [place, item] of items.entries()) {
+      const identity = identities[place];
+      if (!identity || byPlace.has(place) || !isFrom(sensor.from, item, identity.id)) continue;
+      if (chosen === null || identity.key < chosen.key) chosen = { place, key: identity.key };
+    }
+    if (chosen) byPlace.set(chosen.place, sensor);
+  }
+  return byPlace;
+}
+
+/** `from` names a sensor by its exact name, its factor code, its id, or `name@channel`. */
+function isFrom(from: string, item: SensorItem, id: string): boolean {
+  if (from === item.name || from === item.factor || from === id) return true;
+  return (
+    item.channel !== null &&
+    (from === `${item.name}@${item.channel}` || from === `${item.factor ?? ""}@${item.channel}`)
+  );
+}
+
+// An id that was given to another sensor is never given out a second time.
+const freeId = (
+  identity: { readonly id: string; readonly key: string },
+  taken: ReadonlySet<string>,
+): string => (taken.has(identity.id) ? `${identity.id.slice(0, 55)}_${hash8(identity.key)}` : identity.id);
+
+/** The held definition where nothing about it changed. A sensor that showed numbers does not become a text. */
+function defined(
+  item: SensorItem,
+  identity: { readonly key: string; readonly id: string },
+  own: SensorSettings | undefined,
+  held: SensorDefinition | undefined,
+): SensorDefinition {
+  const made = defineSensor(item, identity, own);
+  const stays = held !== undefined && (held.numeric || item.value === null);
+  const definition = stays ? { ...made, numeric: held.numeric } : made;
+  return held && sameDefinition(held, definition) ? held : definition;
+}
+
+function sameDefinition(one: SensorDefinition, other: SensorDefinition): boolean {
+  const keys = Object.keys(one) as (keyof SensorDefinition)[];
+  return keys.every((key) => one[key] === other[key]);
+}
+
+/** What tells one sensor of an answer from another. */
+export type SensorTraits = Pick<SensorItem, "name" | "factor" | "channel">;
+
+interface SensorIdentity {
+  /** `factor:ecfii`, `channel:3`, `name:空气温度`; where that is shared `factor:t@2` or `channel:1~空气湿度`. */
+  readonly key: string;
+  readonly id: string;
+}
+
+/** The first the platform gives of code, channel and name: what a sensor is known by while nothing shares it. */
+export function sensorKey({ name, factor, channel }: SensorTraits): string {
+  if (given(factor)) return `factor:${keyPart(factor.trim())}`;
+  return given(channel) ? `channel:${keyPart(channel.trim())}` : `name:${keyPart(name)}`;
+}
+
+/**
+ * Key and id of every item of one answer, in the items' order; null for an item that nothing tells from an earlier one.
+ * Items that share a code are told apart by channel, then by name, never by place: their order does not matter.
+ */
+export function identifySensors(
+  items: readonly SensorTraits[],
+  transliterate?: Transliterate,
+): readonly (SensorIdentity | null)[] {
+  const codes = distinctBy(items, sensorKey, (item) => (given(item.factor) ? channelOf(item) : ""));
+  const withChannel = (item: SensorTraits) =>
+    sensorKey(item) + (isShared(codes, sensorKey(item)) ? channelOf(item) : "");
+  const channels = distinctBy(items, withChannel, (item) => item.name);
+  const wanted = new Map<string, string>();
+  const keys = items.map((item) => {
+    const code = withChannel(item);
+    const needsName = isShared(channels, code);
+    const key = needsName ? `${code}~${keyPart(item.name)}` : code;
+    if (wanted.has(key)) return null;
+    wanted.set(key, wantedId(item, isShared(codes, sensorKey(item)), needsName));
+    return key;
+  });
+  const asked = Array.from(wanted, ([key, text]) => ({ key, wanted: text }));
+  const ids = assignIds(asked, { transliterate });
+  return keys.map((key) => {
+    const id = key === null ? undefined : ids.get(key);
+    return key === null || id === undefined ? null : { key, id };
+  });
+}
+
+type Distinct = ReadonlyMap<string, ReadonlySet<string>>;
+
+function distinctBy(
+  items: readonly SensorTraits[],
+  groupOf: (item: SensorTraits) => string,
+  traitOf: (item: SensorTraits) => string,
+): Distinct {
+  const groups = new Map<string, Set<string>>();
+  for (const item of items) {
+    const group = groups.get(groupOf(item)) ?? new Set();
+    groups.set(groupOf(item), group.add(traitOf(item)));
+  }
+  return groups;
+}
+
+const isShared = (groups: Distinct, group: string): boolean => (groups.get(group)?.size ?? 0) > 1;
+
+const given = (code: string | null): code is string => code !== null && code.trim() !== "";
+const channelOf = ({ channel }: SensorTraits): string =>
+  given(channel) ? `@${keyPart(channel.trim())}` : "";
+
+function wantedId(
+  { name, factor, channel }: SensorTraits,
+  sharesFactor: boolean,
+  needsName: boolean,
+): string {
+  const ownName = catalogueWord(name) ?? name;
+  const parts: string[] = [];
+  if (given(factor)) parts.push(factor.trim());
+  else if (given(channel)) parts.push("channel");
+  else return ownName;
+  if (given(channel) && (sharesFactor || !given(factor))) parts.push(channel.trim());
+  if (needsName && name !== "") parts.push(ownName);
+  return parts.join("_");
+}
+
+/** A text inside a key: kept where it cannot be mistaken for something else and every outlet can carry it, else hashed. */
+function keyPart(text: string): string {
+  if (/^[^\p{Cc}\p{Cs}@~%]{0,64}$/u.test(text)) return text;
+  const readable = Array.from(text.slice(0, 128))
+    .slice(0, 40)
+    .join("")
+    .replace(/[\p{Cc}\p{Cs}@~%]/gu, "_");
+  return `${readable}%${hash8(text)}`;
+}
