@@ -149,7 +149,13 @@ export class RetainedStates {
   /** Publishes one target's true state once more, for a screen that shows what was asked instead. */
   showAgain({ code, target, targetId }: { code: string; target: TargetKind; targetId: string }): void {
     const controller = this.#parts.view.get(code);
-    if (!controller || !this.#connected || this.#inFlight >= maxInFlight) return;
+    if (!controller || !this.#connected) return;
+    if (this.#inFlight >= maxInFlight) {
+      // All of it, in its turn.
+      this.#shown.delete(code);
+      this.#dirty.add(code);
+      return;
+    }
     for (const message of targetMessages(this.#parts.topics, controller, target, targetId))
       this.#publish(code, message);
   }

@@ -431,6 +431,21 @@ describe("publishes waiting for the broker", () => {
     });
   });
 
+  it("keep nobody from being shown what is so after a command that failed", async () => {
+    await output(async ({ store, broker, output, read, connect }) => {
+      store.admit("D");
+      store.dispatch("D", registersRead({ "101": "10010" }));
+      await connect();
+      broker.taken();
+      broker.holds = true;
+      for (let n = 0; n < 200; n++) read(`GH-${n}`, 20);
+      await settled();
+      output.showAgain({ code: "D", target: "actuator", targetId: "roof" });
+      for (let n = 0; n < 100 && broker.inFlight > 0; n++) await broker.release();
+      expect(broker.taken()).toContain("greenhouse/d/actuator/roof/state");
+    });
+  });
+
   it("keep an end from nothing", async () => {
     const one = world();
     const run = one.output.run(one.abort.signal);
