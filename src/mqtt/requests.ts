@@ -98,18 +98,18 @@ export function flagField(fields: BridgeRequestBody["fields"], key: string, usua
   return flag;
 }
 
-interface LaneSize {
+interface QueueSize {
   readonly atOnce: number;
   readonly waiting: number;
 }
 
 /** Work of which so much is done at once and so much more waits in order; the rest is turned away. */
 class RequestQueue {
-  readonly #size: LaneSize;
+  readonly #size: QueueSize;
   readonly #waiting: (() => Promise<void>)[] = [];
   #running = 0;
 
-  constructor(size: LaneSize) {
+  constructor(size: QueueSize) {
     this.#size = size;
   }
 
@@ -132,7 +132,7 @@ class RequestQueue {
   }
 }
 
-interface RequestDeskParts {
+interface RequestServerParts {
   readonly handlers: ReadonlyMap<string, RequestHandler>;
   readonly responseTopic: (name: string) => string;
   readonly publisher: {
@@ -160,18 +160,18 @@ const askForLess: ReadonlyMap<string, string> = new Map([
  * for what waits for different things: no slow read holds up a request that needs no platform.
  */
 export class RequestServer {
-  readonly #parts: RequestDeskParts;
-  readonly #lanes: ReadonlyMap<string, RequestQueue>;
+  readonly #parts: RequestServerParts;
+  readonly #queues: ReadonlyMap<string, RequestQueue>;
   readonly #local = new RequestQueue({ atOnce: 1, waiting: 50 });
   readonly #refusals = new RequestQueue({ atOnce: 100, waiting: 0 });
   #refused = 0;
   #unanswered = 0;
   #saidAt: number | null = null;
 
-  constructor(parts: RequestDeskParts) {
+  constructor(parts: RequestServerParts) {
     this.#parts = parts;
     const platform = new RequestQueue({ atOnce: readsAtOnce(parts.concurrency), waiting: 50 });
-    this.#lanes = new Map([
+    this.#queues = new Map([
       ["read", platform],
       ["get", platform],
       // Only waits for polling, where those who ask at the same time share one round.
@@ -186,22 +186,22 @@ export class RequestServer {
     if (!topicIdPattern.test(name)) return;
     const body = parseRequest(payload);
     const answer = async () => this.#publish(name, await this.#answer(name, body, signal, via), body);
-    if (this.#laneOf(name, body).take(answer)) return;
+    if (this.#queueOf(name, body).take(answer)) return;
     this.#refused += 1;
     if (!this.#refusals.take(() => this.#publish(name, errorAnswer(body.transaction, tooMany), body)))
       this.#unanswered += 1;
     this.#say(name, via?.["client"] ?? null);
   }
 
-  #laneOf(name: string, { problem }: BridgeRequestBody): RequestQueue {
-    return (problem === undefined && this.#lanes.get(name)) || this.#local;
+  #queueOf(name: string, { problem }: BridgeRequestBody): RequestQueue {
+    return (problem === undefined && this.#queues.get(name)) || this.#local;
   }
 
   /** The answer to a request that did not come over the broker; null where too many wait for theirs. */
   ask(name: string, payload: Uint8Array, signal: AbortSignal, via: Via = null): Promise<string | null> {
     const body = parseRequest(payload);
     return new Promise((resolve) => {
-      const isTaken = this.#laneOf(name, body).take(async () =>
+      const isTaken = this.#queueOf(name, body).take(async () =>
         resolve(await this.#answer(name, body, signal, via)),
       );
       if (!isTaken) resolve(null);
