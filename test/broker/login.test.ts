@@ -1,10 +1,32 @@
 import mqtt from "mqtt";
-import { describe, expect, it } from "vitest";
-import { bridgeCredential, Authenticator } from "../../src/broker/authenticator.js";
-import { LoginThrottle, sourceOf } from "../../src/runtime/logins.js";
-import { hashPassword } from "../../src/runtime/passwords.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startEmbeddedBroker } from "../../src/bridge.js";
+import {
+  Authenticator,
+  bridgeCredential,
+  type RefusedLogin,
+  RefusedLogins,
+} from "../../src/broker/authenticator.js";
+import { startBroker } from "../../src/broker/broker.js";
 import { defaultBrokerLimits } from "../../src/broker/settings.js";
-import { capturedLog, manualClock, otherClient, testBroker, until } from "../mqtt-connection/support.js";
+import type { RecordBody } from "../../src/journal/records.js";
+import { systemClock } from "../../src/runtime/clock.js";
+import { LoginThrottle, PasswordChecks, sourceOf } from "../../src/runtime/logins.js";
+import {
+  hashPassword,
+  parsePasswordHash,
+  passwordWeakness,
+  verifyPassword,
+} from "../../src/runtime/passwords.js";
+import { load } from "../config/loading.js";
+import {
+  capturedLog,
+  manualClock,
+  otherClient,
+  testBroker,
+  topics,
+  until,
+} from "../mqtt-connection/support.js";
 
 const users = [{ username: "ha", password: "right" }];
 const wrong = Buffer.from("wrong");
@@ -220,3 +242,150 @@ describe("a client id", () =>
     await until(() => !mine.connected, "the old one gone");
     expect(broker.counters()).toMatchObject({ refusedClients: 2, clients: 1 });
   }));
+
+describe("refused logins", () => {
+  it("are told once a minute for each address", async () => {
+    const clock = manualClock();
+    const told: string[] = [];
+    const logins = new RefusedLogins(clock, ({ address, client }) => told.push(`${address} ${client}`));
+    logins.note({ address: "10.0.0.1", client: "a" });
+    logins.note({ address: "10.0.0.1", client: "b" });
+    logins.note({ address: "10.0.0.2", client: "c" });
+    await clock.advance(59_999);
+    logins.note({ address: "10.0.0.1", client: "d" });
+    await clock.advance(1);
+    logins.note({ address: "10.0.0.1", client: "e" });
+    expect(told).toEqual(["10.0.0.1 a", "10.0.0.2 c", "10.0.0.1 e"]);
+  });
+
+  it("are told ten times a minute at most, however many addresses there are", async () => {
+    const clock = manualClock();
+    let told = 0;
+    const logins = new RefusedLogins(clock, () => (told += 1));
+    for (let n = 0; n < 1_000; n += 1) logins.note({ address: `10.0.${n}.1`, client: "x" });
+    expect(told).toBe(10);
+    await clock.advance(60_000);
+    logins.note({ address: "10.0.0.1", client: "x" });
+    expect(told).toBe(11);
+  });
+});
+
+describe("the embedded broker", () => {
+  it("tells who was refused, without the name that was typed, and nothing about who came in", async () => {
+    const told: RefusedLogin[] = [];
+    const users = [{ username: "ha", password: "correct horse battery" }];
+    const broker = await startBroker(
+      { host: "127.0.0.1", port: 0, users, topics },
+      { clock: systemClock, log: capturedLog().log, onRefusedLogin: (refused) => told.push(refused) },
+    );
+    onTestFinished(() => broker.close());
+    await otherClient(broker.url, { ...users[0], clientId: "right" });
+    for (const clientId of ["wrong-1", "wrong-2"]) {
+      const login = { username: "ha", password: "guess", clientId, reconnectPeriod: 0 };
+      await expect(mqtt.connectAsync(broker.url, login, false)).rejects.toThrow();
+    }
+    expect(told).toEqual([{ address: "127.0.0.1", client: "wrong-1" }]);
+  });
+
+  it("has them put into the bridge's journal", async () => {
+    const result = await load(
+      [
+        "platform: { business_url: https://b.example, realtime_url: https://r.example, token: x }",
+        "broker: { users: [{ username: ha, password: correct horse battery }] }",
+        "",
+      ].join("\n"),
+      { env: {} },
+    );
+    if (!result.ok) throw new Error("the configuration of the test is wrong");
+    const records: RecordBody[] = [];
+    const journal = {
+      append: (record: RecordBody) => {
+        records.push(record);
+        return Promise.reject(new Error("a journal that cannot be written harms nothing"));
+      },
+    };
+    const around = {
+      configuration: { ...result.configuration, broker: { ...result.configuration.broker, port: 0 } },
+      ...{ clock: systemClock, log: capturedLog().log },
+    };
+    const broker = await startEmbeddedBroker(around, journal);
+    onTestFinished(() => broker?.close());
+    const login = { username: "secret", password: "guess", clientId: "wrong", reconnectPeriod: 0 };
+    await expect(mqtt.connectAsync(broker?.url ?? "", login, false)).rejects.toThrow();
+    expect(records).toEqual([
+      { type: "login_failed", listener: "broker", client: "wrong", user: null, address: "127.0.0.1" },
+    ]);
+  });
+});
+
+describe("a password hash", () => {
+  it("is scrypt with N 2^15, a salt of 16 bytes of its own, and fits only its password", async () => {
+    const [one, two] = await Promise.all([hashPassword("correct horse"), hashPassword("correct horse")]);
+    expect(one).not.toBe(two);
+    expect(one).toMatch(/^scrypt:15:8:1:[\w-]{22}:[\w-]{43}$/);
+    expect(parsePasswordHash(one)?.salt).toHaveLength(16);
+    expect(await verifyPassword("correct horse", one)).toBe(true);
+    expect(await verifyPassword(Buffer.from("correct horse"), one)).toBe(true);
+    expect(await verifyPassword("correct horsf", one)).toBe(false);
+    expect(await verifyPassword("", one)).toBe(false);
+    expect(await verifyPassword(one, one)).toBe(false);
+  });
+
+  it.each([
+    "scrypt:",
+    "scrypt:15:8:1:short",
+    "scrypt:15:8:1:AAAA:AAAA",
+    "scrypt:30:99:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    "scrypt:0:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    "scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAA!:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+  ])("that cannot be read fits nothing: %s", async (text) => {
+    expect(parsePasswordHash(text)).toBeNull();
+    expect(await verifyPassword(text, text)).toBe(false);
+  });
+
+  it("may be a plain password", async () => {
+    expect(await verifyPassword("plain", "plain")).toBe(true);
+    expect(await verifyPassword("plain", "plain and longer")).toBe(false);
+  });
+});
+
+describe("checking passwords", () => {
+  it("is bounded: more than the line holds are turned away unchecked", async () => {
+    const checks = new PasswordChecks(1, 2);
+    const results = await Promise.all(Array.from({ length: 5 }, () => checks.verify("a", "a")));
+    expect(results).toEqual([true, true, true, "busy", "busy"]);
+    expect(await checks.verify("a", "a")).toBe(true);
+  });
+
+  it("leaves the event loop free: everything else goes on meanwhile", async () => {
+    const stored = await hashPassword("right");
+    const checks = new PasswordChecks();
+    let turns = 0;
+    let next = setImmediate(function turn() {
+      turns += 1;
+      next = setImmediate(turn);
+    });
+    const results = await Promise.all(
+      Array.from({ length: 4 }, (_, n) => checks.verify(`wrong ${n}`, stored)),
+    );
+    clearImmediate(next);
+    expect(results).toEqual([false, false, false, false]);
+    // A check on this thread would leave it one turn at most.
+    expect(turns).toBeGreaterThan(50);
+  });
+});
+
+describe("a weak password", () => {
+  it.each([
+    "short",
+    "elevenchars",
+    "passwordpassword",
+    "PASSWORD1234",
+    "aaaaaaaaaaaaaaaa",
+    "abababababababab",
+  ])("is noticed: %s", (password) => expect(passwordWeakness(password)).not.toBeNull());
+
+  it.each(["correct horse battery", "x7-Gh2!pQ9zt", "温室の鍵は秘密です。二十四"])("is not %s", (password) =>
+    expect(passwordWeakness(password)).toBeNull(),
+  );
+});

@@ -1,7 +1,8 @@
 import type { MqttClient } from "mqtt";
 import { describe, expect, it } from "vitest";
+import { bridgeRights, rightsOf } from "../../src/broker/acl.js";
 import type { EmbeddedBroker } from "../../src/broker/broker.js";
-import { readVia } from "../../src/runtime/mqtt.js";
+import { claimed, readVia, understood } from "../../src/runtime/mqtt.js";
 import {
   connect,
   otherClient,
@@ -177,3 +178,104 @@ describe("the stamp of the sender", () =>
     [{ "greenhouse2mqtt-via": '{"client":1,"user":null}' }, null],
     [{ "greenhouse2mqtt-via": '{"client":"a","user":null}' }, { client: "a", user: null }],
   ])("%j reads as %j", (properties, via) => expect(readVia(properties)).toEqual(via)));
+
+const topics = { base: "site/greenhouse", status: "homeassistant/status", discoveryPrefix: "homeassistant" };
+
+describe("the default rights", () => {
+  const rights = rightsOf(null, topics);
+  it.each([
+    ["site/greenhouse/east/actuator/roof/set", 4, true],
+    ["site/greenhouse/east/parameter/ec/set", 4, true],
+    ["site/greenhouse/east/address/101/set", 4, true],
+    ["site/greenhouse/bridge/request/refresh", 4, true],
+    ["homeassistant/status", 6, true],
+    ["homeassistant/device/x/config", 0, true],
+    ["homeassistant/device/x/config", 2, false],
+    ["homeassistant/sensor/x/config", 0, false],
+    ["site/greenhouse/east/actuator/roof/state", 4, false],
+    ["site/greenhouse/east/actuator/roof/result", 4, false],
+    ["site/greenhouse/east/sensor/t", 4, false],
+    ["site/greenhouse/bridge/state", 6, false],
+    ["site/greenhouse/bridge/response/read", 6, false],
+    ["site/greenhouse/east/actuator/roof/set/more", 4, false],
+    ["greenhouse/east/actuator/roof/set", 4, false],
+    ["other/topic", 4, false],
+    ["$SYS/broker", 4, false],
+    ["site/greenhouse/+/actuator/roof/set", 4, false],
+    ["site/greenhouse/a\0/actuator/roof/set", 4, false],
+    ["", 4, false],
+  ])("allow publishing %s with %i bytes: %s", (topic, bytes, allowed) =>
+    expect(rights.mayPublish(topic, bytes)).toBe(allowed),
+  );
+
+  it.each([
+    ["#", true],
+    ["site/greenhouse/+/sensor/#", true],
+    ["$SYS/#", false],
+    ["$discarded", false],
+    ["$share/group/site/#", false],
+  ])("allow subscribing to %s: %s", (filter, allowed) => expect(rights.maySubscribe(filter)).toBe(allowed));
+});
+
+describe("the rights of a user", () => {
+  it("are the lists where there are lists, the default of its kind where there is none", () => {
+    const reader = rightsOf({ publish: [], subscribe: ["site/greenhouse/+/sensor/#"] }, topics);
+    expect(reader.mayPublish("site/greenhouse/east/actuator/roof/set", 4)).toBe(false);
+    expect(reader.maySubscribe("site/greenhouse/east/sensor/t")).toBe(true);
+    expect(reader.maySubscribe("#")).toBe(false);
+    const writer = rightsOf({ publish: ["other/#"] }, topics);
+    expect(writer.mayPublish("other/a", 4)).toBe(true);
+    expect(writer.mayPublish("site/greenhouse/east/actuator/roof/set", 4)).toBe(false);
+    expect(writer.maySubscribe("#")).toBe(true);
+  });
+
+  it("never reach the server's own tree, not even the bridge's", () => {
+    expect(rightsOf({ publish: ["#"] }, topics).mayPublish("$SYS/a", 4)).toBe(false);
+    expect(bridgeRights.mayPublish("$SYS/a", 4)).toBe(false);
+    expect(bridgeRights.mayPublish("homeassistant/device/x/config", 4)).toBe(true);
+  });
+});
+
+describe("of user properties", () => {
+  const via = "greenhouse2mqtt-via";
+
+  it.each([
+    [undefined, undefined],
+    [{}, undefined],
+    [{ a: "b", [via]: "me" }, undefined],
+    [{ by: ["Li", "Wang"] }, undefined],
+    [{ by: "Li", a: "b" }, { by: "Li" }],
+    [{ by: "x".repeat(201) }, { by: "x".repeat(200) }],
+  ])("a sender keeps the one that says who asks: %j", (given, kept) => expect(claimed(given)).toEqual(kept));
+
+  it.each([
+    [undefined, undefined],
+    [{ a: "b" }, undefined],
+    [
+      { by: "Li", [via]: "{}", a: "b" },
+      { by: "Li", [via]: "{}" },
+    ],
+    [{ [via]: "x".repeat(1_025) }, undefined],
+    [{ [via]: ["a", "b"] }, undefined],
+  ])("the bridge reads that one and the embedded broker's stamp: %j", (given, kept) =>
+    expect(understood(given)).toEqual(kept),
+  );
+});
+
+describe("the embedded broker", () =>
+  it("hands on no user property but the one that says who asks, however many a message has", async () => {
+    const broker = await testBroker();
+    const listener = await otherClient(broker.url, { protocolVersion: 5 });
+    const shown: unknown[] = [];
+    listener.on("message", (_topic, _payload, packet) => {
+      shown.push({ ...packet.properties?.userProperties });
+    });
+    await listener.subscribeAsync("#", { qos: 1 });
+    const sender = await otherClient(broker.url, { protocolVersion: 5 });
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`p${n}`, "v".repeat(30)]));
+    const topic = "greenhouse/east/actuator/roof/set";
+    for (const userProperties of [many, { ...many, by: "Li" }])
+      await sender.publishAsync(topic, "open", { qos: 1, properties: { userProperties } });
+    await until(() => shown.length === 2, "both arrived");
+    expect(shown).toEqual([{}, { by: "Li" }]);
+  }));

@@ -1,13 +1,9 @@
-import { answerRows } from "./rows/answer-rows.js";
-import { brokerRows } from "./rows/broker-rows.js";
-import { diskRows } from "./rows/disk-rows.js";
-import { exposedRows } from "./rows/exposed-rows.js";
-import { messageRows } from "./rows/message-rows.js";
-import { platformRows } from "./rows/platform-rows.js";
-import { postRows } from "./rows/post-rows.js";
-import { processRows } from "./rows/process-rows.js";
-import { stateRows } from "./rows/state-rows.js";
 import type { Row } from "./row.js";
+import { answerRows, postRows } from "./rows/answer-rows.js";
+import { brokerRows } from "./rows/broker-rows.js";
+import { exposedRows, messageRows } from "./rows/message-rows.js";
+import { platformRows, stateRows } from "./rows/platform-rows.js";
+import { diskRows, processRows } from "./rows/process-rows.js";
 import type { Lane } from "./support/world.js";
 
 /** Every broker with both protocol versions, and the broker inside the bridge. */

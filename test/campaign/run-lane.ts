@@ -1,13 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { collect } from "./collect.js";
-import type { Breach } from "./history.js";
+import { type Breach, collect } from "./history.js";
 import { type CommandVerdict, judgeCommands } from "./judge/commands.js";
-import { differences } from "./judge/end-state.js";
 import { judgePosts } from "./judge/posts.js";
-import { judgeStates } from "./judge/states.js";
+import { differences, judgeStates } from "./judge/states.js";
 import { comesTrue, resultsOf, type Row } from "./row.js";
-import { runRow, type RowRun, stillMissing } from "./run-row.js";
+import { type RowRun, runRow, stillMissing } from "./run-row.js";
 import { createWorld, type Lane, type World } from "./support/world.js";
 
 export interface LaneRun {

@@ -1,4 +1,4 @@
-import { encodeProperties } from "../conformance/properties.js";
+import { encodeProperties } from "../conformance/packets.js";
 import { packet } from "../fuzz/packets.js";
 import { answersOnce } from "../support/first-words.js";
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { type FakeHost, ok, type Reply, startFakeHost } from "../platform/support/fake-host.js";
+import { type FakeHost, ok, type Reply, startFakeHost } from "../platform/support/hosts.js";
 import { secrets } from "./secrets.js";
 
 /* A platform whose answers repeat what was sent to it, in every place an answer has. */

@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { configurationSchema, jsonSchema } from "../../src/config/schema.js";
-import { contractExample, contractSurroundings } from "./contract-example.js";
-import { load, loaded, platform, problemLines } from "./loading.js";
+import { contractExample, contractSurroundings, load, loaded, platform, problemLines } from "./loading.js";
 import { exampleText, referenceTable, withReference } from "./support/reference.js";
 
 const inProject = (name: string) => new URL(`../../${name}`, import.meta.url);

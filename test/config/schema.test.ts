@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contractExample, contractSurroundings } from "./contract-example.js";
-import { loaded, platform } from "./loading.js";
+import { contractExample, contractSurroundings, loaded, platform } from "./loading.js";
 
 describe("configuration", () => {
   it("reads the contract's example: keys as written, durations in ms", async () => {

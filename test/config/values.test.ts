@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { formatPath, formatProblem, nearest } from "../../src/config/problem.js";
+import { jsonSchema } from "../../src/config/schema.js";
 import { topicFilter } from "../../src/config/values.js";
 import { isPasswordHash } from "../../src/runtime/passwords.js";
 import { isLoopback } from "../../src/runtime/sockets.js";
+import { loaded, platform, problemLines } from "./loading.js";
 
 describe("a host", () => {
   const own =
@@ -72,4 +75,57 @@ describe("a topic filter of a broker's user", () => {
     expect(isRight(filter)).toBe(true),
   );
   it.each(["", "a#", "a/#/b", "a+/b", "a\0"])("%j is not", (filter) => expect(isRight(filter)).toBe(false));
+});
+
+const spellings = ["0012", "101", "1e3", "0x1F", "0o17", "12345678901234567890", "1.0", "true", "1_000"];
+
+describe("text is taken as written", () => {
+  it.each(spellings)("%s as address, value and device code", async (written) => {
+    const { configuration } = await loaded(`${platform}controllers:
+  ${written}:
+    actuators: { a: { kind: custom, address: 1, values: { on: ${written} } } }
+    parameters: { p: { address: ${written} } }
+`);
+    const { actuators, parameters } = configuration.controllers[written] ?? {};
+    expect([actuators?.a?.values.on, parameters?.p?.address]).toEqual([written, written]);
+  });
+
+  it.each(['"0012"', "'0012'", "!!str 0012"])("quoted or tagged: %s", async (written) => {
+    const { configuration } = await loaded(
+      `${platform}controllers: { G: { parameters: { p: { address: ${written} } } } }\n`,
+    );
+    expect(configuration.controllers.G?.parameters.p?.address).toBe("0012");
+  });
+
+  it("also names, passwords and values from variables", async () => {
+    const text = `${platform}mqtt: { username: 0012, password: !env PASSWORD }\ncontrollers: { G: { name: 1e3 } }\n`;
+    const { configuration } = await loaded(text, { env: { TOKEN: "0001234", PASSWORD: "00042" } });
+    expect(configuration.platform.token).toBe("0001234");
+    expect(configuration.mqtt).toMatchObject({ username: "0012", password: "00042" });
+    expect(configuration.controllers.G?.name).toBe("1e3");
+  });
+});
+
+const named = (code: string) => `${platform}controllers: { ${JSON.stringify(code)}: { ignore: true } }\n`;
+
+describe("a device code in the configuration", () => {
+  it.each(["温室/1#+", "GH 1", "0012", "a:b", "x".repeat(64)])(
+    "is taken as the platform writes it: %s",
+    async (code) => {
+      const { configuration } = await loaded(named(code));
+      expect(Object.keys(configuration.controllers)).toEqual([code]);
+      const schema = z.fromJSONSchema(jsonSchema());
+      const entry = { platform: { business_url: "https://a.b", realtime_url: "https://a.b", token: "x" } };
+      expect(schema.safeParse({ ...entry, controllers: { [code]: { ignore: true } } }).success).toBe(true);
+    },
+  );
+
+  it.each(["..", " GH", "GH ", "a\tb", "a/../b", "x".repeat(65)])(
+    "that cannot be one is an error: %j",
+    async (code) => {
+      expect(await problemLines(named(code))).toEqual([
+        expect.stringContaining("expected a device code as the platform writes it"),
+      ]);
+    },
+  );
 });

@@ -1,9 +1,15 @@
 import { expect } from "vitest";
 import { packet } from "../fuzz/packets.js";
-import { type Bench, type Check, login } from "./bench.js";
-import { expectMalformed, expectThrownOut } from "./expectations.js";
-import { type Connect, connectPacket, publishPacket, subscribePacket, unsubscribePacket } from "./packets.js";
-import { short, text } from "./properties.js";
+import { type Bench, type Check, expectMalformed, expectThrownOut, login } from "./bench.js";
+import {
+  type Connect,
+  connectPacket,
+  publishPacket,
+  short,
+  subscribePacket,
+  text,
+  unsubscribePacket,
+} from "./packets.js";
 
 /* Statements of which bytes are the whole test: each is sent by a client of its own. */
 

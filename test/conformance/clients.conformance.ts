@@ -9,7 +9,7 @@ import { until } from "../mqtt-connection/support.js";
 import { startConformanceBroker } from "./bench.js";
 import { type Arrival, type ClientKind, mosquittoClients, mqttJs, pahoClients } from "./clients.js";
 import { pahoTests } from "./paho-checkout.js";
-import type { Version } from "./properties.js";
+import type { Version } from "./packets.js";
 
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-clients-"));

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import mqtt, { type IClientOptions } from "mqtt";
 import { endsWithThisProcess } from "../support/at-exit.js";
 import { login } from "./bench.js";
-import type { Version } from "./properties.js";
+import type { Version } from "./packets.js";
 
 /* Clients that people use, each behind the same few verbs. */
 

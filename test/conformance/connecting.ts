@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import { packet } from "../fuzz/packets.js";
-import { type Bench, type Check, limited, login } from "./bench.js";
-import { expectThrownOut, lasting, valueOf } from "./expectations.js";
+import { type Bench, type Check, expectThrownOut, lasting, limited, login, valueOf } from "./bench.js";
 import { connectPacket, pingPacket, publishPacket, subscribePacket } from "./packets.js";
 
 /* CONNECT and CONNACK, client ids, logins, keep alive, the end of a connection. */

@@ -1,17 +1,16 @@
 import { expect } from "vitest";
-import { packet } from "../fuzz/packets.js";
 import { createWebSocketStream } from "ws";
-import { type Check, login } from "./bench.js";
-import { expectMalformed, subscriber } from "./expectations.js";
+import { packet } from "../fuzz/packets.js";
+import { type Check, expectMalformed, login, subscriber } from "./bench.js";
 import {
   acknowledgePacket,
   connectPacket,
   pingPacket,
   publishPacket,
+  short,
   subscribePacket,
   unsubscribePacket,
 } from "./packets.js";
-import { short } from "./properties.js";
 
 /* How packets are made up: text, flags, ids; and the frames of WebSocket. */
 

@@ -7,12 +7,13 @@ import {
   connectPacket,
   decode,
   pingPacket,
+  type Property,
   type Publish,
   publishPacket,
   type Received,
   subscribePacket,
+  type Version,
 } from "./packets.js";
-import type { Property, Version } from "./properties.js";
 
 export type Of<Type extends Received["type"]> = Received & { readonly type: Type };
 

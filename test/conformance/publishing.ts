@@ -1,6 +1,5 @@
 import { expect } from "vitest";
-import { type Check, limited } from "./bench.js";
-import { retainedOn, subscriber } from "./expectations.js";
+import { type Check, limited, retainedOn, subscriber } from "./bench.js";
 import { acknowledgePacket, publishPacket } from "./packets.js";
 
 /* PUBLISH in both directions with its acknowledgements, and retained messages. */

@@ -1,10 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import { type Bench, type Check, login } from "./bench.js";
-import { lasting, leftSession, retainedOn, subscriber } from "./expectations.js";
-import { acknowledgePacket, type Connect, disconnectPacket, type Will } from "./packets.js";
+import { type Bench, type Check, lasting, leftSession, login, retainedOn, subscriber } from "./bench.js";
+import { acknowledgePacket, type Connect, disconnectPacket, type Property, type Will } from "./packets.js";
 import type { Peer } from "./peer.js";
-import type { Property } from "./properties.js";
 
 /* What outlives a connection: sessions, what they missed and what they did not acknowledge, and wills. */
 

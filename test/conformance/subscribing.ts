@@ -1,6 +1,5 @@
 import { expect } from "vitest";
-import { type Check, limited } from "./bench.js";
-import { expectMalformed, subscriber } from "./expectations.js";
+import { type Check, expectMalformed, limited, subscriber } from "./bench.js";
 import { acknowledgePacket, subscribePacket, unsubscribePacket } from "./packets.js";
 
 /* SUBSCRIBE and UNSUBSCRIBE with their answers, and what filters match. */

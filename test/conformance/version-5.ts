@@ -1,10 +1,25 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import { type Bench, type Check, limited, login } from "./bench.js";
-import { lasting, leftSession, retainedOn, subscriber, valueOf } from "./expectations.js";
-import { noLocal, publishPacket, retainAsPublished, retainHandling, subscribePacket } from "./packets.js";
+import {
+  type Bench,
+  type Check,
+  lasting,
+  leftSession,
+  limited,
+  login,
+  retainedOn,
+  subscriber,
+  valueOf,
+} from "./bench.js";
+import {
+  noLocal,
+  type Property,
+  publishPacket,
+  retainAsPublished,
+  retainHandling,
+  subscribePacket,
+} from "./packets.js";
 import type { Peer } from "./peer.js";
-import type { Property } from "./properties.js";
 
 /* What only MQTT 5 has: properties of messages, options of subscriptions, limits that both sides name. */
 

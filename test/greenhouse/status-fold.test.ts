@@ -2,10 +2,15 @@ import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { statusNumber } from "../../src/greenhouse/device-types.js";
+import type { ControllerEvent } from "../../src/greenhouse/events.js";
+import { foldParameter } from "../../src/greenhouse/fold-registers.js";
 import { foldStatuses, statusState } from "../../src/greenhouse/fold-statuses.js";
-import type { Controller } from "../../src/greenhouse/model.js";
-import type { RunningStatusItem } from "../../src/greenhouse/ports.js";
-import { start, validId } from "../support/folding.js";
+import type { Availability, Controller, Parameter } from "../../src/greenhouse/model.js";
+import type { RawValue, RunningStatusItem } from "../../src/greenhouse/ports.js";
+import { type Connection, foldFlag, hasOwnClient } from "../../src/greenhouse/reduce.js";
+import type { ParameterSettings } from "../../src/greenhouse/settings.js";
+import { clientStatus, controller, record } from "../support/builders.js";
+import { after, register, start, validId } from "../support/folding.js";
 
 const status = (
   name: string,
@@ -119,5 +124,129 @@ describe("a running status", () => {
       }),
       { numRuns: 1_000 },
     );
+  });
+});
+
+type By = Connection["availabilityBy"];
+type Row = [
+  name: string,
+  shown: [Availability, By, Availability | null],
+  flag: Availability,
+  then: [Availability, By, Availability | null],
+];
+
+const connection = ([availability, availabilityBy, doubted]: Row[1]): Connection => ({
+  ...{ availability, availabilityBy, doubted },
+});
+
+describe("a list's flag", () =>
+  it.each<Row>([
+    ["online where nothing is known", ["unknown", "list", null], "online", ["online", "list", null]],
+    ["offline where nothing is known", ["unknown", "list", null], "offline", ["unknown", "list", "offline"]],
+    ["the same", ["online", "list", null], "online", ["online", "list", null]],
+    ["a change to offline", ["online", "list", null], "offline", ["online", "list", "offline"]],
+    ["offline again, unread between", ["online", "list", "offline"], "offline", ["offline", "list", null]],
+    ["online again, unread between", ["online", "list", "offline"], "online", ["online", "list", null]],
+    ["back, after lists alone said offline", ["offline", "list", null], "online", ["online", "list", null]],
+    ["online against the status", ["offline", "status", null], "online", ["offline", "status", "online"]],
+    ["the same twice, unread", ["offline", "status", "online"], "online", ["online", "list", null]],
+    ["offline against the status", ["online", "status", null], "offline", ["online", "status", "offline"]],
+    ["none, known from a list", ["online", "list", null], "unknown", ["unknown", "list", null]],
+    ["none, known from the status", ["online", "status", null], "unknown", ["online", "status", null]],
+  ])("%s", (_, shown, flag, then) => expect(foldFlag(connection(shown), flag)).toEqual(connection(then))));
+
+const listed = (online: boolean | null): ControllerEvent => ({
+  type: "listed",
+  record: record({ online }),
+  availability: online === null ? "unknown" : online ? "online" : "offline",
+});
+const connectionFoldStatus = (state: "online" | "offline" | "unknown"): ControllerEvent => ({
+  type: "connection",
+  status: clientStatus(state),
+});
+const unseen = controller();
+const seen = (...events: ControllerEvent[]) => after(unseen, start, ...events);
+
+describe("the single-device status", () => {
+  it.each<[string, ControllerEvent[], Availability]>([
+    ["says so too", [listed(true), listed(false), connectionFoldStatus("offline")], "offline"],
+    ["says otherwise", [listed(true), listed(false), connectionFoldStatus("online")], "online"],
+    [
+      "says otherwise, and so does every list",
+      [listed(false), connectionFoldStatus("online"), listed(false)],
+      "online",
+    ],
+    [
+      "could not be read, and the next list",
+      [listed(true), listed(false), connectionFoldStatus("unknown")],
+      "online",
+    ],
+    [
+      "could not be read before the next list",
+      [listed(true), listed(false), connectionFoldStatus("unknown"), listed(false)],
+      "offline",
+    ],
+    ["of a device without a flag", [listed(null), connectionFoldStatus("online")], "online"],
+    [
+      "of one without a flag, after it was seen",
+      [listed(null), connectionFoldStatus("online"), connectionFoldStatus("offline")],
+      "offline",
+    ],
+    ["of one that may have no client at all", [listed(null), connectionFoldStatus("offline")], "unknown"],
+    [
+      "of one that left every list",
+      [listed(true), { type: "absent", since: 1 }, connectionFoldStatus("online")],
+      "offline",
+    ],
+    [
+      "is older than the list left it",
+      [listed(true), { type: "unflagged" }, connectionFoldStatus("offline")],
+      "offline",
+    ],
+  ])("%s", (_, events, availability) => expect(seen(...events).availability).toBe(availability));
+
+  it("has to be asked again only of a device that has a client and no flag", () => {
+    expect(hasOwnClient(seen(listed(null), connectionFoldStatus("online")))).toBe(true);
+    expect(hasOwnClient(seen(listed(null), connectionFoldStatus("offline")))).toBe(false);
+    expect(hasOwnClient(seen(listed(true), connectionFoldStatus("online")))).toBe(false);
+  });
+});
+
+const unread = (over: Partial<ParameterSettings> = {}): Parameter => ({
+  settings: { id: "ec", address: "501", scale: 1, ...over },
+  register: null,
+  value: null,
+  quality: "stale",
+});
+const parameterFoldShown = (over: Partial<ParameterSettings>, raw: RawValue) =>
+  foldParameter(unread(over), "501", register(raw)).value;
+
+describe("a parameter shows its address, scaled", () => {
+  it.each<[string, Partial<ParameterSettings>, RawValue, number | string]>([
+    ["as it is", {}, 250, 250],
+    ["a text that is a number", {}, "250", 250],
+    ["white space around", {}, " 250 ", 250],
+    ["a number as the platform pads it", {}, "250.0", 250],
+    ["scaled", { scale: 0.01 }, 250, 2.5],
+    ["scaled without a binary tail", { scale: 0.1 }, 3, 0.3],
+    ["rounded to its decimals", { scale: 0.01, decimals: 1 }, 256, 2.6],
+    ["0", { scale: 0.01 }, "0", 0],
+    ["leading zeros", { scale: 0.01 }, "0250", 2.5],
+    ["below 0", { scale: 0.5 }, "-3", -1.5],
+    ["a text is shown as it is", { scale: 0.01 }, "auto", "auto"],
+    ["a flag is a text", { scale: 0.01 }, true, "true"],
+    ["an exponent is no number the platform was seen to write", {}, "1e3", "1e3"],
+    ["empty", {}, "", ""],
+  ])("%s", (_, over, raw, value) => expect(parameterFoldShown(over, raw)).toBe(value));
+
+  it("another address changes nothing", () => {
+    const one = unread();
+    expect(foldParameter(one, "502", register(1))).toBe(one);
+  });
+
+  it("a read begun before the one held changes nothing", () => {
+    const held = foldParameter(unread(), "501", register(5, 100));
+    expect(foldParameter(held, "501", register(6, 99))).toBe(held);
+    expect(foldParameter(held, "501", register(6, 101)).value).toBe(6);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { judge, type Listener, reachableAt, servesPage, Sessions } from "../../src/http/access.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { loopback } from "./stubs.js";
+import { loopback } from "./support.js";
 
 const exposed: Listener = { ...loopback, host: "0.0.0.0" };
 const anna = { username: "anna", password: "a-password-of-hers", role: "operator" } as const;

@@ -3,8 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { LiveViews, mergePatch } from "../../src/http/live.js";
 import { RecentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { emptyService, Reader } from "./stubs.js";
-import { patched } from "./support.js";
+import { emptyService, patched, Reader } from "./support.js";
 
 describe("a merge patch", () => {
   const document = fc.letrec((tie) => ({

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request, type IncomingHttpHeaders } from "node:http";
+import { type IncomingHttpHeaders, request } from "node:http";
 import net from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Listener } from "../../src/http/access.js";
@@ -8,8 +8,7 @@ import type { PageSources } from "../../src/http/service.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { emptyService, type everythingFine, loopback } from "./stubs.js";
-import { viewer } from "./support.js";
+import { emptyService, type everythingFine, loopback, viewer } from "./support.js";
 
 interface Answer {
   readonly status: number;

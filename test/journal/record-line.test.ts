@@ -1,7 +1,15 @@
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { decodeLine, encodeLine, longestLineBytes } from "../../src/journal/segments.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { journalDirectory, openJournal as openTheJournal } from "../../src/journal/open.js";
+import { newestRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
+import { decodeLine, encodeLine, longestLineBytes } from "../../src/journal/segments.js";
+import { clockAgrees, systemClock } from "../../src/runtime/clock.js";
+import { silentLog } from "../support/builders.js";
+import { openJournal, tempDirectory } from "./support/disk.js";
 import { ended, result, sent, stamped, taken } from "./support/samples.js";
 
 const [first, second] = stamped([taken("a"), sent("a")]) as [JournalRecord, JournalRecord];
@@ -129,4 +137,38 @@ describe("a line of the journal", () => {
       }),
     );
   });
+});
+
+it("a journal that an earlier version wrote is read whole and gone on with", async () => {
+  const directory = await tempDirectory();
+  const earlier = join(import.meta.dirname, "fixtures", "earlier-version.jsonl");
+  await copyFile(earlier, join(directory, "journal-000000000001.jsonl"));
+  const journal = await openJournal(directory);
+  expect(journal.state()).toMatchObject({ available: true, unreadable: 0, sequence: 22 });
+  const { open, unread, problems, starts } = journal.history();
+  expect(open).toMatchObject([{ taken: { id: "b", own_id: true }, steps: [] }]);
+  expect(unread).toEqual([]);
+  expect(problems).toMatchObject([{ id: "a", outcome: "confirmed", reason: "reverted" }]);
+  expect(starts).toMatchObject([{ boot: "boot-old", stopped: true }]);
+  const records = await newestRecords(directory, { limit: 100 });
+  expect(records.map(({ seq }) => seq)).toEqual(Array.from({ length: 22 }, (_, n) => n + 1));
+  expect(new Set(records.map(({ type }) => type)).size).toBe(21);
+  expect(await journal.append({ type: "start", version: "2" }, { durable: true })).toBe(23);
+});
+
+it("a record says whether our clock agreed with the platform's, and null while nobody knew", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "journal-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const opened = await openTheJournal({ dataDir: folder, clock: systemClock, log: silentLog });
+  const note = () => opened.journal.append({ type: "delivered", through: 1 }, { durable: true });
+  await note();
+  let skewMs: number | null = null;
+  opened.compareClock(() => clockAgrees(skewMs));
+  for (const skew of [null, 0, -119_000, 121_000]) {
+    skewMs = skew;
+    await note();
+  }
+  await opened.close();
+  const told = await newestRecords(journalDirectory(folder), { types: new Set(["delivered"]), limit: 10 });
+  expect(told.map((record) => record.clock_synced)).toEqual([null, null, true, true, false]);
 });

@@ -2,13 +2,10 @@ import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { encodeLine } from "../../src/journal/segments.js";
 import type { JournalRecord } from "../../src/journal/records.js";
-import { faultyDisk } from "./support/faulty-disk.js";
-import { quickDisk } from "./support/quick-disk.js";
+import { encodeLine } from "../../src/journal/segments.js";
+import { faultyDisk, openJournal, quickDisk, recordsIn, tempDirectory } from "./support/disk.js";
 import { ended, sent, stamped, taken } from "./support/samples.js";
-import { tempDirectory } from "./support/temp-directory.js";
-import { openJournal, recordsIn } from "./support/test-journal.js";
 
 const segment = "journal-000000000001.jsonl";
 const written = stamped([taken("a"), sent("a"), ended("a"), taken("b"), sent("b")]);

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { newController } from "../../src/greenhouse/reduce.js";
+import { PublishError, type PublishErrorKind } from "../../src/mqtt/connection/publish.js";
+import { connectionSettings } from "../../src/mqtt/connection/settings.js";
+import { announceOnline } from "../../src/mqtt/outputs.js";
 import { controllersDocument, eventDocument } from "../../src/mqtt/projection.js";
-import { controller, record } from "../support/builders.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
+import { loaded, platform } from "../config/loading.js";
+import { controller, record, silentLog } from "../support/builders.js";
 import { after, start } from "../support/folding.js";
 
 describe("bridge/controllers", () => {
@@ -84,3 +89,72 @@ describe("bridge/event", () => {
     });
   });
 });
+
+/** Ends one attempt after the other as told, then succeeds. */
+const announcing = async (...ends: (PublishErrorKind | "ending" | Error)[]) => {
+  let attempts = 0;
+  let waits = 0;
+  const isSaid = await announceOnline({
+    publish: () => {
+      const end = ends[attempts++];
+      if (end === undefined || end === "ending") return Promise.resolve();
+      return Promise.reject(end instanceof Error ? end : new PublishError(end, end));
+    },
+    isEnding: () => attempts > 0 && ends[attempts] === "ending",
+    ready: () => {
+      waits++;
+      return Promise.resolve();
+    },
+    log: silentLog,
+  });
+  return { isSaid, attempts, waits };
+};
+
+describe("that the bridge is online", () => {
+  it.each<[string, readonly (PublishErrorKind | "ending")[], Awaited<ReturnType<typeof announcing>>]>([
+    ["is said once", [], { isSaid: true, attempts: 1, waits: 0 }],
+    [
+      "is said again until the broker acknowledges it",
+      ["unacknowledged", "unacknowledged"],
+      { isSaid: true, attempts: 3, waits: 0 },
+    ],
+    [
+      "is not said again behind the last words",
+      ["unacknowledged", "ending"],
+      { isSaid: false, attempts: 1, waits: 0 },
+    ],
+    ["waits for room", ["busy"], { isSaid: true, attempts: 2, waits: 1 }],
+    [
+      "is left to the next link when this one goes",
+      ["unacknowledged", "offline"],
+      { isSaid: false, attempts: 2, waits: 0 },
+    ],
+    [
+      "holds nothing else up where the broker refuses it",
+      ["refused"],
+      { isSaid: true, attempts: 1, waits: 0 },
+    ],
+  ])("%s", async (_, ends, expected) => {
+    expect(await announcing(...ends)).toEqual(expected);
+  });
+
+  it("fails as whatever is no answer of the broker fails", async () => {
+    await expect(announcing(new TypeError("a mistake of ours"))).rejects.toThrow("a mistake of ours");
+  });
+});
+
+describe("messages larger than 256 KiB", () =>
+  it.each([
+    ["greenhouse/east/actuator/roof/set", true],
+    ["greenhouse/east/parameter/ec/set", true],
+    ["greenhouse/east/address/101/set", true],
+    ["greenhouse/bridge/request/read", false],
+    ["greenhouse/bridge/self_test", false],
+    ["homeassistant/status", false],
+    ["homeassistant/device/x/config", false],
+    ["other/east/actuator/roof/set", false],
+  ])("are taken from command topics only, for every command has an outcome: %s %s", async (topic, taken) => {
+    const { configuration } = await loaded(platform);
+    const settings = connectionSettings(configuration.mqtt, topicsUnder("greenhouse"), null, [], {});
+    expect(settings.anySize?.(topic)).toBe(taken);
+  }));

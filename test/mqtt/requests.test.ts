@@ -6,8 +6,12 @@ import {
   parseRequest,
   RequestError,
   type RequestHandler,
+  RequestServer,
   textField,
 } from "../../src/mqtt/requests.js";
+import { capturedLog } from "../mqtt-connection/support.js";
+import { RetainedBroker } from "../support/retained-broker.js";
+import { settled, VirtualClock } from "../support/virtual-clock.js";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const signal = new AbortController().signal;
@@ -121,3 +125,137 @@ describe("fields", () => {
     expect(() => optionalTextField({ a: {} }, "a")).toThrow(RequestError);
   });
 });
+
+interface Answer {
+  readonly status: string;
+  readonly transaction?: unknown;
+  readonly error?: string;
+}
+
+/** A desk whose platform answers only when told to. */
+function desk(options: { readonly concurrency?: number } = {}) {
+  const clock = new VirtualClock();
+  const broker = new RetainedBroker();
+  const { log, lines } = capturedLog();
+  const end = new AbortController();
+  const running = new Map<string, (() => void)[]>();
+  const most = new Map<string, number>();
+  const slow =
+    (name: string): RequestHandler =>
+    () =>
+      new Promise((resolve) => {
+        const open = running.get(name) ?? [];
+        running.set(name, [...open, () => resolve({})]);
+        most.set(name, Math.max(most.get(name) ?? 0, open.length + 1));
+      });
+  const handlers = new Map<string, RequestHandler>([
+    ...["read", "journal", "refresh"].map((name) => [name, slow(name)] as const),
+    ["health", () => Promise.resolve({})],
+  ]);
+  const requests = new RequestServer({
+    ...{ handlers, publisher: broker, clock, log },
+    responseTopic: (name) => `answer/${name}`,
+    concurrency: options.concurrency ?? 4,
+  });
+  return {
+    ...{ clock, broker, lines, end, most },
+    ask: async (name: string, count: number) => {
+      for (let place = 0; place < count; place++)
+        requests.received(
+          name,
+          bytes(`{"transaction":${place}}`),
+          { client: "panel", user: null },
+          end.signal,
+        );
+      await settled();
+    },
+    /** Ends what runs, one after the other, until nothing does. */
+    finish: async (name: string) => {
+      for (let open = running.get(name); open !== undefined && open.length > 0; open = running.get(name)) {
+        running.set(name, open.slice(1));
+        open[0]?.();
+        await settled();
+      }
+    },
+    answers: () => broker.log.map(({ payload }) => JSON.parse(payload) as Answer),
+  };
+}
+
+const transactions = (answers: readonly Answer[], status: string) =>
+  answers.filter((one) => one.status === status).map(({ transaction }) => transaction);
+
+describe("a flood of requests", () => {
+  it.each([
+    [1, 1],
+    [4, 2],
+    [64, 2],
+  ])(
+    "that read from the platform leaves polling and commands their connections: %i places of polling, %i at once",
+    async (concurrency, atOnce) => {
+      const { ask, finish, most } = desk({ concurrency });
+      await ask("read", 20);
+      await finish("read");
+      expect(most.get("read")).toBe(atOnce);
+    },
+  );
+
+  it("is answered as far as it fits, in order; what does not fit is told at once to ask again later", async () => {
+    const { ask, finish, answers } = desk();
+    await ask("read", 60);
+    const refused = answers();
+    expect(transactions(refused, "error")).toEqual(Array.from({ length: 8 }, (_, place) => 52 + place));
+    expect(refused[0]?.error).toMatch(/too many requests.*later/i);
+    await finish("read");
+    expect(transactions(answers(), "ok")).toEqual(Array.from({ length: 52 }, (_, place) => place));
+    await ask("read", 1);
+    await finish("read");
+    expect(transactions(answers(), "ok").length).toBe(53);
+  });
+
+  it("of one sort does not hold up another: neither slow reads nor refreshes nor the journal a local request", async () => {
+    const { ask, finish, answers, most } = desk();
+    await ask("read", 60);
+    await ask("refresh", 60);
+    await ask("journal", 20);
+    const before = answers().length;
+    await ask("health", 1);
+    await ask("nonsense", 1);
+    expect(answers().slice(before)).toMatchObject([{ status: "ok" }, { status: "error" }]);
+    await finish("journal");
+    expect(most.get("journal")).toBe(1);
+  });
+
+  it("makes no pile of answers either where the broker takes none", async () => {
+    const { ask, broker, lines, answers } = desk();
+    broker.holds = true;
+    await ask("health", 10_000);
+    await ask("read", 10_000);
+    expect(broker.mostInFlight).toBeLessThanOrEqual(110);
+    expect(lines.filter((line) => line.startsWith("warn"))).toHaveLength(1);
+    broker.holds = false;
+    for (let round = 0; round < 100; round++) await broker.release();
+    await ask("health", 1);
+    expect(answers().at(-1)).toMatchObject({ status: "ok" });
+  });
+
+  it("is told of in the log once a minute, with who asks and how many were refused", async () => {
+    const { ask, clock, lines } = desk();
+    await ask("read", 500);
+    await clock.advance(61_000);
+    await ask("read", 2);
+    const [first, second, ...more] = lines.filter((line) => line.startsWith("warn"));
+    expect(first).toMatch(/"client":"panel","refused":1/);
+    expect(second).toMatch(/"refused":449,"unanswered":348/);
+    expect(more).toEqual([]);
+  });
+});
+
+describe("requests that still wait when the bridge stops", () =>
+  it("are not begun any more", async () => {
+    const { ask, finish, end, most, answers } = desk();
+    await ask("read", 10);
+    end.abort();
+    await finish("read");
+    expect(most.get("read")).toBe(2);
+    expect(answers().filter(({ error }) => error?.includes("stopping"))).toHaveLength(8);
+  }));

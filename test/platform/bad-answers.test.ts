@@ -1,8 +1,9 @@
 import https from "node:https";
-import type { Socket } from "node:net";
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import zlib from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { PlatformClient } from "../../src/platform/client.js";
+import { portFor } from "../support/free-port.js";
 import {
   factsOf,
   failureOf,
@@ -12,11 +13,8 @@ import {
   rawHosted,
   settingsFor,
 } from "./support/client-under-test.js";
-import type { PlatformClient } from "../../src/platform/client.js";
-import { ok, startFakeHost } from "./support/fake-host.js";
-import { startRawHost } from "./support/raw-host.js";
+import { ok, startFakeHost, startRawHost } from "./support/hosts.js";
 import { selfSignedCertificate, selfSignedKey } from "./support/self-signed.js";
-import { portFor } from "../support/free-port.js";
 
 const shortTimes = { connect: 1_000, read: 300, control: 300 };
 const clientFor = (url: string) => makeClient(settingsFor(url, { timeouts: shortTimes })).client;

@@ -21,7 +21,7 @@ import {
   type FakeHost,
   type Reply,
   type SeenRequest,
-} from "./support/fake-host.js";
+} from "./support/hosts.js";
 
 const refusal: Reply = { status: 403, body: { error: "Forbidden", message: "Access Denied" } };
 const signInPath = "/api/account/sign-in";

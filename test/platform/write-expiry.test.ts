@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { PlatformClient } from "../../src/platform/client.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { makeClient, never, settingsFor, folder } from "./support/client-under-test.js";
-import { ok, startFakeHost, type Reply } from "./support/fake-host.js";
+import { ok, startFakeHost, type Reply } from "./support/hosts.js";
 
 const hourMs = 3_600_000;
 const signInPath = "/api/account/sign-in";

@@ -2,8 +2,7 @@ import { chmod, readdir, readFile, stat, utimes, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFile, replaceFile } from "../../src/runtime/file-system.js";
-import { faultyDisk } from "../journal/support/faulty-disk.js";
-import { tempDirectory } from "../journal/support/temp-directory.js";
+import { faultyDisk, tempDirectory } from "../journal/support/disk.js";
 
 describe("a file replaced durably", () => {
   it("is written aside, fsynced, renamed, and its directory fsynced, in this order", async () => {

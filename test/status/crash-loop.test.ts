@@ -15,7 +15,7 @@ import {
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { RecordBody } from "../../src/journal/records.js";
-import { capturedLog } from "../journal/support/captured-log.js";
+import { capturedLog } from "../journal/support/disk.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 

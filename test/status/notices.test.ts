@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { notice, type NoticedFacts, noticedNothing } from "../../src/status/notices.js";
+import type { LimitService } from "../../src/limits/limits.js";
+import { flagField } from "../../src/mqtt/requests.js";
 import type { ShapeReport } from "../../src/platform/counters.js";
+import { bundleForMessage, bundleOf, fitForStrangers } from "../../src/status/bundle.js";
+import { notice, type NoticedFacts, noticedNothing } from "../../src/status/notices.js";
+import { lock } from "../../src/status/requests.js";
+import { leaksIn, secrets, userHash } from "../canary/secrets.js";
+import { loaded } from "../config/loading.js";
+import { CommandBench } from "../support/command-bench.js";
 
 const hour = 3_600_000;
 
@@ -107,4 +114,97 @@ describe("a refused sign-in", () => {
       [1, 0, 1],
     ],
   ] as const)("%s", (_, looks, counts) => expect(told(looks).map((events) => events.length)).toEqual(counts));
+});
+
+it.each(["0s", "2020-01-01T00:00:00Z", "2026-03-02", "soon", "999999999w"])(
+  "a lock until %s is refused, and nothing is locked",
+  async (until) => {
+    const { engine, store, clock } = new CommandBench();
+    const controller = store.get("GH-0001");
+    if (controller === undefined) throw new Error("the bench has no controller");
+    const ports = { limits: { engine } as unknown as LimitService, clock, onEvent: () => undefined };
+    await expect(lock(ports, controller, { by: "anna", until }, null)).rejects.toThrow('"until"');
+    expect(engine.inForce("GH-0001", "roof")?.lock ?? null).toBeNull();
+  },
+);
+
+it("one topic locks and unlocks: what is neither true nor false is refused, and left out it locks", () => {
+  const locked = [{}, { locked: true }, { locked: false }].map((fields) => flagField(fields, "locked", true));
+  expect(locked).toEqual([true, true, false]);
+  expect(() => flagField({ locked: "no" }, "locked", true)).toThrow('"locked" must be true or false');
+});
+
+const text = `
+platform:
+  business_url: https://business.farm.example
+  realtime_url: https://realtime.farm.example:8443
+  sign_in: { body: { account: grower@farm.example, password: ${secrets.accountPassword}, pin: "71" } }
+mqtt: { url: "mqtts://broker.farm.example", username: anna, password: ${secrets.brokerPassword} }
+broker: { users: [{ username: ha, password: "${userHash}" }] }
+http: { token: ${secrets.httpToken}, users: [{ username: berta, password: page-${secrets.userPassword} }] }
+data_dir: /home/anna/greenhouse
+controllers: { KH-77: { id: east, name: Upper house, area: East } }
+`;
+
+async function bundle(parts: Readonly<Record<string, unknown>> = {}) {
+  const { configuration } = await loaded(text);
+  const about = { configuration, version: "1.2.3", now: 0, secrets: [secrets.signedInToken] };
+  return { configuration, made: bundleOf(about, parts) };
+}
+
+describe("the support bundle", () => {
+  it("holds no secret of the configuration, and none that was learnt, wherever it stands", async () => {
+    const said = Object.values(secrets).join(" and ");
+    const escaped = JSON.stringify({ secret: secrets.accountPassword });
+    const { made } = await bundle({
+      log: [{ message: `refused: ${secrets.signedInToken}, ${secrets.brokerPassword}` }],
+      journal: [{ by: secrets.httpToken, payload: escaped }],
+      [secrets.brokerPassword]: true,
+    });
+    expect(said).not.toBe("");
+    expect(leaksIn(JSON.stringify(made))).toEqual([]);
+    expect(JSON.stringify(made)).not.toContain('"71"');
+    expect(made).toMatchObject({ version: "1.2.3", node: process.version, at: "1970-01-01T00:00:00.000Z" });
+  });
+
+  it("leaves the house with placeholders for what says where it is and whose, the same throughout", async () => {
+    const { configuration, made } = await bundle({
+      controllers: [
+        { code: "KH-99", id: "kh-99", name: "北棚", area: null, station: "Hill farm", sensors: {} },
+      ],
+      log: [
+        { message: "KH-77 of Hill farm via broker.farm.example, 北棚二, 192.168.7.9", facts: { c: "east" } },
+      ],
+      commands: { "KH-77/roof": { by: "anna", value: 45 } },
+    });
+    const safe = fitForStrangers(made, configuration, [["platform-text", "Secret Orchid"]]);
+    const shown = JSON.stringify(safe);
+    for (const word of [
+      "farm",
+      "anna",
+      "berta",
+      "KH-77",
+      "KH-99",
+      "北棚",
+      "Hill",
+      "Upper house",
+      "192.168",
+      '"east"',
+    ])
+      expect(shown, word).not.toContain(word);
+    expect(safe).toMatchObject({
+      configuration: { controllers: { "<controller-1>": { area: "<name-3>" } } },
+      commands: { "<controller-1>/roof": { by: "<user-1>", value: 45 } },
+    });
+  });
+
+  it("is cut until one message can hold it", async () => {
+    const line = { message: "x".repeat(1_000) };
+    const whole = await bundleForMessage((share) =>
+      Promise.resolve({ log: Array<unknown>(Math.floor(1_500 / share)).fill(line) }),
+    );
+    const bytes = JSON.stringify(whole).length;
+    expect(bytes).toBeLessThan(200_000);
+    expect(bytes).toBeGreaterThan(90_000);
+  });
 });

@@ -1,9 +1,18 @@
+import { fields } from "../../end-to-end/support/watch.js";
 import { answersOnce } from "../../support/first-words.js";
 import type { Manner } from "../../support/tcp-proxy.js";
-import { fields } from "../../end-to-end/support/watch.js";
-import { comesTrue, type Row, type Seen, stayedOnline, unless, wait } from "../row.js";
+import {
+  broker,
+  comesTrue,
+  confirming,
+  linkOf,
+  type Row,
+  type Seen,
+  stayedOnline,
+  unless,
+  wait,
+} from "../row.js";
 import type { World } from "../support/world.js";
-import { broker, confirming, linkOf } from "./kinds.js";
 
 /* D: the link to the broker. In every lane with a broker of its own. */
 

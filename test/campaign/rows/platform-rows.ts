@@ -1,8 +1,23 @@
+import { fields } from "../../end-to-end/support/watch.js";
 import type { Manner } from "../../support/tcp-proxy.js";
-import { type Check, event, outcome, type Row, shown, stayedOnline, unless, wait } from "../row.js";
-import { staleAfterMs } from "../support/house.js";
+import { textOf } from "../history.js";
+import {
+  type Check,
+  comesTrue,
+  event,
+  faulty,
+  never,
+  outcome,
+  platform,
+  type Row,
+  shown,
+  stayedOnline,
+  told,
+  unless,
+  wait,
+} from "../row.js";
+import { commanded, staleAfterMs, targets, topicOf } from "../support/house.js";
 import type { World } from "../support/world.js";
-import { platform } from "./kinds.js";
 
 /* F: the platform as a whole: its connections, its lists and its channels. Recovery needs no human and at most 60 s. */
 
@@ -114,4 +129,126 @@ export const platformRows: readonly Row[] = [
   push("push garbled", "garbled", 12_000),
   push("push silent", "silent", 12_000),
   push("push refused", "refuse", 12_000),
+];
+
+/* C: values that are old, impossible or from a device that is gone, and clocks that are set. */
+
+/** A command that ended confirmed or already has read its address from the device itself. */
+async function everyTargetReadFresh({ watch }: World): Promise<void> {
+  const mark = watch.mark();
+  const isFresh = (id: string) =>
+    watch.seen
+      .slice(mark)
+      .some(
+        ({ topic, payload }) =>
+          topic === `${topicOf(commanded, id)}/result` &&
+          ["confirmed", "already"].includes(textOf(fields(payload)["outcome"])),
+      );
+  if (!(await comesTrue(() => Object.keys(targets).every(isFresh), 60_000, 100)))
+    throw new Error("no command was confirmed for each target within a minute");
+}
+
+/** Before each was read fresh there is nothing by which a bridge that has just started could tell a value from an older one. */
+const remembered = (name: string, fault: string): Row =>
+  platform({
+    ...faulty({ fault, controller: commanded, delay: "20s" }),
+    name,
+    expected: "a state never goes back in time",
+    // Ten of them go by before the fault begins.
+    holdMs: 26_000,
+    reducedHoldMs: 22_000,
+    begin: async (world) => {
+      await everyTargetReadFresh(world);
+      await world.platform.fault({ fault, controller: commanded, delay: "20s", chance: 1 });
+    },
+  });
+
+const first = { controller: "GH-0001" };
+const airtemp = { ...first, sensor: "空气温度" };
+const airhumi = { controller: "GH-0003", sensor: "空气湿度" };
+const availability = (id: string) => `greenhouse/${id}/availability`;
+const year = 365 * 86_400_000;
+
+export const stateRows: readonly Row[] = [
+  platform({
+    name: "sensors frozen",
+    expected: "quality stale, the value stays",
+    holdMs: 28_000,
+    reducedHoldMs: 22_000,
+    ...told(["freeze_sensors", first], ["unfreeze_sensors", first]),
+    checks: [stayedOnline, shown("greenhouse/gh-0001/sensor/airtemp/quality", "stale")],
+  }),
+  platform({
+    name: "controller offline",
+    expected: "availability offline, commands refused at once",
+    holdMs: 14_000,
+    reducedHoldMs: 10_000,
+    ...told(["set_online", { ...first, online: false }], ["set_online", { ...first, online: true }]),
+    checks: [shown(availability("gh-0001"), "offline"), outcome("refused/controller_offline")],
+  }),
+  platform({
+    name: "a list that says offline",
+    expected: "beside the device's own status: the controller stays online and takes commands",
+    holdMs: 14_000,
+    ...faulty({ fault: "listed_offline", controller: commanded }),
+    checks: [stayedOnline, never(availability("gh-0001"), "offline"), outcome("confirmed", "already")],
+  }),
+  platform({
+    name: "a page of the list",
+    expected: "beside the count of all: nothing is absent, nothing goes offline",
+    holdMs: 14_000,
+    ...faulty({ fault: "paged", value: 1 }),
+    checks: [
+      stayedOnline,
+      ...["gh-0001", "gh-0003"].map((id) => never(availability(id), "offline")),
+      // The other list may still hold it, but without a flag.
+      never(availability("gh-0003"), "unknown"),
+      outcome("confirmed", "already"),
+    ],
+  }),
+  platform({
+    name: "impossible reading",
+    expected: "quality bad, the last good value stays",
+    holdMs: 8_000,
+    ...told(["set_sensor", { ...airtemp, value: 9_999 }], ["clear_sensor", airtemp]),
+    checks: [
+      shown("greenhouse/gh-0001/sensor/airtemp/quality", "bad"),
+      never("greenhouse/gh-0001/sensor/airtemp", "9999"),
+    ],
+  }),
+  platform({
+    name: "readings are no numbers",
+    expected: "quality bad or no news; nothing invented",
+    holdMs: 9_000,
+    begin: async ({ platform }) => {
+      for (const value of ["--", null, true]) {
+        await platform.tell("set_sensor", { ...airhumi, value });
+        await wait(3_000);
+      }
+    },
+    end: ({ platform }) => platform.tell("clear_sensor", airhumi),
+    checks: [
+      stayedOnline,
+      ({ messages }) =>
+        messages
+          .filter(({ topic }) => topic === "greenhouse/gh-0003/sensor/airhumi")
+          .flatMap(({ payload }) => unless(/^-?\d+(\.\d+)?$/.test(payload), `published: ${payload}`)),
+    ],
+  }),
+  remembered("an old value from the platform's memory", "stale_read_back"),
+  remembered("a type from the platform's memory", "stale_group"),
+  platform({
+    name: "clock set by years",
+    expected: "no timer moves, no command is lost; commands with a time are refused (clock)",
+    holdMs: 15_000,
+    begin: async ({ bridge, clockOffsets }) => {
+      const offsets = [10 * year, -14 * 86_400_000, -56 * year, 0];
+      clockOffsets.push(...offsets);
+      for (const offset of offsets) {
+        bridge.setClock(offset);
+        if (offset !== 0) await wait(5_000);
+      }
+    },
+    checks: [stayedOnline, outcome("confirmed")],
+  }),
 ];

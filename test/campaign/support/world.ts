@@ -1,20 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { atExit } from "../../support/at-exit.js";
-import { freePort } from "../../support/mosquitto.js";
-import { startTcpProxy } from "../../support/tcp-proxy.js";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Ended, type Program, programFile } from "../../end-to-end/support/program.js";
 import {
   canaries,
   type Configuration,
   createStage,
   mosquittoSection,
+  type Stage,
 } from "../../end-to-end/support/stage.js";
 import type { Stretch } from "../../end-to-end/support/watch.js";
+import { atExit } from "../../support/at-exit.js";
+import { freePort, ownProcess, type OwnProcess, startMosquitto } from "../../support/mosquitto.js";
+import { startTcpProxy } from "../../support/tcp-proxy.js";
 import type { Asked, Gap } from "../history.js";
 import { startBadHost } from "./bad-host.js";
-import { BridgeProcess } from "./bridge-process.js";
-import { startTestBroker } from "./brokers.js";
 import { houses } from "./house.js";
 import { startLoad } from "./load.js";
 
@@ -113,3 +114,67 @@ function mountSmallDisk(folder: string): boolean {
 }
 
 const unmount = (folder: string) => execFileSync("umount", ["-l", join(folder, "data")]);
+
+/** A broker in a process of its own that can die, freeze and come back on the same port with nothing retained. */
+export type TestBroker = OwnProcess & { readonly port: number; stop(): Promise<void> };
+
+const script = resolve(import.meta.dirname, "aedes-broker.mjs");
+
+export async function startTestBroker(kind: "Mosquitto" | "aedes"): Promise<TestBroker> {
+  // By default it drops what a subscriber has not taken of a burst; the watch is to see every message.
+  if (kind === "Mosquitto") return startMosquitto({ extra: ["max_queued_messages 0"] });
+  const port = await freePort();
+  const aedes = await ownProcess(process.execPath, [script, dirname(programFile), String(port)]);
+  return { ...aedes, port, stop: () => aedes.kill() };
+}
+
+const preload = pathToFileURL(resolve(import.meta.dirname, "moving-clock.mjs")).href;
+
+/** The bridge under test over its many lives, all on one configuration file and data directory. */
+export class BridgeProcess {
+  readonly lives: Program[] = [];
+  /** Ends that nobody asked for, as sentences. */
+  readonly surprises: string[] = [];
+  readonly #stage: Stage;
+  readonly #configuration: Configuration;
+  readonly #clockFile: string;
+  #isEnding = false;
+
+  constructor(stage: Stage, configuration: Configuration) {
+    this.#stage = stage;
+    this.#configuration = configuration;
+    this.#clockFile = join(stage.folder, "clock-offset");
+  }
+
+  get program(): Program {
+    const program = this.lives.at(-1);
+    if (program === undefined) throw new Error("the bridge was never started");
+    return program;
+  }
+
+  async start(configuration = this.#configuration): Promise<void> {
+    const env = { NODE_OPTIONS: `--import ${preload}`, CAMPAIGN_CLOCK: this.#clockFile };
+    const program = await this.#stage.bridge(configuration, { logLevel: "info", env });
+    this.#isEnding = false;
+    this.lives.push(program);
+    void program.ended.then(({ code, stderr }) => {
+      if (!this.#isEnding)
+        this.surprises.push(`it ended by itself with ${code ?? "a signal"}: ${stderr.slice(-800)}`);
+    });
+  }
+
+  kill = (): Promise<Ended> => this.#end("SIGKILL");
+  stop = (): Promise<Ended> => this.#end("SIGTERM");
+
+  /** The wall clock of this and the next lives is off by so much. */
+  setClock(offMs: number): void {
+    writeFileSync(this.#clockFile, String(offMs));
+    if (!this.program.hasEnded) this.program.signal("SIGUSR2");
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<Ended> {
+    this.#isEnding = true;
+    this.program.signal(signal);
+    return this.program.ended;
+  }
+}

@@ -6,7 +6,7 @@ import { createPlatform, type PlatformClient } from "../../../src/platform/clien
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { settingsFor } from "../support/client-under-test.js";
-import { type FakeHost, startFakeHost } from "../support/fake-host.js";
+import { type FakeHost, startFakeHost } from "../support/hosts.js";
 
 export interface Listening {
   readonly client: PlatformClient;

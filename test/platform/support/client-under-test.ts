@@ -6,12 +6,11 @@ import { inspect } from "node:util";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { PlatformError, type PlatformErrorFacts } from "../../../src/greenhouse/ports.js";
-import { createPlatform, type PlatformClient, type PlatformPorts } from "../../../src/platform/client.js";
 import type { HostLink } from "../../../src/platform/circuit.js";
+import { createPlatform, type PlatformClient, type PlatformPorts } from "../../../src/platform/client.js";
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { systemClock } from "../../../src/runtime/clock.js";
-import { type Answerer, type FakeHost, startFakeHost } from "./fake-host.js";
-import { type RawHost, startRawHost } from "./raw-host.js";
+import { type Answerer, type FakeHost, type RawHost, startFakeHost, startRawHost } from "./hosts.js";
 
 /** A folder that is gone when the test is over. */
 export async function folder(): Promise<string> {

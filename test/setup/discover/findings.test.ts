@@ -1,8 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
+import {
+  type ActuatorRow,
+  parameterGroup,
+  type ParameterRow,
+  typeRows,
+} from "../../../src/greenhouse/device-types.js";
 import type { RawValue } from "../../../src/greenhouse/ports.js";
-import { byAddress, evidenceFor, findingsOf, stateWord } from "../../../src/setup/discover/findings.js";
+import {
+  actuatorIds,
+  byAddress,
+  controllerIds,
+  evidenceFor,
+  findingsOf,
+  parameterIds,
+  stateWord,
+} from "../../../src/setup/discover/findings.js";
+import { commentText, nameOr } from "../../../src/setup/discover/text.js";
 import { answers, type Groups } from "./support/surveys.js";
 
 const found = (groups: Groups) => {
@@ -137,4 +152,87 @@ describe("what an address is", () => {
     ["D1", "D2", -1],
     ["0010", "10", -1],
   ])("%s and %s are ordered %i", (one, other, sign) => expect(Math.sign(byAddress(one, other))).toBe(sign));
+});
+
+const none = new Set<string>();
+
+function actuator(type: number, address: string) {
+  const group = parameterGroup(type);
+  return { address, group, row: typeRows.get(group) as ActuatorRow };
+}
+
+const ids = (found: readonly ReturnType<typeof actuator>[], taken: ReadonlySet<string> = none) =>
+  Object.fromEntries(actuatorIds(found, taken));
+
+describe("ids of actuators", () => {
+  const number = fc.integer({ min: 1, max: 9_999 });
+  const address = fc.oneof(number.map(String), fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/));
+  const addresses = fc.uniqueArray(address, { minLength: 1, maxLength: 30 });
+  const takenIds = fc.uniqueArray(fc.stringMatching(/^left_skylight(?:_[0-9]{1,2})?$/));
+
+  it("ids are valid and unique, whatever the addresses", () =>
+    fc.assert(
+      fc.property(addresses, takenIds, (some, taken) => {
+        const skylights = some.map((one) => actuator(2, one));
+        const given = Object.values(ids(skylights, new Set(taken)));
+        expect(given).toHaveLength(some.length);
+        expect(new Set([...given, ...taken]).size).toBe(given.length + taken.length);
+        for (const id of given) expect(id).toMatch(/^[a-z0-9_-]{1,64}$/);
+      }),
+    ));
+
+  it("an address that comes later, behind the others, changes none of their ids", () =>
+    fc.assert(
+      fc.property(fc.uniqueArray(number, { minLength: 2, maxLength: 20 }), (numbers) => {
+        const sorted = numbers.map(String).sort(byAddress);
+        const earlier = ids(sorted.slice(0, -1).map((one) => actuator(3, one)));
+        expect(ids(sorted.map((one) => actuator(3, one)))).toMatchObject(earlier);
+      }),
+    ));
+});
+
+describe("ids of parameters", () =>
+  it("each has its address in it", () => {
+    const group = parameterGroup(212);
+    const row = typeRows.get(group) as ParameterRow;
+    const found = ["501", "502"].map((address) => ({ address, group, row }));
+    expect([...parameterIds(found, new Set(["machine_parameter_502"])).values()]).toEqual([
+      "machine_parameter_501",
+      expect.stringMatching(/^machine_parameter_502_[0-9a-z]{8}$/),
+    ]);
+  }));
+
+describe("ids of controllers", () => {
+  it("a code that makes a topic id by itself needs none", () =>
+    expect(controllerIds(["GH-0001", "GH-0002"], none)).toEqual(new Map()));
+
+  it("an id another controller of the file has is not given again", () =>
+    expect(controllerIds(["EAST"], new Set(["east"])).get("EAST")).toMatch(/^east_[0-9a-z]{8}$/));
+});
+
+describe("names of the platform in comments", () => {
+  it.each([
+    ["1号日光温室", "1号日光温室"],
+    ["  a   b ", "a b"],
+    ["a\ncontrollers: {}", "a controllers: {}"],
+    ["a\r\u0085\u2028\u2029b", "a b"],
+    ["a\u0000\u001b[31mb", "a [31mb"],
+    ["\ufeff\u200b", ""],
+    ["evil\u202egnp.exe", "evil gnp.exe"],
+    ["half \ud83d pair", "half pair"],
+    ["\uffff", ""],
+    ["🌱 ok", "🌱 ok"],
+  ])("%j is written as %j", (name, written) => expect(commentText(name)).toBe(written));
+
+  it("a long name is cut at a whole character", () => {
+    const cut = commentText("🌱".repeat(100_000));
+    expect(Array.from(cut)).toHaveLength(81);
+    expect(cut).toMatch(/^(?:🌱){80}…$/u);
+  });
+
+  it("a name that is nothing once cleaned gives way to another", () => {
+    expect(nameOr(null, "GH-1")).toBe("GH-1");
+    expect(nameOr("\u0000", "GH-1")).toBe("GH-1");
+    expect(nameOr("East", "GH-1")).toBe("East");
+  });
 });

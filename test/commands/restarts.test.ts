@@ -1,0 +1,311 @@
+import { describe, expect, it } from "vitest";
+import { payloadKey } from "../../src/commands/admission.js";
+import { laneKey } from "../../src/commands/command.js";
+import {
+  abandonedFrom,
+  awaitedFrom,
+  awaitedSince,
+  interruptedFrom,
+  lateResults,
+  unseenResults,
+} from "../../src/commands/restore.js";
+import { stepsOf } from "../../src/greenhouse/command/plan.js";
+import type { OpenCommand, RecordBody } from "../../src/journal/records.js";
+import { ended, sent, stamped } from "../journal/support/samples.js";
+import { roofProblem } from "../support/builders.js";
+import { CommandBench } from "../support/command-bench.js";
+import { fan, ignored, roofBench } from "./benches.js";
+
+const open = (
+  over: Partial<OpenCommand["taken"]> = {},
+  sent: Partial<OpenCommand> = { phase: "sending" },
+): OpenCommand => ({
+  taken: {
+    ...{ type: "command_taken", controller: "GH-0001", actuator: "roof", target: "actuator", id: "a" },
+    ...{ command: "open", value: "10010", by: null, via: null, payload_hash: "h", max_age_ms: 60_000 },
+    steps: [{ purpose: "value", address: "101", value: "10010" }],
+    received_at: "2026-05-01T06:00:00.000Z",
+    ...over,
+  },
+  ...{ taken_at: "2026-05-01T06:00:00.000Z", boot: "b", phase: null, steps: [] },
+  ...sent,
+});
+
+describe("a command of the journal without a result", () => {
+  const { store, clock } = new CommandBench();
+
+  it("is read back where something can be", () =>
+    expect(interruptedFrom(open(), store, clock)).toMatchObject({ command: { id: "a" }, attempts: 0 }));
+
+  it("is recognised by what an earlier version kept of its payload, as by what this one keeps", () => {
+    const keyOf = (payload_hash: string) =>
+      interruptedFrom(open({ payload_hash }), store, clock)?.command.payloadKey;
+    const key = payloadKey(new TextEncoder().encode(" open\n"));
+    expect(key).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect([keyOf("open"), keyOf(key)]).toEqual([key, key]);
+  });
+
+  it("is not read back where nothing of it was sent: it ends refused, and its id is known", () => {
+    const waited = open({ own_id: true }, { phase: null });
+    expect(interruptedFrom(waited, store, clock)).toBeNull();
+    expect(abandonedFrom(waited, store)).toMatchObject({
+      ownId: true,
+      ending: { outcome: "refused", reason: "shutting_down", steps: [], sentAt: null },
+    });
+  });
+
+  it("is not read back where nobody knows whether a stop was sent: it ends unknown", () => {
+    const stop = open(
+      { command: "stop", steps: [{ purpose: "stop", address: "109", value: "00000100" }] },
+      { phase: null },
+    );
+    expect(interruptedFrom(stop, store, clock)).toBeNull();
+    expect(abandonedFrom(stop, store).ending).toMatchObject({ outcome: "unknown" });
+  });
+
+  it("is not read back where a rule had asked for it and the journal says of nothing sent: it ends so, in these words", () => {
+    const rule = open({ by: "lease a", max_age_ms: 0 }, { phase: null });
+    expect(interruptedFrom(rule, store, clock)).toBeNull();
+    const { ending } = abandonedFrom(rule, store);
+    expect(ending.outcome).toBe("refused");
+    expect(ending.message).toContain("its journal says of nothing that was sent");
+  });
+
+  it("that was a dry run is not: it ends refused, and nothing was sent", () => {
+    const dry = open({ dry_run: true });
+    expect(interruptedFrom(dry, store, clock)).toBeNull();
+    expect(abandonedFrom(dry, store).ending).toMatchObject({
+      ...{ outcome: "refused", reason: "shutting_down", steps: [] },
+    });
+  });
+
+  it("whose actuator is gone ends unknown", () => {
+    const gone = open({ actuator: "none" });
+    expect(interruptedFrom(gone, store, clock)).toBeNull();
+    expect(abandonedFrom(gone, store).ending).toMatchObject({ outcome: "unknown" });
+  });
+
+  it("whose controller is gone ends under the topic id it had", () => {
+    const gone = open({ controller: "温室1" });
+    expect(abandonedFrom(gone, store).asked).toMatchObject({ controller: "wen_shi1_fmxa87c0" });
+  });
+});
+
+const unconfirmed = { outcome: "unconfirmed" } as const;
+const came: RecordBody = {
+  ...{ type: "confirmed_late", controller: "GH-0001", actuator: "roof" },
+  ...{ id: "a", value: "10010" },
+};
+
+describe("a value that an earlier run sent and had not seen", () => {
+  it.each<[string, readonly RecordBody[], readonly string[]]>([
+    ["is awaited", [ended("a", unconfirmed)], ["a"]],
+    ["is awaited no more once it came", [ended("a", unconfirmed), came], []],
+    ["only where the command was the newest sent", [ended("a", unconfirmed), ended("b")], []],
+    [
+      "whatever was refused since",
+      [ended("a", unconfirmed), ended("b", { outcome: "refused", sent_at: null })],
+      ["a"],
+    ],
+    [
+      "not where the mode was not confirmed",
+      [ended("a", { ...unconfirmed, reason: "mode_not_confirmed" })],
+      [],
+    ],
+    ["not where it failed", [ended("a", { outcome: "failed" })], []],
+    [
+      "for each target apart",
+      [ended("a", unconfirmed), { ...ended("b"), target: "parameter" }, { ...ended("c"), actuator: "other" }],
+      ["a"],
+    ],
+  ])("%s", (_, records, ids) =>
+    expect(lateResults(stamped(records)).map(({ result }) => result.id)).toEqual(ids),
+  );
+
+  it("is looked for over a day, and as far back as the oldest problem of its kind", () => {
+    const now = Date.parse("2026-05-10T00:00:00.000Z");
+    const day = Date.parse("2026-05-09T00:00:00.000Z");
+    const problem = (outcome: "unconfirmed" | "failed", finished_at: string) =>
+      ({
+        controller: "GH-0001",
+        actuator: "roof",
+        target: "actuator",
+        id: "a",
+        reason: null,
+        outcome,
+        finished_at,
+      }) as const;
+    expect(awaitedSince([], now)).toBe(day);
+    expect(awaitedSince([problem("failed", "2026-05-01T00:00:00.000Z")], now)).toBe(day);
+    expect(awaitedSince([problem("unconfirmed", "no time")], now)).toBe(day);
+    expect(awaitedSince([problem("unconfirmed", "2026-05-01T00:00:00.000Z")], now)).toBeLessThan(
+      Date.parse("2026-05-01T00:00:00.000Z"),
+    );
+  });
+
+  it.each([
+    ["at the first read", ["1010"]],
+    ["after another value", ["1001", "1010", "1010"]],
+  ])("is confirmed_late %s, is no change by somebody else, and clears the problem", async (_, reads) => {
+    const bench = new CommandBench({ actuators: [fan] });
+    const about = { code: "GH-0001", target: "actuator", targetId: "roof" } as const;
+    const step = { purpose: "value", address: "140", value: "1010" } as const;
+    const steps = [{ ...step, attempts: 1, code: "200", read_back: "1001" }];
+    const { result } = ended("a", { ...unconfirmed, command: "on", value: "1010", steps });
+    const awaited = awaitedFrom({ ...about, result }, bench.store);
+    if (!awaited) throw new Error("nothing is awaited");
+    bench.commander.feed({ type: "problem", about, why: roofProblem });
+    bench.commander.feed({ type: "awaiting", key: laneKey(about), awaited });
+    for (const raw of reads) {
+      bench.polled("140", raw);
+      await bench.clock.advance(1_000);
+    }
+    expect(bench.events).toMatchObject([{ type: "confirmed_late", facts: { id: "a", actuator: "roof" } }]);
+    expect(bench.events[0]?.message).toContain("shows on now");
+    expect(bench.records).toMatchObject([{ type: "confirmed_late", controller: "GH-0001", id: "a" }]);
+    expect(bench.store.get("GH-0001")?.problem).toBe(false);
+  });
+
+  it("of a target the configuration no longer has is not awaited", () => {
+    const bench = new CommandBench({ actuators: [{ ...fan, id: "other" }] });
+    const { result } = ended("a", unconfirmed);
+    expect(awaitedFrom({ code: "GH-0001", target: "actuator", result }, bench.store)).toBeNull();
+    expect(awaitedFrom({ code: "GH-0009", target: "actuator", result }, bench.store)).toBeNull();
+  });
+});
+
+describe("a value that an earlier run confirmed", () => {
+  const looked = (id: string | null, actuator = "roof"): RecordBody => ({
+    ...{ type: "read_back", controller: "GH-0001", actuator, id, address: "101", value: "10010" },
+  });
+  const reverted: RecordBody = {
+    ...{ type: "reverted", controller: "GH-0001", actuator: "roof", id: "a", value: "10001" },
+  };
+
+  it.each<[string, readonly RecordBody[], readonly string[]]>([
+    ["is to be looked at again", [sent("a"), ended("a")], ["a"]],
+    ["unless that was done", [sent("a"), ended("a"), looked("a")], []],
+    ["unless it was reverted", [sent("a"), ended("a"), reverted], []],
+    ["whatever the read-backs of POSTs say", [sent("a"), looked(null), ended("a"), looked(null)], ["a"]],
+    ["unless a newer command was sent", [sent("a"), ended("a"), sent("b")], []],
+    ["unless it was not confirmed", [sent("a"), ended("a", { outcome: "unconfirmed" })], []],
+    [
+      "for each target apart",
+      [ended("a"), { ...sent("b"), target: "parameter" }, looked("a", "other")],
+      ["a"],
+    ],
+  ])("%s", (_, records, ids) =>
+    expect(unseenResults(stamped(records)).map(({ result }) => result.id)).toEqual(ids),
+  );
+});
+
+/** A bridge that starts with a command to open the roof, which an earlier run had sent, on a disk it cannot write. */
+async function restartedOnReadOnlyDisk(): Promise<CommandBench> {
+  const earlier = new CommandBench();
+  earlier.platform.registers.set("101", "10001");
+  earlier.platform.onWrite = ignored;
+  await earlier.play("open", 5_000);
+  const [command] = earlier.commander.open;
+  const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
+  if (!command || !step) throw new Error("the command is over");
+  const bench = new CommandBench({ registers: { "101": "10010" } });
+  bench.journalProblem = "the disk cannot be written";
+  const sent = { earlier: [], attempts: 1, code: "200", requestId: null, sentAt: bench.clock.now() };
+  bench.openBefore.add(command.id);
+  bench.recover({ command, step, ...sent });
+  await bench.clock.advance(5_000);
+  return bench;
+}
+
+describe("the outcome of a command of an earlier run while the journal cannot write", () => {
+  it("is not told, as the next start would find out another one", async () => {
+    const bench = await restartedOnReadOnlyDisk();
+    await bench.journalAgain();
+    expect(bench.commander.open).toEqual([]);
+    expect(bench.results).toEqual([]);
+  });
+
+  it("keeps nobody waiting at the end", async () => {
+    expect((await restartedOnReadOnlyDisk()).commander.isBusy).toBe(false);
+  });
+
+  it("is told once as soon as the journal has it", async () => {
+    const bench = await restartedOnReadOnlyDisk();
+    bench.journalProblem = null;
+    await bench.journalAgain();
+    await bench.journalAgain();
+    expect(bench.results).toMatchObject([{ outcome: "confirmed", read_back: "10010" }]);
+    expect(bench.records.filter(({ type }) => type === "result")).toHaveLength(1);
+  });
+});
+
+describe("the outcome of a command of this run while the journal cannot write", () => {
+  /** The disk fills up while the POST is under way. */
+  function filling(over: ConstructorParameters<typeof CommandBench>[0] = {}): CommandBench {
+    const bench = new CommandBench({ ...over, registers: { "101": "10001" } });
+    bench.platform.onWrite = (post) => {
+      bench.journalProblem = "the disk is full";
+      return bench.platform.accept(post);
+    };
+    return bench;
+  }
+
+  it("is held back too, as the next start would find out another one, and told once the journal has it", async () => {
+    const bench = filling();
+    await bench.play('{"command":"open","id":"a"}', 100_000);
+    expect(bench.results).toEqual([]);
+    expect(bench.commander.heldBack).toBe(1);
+    await bench.play('{"command":"open","id":"a"}', 1_000);
+    expect(bench.results).toMatchObject([{ outcome: "refused", reason: "duplicate", original: null }]);
+    bench.journalProblem = null;
+    await bench.journalAgain();
+    expect(bench.results.slice(1)).toMatchObject([{ id: "a", outcome: "confirmed" }]);
+    expect(bench.commander.heldBack).toBe(0);
+  });
+
+  it("is told at once of a stop, which works without the journal", async () => {
+    const bench = filling({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
+    await bench.play("stop", 5_000);
+    expect(bench.results).toMatchObject([{ outcome: "confirmed", command: "stop" }]);
+    expect(bench.commander.heldBack).toBe(0);
+  });
+
+  it("is told at once of a command that was refused and that the journal does not know", async () => {
+    const bench = roofBench();
+    bench.journalAvailable = true;
+    bench.journalProblem = "the disk is full";
+    expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "journal_unavailable" });
+    expect(bench.values()).toEqual([]);
+  });
+});
+
+describe("two commands of an earlier run that stood open for one actuator", () => {
+  /** The newer one was about to be sent, or was, when the program died. */
+  function restarted(attempts: number): CommandBench {
+    const commands = ["open", "close"].map((word) => {
+      const earlier = new CommandBench();
+      earlier.platform.registers.set("101", "11000");
+      earlier.send(JSON.stringify({ command: word, id: word }));
+      const [command] = earlier.commander.open;
+      const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
+      if (!command || !step) throw new Error("the command is over");
+      return { command, step };
+    });
+    const bench = new CommandBench({ registers: { "101": "10010" } });
+    const sent = { earlier: [], code: null, requestId: null, sentAt: bench.clock.now() };
+    const [older, newer] = commands;
+    if (older) bench.recover({ ...older, ...sent, code: "200", attempts: 1 });
+    if (newer) bench.recover({ ...newer, ...sent, attempts });
+    return bench;
+  }
+
+  it.each([0, 1])("each have their one result in this run (%i POSTs of the newer)", async (attempts) => {
+    const bench = restarted(attempts);
+    await bench.clock.advance(300_000);
+    expect(bench.results.map(({ id, outcome }) => `${id} ${outcome}`).sort()).toEqual([
+      "close failed",
+      "open superseded",
+    ]);
+    expect(bench.platform.posts).toEqual([]);
+  });
+});

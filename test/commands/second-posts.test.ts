@@ -1,0 +1,209 @@
+import { describe, expect, it } from "vitest";
+import { type Step, travels } from "../../src/greenhouse/command/plan.js";
+import { actuator } from "../support/builders.js";
+import { CommandBench } from "../support/command-bench.js";
+import { platformError } from "../support/scripted-platform.js";
+import { roofBench } from "./benches.js";
+
+const stoppable = { stop: { address: "109", value: "00000100" } };
+const refused = () => Promise.reject(platformError({ kind: "unauthorized", status: 401 }));
+const unsent = () => Promise.reject(platformError({ kind: "unauthorized", sent: false, code: undefined }));
+
+/** The first POST is refused as told, later ones are accepted. */
+const refusingOnce = (bench: CommandBench, how: () => Promise<never>) => {
+  bench.platform.onWrite = (post, nth) => (nth === 1 ? how() : bench.platform.accept(post));
+};
+
+describe("after a refused credential nothing was taken", () => {
+  it("a stop whose value stands in the register from before is sent all the same", async () => {
+    const bench = new CommandBench({
+      actuators: [stoppable],
+      registers: { "101": "10010", "109": "00000100" },
+    });
+    refusingOnce(bench, refused);
+    expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed", steps: [{ attempts: 2 }] });
+    expect(bench.values()).toEqual(["109=00000100", "109=00000100"]);
+  });
+
+  it("the mode is sent all the same where the register shows a mode or degree of before", async () => {
+    const bench = new CommandBench({ registers: { "101": "30" } });
+    refusingOnce(bench, refused);
+    expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["101=10100", "101=10100", "101=60"]);
+  });
+
+  it("a forced value is sent all the same where the register shows it", async () => {
+    const bench = new CommandBench({ registers: { "101": "10010" } });
+    refusingOnce(bench, refused);
+    expect(await bench.run('{"command":"open","force":true}')).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["101=10010", "101=10010"]);
+  });
+
+  it("a value that shows by then is confirmed without a second POST", async () => {
+    const bench = roofBench();
+    bench.platform.onWrite = () => {
+      bench.platform.registers.set("101", "10010");
+      return refused();
+    };
+    expect(await bench.run("open")).toMatchObject({ outcome: "confirmed", steps: [{ attempts: 1 }] });
+  });
+
+  it.each<[string, string]>([
+    ["nothing can be read", "open"],
+    ["it is too old by then", '{"command":"open","max_age":"3s"}'],
+  ])("and %s, it is rejected, not unknown", async (why, payload) => {
+    const bench = roofBench();
+    if (why === "nothing can be read")
+      bench.platform.onRead = (_, nth) => (nth > 1 ? platformError({ operation: "get-value" }) : "10001");
+    refusingOnce(bench, refused);
+    expect(await bench.run(payload)).toMatchObject({ outcome: "rejected", reason: "unauthorized" });
+    expect(bench.values()).toHaveLength(1);
+  });
+});
+
+describe("without a credential at hand nothing was sent", () => {
+  it("and none can be had, it failed as not sent, with no time of sending", async () => {
+    const bench = new CommandBench({ actuators: [stoppable] });
+    bench.platform.renewWorks = false;
+    bench.platform.onWrite = unsent;
+    expect(await bench.run("stop")).toMatchObject({
+      outcome: "failed",
+      reason: "not_sent",
+      sent_at: null,
+      steps: [{ attempts: 1, code: null }],
+    });
+  });
+
+  it("a stop goes out as soon as there is one", async () => {
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "109": "00000100" } });
+    refusingOnce(bench, unsent);
+    expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed", steps: [{ attempts: 2 }] });
+    const [first, second] = bench.platform.posts;
+    expect((second?.at ?? Infinity) - (first?.at ?? 0)).toBeLessThan(1_000);
+  });
+
+  it("and the renewed one cannot be sent either, the refusal is told", async () => {
+    const bench = roofBench();
+    bench.platform.onWrite = (_, nth) =>
+      nth === 1 ? refused() : Promise.reject(platformError({ kind: "unreachable", sent: false }));
+    expect(await bench.run("open")).toMatchObject({
+      ...{ outcome: "rejected", reason: "unauthorized", read_back: "10001" },
+      steps: [{ attempts: 2 }],
+    });
+  });
+
+  it("and that one is refused, it is rejected", async () => {
+    const bench = roofBench();
+    bench.platform.onWrite = (_, nth) => (nth === 1 ? unsent() : refused());
+    expect(await bench.run("open")).toMatchObject({ outcome: "rejected", reason: "unauthorized" });
+    expect(bench.values()).toHaveLength(2);
+  });
+});
+
+const apart = { actuators: [{ modeAddress: "101", positionAddress: "102", confirmWithinMs: 120_000 }] };
+const together = { actuators: [{ confirmWithinMs: 120_000 }] };
+
+describe("a position still travelling is never a reason to send again", () => {
+  it.each<[string, object, number, string[]]>([
+    ["an address of its own, from 0", apart, 0, ["101=10100", "102=60"]],
+    ["an address of its own, from 90", apart, 90, ["101=10100", "102=60"]],
+    ["the mode's address, from 0", together, 0, ["101=10100", "101=60"]],
+    ["the mode's address, from 90", together, 90, ["101=10100", "101=60"]],
+  ])(
+    "%s: on its way after a POST that was cut off, it is read back until it arrives",
+    async (_where, options, start, sent) => {
+      const bench = new CommandBench(options);
+      const { platform, clock } = bench;
+      platform.registers.set("101", "10001").set("102", String(start));
+      platform.onWrite = (post) => {
+        if (post.value === "10100") return platform.accept(post);
+        for (let second = 1; second <= 60; second += 1) {
+          const degree = Math.round(start + ((60 - start) * second) / 60);
+          void clock.wait(second * 1_000).then(() => platform.registers.set(post.address, String(degree)));
+        }
+        return Promise.reject(platformError({ kind: "interrupted" }));
+      };
+      const result = await bench.run("60");
+      expect(bench.values()).toEqual(sent);
+      expect(result).toMatchObject({ outcome: "confirmed", read_back: "60" });
+      expect(result.steps.at(-1)).toMatchObject({ attempts: 1 });
+    },
+  );
+
+  it("that never arrives ends failed at confirm_within, with the degree it was last seen at", async () => {
+    const bench = new CommandBench({ ...apart, registers: { "101": "10001", "102": "0" } });
+    bench.platform.onWrite = (post) => {
+      if (post.value === "10100") return bench.platform.accept(post);
+      bench.platform.registers.set("102", "20");
+      return Promise.reject(platformError({ kind: "interrupted" }));
+    };
+    const result = await bench.run("60");
+    expect(result).toMatchObject({ outcome: "failed", read_back: "20" });
+    expect(result.duration_ms).toBeGreaterThanOrEqual(120_000);
+    expect(bench.values()).toEqual(["101=10100", "102=60"]);
+  });
+});
+
+describe("a degree that a cut-off POST did not bring", () => {
+  it.each([
+    ["an address of its own", apart, ["101=10100", "102=60", "102=60"]],
+    ["the mode's address", together, ["101=10100", "101=60", "101=60"]],
+  ])("%s: nothing moved, so it is sent once more, not earlier than 5 s", async (_where, options, sent) => {
+    const bench = new CommandBench({ ...options, registers: { "101": "10001", "102": "20" } });
+    bench.platform.onWrite = (post, nth) =>
+      nth === 2 ? Promise.reject(platformError({ kind: "interrupted" })) : bench.platform.accept(post);
+    expect(await bench.run("60")).toMatchObject({ outcome: "confirmed", read_back: "60" });
+    expect(bench.values()).toEqual(sent);
+    const [, first, second] = bench.platform.posts;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it("where the mode read back as a standing degree and that stands still: it is sent once more", async () => {
+    const bench = new CommandBench({ ...together, registers: { "101": "20" } });
+    bench.platform.onWrite = (post, nth) => {
+      if (nth === 2) return Promise.reject(platformError({ kind: "interrupted" }));
+      if (post.value !== "10100") return bench.platform.accept(post);
+      return Promise.resolve({ code: "200", requestId: null });
+    };
+    expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["101=10100", "101=60", "101=60"]);
+  });
+
+  it("a POST refused for its credential was not taken, so it is sent once more although the position moves", async () => {
+    const bench = new CommandBench({ ...apart, registers: { "101": "10100", "102": "20" } });
+    bench.platform.onWrite = (post, nth) => {
+      if (nth !== 2) return bench.platform.accept(post);
+      bench.platform.registers.set("102", "25");
+      return Promise.reject(platformError({ kind: "unauthorized", status: 401 }));
+    };
+    expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["101=10100", "102=60", "102=60"]);
+  });
+});
+
+describe("whether a read shows a position on its way", () => {
+  const degree: Step = { purpose: "value", address: "101", value: "60", confirmWithinMs: 1 };
+  const mode: Step = { ...degree, purpose: "mode", value: "10100" };
+  const word: Step = { ...degree, value: "10010" };
+  it.each<[string, Step, string | null, string | number, boolean]>([
+    ["between start and target", degree, "0", "20", true],
+    ["as a number with a fraction", degree, "0", "20.0", true],
+    ["beyond the target, or away from it", degree, "20", 10, true],
+    ["where it stood before", degree, "20", "20", false],
+    ["where it stood before, spelt otherwise", degree, "20", "020", false],
+    ["a degree where the mode stood: the POST was taken", degree, "10100", "20", true],
+    ["a degree where nothing was known", degree, null, "20", true],
+    ["a mode is no degree", degree, "0", "10100", false],
+    ["nor is a word", degree, "0", "10010", false],
+    ["nor is what nobody knows", degree, "0", "??", false],
+    ["a step that sends the mode", mode, "0", "20", false],
+    ["a step that sends a word", word, "0", "20", false],
+  ])("%s", (_name, step, before, read, expected) =>
+    expect(travels(actuator({}), step, before, read)).toBe(expected),
+  );
+
+  it("never for a kind without degrees", () => {
+    const fan = actuator({ kind: "circulation_fan" });
+    expect(travels(fan, { ...degree, value: "1010" }, "0", "20")).toBe(false);
+  });
+});

@@ -1,0 +1,144 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { Journal, type JournalOptions } from "../../../src/journal/journal.js";
+import { newestRecords } from "../../../src/journal/reader.js";
+import type { JournalRecord } from "../../../src/journal/records.js";
+import { type FileSystem, nodeFileSystem, type OpenFile } from "../../../src/runtime/file-system.js";
+import type { Logger } from "../../../src/runtime/log.js";
+import { VirtualClock } from "../../support/virtual-clock.js";
+
+const failure = (code: string): Error => Object.assign(new Error(code), { code });
+
+/** A real file system that can be taken away. Calls are noted as `verb name`. */
+export interface FaultyDisk {
+  readonly files: FileSystem;
+  readonly calls: string[];
+  /** Bytes that still fit; the write that passes it writes what fits, the next one fails with ENOSPC. */
+  freeBytes: number;
+  /** Error codes by operation; null works. */
+  fail: Record<"open" | "write" | "datasync" | "sync" | "truncate", string | null>;
+  /** Resolved one by one by the test when set: every datasync waits for its turn. */
+  holdSync: (() => Promise<void>) | null;
+  holdWrite: (() => Promise<void>) | null;
+}
+
+export function faultyDisk(): FaultyDisk {
+  const calls: string[] = [];
+  const note = (verb: string, path: string) => calls.push(`${verb} ${path.split("/").at(-1) ?? ""}`);
+  const check = (code: string | null) => {
+    if (code !== null) throw failure(code);
+  };
+  const disk: FaultyDisk = {
+    calls,
+    freeBytes: Number.POSITIVE_INFINITY,
+    fail: { open: null, write: null, datasync: null, sync: null, truncate: null },
+    holdSync: null,
+    holdWrite: null,
+    files: {
+      ...nodeFileSystem,
+      open: async (path, flags, mode) => {
+        if (flags !== "r") check(disk.fail.open);
+        if (flags !== "r") note("open", path);
+        return faulty(await nodeFileSystem.open(path, flags, mode), path);
+      },
+      rename: async (from, to) => {
+        note("rename", to);
+        await nodeFileSystem.rename(from, to);
+      },
+      syncDirectory: async (path) => {
+        note("sync-directory", path);
+        await nodeFileSystem.syncDirectory(path);
+      },
+    },
+  };
+  const faulty = (file: OpenFile, path: string): OpenFile => ({
+    ...file,
+    write: async (bytes) => {
+      check(disk.fail.write);
+      if (disk.freeBytes <= 0) throw failure("ENOSPC");
+      note("write", path);
+      await disk.holdWrite?.();
+      const written = await file.write(bytes.subarray(0, Math.min(bytes.length, disk.freeBytes)));
+      disk.freeBytes -= written;
+      return written;
+    },
+    truncate: async (bytes) => {
+      check(disk.fail.truncate);
+      note("truncate", path);
+      await file.truncate(bytes);
+    },
+    datasync: async () => {
+      note("datasync", path);
+      await disk.holdSync?.();
+      check(disk.fail.datasync);
+      await file.datasync();
+    },
+    sync: async () => {
+      note("sync", path);
+      check(disk.fail.sync);
+      await file.sync();
+    },
+    close: async () => {
+      note("close", path);
+      await file.close();
+    },
+  });
+  return disk;
+}
+
+const nothing = () => Promise.resolve();
+
+/** Real files without fsync, for tests that start a journal a thousand times and pull no plug. */
+export const quickDisk: FileSystem = {
+  ...nodeFileSystem,
+  open: async (path, flags, mode) => {
+    const file = await nodeFileSystem.open(path, flags, mode);
+    return { ...file, sync: nothing, datasync: nothing };
+  },
+  syncDirectory: nothing,
+};
+
+/** Gone when the test is over. */
+export async function tempDirectory(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "journal-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Keeps the messages, `level text`. */
+export function capturedLog(): { readonly log: Logger; readonly lines: string[] } {
+  const lines: string[] = [];
+  const at =
+    (level: string) =>
+    (...parts: unknown[]): void => {
+      lines.push(`${level} ${parts.filter((part) => typeof part === "string").join(" ")}`);
+    };
+  const log = {
+    trace: at("trace"),
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    fatal: at("fatal"),
+  };
+  return { log, lines };
+}
+
+export const stillClock = (startAt = Date.UTC(2026, 4, 1, 6)) => new VirtualClock(startAt);
+
+export async function openJournal(
+  directory: string,
+  options: Partial<JournalOptions> = {},
+): Promise<Journal> {
+  const journal = await Journal.open(directory, { clock: stillClock(), log: capturedLog().log, ...options });
+  onTestFinished(() => journal.close());
+  return journal;
+}
+
+/** All but the checkpoints at the heads of files. */
+export async function recordsIn(directory: string): Promise<readonly JournalRecord[]> {
+  const records = await newestRecords(directory, { limit: Number.POSITIVE_INFINITY });
+  return records.filter(({ type }) => type !== "carried");
+}

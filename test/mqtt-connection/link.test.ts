@@ -1,0 +1,292 @@
+import { describe, expect, it } from "vitest";
+import { BrokerConnection } from "../../src/mqtt/connection.js";
+import { versionAfter, versionReason } from "../../src/mqtt/connection/link.js";
+import { describeEnd, type LinkFacts } from "../../src/mqtt/connection/reasons.js";
+import type { LinkEnd } from "../../src/mqtt/connection/settings.js";
+import { systemClock } from "../../src/runtime/clock.js";
+import { capturedLog, connect, markTopic, until } from "./support.js";
+import { connack, obliging, scriptedBroker, versionOf } from "./wire.js";
+
+describe("a refused CONNACK", () =>
+  it.each([
+    [4, 3],
+    [4, 5],
+    [5, 0x88],
+    [5, 0x97],
+  ] as const)(
+    "of MQTT %i with code %i is not the end: tried again until accepted (33; trap 3)",
+    async (version, code) => {
+      const broker = await scriptedBroker((packet, peer) => {
+        if (packet.type === 1 && peer.connection <= 5) {
+          peer.send(...connack(version, code));
+          peer.close();
+        } else obliging(packet, peer, version);
+      });
+      const { connection, online, lines } = connect({
+        url: broker.url,
+        protocolVersion: version,
+        subscriptions: ["a"],
+      });
+      await online();
+      expect(connection.counters()).toMatchObject({ refused: 5, connects: 1 });
+      expect(lines.filter((line) => line.startsWith("warn"))).toHaveLength(1);
+    },
+  ));
+
+describe("waiting between attempts", () => {
+  it("is full jitter between 0 and 1, 2, 4, 8, 16, 30, 30 s; the first attempt is at once", async () => {
+    const waits: number[] = [];
+    const life = new AbortController();
+    const clock = {
+      ...systemClock,
+      wait: (ms: number) => {
+        waits.push(ms);
+        if (waits.length === 7) life.abort();
+        return Promise.resolve();
+      },
+    };
+    const { log, lines } = capturedLog();
+    const settings = {
+      url: "mqtt://127.0.0.1:1",
+      clientId: "x",
+      protocolVersion: 5,
+      subscriptions: [],
+      markTopic,
+    } as const;
+    await new BrokerConnection(settings, { clock, random: () => 0.5, log }).run(life.signal);
+    expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
+    expect(lines.filter((line) => line.startsWith("warn"))).toEqual([
+      expect.stringContaining("is the broker running"),
+    ]);
+  });
+
+  it("does not start over for a link that falls at once", async () => {
+    const waits: number[] = [];
+    const life = new AbortController();
+    const broker = await scriptedBroker((packet, peer) => {
+      obliging(packet, peer, 5);
+      if (packet.type === 1) peer.close();
+    });
+    const clock = {
+      ...systemClock,
+      wait: (ms: number, signal?: AbortSignal) => {
+        if (![500, 1_000, 2_000].includes(ms)) return systemClock.wait(ms, signal);
+        waits.push(ms);
+        if (waits.length === 3) life.abort();
+        return Promise.resolve();
+      },
+    };
+    const limits = { ackTimeoutMs: 77_770 };
+    const settings = {
+      url: broker.url,
+      clientId: "x",
+      protocolVersion: 5,
+      subscriptions: [],
+      markTopic,
+      limits,
+    } as const;
+    await new BrokerConnection(settings, { clock, random: () => 0.5, log: capturedLog().log }).run(
+      life.signal,
+    );
+    expect(waits).toEqual([500, 1_000, 2_000]);
+  });
+});
+
+describe("the fall back to MQTT 3.1.1", () => {
+  it.each([
+    ["CONNACK 0x84", (send: (...bytes: number[]) => void) => send(...connack(5, 0x84))],
+    ["a CONNACK of 3.1.1 with code 1", (send: (...bytes: number[]) => void) => send(...connack(4, 1))],
+  ])("happens on %s, and 5 is tried again at the next connect", async (_, refuse) => {
+    const broker = await scriptedBroker((packet, peer) => {
+      if (packet.type === 1 && versionOf(packet) === 5) {
+        refuse((...bytes) => peer.send(...bytes));
+        peer.close();
+      } else obliging(packet, peer, 4);
+    });
+    const { connection, online, lines } = connect({
+      url: broker.url,
+      protocolVersion: 5,
+      subscriptions: ["a"],
+    });
+    await online();
+    expect(connection.counters().protocolVersion).toBe(4);
+    expect(connection.versionReason).toBe("the broker refuses MQTT 5");
+    expect(lines.join("\n")).toContain("trying MQTT 3.1.1");
+    connection.reconnect("once more");
+    await online(2);
+    const versions = broker.packets.filter((packet) => packet.type === 1).map(versionOf);
+    expect(versions).toEqual([5, 4, 5, 4]);
+    expect(lines.filter((line) => line.includes("trying MQTT 3.1.1"))).toHaveLength(1);
+  });
+
+  it("does not happen at a broker that takes connections and closes them for a while", async () => {
+    const broker = await scriptedBroker((packet, peer) => {
+      if (packet.type === 1 && peer.connection <= 6) peer.close();
+      else obliging(packet, peer, 5);
+    });
+    const { connection, online, lines } = connect({ url: broker.url, subscriptions: ["a"] });
+    await online();
+    expect(connection.counters().protocolVersion).toBe(5);
+    expect(connection.versionReason).toBe("mqtt.protocol_version is 5");
+    expect(broker.packets.filter((packet) => packet.type === 1).map(versionOf)).toEqual(Array(7).fill(5));
+    expect(lines.join("\n")).toContain("set mqtt.protocol_version to 4");
+  });
+});
+
+describe("a link that goes", () =>
+  it("tells in its one line how many publishes went with it", async () => {
+    const broker = await scriptedBroker((packet, peer) => {
+      if (packet.type !== 3) obliging(packet, peer, 5);
+    });
+    const { connection, online, lines } = connect({ url: broker.url });
+    await online();
+    const lost = Array.from({ length: 1_650 }, (_, n) =>
+      connection.publish(`a/${n}`, "x", { qos: n % 2 === 0 ? 0 : 1 }).catch(() => "lost"),
+    );
+    connection.reconnect("the test has cut it");
+    expect(new Set(await Promise.all(lost))).toEqual(new Set(["lost"]));
+    await online(2);
+    const warnings = lines.filter((line) => line.startsWith("warn"));
+    expect(warnings).toEqual([expect.stringMatching(/lost the link to the broker.*"lostPublishes":1650/)]);
+  }));
+
+describe("a publish", () => {
+  it("that the broker never acknowledges is given up after the time, and the link lives on", async () => {
+    const broker = await scriptedBroker((packet, peer) => {
+      if (packet.type !== 3) obliging(packet, peer, 5);
+    });
+    const { connection, online } = connect({ url: broker.url, limits: { ackTimeoutMs: 300 } });
+    await online();
+    await expect(connection.publish("a/b", "x")).rejects.toMatchObject({
+      kind: "unacknowledged",
+      message: "the broker did not acknowledge a/b within 0.3 s",
+    });
+    expect(connection.state).toBe("online");
+    expect(connection.counters()).toMatchObject({ unacknowledged: 1, inFlight: 0, connects: 1 });
+  });
+
+  it("that makes the broker cut the link is not sent again on the next one (trap 2)", async () => {
+    const broker = await scriptedBroker((packet, peer) => {
+      if (packet.type === 3) peer.close();
+      else obliging(packet, peer, 5);
+    });
+    const { connection, online } = connect({ url: broker.url });
+    await online();
+    await expect(connection.publish("poison", "x")).rejects.toMatchObject({ kind: "offline" });
+    await online(2);
+    // The second cuts it too, so nothing tells whether it arrived.
+    await expect(connection.publish("more", "x", { qos: 0 })).rejects.toMatchObject({ kind: "offline" });
+    await until(
+      () => broker.packets.filter((packet) => packet.type === 3).length === 2,
+      "the second publish",
+    );
+    const publishes = broker.packets.filter((packet) => packet.type === 3);
+    expect(publishes.map((packet) => packet.connection)).toEqual([1, 2]);
+  });
+});
+
+const facts: LinkFacts = {
+  broker: "mqtt://broker:1883",
+  version: 5,
+  opened: false,
+  connected: false,
+  ended: false,
+  closedBecause: null,
+  refusal: null,
+  serverDisconnect: null,
+  error: null,
+};
+const coded = (code: string) => Object.assign(new Error(`${code} happened`), { code });
+
+describe("why a link ended", () =>
+  it.each([
+    [
+      "wrong credentials, 3.1.1",
+      { opened: true, refusal: 4 },
+      "refused",
+      "check mqtt.username and mqtt.password",
+    ],
+    [
+      "wrong credentials, 5",
+      { opened: true, refusal: 0x86 },
+      "refused",
+      "check mqtt.username and mqtt.password",
+    ],
+    ["an id not let in", { opened: true, refusal: 5 }, "refused", "access list"],
+    ["a broker starting", { opened: true, refusal: 3 }, "refused", "starting or overloaded"],
+    ["quota, 5", { opened: true, refusal: 0x97 }, "refused", "quota"],
+    ["an unknown code", { opened: true, refusal: 250 }, "refused", "code 250"],
+    ["nobody listening", { error: coded("ECONNREFUSED") }, "unreachable", "is the broker running"],
+    ["an unknown name", { error: coded("ENOTFOUND") }, "unreachable", "check the host in mqtt.url"],
+    [
+      "a self-signed certificate",
+      { error: coded("DEPTH_ZERO_SELF_SIGNED_CERT") },
+      "unreachable",
+      "mqtt.tls.ca",
+    ],
+    [
+      "a wrong web server",
+      { error: new Error("Unexpected server response: 404") },
+      "unreachable",
+      "HTTP 404",
+    ],
+    ["no CONNACK", { opened: true, error: new Error("connack timeout") }, "silent", "is this an MQTT broker"],
+    ["a close before the CONNACK", { opened: true }, "closed_early", "without an answer"],
+    [
+      "a reset before the CONNACK",
+      { opened: true, error: coded("ECONNRESET") },
+      "closed_early",
+      "without an answer",
+    ],
+    ["a reset before anything stood", { error: coded("ECONNRESET") }, "unreachable", "reset"],
+    [
+      "a dead link",
+      { connected: true, error: new Error("Keepalive timeout") },
+      "lost",
+      "no longer answers pings",
+    ],
+    ["a close", { connected: true }, "lost", "closed the connection"],
+    ["a take-over", { connected: true, serverDisconnect: 0x8e }, "taken_over", "mqtt.client_id"],
+    ["a shutdown", { connected: true, serverDisconnect: 0x8b }, "lost", "shutting down"],
+    ["an own decision", { connected: true, closedBecause: "deaf" }, "lost", "deaf"],
+    ["a wanted end", { connected: true, ended: true }, "ended", "ended by us"],
+  ] as const)("is told for %s", (_, some, kind, words) => {
+    const end = describeEnd({ ...facts, ...some });
+    expect(end.kind).toBe(kind);
+    expect(end.reason).toContain(words);
+  }));
+
+const end = (kind: LinkEnd["kind"], code: number | null = null, connected = false): LinkEnd => ({
+  kind,
+  code,
+  connected,
+  reason: "",
+});
+const refusal5 = end("refused", 0x84);
+const early = end("closed_early");
+
+describe("the MQTT version", () => {
+  it.each([
+    ["falls back on CONNACK 0x84", 5, [refusal5], 4],
+    ["falls back on a CONNACK of 3.1.1 with code 1", 5, [end("refused", 1)], 4],
+    ["stays when the socket is closed before a CONNACK, however often", 5, [early, early, early, early], 5],
+    ["stays on wrong credentials", 5, [end("refused", 0x86), end("refused", 0x86)], 5],
+    ["stays when the broker does not answer at all", 5, [end("silent"), end("silent")], 5],
+    ["is 5 again at the connect after a link with 4", 5, [refusal5, end("lost", null, true)], 5],
+    ["is 5 again after an attempt with 4 that did not come about", 5, [refusal5, end("unreachable")], 5],
+    ["is 5 again where 4 is refused as well", 5, [refusal5, end("refused", 1)], 5],
+    ["is never raised to 5 where 4 is configured", 4, [end("refused", 1), early, early], 4],
+  ] as const)("%s", (_, preferred, ends, expected) => {
+    let version: 4 | 5 = preferred;
+    for (const ended of ends) version = versionAfter(version, ended, preferred);
+    expect(version).toBe(expected);
+  });
+
+  it.each([
+    [5, 5, "mqtt.protocol_version is 5"],
+    [4, 4, "mqtt.protocol_version is 4"],
+    [5, 4, "the broker refuses MQTT 5"],
+  ] as const)("configured as %i and spoken as %i has the reason: %s", (preferred, used, reason) =>
+    expect(versionReason(preferred, used)).toBe(reason),
+  );
+});

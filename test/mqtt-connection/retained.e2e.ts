@@ -1,0 +1,168 @@
+import anyAscii from "any-ascii";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RetainedStates } from "../../src/mqtt/retained-states.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
+import { systemClock } from "../../src/runtime/clock.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
+import { item, silentLog } from "../support/builders.js";
+import { sensorsRead } from "../support/folding.js";
+import { mirrorSettings } from "../support/polled-mirror.js";
+import { brokerTable, connect, otherClient, standing, testBroker, testMosquitto, until } from "./support.js";
+import { obliging, scriptedBroker } from "./wire.js";
+
+describe.each(brokerTable)("on $make with MQTT $version", (at) => {
+  it("a scan shows every retained message once and no live ones, and commands go on arriving", async () => {
+    const { connection, messages, other } = await standing(at, {
+      subscriptions: ["greenhouse/+/actuator/+/set"],
+    });
+    for (let n = 0; n < 300; n += 1)
+      await connection.publish(`greenhouse/east/sensor/${n}`, `${n}`, { retain: true });
+    const found = new Map<string, string>();
+    let times = 0;
+    const scan = connection.scan(["greenhouse/+/sensor/+"], (topic, payload) => {
+      times += 1;
+      found.set(topic, payload.toString());
+    });
+    await until(() => found.size > 0, "the first found");
+    await connection.publish("greenhouse/east/sensor/live", "x");
+    await other.publishAsync("greenhouse/east/actuator/roof/set", "open", { qos: 1 });
+    expect(await scan).toBe(true);
+    expect(found.size).toBe(300);
+    expect(times).toBe(300);
+    expect(found.get("greenhouse/east/sensor/299")).toBe("299");
+    await until(() => messages.length > 0, "the command");
+    expect(messages.map((message) => message.topic)).toEqual(["greenhouse/east/actuator/roof/set"]);
+    await connection.publish("greenhouse/east/sensor/1", "after", { retain: true });
+    expect(found.get("greenhouse/east/sensor/1")).toBe("1");
+  });
+
+  it("a scan ends when the link does, and a listener that throws does no harm", async () => {
+    const { connection, online } = await standing(at);
+    await connection.publish("greenhouse/a", "x", { retain: true });
+    const scan = connection.scan(["greenhouse/#"], () => {
+      connection.reconnect("in the middle");
+      throw new Error("a bug");
+    });
+    await until(() => connection.counters().listenerErrors === 1, "the listener called");
+    await online(2);
+    expect(await scan).toBe(false);
+    await connection.publish("greenhouse/b", "y");
+  });
+});
+
+describe("a scan of more than a default Mosquitto keeps back for a subscriber", () =>
+  it.each([5, 4] as const)("shows all of 5,000 topics with MQTT %i", async (protocolVersion) => {
+    const mosquitto = await testMosquitto();
+    const { connection, online } = connect({ url: mosquitto.url, protocolVersion });
+    await online();
+    for (let n = 0; n < 5_000; n += 1) {
+      await connection.ready();
+      void connection.publish(`greenhouse/${n}/availability`, "online", {
+        retain: true,
+        qos: n % 2 === 0 ? 0 : 1,
+      });
+    }
+    const found = new Set<string>();
+    expect(await connection.scan(["greenhouse/+/availability"], (topic) => found.add(topic))).toBe(true);
+    expect(found.size).toBe(5_000);
+  }));
+
+describe("a scan that cannot be known to be complete says so", () => {
+  it("where a filter is refused, showing what the others bring", async () => {
+    const broker = await testBroker({
+      users: [{ username: "me", password: "secret", publish: ["#"], subscribe: ["allowed/#"] }],
+    });
+    const { connection, online } = connect({ ...broker, username: "me", password: "secret" });
+    await online();
+    await connection.publish("allowed/a", "x", { retain: true });
+    const found: string[] = [];
+    expect(await connection.scan(["allowed/#", "b/#"], (topic) => found.push(topic))).toBe(false);
+    expect(found).toEqual(["allowed/a"]);
+  });
+
+  it("where the broker acknowledges nothing", async () => {
+    const broker = await scriptedBroker((packet, peer) => {
+      if (packet.type !== 3) obliging(packet, peer, 5);
+    });
+    const { connection, online } = connect({ url: broker.url, limits: { ackTimeoutMs: 200 } });
+    await online();
+    expect(await connection.scan(["greenhouse/#"], () => undefined)).toBe(false);
+  });
+});
+
+const controllers = 42;
+const sensors = 40;
+/** Of a controller: three topics a sensor, and its availability, info, problem and what that is about. */
+const topicsInAll = controllers * (sensors * 3 + 4);
+
+/** The states of an account on a real Mosquitto with its default limits. */
+async function publishedStates(url: string, qos: 0 | 1) {
+  const store = new GreenhouseStore(mirrorSettings(), systemClock, anyAscii);
+  store.setReachable(true);
+  const { connection, online } = connect({ url });
+  const output = new RetainedStates({
+    topics: topicsUnder("greenhouse"),
+    publish: (topic, payload, options) => connection.publish(topic, payload, options),
+    isIgnored: () => false,
+    isAccountKnown: () => false,
+    platformHadTime: () => false,
+    view: store,
+    qos,
+    log: silentLog,
+  });
+  store.onChange((before, after) => output.changed(before, after));
+  const now = Date.now();
+  for (let n = 0; n < controllers; n += 1) {
+    store.admit(`GH-${n}`);
+    const read = Array.from({ length: sensors }, (_, index) =>
+      item({ name: `s${index}`, factor: `s${index}`, value: 20, raw: 20, measuredAt: now }),
+    );
+    store.dispatch(`GH-${n}`, sensorsRead(read, now));
+  }
+  const life = new AbortController();
+  const running = output.run(life.signal);
+  onTestFinished(async () => {
+    life.abort();
+    await running;
+  });
+  await online();
+  return { connection, output };
+}
+
+/** Node-RED's way: everything, with QoS 1 or 2. */
+async function wildcardSubscriber(url: string, qos: 0 | 1 | 2) {
+  const client = await otherClient(url, { protocolVersion: 5 });
+  const seen = new Set<string>();
+  client.on("message", (topic) => {
+    if (!topic.includes("/bridge/")) seen.add(topic);
+  });
+  await client.subscribeAsync("greenhouse/#", { qos });
+  return seen;
+}
+
+describe("at a Mosquitto with its default limits", () => {
+  it("more than 5,000 retained states reach every wildcard subscriber, at QoS 0, 1 and 2, live and afterwards", async () => {
+    const { url } = await testMosquitto();
+    const live = await wildcardSubscriber(url, 1);
+    const { connection, output } = await publishedStates(url, 0);
+    output.connected();
+    await until(() => connection.counters().published === topicsInAll, "all published and proven");
+    expect(topicsInAll).toBeGreaterThan(5_000);
+    await until(() => live.size === topicsInAll, `${live.size} of ${topicsInAll} live`);
+    for (const qos of [0, 1, 2] as const) {
+      const later = await wildcardSubscriber(url, qos);
+      await until(() => later.size === topicsInAll, `${later.size} of ${topicsInAll} at QoS ${qos}`);
+    }
+  });
+
+  it("with state_qos 1 they do not, which is why it is not the default", async () => {
+    const { url } = await testMosquitto();
+    const { connection, output } = await publishedStates(url, 1);
+    output.connected();
+    await until(() => connection.counters().published === topicsInAll, "all published and acknowledged");
+    const later = await wildcardSubscriber(url, 1);
+    const control = await wildcardSubscriber(url, 0);
+    await until(() => control.size === topicsInAll, "all at QoS 0");
+    expect(later.size).toBeLessThan(1_200);
+  });
+});

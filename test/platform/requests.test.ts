@@ -1,0 +1,367 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parameterGroup } from "../../src/greenhouse/device-types.js";
+import { PlatformError } from "../../src/greenhouse/ports.js";
+import { parseJson } from "../../src/platform/http/body.js";
+import {
+  deviceCode,
+  isDeviceCode,
+  operations,
+  pathCode,
+  readOnlyOperations,
+  requestPath,
+} from "../../src/platform/operations.js";
+import { factsOf, failureOf, hosted, makeClient, never, settingsFor } from "./support/client-under-test.js";
+import { ok, startFakeHost } from "./support/hosts.js";
+
+async function twoHosts() {
+  const business = await startFakeHost();
+  const realtime = await startFakeHost();
+  const settings = { ...settingsFor(business.url), realtime_url: realtime.url };
+  return { business, realtime, ...makeClient(settings) };
+}
+
+describe("requests of the interface document", () => {
+  it("every read goes to its host, path and query, with the bearer header", async () => {
+    const { business, realtime, client } = await twoHosts();
+    realtime.answer(({ path }) => ok(path.endsWith("mqtt-client-status") ? { status: 1, type: 1 } : {}));
+    await client.controllers(never);
+    await client.devices("TEXT", never);
+    await client.devices("STREAM", never);
+    await client.stations(never);
+    await client.get("weather-data/list", { deviceCode: "GH-1", start: "2026-01-01 00:00" }, never);
+    await client.connection("GH-1", never);
+    await client.sensors("GH-1", never);
+    await client.runningStatuses("GH-1", never);
+    await client.value("GH-1", "101", false, never);
+    await client.value("GH-1", "101", true, never);
+    await client.values("GH-1", parameterGroup(2), never);
+    expect(business.requests.map((request) => request.target)).toEqual([
+      "/api/control/mqtt",
+      "/api/device?dataType=TEXT",
+      "/api/device?dataType=STREAM",
+      "/api/station",
+      "/api/weather-data/list?deviceCode=GH-1&start=2026-01-01%2000%3A00",
+    ]);
+    expect(realtime.requests.map((request) => request.target)).toEqual([
+      "/api/mqtt-client-status?deviceCode=GH-1",
+      "/api/sensor-data?deviceCode=GH-1",
+      "/api/device_status?deviceCode=GH-1",
+      "/api/get-value?deviceCode=GH-1&address=101",
+      "/api/get-value?deviceCode=GH-1&address=101&flush=1",
+      "/api/set-value/flush?deviceTypeId=2&deviceCode=GH-1",
+    ]);
+    for (const { method, headers } of [...business.requests, ...realtime.requests])
+      expect([method, headers.authorization]).toEqual(["GET", "Bearer test-token"]);
+  });
+
+  it("a control value is one POST of JSON with address, value and deviceCode as Strings", async () => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => ({ body: { code: 200, requestId: "r-1", data: { address: "0012" } } }));
+    expect(await client.write("GH-1", "0012", "00000100", never)).toEqual({ requestId: "r-1", code: "200" });
+    const headers = { "content-type": "application/json", authorization: "Bearer test-token" };
+    expect(realtime.requests).toMatchObject([{ method: "POST", target: "/api/set-value", headers }]);
+    const sent: unknown = JSON.parse(realtime.requests[0]?.body ?? "");
+    expect(sent).toEqual({ address: "0012", value: "00000100", deviceCode: "GH-1" });
+  });
+
+  it("a base address keeps its path prefix and loses user name, query and fragment", async () => {
+    const host = await startFakeHost();
+    const url = `${host.url.replace("http://", "http://user:secret@")}/gateway/v1/?a=b#c`;
+    await makeClient(settingsFor(url)).client.controllers(never);
+    const headers = { authorization: "Bearer test-token" };
+    expect(host.requests).toMatchObject([{ target: "/gateway/v1/api/control/mqtt", headers }]);
+  });
+
+  it.each(["set-value", "account/sign-in", "", "weather-data/../set-value", "/api/set-value", "device/"])(
+    "get never asks %j: only read-only operations of the document",
+    async (name) => {
+      const { business, realtime, client } = await twoHosts();
+      const facts = await factsOf(client.get(name, {}, never));
+      expect(facts).toMatchObject({ kind: "invalid_request", sent: false });
+      expect([...business.requests, ...realtime.requests]).toEqual([]);
+    },
+  );
+});
+
+describe("answers", () => {
+  it.each([200, "200"])("body code %j is a success whatever the HTTP status", async (code) => {
+    const { business, client } = await twoHosts();
+    business.answer(() => ({ status: 500, body: { code, data: [{ code: "GH-1", online: true }] } }));
+    expect(await client.controllers(never)).toHaveLength(1);
+  });
+
+  it("any other body code is a failure with code, message and requestId, although HTTP says 200", async () => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => ({ body: { code: 5003, message: "设备忙", requestId: "8f-1" } }));
+    const error = await failureOf(client.write("GH-1", "101", "1010", never));
+    expect(error.facts).toEqual({
+      ...{ kind: "rejected", host: "realtime", operation: "POST /api/set-value", status: 200, sent: true },
+      ...{ code: "5003", platformMessage: "设备忙", requestId: "8f-1" },
+    });
+    expect(error.message).toContain("设备忙");
+  });
+
+  it("a message that is an Object is flattened to its code and message", async () => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => ({ body: { code: 500, message: { code: "E1", message: "busy" } } }));
+    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({ platformMessage: "E1: busy" });
+  });
+
+  it("a missing credential on the business host: 403 with error and message becomes unauthorized and says what to check", async () => {
+    const { business, client } = await twoHosts();
+    business.answer(() => ({ status: 403, body: { error: "Forbidden", message: "Access Denied" } }));
+    const error = await failureOf(client.controllers(never));
+    const platformMessage = "Forbidden: Access Denied";
+    expect(error.facts).toMatchObject({ kind: "unauthorized", status: 403, platformMessage });
+    expect(error.message).toMatch(/platform\.token.*register this machine's address/);
+  });
+
+  it.each([
+    [{ status: 401, body: "" }, "unauthorized"],
+    [{ status: 200, body: { code: 401, message: "token无效" } }, "unauthorized"],
+    [{ status: 200, body: { code: "403" } }, "unauthorized"],
+    [{ status: 401, body: { code: 10001, message: "expired" } }, "unauthorized"],
+    [{ status: 403, body: "<html>blocked</html>" }, "unauthorized"],
+    [{ status: 429, body: "" }, "throttled"],
+    [{ status: 200, body: { code: 429 } }, "throttled"],
+    [{ status: 503, headers: { "retry-after": "1200" }, body: "" }, "throttled"],
+    [{ status: 404, body: "<html>nginx</html>" }, "server"],
+    [{ status: 400, body: { error: "bad" } }, "server"],
+    [{ status: 200, body: "<!doctype html><p>maintenance" }, "protocol"],
+    [{ status: 200, body: "" }, "protocol"],
+    [{ status: 200, body: '{"code":200,"data":[' }, "protocol"],
+    [{ status: 200, body: { code: 500 } }, "rejected"],
+    [{ status: 500, body: { code: "E7" } }, "rejected"],
+    // Without a code nothing says that it was accepted.
+    [{ body: { address: "101", value: "1010", deviceCode: "GH-1" } }, "protocol"],
+  ])("%j ends as %s", async (reply, kind) => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => reply);
+    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({ kind, sent: true });
+    expect(realtime.requests).toHaveLength(1);
+  });
+
+  it("a byte order mark and integers beyond 2^53 are read without loss", async () => {
+    const { business, client } = await twoHosts();
+    const body =
+      '\uFEFF{"code":200,"data":[{"code":"GH-1","customerId":1680236549218304003,"id":7,"name":"a 12345678901234567890 b"}]}';
+    business.answer(() => ({ body }));
+    const [device] = await client.controllers(never);
+    expect(device?.extra).toEqual({ id: "7", customerId: "1680236549218304003" });
+    expect(device?.name).toBe("a 12345678901234567890 b");
+  });
+});
+
+const hostilePieces = [
+  ...".. . / \\ %2e%2e %2f ? # & = @ : // http://evil.example/ \0 \r\n".split(" "),
+  ...`GH-0001 a _ - 温室 😀 \ud800 \t ; ' " < __proto__ ${"x".repeat(65)}`.split(" "),
+  " ",
+];
+const hostileCode = fc.oneof(
+  fc.array(fc.constantFrom(...hostilePieces), { maxLength: 5 }).map((pieces) => pieces.join("")),
+  fc.string({ maxLength: 80 }),
+  fc.string({ unit: "binary", maxLength: 20 }),
+);
+
+describe("fixed parameters of a shape", () =>
+  it("are added to what is asked, encoded, and overrule nothing of it", () => {
+    const params = { pageSize: "500", "customer id": "a&b", dataType: "STREAM" };
+    expect(requestPath(operations.devices, { dataType: "TEXT" }, { params })).toBe(
+      "/api/device?dataType=TEXT&pageSize=500&customer%20id=a%26b",
+    );
+    expect(requestPath(operations.controllers, {}, { params: { pageSize: "500" } })).toBe(
+      "/api/control/mqtt?pageSize=500",
+    );
+  }));
+
+describe("device codes", () => {
+  it("20,000 hostile codes never change origin or path: the expected request or none", () => {
+    let made = 0;
+    fc.assert(
+      fc.property(hostileCode, (code) => {
+        let path: string;
+        try {
+          path = requestPath(operations.sensors, { deviceCode: deviceCode(code, operations.sensors) });
+        } catch (error) {
+          if (!(error instanceof PlatformError)) throw error;
+          expect(error.facts).toMatchObject({ kind: "invalid_request", sent: false });
+          return;
+        }
+        made += 1;
+        const url = new URL(path, "https://realtime.example.com");
+        expect(url.origin).toBe("https://realtime.example.com");
+        expect(url.pathname).toBe("/api/sensor-data");
+        expect([...url.searchParams]).toEqual([["deviceCode", code]]);
+        expect(url.hash).toBe("");
+      }),
+      { numRuns: 20_000 },
+    );
+    expect(made).toBeGreaterThan(1_000);
+  });
+
+  it.each([
+    ["GH-0001", true],
+    ["a.b_c-9", true],
+    ["x".repeat(64), true],
+    ["x".repeat(65), false],
+    ["", false],
+    [".", false],
+    ["..", false],
+    ["a/../b", false],
+    ["../b", false],
+    ["a\\..", false],
+    ["a\n", false],
+    ["a\u2028", false],
+    ["\ud800", false],
+    [" a", false],
+    ["a ", false],
+    ["温室/1#+", true],
+    ["a b", true],
+    ["a..b", true],
+    ["温".repeat(64), true],
+    ["温".repeat(65), false],
+  ])("%j is allowed: %j", (code, allowed) => expect(isDeviceCode(code)).toBe(allowed));
+
+  it("as the platform lists it reaches the platform as it is", async () => {
+    const { host, client } = await hosted();
+    await client.sensors("温室/1#+", never).catch(() => undefined);
+    const target = host.requests.at(-1)?.target ?? "";
+    expect(new URL(target, host.url).pathname).toBe("/api/sensor-data");
+    expect(new URL(target, host.url).searchParams.get("deviceCode")).toBe("温室/1#+");
+  });
+
+  it.each(["温室", "a/b", "a b", "..", "%2e"])("%j is never a part of a path", (code) =>
+    expect(() => pathCode(code, operations.sensors)).toThrow("cannot be used in a path"),
+  );
+
+  it("values and parameters of a user change neither origin nor path", () =>
+    fc.assert(
+      fc.property(fc.dictionary(hostileCode, hostileCode, { maxKeys: 4 }), (query) => {
+        let path: string;
+        try {
+          path = requestPath(operations.weatherList, query);
+        } catch (error) {
+          expect(error).toBeInstanceOf(PlatformError);
+          return;
+        }
+        const url = new URL(path, "https://business.example.com");
+        expect(url.origin + url.pathname).toBe("https://business.example.com/api/weather-data/list");
+        expect([...url.searchParams]).toEqual(Object.entries(query));
+      }),
+      { numRuns: 5_000 },
+    ));
+
+  it("no operation sends a code that is not allowed", async () => {
+    const { host, client } = await hosted();
+    const code = "../../admin";
+    const calls = [
+      client.connection(code, never),
+      client.sensors(code, never),
+      client.runningStatuses(code, never),
+      client.value(code, "101", true, never),
+      client.write(code, "101", "1010", never),
+      client.write("GH-1", "1 01", "1010", never),
+      client.write("GH-1", "101", "10\n10", never),
+      client.get("get-value", { deviceCode: code }, never),
+    ];
+    for (const call of calls)
+      expect(await factsOf(call)).toMatchObject({ kind: "invalid_request", sent: false });
+    expect(host.accepted).toBe(0);
+  });
+});
+
+/** The HTTP operations of the interface document, by host. */
+const documented = {
+  business: [
+    "POST /api/account/sign-in",
+    "GET /api/station",
+    "GET /api/device",
+    "GET /api/weather-data/avg",
+    "GET /api/weather-data/list",
+    "GET /api/video-data/list",
+    "GET /api/control/mqtt",
+  ],
+  realtime: [
+    "GET /api/sensor-data",
+    "GET /api/mqtt-client-status",
+    "GET /api/device_status",
+    "GET /api/get-value",
+    "GET /api/set-value/flush",
+    "POST /api/set-value",
+  ],
+};
+
+describe("operations", () => {
+  it.each(["business", "realtime"] as const)("of the %s host are those of the document", (host) => {
+    const ours = Object.values(operations).filter((one) => one.host === host);
+    expect(ours.map(({ label }) => label).sort()).toEqual([...documented[host]].sort());
+  });
+
+  it("GET /api/set-value is nowhere among them, and nothing that moves anything is read-only", () => {
+    expect(Object.values(operations).map(({ label }) => label)).not.toContain("GET /api/set-value");
+    expect(readOnlyOperations.map(({ name }) => name)).not.toContain("set-value");
+    expect(new Set(readOnlyOperations.map(({ method }) => method))).toEqual(new Set(["GET"]));
+  });
+});
+
+const read = (text: string) => parseJson(Buffer.from(text));
+
+describe("JSON of the platform", () => {
+  it.each<[string, unknown]>([
+    ["1680236549218304003", "1680236549218304003"],
+    ["-1680236549218304003", "-1680236549218304003"],
+    ["9007199254740991", 9_007_199_254_740_991],
+    ["9007199254740993", "9007199254740993"],
+    ["0.12345678901234567890", 0.12345678901234568],
+    ["12345678901234567890.5", 12345678901234567000],
+    ["1e3", 1000],
+    ['"1680236549218304003"', "1680236549218304003"],
+    ['{"12345678901234567890":1}', { "12345678901234567890": 1 }],
+    [
+      '["a\\"12345678901234567890,\\\\",12345678901234567890]',
+      ['a"12345678901234567890,\\', "12345678901234567890"],
+    ],
+  ])("integers beyond 2^53 come as text, everything else as it is: %s", (text, value) =>
+    expect(read(text)).toEqual(value),
+  );
+
+  it("any JSON value survives, beside long integers too", () =>
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        const text = JSON.stringify(value);
+        fc.pre(!/\d{16}/.test(text));
+        expect(read(text)).toEqual(JSON.parse(text));
+        expect(read(`[12345678901234567890,${text}]`)).toEqual(["12345678901234567890", JSON.parse(text)]);
+      }),
+      { numRuns: 500 },
+    ));
+
+  it("any text is a value or an error of ours, never a crash", () =>
+    fc.assert(
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom(...Array.from('{}[]":,\\0123456789-.eEtruefalsn u')),
+          maxLength: 60,
+        }),
+        (text) => {
+          try {
+            read(text);
+          } catch (error) {
+            expect(error).toHaveProperty("name", "UnreadableJson");
+          }
+        },
+      ),
+      { numRuns: 5_000 },
+    ));
+
+  // Minutes, were each of them looked at with all that stand before it.
+  it("2 MiB of backslashes or quotes are read in one go", () => {
+    for (const piece of ["\\\\", '\\"']) read(`"${piece.repeat(1_000_000)}"`);
+  });
+
+  it("__proto__ in JSON changes no prototype", () => {
+    read('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
+    expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+  });
+});

@@ -1,0 +1,342 @@
+import { existsSync } from "node:fs";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import mqtt from "mqtt";
+import { describe, expect, it, onTestFailed, onTestFinished } from "vitest";
+import { runBridge } from "../../../src/bridge.js";
+import { type Configuration, controllerTopicId } from "../../../src/config/schema.js";
+import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
+import { systemClock } from "../../../src/runtime/clock.js";
+import { seededRandom } from "../../../src/runtime/random.js";
+import type { Simulator } from "../../../src/simulator/simulator.js";
+import { capturedLog } from "../../mqtt-connection/support.js";
+import { running } from "../../simulator/running.js";
+import { startMosquitto } from "../../support/mosquitto.js";
+import {
+  configuration,
+  flushes,
+  greenhouse2mqtt,
+  isFlush,
+  loadedText,
+  watched,
+  type WatchedPlatform,
+  writes,
+} from "./support/account.js";
+
+const progressOf = (config: string) => join(dirname(config), "data", "discover-progress.json");
+
+const all = (simulator: Simulator): number =>
+  Object.values(simulator.control.requests()).reduce((sum, count) => sum + count, 0);
+
+/** A platform of so many controllers on which every request is seen, and a configuration that leads to it. */
+async function account(controllers: number, more: Parameters<typeof configuration>[1] = {}) {
+  const simulator = await running({ controllers, mix: "C001" });
+  const platform = await watched(simulator);
+  return { simulator, platform, config: await configuration(platform, more) };
+}
+
+/** Runs `discover` and stops it, as Ctrl-C would, as soon as the platform is asked for so many more flushes. */
+async function stoppedAfter(count: number, config: string, platform: WatchedPlatform) {
+  const stop = new AbortController();
+  let left = count;
+  platform.onRequest = (seen) => {
+    if (isFlush(seen) && --left === 0) stop.abort();
+  };
+  const ended = await greenhouse2mqtt(["discover", "-c", config], { stop: stop.signal });
+  platform.onRequest = () => undefined;
+  return ended;
+}
+
+describe("an interrupted scan", { timeout: 60_000 }, () => {
+  it("goes on where it was, however often: no request is made twice, and the file is whole", async () => {
+    const { simulator, platform, config } = await account(6);
+    for (const count of [5, 1, 25]) await stoppedAfter(count, config, platform);
+    const stopped = await stoppedAfter(9, config, platform);
+    expect(stopped).toMatchObject({ code: 1, out: "" });
+    expect(stopped.err).toContain("run the same command again to go on");
+    expect(stopped.err).not.toContain("requests");
+    expect((await stat(progressOf(config))).mode & 0o777).toBe(0o600);
+    const resumed = await greenhouse2mqtt(["discover", "-c", config], { terminal: "stderr" });
+    expect(resumed.code).toBe(0);
+    expect(resumed.err).toMatch(/\d+ of 198 are known from an interrupted scan/);
+    expect(simulator.control.requests()).toEqual({
+      "control/mqtt": 1,
+      device: 2,
+      station: 1,
+      "sensor-data": 6,
+      device_status: 6,
+      "set-value/flush": 6 * 31,
+    });
+    const { controllers } = await loadedText(resumed.out);
+    expect(Object.values(controllers).map(({ actuators }) => Object.keys(actuators).length)).toEqual(
+      Array.from({ length: 6 }, () => 11),
+    );
+  });
+
+  it("once the file is written the next scan asks everything anew", async () => {
+    const { simulator, config } = await account(1);
+    await greenhouse2mqtt(["discover", "-c", config]);
+    expect(existsSync(progressOf(config))).toBe(false);
+    const before = all(simulator);
+    await greenhouse2mqtt(["discover", "-c", config]);
+    expect(all(simulator)).toBe(2 * before);
+  });
+
+  it("--fresh forgets it", async () => {
+    const { simulator, platform, config } = await account(2);
+    await stoppedAfter(20, config, platform);
+    const before = flushes(simulator);
+    await greenhouse2mqtt(["discover", "-c", config, "--fresh"]);
+    expect(flushes(simulator)).toBe(before + 2 * 31);
+  });
+
+  it("a stop while the platform hangs ends within seconds, and nothing was sent but reads", async () => {
+    const { simulator, platform, config } = await account(2);
+    simulator.control.fault({ fault: "timeout", operation: "set-value/flush", chance: 1 });
+    const { code } = await stoppedAfter(2, config, platform);
+    expect(code).toBe(1);
+    expect(writes(simulator)).toEqual([]);
+  });
+});
+
+describe("controllers that do not answer", { timeout: 60_000 }, () => {
+  it("one that is offline is not asked for addresses, is named, and is all that the next scan asks for", async () => {
+    const { simulator, config } = await account(3);
+    simulator.control.setOnline("GH-0002", false);
+    const first = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(first.code).toBe(0);
+    expect(first.err).toContain("not connected: GH-0002");
+    expect(first.out).toMatch(
+      /GH-0002:\n(?: {4}# .*\n)*? {4}# not connected, so its addresses could not be read/,
+    );
+    expect((await loadedText(first.out)).controllers["GH-0002"]?.actuators).toEqual({});
+    expect(flushes(simulator)).toBe(2 * 31);
+    expect(simulator.control.requests()["mqtt-client-status"]).toBe(1);
+    simulator.control.setOnline("GH-0002", true);
+    const next = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(flushes(simulator)).toBe(3 * 31);
+    expect(Object.keys((await loadedText(next.out)).controllers["GH-0002"]?.actuators ?? {})).toHaveLength(
+      11,
+    );
+    expect(existsSync(progressOf(config))).toBe(false);
+  });
+
+  it("one that goes offline during the scan is not taken for one without addresses", async () => {
+    const { simulator, platform, config } = await account(1);
+    await stoppedAfter(10, config, platform);
+    simulator.control.setOnline("GH-0001", false);
+    const during = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(during.err).toContain("not connected: GH-0001");
+    simulator.control.setOnline("GH-0001", true);
+    const { out } = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(Object.keys((await loadedText(out)).controllers["GH-0001"]?.actuators ?? {})).toHaveLength(11);
+  });
+
+  it("a type the platform refuses is asked once, and said in a comment", async () => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    const refusal = { operation: "set-value/flush", code: 400, message: "无此类型" } as const;
+    simulator.control.fault({ fault: "body_code", ...refusal });
+    const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(code).toBe(0);
+    expect(out).toContain("# refused by the platform with code 400 无此类型: type 2");
+    expect(flushes(simulator)).toBe(31);
+    expect(simulator.control.requests()["mqtt-client-status"]).toBe(1);
+  });
+
+  it("a platform that answers no more ends the scan with its reason; what is known is kept", async () => {
+    const { simulator, config } = await account(4);
+    simulator.control.fault({ fault: "unauthorized", operation: "set-value/flush", chance: 1 });
+    const ended = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(ended).toMatchObject({ code: 1, out: "" });
+    expect(ended.err).toContain("the scan ended early");
+    await simulator.control.clearFaults();
+    expect(await greenhouse2mqtt(["discover", "-c", config])).toMatchObject({ code: 0 });
+    expect(simulator.control.requests()["control/mqtt"]).toBe(1);
+  });
+
+  it("an unreadable list of controllers ends it with exit code 1 and the platform's reason", async () => {
+    const simulator = await running({ controllers: 1 });
+    simulator.control.fault({ fault: "body_code", operation: "control/mqtt", code: 403, chance: 1 });
+    const ended = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(ended).toMatchObject({ code: 1, out: "" });
+    expect(ended.err).toContain("GET /api/control/mqtt");
+  });
+
+  it("without the lists of devices and stations the controllers are still found", async () => {
+    const simulator = await running({ controllers: 1 });
+    for (const operation of ["device", "station"] as const)
+      simulator.control.fault({ fault: "body_code", operation, code: 500, chance: 1 });
+    const { code, out, err } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(code).toBe(0);
+    expect(err).toContain("going on without a list");
+    expect(Object.keys((await loadedText(out)).controllers)).toEqual(["GH-0001"]);
+  });
+});
+
+describe("what is asked", { timeout: 60_000 }, () => {
+  it("--controller and --types ask for no more than that", async () => {
+    const simulator = await running({ controllers: 5 });
+    const config = await configuration(simulator);
+    const chosen = ["--controller", "gh-0001", "--controller", "FM-0002", "--types", "2,190-191"];
+    const { code, out } = await greenhouse2mqtt(["discover", "-c", config, ...chosen]);
+    expect(code).toBe(0);
+    const { controllers } = await loadedText(out);
+    const found = Object.entries(controllers).map(([name, { actuators }]) => [name, Object.keys(actuators)]);
+    expect(found).toEqual([
+      ["FM-0002", ["irrigation_plan_1", "irrigation_plan_2"]],
+      ["GH-0001", ["left_skylight", "irrigation_plan_1", "irrigation_plan_2"]],
+    ]);
+    expect(flushes(simulator)).toBe(2 * 3);
+  });
+
+  it("a controller the account does not have is a usage error that names it", async () => {
+    const simulator = await running({ controllers: 1 });
+    const config = await configuration(simulator);
+    const ended = await greenhouse2mqtt(["discover", "-c", config, "--controller", "GH-0099"]);
+    expect(ended).toMatchObject({ code: 2, out: "" });
+    expect(ended.err).toContain("GH-0099");
+    expect(flushes(simulator)).toBe(0);
+  });
+
+  it.each([
+    ["--types", "x"],
+    ["--types", ""],
+    ["--unknown", "1"],
+  ])("%s %j is a usage error", async (...wrong) => {
+    expect(await greenhouse2mqtt(["discover", ...wrong])).toMatchObject({ code: 2, out: "" });
+  });
+
+  it("a controller the configuration ignores is not asked, and stays ignored", async () => {
+    const simulator = await running({ controllers: 2, mix: "C001" });
+    const config = await configuration(simulator, { more: "controllers: { GH-0002: { ignore: true } }" });
+    const { out } = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(flushes(simulator)).toBe(31);
+    expect((await loadedText(out)).controllers["GH-0002"]).toMatchObject({ ignore: true, actuators: {} });
+  });
+});
+
+describe("politeness", { timeout: 60_000 }, () => {
+  it("every request of every kind is a GET, and none is the undescribed GET /api/set-value", async () => {
+    const simulator = await running({ controllers: 4 });
+    const platform = await watched(simulator);
+    await greenhouse2mqtt(["discover", "-c", await configuration(platform)]);
+    expect(platform.seen.length).toBe(4 + 4 * 33 + 2);
+    expect(new Set(platform.seen.map(({ method }) => method))).toEqual(new Set(["GET"]));
+    expect(platform.seen.filter(({ target }) => /^\/api\/set-value(?:\?|$)/.test(target))).toEqual([]);
+    expect(simulator.control.posts()).toEqual([]);
+  });
+
+  it("a device is asked one thing after the other, and no more devices at once than configured", async () => {
+    const { platform, config } = await account(6, { platform: "  requests_per_minute: 0\n  concurrency: 2" });
+    await greenhouse2mqtt(["discover", "-c", config]);
+    const codes = platform.seen
+      .filter(isFlush)
+      .map(({ target }) => new URL(target, "http://x").searchParams.get("deviceCode"));
+    const open = new Set<string | null>();
+    const left = new Map<string | null, number>();
+    for (const code of codes) {
+      open.add(code);
+      left.set(code, (left.get(code) ?? 31) - 1);
+      expect(open.size).toBeLessThanOrEqual(2);
+      if (left.get(code) === 0) open.delete(code);
+    }
+    expect([...left.values()]).toEqual(Array.from({ length: 6 }, () => 0));
+  });
+});
+
+/* From an account of 50 controllers to commands that its platform confirms, as a grower would go. */
+
+/** A word that no simulated device of the kind shows at its start. */
+const words: Partial<Record<ActuatorKind, string>> = {
+  skylight: "40",
+  shade_curtain: "40",
+  side_vent: "40",
+  thermal_curtain: "40",
+  fan_wet_curtain: "all_on",
+  circulation_fan: "on",
+  light: "on",
+  irrigation: "rotation",
+};
+
+/** Commands that are open at the same time. */
+const atOnce = 200;
+
+/** Runs the bridge until the test ends; resolves once it is online. A bridge that ends says why, instead of never saying anything. */
+async function bridgeOn(found: Configuration, client: mqtt.MqttClient): Promise<void> {
+  const end = new AbortController();
+  const { log, lines } = capturedLog();
+  onTestFailed(() => console.error(lines.slice(-20).join("\n")));
+  const parts = { configuration: found, clock: systemClock, random: seededRandom(1), log, version: "test" };
+  const bridge = runBridge({ ...parts, setLogLevel: () => undefined }, end.signal);
+  bridge.catch(() => undefined);
+  onTestFinished(async () => {
+    end.abort();
+    await bridge;
+  });
+  const states: string[] = [];
+  client.on("message", (topic, payload) => {
+    if (topic === "greenhouse/bridge/state") states.push(payload.toString());
+  });
+  await client.subscribeAsync("greenhouse/bridge/state", { qos: 1 });
+  const isOnline = expect.poll(() => states.at(-1), { timeout: 100_000 }).toBe("online");
+  await Promise.race([isOnline, bridge.then(() => isOnline)]);
+}
+
+/** Sends each actuator its word, no more than some at once, and collects the outcomes by topic. */
+async function outcomesOf(
+  client: mqtt.MqttClient,
+  commands: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, string>> {
+  const outcomes = new Map<string, string>();
+  const waiting = commands.entries();
+  const next = () => {
+    const { value } = waiting.next();
+    if (value !== undefined) client.publish(`${value[0]}/set`, value[1], { qos: 1 });
+  };
+  client.on("message", (topic, payload) => {
+    if (!topic.endsWith("/result")) return;
+    const { outcome, reason } = JSON.parse(payload.toString()) as { outcome: string; reason: string | null };
+    outcomes.set(topic.replace(/\/result$/, ""), reason === null ? outcome : `${outcome} ${reason}`);
+    next();
+  });
+  await client.subscribeAsync("greenhouse/+/actuator/+/result", { qos: 1 });
+  for (let n = 0; n < atOnce; n += 1) next();
+  await expect.poll(() => outcomes.size, { timeout: 100_000 }).toBe(commands.size);
+  return outcomes;
+}
+
+it("what `discover` writes for 50 controllers runs, and every actuator in it confirms a command", async () => {
+  const simulator = await running({ controllers: 50, speed: 10 });
+  const broker = await startMosquitto();
+  onTestFinished(() => broker.stop());
+  const more = [
+    `mqtt: { url: "${broker.url}" }`,
+    "http: false",
+    "polling: { sensors: 10m, running_status: 10m, actuators: 10m }",
+    // A busy machine must not make commands expire.
+    "commands: { max_age: 10m }",
+  ].join("\n");
+  const config = await configuration(simulator, { more });
+  const out = join(dirname(config), "found.yaml");
+  expect(await greenhouse2mqtt(["discover", "-c", config, "--out", out])).toMatchObject({ code: 0 });
+  expect(await greenhouse2mqtt(["check", out])).toMatchObject({ code: 0 });
+  expect(simulator.control.posts()).toEqual([]);
+  const text = await readFile(out, "utf8");
+  await writeFile(out, text.replace("  read_only: true\n", "  read_only: false\n"));
+  const found = await loadedText(await readFile(out, "utf8"));
+  const client = await mqtt.connectAsync(broker.url, { protocolVersion: 5 });
+  onTestFinished(() => client.endAsync(true));
+  await bridgeOn(found, client);
+  const commands = new Map(
+    Object.entries(found.controllers).flatMap(([code, { actuators }]) =>
+      Object.entries(actuators).map(
+        ([id, { kind }]) =>
+          [`greenhouse/${controllerTopicId(code)}/actuator/${id}`, words[kind] ?? ""] as const,
+      ),
+    ),
+  );
+  expect(commands.size).toBe(43 * 11 + 7 * 12);
+  const outcomes = await outcomesOf(client, commands);
+  expect([...outcomes].filter(([, outcome]) => outcome !== "confirmed")).toEqual([]);
+  expect([...outcomes.keys()].sort()).toEqual([...commands.keys()].sort());
+}, 120_000);

@@ -1,0 +1,308 @@
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { connectAsync } from "mqtt";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { parse } from "yaml";
+import { startBroker } from "../../../src/broker/broker.js";
+import { DirectoryLock } from "../../../src/journal/lock.js";
+import { systemClock } from "../../../src/runtime/clock.js";
+import { silentLog } from "../../../src/runtime/log.js";
+import { probeSettings } from "../../../src/setup/doctor/broker-checks.js";
+import { BrokerProbe, openProbe } from "../../../src/setup/doctor/broker-probe.js";
+import { profileNames } from "../../../src/simulator/dialects.js";
+import type { Simulator } from "../../../src/simulator/simulator.js";
+import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
+import {
+  canaries,
+  complaints,
+  examined,
+  loaded,
+  login,
+  mosquitto,
+  plainConfiguration,
+  platform,
+  type Section,
+  users,
+} from "./support/bench.js";
+
+const bridgeRights = ["user bridge", "topic readwrite greenhouse/#", "topic readwrite homeassistant/#"];
+const broker = { acl: [...bridgeRights, "user spy", "topic read #"], users: { ...users, spy: "spy" } };
+
+/** What a quiet platform and a fresh broker leave to warn of. */
+const expectable = /^warning (push\.\S+: opened, but no frame|home_assistant: nothing of Home Assistant)/;
+
+describe("where everything works", { timeout: 60_000 }, () => {
+  it.each([5, 4] as const)(
+    "nothing is failed, nothing is sent to an actuator, and nothing stays at the broker (MQTT version %i)",
+    async (version) => {
+      const simulator = await platform();
+      const { url } = await mosquitto(broker);
+      const spying = { username: "spy", password: "spy", protocolVersion: 5 } as const;
+      const spy = await connectAsync(url, spying);
+      onTestFinished(() => spy.endAsync(true));
+      const seen: string[] = [];
+      spy.on("message", (topic) => seen.push(topic));
+      await spy.subscribeAsync("#", { qos: 1 });
+      const section = plainConfiguration(simulator, { url, protocol_version: version, ...login });
+      const { findings, of } = await examined(await loaded(section, await folder()));
+      const warned = complaints(findings).filter((line) => !expectable.test(line));
+      expect(warned).toEqual(version === 5 ? [] : [expect.stringMatching(/^warning broker\.version/)]);
+      expect(of("broker.anonymous").summary).toMatch(/refuses clients without a user name/);
+      const tried = ["greenhouse/bridge/doctor", "homeassistant/device/greenhouse2mqtt_doctor/config"];
+      expect([...new Set(seen)].sort()).toEqual(tried);
+      expect(simulator.control.posts()).toEqual([]);
+      const later = await openProbe({ url, clientId: "later", ...spying }, systemClock, 5_000);
+      if (!(later instanceof BrokerProbe)) throw new Error(later.reason);
+      onTestFinished(() => later.close());
+      expect([...(await later.retained(["#"])).keys()]).toEqual([]);
+    },
+  );
+
+  it("the embedded broker is tried on a port of its own, and the configured one stays free", async () => {
+    const given = { broker: { port: 0, users: [{ username: "ha", password: "plain-canary" }] } };
+    const section = plainConfiguration(await platform(), {}, given);
+    const { findings, of } = await examined(await loaded(section, await folder()));
+    expect(complaints(findings).filter((line) => !expectable.test(line))).toEqual([]);
+    expect(of("broker").summary).toMatch(/embedded broker/);
+    const statuses = ["broker.publish", "broker.retained", "home_assistant"].map((check) => of(check).status);
+    expect(statuses).toEqual(["ok", "ok", "skipped"]);
+  });
+
+  it("a link of the doctor has no will and not the bridge's client id", async () => {
+    const given = { url: "mqtt://127.0.0.1:1", client_id: "bridge-one" };
+    const configuration = await loaded(plainConfiguration(await platform(), given), await folder());
+    const settings = probeSettings({ configuration }, null);
+    expect(Object.keys(settings)).not.toContain("will");
+    expect(settings.clientId).toMatch(/^bridge-one-[0-9a-f]{8}$/);
+  });
+
+  it("Home Assistant is seen by its status, or by what others announce to it", async () => {
+    const { url } = await mosquitto();
+    const client = await connectAsync(url);
+    onTestFinished(() => client.endAsync(true));
+    const configuration = await loaded(plainConfiguration(await platform(), { url }), await folder());
+    const seenAfter = async (topic: string, payload: string) => {
+      await client.publishAsync(`homeassistant/${topic}`, payload, { retain: true, qos: 1 });
+      const { status, summary } = (await examined(configuration)).of("home_assistant");
+      return `${status} ${summary}`;
+    };
+    expect(await seenAfter("sensor/other/config", "{}")).toMatch(/^ok /);
+    expect(await seenAfter("status", "offline")).toMatch(/^warning /);
+    expect(await seenAfter("status", "online")).toMatch(/^ok Home Assistant is online/);
+  });
+
+  it("beside a running bridge its embedded broker is used as a guest", async () => {
+    const topics = { base: "greenhouse", status: "homeassistant/status", discoveryPrefix: "homeassistant" };
+    const settings = { host: "127.0.0.1", port: 0, users: [], topics };
+    const running = await startBroker(settings, { clock: systemClock, log: silentLog });
+    onTestFinished(() => running.close());
+    const section = plainConfiguration(await platform(), {}, { broker: { port: running.port } });
+    const configuration = await loaded(section, await folder());
+    const at = new Date().toISOString();
+    const holder = { boot: "0123456789abcdef", at, pid: process.pid, log: silentLog };
+    const lock = await DirectoryLock.acquire(configuration.data_dir, holder);
+    onTestFinished(() => lock.release());
+    const { findings, of } = await examined(configuration);
+    expect(complaints(findings).filter((line) => !expectable.test(line))).toEqual([
+      expect.stringMatching(/^warning lock: the data directory is in use/),
+    ]);
+    expect(of("broker").summary).toMatch(/running bridge lets us in/);
+    const rights = ["broker.publish", "broker.subscribe", "broker.announce"].map((check) => of(check).status);
+    expect(rights).toEqual(["skipped", "skipped", "skipped"]);
+  });
+});
+
+describe("shapes", { timeout: 60_000 }, () => {
+  it.each(profileNames.filter((name) => name !== "odd"))(
+    "of the dialect %s are understood, and its times are plausible",
+    async (profile) => {
+      const section = plainConfiguration(await platform({ profile }), { url: (await mosquitto()).url });
+      const { findings } = await examined(await loaded(section, await folder()));
+      const about = findings.filter(({ check }) => check.startsWith("shapes.") || check === "time_zone");
+      expect(complaints(about)).toEqual([]);
+    },
+  );
+
+  it("the line that is recommended for an unknown one makes it understood", async () => {
+    const simulator = await platform({ profile: "odd" });
+    const { url } = await mosquitto();
+    const home = await folder();
+    const withShapes = async (shapes: unknown) =>
+      examined(await loaded(plainConfiguration(simulator, { url }, { platform: { shapes } }), home));
+    const before = (await withShapes({})).of("shapes.sensor-data");
+    const flow = /shapes: (\{.*?\} \} \}) \}/.exec(before.remedy ?? "")?.[1] ?? "";
+    const { of } = await withShapes(parse(flow));
+    expect(before.status).toBe("failed");
+    expect([of("shapes.sensor-data").status, of("time_zone").status]).toEqual(["ok", "ok"]);
+  });
+});
+
+const doctor = (args: readonly string[], call: Parameters<typeof greenhouse2mqtt>[1] = {}) =>
+  greenhouse2mqtt(["doctor", ...args], call);
+
+/** Channels that wait for a frame would only make the tests slow. */
+const configured = (section: Section): Promise<string> =>
+  fileWith(
+    JSON.stringify({
+      ...section,
+      platform: { push: { enabled: false }, ...(section["platform"] as Section) },
+    }),
+  );
+
+/** A configuration of a platform that works and a broker that is not there. */
+const withoutBroker = async (simulator?: Simulator): Promise<string> =>
+  configured(plainConfiguration(simulator ?? (await platform()), { url: "mqtt://127.0.0.1:1" }));
+
+interface Report {
+  readonly ok: boolean;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly checks: readonly { readonly check: string; readonly status: string }[];
+}
+
+describe("the command", { timeout: 60_000 }, () => {
+  it("ends with 0 where nothing failed, a line for each check and their sum at the end", async () => {
+    const broker = await mosquitto({ users, acl: ["user bridge", "topic readwrite #"] });
+    const file = await configured(plainConfiguration(await platform(), { url: broker.url, ...login }));
+    const { code, out, err } = await doctor(["-c", file]);
+    const lines = out.trimEnd().split("\n");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(lines[0]).toMatch(/^greenhouse2mqtt \d+\.\d+\.\d+, Node\.js v\d+/);
+    for (const line of lines.slice(1, -1)) expect(line).toMatch(/^(ok|warning|skipped) +[a-z_]+[\w./-]* +\S/);
+    expect(lines.at(-1)).toMatch(/^\d+ ok, \d+ warnings?, 0 failed, \d+ not tried$/);
+  });
+
+  it("ends with 1 where something failed, and what depends on it says that it was not tried", async () => {
+    const file = await withoutBroker(await platform({ auth: { tokens: "known" } }));
+    const { code, out } = await doctor(["-c", file]);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^failed +token /m);
+    expect(out).toMatch(/^skipped +shapes\.control\/mqtt +not tried: it needs "token", which did not pass$/m);
+    expect(out).toMatch(/^skipped +broker\.publish +not tried: it needs "broker"/m);
+  });
+
+  it("ends with 2 for a configuration that cannot be used, and connects to nothing", async () => {
+    const { code, out, err } = await doctor(["-c", await fileWith("platform: { business_url: https://a }")]);
+    expect(code).toBe(2);
+    expect(out).toMatch(/^failed +configuration +.* problems?, so nothing else was tried/m);
+    expect(err).toMatch(/platform/);
+    expect((await doctor(["-c", join(await folder(), "none.yaml")])).err).toMatch(/greenhouse2mqtt init/);
+  });
+
+  it("--json is one document with every check", async () => {
+    const { code, out } = await doctor(["-c", await withoutBroker(), "--json"]);
+    const report = JSON.parse(out) as Report;
+    expect(code).toBe(1);
+    expect(report).toMatchObject({ ok: false, counts: { failed: 1 } });
+    expect(report.checks.find(({ check }) => check === "broker")).toMatchObject({ status: "failed" });
+    expect(new Set(report.checks.map(({ check }) => check)).size).toBe(report.checks.length);
+  });
+
+  it("shows what it is doing on a terminal, and only there", async () => {
+    const file = await withoutBroker();
+    expect((await doctor(["-c", file], { terminal: "both" })).err).toContain("token …");
+    expect((await doctor(["-c", file], { terminal: "stderr" })).err, "with a pipe behind it").toBe("");
+  });
+});
+
+describe("an interrupted doctor", { timeout: 60_000 }, () => {
+  it("ends with 1 and names what was not tried", async () => {
+    const stop = new AbortController();
+    const printed = (text: string) => {
+      if (text.includes("business.dns")) stop.abort();
+    };
+    const { code, out, err } = await doctor(["-c", await withoutBroker()], { stop: stop.signal, printed });
+    expect({ code, err }).toEqual({ code: 1, err: "stopped before everything was tried\n" });
+    expect(out).toMatch(/, 0 failed, \d+ not tried\n$/);
+    for (const check of ["token", "broker"])
+      expect(out).toMatch(new RegExp(`^skipped +${check} +not tried: stopped$`, "m"));
+  });
+
+  it("ends so where it was stopped before it began, also as a document", async () => {
+    const { code, out } = await doctor(["-c", await withoutBroker(), "--json"], {
+      stop: AbortSignal.abort(),
+    });
+    const report = JSON.parse(out) as Report;
+    expect(code).toBe(1);
+    expect(report).toMatchObject({ ok: false, counts: { failed: 0 } });
+    expect(report.checks.filter(({ status }) => status === "skipped").length).toBeGreaterThan(10);
+  });
+});
+
+const failing = (operation: "control/mqtt" | "sensor-data", message: string) => ({
+  faults: [{ fault: "body_code" as const, operation, code: 500, message, forMs: 3_600_000 }],
+});
+const signIn = { body: { account: canaries.account, password: canaries.password } };
+
+/** Circumstances in which other programs like to print what they should not. */
+const scenes: readonly (readonly [string, Parameters<typeof platform>[0], Section])[] = [
+  ["all is well", {}, {}],
+  ["the token is refused", { auth: { tokens: "known", refusal: "body" } }, {}],
+  ["the answer repeats the token", failing("control/mqtt", `bad ${canaries.token}`), {}],
+  [
+    "the push credential is in the query",
+    { auth: { checkRealtime: true, tokens: "known" } },
+    { push: { credential: "query" } },
+  ],
+  [
+    "signing in is refused",
+    { auth: { signIn: { account: "x", password: "y" } } },
+    { token: undefined, sign_in: signIn },
+  ],
+];
+
+describe("secrets", () =>
+  it.each(scenes)("are in no output of any mode: %s", { timeout: 120_000 }, async (_, options, more) => {
+    const broker = await mosquitto({ users: { bridge: "another-password" } });
+    const mqtt = { url: broker.url, ...login };
+    const file = await configured(plainConfiguration(await platform(options), mqtt, { platform: more }));
+    const home = dirname(file);
+    const written: string[] = [];
+    for (const mode of [
+      ["--log-level", "trace"],
+      ["--json"],
+      ["--redact", "--record", join(home, "recorded"), "--bundle", join(home, "bundle.json")],
+    ]) {
+      const { out, err } = await doctor(["-c", file, ...mode]);
+      written.push(out, err);
+    }
+    const recorded = await readdir(join(home, "recorded")).catch(() => []);
+    for (const name of ["bundle.json", ...recorded.map((one) => join("recorded", one))])
+      written.push(await readFile(join(home, name), "utf8"));
+    for (const canary of Object.values(canaries)) expect(written.join("\n")).not.toContain(canary);
+  }));
+
+describe("--redact", { timeout: 60_000 }, () => {
+  it("shows no host, code, name, user or path, and neither does the bundle; the same placeholder for the same thing", async () => {
+    const simulator = await platform(
+      failing("sensor-data", "device GH-0001 of a@mail.example at 10.9.8.7 is away"),
+    );
+    const broker = await mosquitto({ users: { "canary-user": "p" } });
+    const mqtt = { url: broker.url, username: "canary-user", password: "p", base_topic: "canary/base" };
+    const dataDir = "/nowhere/canary-folder/file.txt/data";
+    const file = await configured(plainConfiguration(simulator, mqtt, { data_dir: dataDir }));
+    const bundle = join(dirname(file), "bundle.json");
+    const { out } = await doctor(["-c", file, "--redact", "--bundle", bundle]);
+    const written = await readFile(bundle, "utf8");
+    const plain = (await doctor(["-c", file])).out;
+    const { port } = new URL(simulator.businessUrl);
+    for (const own of ["127.0.0.1", port, "canary", "GH-0001", "mail.example", "10.9.8.7", "East roof"])
+      for (const text of [out, written]) expect(text, own).not.toContain(own);
+    const token: unknown = expect.objectContaining({ check: "token", status: "ok" });
+    expect(JSON.parse(written)).toMatchObject({
+      bridge: "none is online with this configuration",
+      doctor: expect.arrayContaining([token]) as unknown,
+    });
+    for (const own of [port, "canary/base"]) expect(plain).toContain(own);
+    const hosts = [...out.matchAll(/^ok +business\.\w+ +(<host-\d+>)/gm)].map(([, host]) => host);
+    expect(hosts).toHaveLength(2);
+    expect(out).toMatch(/<platform-text-1>/);
+  });
+
+  it("leaves everything else as it is", async () => {
+    const file = await withoutBroker();
+    await mkdir(join(dirname(file), "data"));
+    const statuses = async (...mode: readonly string[]) =>
+      (await doctor(["-c", file, ...mode])).out.split("\n").map((line) => line.slice(0, 34));
+    expect((await statuses("--redact")).slice(1)).toEqual((await statuses()).slice(1));
+  });
+});

@@ -1,0 +1,246 @@
+import type { PeerCertificate } from "node:tls";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { checkTexts } from "../../../src/page/codes.js";
+import { zoneOffset } from "../../../src/platform/time.js";
+import { systemClock } from "../../../src/runtime/clock.js";
+import { brokerChecks } from "../../../src/setup/doctor/broker-checks.js";
+import { examine } from "../../../src/setup/doctor/doctor.js";
+import { type Finding, ok } from "../../../src/setup/doctor/finding.js";
+import {
+  clockCheck,
+  clockVerdict,
+  networkChecks,
+  secureVerdict,
+  troublesOf,
+} from "../../../src/setup/doctor/network-checks.js";
+import { dataChecks, platformChecks, pushChecks } from "../../../src/setup/doctor/platform-checks.js";
+import { type Check, defaultLimits, type Scene } from "../../../src/setup/doctor/scene.js";
+import { shapeChecks } from "../../../src/setup/doctor/shape-checks.js";
+import { readingsIn, suggestedShape } from "../../../src/setup/doctor/shape-suggestion.js";
+import { zoneCheck, zoneVerdict } from "../../../src/setup/doctor/zone-check.js";
+import { StatusLine } from "../../../src/setup/status-line.js";
+
+const scene = { ports: { clock: systemClock }, limits: defaultLimits } as unknown as Scene;
+
+async function findingsOf(checks: readonly Check[], stop: AbortSignal): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for await (const finding of examine(checks, scene, stop, () => undefined)) findings.push(finding);
+  return findings;
+}
+
+const skipped = { status: "skipped", summary: "not tried: stopped" };
+
+describe("an examination that is stopped", () => {
+  it("takes the check it breaks off, and every one after it, for not tried", async () => {
+    const stop = new AbortController();
+    const broken: Check = {
+      id: "broken",
+      needs: [],
+      run: (_, signal) =>
+        new Promise((__, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("aborted")));
+          stop.abort();
+        }),
+    };
+    const next: Check = { id: "next", needs: [], run: () => Promise.resolve(ok("fine")) };
+    expect(await findingsOf([broken, next], stop.signal)).toEqual([
+      { check: "broken", ...skipped },
+      { check: "next", ...skipped },
+    ]);
+  });
+
+  it("does not wait for a check that does not listen", async () => {
+    const stop = new AbortController();
+    const deaf: Check = {
+      id: "deaf",
+      needs: [],
+      run: () => {
+        stop.abort();
+        return new Promise(() => undefined);
+      },
+    };
+    expect(await findingsOf([deaf], stop.signal)).toEqual([{ check: "deaf", ...skipped }]);
+  });
+
+  it("keeps what was found before", async () => {
+    const stop = new AbortController();
+    const last: Check = {
+      id: "last",
+      needs: [],
+      run: () => {
+        stop.abort();
+        return Promise.resolve(ok("fine"));
+      },
+    };
+    expect(await findingsOf([last], stop.signal)).toEqual([{ check: "last", ...ok("fine") }]);
+  });
+});
+
+const minute = 60_000;
+const hour = 60 * minute;
+const now = Date.UTC(2026, 5, 1, 12);
+
+describe("the clock", () =>
+  it.each([
+    [null, "skipped"],
+    [0, "ok"],
+    [29_000, "ok"],
+    [-45_000, "warning"],
+    [121_000, "failed"],
+    [-9 * hour, "failed"],
+  ] as const)("off by %s ms is %s", (skew, status) => expect(clockVerdict(skew).status).toBe(status)));
+
+describe("the zone", () => {
+  const judged = (ages: readonly number[], timeZone = "UTC", dependsOnZone = true) => {
+    const {
+      status,
+      summary,
+      remedy = "",
+    } = zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs: 15 * minute });
+    return `${status}: ${summary}; ${remedy}`;
+  };
+  const old = /^warning: .* old, so all of them are `stale`; no time zone explains it/;
+  const future = /^failed: .* in the future, so all of them are `uncertain`; no time zone explains it/;
+
+  it.each([
+    ["a minute old", [minute], /^ok: .*60 s old in UTC/],
+    ["half an hour old", [30 * minute], /^warning: .*30 min old, more than polling\.stale_after/],
+    ["a minute ahead", [-minute], /^ok: .* 0 s old in UTC/],
+    ["one of three stands still", [minute, 2 * minute, 90 * hour], /^ok: .* 2 min old/],
+    ["two days old", [50 * hour], old],
+    ["three and a third hours old", [3 * hour + 20 * minute], old],
+    ["20 minutes ahead", [-20 * minute], future],
+  ] as const)("%s is judged as that", (_, ages, verdict) => expect(judged(ages)).toMatch(verdict));
+
+  it("is never blamed for times that carry their own", () => {
+    expect(judged([-8 * hour], "UTC", false)).toMatch(future);
+    expect(judged([8 * hour], "Asia/Shanghai", false)).toMatch(old);
+    expect(judged([minute], "UTC", false)).toContain("(their times carry a zone)");
+  });
+
+  it("found for any pair of zones is one in which the readings are minutes old", () => {
+    const zones = "UTC Asia/Shanghai Asia/Kolkata America/New_York Australia/Adelaide Asia/Tokyo".split(" ");
+    const zone = fc.constantFrom(...zones);
+    fc.assert(
+      fc.property(zone, zone, fc.integer({ min: 0, max: 10 }), (real, configured, minutes) => {
+        const shift = zoneOffset(configured)(now) - zoneOffset(real)(now);
+        const verdict = judged([minutes * minute + shift], configured);
+        // Less than an hour old is plausible, whatever the reason.
+        if (shift >= 0 && shift < hour) expect(verdict).toMatch(/^ok|more than polling\.stale_after/);
+        else {
+          const [, told = configured] = /set platform\.time_zone to (\S+)/.exec(verdict) ?? [];
+          expect(zoneOffset(told)(now)).toBe(zoneOffset(real)(now));
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe("a certificate", () => {
+  const day = 24 * hour;
+  const good = {
+    ...{ subject: { CN: "a.example" }, issuer: { CN: "authority" }, subjectaltname: "DNS:a.example" },
+    valid_from: new Date(now - hour).toString(),
+    valid_to: new Date(now + 400 * day).toString(),
+  } as PeerCertificate;
+  const wrong = (change: Partial<PeerCertificate>, host = "a.example") =>
+    troublesOf({ ...good, ...change }, host, now, "platform.business_url").map(([what]) => what);
+
+  it("that is not valid yet is described as that, and one that is wrong in three ways in all of them", () => {
+    expect(wrong({ valid_from: new Date(now + hour).toString() })).toEqual([
+      "the certificate is not valid before 2026-06-01",
+    ]);
+    const expired = { valid_to: new Date(now - day).toString(), issuer: good.subject };
+    expect(wrong(expired, "b.example")).toHaveLength(3);
+  });
+
+  it.each([
+    [3.5, "warning"],
+    [14.5, "ok"],
+  ])("that ends in %s days: %s", (days, status) => {
+    const until = new Date(now + days * day).toString();
+    expect(secureVerdict(until, "a.example:443", "TLSv1.3", now).status).toBe(status);
+  });
+});
+
+describe("a suggested shape", () => {
+  const word = fc.constantFrom(..."alpha beta gamma delta epsilon zeta eta theta iota kappa".split(" "));
+  const fields = fc.uniqueArray(word, { minLength: 6, maxLength: 6 });
+  const readings = fc.array(fc.double({ min: -20, max: 90, noNaN: true }), { minLength: 2, maxLength: 12 });
+
+  it("reads names, values and times of generated answers whose fields nobody could know", () =>
+    fc.assert(
+      fc.property(fields, readings, ([outer, inner, name, value, unit, time] = [], numbers) => {
+        const measured = numbers.map((number) => Math.round(number * 10) / 10 + 0.05);
+        const items = measured.map((number, index) => ({
+          [String(name)]: `传感器${String.fromCodePoint(0x4e00 + index)}`,
+          [String(value)]: number,
+          [String(unit)]: index % 2 === 0 ? "℃" : "%",
+          [String(time)]: "2026-06-01 20:00:00",
+        }));
+        const body = { code: 200, [String(outer)]: { [String(inner)]: items } };
+        const answer = { operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now, body };
+        const shape = suggestedShape(answer, "sensor-data", "Asia/Shanghai");
+        const read = readingsIn(answer, { "sensor-data": shape ?? {} }, "Asia/Shanghai");
+        expect(read.map((item) => item.value)).toEqual(measured);
+        expect(new Set(read.map((item) => item.measuredAt))).toEqual(new Set([now]));
+        expect(new Set(read.map((item) => item.name)).size).toBe(items.length);
+      }),
+      { seed: 5 },
+    ));
+
+  it("of anything at all is null or a shape, and no error", () =>
+    fc.assert(
+      fc.property(fc.jsonValue(), (body) => {
+        const answer = { operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now, body };
+        expect(typeof suggestedShape(answer, "sensor-data", "UTC")).toBe("object");
+      }),
+    ));
+});
+
+it("each check of doctor has a title on the page, and none stands there that is no check", () => {
+  const checks = [
+    ...[...networkChecks("business"), ...networkChecks("realtime"), ...platformChecks, clockCheck],
+    ...[...shapeChecks, zoneCheck, ...pushChecks, ...brokerChecks, ...dataChecks],
+  ];
+  const titled = Object.keys(checkTexts);
+  const titles = checks.map(({ id }) => [id, id.split(".")[0] ?? ""].find((key) => titled.includes(key)));
+  expect(checks.filter((_, at) => titles[at] === undefined)).toEqual([]);
+  expect(titled.filter((key) => !titles.includes(key))).toEqual([]);
+});
+
+function screen(isTTY: boolean, columns?: number) {
+  const written: string[] = [];
+  return { written, isTTY, columns, write: (text: string) => written.push(text) };
+}
+
+const erase = "\r\u001b[K";
+
+describe("the line that tells what goes on", () => {
+  it("is drawn over itself, below whatever else is written, and gone at the end", () => {
+    const shown = screen(true);
+    const line = new StatusLine(shown);
+    line.show("one");
+    line.show("two");
+    line.above(() => shown.write("a warning\n"));
+    line.end();
+    expect(shown.written).toEqual(["one", erase, "two", erase, "a warning\n", "two", erase]);
+  });
+
+  it("is no wider than the terminal, so that it can be taken away again", () => {
+    const shown = [screen(true, 40), screen(true, 0), screen(true)];
+    for (const one of shown) new StatusLine(one).show("x".repeat(200));
+    expect(shown.map(({ written }) => written[0]?.length)).toEqual([39, 79, 79]);
+  });
+
+  it("is not shown elsewhere", () => {
+    const pipe = screen(false);
+    const line = new StatusLine(pipe);
+    line.show("one");
+    line.above(() => pipe.write("a warning\n"));
+    line.end();
+    expect(pipe.written).toEqual(["a warning\n"]);
+  });
+});
