@@ -1,16 +1,14 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { Journal } from "../../src/journal/journal.js";
+import { describe, expect, it } from "vitest";
 import { journalDirectory } from "../../src/journal/open.js";
 import { newestRecords } from "../../src/journal/reader.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import { provenMs } from "../../src/status/crash-loop.js";
-import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
-import { silentLog } from "../support/builders.js";
-import { bridge, configurationOf, platform } from "./support/bridge.js";
-import { type Process, says, startProcess } from "./support/program.js";
+import { tempFolder, until } from "../mqtt-connection/support.js";
+import { audience, bridge, configurationOf, fanAt, leftBehind, platform } from "./support/bridge.js";
+import type { Program } from "../end-to-end/support/program.js";
+import { linesOf, says, startProcess } from "./support/program.js";
 
 /** Where the token stands. */
 type Credential = (folder: string) => Readonly<Record<string, string>>;
@@ -19,9 +17,8 @@ const inAFile: Credential = (folder) => ({ token_file: join(folder, "token.txt")
 
 /** A folder with a configuration, and a client that sees what the bridge says. */
 async function scene(credential = inTheConfiguration) {
-  const folder = await mkdtemp(join(tmpdir(), "crashes-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const { url } = await testMosquitto();
+  const folder = await tempFolder();
+  const { url, seen, texts, say } = await audience();
   const { businessUrl } = await platform();
   const configuration = {
     platform: { business_url: businessUrl, realtime_url: businessUrl, ...credential(folder) },
@@ -31,15 +28,9 @@ async function scene(credential = inTheConfiguration) {
   };
   await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
   await writeFile(join(folder, "token.txt"), "canary-token-77\n", { mode: 0o600 });
-  const client = await otherClient(url);
-  const seen: { readonly topic: string; readonly payload: string }[] = [];
-  client.on("message", (topic, payload) => {
-    seen.push({ topic, payload: payload.toString() });
-  });
-  await client.subscribeAsync("greenhouse/#", { qos: 1 });
-  const newest = (topic: string) => seen.findLast((one) => one.topic === `greenhouse/${topic}`)?.payload;
+  const newest = (topic: string) => texts(`greenhouse/${topic}`).at(-1);
   /** Until the bridge of this process is online. */
-  const online = async (one: Process) => {
+  const online = async (one: Program) => {
     const from = seen.length;
     await until(() => seen.slice(from).some(({ topic }) => topic === "greenhouse/bridge/info"), "online", [
       one.stderr,
@@ -47,7 +38,7 @@ async function scene(credential = inTheConfiguration) {
   };
   const records = () =>
     newestRecords(journalDirectory(join(folder, "data")), { limit: Number.POSITIVE_INFINITY });
-  return { folder, client, seen, newest, online, records };
+  return { folder, say, seen, newest, online, records };
 }
 
 const uncaught = "process.on('SIGUSR2', () => { throw new Error('boom canary-token-77'); });";
@@ -66,8 +57,8 @@ describe("an error that nobody caught", () =>
       await online(first);
       await until(() => newest("bridge/platform") === "online", "the token was used", [first.stderr]);
       first.signal("SIGUSR2");
-      expect(await first.ended).toEqual({ code: 1, signal: null });
-      const fatal = first.lines.find(({ level }) => level === 60);
+      expect(await first.ended).toMatchObject({ code: 1, signal: null });
+      const fatal = linesOf(first).find(({ level }) => level === 60);
       expect(fatal?.["msg"]).toContain("an error that nobody caught");
       expect(JSON.stringify(fatal)).toContain("boom");
       const left = await readFile(join(folder, "data", "last-error.json"), "utf8");
@@ -80,14 +71,14 @@ describe("an error that nobody caught", () =>
       expect(JSON.stringify(noted)).toContain("boom");
       await expect(readFile(join(folder, "data", "last-error.json"))).rejects.toThrow("ENOENT");
       second.signal("SIGTERM");
-      expect(await second.ended).toEqual({ code: 0, signal: null });
+      expect(await second.ended).toMatchObject({ code: 0, signal: null });
     },
     60_000,
   ));
 
 describe("a crash loop", () =>
   it("starts read-only after five runs that ended badly, says so, and is over after a clean stop", async () => {
-    const { folder, client, seen, newest, online } = await scene();
+    const { folder, say, seen, newest, online } = await scene();
     for (let life = 0; life < 5; life += 1) {
       const crashing = startProcess({ folder });
       await online(crashing);
@@ -108,14 +99,14 @@ describe("a crash loop", () =>
       settings: { commands: { read_only: true } },
     });
     expect(JSON.parse(newest("bridge/health") ?? "{}")).toMatchObject({ read_only_because: "crash_loop" });
-    await client.publishAsync("greenhouse/gh-0001/actuator/fan/set", "on", { qos: 1 });
+    await say("greenhouse/gh-0001/actuator/fan/set", "on");
     await until(() => seen.some(({ topic }) => topic.endsWith("/fan/result")), "answered");
     expect(JSON.parse(newest("gh-0001/actuator/fan/result") ?? "{}")).toMatchObject({
       outcome: "refused",
       reason: "read_only",
     });
     careful.signal("SIGTERM");
-    expect(await careful.ended).toEqual({ code: 0, signal: null });
+    expect(await careful.ended).toMatchObject({ code: 0, signal: null });
     const usual = startProcess({ folder });
     await online(usual);
     expect(says(usual, "read-only")).toBe(false);
@@ -153,50 +144,22 @@ function leapingClock() {
   return { clock, leap };
 }
 
-async function listener() {
-  const { url } = await testMosquitto();
-  const client = await otherClient(url);
-  const seen: { readonly topic: string; readonly text: string }[] = [];
-  client.on("message", (topic, payload) => seen.push({ topic, text: payload.toString() }));
-  await client.subscribeAsync("greenhouse/#", { qos: 1 });
-  const newest = (topic: string) => {
-    const text = seen.findLast((one) => one.topic === `greenhouse/${topic}`)?.text ?? "{}";
-    return JSON.parse(text) as Readonly<Record<string, unknown>>;
-  };
-  return { url, client, newest };
-}
-
-async function afterFiveCrashes(): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), "long-runs-"));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
-  for (let n = 0; n < 5; n += 1) {
-    const journal = await Journal.open(journalDirectory(dataDir), { clock: systemClock, log: silentLog });
-    await journal.append({ type: "start", version: "test" }, { durable: true });
-    await journal.close();
-  }
-  return dataDir;
-}
-
 it("a bridge that nobody visits takes commands again 15 minutes after a crash loop, and health says so", async () => {
-  const { url, client, newest } = await listener();
+  const { url, json, say } = await audience();
+  const newest = (topic: string) => json(`greenhouse/${topic}`).at(-1) ?? {};
   const simulator = await platform();
-  const text = [
-    `mqtt: { url: "${url}" }`,
-    "http: false",
-    "homeassistant: { enabled: false }",
-    'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150" } } } }',
-  ].join("\n");
+  const text = fanAt(url);
+  const starts = Array.from({ length: 5 }, () => ({ type: "start", version: "test" }) as const);
   const configuration = {
     ...(await configurationOf(text, simulator)),
-    data_dir: await afterFiveCrashes(),
+    data_dir: await leftBehind(...starts),
   };
   const { clock, leap } = leapingClock();
   await bridge(text, simulator, { configuration, clock });
   const told = (because: string | null) => () => newest("bridge/health")["read_only_because"] === because;
   await until(told("crash_loop"), "read-only");
   const outcome = async (id: string) => {
-    const payload = JSON.stringify({ command: "on", id, dry_run: true });
-    await client.publishAsync("greenhouse/gh-0001/actuator/fan/set", payload, { qos: 1 });
+    await say("greenhouse/gh-0001/actuator/fan/set", { command: "on", id, dry_run: true });
     const result = () => newest("gh-0001/actuator/fan/result");
     await until(() => result()["id"] === id, `an outcome of ${id}`);
     return result();

@@ -2,23 +2,17 @@ import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/runtime/clock.js";
 import type { Simulator } from "../../src/simulator/simulator.js";
 import type { Overdue } from "../../src/status/overdue.js";
-import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
+import { until } from "../mqtt-connection/support.js";
 import { obliging, puback, scriptedBroker } from "../mqtt-connection/wire.js";
 import { freePort } from "../support/mosquitto.js";
-import { bridge, platform } from "./support/bridge.js";
+import { audience, bridge, type Fields, platform } from "./support/bridge.js";
 
 const minute = 60_000;
 
 describe("bridge/health", () => {
   it("names an actuator whose address the platform does not show, and since when", async () => {
-    const { url } = await testMosquitto();
-    const client = await otherClient(url);
-    const answers: Readonly<Record<string, unknown>>[] = [];
-    client.on("message", (_, payload) => {
-      const { data } = JSON.parse(payload.toString()) as { data: Readonly<Record<string, unknown>> };
-      answers.push(data);
-    });
-    await client.subscribeAsync("greenhouse/bridge/response/health", { qos: 1 });
+    const { url, json, say } = await audience();
+    const answers = () => json("greenhouse/bridge/response/health").map(({ data }) => data as Fields);
     // Time that can leap ahead, as after a long silence; waits take their real time.
     let leapMs = 0;
     const clock = {
@@ -38,11 +32,10 @@ describe("bridge/health", () => {
       { clock },
     );
     const health = async () => {
-      const before = answers.length;
-      const ask = () => client.publishAsync("greenhouse/bridge/request/health", "", { qos: 1 });
-      await ask();
-      await until(() => answers.length > before, "answered", lines);
-      return answers.at(-1)?.["overdue"];
+      const before = answers().length;
+      await say("greenhouse/bridge/request/health", "");
+      await until(() => answers().length > before, "answered", lines);
+      return answers().at(-1)?.["overdue"];
     };
     await until(() => lines.some((line) => line.includes("the platform answers")), "reading", lines);
     await until(() => lines.some((line) => line.includes("connected to")), "connected", lines);
@@ -59,16 +52,15 @@ describe("bridge/health", () => {
 
 /** A bridge on a Mosquitto, and the events it raises. */
 async function eventsOf(text: string, simulator: Simulator) {
-  const { url } = await testMosquitto();
-  const client = await otherClient(url);
-  const events: Readonly<Record<string, unknown>>[] = [];
-  client.on("message", (_, payload) => {
-    events.push(JSON.parse(payload.toString()) as Readonly<Record<string, unknown>>);
-  });
-  await client.subscribeAsync("greenhouse/bridge/event", { qos: 1 });
+  const { url, json } = await audience();
   const { lines } = await bridge(`${text}\nmqtt: { url: "${url}" }\nhttp: false`, simulator);
-  const said = (type: string) =>
-    until(() => events.some((event) => event["type"] === type), `said ${type}`, lines);
+  const events = () => json("greenhouse/bridge/event");
+  /** The event of this type, once it was said. */
+  const said = async (type: string) => {
+    const event = () => events().find((one) => one["type"] === type);
+    await until(() => event() !== undefined, `said ${type}`, lines);
+    return event();
+  };
   return { events, said };
 }
 
@@ -76,9 +68,8 @@ describe("on bridge/event", () => {
   it("a sensor answer of an unknown shape is said with its operation and the names it had", async () => {
     const simulator = await platform({ profile: "odd" });
     const half = "  shapes: { sensor-data: { query: { deviceCode: facility } } }\n  push: { enabled: false }";
-    const { events, said } = await eventsOf(half, simulator);
-    await said("shape_unknown");
-    const event = events.find(({ type }) => type === "shape_unknown");
+    const { said } = await eventsOf(half, simulator);
+    const event = await said("shape_unknown");
     expect(event).toMatchObject({ severity: "warning" });
     expect(event?.["message"]).toContain(`platform.shapes.${String(event?.["operation"])}`);
   });
@@ -92,11 +83,10 @@ describe("on bridge/event", () => {
     const simulator = await platform({ auth });
     const body = "  sign_in: { body: { account: grower, password: wrong-canary-password } }";
     const { events, said } = await eventsOf(body, simulator);
-    await said("sign_in_refused");
-    const event = events.find(({ type }) => type === "sign_in_refused");
+    const event = await said("sign_in_refused");
     expect(event).toMatchObject({ severity: "error" });
     expect(event?.["message"]).toContain("platform.sign_in.body");
-    expect(JSON.stringify(events)).not.toContain("canary");
+    expect(JSON.stringify(events())).not.toContain("canary");
   });
 });
 
@@ -105,7 +95,7 @@ describe("a broker that acknowledges no publish", () =>
     const unanswered: (() => void)[] = [];
     let acknowledges = false;
     const broker = await scriptedBroker((packet, peer) => {
-      const ack = packet.type === 3 ? puback(packet) : null;
+      const ack = packet.type === 3 ? puback(packet, 5) : null;
       if (ack === null || acknowledges) obliging(packet, peer, 5);
       else unanswered.push(() => peer.send(...ack));
     });

@@ -2,49 +2,31 @@ import { describe, expect, it } from "vitest";
 import { journalDirectory } from "../../src/journal/open.js";
 import { newestRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
-import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
-import { bridge, platform, type RunningBridge } from "./support/bridge.js";
+import { until } from "../mqtt-connection/support.js";
+import { audience, bridge, fanAt, platform, type RunningBridge } from "./support/bridge.js";
 
-const fan =
-  'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150", settle: 0s } } } }';
+const settings = (url: string, client: string, base = "greenhouse", version = 5) =>
+  fanAt(url).replace(
+    "mqtt: {",
+    `mqtt: { client_id: ${client}, base_topic: ${base}, protocol_version: ${version},`,
+  );
 
-const settings = (url: string, client: string, base = "greenhouse", more = "") =>
-  [
-    `mqtt: { url: "${url}", client_id: ${client}, base_topic: ${base}, protocol_version: ${more === "4" ? 4 : 5} }`,
-    "http: false",
-    "homeassistant: { enabled: false }",
-    fan,
-  ].join("\n");
-
-interface Seen {
-  readonly topic: string;
-  readonly payload: Readonly<Record<string, unknown>>;
-}
-
-/** Everything that JSON topics show, in order. */
-async function watch(url: string) {
-  const client = await otherClient(url);
-  const seen: Seen[] = [];
-  client.on("message", (topic, payload) => {
-    const text = payload.toString();
-    if (text.startsWith("{")) seen.push({ topic, payload: JSON.parse(text) as Seen["payload"] });
-  });
-  await client.subscribeAsync("#", { qos: 1 });
-  const on = (topic: string) => seen.filter((one) => one.topic === topic).map(({ payload }) => payload);
+/** A broker where everything is heard, of JSON topics in order. */
+async function watch() {
+  const { url, seen: all, json, say } = await audience();
   const events = (present: boolean) =>
-    seen.filter(({ payload }) => payload["type"] === "other_bridge" && payload["present"] === present);
-  return { client, seen, on, events };
+    all
+      .filter(({ text }) => text.startsWith("{"))
+      .map(({ topic, text }) => ({ topic, payload: JSON.parse(text) as Readonly<Record<string, unknown>> }))
+      .filter(({ payload }) => payload["type"] === "other_bridge" && payload["present"] === present);
+  return { url, on: json, say, events };
 }
 
 type Watch = Awaited<ReturnType<typeof watch>>;
 
 async function resultOf(watched: Watch, base: string, command: string, id: string) {
   const results = () => watched.on(`${base}/gh-0001/actuator/fan/result`).filter((one) => one["id"] === id);
-  await watched.client.publishAsync(
-    `${base}/gh-0001/actuator/fan/set`,
-    JSON.stringify({ command, id, dry_run: true }),
-    { qos: 1 },
-  );
+  await watched.say(`${base}/gh-0001/actuator/fan/set`, { command, id, dry_run: true });
   await until(() => results().length > 0, `an answer to ${id}`);
   return results()[0];
 }
@@ -60,14 +42,14 @@ describe("two bridges of one account at one broker", () => {
   it.each([5, 4] as const)(
     "with client ids of their own: both refuse commands until one stops, MQTT %i",
     async (version) => {
-      const { url } = await testMosquitto();
+      const watched = await watch();
+      const { url } = watched;
       const simulator = await platform();
-      const watched = await watch(url);
-      const first = await bridge(settings(url, "first", "greenhouse", String(version)), simulator);
+      const first = await bridge(settings(url, "first", "greenhouse", version), simulator);
       await until(isOnline(watched, "greenhouse"), "online", first.lines);
       const before = await resultOf(watched, "greenhouse", "on", "alone");
       expect(before).not.toMatchObject({ reason: "other_bridge" });
-      const second = await bridge(settings(url, "second", "greenhouse", String(version)), simulator);
+      const second = await bridge(settings(url, "second", "greenhouse", version), simulator);
       await until(() => watched.events(true).length >= 2, "both say so", second.lines);
       const refused = await resultOf(watched, "greenhouse", "off", "together");
       expect(refused).toMatchObject({ outcome: "refused", reason: "other_bridge" });
@@ -84,12 +66,12 @@ describe("two bridges of one account at one broker", () => {
   it.each([5, 4] as const)(
     "with the same client id: found by links that change hands, MQTT %i",
     async (version) => {
-      const { url } = await testMosquitto();
+      const watched = await watch();
+      const { url } = watched;
       const simulator = await platform();
-      const watched = await watch(url);
       // The shortest of the possible pauses, so that the links change hands quickly.
       const random = () => 0.01;
-      const text = settings(url, "twin", "greenhouse", String(version));
+      const text = settings(url, "twin", "greenhouse", version);
       const first = await bridge(text, simulator, { random });
       await until(isOnline(watched, "greenhouse"), "online", first.lines);
       const second = await bridge(text, simulator, { random });
@@ -100,9 +82,9 @@ describe("two bridges of one account at one broker", () => {
   );
 
   it("under other base topics: only where both command the same controller", async () => {
-    const { url } = await testMosquitto();
+    const watched = await watch();
+    const { url } = watched;
     const simulator = await platform();
-    const watched = await watch(url);
     const first = await bridge(settings(url, "first", "greenhouse"), simulator);
     await until(isOnline(watched, "greenhouse"), "online", first.lines);
     const reading = `${settings(url, "reader", "trial")}\ncommands: { read_only: true }`;
@@ -121,12 +103,12 @@ describe("two bridges of one account at one broker", () => {
   });
 
   it("a bridge that is started again after kill -9 is not taken for another", async () => {
-    const { url } = await testMosquitto();
+    const watched = await watch();
+    const { url } = watched;
     const simulator = await platform();
-    const watched = await watch(url);
     // What the earlier run left at the broker: its retained info, under another instance.
     const info = JSON.stringify({ version: "1", instance: "earlier-run" });
-    await watched.client.publishAsync("greenhouse/bridge/info", info, { qos: 1, retain: true });
+    await watched.say("greenhouse/bridge/info", info, true);
     const again = await bridge(settings(url, "first"), simulator);
     await until(() => watched.on("greenhouse/bridge/info").length >= 2, "online", again.lines);
     await until(() => watched.on("greenhouse/bridge/self_test").length > 0, "it heard itself");
@@ -139,16 +121,15 @@ describe("two bridges of one account at one broker", () => {
 
 describe("health", () =>
   it("names the other bridge, and bridge/info the run that wrote it", async () => {
-    const { url } = await testMosquitto();
+    const watched = await watch();
+    const { url } = watched;
     const simulator = await platform();
-    const watched = await watch(url);
     const first = await bridge(settings(url, "first"), simulator);
     await until(isOnline(watched, "greenhouse"), "online", first.lines);
     const instance = watched.on("greenhouse/bridge/info").at(-1)?.["instance"];
     expect(instance).toMatch(/^[0-9a-f]{16}$/);
     const other = { instance: "someone", nonce: "1", client: "elsewhere", commands: true, controllers: [] };
-    const speak = () =>
-      watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(other), { qos: 1 });
+    const speak = () => watched.say("greenhouse/bridge/self_test", other);
     const own = () =>
       watched.on("greenhouse/bridge/self_test").filter(({ client }) => client === "first").length;
     await until(() => own() > 0, "the bridge speaks");
@@ -169,7 +150,7 @@ describe("health", () =>
       return health !== undefined && (client === null ? found === "null" : found.includes(client));
     };
     await until(shown("elsewhere"), "shown without being asked", first.lines);
-    await watched.client.publishAsync("greenhouse/bridge/request/health", "{}", { qos: 1 });
+    await watched.say("greenhouse/bridge/request/health", "{}");
     await until(() => watched.on("greenhouse/bridge/response/health").length > 0, "answered");
     const health = watched.on("greenhouse/bridge/response/health")[0]?.["data"];
     expect(health).toMatchObject({
@@ -179,7 +160,7 @@ describe("health", () =>
       overdue: [],
     });
     const leaving = { ...other, nonce: "2", leaving: true };
-    await watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(leaving), { qos: 1 });
+    await watched.say("greenhouse/bridge/self_test", leaving);
     await until(() => watched.events(false).length === 1, "gone", first.lines);
     await until(shown(null), "shown as gone", first.lines);
   }));

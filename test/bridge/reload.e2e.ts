@@ -1,19 +1,17 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/mosquitto.js";
-import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
-import { platform } from "./support/bridge.js";
+import { tempFolder, until } from "../mqtt-connection/support.js";
+import { audience, platform } from "./support/bridge.js";
 import { programFile } from "../end-to-end/support/program.js";
-import { type Process, says, startProcess } from "./support/program.js";
+import { linesOf, logged, says, startProcess } from "./support/program.js";
 
 async function running() {
-  const folder = await mkdtemp(join(tmpdir(), "reload-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const { url } = await testMosquitto();
+  const folder = await tempFolder();
+  const { url, seen, say } = await audience();
   const { businessUrl } = await platform();
   const write = (more: Readonly<Record<string, unknown>>, base: Readonly<Record<string, unknown>> = {}) => {
     const hosts = { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-99" };
@@ -22,24 +20,14 @@ async function running() {
   };
   const fan = { "GH-0001": { actuators: { fan: { kind: "circulation_fan", address: "150" } } } };
   await write({ controllers: fan });
-  const client = await otherClient(url);
-  const seen: { readonly topic: string; readonly payload: string }[] = [];
-  client.on("message", (topic, payload) => {
-    seen.push({ topic, payload: payload.toString() });
-  });
-  await client.subscribeAsync("greenhouse/#", { qos: 1 });
   const bridge = startProcess({ folder });
   await until(() => seen.some(({ topic }) => topic.endsWith("/bridge/info")), "online", [bridge.stderr]);
   const reload = async (text: string) => {
-    const from = bridge.lines.length;
+    const from = linesOf(bridge).length;
     bridge.signal("SIGHUP");
-    await until(
-      () => bridge.lines.slice(from).some(({ msg }) => typeof msg === "string" && msg.includes(text)),
-      `said "${text}"`,
-      [bridge.stderr],
-    );
+    await until(() => logged(bridge, text, from) !== undefined, `said "${text}"`, [bridge.stderr]);
   };
-  return { folder, bridge, client, seen, write, reload, fan };
+  return { folder, bridge, say, seen, write, reload, fan };
 }
 
 function isAlive(pid: number): boolean {
@@ -51,12 +39,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const logged = (bridge: Process, text: string) =>
-  bridge.lines.find(({ msg }) => typeof msg === "string" && msg.includes(text));
-
 describe("SIGHUP", () => {
   it("applies what can change, names what needs a restart, and shows it on bridge/info", async () => {
-    const { bridge, client, seen, write, reload, fan } = await running();
+    const { bridge, say, seen, write, reload, fan } = await running();
     await reload("nothing has changed");
     await write(
       { controllers: fan, log: { level: "debug" }, commands: { read_only: true }, mirror: "listed" },
@@ -65,17 +50,17 @@ describe("SIGHUP", () => {
     await reload("these changes need a restart: mirror, platform.token");
     expect(logged(bridge, "in force now")?.["msg"]).toContain("commands.read_only, log.level");
     await until(
-      () => seen.some(({ topic, payload }) => topic.endsWith("info") && payload.includes('"read_only":true')),
+      () => seen.some(({ topic, text }) => topic.endsWith("info") && text.includes('"read_only":true')),
       "shown",
     );
-    await client.publishAsync("greenhouse/gh-0001/actuator/fan/set", "on", { qos: 1 });
+    await say("greenhouse/gh-0001/actuator/fan/set", "on");
     await until(() => seen.some(({ topic }) => topic.endsWith("/fan/result")), "answered");
-    expect(seen.find(({ topic }) => topic.endsWith("/fan/result"))?.payload).toContain('"read_only"');
+    expect(seen.find(({ topic }) => topic.endsWith("/fan/result"))?.text).toContain('"read_only"');
     expect(bridge.stderr).not.toContain("canary-token");
   }, 60_000);
 
   it("a file with mistakes: every mistake with its line, and the old settings stay", async () => {
-    const { folder, bridge, client, seen, reload } = await running();
+    const { folder, bridge, say, seen, reload } = await running();
     await writeFile(
       join(folder, "config.yaml"),
       "platform:\n  busines_url: x\ncommands: { read_only: maybe }\n",
@@ -83,12 +68,10 @@ describe("SIGHUP", () => {
     await reload("the old settings stay");
     expect(bridge.stderr).toMatch(/^config\.yaml:2:3 platform\.busines_url: unknown key/m);
     expect(bridge.stderr).toMatch(/^config\.yaml:3:\d+ commands\.read_only: /m);
-    expect(bridge.isRunning).toBe(true);
-    await client.publishAsync("greenhouse/gh-0001/actuator/fan/set", '{"command":"on","dry_run":true}', {
-      qos: 1,
-    });
+    expect(bridge.hasEnded).toBe(false);
+    await say("greenhouse/gh-0001/actuator/fan/set", { command: "on", dry_run: true });
     await until(() => seen.some(({ topic }) => topic.endsWith("/fan/result")), "answered");
-    expect(seen.find(({ topic }) => topic.endsWith("/fan/result"))?.payload).toContain('"dry_run"');
+    expect(seen.find(({ topic }) => topic.endsWith("/fan/result"))?.text).toContain('"dry_run"');
     bridge.signal("SIGTERM");
     expect((await bridge.ended).code).toBe(0);
   }, 60_000);
@@ -97,8 +80,7 @@ describe("SIGHUP", () => {
   it.skipIf(!existsSync("/usr/bin/script"))(
     "of a terminal that is closed ends the bridge that was started there, also where its log goes to a file",
     async () => {
-      const folder = await mkdtemp(join(tmpdir(), "terminal-"));
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const folder = await tempFolder();
       const { businessUrl } = await platform();
       const hosts = { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-99" };
       const configuration = { platform: hosts, broker: { port: await freePort() }, http: false };
@@ -122,8 +104,7 @@ describe("SIGHUP", () => {
   );
 
   it("stops what cannot reload", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "hup-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = await tempFolder();
     const simulator = startProcess({ folder, args: ["simulate", "--port", "0"] });
     await until(() => says(simulator, "simulated platform started"), "started", [simulator.stderr]);
     simulator.signal("SIGHUP");

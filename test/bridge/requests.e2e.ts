@@ -1,15 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { journalDirectory } from "../../src/journal/open.js";
-import { Journal } from "../../src/journal/journal.js";
 import { newestRecords } from "../../src/journal/reader.js";
-import { systemClock } from "../../src/runtime/clock.js";
 import { ended } from "../journal/support/samples.js";
-import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
-import { silentLog } from "../support/builders.js";
-import { bridge, configurationOf, platform } from "./support/bridge.js";
+import { until } from "../mqtt-connection/support.js";
+import { audience, bridge, configurationOf, fanAt, leftBehind, platform } from "./support/bridge.js";
 
 interface Answer {
   readonly status: string;
@@ -26,36 +20,24 @@ interface SceneOptions {
 
 /** A running bridge with one actuator, whose journal also tells of a controller that is gone. */
 async function scene({ records = 0, maxPacketSize }: SceneOptions = {}) {
-  const dataDir = await mkdtemp(join(tmpdir(), "requests-"));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
-  const journal = await Journal.open(journalDirectory(dataDir), { clock: systemClock, log: silentLog });
-  await journal.append(ended("one", { controller: "gone", outcome: "confirmed" }), { durable: true });
   const lost = ended("two", { controller: "gh-0001", actuator: "taken_away", outcome: "unconfirmed" });
-  await journal.append({ ...lost, controller: "GH-0001", actuator: "taken_away" }, { durable: true });
-  for (let place = 0; place < records; place++)
-    await journal.append(ended(`past-${place}`, { outcome: "confirmed" }), { durable: false });
-  await journal.close();
-  const { url } = await testMosquitto({ maxPacketSize });
+  const dataDir = await leftBehind(
+    ended("one", { controller: "gone", outcome: "confirmed" }),
+    { ...lost, controller: "GH-0001", actuator: "taken_away" },
+    ...Array.from({ length: records }, (_, place) => ended(`past-${place}`, { outcome: "confirmed" })),
+  );
+  const { url, client, say, texts } = await audience({ maxPacketSize });
   const simulator = await platform();
-  const text = [
-    `mqtt: { url: "${url}" }`,
-    "http: false",
-    "homeassistant: { enabled: false }",
-    'controllers: { GH-0001: { id: east, actuators: { fan: { kind: circulation_fan, address: "150" } } } }',
-  ].join("\n");
-  const client = await otherClient(url);
+  const text = fanAt(url).replace("GH-0001: {", "GH-0001: { id: east,");
   const answers: Answer[] = [];
-  const states: string[] = [];
   client.on("message", (topic, payload) => {
-    if (topic.endsWith("/state")) states.push(payload.toString());
-    else answers.push(JSON.parse(payload.toString()) as Answer);
+    if (topic.startsWith("greenhouse/bridge/response/"))
+      answers.push(JSON.parse(payload.toString()) as Answer);
   });
-  await client.subscribeAsync(["greenhouse/bridge/response/+", "greenhouse/bridge/state"], { qos: 1 });
   const configuration = { ...(await configurationOf(text, simulator)), data_dir: dataDir };
   await bridge(text, simulator, { configuration });
-  await until(() => states.at(-1) === "online", "online");
-  const send = (name: string, payload: string) =>
-    client.publishAsync(`greenhouse/bridge/request/${name}`, payload, { qos: 1 });
+  await until(() => texts("greenhouse/bridge/state").at(-1) === "online", "online");
+  const send = (name: string, payload: string) => say(`greenhouse/bridge/request/${name}`, payload);
   const ask = async (name: string, payload: string): Promise<Answer> => {
     const before = answers.length;
     await send(name, payload);

@@ -1,18 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { journalDirectory } from "../../src/journal/open.js";
-import { Journal } from "../../src/journal/journal.js";
 import type { RecordBody } from "../../src/journal/records.js";
-import { systemClock } from "../../src/runtime/clock.js";
-import type { Simulator } from "../../src/simulator/simulator.js";
 import { ended, sent, taken } from "../journal/support/samples.js";
-import { otherClient, received, testMosquitto, until } from "../mqtt-connection/support.js";
-import { silentLog } from "../support/builders.js";
+import { otherClient, received, until } from "../mqtt-connection/support.js";
 import type { MosquittoOptions } from "../support/mosquitto.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
-import { bridge, configurationOf, platform } from "./support/bridge.js";
+import { audience, bridge, configurationOf, fanAt, leftBehind, platform } from "./support/bridge.js";
 
 const fan = { controller: "GH-0001", actuator: "fan" } as const;
 const step = { purpose: "value", address: "150", value: "1010" } as const;
@@ -22,49 +14,32 @@ const on = {
 } as const;
 const topic = "greenhouse/gh-0001/actuator/fan";
 
-type Payload = Readonly<Record<string, unknown>>;
-
 /** A simulated platform, a broker with somebody who listens, and a data directory with what an earlier run left. */
 async function scene(records: readonly RecordBody[], options: MosquittoOptions = {}) {
-  const dataDir = await mkdtemp(join(tmpdir(), "restarts-"));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
-  const journal = await Journal.open(journalDirectory(dataDir), { clock: systemClock, log: silentLog });
-  for (const record of records) await journal.append(record, { durable: true });
-  await journal.close();
-  const broker = await testMosquitto(options);
-  const { url } = broker;
-  const door = await startTcpProxy(broker.port);
+  const dataDir = await leftBehind(...records);
+  const heard = await audience(options);
+  const door = await startTcpProxy(heard.mosquitto.port);
   onTestFinished(() => door.close());
   const simulator = await platform();
-  const client = await otherClient(url);
-  const seen: { readonly topic: string; readonly text: string }[] = [];
-  client.on("message", (at, payload) => seen.push({ topic: at, text: payload.toString() }));
-  await client.subscribeAsync("#", { qos: 1 });
-  const on = (at: string) => seen.filter((one) => one.topic === at).map(({ text }) => text);
-  const json = (at: string) => on(at).map((text) => JSON.parse(text) as Payload);
-  const through = `mqtt://127.0.0.1:${door.port}`;
-  return { url, broker, door, client, on, json, simulator, start: () => start(through, dataDir, simulator) };
-}
-
-async function start(url: string, dataDir: string, simulator: Simulator) {
-  const text = [
-    `mqtt: { url: "${url}" }`,
-    "http: false",
-    "homeassistant: { enabled: false }",
-    "controllers: { GH-0001: { actuators: {",
-    '  fan: { kind: circulation_fan, address: "150", settle: 0s },',
-    '  roof: { kind: skylight, address: "101" } } } }',
-  ].join("\n");
+  const text = fanAt(`mqtt://127.0.0.1:${door.port}`).replace(
+    "fan: {",
+    'roof: { kind: skylight, address: "101" }, fan: {',
+  );
   const configuration = { ...(await configurationOf(text, simulator)), data_dir: dataDir };
-  return bridge(text, simulator, { configuration });
+  return {
+    ...heard,
+    door,
+    on: heard.texts,
+    simulator,
+    start: () => bridge(text, simulator, { configuration }),
+  };
 }
 
 type Scene = Awaited<ReturnType<typeof scene>>;
 
 /** Everything told before has arrived once the answer to a newer command has. */
-async function barrier({ client, json }: Scene, id: string): Promise<void> {
-  const payload = JSON.stringify({ command: "off", id, dry_run: true });
-  await client.publishAsync(`${topic}/set`, payload, { qos: 1 });
+async function barrier({ say, json }: Scene, id: string): Promise<void> {
+  await say(`${topic}/set`, { command: "off", id, dry_run: true });
   await until(() => json(`${topic}/result`).some((result) => result["id"] === id), `an answer to ${id}`);
 }
 
@@ -101,7 +76,7 @@ describe("after a restart", () => {
       const waited = taken("A", { ...fan, command: "on", value: "1010", steps: [step], own_id: true });
       const made = await scene([waited]);
       const left = { id: "A", command: "on", phase, received_at: waited.received_at };
-      await made.client.publishAsync(`${topic}/command`, JSON.stringify(left), { qos: 1, retain: true });
+      await made.say(`${topic}/command`, left, true);
       made.simulator.control.moveByHand("GH-0001", "150", "1010");
       await made.start();
       const results = () => made.json(`${topic}/result`);
@@ -110,7 +85,7 @@ describe("after a restart", () => {
         { id: "A", outcome: "refused", reason: "shutting_down", steps: [], sent_at: null, repeated: false },
       ]);
       await until(() => made.json(`${topic}/command`).at(-1)?.["phase"] === "done", "done");
-      await made.client.publishAsync(`${topic}/set`, '{"command":"on","id":"A"}', { qos: 1 });
+      await made.say(`${topic}/set`, { command: "on", id: "A" });
       await until(() => results().length > 1, "an answer to the same id");
       expect(results()[1]).toMatchObject({ reason: "duplicate", original: { reason: "shutting_down" } });
     },
@@ -119,17 +94,10 @@ describe("after a restart", () => {
   it("a topic that shows a command on its way of which nothing is known is put right", async () => {
     const made = await scene([]);
     const left = {
-      id: "A",
-      command: "on",
-      value: "1010",
-      by: null,
-      via: { client: "x" },
+      ...{ id: "A", command: "on", value: "1010", by: null, via: { client: "x" } },
       received_at: "2026-05-01T06:00:00.000Z",
     };
-    await made.client.publishAsync(`${topic}/command`, JSON.stringify({ ...left, phase: "waiting" }), {
-      qos: 1,
-      retain: true,
-    });
+    await made.say(`${topic}/command`, { ...left, phase: "waiting" }, true);
     await made.start();
     await until(() => made.json(`${topic}/command`).at(-1)?.["phase"] === "done", "done");
     expect(made.json(`${topic}/command`).at(-1)).toEqual({ ...left, phase: "done" });
@@ -186,8 +154,7 @@ describe("after a restart", () => {
     ],
   ] as const)("%s", async (_, after, shown) => {
     const made = await scene([...open, ...after]);
-    const left = JSON.stringify({ id: "B", phase: "done" });
-    await made.client.publishAsync(`${topic}/command`, left, { qos: 1, retain: true });
+    await made.say(`${topic}/command`, { id: "B", phase: "done" }, true);
     made.simulator.control.moveByHand("GH-0001", "150", "1010");
     await made.start();
     await until(
@@ -208,7 +175,7 @@ describe("after a restart", () => {
   ])("%s shown to have ended where the topic still shows it on its way", async (_, record) => {
     const made = await scene([{ ...record, ...fan }]);
     const left = { id: "A", phase: "confirming", received_at: "2026-05-01T06:00:00.000Z" };
-    await made.client.publishAsync(`${topic}/command`, JSON.stringify(left), { qos: 1, retain: true });
+    await made.say(`${topic}/command`, left, true);
     await made.start();
     const shown = () => made.json(`${topic}/command`).at(-1);
     await until(() => shown()?.["phase"] === "done", "done");
@@ -256,8 +223,8 @@ it("a broker that lost its retained messages gets the newest command of each tar
   const done = () =>
     made.json(`${topic}/command`).some(({ id, phase }) => id === "newest" && phase === "done");
   await until(done, "shown");
-  await made.broker.kill();
-  await made.broker.restart();
+  await made.mosquitto.kill();
+  await made.mosquitto.restart();
   const reader = await otherClient(made.url);
   const seen = received(reader);
   await reader.subscribeAsync(`${topic}/command`, { qos: 1 });

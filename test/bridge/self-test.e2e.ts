@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { pauseBeforeCutMs, SelfTest, type SelfTestTimes } from "../../src/status/self-test.js";
@@ -14,6 +13,7 @@ import {
   otherClient,
   testMosquitto,
   until,
+  tempFolder,
 } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { bridge, platform } from "./support/bridge.js";
@@ -62,8 +62,7 @@ function testedConnection(
 
 /** A Mosquitto whose access list can be changed: without `read`, it takes our messages and delivers none. */
 async function listeningMosquitto(rest = "topic readwrite other/#") {
-  const folder = await mkdtemp(join(tmpdir(), "self-test-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await tempFolder();
   const file = join(folder, "acl");
   const allow = (access: "readwrite" | "write") =>
     writeFile(file, `topic ${access} ${topic}\n${rest}\n`, { mode: 0o600 });

@@ -1,9 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { serviceManager } from "../../src/runtime/systemd.js";
-import { until } from "../mqtt-connection/support.js";
+import { until, tempFolder } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { notifySocket } from "./support/notify-socket.js";
 import { says, startProcess } from "./support/program.js";
@@ -58,8 +57,7 @@ describe("the service manager", () => {
 
 /** Without platform and broker: a boot with no network. */
 async function bootAlone(env: Readonly<Record<string, string>>, before?: string) {
-  const folder = await mkdtemp(join(tmpdir(), "systemd-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await tempFolder();
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const configuration = {
     platform: { business_url: nobody, realtime_url: nobody, token: "token-of-nobody" },

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import tls from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -7,7 +6,7 @@ import { LiveSettings } from "../../src/config/live-settings.js";
 import { startEmbeddedBroker } from "../../src/bridge.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
-import { capturedLog, otherClient, testBroker, until } from "../mqtt-connection/support.js";
+import { capturedLog, otherClient, testBroker, until, tempFolder } from "../mqtt-connection/support.js";
 import { renewedCertificate, testCertificate } from "./certificate.js";
 
 interface Pair {
@@ -16,8 +15,7 @@ interface Pair {
 }
 
 async function certificateFiles() {
-  const folder = await mkdtemp(join(tmpdir(), "certificate-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await tempFolder();
   const files = { cert: join(folder, "broker.pem"), key: join(folder, "broker.key") };
   const write = async ({ cert, key }: Partial<Pair>) => {
     if (cert !== undefined) await writeFile(files.cert, cert);

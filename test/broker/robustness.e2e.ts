@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../src/runtime/random.js";
-import { connect, otherClient, received, testBroker, until } from "../mqtt-connection/support.js";
+import { connect, otherClient, testBroker, until } from "../mqtt-connection/support.js";
 
 const text = (value: string) => [value.length >> 8, value.length & 255, ...Buffer.from(value)];
 const frame = (first: number, body: number[]) => [first, body.length, ...body];
@@ -12,26 +11,6 @@ const connectOf = (version: number, id: string, flags = 2) => {
   return frame(0x10, [...name, version, flags, 0, 60, ...properties, ...text(id)]);
 };
 const propertiesOf = (version: number) => (version === 5 ? [0] : []);
-
-/** One good packet of every kind a client may send. */
-function packets(version: number): number[][] {
-  const none = propertiesOf(version);
-  const topic = text("greenhouse/a/actuator/b/set");
-  return [
-    frame(0x30, [...topic, ...none, 65]),
-    frame(0x32, [...topic, 0, 1, ...none, 65]),
-    frame(0x35, [...topic, 0, 2, ...none, 65]),
-    frame(0x82, [0, 3, ...none, ...text("greenhouse/#"), 1]),
-    frame(0xa2, [0, 4, ...none, ...text("greenhouse/#")]),
-    frame(0x40, [0, 1]),
-    frame(0x50, [0, 1]),
-    frame(0x62, [0, 2]),
-    frame(0x70, [0, 2]),
-    frame(0xc0, []),
-    frame(0xf0, []),
-    frame(0xe0, []),
-  ];
-}
 
 /** Sends bytes and a ping; ends with its answer, when the broker closes, or when it keeps waiting for more. */
 async function send(port: number, bytes: readonly number[]): Promise<void> {
@@ -49,44 +28,6 @@ async function send(port: number, bytes: readonly number[]): Promise<void> {
 }
 
 describe("the embedded broker", () => {
-  it("survives mutated packets of all kinds and versions, and serves the others meanwhile", async () => {
-    const broker = await testBroker({ limits: { connectTimeoutMs: 200 } });
-    const { connection, online } = connect({
-      ...broker,
-      ...broker.credential,
-      subscriptions: ["greenhouse/#"],
-    });
-    await online();
-    const random = seededRandom(20_26);
-    const pick = (below: number) => Math.floor(random() * below);
-    const mutate = (bytes: number[]): number[] => {
-      const copy = [...bytes];
-      for (let n = pick(4); n > 0; n -= 1) {
-        const at = pick(copy.length);
-        if (random() < 0.6) copy[at] = pick(256);
-        else if (random() < 0.5) copy.splice(at, pick(5));
-        else copy.splice(at, 0, ...Array.from({ length: pick(5) }, () => pick(256)));
-      }
-      return copy;
-    };
-    for (let round = 0; round < 60; round += 1) {
-      const batch = Array.from({ length: 20 }, (_, n) => {
-        const version = [3, 4, 5][pick(3)] ?? 4;
-        const opening =
-          random() < 0.8 ? connectOf(version, `f${round}-${n}`) : mutate(connectOf(version, "m", pick(256)));
-        const rest = Array.from({ length: 1 + pick(6) }, () => {
-          const kinds = packets(version);
-          return mutate(kinds[pick(kinds.length)] ?? []);
-        });
-        return send(broker.port, [...opening, ...rest.flat()]);
-      });
-      await Promise.all(batch);
-    }
-    await connection.publish("greenhouse/alive", "yes");
-    expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
-    await until(() => broker.counters().clients === 0, "all gone");
-  });
-
   it("a message of QoS 2 that is released twice in one breath ends nothing", async () => {
     const broker = await testBroker();
     const socket = net.connect(broker.port, "127.0.0.1");
@@ -124,30 +65,6 @@ describe("the embedded broker", () => {
       }
     },
   );
-
-  it("a will of QoS 3, a property given twice, and what comes before a CONNECT is accepted harm nobody else", async () => {
-    const broker = await testBroker();
-    const { connection, online } = connect({
-      ...broker,
-      ...broker.credential,
-      subscriptions: ["greenhouse/#"],
-    });
-    await online();
-    const listener = await otherClient(broker.url, { protocolVersion: 5 });
-    await listener.subscribeAsync("#", { qos: 1 });
-    const topic = text("greenhouse/bridge/request/refresh");
-    const willOfQos3 = frame(0x10, [...text("MQTT"), 4, 0x1e, 0, 60, ...text("w"), ...topic, ...text("x")]);
-    const unknownVersion = frame(0x10, [...text("MQTT"), 9, 2, 0, 60, ...text("v")]);
-    const day = [0x11, 0, 1, 0x51, 0x80];
-    const twice = frame(0x10, [...text("MQTT"), 5, 2, 0, 60, 10, ...day, ...day, ...text("twice")]);
-    const lastWord = [...connectOf(5, "last"), ...frame(0xe0, [0, 10, ...day, ...day])];
-    for (const opening of [willOfQos3, unknownVersion, twice, lastWord, connectOf(4, "first"), []])
-      await send(broker.port, [...opening, ...frame(0x30, [...text("forbidden"), 65])]);
-    const got = received(listener);
-    await connection.publish("greenhouse/alive", "yes");
-    await until(() => got.includes("greenhouse/alive yes"), "the listener still hears");
-    expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
-  });
 
   it.each([4, 5])(
     "a filter called __proto__ among others ends the connection that asked for it, nothing else (44), MQTT %i",

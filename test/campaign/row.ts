@@ -142,7 +142,7 @@ export const own = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row =>
   platform({ hits: "process", ...row });
 
 /** The broker is a process of its own, with a chaos proxy before it. */
-export const hasOwnBroker = ({ broker }: Lane): boolean => broker !== "embedded";
+const hasOwnBroker = ({ broker }: Lane): boolean => broker !== "embedded";
 
 type Order = readonly [what: string, fields?: Readonly<Record<string, unknown>>];
 

@@ -16,28 +16,6 @@ describe("the allowance of a target", () => {
     };
   };
 
-  it("is 60 in any minute: one more has its place when the oldest is a minute old", () => {
-    const take = allowance();
-    const taken = (from: number, to: number) =>
-      Array.from({ length: to - from }, (_, n) => take("fan", from + n)).filter(Boolean).length;
-    expect(taken(0, 200)).toBe(60);
-    expect(taken(59_990, 60_000)).toBe(0);
-    expect(taken(60_000, 60_010)).toBe(10);
-    expect(taken(60_010, 60_200)).toBe(50);
-  });
-
-  it("is not used up by what is refused for it", () => {
-    const take = allowance();
-    for (let at = 0; at < 120_000; at += 10) take("fan", at);
-    expect(take("fan", 120_000)).toBe(true);
-  });
-
-  it("is each target's own, and stops have one beside it", () => {
-    const take = allowance();
-    for (let n = 0; n < 100; n += 1) take("fan", 0);
-    expect([take("fan", 0), take("fan", 0, true), take("roof", 0)]).toEqual([false, true, true]);
-  });
-
   it("of names without end is forgotten when it is over, and shared by those beyond a thousand", () => {
     const take = allowance("address");
     for (let n = 0; n < 1_000; n += 1) take(`invented${n}`, 0);

@@ -8,7 +8,6 @@ import type { EmbeddedBroker } from "../../src/broker/broker.js";
 import { until } from "../mqtt-connection/support.js";
 import { startConformanceBroker } from "./bench.js";
 import { type Arrival, type ClientKind, mosquittoClients, mqttJs, pahoClients } from "./clients.js";
-import { pahoTests } from "./paho-checkout.js";
 import type { Version } from "./packets.js";
 
 const run = promisify(execFile);
@@ -118,6 +117,3 @@ function arrivalOf(version: Version, id: string): Arrival {
   if (broker === undefined) throw new Error("there is no broker");
   return { port: broker.port, version, id: id.replaceAll("/", "-") };
 }
-
-const checkout = process.env["PAHO_CHECKOUT"];
-if (checkout !== undefined) await pahoTests(checkout);

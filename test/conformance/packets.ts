@@ -327,3 +327,14 @@ export class Fields {
     }
   }
 }
+
+/** How long head and body of the first packet are; null while it is not whole. */
+export function frameOf(bytes: Buffer): { readonly head: number; readonly length: number } | null {
+  let [length, factor] = [0, 1];
+  for (let at = 1; at < bytes.length; at += 1, factor *= 128) {
+    const byte = bytes[at] ?? 0;
+    length += (byte & 127) * factor;
+    if (byte < 128) return bytes.length < at + 1 + length ? null : { head: at + 1, length };
+  }
+  return null;
+}

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
@@ -18,7 +17,8 @@ import { seededRandom } from "../../src/runtime/random.js";
 import { beginLife } from "../../src/status/crash-loop.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 import { silentLog } from "../support/builders.js";
-import { capturedLog, openJournal, stillClock, tempDirectory } from "./support/disk.js";
+import { openJournal, stillClock, tempDirectory } from "./support/disk.js";
+import { tempFolder, capturedLog } from "../mqtt-connection/support.js";
 
 const since = "2026-05-01T06:00:00.000Z";
 let boots = 0;
@@ -70,12 +70,6 @@ describe("a data directory", () => {
     await (await acquire(directory)).release();
     expect(await readdir(directory)).toEqual([]);
     await acquire(directory);
-  });
-
-  it("is made when it does not exist", async () => {
-    const directory = join(await tempDirectory(), "data");
-    await acquire(directory);
-    expect(await readdir(directory)).toContain("bridge.lock");
   });
 
   it.each<{ rule: string; changes: Partial<LockHolder> }>([
@@ -151,8 +145,7 @@ const note = { type: "delivered", through: 1 } as const;
 
 /** A start in a data directory whose lock cannot be written, though the journal beside it could be. */
 async function startWithoutLock() {
-  const folder = await mkdtemp(join(tmpdir(), "late-lock-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await tempFolder();
   const hindrance = join(folder, "bridge.lock");
   await mkdir(hindrance);
   const configuration = { ...(await configurationOf("http: false", await platform())), data_dir: folder };

@@ -5,15 +5,9 @@ import { JournalUnavailable } from "../../src/journal/journal.js";
 import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
 import { encodeLine, JournalUnreadable } from "../../src/journal/segments.js";
 import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.js";
-import {
-  capturedLog,
-  faultyDisk,
-  openJournal,
-  recordsIn,
-  stillClock,
-  tempDirectory,
-} from "./support/disk.js";
+import { faultyDisk, openJournal, recordsIn, stillClock, tempDirectory } from "./support/disk.js";
 import { ended, stamped, taken } from "./support/samples.js";
+import { capturedLog } from "../mqtt-connection/support.js";
 
 const until = async (condition: () => boolean) => {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));

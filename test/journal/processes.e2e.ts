@@ -6,7 +6,8 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { DirectoryLock } from "../../src/journal/lock.js";
 import { programFile } from "../end-to-end/support/program.js";
-import { capturedLog, openJournal, recordsIn, tempDirectory } from "./support/disk.js";
+import { capturedLog } from "../mqtt-connection/support.js";
+import { openJournal, recordsIn, tempDirectory } from "./support/disk.js";
 
 const since = "2026-05-01T06:00:00.000Z";
 let boots = 0;

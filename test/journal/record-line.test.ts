@@ -1,8 +1,7 @@
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { journalDirectory, openJournal as openTheJournal } from "../../src/journal/open.js";
 import { newestRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
@@ -11,6 +10,7 @@ import { clockAgrees, systemClock } from "../../src/runtime/clock.js";
 import { silentLog } from "../support/builders.js";
 import { openJournal, tempDirectory } from "./support/disk.js";
 import { ended, result, sent, stamped, taken } from "./support/samples.js";
+import { tempFolder } from "../mqtt-connection/support.js";
 
 const [first, second] = stamped([taken("a"), sent("a")]) as [JournalRecord, JournalRecord];
 const withoutNewline = (record: JournalRecord) => encodeLine(record).subarray(0, -1);
@@ -157,8 +157,7 @@ it("a journal that an earlier version wrote is read whole and gone on with", asy
 });
 
 it("a record says whether our clock agreed with the platform's, and null while nobody knew", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "journal-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await tempFolder();
   const opened = await openTheJournal({ dataDir: folder, clock: systemClock, log: silentLog });
   const note = () => opened.journal.append({ type: "delivered", through: 1 }, { durable: true });
   await note();

@@ -14,7 +14,7 @@ import {
   testMosquitto,
   until,
 } from "./support.js";
-import { obliging, payloadOf, scriptedBroker, splitPackets, topicOf } from "./wire.js";
+import { obliging, publishOf, scriptedBroker, splitPackets } from "./wire.js";
 
 const will = { topic: stateTopic, payload: "offline" };
 const guard = { topic: stateTopic, expected: "online" };
@@ -152,7 +152,8 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     const packets = splitPackets(Buffer.concat(sent)).packets;
     expect(packets.at(-1)?.type).toBe(14);
     const publishes = packets.filter((packet) => packet.type === 3);
-    expect(publishes.map((packet) => `${topicOf(packet)} ${payloadOf(packet, version).toString()}`)).toEqual([
+    const said = publishes.map((packet) => publishOf(packet, version));
+    expect(said.map(({ topic, payload }) => `${topic} ${payload}`)).toEqual([
       `${stateTopic} online`,
       `${stateTopic} offline`,
     ]);

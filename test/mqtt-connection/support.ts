@@ -1,4 +1,7 @@
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 import { type EmbeddedBroker, startBroker } from "../../src/broker/broker.js";
 import type { BrokerSettings } from "../../src/broker/settings.js";
@@ -13,6 +16,13 @@ import type {
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../support/mosquitto.js";
+
+/** A folder that is gone when the test is over. */
+export async function tempFolder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-test-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
 
 export interface CapturedLog {
   readonly log: Logger;

@@ -2,19 +2,17 @@ import { createServer } from "node:http";
 import https from "node:https";
 import net from "node:net";
 import tls from "node:tls";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWebSocketStream, WebSocketServer } from "ws";
 import { testCertificate } from "../broker/certificate.js";
-import { connect, testBroker, testMosquitto, until } from "./support.js";
+import { connect, testBroker, testMosquitto, until, tempFolder } from "./support.js";
 import { portFor } from "../support/free-port.js";
 
 describe("the way to the broker", () => {
   it.each([5, 4] as const)("is mqtts with the certificate from a file, with MQTT %i", async (version) => {
-    const folder = await mkdtemp(join(tmpdir(), "tls-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = await tempFolder();
     const ca = join(folder, "ca.pem");
     await writeFile(ca, testCertificate.cert);
     const mosquitto = await testMosquitto({ tls: testCertificate });

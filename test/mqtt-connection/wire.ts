@@ -1,6 +1,8 @@
-import { once } from "node:events";
 import net from "node:net";
 import { onTestFinished } from "vitest";
+import { acknowledgePacket, encodeProperties, Fields, frameOf } from "../conformance/packets.js";
+import { packet as packetOf } from "../fuzz/packets.js";
+import { portFor } from "../support/free-port.js";
 
 /* MQTT packets as bytes, for what must be asserted on the wire and for brokers that misbehave. */
 
@@ -17,46 +19,26 @@ export function splitPackets(bytes: Buffer): {
   readonly rest: Buffer;
 } {
   const packets: WirePacket[] = [];
-  let at = 0;
-  for (;;) {
-    let length = 0;
-    let shift = 0;
-    let n = at + 1;
-    for (; n < bytes.length; n += 1, shift += 7) {
-      const byte = bytes.readUInt8(n);
-      length |= (byte & 0x7f) << shift;
-      if (byte < 0x80) break;
-    }
-    if (n >= bytes.length || n + 1 + length > bytes.length) return { packets, rest: bytes.subarray(at) };
-    const first = bytes.readUInt8(at);
-    packets.push({ type: first >> 4, flags: first & 15, body: bytes.subarray(n + 1, n + 1 + length) });
-    at = n + 1 + length;
+  let rest = bytes;
+  for (let size = frameOf(rest); size; size = frameOf(rest)) {
+    const [first, end] = [rest.readUInt8(0), size.head + size.length];
+    packets.push({ type: first >> 4, flags: first & 15, body: rest.subarray(size.head, end) });
+    rest = rest.subarray(end);
   }
+  return { packets, rest };
 }
 
-export interface ConnectFields {
-  readonly version: number;
-  readonly cleanStart: boolean;
-  readonly keepaliveS: number;
-  readonly willQos: number;
-  readonly willRetain: boolean;
-  readonly hasWill: boolean;
-  /** MQTT 5: the session expiry interval, null when the property is absent. */
-  readonly sessionExpiryS: number | null;
-}
-
-/** Reads a CONNECT of a bridge: no other property before the session expiry. */
-export function connectFields({ body }: WirePacket): ConnectFields {
-  const flags = body.readUInt8(7);
-  const version = body.readUInt8(6);
+/** What a bridge says of itself in a CONNECT; `sessionExpiryS` is null without the property. */
+export function connectFields({ body }: WirePacket) {
+  const fields = new Fields(body);
+  fields.text();
+  const version = fields.number(1) === 5 ? 5 : 4;
+  const flags = fields.number(1);
+  const keepaliveS = fields.number(2);
+  const expiry = fields.properties(version).find(([name]) => name === "session expiry");
   return {
-    version,
-    cleanStart: (flags & 0x02) !== 0,
-    hasWill: (flags & 0x04) !== 0,
-    willQos: (flags >> 3) & 3,
-    willRetain: (flags & 0x20) !== 0,
-    keepaliveS: body.readUInt16BE(8),
-    sessionExpiryS: version === 5 && body.readUInt8(11) === 0x11 ? body.readUInt32BE(12) : null,
+    ...{ version, keepaliveS, cleanStart: (flags & 0x02) !== 0, hasWill: (flags & 0x04) !== 0 },
+    ...{ willQos: (flags >> 3) & 3, willRetain: (flags & 0x20) !== 0, sessionExpiryS: expiry?.[1] ?? null },
   };
 }
 
@@ -69,7 +51,6 @@ export interface Peer {
 
 export interface ScriptedBroker {
   readonly url: string;
-  readonly port: number;
   /** All packets received, with the connection they came on. */
   readonly packets: (WirePacket & { readonly connection: number })[];
 }
@@ -88,12 +69,8 @@ export async function scriptedBroker(
     let buffered: Buffer = Buffer.alloc(0);
     const peer: Peer = {
       connection,
-      send: (...bytes) => {
-        socket.write(Buffer.from(bytes));
-      },
-      close: () => {
-        socket.destroy();
-      },
+      send: (...bytes) => void socket.write(Buffer.from(bytes)),
+      close: () => void socket.destroy(),
     };
     socket.on("error", () => undefined);
     socket.on("data", (chunk) => {
@@ -105,15 +82,12 @@ export async function scriptedBroker(
       }
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const port = await portFor(server);
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
-  return { url: `mqtt://127.0.0.1:${address.port}`, port: address.port, packets };
+  return { url: `mqtt://127.0.0.1:${port}`, packets };
 }
 
 /** The version byte of a CONNECT. */
@@ -124,43 +98,35 @@ export const connack = (version: number, code: number): number[] =>
   version === 5 ? [0x20, 3, 0, code, 0] : [0x20, 2, 0, code];
 
 /** SUBACK with one code per filter. */
-export function suback(version: number, packet: WirePacket, codes: readonly number[]): number[] {
-  const id = [packet.body.readUInt8(0), packet.body.readUInt8(1)];
-  const properties = version === 5 ? [0] : [];
-  return [0x90, 2 + properties.length + codes.length, ...id, ...properties, ...codes];
+export const suback = (version: 4 | 5, { body }: WirePacket, codes: readonly number[]): number[] =>
+  packetOf(0x90, [...body.subarray(0, 2), ...encodeProperties(version), ...codes]);
+
+/** What a PUBLISH says; `id` is null with QoS 0. */
+export function publishOf({ body, flags }: WirePacket, version: 4 | 5) {
+  const fields = new Fields(body);
+  const topic = fields.text();
+  const id = ((flags >> 1) & 3) === 0 ? null : fields.number(2);
+  fields.properties(version);
+  return { topic, id, payload: fields.take(fields.left).toString() };
 }
 
 /** PUBACK for a QoS 1 PUBLISH; null for QoS 0. */
-export function puback(packet: WirePacket): number[] | null {
-  if (((packet.flags >> 1) & 3) === 0) return null;
-  const topicBytes = packet.body.readUInt16BE(0);
-  return [0x40, 2, packet.body.readUInt8(2 + topicBytes), packet.body.readUInt8(3 + topicBytes)];
-}
-
-/** Topic of a PUBLISH. */
-export const topicOf = ({ body }: WirePacket): string => body.toString("utf8", 2, 2 + body.readUInt16BE(0));
-
-/** Payload of a PUBLISH; what stands before it, a packet id for one, may be any bytes. */
-export function payloadOf({ body, flags }: WirePacket, version: number): Buffer {
-  let at = 2 + body.readUInt16BE(0);
-  if (((flags >> 1) & 3) !== 0) at += 2;
-  // The properties of a bridge are shorter than 128 bytes, so their length is one.
-  return body.subarray(version === 5 ? at + 1 + body.readUInt8(at) : at);
+export function puback(packet: WirePacket, version: 4 | 5): number[] | null {
+  const { id } = publishOf(packet, version);
+  return id === null ? null : acknowledgePacket("puback", id);
 }
 
 /** Answers like any broker: everything granted and acknowledged. */
-export function obliging(packet: WirePacket, peer: Peer, version: number): void {
+export function obliging(packet: WirePacket, peer: Peer, version: 4 | 5): void {
   switch (packet.type) {
     case 1:
       peer.send(...connack(version, 0));
       break;
-    case 3: {
-      const ack = puback(packet);
-      if (ack) peer.send(...ack);
+    case 3:
+      peer.send(...(puback(packet, version) ?? []));
       break;
-    }
     case 8:
-      peer.send(...suback(version, packet, filterQos(packet, version)));
+      peer.send(...suback(version, packet, grants(packet, version)));
       break;
     case 12:
       peer.send(0xd0, 0);
@@ -170,12 +136,11 @@ export function obliging(packet: WirePacket, peer: Peer, version: number): void 
   }
 }
 
-function filterQos({ body }: WirePacket, version: number): number[] {
+function grants({ body }: WirePacket, version: 4 | 5): number[] {
+  const fields = new Fields(body);
+  fields.number(2);
+  fields.properties(version);
   const codes: number[] = [];
-  let at = version === 5 ? 3 : 2;
-  while (at < body.length) {
-    at += 2 + body.readUInt16BE(at) + 1;
-    codes.push(1);
-  }
+  for (; fields.left > 0; fields.number(1)) codes.push(fields.binary().length > 0 ? 1 : 0x80);
   return codes;
 }

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
 import { journalDirectory } from "../../src/journal/open.js";
 import {
@@ -15,9 +12,10 @@ import {
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { RecordBody } from "../../src/journal/records.js";
-import { capturedLog } from "../journal/support/disk.js";
+
 import { VirtualClock } from "../support/virtual-clock.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
+import { tempFolder, capturedLog } from "../mqtt-connection/support.js";
 
 const minute = 60_000;
 const now = Date.parse("2026-03-01T08:00:00Z");
@@ -52,8 +50,7 @@ type Kind = "killed" | "worked" | "failed" | "stopped";
 
 /** Runs on one data directory, with the real journal and a clock that the test moves. */
 async function greenhouse() {
-  const folder = await mkdtemp(join(tmpdir(), "lives-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await tempFolder();
   const loaded = await configurationOf("http: false", await platform());
   const configuration = { ...loaded, data_dir: folder };
   const clock = new VirtualClock(now);

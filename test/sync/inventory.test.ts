@@ -140,13 +140,6 @@ describe("the account's lists", () => {
     );
   });
 
-  it("the ids are the same whichever list comes first", () => {
-    const [one, other] = [account(), account()];
-    one.answer("GH-1", "/gh-1");
-    other.answer("/gh-1", "GH-1");
-    for (const code of ["GH-1", "gh-1"]) expect(other.id(code)).toBe(one.id(code));
-  });
-
   it.each([
     ["C001", true],
     ["W001", true],

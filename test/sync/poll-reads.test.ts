@@ -8,7 +8,7 @@ import { newController, reduce } from "../../src/greenhouse/reduce.js";
 import { logActuators, warnOfSensors } from "../../src/sync/mirror.js";
 import type { PollJob } from "../../src/sync/poll-plan.js";
 import { perform, PollTally } from "../../src/sync/poll-reads.js";
-import { capturedLog } from "../journal/support/disk.js";
+import { capturedLog } from "../mqtt-connection/support.js";
 import {
   actuator,
   controller,
@@ -288,7 +288,7 @@ describe("a poll that fails though its host answers", () => {
     });
     expect(lines).toEqual([
       expect.stringMatching(new RegExp(`^warn polling ${subject} fails.*code 500, "the table is broken"`)),
-      `info polling ${subject} works again`,
+      expect.stringMatching(new RegExp(`^info polling ${subject} works again`)),
     ]);
   });
 
@@ -344,7 +344,7 @@ describe("a poll that fails though its host answers", () => {
     expect(lines.map((line) => line.split(":")[0])).toEqual([
       expect.stringContaining("GH-1 was the first"),
       expect.stringContaining("GH-0 was the first"),
-      "info polling sensors works again",
+      expect.stringMatching(/^info polling sensors works again/),
     ]);
   });
 });

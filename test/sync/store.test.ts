@@ -179,21 +179,6 @@ describe("a platform that is gone", () => {
   });
 });
 
-describe("which controllers are wanted", () => {
-  const settings = [controllerSettings({ code: "A" }), controllerSettings({ code: "B", ignore: true })];
-  it.each([
-    ["all", "A", true],
-    ["all", "B", false],
-    ["all", "C", true],
-    ["listed", "A", true],
-    ["listed", "B", false],
-    ["listed", "C", false],
-  ] as const)("mirror %s: %s is %j", (mirror, code, wanted) => {
-    const store = new GreenhouseStore(mirrorSettings(settings, { mirror }), new VirtualClock(), anyAscii);
-    expect(store.wants(code)).toBe(wanted);
-  });
-});
-
 describe("topic ids of controllers", () => {
   const idsOf = (codes: readonly string[], configured: [code: string, id: string][] = []) => {
     const settings = configured.map(([code, id]) => controllerSettings({ code, id }));

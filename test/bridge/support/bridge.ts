@@ -1,15 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type BridgeOptions, runBridge } from "../../../src/bridge.js";
 import { loadConfiguration } from "../../../src/config/load.js";
 import { formatProblem } from "../../../src/config/problem.js";
 import type { Configuration } from "../../../src/config/schema.js";
+import { Journal } from "../../../src/journal/journal.js";
+import { journalDirectory } from "../../../src/journal/open.js";
+import type { RecordBody } from "../../../src/journal/records.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { seededRandom } from "../../../src/runtime/random.js";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/simulator.js";
-import { capturedLog } from "../../mqtt-connection/support.js";
+import { capturedLog, otherClient, tempFolder, testMosquitto } from "../../mqtt-connection/support.js";
+import { silentLog } from "../../support/builders.js";
+import type { MosquittoOptions } from "../../support/mosquitto.js";
 
 /* The whole bridge in the test's own process, against the simulated platform over real HTTP. */
 
@@ -45,6 +47,46 @@ export async function platform(options: Partial<SimulatorOptions> = {}): Promise
   return simulator;
 }
 
+/** A bridge at this broker with one fan, which settles at once. */
+export const fanAt = (url: string, ...more: readonly string[]): string =>
+  [
+    `mqtt: { url: "${url}" }`,
+    "http: false",
+    "homeassistant: { enabled: false }",
+    'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150", settle: 0s } } } }',
+    ...more,
+  ].join("\n");
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A Mosquitto, and a client that hears all that is said there. */
+export async function audience(options: MosquittoOptions = {}) {
+  const mosquitto = await testMosquitto(options);
+  const { url } = mosquitto;
+  const client = await otherClient(url);
+  const seen: { readonly topic: string; readonly text: string }[] = [];
+  client.on("message", (topic, payload) => seen.push({ topic, text: payload.toString() }));
+  await client.subscribeAsync("#", { qos: 1 });
+  const texts = (topic: string) => seen.filter((one) => one.topic === topic).map(({ text }) => text);
+  const json = (topic: string) => texts(topic).map((text) => JSON.parse(text) as Fields);
+  const say = (topic: string, payload: string | Fields, retain = false) =>
+    client.publishAsync(topic, typeof payload === "string" ? payload : JSON.stringify(payload), {
+      qos: 1,
+      retain,
+    });
+  return { url, mosquitto, client, seen, texts, json, say };
+}
+
+/** The data directory of an earlier run that journaled this. */
+export async function leftBehind(...records: readonly RecordBody[]): Promise<string> {
+  const dataDir = await tempFolder();
+  const journal = await Journal.open(journalDirectory(dataDir), { clock: systemClock, log: silentLog });
+  for (const record of records.slice(0, -1)) await journal.append(record, { durable: false });
+  for (const record of records.slice(-1)) await journal.append(record, { durable: true });
+  await journal.close();
+  return dataDir;
+}
+
 export interface RunningBridge {
   readonly configuration: Configuration;
   readonly lines: readonly string[];
@@ -58,19 +100,14 @@ export async function bridge(
   simulator: Simulator,
   over: Partial<BridgeOptions> = {},
 ): Promise<RunningBridge> {
-  const dataDir = await mkdtemp(join(tmpdir(), "bridge-"));
   const loaded = await configurationOf(text, simulator);
-  const configuration = { ...loaded, data_dir: dataDir };
+  const configuration = { ...loaded, data_dir: await tempFolder() };
   const { log, lines } = capturedLog();
   const end = new AbortController();
   const running = runBridge(
     {
-      configuration,
-      clock: systemClock,
-      random: seededRandom(1),
-      log,
+      ...{ configuration, clock: systemClock, random: seededRandom(1), log, version: "test" },
       setLogLevel: () => undefined,
-      version: "test",
       ...over,
     },
     end.signal,
@@ -80,9 +117,6 @@ export async function bridge(
     end.abort();
     await running;
   };
-  onTestFinished(async () => {
-    await stop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  onTestFinished(stop);
   return { configuration, lines, stop };
 }

@@ -1,4 +1,3 @@
-import { request } from "node:http";
 import net from "node:net";
 import mqtt from "mqtt";
 import { connectPacket, subscribePacket } from "../../conformance/packets.js";
@@ -10,8 +9,6 @@ import type { Lane, World } from "../support/world.js";
 
 const state = "greenhouse/bridge/state";
 const set = `${topicOf(commanded, "fan")}/set`;
-const strangers = 3_000;
-const atMosquitto = ({ broker: make }: Lane): boolean => make === "Mosquitto";
 
 /** A client that does not come back when it is thrown off. */
 const stranger = ({ brokerPort, lane }: World, clientId?: string) =>
@@ -47,29 +44,6 @@ const poison = (row: Partial<Row> & Pick<Row, "name" | "expected" | "holdMs" | "
         unless(linkOf(world).door.accepted === notes["accepted"], "the link was lost over it"),
     ],
   });
-
-/** Everything that a broker keeps, as a new subscriber with QoS 1 gets it. */
-async function keptFor(world: World): Promise<readonly { topic: string; qos: number }[]> {
-  const client = await stranger(world);
-  const kept: { topic: string; qos: number }[] = [];
-  client.on("message", (topic, _, { qos, retain }) => {
-    if (retain) kept.push({ topic, qos });
-  });
-  await client.subscribeAsync("greenhouse/#", { qos: 1 });
-  await wait(1_000);
-  await client.endAsync();
-  return kept;
-}
-
-/** Announcements of somebody else, or their clearing: more than a default broker keeps back for one subscriber. */
-async function fillWithStrangers(world: World, payload: string): Promise<void> {
-  const client = await stranger(world);
-  const all = Array.from({ length: strangers }, (_, n) =>
-    client.publishAsync(`homeassistant/device/stranger-${n}/config`, payload, { qos: 1, retain: true }),
-  );
-  await Promise.all(all);
-  await client.endAsync();
-}
 
 const payloads = [
   ...["", "{", "[]", "NaN", "1e309", "-0", "\u0000", '{"__proto__":{"polluted":1}}', "💥".repeat(99)],
@@ -140,45 +114,6 @@ export const messageRows: readonly Row[] = [
         await platform.tell("remove_controller", { controller }).catch(() => undefined);
     },
   }),
-  broker({
-    name: "a late subscriber to everything",
-    hits: "nothing",
-    only: atMosquitto,
-    expected: "every state comes with QoS 0, of which no broker drops any",
-    holdMs: 0,
-    limitMs: 10_000,
-    begin: async (world, notes) => {
-      const kept = await keptFor(world);
-      notes["states"] = kept.length;
-      notes["heavy"] = kept.filter(({ topic, qos }) => qos > 0 && topic !== state).length;
-    },
-    checks: [
-      ({ notes: { states = 0 } }) => unless(states > 100, `only ${states} topics are kept`),
-      ({ notes: { heavy = 0 } }) => unless(heavy === 0, `${heavy} states have QoS 1`),
-    ],
-  }),
-  broker({
-    name: "cleanup beside the running bridge",
-    hits: "nothing",
-    only: atMosquitto,
-    expected: "refused with exit code 1, nothing cleared",
-    holdMs: 0,
-    limitMs: 10_000,
-    begin: async (world, notes) => {
-      await fillWithStrangers(world, '{"origin":{"name":"stranger"}}');
-      notes["code"] = (await world.stage.program(["cleanup"]).ended).code ?? -1;
-      await fillWithStrangers(world, "");
-    },
-    checks: [
-      stayedOnline,
-      ({ notes: { code = -1 } }) => unless(code === 1, `cleanup ended with ${code}`),
-      ({ messages }) =>
-        messages
-          .filter(({ payload }) => payload === "")
-          .filter(({ topic }) => /^greenhouse\/[^/]+\/(availability|info)$/.test(topic))
-          .map(({ topic }) => `${topic} was cleared`),
-    ],
-  }),
 ];
 
 /* E and H: the ports the bridge opens, attacked by a neighbour on the network. */
@@ -208,27 +143,12 @@ const crowded = (make: (world: World) => readonly net.Socket[]): Pick<Row, "begi
   };
 };
 
-const status = (port: number, headers: Readonly<Record<string, string>>) =>
-  new Promise<number>((resolve, reject) => {
-    const asked = request({ host: "127.0.0.1", port, path: "/healthz", headers }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    asked.on("error", reject);
-    asked.end();
-  });
-
 /** Of a client that asks for everything and then takes nothing any more. */
 const frozenSubscriber = Buffer.from([
   ...connectPacket(4, { id: "ice" }),
   ...subscribePacket(4, 1, [["#", 1]]),
 ]);
 
-const forbidden = [
-  "greenhouse/bridge/state",
-  "greenhouse/gh-0001/actuator/fan/state",
-  "homeassistant/device/x/config",
-];
 const exposedRowsHostileCodes = ["../../x", "%2e%2e", "a?b=c", "__proto__", "a#b"];
 
 export const exposedRows: readonly Row[] = [
@@ -262,34 +182,6 @@ export const exposedRows: readonly Row[] = [
       }
     },
     checks: [stayedOnline],
-  }),
-  exposed({
-    name: "forbidden publishes",
-    only: ({ broker }) => broker === "embedded",
-    expected: "states, status and discovery of an ordinary client are discarded: 0 deliveries",
-    holdMs: 2_000,
-    begin: async ({ watch }) => {
-      for (const topic of forbidden)
-        await watch.publish(topic, "forged", { retain: true }).catch(() => undefined);
-    },
-    checks: forbidden.map((topic) => never(topic, "forged")),
-  }),
-  exposed({
-    name: "foreign Host and Origin",
-    expected: "50 requests as a browser lured by another site makes them: 421 and 403",
-    holdMs: 0,
-    begin: async ({ httpPort }, notes) => {
-      notes["answered"] = 0;
-      for (let n = 0; n < 25; n += 1) {
-        if ((await status(httpPort, { host: "evil.example.com" })) !== 421) notes["answered"] += 1;
-        if ((await status(httpPort, { origin: "https://evil.example.com" })) !== 403) notes["answered"] += 1;
-      }
-      notes["health"] = await status(httpPort, {});
-    },
-    checks: [
-      ({ notes: { answered = 50 } }) => unless(answered === 0, `${answered} of 50 were answered`),
-      ({ notes: { health = 0 } }) => unless(health === 200, `/healthz says ${health}`),
-    ],
   }),
   exposed({
     name: "hostile device codes",

@@ -4,7 +4,6 @@ import { textOf } from "../history.js";
 import {
   type Check,
   comesTrue,
-  event,
   faulty,
   never,
   outcome,
@@ -106,24 +105,6 @@ export const platformRows: readonly Row[] = [
     end: ({ business }) => business.manner("pass"),
     checks: [stayedOnline, outcome("confirmed"), heldFor(19_999, shown(platformTopic, "degraded"))],
   }),
-  platform({
-    name: "empty list of controllers",
-    expected: "or null: account_empty is said, nothing is removed",
-    holdMs: 14_000,
-    begin: async ({ platform }) => {
-      await platform.tell("empty_list", { list: true });
-      await wait(7_000);
-      await platform.tell("empty_list", { list: "null" });
-    },
-    end: ({ platform }) => platform.tell("empty_list", { list: false }),
-    checks: [
-      event("account_empty"),
-      ({ messages }) =>
-        messages
-          .filter(({ topic, payload, retain }) => topic.endsWith("/info") && payload === "" && !retain)
-          .map(({ topic }) => `${topic} was removed`),
-    ],
-  }),
   push("push flapping", "drop", 16_000),
   push("push black hole", "black_hole", 50_000),
   push("push garbled", "garbled", 12_000),
@@ -164,8 +145,6 @@ const remembered = (name: string, fault: string): Row =>
   });
 
 const first = { controller: "GH-0001" };
-const airtemp = { ...first, sensor: "空气温度" };
-const airhumi = { controller: "GH-0003", sensor: "空气湿度" };
 const availability = (id: string) => `greenhouse/${id}/availability`;
 const year = 365 * 86_400_000;
 
@@ -204,35 +183,6 @@ export const stateRows: readonly Row[] = [
       // The other list may still hold it, but without a flag.
       never(availability("gh-0003"), "unknown"),
       outcome("confirmed", "already"),
-    ],
-  }),
-  platform({
-    name: "impossible reading",
-    expected: "quality bad, the last good value stays",
-    holdMs: 8_000,
-    ...told(["set_sensor", { ...airtemp, value: 9_999 }], ["clear_sensor", airtemp]),
-    checks: [
-      shown("greenhouse/gh-0001/sensor/airtemp/quality", "bad"),
-      never("greenhouse/gh-0001/sensor/airtemp", "9999"),
-    ],
-  }),
-  platform({
-    name: "readings are no numbers",
-    expected: "quality bad or no news; nothing invented",
-    holdMs: 9_000,
-    begin: async ({ platform }) => {
-      for (const value of ["--", null, true]) {
-        await platform.tell("set_sensor", { ...airhumi, value });
-        await wait(3_000);
-      }
-    },
-    end: ({ platform }) => platform.tell("clear_sensor", airhumi),
-    checks: [
-      stayedOnline,
-      ({ messages }) =>
-        messages
-          .filter(({ topic }) => topic === "greenhouse/gh-0003/sensor/airhumi")
-          .flatMap(({ payload }) => unless(/^-?\d+(\.\d+)?$/.test(payload), `published: ${payload}`)),
     ],
   }),
   remembered("an old value from the platform's memory", "stale_read_back"),

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import {
   type Check,
   comesTrue,
-  hasOwnBroker,
   killed,
   outcome,
   own,
@@ -15,25 +14,6 @@ import {
   wait,
 } from "../row.js";
 import type { World } from "../support/world.js";
-
-/* G: the process: killed, frozen, stopped, started under bad conditions. */
-
-const restart = async ({ bridge }: World) => {
-  await bridge.stop();
-  await bridge.start();
-};
-
-/** Killed, and online in its next life, so that its start is in the journal. */
-async function lifeLost({ bridge, watch }: World): Promise<void> {
-  await bridge.kill();
-  await bridge.start();
-  const mark = watch.mark();
-  const isBirth = () =>
-    watch.seen
-      .slice(Math.max(mark, watch.mark() - 2_000))
-      .some(({ topic, payload }) => topic === "greenhouse/bridge/state" && payload === "online");
-  await comesTrue(isBirth, 20_000);
-}
 
 const frozen = (seconds: number, expected: string, checks: Row["checks"]): Row =>
   own({
@@ -70,19 +50,6 @@ export const processRows: readonly Row[] = [
     shown("greenhouse/bridge/state", "offline"),
   ]),
   own({
-    name: "platform's name does not resolve",
-    expected: "online at the broker, unreachable, no exit",
-    holdMs: 40_000,
-    begin: async ({ bridge, configuration }) => {
-      await bridge.stop();
-      const platform = configuration["platform"] as object;
-      const names = { business_url: "https://platform.invalid", realtime_url: "https://platform.invalid" };
-      await bridge.start({ ...configuration, platform: { ...platform, ...names } });
-    },
-    end: restart,
-    checks: [shown("greenhouse/bridge/platform", "unreachable")],
-  }),
-  own({
     name: "started in 1970",
     expected: "works all the same, also when the clock is right after 12 s",
     holdMs: 12_000,
@@ -94,21 +61,6 @@ export const processRows: readonly Row[] = [
       await bridge.start();
     },
     end: ({ bridge }) => bridge.setClock(0),
-  }),
-  own({
-    name: "crash loop",
-    expected: "read-only after five lives that ended before any command; an orderly stop ends that",
-    holdMs: 24_000,
-    begin: async (world) => {
-      // A life that did its work does not count: the first may have, the second may still end the first one's commands.
-      world.load.pause();
-      await wait(10_000);
-      for (let life = 0; life < 7; life += 1) await lifeLost(world);
-      world.load.resume();
-      await wait(6_000);
-      await restart(world);
-    },
-    checks: [outcome("refused/read_only")],
   }),
 ];
 
@@ -143,11 +95,6 @@ const refusedWithoutDisk: Check = (seen, world) =>
   world.hasOwnDisk
     ? outcome("refused/journal_unavailable")(seen, world)
     : ["not run: this process may not mount a small file system"];
-
-async function second(world: World, more: Readonly<Record<string, unknown>>) {
-  await world.stage.write("second.yaml", JSON.stringify({ ...world.configuration, http: false, ...more }));
-  return world.stage.program(["run", "-c", "second.yaml", "--log-level", "info"]);
-}
 
 export const diskRows: readonly Row[] = [
   // In the middle of what would have been the next record, as a power cut leaves it.
@@ -187,35 +134,5 @@ export const diskRows: readonly Row[] = [
       await world.bridge.start();
     },
     checks: [refusedWithoutDisk],
-  }),
-  own({
-    name: "second bridge, same data directory",
-    only: hasOwnBroker,
-    expected: "exit 1; the first does not notice",
-    hits: "nothing",
-    holdMs: 0,
-    begin: async (world, notes) => {
-      notes["code"] = (await (await second(world, {})).ended).code ?? -1;
-    },
-    checks: [
-      ({ notes: { code } }) => unless(code === 1, `the second ended with ${code ?? "none"}`),
-      stayedOnline,
-    ],
-  }),
-  own({
-    name: "second bridge, same account",
-    only: hasOwnBroker,
-    expected: "commands refused other_bridge until it stops",
-    hits: "nothing",
-    holdMs: 12_000,
-    begin: async (world) => {
-      const mqtt = { ...(world.configuration["mqtt"] as object), client_id: "rival", base_topic: "rival" };
-      const rival = await second(world, { mqtt, data_dir: "./rival", homeassistant: { enabled: false } });
-      await comesTrue(() => world.watch.latest("rival/bridge/state") === "online", 25_000, 100);
-      await wait(12_000);
-      rival.signal("SIGTERM");
-      await rival.ended;
-    },
-    checks: [outcome("refused/other_bridge")],
   }),
 ];

@@ -120,7 +120,7 @@ export type TestBroker = OwnProcess & { readonly port: number; stop(): Promise<v
 
 const script = resolve(import.meta.dirname, "aedes-broker.mjs");
 
-export async function startTestBroker(kind: "Mosquitto" | "aedes"): Promise<TestBroker> {
+async function startTestBroker(kind: "Mosquitto" | "aedes"): Promise<TestBroker> {
   // By default it drops what a subscriber has not taken of a burst; the watch is to see every message.
   if (kind === "Mosquitto") return startMosquitto({ extra: ["max_queued_messages 0"] });
   const port = await freePort();
@@ -131,7 +131,7 @@ export async function startTestBroker(kind: "Mosquitto" | "aedes"): Promise<Test
 const preload = pathToFileURL(resolve(import.meta.dirname, "moving-clock.mjs")).href;
 
 /** The bridge under test over its many lives, all on one configuration file and data directory. */
-export class BridgeProcess {
+class BridgeProcess {
   readonly lives: Program[] = [];
   /** Ends that nobody asked for, as sentences. */
   readonly surprises: string[] = [];

@@ -6,7 +6,7 @@ import { Journal, type JournalOptions } from "../../../src/journal/journal.js";
 import { newestRecords } from "../../../src/journal/reader.js";
 import type { JournalRecord } from "../../../src/journal/records.js";
 import { type FileSystem, nodeFileSystem, type OpenFile } from "../../../src/runtime/file-system.js";
-import type { Logger } from "../../../src/runtime/log.js";
+import { capturedLog } from "../../mqtt-connection/support.js";
 import { VirtualClock } from "../../support/virtual-clock.js";
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code });
@@ -105,25 +105,6 @@ export async function tempDirectory(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "journal-"));
   onTestFinished(() => rm(path, { recursive: true, force: true }));
   return path;
-}
-
-/** Keeps the messages, `level text`. */
-export function capturedLog(): { readonly log: Logger; readonly lines: string[] } {
-  const lines: string[] = [];
-  const at =
-    (level: string) =>
-    (...parts: unknown[]): void => {
-      lines.push(`${level} ${parts.filter((part) => typeof part === "string").join(" ")}`);
-    };
-  const log = {
-    trace: at("trace"),
-    debug: at("debug"),
-    info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
-    fatal: at("fatal"),
-  };
-  return { log, lines };
 }
 
 export const stillClock = (startAt = Date.UTC(2026, 4, 1, 6)) => new VirtualClock(startAt);

@@ -205,27 +205,9 @@ describe("what is asked", { timeout: 60_000 }, () => {
   ])("%s %j is a usage error", async (...wrong) => {
     expect(await greenhouse2mqtt(["discover", ...wrong])).toMatchObject({ code: 2, out: "" });
   });
-
-  it("a controller the configuration ignores is not asked, and stays ignored", async () => {
-    const simulator = await running({ controllers: 2, mix: "C001" });
-    const config = await configuration(simulator, { more: "controllers: { GH-0002: { ignore: true } }" });
-    const { out } = await greenhouse2mqtt(["discover", "-c", config]);
-    expect(flushes(simulator)).toBe(31);
-    expect((await loadedText(out)).controllers["GH-0002"]).toMatchObject({ ignore: true, actuators: {} });
-  });
 });
 
 describe("politeness", { timeout: 60_000 }, () => {
-  it("every request of every kind is a GET, and none is the undescribed GET /api/set-value", async () => {
-    const simulator = await running({ controllers: 4 });
-    const platform = await watched(simulator);
-    await greenhouse2mqtt(["discover", "-c", await configuration(platform)]);
-    expect(platform.seen.length).toBe(4 + 4 * 33 + 2);
-    expect(new Set(platform.seen.map(({ method }) => method))).toEqual(new Set(["GET"]));
-    expect(platform.seen.filter(({ target }) => /^\/api\/set-value(?:\?|$)/.test(target))).toEqual([]);
-    expect(simulator.control.posts()).toEqual([]);
-  });
-
   it("a device is asked one thing after the other, and no more devices at once than configured", async () => {
     const { platform, config } = await account(6, { platform: "  requests_per_minute: 0\n  concurrency: 2" });
     await greenhouse2mqtt(["discover", "-c", config]);

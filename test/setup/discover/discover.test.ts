@@ -167,20 +167,6 @@ http: { port: 8099, token: http-t0ken }
 });
 
 describe("what the platform writes", () => {
-  it("a hostile name ends up in one comment line and nowhere else", async () => {
-    const simulator = await running({ controllers: 1, profile: "text" });
-    const hostile = "x\ncontrollers: {}\r\u2028mqtt: { url: 'mqtt://evil' }\u0000\u202e #";
-    simulator.control.addController("GH-0900", hostile);
-    simulator.control.addController("GH-0901", "长".repeat(50_000));
-    const { code, out } = await discovered(simulator);
-    expect(code).toBe(0);
-    const found = await loadedText(out);
-    expect(found.mqtt.url).toBeUndefined();
-    expect(Object.keys(found.controllers)).toEqual(["GH-0001", "GH-0900", "GH-0901", "WS-0001"]);
-    expect(out).toContain("# x controllers: {} mqtt: { url: 'mqtt://evil' } #, sunlight");
-    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThan(400);
-  });
-
   it("codes that clash as topic ids, or are reserved, get ids of their own", async () => {
     const simulator = await running({ controllers: 1 });
     for (const code of ["gh-0001", "Bridge", "0012", "__proto__"]) simulator.control.addController(code);
@@ -224,8 +210,9 @@ describe("what the platform writes", () => {
 });
 
 /** The file of a first scan, and the way to scan again. */
-async function mergeDiscovered(controllers: number) {
+async function mergeDiscovered(controllers: number, ...more: readonly string[]) {
   const simulator = await running({ controllers, mix: "C001" });
+  for (const code of more) simulator.control.addController(code);
   const config = await configuration(simulator);
   const file = join(dirname(config), "greenhouse.yaml");
   expect(await greenhouse2mqtt(["discover", "-c", config, "--out", file])).toMatchObject({ code: 0 });
@@ -248,12 +235,12 @@ function pasted(file: string, fragment: string): string {
 }
 
 describe("discover --merge", () => {
-  it("finds nothing new in the file it has just written, also among what stands there in comments", async () => {
-    const { merge, file } = await mergeDiscovered(3);
+  it("finds nothing new in the file it has just written, whatever codes are made of, also among comments", async () => {
+    const { merge, file } = await mergeDiscovered(1, "GH/1", "温室 #2", "a: b", "'q'");
     const { code, out } = await merge();
     expect(code).toBe(0);
     expect(out).toBe(
-      `# Nothing new against ${file}: 3 devices compared by \`discover\` of greenhouse2mqtt ${(await greenhouse2mqtt(["--version"])).out.trim()}.\n`,
+      `# Nothing new against ${file}: 5 devices compared by \`discover\` of greenhouse2mqtt ${(await greenhouse2mqtt(["--version"])).out.trim()}.\n`,
     );
   });
 
@@ -278,17 +265,6 @@ describe("discover --merge", () => {
       expect(merged.controllers[name]?.actuators).toMatchObject(actuators);
     expect(Object.keys(merged.controllers["GH-0100"]?.actuators ?? {})).toHaveLength(11);
     expect(merged).toMatchObject({ platform: before.platform, mqtt: before.mqtt, commands: before.commands });
-  });
-
-  it("finds what it wrote itself under codes of any characters, also in comments", async () => {
-    const simulator = await running({ controllers: 1, mix: "C001" });
-    for (const code of ["GH/1", "温室 #2", "a: b", "'q'"]) simulator.control.addController(code);
-    const config = await configuration(simulator);
-    const file = join(dirname(config), "greenhouse.yaml");
-    expect(await greenhouse2mqtt(["discover", "-c", config, "--out", file])).toMatchObject({ code: 0 });
-    const { code, out } = await greenhouse2mqtt(["discover", "--merge", file]);
-    expect(code).toBe(0);
-    expect(out).toMatch(/^# Nothing new against [^\n]*: 5 devices compared[^\n]*\n$/);
   });
 
   it("leaves alone what a person has renamed, moved or joined", async () => {

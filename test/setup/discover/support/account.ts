@@ -5,6 +5,7 @@ import type { Configuration } from "../../../../src/config/schema.js";
 import type { Simulator } from "../../../../src/simulator/simulator.js";
 import { type Ended, fileWith, greenhouse2mqtt as inProcess } from "../../../cli/in-process.js";
 import { loaded } from "../../../config/loading.js";
+import { portFor } from "../../../support/free-port.js";
 
 export const token = { GREENHOUSE_TOKEN: "token-of-the-account" };
 
@@ -66,25 +67,16 @@ export async function watched(simulator: Simulator): Promise<WatchedPlatform> {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });
-    const lost = () => {
-      outgoing.destroy();
-    };
-    passed.on("error", lost);
-    outgoing.on("close", () => {
-      passed.destroy();
-    });
+    passed.on("error", () => outgoing.destroy());
+    outgoing.on("close", () => passed.destroy());
     incoming.pipe(passed);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const url = `http://127.0.0.1:${await portFor(server)}`;
   onTestFinished(async () => {
     server.closeAllConnections();
     server.close();
     await once(server, "close");
   });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
-  const url = `http://127.0.0.1:${address.port}`;
   const platform: WatchedPlatform = { businessUrl: url, realtimeUrl: url, seen, onRequest: () => undefined };
   return platform;
 }

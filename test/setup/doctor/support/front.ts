@@ -3,6 +3,7 @@ import http from "node:http";
 import https from "node:https";
 import { onTestFinished } from "vitest";
 import type { Certificate } from "./certificates.js";
+import { portFor } from "../../../support/free-port.js";
 
 /** Passes a request on to the simulator. */
 const passer =
@@ -19,16 +20,13 @@ const passer =
 
 /** The port of a server on this computer, which is closed when the test ends. */
 async function portOf(server: http.Server | https.Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const port = await portFor(server);
   onTestFinished(async () => {
     server.closeAllConnections();
     server.close();
     await once(server, "close");
   });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
+  return port;
 }
 
 /** An https host before the simulator. */
