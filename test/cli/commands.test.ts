@@ -13,7 +13,7 @@ import { stateTopic } from "../mqtt-connection/support.js";
 import { configuration, greenhouse2mqtt } from "../setup/discover/support/account.js";
 import { running } from "../simulator/running.js";
 import { besideBridge, type Fields } from "./beside-bridge.js";
-import { folder, greenhouse2mqtt as journalGreenhouse2mqtt } from "./in-process.js";
+import { folder, greenhouse2mqtt as program } from "./in-process.js";
 
 const controllers = `controllers:
   温室1: { parameters: { ec: { address: 501, writable: { min: 0, max: 5, step: 1 } } } }
@@ -135,7 +135,7 @@ async function printed(commands: number, ...words: readonly string[]): Promise<s
   const lines = Buffer.concat(records.map(encodeLine));
   await writeFile(join(home, "journal", "journal-000000000001.jsonl"), lines);
   const argv = ["journal", "-c", join(home, "config.yaml"), "--data-dir", home, ...words];
-  const { code, out } = await journalGreenhouse2mqtt(argv, { env: tokenEnv });
+  const { code, out } = await program(argv, { env: tokenEnv });
   expect(code).toBe(0);
   return out;
 }

@@ -248,18 +248,17 @@ describe("the end of a command of an earlier run", () => {
   });
 });
 
-const earlierPhasesFan: PhaseTarget = { controllerId: "east", target: "actuator", targetId: "fan" };
+const theFan: PhaseTarget = { controllerId: "east", target: "actuator", targetId: "fan" };
 const fanTopic = "greenhouse/east/actuator/fan/command";
 
 const at = (minute: number) => new Date(Date.UTC(2026, 4, 1, 6, minute)).toISOString();
 
-const earlierPhasesTold = (id: string, minute: number): CommandFacts => ({
+const ran = (id: string, minute: number): CommandFacts => ({
   ...{ id, command: "on", value: "1010", by: null, via: null },
   received_at: at(minute),
 });
 
-const document = (id: string, minute: number, phase: string) =>
-  JSON.stringify({ ...earlierPhasesTold(id, minute), phase });
+const document = (id: string, minute: number, phase: string) => JSON.stringify({ ...ran(id, minute), phase });
 
 /** A broker that holds these documents. */
 function broker(held: Readonly<Record<string, string>>) {
@@ -284,29 +283,24 @@ function broker(held: Readonly<Record<string, string>>) {
 
 describe("a command that ended in an earlier run is shown to have ended", () => {
   it.each<[string, readonly CommandFacts[], string | null, readonly string[]]>([
-    [
-      "where the topic still shows it on its way",
-      [earlierPhasesTold("A", 1)],
-      document("A", 1, "confirming"),
-      ["fan A"],
-    ],
-    ["not where the topic shows that already", [earlierPhasesTold("A", 1)], document("A", 1, "done"), []],
-    ["where the broker lost the topic", [earlierPhasesTold("A", 1)], null, ["fan A"]],
+    ["where the topic still shows it on its way", [ran("A", 1)], document("A", 1, "confirming"), ["fan A"]],
+    ["not where the topic shows that already", [ran("A", 1)], document("A", 1, "done"), []],
+    ["where the broker lost the topic", [ran("A", 1)], null, ["fan A"]],
     [
       "where the topic shows an older one, of an old store",
-      [earlierPhasesTold("A", 1)],
+      [ran("A", 1)],
       document("Z", 0, "done"),
       ["fan A"],
     ],
     [
       "not where the topic shows a newer one, of which no record was made: that one is not on its way any more either",
-      [earlierPhasesTold("A", 1)],
+      [ran("A", 1)],
       document("B", 2, "checking"),
       ["fan B"],
     ],
     [
       "not where the topic shows that a newer one has ended, of which no record was made",
-      [earlierPhasesTold("A", 1)],
+      [ran("A", 1)],
       document("B", 2, "done"),
       [],
     ],
@@ -324,41 +318,36 @@ describe("a command that ended in an earlier run is shown to have ended", () => 
     ],
     [
       "not where its id was used again since: that one has",
-      [earlierPhasesTold("A", 1)],
+      [ran("A", 1)],
       document("A", 2, "checking"),
       ["fan A"],
     ],
-    [
-      "the newest of several",
-      [earlierPhasesTold("A", 1), earlierPhasesTold("B", 2)],
-      document("A", 1, "confirming"),
-      ["fan B"],
-    ],
+    ["the newest of several", [ran("A", 1), ran("B", 2)], document("A", 1, "confirming"), ["fan B"]],
     [
       "the one shown, where it came last and ended first",
-      [earlierPhasesTold("B", 2), earlierPhasesTold("A", 1)],
+      [ran("B", 2), ran("A", 1)],
       document("B", 2, "waiting"),
       ["fan B"],
     ],
     [
       "the last one, whatever a clock that was set back said meanwhile",
-      [earlierPhasesTold("A", 9), earlierPhasesTold("B", 2)],
+      [ran("A", 9), ran("B", 2)],
       document("B", 2, "confirming"),
       ["fan B"],
     ],
-    ["where the topic holds nothing of ours", [earlierPhasesTold("A", 1)], "confirming", ["fan A"]],
+    ["where the topic holds nothing of ours", [ran("A", 1)], "confirming", ["fan A"]],
   ])("%s", async (_, ended, held, shows) => {
     const { earlier, shown } = broker(held === null ? {} : { [fanTopic]: held });
-    for (const one of ended) earlier.ended(earlierPhasesFan, one);
+    for (const one of ended) earlier.ended(theFan, one);
     await earlier.connected();
     expect(shown).toEqual(shows);
   });
 
   it("once, and the broker is asked with each start, for all of them together", async () => {
     const { earlier, shown, asked } = broker({});
-    earlier.ended(earlierPhasesFan, earlierPhasesTold("A", 1));
-    earlier.ended({ ...earlierPhasesFan, targetId: "heater" }, earlierPhasesTold("B", 1));
-    earlier.ended({ ...earlierPhasesFan, target: "parameter", targetId: "ec" }, earlierPhasesTold("C", 1));
+    earlier.ended(theFan, ran("A", 1));
+    earlier.ended({ ...theFan, targetId: "heater" }, ran("B", 1));
+    earlier.ended({ ...theFan, target: "parameter", targetId: "ec" }, ran("C", 1));
     await earlier.connected();
     await earlier.connected();
     expect(asked).toEqual([["greenhouse/+/+/+/command"]]);
@@ -367,7 +356,7 @@ describe("a command that ended in an earlier run is shown to have ended", () => 
 
   it("with the next link, where the first is lost before the broker has shown all", async () => {
     const { earlier, shown, during } = broker({});
-    earlier.ended(earlierPhasesFan, earlierPhasesTold("A", 1));
+    earlier.ended(theFan, ran("A", 1));
     during.scan = () => {
       earlier.disconnected();
       return Promise.resolve();

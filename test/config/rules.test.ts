@@ -291,7 +291,7 @@ controllers:
 `;
 const at = "controllers.GH-0001.actuators.one.limits";
 /** Lines without their place and all of the path that they have in common. */
-const limitsBelow = async (keys: string) =>
+const limitLines = async (keys: string) =>
   (await problemLines(withOne(keys))).map((line) => line.replace(/:\d+:\d+ .*?\.limits\.?/, ": "));
 
 describe("limits that could not do what they say are errors", () =>
@@ -356,7 +356,7 @@ describe("limits that could not do what they say are errors", () =>
     kind: irrigation, limits: { for: 2h, at_most: 1h }
       : for: longer than at_most
   `,
-    limitsBelow,
+    limitLines,
   ));
 
 it("check says in a sentence what they mean", async () => {

@@ -160,7 +160,7 @@ const listed = (online: boolean | null): ControllerEvent => ({
   record: record({ online }),
   availability: online === null ? "unknown" : online ? "online" : "offline",
 });
-const connectionFoldStatus = (state: "online" | "offline" | "unknown"): ControllerEvent => ({
+const says = (state: "online" | "offline" | "unknown"): ControllerEvent => ({
   type: "connection",
   status: clientStatus(state),
 });
@@ -169,46 +169,26 @@ const seen = (...events: ControllerEvent[]) => after(unseen, start, ...events);
 
 describe("the single-device status", () => {
   it.each<[string, ControllerEvent[], Availability]>([
-    ["says so too", [listed(true), listed(false), connectionFoldStatus("offline")], "offline"],
-    ["says otherwise", [listed(true), listed(false), connectionFoldStatus("online")], "online"],
-    [
-      "says otherwise, and so does every list",
-      [listed(false), connectionFoldStatus("online"), listed(false)],
-      "online",
-    ],
-    [
-      "could not be read, and the next list",
-      [listed(true), listed(false), connectionFoldStatus("unknown")],
-      "online",
-    ],
+    ["says so too", [listed(true), listed(false), says("offline")], "offline"],
+    ["says otherwise", [listed(true), listed(false), says("online")], "online"],
+    ["says otherwise, and so does every list", [listed(false), says("online"), listed(false)], "online"],
+    ["could not be read, and the next list", [listed(true), listed(false), says("unknown")], "online"],
     [
       "could not be read before the next list",
-      [listed(true), listed(false), connectionFoldStatus("unknown"), listed(false)],
+      [listed(true), listed(false), says("unknown"), listed(false)],
       "offline",
     ],
-    ["of a device without a flag", [listed(null), connectionFoldStatus("online")], "online"],
-    [
-      "of one without a flag, after it was seen",
-      [listed(null), connectionFoldStatus("online"), connectionFoldStatus("offline")],
-      "offline",
-    ],
-    ["of one that may have no client at all", [listed(null), connectionFoldStatus("offline")], "unknown"],
-    [
-      "of one that left every list",
-      [listed(true), { type: "absent", since: 1 }, connectionFoldStatus("online")],
-      "offline",
-    ],
-    [
-      "is older than the list left it",
-      [listed(true), { type: "unflagged" }, connectionFoldStatus("offline")],
-      "offline",
-    ],
+    ["of a device without a flag", [listed(null), says("online")], "online"],
+    ["of one without a flag, after it was seen", [listed(null), says("online"), says("offline")], "offline"],
+    ["of one that may have no client at all", [listed(null), says("offline")], "unknown"],
+    ["of one that left every list", [listed(true), { type: "absent", since: 1 }, says("online")], "offline"],
+    ["is older than the list left it", [listed(true), { type: "unflagged" }, says("offline")], "offline"],
   ])("%s", (_, events, availability) => expect(seen(...events).availability).toBe(availability));
 
   it("has to be asked again only of a device that has a client and no flag", () => {
-    expect(hasOwnClient(seen(listed(null), connectionFoldStatus("online")))).toBe(true);
-    expect(hasOwnClient(seen(listed(null), connectionFoldStatus("offline")))).toBe(false);
-    expect(hasOwnClient(seen(listed(true), connectionFoldStatus("online")))).toBe(false);
+    expect(hasOwnClient(seen(listed(null), says("online")))).toBe(true);
+    expect(hasOwnClient(seen(listed(null), says("offline")))).toBe(false);
+    expect(hasOwnClient(seen(listed(true), says("online")))).toBe(false);
   });
 });
 
@@ -218,7 +198,7 @@ const unread = (over: Partial<ParameterSettings> = {}): Parameter => ({
   value: null,
   quality: "stale",
 });
-const parameterFoldShown = (over: Partial<ParameterSettings>, raw: RawValue) =>
+const scaled = (over: Partial<ParameterSettings>, raw: RawValue) =>
   foldParameter(unread(over), "501", register(raw)).value;
 
 describe("a parameter shows its address, scaled", () => {
@@ -237,7 +217,7 @@ describe("a parameter shows its address, scaled", () => {
     ["a flag is a text", { scale: 0.01 }, true, "true"],
     ["an exponent is no number the platform was seen to write", {}, "1e3", "1e3"],
     ["empty", {}, "", ""],
-  ])("%s", (_, over, raw, value) => expect(parameterFoldShown(over, raw)).toBe(value));
+  ])("%s", (_, over, raw, value) => expect(scaled(over, raw)).toBe(value));
 
   it("another address changes nothing", () => {
     const one = unread();

@@ -12,7 +12,7 @@ import {
   parseHolder,
   showLife,
 } from "../../src/journal/lock.js";
-import { journalDirectory, openJournal as lateLockOpenJournal } from "../../src/journal/open.js";
+import { journalDirectory, openJournal as openLocked } from "../../src/journal/open.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import { beginLife } from "../../src/status/crash-loop.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
@@ -152,7 +152,7 @@ async function startWithoutLock() {
   const clock = stillClock();
   const { log, lines } = capturedLog();
   const around = { configuration, clock, log, random: seededRandom(1), version: "test" };
-  const opened = await lateLockOpenJournal({ dataDir: folder, clock, log });
+  const opened = await openLocked({ dataDir: folder, clock, log });
   onTestFinished(() => opened.close());
   const { journal } = opened;
   /** The journal tries again with the next record, a second later. */

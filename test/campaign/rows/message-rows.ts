@@ -149,7 +149,7 @@ const frozenSubscriber = Buffer.from([
   ...subscribePacket(4, 1, [["#", 1]]),
 ]);
 
-const exposedRowsHostileCodes = ["../../x", "%2e%2e", "a?b=c", "__proto__", "a#b"];
+const foreignCodes = ["../../x", "%2e%2e", "a?b=c", "__proto__", "a#b"];
 
 export const exposedRows: readonly Row[] = [
   exposed({
@@ -190,12 +190,11 @@ export const exposedRows: readonly Row[] = [
     reducedHoldMs: 6_000,
     begin: async ({ platform }, notes) => {
       notes["before"] = (await platform.requests())["unknown"] ?? 0;
-      for (const controller of exposedRowsHostileCodes) await platform.tell("add_controller", { controller });
+      for (const controller of foreignCodes) await platform.tell("add_controller", { controller });
     },
     end: async ({ platform }, notes) => {
       notes["after"] = (await platform.requests())["unknown"] ?? 0;
-      for (const controller of exposedRowsHostileCodes)
-        await platform.tell("remove_controller", { controller });
+      for (const controller of foreignCodes) await platform.tell("remove_controller", { controller });
     },
     checks: [({ notes: { before, after } }) => unless(before === after, "a request went to an unknown path")],
   }),

@@ -210,7 +210,7 @@ describe("what the platform writes", () => {
 });
 
 /** The file of a first scan, and the way to scan again. */
-async function mergeDiscovered(controllers: number, ...more: readonly string[]) {
+async function scanned(controllers: number, ...more: readonly string[]) {
   const simulator = await running({ controllers, mix: "C001" });
   for (const code of more) simulator.control.addController(code);
   const config = await configuration(simulator);
@@ -236,7 +236,7 @@ function pasted(file: string, fragment: string): string {
 
 describe("discover --merge", () => {
   it("finds nothing new in the file it has just written, whatever codes are made of, also among comments", async () => {
-    const { merge, file } = await mergeDiscovered(1, "GH/1", "温室 #2", "a: b", "'q'");
+    const { merge, file } = await scanned(1, "GH/1", "温室 #2", "a: b", "'q'");
     const { code, out } = await merge();
     expect(code).toBe(0);
     expect(out).toBe(
@@ -245,7 +245,7 @@ describe("discover --merge", () => {
   });
 
   it("prints new controllers and new addresses only; pasted, the file is whole and holds all it held", async () => {
-    const { simulator, file, merge } = await mergeDiscovered(2);
+    const { simulator, file, merge } = await scanned(2);
     const text = await readFile(file, "utf8");
     const without = text
       .replace(/^ {6}left_skylight: .*address: 101.*\n/m, "")
@@ -268,7 +268,7 @@ describe("discover --merge", () => {
   });
 
   it("leaves alone what a person has renamed, moved or joined", async () => {
-    const { file, merge } = await mergeDiscovered(1);
+    const { file, merge } = await scanned(1);
     const text = await readFile(file, "utf8");
     const own = text
       .replace("left_skylight: { kind: skylight", "roof: { kind: positioner, position_address: 103")
@@ -281,7 +281,7 @@ describe("discover --merge", () => {
   });
 
   it("gives a new address an id that the file does not use", async () => {
-    const { file, merge } = await mergeDiscovered(1);
+    const { file, merge } = await scanned(1);
     const text = await readFile(file, "utf8");
     await writeFile(file, text.replace(/^( {6}left_skylight: .*)address: 101/m, "$1address: 199"));
     const { out } = await merge();
@@ -292,7 +292,7 @@ describe("discover --merge", () => {
   });
 
   it("never writes the file, whatever was found", async () => {
-    const { simulator, file, merge } = await mergeDiscovered(1);
+    const { simulator, file, merge } = await scanned(1);
     simulator.control.addController("GH-0100");
     await chmod(file, 0o400);
     const [text, facts] = [await readFile(file, "utf8"), await stat(file)];
@@ -305,7 +305,7 @@ describe("discover --merge", () => {
   });
 
   it("compares with one file while another leads to the platform", async () => {
-    const { config, file } = await mergeDiscovered(1);
+    const { config, file } = await scanned(1);
     const elsewhere = (await readFile(file, "utf8")).replaceAll(/_url: .*/g, "_url: http://127.0.0.1:9");
     await writeFile(file, elsewhere);
     const { code, out } = await greenhouse2mqtt(["discover", "-c", config, "--merge", file]);
@@ -313,7 +313,7 @@ describe("discover --merge", () => {
   });
 
   it("says which known controllers it could not look into", async () => {
-    const { simulator, merge } = await mergeDiscovered(2);
+    const { simulator, merge } = await scanned(2);
     simulator.control.setOnline("GH-0002", false);
     const { out, err } = await merge();
     expect(out).toContain("# GH-0002 may have more: not connected; run discover again.");
@@ -321,7 +321,7 @@ describe("discover --merge", () => {
   });
 
   it("a file that is no configuration is a usage error, before any request", async () => {
-    const { simulator, file, merge } = await mergeDiscovered(1);
+    const { simulator, file, merge } = await scanned(1);
     const before = flushes(simulator);
     await writeFile(file, "controlers: {}\n");
     expect(await merge()).toMatchObject({ code: 2, out: "" });

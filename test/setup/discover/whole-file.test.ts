@@ -192,7 +192,7 @@ async function written(text: string, out?: string): Promise<string> {
 }
 
 const env = { T: "token-from-env" };
-const givenFilePlatform = [
+const hosts = [
   "platform:",
   "  business_url: https://business.example.com",
   "  realtime_url: https://realtime.example.com",
@@ -202,7 +202,7 @@ describe("what the given file says", () => {
   it("is kept key by key, also references, digits as written and flow style; its comments are not", async () => {
     const text = await written(
       [
-        givenFilePlatform,
+        hosts,
         "  token: !env T # changed by Li",
         "  time_zone: UTC",
         "  shapes: { sensor-data: { items: payload.points } }",
@@ -256,7 +256,7 @@ describe("what the given file says", () => {
   ])(
     "a literal secret becomes a variable of the environment: %s",
     async (_title, lines, secrets, variables) => {
-      const text = await written(`${givenFilePlatform}\n${lines}\n`);
+      const text = await written(`${hosts}\n${lines}\n`);
       for (const secret of secrets) expect(text).not.toContain(secret);
       for (const variable of variables) expect(text).toContain(`!env ${variable}`);
       const set = Object.fromEntries(variables.map((name) => [name, "value-of-the-variable"]));
@@ -266,7 +266,7 @@ describe("what the given file says", () => {
 
   it("paths of a file that will lie elsewhere still lead to the same files", async () => {
     const text = await written(
-      `${givenFilePlatform}\n  token_file: secrets/token\nmqtt: { url: mqtts://h, tls: { ca: /etc/ca.pem, cert: c.pem, key: k.pem } }\n`,
+      `${hosts}\n  token_file: secrets/token\nmqtt: { url: mqtts://h, tls: { ca: /etc/ca.pem, cert: c.pem, key: k.pem } }\n`,
       "deep/er",
     );
     expect(text).toContain("token_file: ../../secrets/token");
@@ -276,7 +276,7 @@ describe("what the given file says", () => {
 
 describe("the verdict on what is written", () => {
   it("is what `check` says, with the secrets that were taken out", async () => {
-    const text = `${givenFilePlatform}\n  token: !env GREENHOUSE_TOKEN\n`;
+    const text = `${hosts}\n  token: !env GREENHOUSE_TOKEN\n`;
     const replaced = [{ path: ["platform", "token"], variable: "GREENHOUSE_TOKEN", value: '"0012"' }];
     expect(await verdictOn(text, "found.yaml", {}, replaced)).toEqual({ problems: [], warnings: [] });
     const { problems } = await verdictOn(text, "found.yaml", {}, []);

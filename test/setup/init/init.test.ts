@@ -283,7 +283,7 @@ async function read(answers: Answers, env: Record<string, string> = {}) {
   return loadConfiguration("config.yaml", { readFile: withTexts(texts), env });
 }
 
-const filesPlatform = (credential: Credential) => ({
+const hosts = (credential: Credential) => ({
   business_url: "https://business.example.com",
   realtime_url: "https://realtime.example.com",
   ...credential,
@@ -298,11 +298,11 @@ describe("the written configuration", () => {
         const password = { from: "secrets", text } as const;
         const mqtt = { url: "mqtt://broker.example:1883", username: user, password };
         const signIn = await read({
-          platform: filesPlatform({ sign_in: { body: { account, password } } }),
+          platform: hosts({ sign_in: { body: { account, password } } }),
           mqtt,
         });
         const plain = await read({
-          platform: filesPlatform({ token: { from: "secrets", text: token } }),
+          platform: hosts({ token: { from: "secrets", text: token } }),
           mqtt: {},
         });
         if (!signIn.ok || !plain.ok) throw new Error(JSON.stringify([signIn, plain]));
@@ -322,7 +322,7 @@ describe("the written configuration", () => {
       username: "u",
       password: { from: "secrets", text: "canary-2" },
     } as const;
-    const files = firstFiles({ platform: filesPlatform({ token }), mqtt }, new Set(["mqtt_password"]));
+    const files = firstFiles({ platform: hosts({ token }), mqtt }, new Set(["mqtt_password"]));
     expect(files.configuration).not.toMatch(/canary/);
     expect([...files.secrets]).toEqual([
       ["platform_token", "canary-1"],
@@ -331,7 +331,7 @@ describe("the written configuration", () => {
   });
 
   it("refers to variables and files where they were named", async () => {
-    const answers = (credential: Credential) => ({ platform: filesPlatform(credential), mqtt: {} });
+    const answers = (credential: Credential) => ({ platform: hosts(credential), mqtt: {} });
     const named = await read(answers({ token: { from: "env", text: "A_TOKEN" } }), { A_TOKEN: "from-env" });
     const filed = await read(answers({ token_file: "/run/secrets/a b" }));
     expect(named.ok && named.configuration.platform.token).toBe("from-env");
