@@ -1,5 +1,5 @@
 import anyAscii from "any-ascii";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { PublishError } from "../../src/mqtt/connection/publish.js";
 import { controllerMessages } from "../../src/mqtt/projection.js";
 import { RetainedStates, type StateGate } from "../../src/mqtt/retained-states.js";
@@ -15,17 +15,16 @@ import { settled, VirtualClock } from "../support/virtual-clock.js";
 const topics = topicsUnder("greenhouse");
 const air = (code: string) => `greenhouse/${code.toLowerCase()}/sensor/air_temperature`;
 
-async function output(
-  story: (one: ReturnType<typeof world>) => Promise<void>,
-  gate?: StateGate,
-  log?: Logger,
-) {
+/** States that go on being published until the test is over. */
+function running(gate?: StateGate, log?: Logger) {
   const one = world(gate, log);
   const run = one.output.run(one.abort.signal);
-  await story(one);
-  one.abort.abort();
-  await one.broker.release();
-  await run;
+  onTestFinished(async () => {
+    one.abort.abort();
+    await one.broker.release();
+    await run;
+  });
+  return one;
 }
 
 const openGate: StateGate = { visible: (_, after) => after, mayClear: () => true };
@@ -60,40 +59,37 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
 
 describe("what is published", () => {
   it("on connecting everything, once", async () => {
-    await output(async ({ store, broker, read, connect }) => {
-      for (const code of ["A", "B", "C"]) read(code, 20);
-      await settled();
-      expect(broker.taken()).toEqual([]);
-      await connect();
-      const all = [...store.controllers()].flatMap((one) => controllerMessages(topics, undefined, one));
-      expect(broker.taken().sort()).toEqual(all.map(({ topic }) => topic).sort());
-      expect(broker.inFlight).toBe(0);
-    });
+    const { store, broker, read, connect } = running();
+    for (const code of ["A", "B", "C"]) read(code, 20);
+    await settled();
+    expect(broker.taken()).toEqual([]);
+    await connect();
+    const all = [...store.controllers()].flatMap((one) => controllerMessages(topics, undefined, one));
+    expect(broker.taken().sort()).toEqual(all.map(({ topic }) => topic).sort());
+    expect(broker.inFlight).toBe(0);
   });
 
   it("then only what differs, and nothing where nothing does", async () => {
-    await output(async ({ store, broker, read, connect }) => {
-      read("A", 20);
-      await connect();
-      broker.taken();
-      read("A", 21);
-      await settled();
-      expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
-      store.dispatch("A", { type: "time_passed" });
-      store.dispatch("A", { type: "problem", open: [] });
-      await settled();
-      expect(broker.taken()).toEqual([]);
-    });
+    const { store, broker, read, connect } = running();
+    read("A", 20);
+    await connect();
+    broker.taken();
+    read("A", 21);
+    await settled();
+    expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
+    store.dispatch("A", { type: "time_passed" });
+    store.dispatch("A", { type: "problem", open: [] });
+    await settled();
+    expect(broker.taken()).toEqual([]);
   });
 
   it("again everything when it is asked for", async () => {
-    await output(async ({ broker, read, connect }) => {
-      read("A", 20);
-      await connect();
-      const first = broker.taken().sort();
-      await connect();
-      expect(broker.taken().sort()).toEqual(first);
-    });
+    const { broker, read, connect } = running();
+    read("A", 20);
+    await connect();
+    const first = broker.taken().sort();
+    await connect();
+    expect(broker.taken().sort()).toEqual(first);
   });
 });
 
@@ -110,50 +106,47 @@ describe("a gate before it", () => {
   it("keeps everything back until it opens", async () => {
     const { state, gate } = closable();
     state.mayClear = true;
-    await output(async ({ broker, output, read, connect }) => {
-      read("A", 20);
-      await connect();
-      read("A", 21);
-      await settled();
-      expect(broker.taken()).toEqual([]);
-      state.isOpen = true;
-      output.release("A", false);
-      await settled();
-      expect(broker.kept.get(air("A"))).toBe("21");
-      broker.taken();
-      output.release("A", false);
-      await settled();
-      expect(broker.taken()).toEqual([]);
-    }, gate);
+    const { broker, output, read, connect } = running(gate);
+    read("A", 20);
+    await connect();
+    read("A", 21);
+    await settled();
+    expect(broker.taken()).toEqual([]);
+    state.isOpen = true;
+    output.release("A", false);
+    await settled();
+    expect(broker.kept.get(air("A"))).toBe("21");
+    broker.taken();
+    output.release("A", false);
+    await settled();
+    expect(broker.taken()).toEqual([]);
   });
 
   it("has everything published again where its opening asks for that", async () => {
-    await output(async ({ broker, output, read, connect }) => {
-      read("A", 20);
-      await connect();
-      const first = broker.taken().sort();
-      output.release("A", true);
-      await settled();
-      expect(broker.taken().sort()).toEqual(first);
-    });
+    const { broker, output, read, connect } = running();
+    read("A", 20);
+    await connect();
+    const first = broker.taken().sort();
+    output.release("A", true);
+    await settled();
+    expect(broker.taken().sort()).toEqual(first);
   });
 
   it("keeps what a result has to follow from nobody", async () => {
     const { state, gate } = closable();
     state.mayClear = true;
-    await output(async ({ broker, output, read, connect }) => {
-      await connect();
-      read("A", 20);
-      output.hasten("A");
-      await settled();
-      expect(broker.kept.get(air("A"))).toBe("20");
-      // The gate kept this one back before the result came.
-      read("A", 21);
-      await settled();
-      output.hasten("A");
-      await settled();
-      expect(broker.kept.get(air("A"))).toBe("21");
-    }, gate);
+    const { broker, output, read, connect } = running(gate);
+    await connect();
+    read("A", 20);
+    output.hasten("A");
+    await settled();
+    expect(broker.kept.get(air("A"))).toBe("20");
+    // The gate kept this one back before the result came.
+    read("A", 21);
+    await settled();
+    output.hasten("A");
+    await settled();
+    expect(broker.kept.get(air("A"))).toBe("21");
   });
 
   it("keeps no parameter back that a result has to follow, and still everything else", async () => {
@@ -163,118 +156,109 @@ describe("a gate before it", () => {
         known.isOpen ? after : { ...after, sensors: shown?.sensors ?? new Map(), parameters: new Map() },
       mayClear: () => true,
     };
-    await output(async ({ store, broker, output, read, connect }) => {
-      read("A", 20);
-      await connect();
-      known.isOpen = false;
-      read("A", 21);
-      store.dispatch("A", registersRead({ "501": "70" }));
-      output.hasten("A", { target: "parameter", targetId: "ec" });
-      await settled();
-      expect(broker.kept.get("greenhouse/a/parameter/ec")).toBe("70");
-      expect(broker.kept.get(air("A"))).toBe("20");
-    }, gate);
+    const { store, broker, output, read, connect } = running(gate);
+    read("A", 20);
+    await connect();
+    known.isOpen = false;
+    read("A", 21);
+    store.dispatch("A", registersRead({ "501": "70" }));
+    output.hasten("A", { target: "parameter", targetId: "ec" });
+    await settled();
+    expect(broker.kept.get("greenhouse/a/parameter/ec")).toBe("70");
+    expect(broker.kept.get(air("A"))).toBe("20");
   });
 
   it("empties no topic of a removed controller before it may", async () => {
     const { state, gate } = closable();
     state.isOpen = true;
-    await output(async ({ store, broker, output, read, connect }) => {
-      state.mayClear = true;
-      read("A", 20);
-      await connect();
-      broker.taken();
-      state.mayClear = false;
-      store.remove("A");
-      await settled();
-      await connect();
-      expect(broker.taken()).toEqual([]);
-      state.mayClear = true;
-      output.release("A", true);
-      await settled();
-      expect(broker.kept.get(air("A")) ?? "").toBe("");
-      expect(broker.taken()).toContain(air("A"));
-    }, gate);
+    const { store, broker, output, read, connect } = running(gate);
+    state.mayClear = true;
+    read("A", 20);
+    await connect();
+    broker.taken();
+    state.mayClear = false;
+    store.remove("A");
+    await settled();
+    await connect();
+    expect(broker.taken()).toEqual([]);
+    state.mayClear = true;
+    output.release("A", true);
+    await settled();
+    expect(broker.kept.get(air("A")) ?? "").toBe("");
+    expect(broker.taken()).toContain(air("A"));
   });
 });
 
 describe("without a broker", () => {
   it("nothing is published or queued, and after the link is back the latest alone, once", async () => {
-    await output(async ({ broker, output, read, connect }) => {
-      read("A", 1);
-      await connect();
-      output.disconnected();
-      broker.taken();
-      for (let value = 2; value <= 1_000; value++) {
-        read("A", (value % 50) + 1);
-        if (value % 100 === 0) await settled();
-      }
-      read("A", 33);
-      expect(broker.taken()).toEqual([]);
-      await connect();
-      expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([
-        { topic: air("A"), payload: "33" },
-      ]);
-    });
+    const { broker, output, read, connect } = running();
+    read("A", 1);
+    await connect();
+    output.disconnected();
+    broker.taken();
+    for (let value = 2; value <= 1_000; value++) {
+      read("A", (value % 50) + 1);
+      if (value % 100 === 0) await settled();
+    }
+    read("A", 33);
+    expect(broker.taken()).toEqual([]);
+    await connect();
+    expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([
+      { topic: air("A"), payload: "33" },
+    ]);
   });
 
   it("what changes between two publishes is published once, as it is then", async () => {
-    await output(async ({ broker, read, connect }) => {
-      read("A", 1);
-      await connect();
-      broker.taken();
-      for (let value = 2; value < 40; value++) read("A", value);
-      await settled();
-      expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([
-        { topic: air("A"), payload: "39" },
-      ]);
-    });
+    const { broker, read, connect } = running();
+    read("A", 1);
+    await connect();
+    broker.taken();
+    for (let value = 2; value < 40; value++) read("A", value);
+    await settled();
+    expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([
+      { topic: air("A"), payload: "39" },
+    ]);
   });
 });
 
 describe("a publish that fails", () => {
   it("leads to the whole controller with its next change, and not to an endless loop", async () => {
-    await output(async ({ broker, read, connect }) => {
-      read("A", 20);
-      read("B", 20);
-      await connect();
-      broker.taken();
-      broker.refuses = (topic) => topic === air("A");
-      read("A", 21);
-      for (let n = 0; n < 50; n++) await settled();
-      expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
-      expect(broker.inFlight).toBe(0);
-      broker.refuses = () => false;
-      read("A", 22);
-      await settled();
-      expect(broker.taken().sort()).toEqual(
-        [
-          "availability",
-          "info",
-          "problem",
-          "problems",
-          ...["", "/quality", "/json"].map((leaf) => `sensor/air_temperature${leaf}`),
-        ]
-          .map((leaf) => `greenhouse/a/${leaf}`)
-          .sort(),
-      );
-      expect(broker.kept.get(air("A"))).toBe("22");
-    });
+    const { broker, read, connect } = running();
+    read("A", 20);
+    read("B", 20);
+    await connect();
+    broker.taken();
+    broker.refuses = (topic) => topic === air("A");
+    read("A", 21);
+    for (let n = 0; n < 50; n++) await settled();
+    expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
+    expect(broker.inFlight).toBe(0);
+    broker.refuses = () => false;
+    read("A", 22);
+    await settled();
+    expect(broker.taken().sort()).toEqual(
+      [
+        "availability",
+        "info",
+        "problem",
+        "problems",
+        ...["", "/quality", "/json"].map((leaf) => `sensor/air_temperature${leaf}`),
+      ]
+        .map((leaf) => `greenhouse/a/${leaf}`)
+        .sort(),
+    );
+    expect(broker.kept.get(air("A"))).toBe("22");
   });
 
   it("is told in one line with their number, however many fail together", async () => {
     const lines: unknown[] = [];
     const log = { ...silentLog, warn: (...line: unknown[]) => lines.push(line) };
-    await output(
-      async ({ broker, read, connect }) => {
-        for (let n = 0; n < 30; n++) read(`GH-${n}`, 20);
-        broker.holds = true;
-        await connect();
-        await broker.release(new Error("not acknowledged"));
-      },
-      openGate,
-      log,
-    );
+    const { broker, read, connect } = running(openGate, log);
+    for (let n = 0; n < 30; n++) read(`GH-${n}`, 20);
+    broker.holds = true;
+    await connect();
+    await broker.release(new Error("not acknowledged"));
+
     expect(lines).toEqual([
       [expect.objectContaining({ count: 210 }), expect.stringMatching(/^publishes failed/)],
     ]);
@@ -282,32 +266,31 @@ describe("a publish that fails", () => {
 
   it("because the link went is not told at all: that it went is", async () => {
     const lines: unknown[] = [];
-    await output(
-      async ({ broker, read, connect }) => {
-        for (let n = 0; n < 30; n++) read(`GH-${n}`, 20);
-        broker.holds = true;
-        await connect();
-        await broker.release(new PublishError("offline", "the link is gone"));
-      },
-      openGate,
-      { ...silentLog, warn: (...line: unknown[]) => lines.push(line) },
-    );
+    const { broker, read, connect } = running(openGate, {
+      ...silentLog,
+      warn: (...line: unknown[]) => lines.push(line),
+    });
+
+    for (let n = 0; n < 30; n++) read(`GH-${n}`, 20);
+    broker.holds = true;
+    await connect();
+    await broker.release(new PublishError("offline", "the link is gone"));
+
     expect(lines).toEqual([]);
   });
 
   it("in the last moment of a link is made good by the next link", async () => {
-    await output(async ({ broker, output, read, connect }) => {
-      read("A", 20);
-      await connect();
-      broker.holds = true;
-      read("A", 21);
-      await settled();
-      output.disconnected();
-      await broker.release(new Error("link lost"));
-      broker.holds = false;
-      await connect();
-      expect(broker.kept.get(air("A"))).toBe("21");
-    });
+    const { broker, output, read, connect } = running();
+    read("A", 20);
+    await connect();
+    broker.holds = true;
+    read("A", 21);
+    await settled();
+    output.disconnected();
+    await broker.release(new Error("link lost"));
+    broker.holds = false;
+    await connect();
+    expect(broker.kept.get(air("A"))).toBe("21");
   });
 });
 
@@ -320,130 +303,122 @@ describe("a lock that ends", () => {
     ["while the link is down", true],
     ["in the last moment of a link", false],
   ])("%s is emptied by the next link", async (_, isDown) => {
-    await output(async ({ store, broker, output, read, connect }) => {
-      const show = async (now: typeof lock | null) => {
-        const restrictions = { allowed, lock: now, lease: null };
-        store.dispatch("D", { type: "restricted", id: "roof", restrictions });
-        await settled();
-      };
-      read("D", 20);
-      await show(lock);
-      await connect();
-      expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
-      if (isDown) output.disconnected();
-      broker.holds = true;
-      await show(null);
-      output.disconnected();
-      await broker.release(new PublishError("offline", "link lost"));
-      broker.holds = false;
-      await connect();
-      expect(broker.kept.has(roof)).toBe(false);
-      broker.taken();
-      await show(lock);
-      expect(output.sweep()).toBe(0);
-      expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
-    });
+    const { store, broker, output, read, connect } = running();
+    const show = async (now: typeof lock | null) => {
+      const restrictions = { allowed, lock: now, lease: null };
+      store.dispatch("D", { type: "restricted", id: "roof", restrictions });
+      await settled();
+    };
+    read("D", 20);
+    await show(lock);
+    await connect();
+    expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
+    if (isDown) output.disconnected();
+    broker.holds = true;
+    await show(null);
+    output.disconnected();
+    await broker.release(new PublishError("offline", "link lost"));
+    broker.holds = false;
+    await connect();
+    expect(broker.kept.has(roof)).toBe(false);
+    broker.taken();
+    await show(lock);
+    expect(output.sweep()).toBe(0);
+    expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
   });
 });
 
 describe("a removed controller", () => {
   it("is cleared; the others are not touched", async () => {
-    await output(async ({ store, broker, read, connect }) => {
-      read("A", 20);
-      read("B", 20);
-      await connect();
-      broker.taken();
-      store.remove("A");
-      await settled();
-      expect([...broker.kept.keys()].filter((topic) => topic.startsWith("greenhouse/a/"))).toEqual([]);
-      expect(broker.taken().filter((topic) => topic.startsWith("greenhouse/b/"))).toEqual([]);
-    });
+    const { store, broker, read, connect } = running();
+    read("A", 20);
+    read("B", 20);
+    await connect();
+    broker.taken();
+    store.remove("A");
+    await settled();
+    expect([...broker.kept.keys()].filter((topic) => topic.startsWith("greenhouse/a/"))).toEqual([]);
+    expect(broker.taken().filter((topic) => topic.startsWith("greenhouse/b/"))).toEqual([]);
   });
 
   it("is cleared also when it was removed while the link was down", async () => {
-    await output(async ({ store, broker, output, read, connect }) => {
-      read("A", 20);
-      read("B", 20);
-      await connect();
-      output.disconnected();
-      store.remove("A");
-      await settled();
-      await connect();
-      expect([...broker.kept.keys()].filter((topic) => topic.startsWith("greenhouse/a/"))).toEqual([]);
-      expect(broker.kept.has(air("B"))).toBe(true);
-    });
+    const { store, broker, output, read, connect } = running();
+    read("A", 20);
+    read("B", 20);
+    await connect();
+    output.disconnected();
+    store.remove("A");
+    await settled();
+    await connect();
+    expect([...broker.kept.keys()].filter((topic) => topic.startsWith("greenhouse/a/"))).toEqual([]);
+    expect(broker.kept.has(air("B"))).toBe(true);
   });
 
   it("is cleared also when the link went before the broker had acknowledged the clearing", async () => {
-    await output(async ({ store, broker, output, read, connect }) => {
-      read("A", 20);
-      await connect();
-      broker.holds = true;
-      store.remove("A");
-      await settled();
-      output.disconnected();
-      await broker.release(new Error("link lost"));
-      broker.holds = false;
-      await connect();
-      expect([...broker.kept.keys()]).toEqual([]);
-    });
+    const { store, broker, output, read, connect } = running();
+    read("A", 20);
+    await connect();
+    broker.holds = true;
+    store.remove("A");
+    await settled();
+    output.disconnected();
+    await broker.release(new Error("link lost"));
+    broker.holds = false;
+    await connect();
+    expect([...broker.kept.keys()]).toEqual([]);
   });
 
   it("that came back before it could be cleared leaves no topic the new one does not have", async () => {
-    await output(async ({ store, broker, output, read, connect }) => {
-      read("A", 20);
-      await connect();
-      output.disconnected();
-      store.remove("A");
-      store.admit("A");
-      store.dispatch("A", { type: "listed", record: record({ code: "A" }), availability: "online" });
-      await connect();
-      expect([...broker.kept.keys()].filter((topic) => topic.startsWith(air("A")))).toEqual([]);
-      expect(broker.kept.get("greenhouse/a/availability")).toBe("online");
-    });
+    const { store, broker, output, read, connect } = running();
+    read("A", 20);
+    await connect();
+    output.disconnected();
+    store.remove("A");
+    store.admit("A");
+    store.dispatch("A", { type: "listed", record: record({ code: "A" }), availability: "online" });
+    await connect();
+    expect([...broker.kept.keys()].filter((topic) => topic.startsWith(air("A")))).toEqual([]);
+    expect(broker.kept.get("greenhouse/a/availability")).toBe("online");
   });
 
   it("that comes back is published whole", async () => {
-    await output(async ({ store, broker, read, connect }) => {
-      read("A", 20);
-      await connect();
-      store.remove("A");
-      await settled();
-      read("A", 22);
-      await settled();
-      expect(broker.kept.get(air("A"))).toBe("22");
-      expect(broker.kept.has("greenhouse/a/info")).toBe(true);
-    });
+    const { store, broker, read, connect } = running();
+    read("A", 20);
+    await connect();
+    store.remove("A");
+    await settled();
+    read("A", 22);
+    await settled();
+    expect(broker.kept.get(air("A"))).toBe("22");
+    expect(broker.kept.has("greenhouse/a/info")).toBe(true);
   });
 });
 
 describe("publishes waiting for the broker", () => {
   it("are bounded, however many controllers there are; all is published in the end", async () => {
-    await output(async ({ store, broker, read, connect }) => {
-      for (let n = 0; n < 2_000; n++) read(`GH-${n}`, 20);
-      broker.holds = true;
-      await connect();
-      expect(broker.inFlight).toBeLessThanOrEqual(512 + 6);
-      for (let n = 0; n < 100 && broker.inFlight > 0; n++) await broker.release();
-      expect(broker.inFlight).toBe(0);
-      expect(broker.mostInFlight).toBeLessThanOrEqual(512 + 6);
-      for (const { info } of store.controllers()) expect(broker.kept.get(air(info.code))).toBe("20");
-    });
+    const { store, broker, read, connect } = running();
+    for (let n = 0; n < 2_000; n++) read(`GH-${n}`, 20);
+    broker.holds = true;
+    await connect();
+    expect(broker.inFlight).toBeLessThanOrEqual(512 + 6);
+    for (let n = 0; n < 100 && broker.inFlight > 0; n++) await broker.release();
+    expect(broker.inFlight).toBe(0);
+    expect(broker.mostInFlight).toBeLessThanOrEqual(512 + 6);
+    for (const { info } of store.controllers()) expect(broker.kept.get(air(info.code))).toBe("20");
   });
 
   it("keep nobody from being shown what is so after a command that failed", async () => {
-    await output(async ({ store, broker, output, read, connect }) => {
-      store.admit("D");
-      store.dispatch("D", registersRead({ "101": "10010" }));
-      await connect();
-      broker.taken();
-      broker.holds = true;
-      for (let n = 0; n < 200; n++) read(`GH-${n}`, 20);
-      await settled();
-      output.showAgain({ code: "D", target: "actuator", targetId: "roof" });
-      for (let n = 0; n < 100 && broker.inFlight > 0; n++) await broker.release();
-      expect(broker.taken()).toContain("greenhouse/d/actuator/roof/state");
-    });
+    const { store, broker, output, read, connect } = running();
+    store.admit("D");
+    store.dispatch("D", registersRead({ "101": "10010" }));
+    await connect();
+    broker.taken();
+    broker.holds = true;
+    for (let n = 0; n < 200; n++) read(`GH-${n}`, 20);
+    await settled();
+    output.showAgain({ code: "D", target: "actuator", targetId: "roof" });
+    for (let n = 0; n < 100 && broker.inFlight > 0; n++) await broker.release();
+    expect(broker.taken()).toContain("greenhouse/d/actuator/roof/state");
   });
 
   it("keep an end from nothing", async () => {
