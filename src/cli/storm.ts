@@ -99,8 +99,8 @@ const story: readonly Step[] = [
       "A storm: gusts of 18 m/s, and showers. The guard closes the left skylight; of the right one, which is locked, somebody has to know.",
     zh: "暴风雨：阵风 18 m/s，还有阵雨。限制关上左天窗；右天窗被锁定，必须有人知道。",
     deeds: [
-      ({ fault }) => fault({ fault: "gusts", value: 18, forMs: 3_600_000 }),
-      ({ fault }) => fault({ fault: "showers", forMs: 3_600_000 }),
+      ({ fault }) => fault({ fault: "gusts", value: 18, for: 3_600_000 }),
+      ({ fault }) => fault({ fault: "showers", for: 3_600_000 }),
     ],
     until: [
       result(left, "confirmed", /^rule wind$/),
@@ -133,7 +133,7 @@ const story: readonly Step[] = [
   {
     tells: "In the middle of the storm the wind sensor dies. A sensor that says nothing is no calm weather.",
     zh: "暴风雨中风速传感器坏了。没有数值不等于没有风。",
-    deeds: [({ fault }) => fault({ fault: "station_silent", sensor: "wind", forMs: 3_600_000 })],
+    deeds: [({ fault }) => fault({ fault: "station_silent", sensor: "wind", for: 3_600_000 })],
     until: [{ alarm: alarmOf("guard_blind", left), state: "active" }],
   },
   {

@@ -1,14 +1,14 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
-import { typeNames } from "./account.js";
-import type { PostRecord } from "./call.js";
+import { deviceTypes } from "./account.js";
 import type { HeldValue, SimulatedController } from "./device.js";
+import { advance, wholeStation } from "./events.js";
 import {
+  expected,
   type FaultSpec,
   number,
   type Outage,
   outages,
   parseFault,
-  plainly,
   type PushMode,
   pushModes,
   type Reader,
@@ -16,26 +16,10 @@ import {
   text,
   word,
 } from "./faults.js";
-import { wholeStation } from "./happenings.js";
 import type { OperationName } from "./operations.js";
-import type { PlatformState } from "./platform-state.js";
-import { isFields } from "./register-shapes.js";
-import { type StationMessage, stationMessages } from "./sensors.js";
-
-/** What is really so at one address, whatever the platform tells. `at` of the values is real epoch ms. */
-interface TrueState {
-  readonly value: string;
-  /** Where each device behind the address stands, 0 to 1. */
-  readonly levels: readonly number[];
-  /** How often the motor of each began to run or turned round since the start. */
-  readonly starts: readonly number[];
-  readonly isMoving: boolean;
-  readonly isOnline: boolean;
-  readonly held: readonly HeldValue[];
-}
-
-/** What a person, a demo or a test can do to the simulated platform. Unknown codes throw an error that names them. */
-export type SimulatorControl = ReturnType<typeof createControl>;
+import type { Platform, PostRecord } from "./platform.js";
+import { sensorTable, type StationMessage, stationMessages } from "./sensors.js";
+import { isFields } from "./shapes.js";
 
 /** What a platform that is served does about its controls. */
 interface Served {
@@ -47,47 +31,58 @@ interface Served {
 
 const unserved: Served = { obeyOutages: () => Promise.resolve(), look: () => undefined };
 
-const unknownDevice = (code: string) =>
-  new Error(`the simulated account has no device ${JSON.stringify(code)}`);
+const hosts = ["both", "business", "realtime"] as const;
+type Hosts = (typeof hosts)[number];
+
+const hostsOf = (host: Hosts): readonly PlatformHost[] =>
+  host === "both" ? ["business", "realtime"] : [host];
+
+const noDevice = (code: string) => new Error(`the simulated account has no device ${JSON.stringify(code)}`);
+
+/** What a person, a demo or a test can do to the simulated platform. Unknown codes throw an error that names them. */
+export type SimulatorControl = ReturnType<typeof createControl>;
 
 /** The controls of a platform; `now` gives real epoch ms. */
-export function createControl(state: PlatformState, now: () => number, served = unserved) {
-  /** A device brought up to now. */
+export function createControl(platform: Platform, now: () => number, served = unserved) {
+  /** The platform brought up to now. */
+  const current = (): Platform => {
+    advance(platform, now());
+    return platform;
+  };
   const device = (code: string): SimulatedController => {
-    state.advance(now());
-    const controller = state.controller(code);
-    if (!controller) throw unknownDevice(code);
+    const controller = current().controller(code);
+    if (!controller) throw noDevice(code);
     return controller;
   };
   return {
-    ...accountControl(state),
+    ...accountControl(platform),
     ...deviceControl(device, served),
-    ...platformControl(state, now, served),
-    ...views(state, now, device),
+    ...platformControl(platform, current, served),
+    ...views(current, device),
   };
 }
 
 /** Who is in the account. */
-function accountControl(state: PlatformState) {
+function accountControl(platform: Platform) {
+  const { account, devices } = platform;
   const known = (code: string) => {
-    const device = state.devices.get(code);
-    if (!device) throw unknownDevice(code);
+    const device = devices.get(code);
+    if (!device) throw noDevice(code);
     return device;
   };
   return {
     addController: (code: string, name = code, type = "C001"): void => {
-      const [station] = state.account.stations;
-      if (state.devices.has(code) || !station) throw new Error(`the simulated account already has ${code}`);
-      if (!typeNames.has(type)) throw new Error(`unknown device type ${JSON.stringify(type)}`);
-      const id = 500_000 + state.devices.size;
-      state.devices.set(code, { code, id, name, type, station, isController: true });
+      const [station] = account.stations;
+      if (devices.has(code) || !station) throw new Error(`the simulated account already has ${code}`);
+      if (!deviceTypes.has(type)) throw new Error(`unknown device type ${JSON.stringify(type)}`);
+      devices.set(code, { code, id: 500_000 + devices.size, name, type, station, isController: true });
     },
-    removeController: (code: string): void => state.removeDevice(known(code).code),
-    renameController: (code: string, name: string) => void state.devices.set(code, { ...known(code), name }),
+    removeController: (code: string): void => platform.removeDevice(known(code).code),
+    renameController: (code: string, name: string) => void devices.set(code, { ...known(code), name }),
     emptyList: (how: boolean | "null"): void => {
-      state.listing = how === "null" ? "null" : how ? "empty" : "full";
+      platform.listing = how === "null" ? "null" : how ? "empty" : "full";
     },
-    codes: (): readonly string[] => [...state.devices.keys()],
+    codes: (): readonly string[] => [...devices.keys()],
   };
 }
 
@@ -106,8 +101,7 @@ function deviceControl(device: (code: string) => SimulatedController, { look }: 
     /** A register is set elsewhere, without the device's rules. */
     moveByHand: (code: string, address: string, value: string): void =>
       change(code, (controller) => {
-        if (controller.read(address) === null)
-          throw new Error(`${code} has no address ${JSON.stringify(address)}`);
+        if (!controller.table.has(address)) throw noAddress(code, address);
         controller.put(address, value, "hand");
       }),
     freezeSensors: (code: string): void => device(code).freeze(Infinity),
@@ -115,89 +109,89 @@ function deviceControl(device: (code: string) => SimulatedController, { look }: 
     /** A sensor (name or factor) reports this, written as it stands, until `clearSensor`. */
     setSensor: (code: string, sensor: string, raw: string | number | boolean | null): void => {
       const controller = device(code);
-      const names = controller.sample().items.flatMap((item) => [item.sensor.name, item.sensor.factor]);
-      if (!names.includes(sensor)) throw new Error(`${code} has no sensor ${JSON.stringify(sensor)}`);
+      if (
+        !sensorTable(controller.device.type).some(({ name, factor }) => sensor === name || sensor === factor)
+      )
+        throw new Error(`${code} has no sensor ${JSON.stringify(sensor)}`);
       controller.breakSensor(sensor, raw, Infinity);
     },
     clearSensor: (code: string, sensor: string): void => device(code).mendSensor(sensor),
   };
 }
 
+const noAddress = (code: string, address: string) =>
+  new Error(`${code} has no address ${JSON.stringify(address)}`);
+
 /** What is wrong with the platform, its weather, and how its time passes. */
-function platformControl(state: PlatformState, now: () => number, { obeyOutages }: Served) {
+function platformControl(platform: Platform, current: () => Platform, { obeyOutages }: Served) {
+  const { faults, outages: down, silent, sky, timeline, tokens } = platform;
   const weather = (kind: "storm" | "rain") => (isOn: boolean) => {
-    state.advance(now());
+    const { simulatedNow } = current();
     if (isOn) {
-      state.sky.force(kind, state.simulatedNow, Infinity);
-      state.protect(kind, null);
-    } else state.sky.calm(state.simulatedNow);
+      sky.force(kind, simulatedNow, Infinity);
+      platform.protect(kind);
+    } else sky.calm(simulatedNow);
   };
   return {
     storm: weather("storm"),
     rain: weather("rain"),
     fault: (spec: FaultSpec): void => {
-      state.faults.arm(spec, now());
-      state.advance(now());
+      faults.arm(spec, current().now);
+      current();
     },
     /** Disarms every fault, brings back both hosts and the push channels; what already happened to devices stays. */
     clearFaults: (): Promise<void> => {
-      for (const gone of [state.faults, state.outages, state.silent]) gone.clear();
-      state.setPush("normal", Infinity);
+      for (const gone of [faults, down, silent]) gone.clear();
+      platform.setPush("normal", Infinity);
       return obeyOutages();
     },
-    hostDown: (host: PlatformHost | "both", how: Outage, forMs = Infinity): Promise<void> => {
-      for (const one of hostsOf(host)) state.outages.set(one, { until: now() + forMs, how });
+    hostDown: (host: Hosts, how: Outage, forMs = Infinity): Promise<void> => {
+      const until = current().now + forMs;
+      for (const one of hostsOf(host)) down.set(one, { until, how });
       return obeyOutages();
     },
-    hostUp: (host: PlatformHost | "both"): Promise<void> => {
-      for (const one of hostsOf(host)) state.outages.delete(one);
+    hostUp: (host: Hosts): Promise<void> => {
+      for (const one of hostsOf(host)) down.delete(one);
       return obeyOutages();
     },
-    expireTokens: (): void => state.tokens.expireAll(),
-    acceptToken: (token: string): void => state.tokens.accept(token),
-    push: (mode: PushMode): void => state.setPush(mode, Infinity),
+    expireTokens: (): void => tokens.expireAll(),
+    acceptToken: (token: string): void => tokens.accept(token),
+    push: (mode: PushMode): void => platform.setPush(mode, Infinity),
     /** Lets simulated time pass at once. */
-    skip: (ms: number): void => {
-      state.advance(now());
-      state.timeline.skip(state.now, ms);
-    },
+    skip: (ms: number): void => timeline.skip(current().now, ms),
   };
 }
 
-const hosts = ["both", "business", "realtime"] as const;
-
-const hostsOf = (host: PlatformHost | "both"): readonly PlatformHost[] =>
-  host === "both" ? ["business", "realtime"] : [host];
-
-function views(state: PlatformState, now: () => number, device: (code: string) => SimulatedController) {
+function views(current: () => Platform, device: (code: string) => SimulatedController) {
   /** Register values with the real instants at which they were put. */
-  const held = (code: string, address: string): readonly HeldValue[] =>
-    device(code)
-      .registers.history(address)
-      .map((value) => ({ ...value, at: state.timeline.realAt(value.at) }));
+  const held = (code: string, address: string): readonly HeldValue[] => {
+    const history = device(code).history(address);
+    return history.map((value) => ({ ...value, at: current().timeline.realAt(value.at) }));
+  };
   return {
     held,
     posts: (): readonly PostRecord[] => {
-      state.advance(now());
-      state.settle();
-      return [...state.posts];
+      const platform = current();
+      platform.settle();
+      return [...platform.posts];
     },
     /** What the weather station says now. */
     weather: (): readonly StationMessage[] => {
-      state.advance(now());
+      const { now, silent, simulatedNow, sky } = current();
       const isSilent = (sensor: string) =>
-        [sensor, wholeStation].some((one) => state.now < (state.silent.get(one) ?? -Infinity));
-      return stationMessages(state.sky.felt(state.simulatedNow), isSilent);
+        [sensor, wholeStation].some((one) => now < (silent.get(one) ?? -Infinity));
+      return stationMessages(sky.felt(simulatedNow), isSilent);
     },
     requests: (): Readonly<Partial<Record<OperationName | "unknown", number>>> =>
-      Object.fromEntries(state.requests),
-    trueState: (code: string, address: string): TrueState => {
+      Object.fromEntries(current().requests),
+    /** What is really so at one address, whatever the platform tells. */
+    trueState: (code: string, address: string) => {
       const controller = device(code);
-      const value = controller.registers.read(address);
-      const position = controller.position(address);
-      if (value === null || !position) throw new Error(`${code} has no address ${JSON.stringify(address)}`);
-      const { levels, starts, moving: isMoving } = position;
-      return { value, levels, starts, isMoving, isOnline: controller.isOnline(), held: held(code, address) };
+      const value = controller.register(address);
+      const row = controller.table.get(address);
+      if (value === null || !row) throw noAddress(code, address);
+      const isOnline = controller.isOnline();
+      return { value, ...controller.position(row), isOnline, held: held(code, address) };
     },
   };
 }
@@ -207,20 +201,26 @@ export interface ControlReply {
   readonly body: unknown;
 }
 
-type Field = readonly [name: string, read: Reader, usual?: unknown];
-
-const anyNumber = number(0, Number.MAX_SAFE_INTEGER);
-const flag = plainly("true or false", (value) => typeof value === "boolean");
-const list = plainly("true, false or null", (value) => value === "null" || typeof value === "boolean");
-const one: Reader = (value) => {
+const flag: Reader<boolean> = (value) => (typeof value === "boolean" ? value : expected("true or false"));
+const listing: Reader<unknown> = (value) =>
+  value === "null" || typeof value === "boolean" ? value : expected("true, false or null");
+const spec: Reader<FaultSpec> = (value) => {
   const { faults, errors } = parseFault(value, "fault");
-  return errors.length > 0 ? { expected: `a fault: ${errors.join("; ")}` } : { value: faults[0] };
+  return faults[0] ?? expected(`a fault: ${errors.join("; ")}`);
 };
+/** Of what need not be there. */
+const optional =
+  (read: Reader<unknown>, usual?: unknown): Reader<unknown> =>
+  (value) =>
+    value === undefined ? usual : read(value);
+const anyNumber = number(0, Number.MAX_SAFE_INTEGER);
+
+type Field = readonly [name: string, read: Reader<unknown>];
 
 const controller: Field = ["controller", text];
 const sensor: Field = ["sensor", text];
 const on: Field = ["on", flag];
-const host: Field = ["host", word(hosts), "both"];
+const host: Field = ["host", optional(word(hosts), "both")];
 
 /** What a request may carry in `do`: the control and its arguments in their order. */
 const actions: Readonly<Record<string, readonly [control: keyof SimulatorControl, ...fields: Field[]]>> = {
@@ -229,21 +229,21 @@ const actions: Readonly<Record<string, readonly [control: keyof SimulatorControl
   unfreeze_sensors: ["unfreezeSensors", controller],
   set_sensor: ["setSensor", controller, sensor, ["value", scalar]],
   clear_sensor: ["clearSensor", controller, sensor],
-  add_controller: ["addController", controller, ["name", text, undefined], ["type", text, undefined]],
+  add_controller: ["addController", controller, ["name", optional(text)], ["type", optional(text)]],
   remove_controller: ["removeController", controller],
   rename_controller: ["renameController", controller, ["name", text]],
-  empty_list: ["emptyList", ["list", list]],
+  empty_list: ["emptyList", ["list", listing]],
   move_by_hand: ["moveByHand", controller, ["address", text], ["value", text]],
   storm: ["storm", on],
   rain: ["rain", on],
-  fault: ["fault", ["fault", one]],
+  fault: ["fault", ["fault", spec]],
   clear_faults: ["clearFaults"],
-  host_down: ["hostDown", host, ["how", word(outages), "refuse"], ["for_ms", anyNumber, undefined]],
+  host_down: ["hostDown", host, ["how", optional(word(outages), "refuse")], ["for_ms", optional(anyNumber)]],
   host_up: ["hostUp", host],
   expire_tokens: ["expireTokens"],
   accept_token: ["acceptToken", ["token", text]],
   push: ["push", ["mode", word(pushModes)]],
-  skip: ["skip", ["ms", anyNumber, 0]],
+  skip: ["skip", ["ms", optional(anyNumber, 0)]],
 };
 
 export const controlWords: readonly string[] = Object.keys(actions);
@@ -252,16 +252,16 @@ export const controlWords: readonly string[] = Object.keys(actions);
 export async function performControl(control: SimulatorControl, json: unknown): Promise<ControlReply> {
   try {
     if (!isFields(json)) throw new Error("expected a JSON object");
-    const word = String(json["do"]);
-    const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
+    const wanted = String(json["do"]);
+    const action = Object.hasOwn(actions, wanted) ? actions[wanted] : undefined;
     if (!action) throw new Error(`"do" must be one of ${controlWords.join(", ")}`);
     const [name, ...fields] = action;
-    const given = fields.map((field) => {
-      const [key, read, usual] = field;
-      if (json[key] === undefined && field.length === 3) return usual;
-      const result = read(json[key]);
-      if ("value" in result) return result.value;
-      throw new Error(`"${key}" must be ${result.expected}`);
+    const given = fields.map(([key, read]) => {
+      try {
+        return read(json[key]);
+      } catch (error) {
+        throw new Error(`"${key}" must be ${messageOf(error)}`, { cause: error });
+      }
     });
     // The readers of its fields stand for the types of its arguments.
     const perform = control[name] as (...given: unknown[]) => unknown;
@@ -272,27 +272,28 @@ export async function performControl(control: SimulatorControl, json: unknown): 
   }
 }
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 const wrong = (error: unknown): ControlReply => ({
   status: 400,
-  body: { ok: false, message: error instanceof Error ? error.message : String(error) },
+  body: { ok: false, message: messageOf(error) },
 });
 
 /** Answers `GET /_simulator/<view>`; null for a view there is not. */
 export function controlView(
   control: SimulatorControl,
   view: string,
-  { since = "0", controller = "", address = "" }: Readonly<Record<string, string>>,
+  { since = "0", controller: code = "", address = "" }: Readonly<Record<string, string>>,
 ): ControlReply | null {
-  const views = new Map<string, () => unknown>([
+  const shown = new Map<string, () => unknown>([
     ["posts", () => control.posts().filter((post) => post.at >= Number(since))],
     ["weather", () => control.weather()],
     ["requests", () => control.requests()],
     ["controllers", () => control.codes()],
-    ["state", () => control.trueState(controller, address)],
-  ]);
+    ["state", () => control.trueState(code, address)],
+  ]).get(view);
   try {
-    const show = views.get(view);
-    return show === undefined ? null : { status: 200, body: show() };
+    return shown === undefined ? null : { status: 200, body: shown() };
   } catch (error) {
     return wrong(error);
   }

@@ -1,6 +1,14 @@
 import type { Device } from "./account.js";
-import { type Ignored, isDegree, judgeValue, rotation, takesDegrees } from "./actuators.js";
-import { type AddressRow, type AddressTable, addressTable } from "./address-table.js";
+import {
+  type AddressRow,
+  type AddressTable,
+  addressTable,
+  type Ignored,
+  isDegree,
+  judgeValue,
+  rotation,
+  takesDegrees,
+} from "./addresses.js";
 import type { Dialect } from "./dialects.js";
 import { Plant } from "./plant.js";
 import { type Sample, type SampleItem, sampleOf } from "./sensors.js";
@@ -15,49 +23,8 @@ export interface HeldValue {
   readonly by: Cause;
 }
 
-const mostHeld = 1_000;
-
-/** The registers of one controller with what they held when; a register that was not touched costs nothing. */
-export class RegisterBank {
-  readonly table: AddressTable;
-  readonly #startAt: number;
-  readonly #held = new Map<string, HeldValue[]>();
-
-  constructor(table: AddressTable, startAt: number) {
-    this.table = table;
-    this.#startAt = startAt;
-  }
-
-  /** The value now; null for an address the device does not have. */
-  read(address: string): string | null {
-    return this.readAsOf(address, Infinity);
-  }
-
-  readAsOf(address: string, at: number): string | null {
-    const earlier = this.#held.get(address)?.findLast((held) => held.at <= at);
-    return earlier?.value ?? this.table.get(address)?.initial ?? null;
-  }
-
-  /** Oldest first; only the newest values are kept. */
-  history(address: string): readonly HeldValue[] {
-    const initial = this.table.get(address)?.initial;
-    if (initial === undefined) return [];
-    return this.#held.get(address) ?? [{ at: this.#startAt, value: initial, by: "initial" }];
-  }
-
-  put(address: string, held: HeldValue): void {
-    const list = this.#held.get(address) ?? [...this.history(address)];
-    list.push(held);
-    if (list.length > mostHeld) list.shift();
-    this.#held.set(address, list);
-  }
-}
-
-export interface PendingValue {
-  readonly at: number;
+interface PendingValue extends HeldValue {
   readonly address: string;
-  readonly value: string;
-  readonly by: Cause;
   /** Dropped unless the register still holds this. */
   readonly onlyIf?: string;
   readonly settled?: (effect: "taken" | "offline" | Ignored) => void;
@@ -72,16 +39,19 @@ export interface World {
 }
 
 const rotationMs = 30 * 60_000;
+const mostHeld = 1_000;
 
 /** One device of the account with its registers and the greenhouse behind it. Instants are simulated epoch ms. */
 export class SimulatedController {
   readonly device: Device;
-  readonly registers: RegisterBank;
-  readonly #world: World;
+  readonly table: AddressTable;
   readonly plant: Plant;
+  readonly #world: World;
   readonly #seed: number;
+  /** What registers held when; one that was not touched costs nothing. */
+  readonly #held = new Map<string, HeldValue[]>();
   #pending: readonly PendingValue[] = [];
-  #lit = false;
+  #isLit = false;
   #now: number;
   #offlineUntil = -Infinity;
   #frozenUntil = -Infinity;
@@ -93,16 +63,13 @@ export class SimulatedController {
     this.#world = world;
     this.#seed = mix(world.seed, textSeed(device.code));
     this.#now = world.startAt;
-    const table = addressTable(device.type, world.manners.registers.inType);
-    this.registers = new RegisterBank(table, world.startAt);
-    this.plant = new Plant(device.type, this.#seed, world.startAt, world.sky);
+    this.table = addressTable(device.type, world.manners.registers.inType);
+    this.plant = new Plant(this.table.values(), this.#seed, world.startAt, world.sky);
   }
 
   advance(to: number): void {
     if (to <= this.#now) return;
-    for (;;) {
-      const next = this.#pending[0];
-      if (!next || next.at > to) break;
+    for (let next = this.#pending[0]; next !== undefined && next.at <= to; next = this.#pending[0]) {
       this.#pending = this.#pending.slice(1);
       this.#step(Math.max(next.at, this.#now));
       this.#settle(next);
@@ -112,23 +79,23 @@ export class SimulatedController {
 
   /** Lets a value arrive at the device later (or now); values of one instant arrive in the order given. */
   schedule(value: PendingValue): void {
-    this.#pending = [...this.#pending, value].sort((a, b) => a.at - b.at);
-    if (value.at > this.#now) return;
-    this.#pending = this.#pending.filter((other) => other !== value);
-    this.#settle(value);
+    if (value.at <= this.#now) this.#settle(value);
+    else this.#pending = [...this.#pending, value].sort((a, b) => a.at - b.at);
   }
 
   /** Puts a value into a register as it stands, whatever the device would say to it. */
   put(address: string, value: string, by: Cause): void {
-    const row = this.registers.table.get(address);
+    const row = this.table.get(address);
     if (!row) return;
     const held = { at: this.#now, value, by };
-    this.registers.put(address, held);
+    this.#held.set(address, [...this.history(address).slice(1 - mostHeld), held]);
     const forgets = this.#world.manners.lightWants === "after_off" && value === "1001";
-    if (row.kind === "light") this.#lit = value === "1010" || (this.#lit && !forgets);
+    if (row.kind === "light") this.#isLit = value === "1010" || (this.#isLit && !forgets);
     this.plant.drive(row, value);
-    const end = { at: this.#now + rotationMs, address, value: "1001", by: "rotation_end" } as const;
-    if (value === rotation) this.schedule({ ...end, onlyIf: rotation });
+    if (value === rotation) {
+      const end = { at: this.#now + rotationMs, address, value: "1001", by: "rotation_end" } as const;
+      this.schedule({ ...end, onlyIf: rotation });
+    }
     this.#world.changed(this.device, address, held);
   }
 
@@ -138,24 +105,39 @@ export class SimulatedController {
     return next !== undefined && next.at <= at;
   }
 
+  /** What a register truly holds, or held at an instant; null for an address the device does not have. */
+  register(address: string, at = Infinity): string | null {
+    const earlier = this.#held.get(address)?.findLast((held) => held.at <= at);
+    return earlier?.value ?? this.table.get(address)?.initial ?? null;
+  }
+
+  /** All that a register held, oldest first; only the newest values are kept. */
+  history(address: string): readonly HeldValue[] {
+    const initial = this.table.get(address)?.initial;
+    if (initial === undefined) return [];
+    return this.#held.get(address) ?? [{ at: this.#world.startAt, value: initial, by: "initial" }];
+  }
+
   /** What the device answers for an address; null for one it does not have. */
   read(address: string): string | null {
-    const value = this.registers.read(address);
-    const row = this.registers.table.get(address);
-    if (value === null || row === undefined) return value;
-    if (this.#showsModeOnly(row, value)) return "10100";
-    if (!this.#showsTravel(row, value)) return value;
-    return String(Math.round(100 * this.plant.level(row.roles[0] ?? "special")));
+    const value = this.register(address);
+    const row = this.table.get(address);
+    if (value === null || row === undefined || !isDegree(value)) return value;
+    const { positionReads } = this.#world.manners;
+    // Where the position has an address of its own the degree is all that it holds.
+    if (positionReads === "mode" && takesDegrees(row.kind)) return "10100";
+    const [role, ...others] = row.roles;
+    if (positionReads !== "travelling" || role === undefined || others.length > 0) return value;
+    return String(Math.round(100 * this.plant.levels[role]));
   }
 
   /** How far each device behind an address is, 0 to 1, how often its motor started, and whether any still moves. */
-  position(address: string) {
-    const row = this.registers.table.get(address);
-    if (!row) return null;
+  position({ roles }: AddressRow) {
+    const { levels, starts } = this.plant;
     return {
-      levels: row.roles.map((role) => this.plant.level(role)),
-      starts: row.roles.map((role) => this.plant.starts.get(role) ?? 0),
-      moving: this.plant.isMoving(row),
+      levels: roles.map((role) => levels[role]),
+      starts: roles.map((role) => starts.get(role) ?? 0),
+      isMoving: this.plant.isMoving(roles),
     };
   }
 
@@ -186,10 +168,8 @@ export class SimulatedController {
 
   /** The newest readings the platform got from this device. */
   sample(): Sample {
-    const frozen = this.#isHeld() ? this.#frozen : null;
-    const sample = frozen ?? this.#freshSample();
-    if (frozen === null) this.#frozen = null;
-    if (this.#broken.size === 0) return sample;
+    if (!this.#isHeld()) this.#frozen = null;
+    const sample = this.#frozen ?? this.#freshSample();
     const items = sample.items.map((item) => {
       const broken = this.#broken.get(item.sensor.name) ?? this.#broken.get(item.sensor.factor);
       return broken && this.#now < broken.until ? { ...item, value: broken.value, isOverridden: true } : item;
@@ -209,32 +189,21 @@ export class SimulatedController {
     if (!this.#isHeld() || this.#frozen === null) this.#frozen = this.#freshSample();
   }
 
-  #showsModeOnly(row: AddressRow, value: string): boolean {
-    // Where the position has an address of its own the degree is all that it holds.
-    return this.#world.manners.positionReads === "mode" && isDegree(value) && takesDegrees(row.kind);
-  }
-
-  #showsTravel(row: AddressRow, value: string): boolean {
-    const isPositioner = row.roles.length === 1 && row.kind !== "parameter";
-    return this.#world.manners.positionReads === "travelling" && isPositioner && isDegree(value);
-  }
-
   #step(to: number): void {
     this.#now = to;
     this.plant.advance(to);
   }
 
-  #settle(pending: PendingValue): void {
-    const row = this.registers.table.get(pending.address);
-    if (!row || (pending.onlyIf !== undefined && this.registers.read(pending.address) !== pending.onlyIf))
-      return;
-    if (pending.by === "command" && !this.isOnline()) {
-      pending.settled?.("offline");
+  #settle({ address, value, by, onlyIf, settled }: PendingValue): void {
+    const row = this.table.get(address);
+    if (!row || (onlyIf !== undefined && this.register(address) !== onlyIf)) return;
+    if (by === "command" && !this.isOnline()) {
+      settled?.("offline");
       return;
     }
-    const memory = { read: (address: string) => this.registers.read(address) ?? "", lit: this.#lit };
-    const ignored = pending.by === "command" ? judgeValue(row, pending.value, memory) : null;
-    if (ignored === null) this.put(pending.address, pending.value, pending.by);
-    pending.settled?.(ignored ?? "taken");
+    const memory = { read: (other: string) => this.register(other), isLit: this.#isLit };
+    const ignored = by === "command" ? judgeValue(row, value, memory) : null;
+    if (ignored === null) this.put(address, value, by);
+    settled?.(ignored ?? "taken");
   }
 }

@@ -1,4 +1,4 @@
-import type { TimeForm } from "./weather.js";
+export type TimeForm = "local" | "local_slashes" | "iso_utc" | "iso_offset" | "epoch_s" | "epoch_ms";
 
 /** Where the items of a list are: `data`, `data.list`, `data.records`, `rows`, or `data` keyed by each item's name. */
 export type ListLayout = "array" | "list" | "records" | "rows" | "keyed";

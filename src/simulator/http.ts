@@ -2,14 +2,19 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
-import { type Decision, parseJson } from "./call.js";
+import { parseJson } from "./call.js";
 import { type ControlReply, controlView, performControl, type SimulatorControl } from "./control.js";
+import { advance } from "./events.js";
 import { hostOf } from "./operations.js";
-import { respond } from "./platform-model.js";
-import type { PlatformState } from "./platform-state.js";
-import type { PushServer } from "./push-server.js";
+import type { Platform } from "./platform.js";
+import type { PushServer } from "./push.js";
+import { type Decision, respond } from "./respond.js";
+
+const loopback = "127.0.0.1";
+const controlPrefix = "/_simulator/";
 
 /** Lets a client feel a decision: an answer, a late one, a broken one or none. */
 async function perform(decision: Decision, response: ServerResponse, clock: Clock): Promise<void> {
@@ -29,43 +34,12 @@ async function perform(decision: Decision, response: ServerResponse, clock: Cloc
   else response.write(body.subarray(0, Math.floor(body.length / 2)), () => response.socket?.destroy());
 }
 
-interface Target {
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-}
-
-/** Path as it was sent and query parameters, the last of equal names winning. */
-function targetOf(url: string): Target {
-  const [path = "", ...search] = url.split("?");
-  return { path, query: Object.fromEntries(new URLSearchParams(search.join("?"))) };
-}
-
-const largestBody = 65_536;
-
-/** The body as text; null when it is larger than any request of the interface or broke off. */
-async function bodyOf(request: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > largestBody) return null;
-      chunks.push(chunk);
-    }
-  } catch {
-    return null;
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-/** What one port serves; where it carries both hosts the operation decides. */
-export interface PortRole {
+export interface PortParts {
+  /** The hosts that this port serves; where it carries both, the operation decides. */
   readonly hosts: readonly PlatformHost[];
+  /** Serves the controls, too. */
   readonly controls: boolean;
-}
-
-export interface RouterParts {
-  readonly state: PlatformState;
+  readonly platform: Platform;
   readonly clock: Clock;
   readonly push: PushServer;
   readonly control: SimulatorControl;
@@ -73,61 +47,16 @@ export interface RouterParts {
   readonly failed: (error: unknown) => void;
 }
 
-const controlPrefix = "/_simulator/";
-
-/** Null for a request that broke off or is larger than any of the interface. */
-async function platformDecision(
-  request: IncomingMessage,
-  { path, query }: Target,
-  hosts: readonly PlatformHost[],
-  { state, clock }: RouterParts,
-): Promise<Decision | null> {
-  const host = hosts.length > 1 ? hostOf(path) : hosts[0];
-  if (host === undefined)
-    return decisionOf({ status: 404, body: { message: `only ${controlPrefix} is served here` } });
-  const { method = "GET" } = request;
-  const body = method === "GET" ? null : await bodyOf(request);
-  if (method !== "GET" && body === null) return null;
-  const { authorization } = request.headers;
-  const headers = { authorization, "content-type": request.headers["content-type"] };
-  return respond(state, { host, method, path, query, headers, body }, clock.now());
-}
-
-async function controlDecision(
-  request: IncomingMessage,
-  { path, query }: Target,
-  { control }: RouterParts,
-): Promise<Decision> {
-  const view = path.slice(controlPrefix.length);
-  if (request.method === "POST" && view === "control")
-    return decisionOf(await performControl(control, parseJson((await bodyOf(request)) ?? "")));
-  const found = request.method === "GET" ? controlView(control, view, query) : null;
-  const message = `no such control: ${request.method ?? ""} ${path}`;
-  return decisionOf(found ?? { status: 404, body: { ok: false, message } });
-}
-
-const decisionOf = ({ status, body }: ControlReply): Decision => ({
-  status,
-  headers: { "content-type": "application/json;charset=UTF-8" },
-  body: JSON.stringify(body),
-  delayMs: 0,
-  cut: null,
-});
-
 /** One HTTP port that can go away and come back, as a host that is down does. */
-export class Listener {
-  readonly role: PortRole;
-  readonly #address: string;
-  readonly #parts: RouterParts;
+export class Port {
+  readonly parts: PortParts;
   readonly #sockets = new Set<Duplex>();
   #port: number;
   #server: Server | null = null;
 
-  constructor(address: string, port: number, role: PortRole, parts: RouterParts) {
-    this.#address = address;
+  constructor(port: number, parts: PortParts) {
     this.#port = port;
-    this.role = role;
-    this.#parts = parts;
+    this.parts = parts;
   }
 
   /** The port in use; the one asked for until the first `open`. */
@@ -135,12 +64,16 @@ export class Listener {
     return this.#port;
   }
 
+  get url(): string {
+    return `http://${loopback}:${this.#port}`;
+  }
+
   /** Rejects when the port is taken. */
   async open(): Promise<void> {
     if (this.#server) return;
     const server = createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
-        this.#parts.failed(error);
+        this.parts.failed(error);
         response.destroy();
       });
     });
@@ -152,8 +85,7 @@ export class Listener {
     });
     this.#server = server;
     try {
-      server.listen(this.#port, this.#address);
-      await once(server, "listening");
+      await once(server.listen(this.#port, loopback), "listening");
     } catch (error) {
       this.#server = null;
       throw error;
@@ -172,22 +104,52 @@ export class Listener {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { hosts, controls } = this.role;
-    const target = targetOf(request.url ?? "/");
+    const { clock, controls, hosts, platform } = this.parts;
+    const { method = "GET", url = "/", headers } = request;
+    const [path = "", ...search] = url.split("?");
+    // Of equal names the last wins.
+    const query = Object.fromEntries(new URLSearchParams(search.join("?")));
+    const body = method === "GET" ? null : await text(request).catch(() => null);
+    // It broke off.
+    if (request.destroyed && !request.complete) return;
+    const host = hosts.length > 1 ? hostOf(path) : hosts[0];
     const decision =
-      controls && target.path.startsWith(controlPrefix)
-        ? await controlDecision(request, target, this.#parts)
-        : await platformDecision(request, target, hosts, this.#parts);
-    if (decision === null) response.destroy();
-    else await perform(decision, response, this.#parts.clock);
+      host === undefined || (controls && path.startsWith(controlPrefix))
+        ? answerOf(await this.#controlled(method, path, query, body))
+        : respond(platform, { host, method, path, query, headers: plain(headers), body }, clock.now());
+    await perform(decision, response, clock);
+  }
+
+  async #controlled(
+    method: string,
+    path: string,
+    query: Readonly<Record<string, string>>,
+    body: string | null,
+  ): Promise<ControlReply> {
+    const { control, controls } = this.parts;
+    const view = controls && path.startsWith(controlPrefix) ? path.slice(controlPrefix.length) : "";
+    if (method === "POST" && view === "control") return performControl(control, parseJson(body ?? ""));
+    const found = method === "GET" ? controlView(control, view, query) : null;
+    return found ?? { status: 404, body: { ok: false, message: `no such control: ${method} ${path}` } };
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { state, clock, push } = this.#parts;
+    const { clock, hosts, platform, push } = this.parts;
     // No other listener is left, and a client that is refused may reset the connection.
     socket.on("error", () => socket.destroy());
-    state.advance(clock.now());
-    if (this.role.hosts.includes("realtime")) push.upgrade(request, socket, head);
+    advance(platform, clock.now());
+    if (hosts.includes("realtime")) push.upgrade(request, socket, head);
     else socket.destroy();
   }
 }
+
+/** The headers that the platform looks at. */
+const plain = ({ authorization, "content-type": type }: IncomingMessage["headers"]) => ({
+  authorization,
+  "content-type": type,
+});
+
+const answerOf = ({ status, body }: ControlReply): Decision => ({
+  ...{ status, body: JSON.stringify(body), delayMs: 0, cut: null },
+  headers: { "content-type": "application/json;charset=UTF-8" },
+});

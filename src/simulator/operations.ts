@@ -1,38 +1,25 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 
-interface Route {
-  readonly method: "GET" | "POST";
-  readonly path: string;
-  readonly host: PlatformHost;
-  /** Query parameters without which it answers with an error. */
-  readonly needs: readonly string[];
-}
-
-const get = (host: PlatformHost, path: string, ...needs: string[]): Route => ({
-  method: "GET",
-  path: `/api/${path}`,
-  host,
-  needs,
-});
-const post = (host: PlatformHost, path: string): Route => ({ ...get(host, path), method: "POST" });
+/** An operation's method, host and path below `/api/`, and query parameters without which it answers with an error. */
+type Route = readonly ["GET" | "POST", host: PlatformHost, path: string, ...needs: string[]];
 
 /** Every HTTP operation the interface names, under the word that faults, counters and logs use for it. */
 export const routes = {
-  "sign-in": post("business", "account/sign-in"),
-  station: get("business", "station"),
-  device: get("business", "device"),
-  "weather-data/avg": get("business", "weather-data/avg"),
-  "weather-data/list": get("business", "weather-data/list"),
-  "video-data/list": get("business", "video-data/list"),
-  "control/mqtt": get("business", "control/mqtt"),
-  "sensor-data": get("realtime", "sensor-data", "deviceCode"),
-  "mqtt-client-status": get("realtime", "mqtt-client-status", "deviceCode"),
-  device_status: get("realtime", "device_status", "deviceCode"),
-  "get-value": get("realtime", "get-value", "deviceCode", "address"),
-  "set-value/flush": get("realtime", "set-value/flush", "deviceCode", "deviceTypeId"),
-  "set-value": post("realtime", "set-value"),
-  /** The undescribed read beside the control POST; here only so that its use shows in the counters. */
-  "GET set-value": get("realtime", "set-value"),
+  "sign-in": ["POST", "business", "account/sign-in"],
+  station: ["GET", "business", "station"],
+  device: ["GET", "business", "device"],
+  "weather-data/avg": ["GET", "business", "weather-data/avg"],
+  "weather-data/list": ["GET", "business", "weather-data/list"],
+  "video-data/list": ["GET", "business", "video-data/list"],
+  "control/mqtt": ["GET", "business", "control/mqtt"],
+  "sensor-data": ["GET", "realtime", "sensor-data", "deviceCode"],
+  "mqtt-client-status": ["GET", "realtime", "mqtt-client-status", "deviceCode"],
+  device_status: ["GET", "realtime", "device_status", "deviceCode"],
+  "get-value": ["GET", "realtime", "get-value", "deviceCode", "address"],
+  "set-value/flush": ["GET", "realtime", "set-value/flush", "deviceCode", "deviceTypeId"],
+  "set-value": ["POST", "realtime", "set-value"],
+  // The undescribed read beside the control POST; here only so that its use shows in the counters.
+  "GET set-value": ["GET", "realtime", "set-value"],
 } as const satisfies Record<string, Route>;
 
 export type OperationName = keyof typeof routes;
@@ -42,10 +29,10 @@ export const operationNames = Object.keys(routes) as readonly OperationName[];
 /** The operation a request asks for on this host; null where that host has none. */
 export const operationOf = (method: string, path: string, host: PlatformHost): OperationName | null =>
   operationNames.find((name) => {
-    const route = routes[name];
-    return route.path === path && route.method === method && route.host === host;
+    const [ownMethod, ownHost, ownPath] = routes[name];
+    return path === `/api/${ownPath}` && method === ownMethod && host === ownHost;
   }) ?? null;
 
 /** The host that carries a path, for a server where both share one port. */
 export const hostOf = (path: string): PlatformHost =>
-  Object.values(routes).find((route) => route.path === path)?.host ?? "realtime";
+  Object.values(routes).find(([, , own]) => path === `/api/${own}`)?.[1] ?? "realtime";

@@ -1,13 +1,13 @@
-import { isAutomatic, targetsOf } from "./actuators.js";
 import {
   type AddressRow,
-  addressTable,
+  isAutomatic,
   type Levels,
   planRoles,
   restingLevels,
   type Role,
   roles,
-} from "./address-table.js";
+  targetsOf,
+} from "./addresses.js";
 import { chanceAt, clamp, localDay, localHour, peculiarity, type Sky, type Weather } from "./weather.js";
 
 /** Air and soil of one greenhouse. */
@@ -38,10 +38,8 @@ const saturationKpa = (celsius: number): number => 0.6112 * Math.exp((17.62 * ce
 export const deficitKpa = ({ temperatureC, humidityPct }: Climate): number =>
   saturationKpa(temperatureC) * (1 - humidityPct / 100);
 
-export function dewPointC({
-  temperatureC: celsius,
-  humidityPct,
-}: Pick<Climate, "temperatureC" | "humidityPct">) {
+export function dewPointC(air: Pick<Climate, "temperatureC" | "humidityPct">): number {
+  const { temperatureC: celsius, humidityPct } = air;
   const x = Math.log(Math.max(humidityPct, 1) / 100) + (17.62 * celsius) / (243.12 + celsius);
   return (243.12 * x) / (17.62 - x);
 }
@@ -66,7 +64,7 @@ const sum = (levels: Levels, ...some: readonly Role[]): number =>
 function lightInside({ irradianceWm2 }: Weather, levels: Levels, { clarity }: House): number {
   const past = (role: Role, taken: number) => 1 - taken * (1 - levels[role]);
   const curtains = past("outer_shade", 0.7) * past("inner_shade", 0.5) * past("thermal_curtain", 0.8);
-  return irradianceWm2 * clarity * curtains + 45 * levels.light;
+  return irradianceWm2 * clarity * curtains + 45 * levels.grow_light;
 }
 
 /**
@@ -91,13 +89,17 @@ function stepClimate(
   const toward = (now: number, goal: number, lastsS: number) =>
     goal + (now - goal) * Math.exp(-seconds / lastsS);
   const outside = weather.temperatureC - 14 * wet;
-  climate.temperatureC = toward(climate.temperatureC, outside + heat / loss - 2 * levels.mist, 35_000 / loss);
+  climate.temperatureC = toward(
+    climate.temperatureC,
+    outside + heat / loss - 2 * levels.mist_cooling,
+    35_000 / loss,
+  );
   // Shut in, the crop wets the air by night more than by day; aired, it is as outside.
   const share = airing / (airing + 6);
   const shutIn = 92 - sunWm2 / 14;
-  const humidity = shutIn + (weather.humidityPct - shutIn) * share + 15 * levels.mist + 40 * wet;
+  const humidity = shutIn + (weather.humidityPct - shutIn) * share + 15 * levels.mist_cooling + 40 * wet;
   climate.humidityPct = clamp(toward(climate.humidityPct, humidity, 1_200), 1, 100);
-  const gas = 418 + (140 - 0.5 * sunWm2 + 900 * levels.co2) / (1 + airing / 3);
+  const gas = 418 + (140 - 0.5 * sunWm2 + 900 * levels.co2_supply) / (1 + airing / 3);
   climate.co2Ppm = clamp(toward(climate.co2Ppm, gas, 1_800), 150, 2_000);
   climate.soilTemperatureC = toward(climate.soilTemperatureC, 11 + 0.3 * climate.temperatureC, 60_000);
   return { sunWm2, plans: water(climate, levels, sunWm2, seconds) };
@@ -155,13 +157,16 @@ const rules: Partial<Record<Role, Rule>> = {
   inner_shade: shadeAbove(750, "inner_shade"),
   outer_shade: shadeAbove(850, "outer_shade"),
   thermal_curtain: ({ weather }) => (weather.irradianceWm2 > 5 ? 1 : 0),
-  circulation: ({ climate, at }) => (climate.humidityPct > 85 || Math.floor(at / 600_000) % 3 === 0 ? 1 : 0),
-  light: ({ weather, at }) => (localHour(at) > 5 && localHour(at) < 8 && weather.irradianceWm2 < 60 ? 1 : 0),
-  co2: ({ climate, weather, levels }) =>
+  circulation_fan: ({ climate, at }) =>
+    climate.humidityPct > 85 || Math.floor(at / 600_000) % 3 === 0 ? 1 : 0,
+  grow_light: ({ weather, at }) =>
+    localHour(at) > 5 && localHour(at) < 8 && weather.irradianceWm2 < 60 ? 1 : 0,
+  co2_supply: ({ climate, weather, levels }) =>
     weather.irradianceWm2 > 150 && levels.left_skylight < 0.1 && climate.co2Ppm < 600 ? 1 : 0,
   heating: ({ climate, levels }) =>
     latch(levels.heating > 0.5, climate.temperatureC < 9, climate.temperatureC < 11),
-  mist: ({ climate, levels }) => latch(levels.mist > 0.5, climate.humidityPct < 40, climate.humidityPct < 50),
+  mist_cooling: ({ climate, levels }) =>
+    latch(levels.mist_cooling > 0.5, climate.humidityPct < 40, climate.humidityPct < 50),
   plan_1: watering("plan_1"),
   plan_2: watering("plan_2"),
 };
@@ -178,6 +183,7 @@ const longestGapMs = 7 * 86_400_000;
 export class Plant {
   readonly climate: Climate;
   readonly house: House;
+  /** Where each device stands, 0 to 1. */
   readonly levels: Levels = restingLevels();
   /** What the sensors saw of the devices when they took their newest sample. */
   sample = { sunWm2: 0, plans: 0 };
@@ -190,7 +196,7 @@ export class Plant {
   #movedAt: number;
   #stepAt: number;
 
-  constructor(type: string, seed: number, startAt: number, sky: Sky) {
+  constructor(rows: Iterable<AddressRow>, seed: number, startAt: number, sky: Sky) {
     this.#sky = sky;
     const phaseMs = Math.floor(chanceAt(seed, 1) * 60) * 1000;
     this.#stepAt = Math.floor(startAt / stepMs) * stepMs + phaseMs - stepMs - warmUpMs;
@@ -200,7 +206,7 @@ export class Plant {
       lossWm2K: 7.6 * (1 + 0.15 * peculiarity(seed, 2)),
       clarity: 0.66 + 0.05 * peculiarity(seed, 3),
     };
-    for (const row of addressTable(type).values()) this.#place(row);
+    for (const row of rows) this.#place(row);
     this.advance(startAt);
   }
 
@@ -209,14 +215,9 @@ export class Plant {
     return this.#stepAt;
   }
 
-  /** Where a device stands, 0 to 1. */
-  level(role: Role): number {
-    return this.levels[role];
-  }
-
-  /** Whether anything behind this row still moves. */
-  isMoving(row: AddressRow): boolean {
-    return row.roles.some((role) => this.levels[role] !== this.#targets[role]);
+  /** Whether any of these still moves. */
+  isMoving(of: readonly Role[]): boolean {
+    return of.some((role) => this.levels[role] !== this.#targets[role]);
   }
 
   /** Starts what a new register value means; call `advance` to the same instant first. */
@@ -261,12 +262,8 @@ export class Plant {
   }
 
   #decide(row: AddressRow): void {
-    const now = {
-      climate: this.climate,
-      weather: this.#sky.at(this.#stepAt),
-      levels: this.levels,
-      at: this.#stepAt,
-    };
+    const { climate, levels } = this;
+    const now = { climate, levels, weather: this.#sky.at(this.#stepAt), at: this.#stepAt };
     for (const role of row.roles) this.#aim(role, rules[role]?.(now) ?? 0);
   }
 

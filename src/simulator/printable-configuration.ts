@@ -1,12 +1,11 @@
-import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
-import { type Device, nameIn, type NameLanguage } from "./account.js";
-import { type AddressRow, addressTable } from "./address-table.js";
-import type { PlatformState } from "./platform-state.js";
+import type { Device } from "./account.js";
+import { type AddressRow, addressTable, louvre } from "./addresses.js";
+import type { Platform } from "./platform.js";
 
 export interface PrintedPlatform {
   readonly businessUrl: string;
   readonly realtimeUrl: string;
-  readonly state: PlatformState;
+  readonly state: Platform;
 }
 
 const shownControllers = 3;
@@ -16,36 +15,57 @@ const shownControllers = 3;
  * its first greenhouses.
  */
 export function printableConfiguration({ businessUrl, realtimeUrl, state }: PrintedPlatform): string {
-  const { auth, speed, language } = state.settings;
+  const { accepted, signIn, tokens } = state.settings.auth;
+  const [token = tokens === "any" ? "simulator" : null] = accepted;
   const greenhouses = [...state.devices.values()].filter((device) => device.type === "C001");
   return [
     "platform:",
     `  business_url: ${businessUrl}`,
     `  realtime_url: ${realtimeUrl}`,
-    auth.tokens === "known" && auth.accepted[0] === undefined
-      ? `  sign_in: { body: ${JSON.stringify(auth.signIn ?? { account: "demo", password: "demo" })} }`
-      : `  token: ${auth.accepted[0] ?? "simulator"}`,
+    token === null
+      ? `  sign_in: { body: ${JSON.stringify(signIn ?? { account: "demo", password: "demo" })} }`
+      : `  token: ${token}`,
     "controllers:",
-    ...greenhouses.slice(0, shownControllers).flatMap((device) => controllerLines(device, speed, language)),
+    ...greenhouses.slice(0, shownControllers).flatMap((device) => controllerLines(device, state)),
     "",
   ].join("\n");
 }
 
-function controllerLines(device: Device, speed: number, language: NameLanguage): readonly string[] {
-  const rows = [...addressTable(device.type).values()].map((row) => ({
-    ...row,
-    name: nameIn(language, row.name),
-  }));
+function controllerLines(
+  { code, type }: Device,
+  { settings: { language, speed } }: Platform,
+): readonly string[] {
+  const rows = [...addressTable(type).values()];
+  const isParameter = ({ kind }: AddressRow) => kind === "parameter";
   return [
-    `  ${device.code}:`,
+    `  ${code}:`,
     "    actuators:",
-    ...rows.filter((row) => row.id !== null).map((row) => `      ${actuatorLine(row, rows, speed)}`),
+    ...rows.flatMap((row) => {
+      if (row.id === null) return [];
+      const { kind, address, position_address, values } = actuatorKeys(row);
+      // What is there sooner needs no time of its own.
+      const travel_time =
+        row.travelMs >= travelsFromMs ? `${Math.max(1, Math.ceil(row.travelMs / speed / 1000))}s` : null;
+      const keys = { kind, name: row.names[language], address, position_address, type_id: row.group };
+      return `      ${row.id}: ${inBraces({ ...keys, travel_time, values })}`;
+    }),
     "    parameters:",
-    ...rows.filter((row) => row.kind === "parameter").map((row) => `      ${parameterLine(row)}`),
+    ...rows.filter(isParameter).map(({ address, group, names }) => {
+      const keys = { name: names[language], address, type_id: group, ...meanings[address] };
+      return `      p_${address}: ${inBraces(keys)}`;
+    }),
   ];
 }
 
-const kinds: Partial<Record<AddressRow["kind"], ActuatorKind>> = { mode: "positioner" };
+const travelsFromMs = 60_000;
+
+/** What a configuration says of the actuator at an address, whatever it is called. */
+export const actuatorKeys = ({ address, kind }: AddressRow) => ({
+  kind: kind === "mode" ? "positioner" : kind,
+  address,
+  position_address: kind === "mode" ? louvre.position : null,
+  values: ownValues[kind] ?? null,
+});
 
 /** Values that only a configuration can know. */
 const ownValues: Partial<Record<AddressRow["kind"], string>> = {
@@ -53,40 +73,14 @@ const ownValues: Partial<Record<AddressRow["kind"], string>> = {
   custom: '{ low: "0110", high: "1001" }',
 };
 
-/** What is there sooner needs no time of its own. */
-const travelsFromMs = 60_000;
-
-function actuatorLine(row: AddressRow, rows: readonly AddressRow[], speed: number): string {
-  const { kind } = row;
-  const position = rows.find((other) => other.modeAddress === row.address);
-  const travel =
-    row.travelMs >= travelsFromMs ? `${Math.max(1, Math.ceil(row.travelMs / speed / 1000))}s` : null;
-  const values = ownValues[kind];
-  const parts = [
-    `kind: ${kinds[kind] ?? kind}`,
-    `name: ${row.name}`,
-    `address: ${row.address}`,
-    ...(position === undefined ? [] : [`position_address: ${position.address}`]),
-    ...(row.group === null ? [] : [`type_id: ${row.group}`]),
-    ...(travel === null ? [] : [`travel_time: ${travel}`]),
-    ...(values === undefined ? [] : [`values: ${values}`]),
-  ];
-  return `${row.id ?? row.address}: { ${parts.join(", ")} }`;
-}
-
 /** What a register's number means, which only a configuration can know. */
-const meanings: Readonly<Record<string, string>> = {
-  "501": "unit: mS/cm, scale: 0.01, decimals: 2, writable: { min: 0, max: 5, step: 0.1 }",
-  "502": "unit: °C, scale: 0.1, decimals: 1, writable: { min: 5, max: 40, step: 0.5 }",
+const meanings: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
+  "501": { unit: "mS/cm", scale: 0.01, decimals: 2, writable: "{ min: 0, max: 5, step: 0.1 }" },
+  "502": { unit: "°C", scale: 0.1, decimals: 1, writable: "{ min: 5, max: 40, step: 0.5 }" },
 };
 
-function parameterLine(row: AddressRow): string {
-  const meaning = meanings[row.address];
-  const parts = [
-    `name: ${row.name}`,
-    `address: ${row.address}`,
-    `type_id: ${row.group ?? ""}`,
-    ...(meaning === undefined ? [] : [meaning]),
-  ];
-  return `p_${row.address}: { ${parts.join(", ")} }`;
+/** YAML of a map in one line; what is null is not said. */
+export function inBraces(keys: Readonly<Record<string, string | number | null>>): string {
+  const said = Object.entries(keys).filter(([, value]) => value !== null);
+  return `{ ${said.map(([key, value]) => `${key}: ${value ?? ""}`).join(", ")} }`;
 }

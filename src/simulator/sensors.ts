@@ -1,7 +1,5 @@
-import type { Dialect } from "./dialects.js";
 import { deficitKpa, dewPointC, type Plant } from "./plant.js";
-import { type Fields, layOut } from "./register-shapes.js";
-import { chanceAt, clamp, type Weather, writeTime } from "./weather.js";
+import { chanceAt, clamp, type Weather } from "./weather.js";
 
 /** Its name as the platform shows it to a grower, the platform's own code, and how far one of its kind may be off. */
 type Row = readonly [
@@ -14,12 +12,11 @@ type Row = readonly [
 ];
 
 const rowsOf = (rows: readonly Row[]) =>
-  rows.map(([name, factor, unit, decimals, spread, read], index) => {
-    const channel = index + 1;
-    return { name, factor, channel, unit, decimals, spread, read };
-  });
+  rows.map(([name, factor, unit, decimals, spread, read], index) => ({
+    ...{ name, factor, channel: index + 1, unit, decimals, spread, read },
+  }));
 
-type SensorRow = ReturnType<typeof rowsOf>[number];
+export type SensorRow = ReturnType<typeof rowsOf>[number];
 
 const running = (plant: Plant): number => (plant.sample.plans > 0.5 ? 1 : 0);
 
@@ -103,63 +100,6 @@ export function sampleOf(type: string, seed: number, plant: Plant, outside: Weat
   return { at: plant.sampledAt, items };
 }
 
-type SensorDialect = Dialect["sensors"];
-
-/** Channel of the sensor that has no reading in the dialects with gaps. */
-const gapChannel = 7;
-
-/** Real-time sensor data as the dialect shows them; `at` is when they were sampled, real epoch ms. */
-export function sensorAnswer(dialect: Dialect, items: readonly SampleItem[], at: number): Fields {
-  const shape = dialect.sensors;
-  const time = writeTime(at, shape.time);
-  const fieldsOf = (item: SampleItem) => sensorFields(shape, item, time);
-  const keyed = (keyOf: (item: SampleItem) => string, valueOf: (item: SampleItem) => unknown) => ({
-    data: Object.fromEntries(items.map((item) => [keyOf(item), valueOf(item)])),
-  });
-  switch (shape.layout) {
-    case "keyed_by_factor":
-      return keyed(({ sensor }) => sensor.factor, fieldsOf);
-    case "by_channel":
-      return keyed(channelOf, (item) => [fieldsOf(item)]);
-    case "keyed":
-      return keyed((item) => nameOf(shape, item), fieldsOf);
-    case "channel_entries":
-      return { data: items.map((item) => ({ channel: channelOf(item), sensors: [fieldsOf(item)] })) };
-    case "points":
-      return { payload: { points: items.map(fieldsOf) } };
-    case "array":
-    case "list":
-    case "records":
-    case "rows":
-      return layOut(items.map(fieldsOf), shape.layout, () => "");
-  }
-}
-
-const channelOf = ({ sensor }: SampleItem): string => String(sensor.channel);
-
-const nameOf = ({ names }: SensorDialect, { sensor }: SampleItem): string =>
-  names === "chinese" ? sensor.name : sensor.factor;
-
-function sensorFields(shape: SensorDialect, item: SampleItem, time: string | number): Fields {
-  const { fields } = shape;
-  const written: Fields = {};
-  if (shape.layout !== "keyed") written[fields.name] = nameOf(shape, item);
-  if (fields.factor !== null) written[fields.factor] = item.sensor.factor;
-  if (fields.channel !== null) written[fields.channel] = item.sensor.channel;
-  written[fields.value] = sensorValue(shape, item);
-  if (fields.unit !== null) written[fields.unit] = item.sensor.unit;
-  written[fields.time] = time;
-  return written;
-}
-
-function sensorValue(shape: SensorDialect, item: SampleItem): unknown {
-  if (item.isOverridden) return item.value;
-  if (item.sensor.channel === gapChannel && shape.gaps !== "none") return shape.gaps === "null" ? null : "--";
-  if (shape.value === "number" || typeof item.value !== "number") return item.value;
-  const digits = item.value.toFixed(item.sensor.decimals);
-  return shape.value === "text" ? digits : `${digits}${item.sensor.unit}`;
-}
-
 /** Words of the weather station for the local broker, minutes faster than the platform. They have no age, so none is retained. */
 export interface StationMessage {
   readonly topic: string;
@@ -169,14 +109,12 @@ export interface StationMessage {
 const rounded = (value: number, decimals = 1): number => Number(value.toFixed(decimals));
 
 /** What each sensor of the station says: a word or number alone, or JSON with a field for each of its values. */
-const stationSensors: Readonly<Record<string, (felt: Weather) => object | string | number>> = {
-  wind: ({ windMs, windDirectionDeg }) => ({
-    speed: rounded(windMs),
-    direction: rounded(windDirectionDeg, 0),
-  }),
+const stationSensors: Readonly<Record<string, (felt: Weather) => string>> = {
+  wind: ({ windMs, windDirectionDeg: direction }) =>
+    JSON.stringify({ speed: rounded(windMs), direction: rounded(direction, 0) }),
   rain: ({ rainMmH }) => (rainMmH > 0 ? "on" : "off"),
-  temperature: ({ temperatureC }) => rounded(temperatureC),
-  irradiance: ({ irradianceWm2 }) => rounded(irradianceWm2, 0),
+  temperature: ({ temperatureC }) => String(rounded(temperatureC)),
+  irradiance: ({ irradianceWm2 }) => String(rounded(irradianceWm2, 0)),
 };
 
 /** What the station says of the weather that it feels; a sensor that died says nothing. */
@@ -184,12 +122,6 @@ export const stationMessages = (
   felt: Weather,
   isSilent: (sensor: string) => boolean,
 ): readonly StationMessage[] =>
-  Object.entries(stationSensors)
-    .filter(([sensor]) => !isSilent(sensor))
-    .map(([sensor, say]) => {
-      const said = say(felt);
-      return {
-        topic: `weather/${sensor}`,
-        payload: typeof said === "string" ? said : JSON.stringify(said),
-      };
-    });
+  Object.entries(stationSensors).flatMap(([sensor, say]) =>
+    isSilent(sensor) ? [] : [{ topic: `weather/${sensor}`, payload: say(felt) }],
+  );

@@ -2,93 +2,14 @@ import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { createControl, type SimulatorControl } from "./control.js";
-import { Listener, type PortRole, type RouterParts } from "./http.js";
+import { advance } from "./events.js";
 import { type FaultSpec, parseFaults } from "./faults.js";
-import { createPlatform } from "./platform-model.js";
-import type { PlatformOptions, PlatformState } from "./platform-state.js";
+import { Port, type PortParts } from "./http.js";
+import { Platform, type PlatformOptions } from "./platform.js";
 import { printableConfiguration } from "./printable-configuration.js";
-import { PushServer } from "./push-server.js";
-
-/** Keeps the ports as the outages want them and the push channels talking, from `open` to `close`. */
-class ServerLife {
-  readonly #parts: Omit<RouterParts, "control">;
-  readonly #tickMs: number;
-  readonly #ports: Listener[] = [];
-  readonly #stopped = new AbortController();
-  #ticking: Promise<void> = Promise.resolve();
-  /** Ports change one after the other, or a host could come up while it is still going down. */
-  #changing: Promise<void> = Promise.resolve();
-
-  constructor(parts: Omit<RouterParts, "control">, tickMs: number) {
-    this.#parts = parts;
-    this.#tickMs = tickMs;
-  }
-
-  add(port: Listener): Listener {
-    this.#ports.push(port);
-    return port;
-  }
-
-  async open(): Promise<void> {
-    try {
-      for (const port of this.#ports) await port.open();
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
-    this.#ticking = this.#tick();
-  }
-
-  /** Opens and closes ports so that hosts that are down refuse connections. */
-  obeyOutages(): Promise<void> {
-    const change = this.#changing.then(() => this.#apply());
-    this.#changing = change.catch(() => undefined);
-    return change;
-  }
-
-  async close(): Promise<void> {
-    this.#stopped.abort();
-    await this.#ticking;
-    await this.#changing;
-    this.#parts.push.close();
-    for (const port of this.#ports) await port.close();
-  }
-
-  async #apply(): Promise<void> {
-    if (this.#stopped.signal.aborted) return;
-    const { state, clock, push } = this.#parts;
-    const outageOf = (host: PlatformHost) => {
-      const outage = state.outages.get(host);
-      return outage !== undefined && clock.now() < outage.until ? outage.how : null;
-    };
-    if (outageOf("realtime") !== null) push.drop();
-    for (const port of this.#ports) {
-      const { hosts, controls } = port.role;
-      const isRefused = !controls && hosts.every((host) => outageOf(host) === "refuse");
-      await (isRefused ? port.close() : port.open());
-    }
-  }
-
-  async #tick(): Promise<void> {
-    const { state, clock, push, failed } = this.#parts;
-    const { signal } = this.#stopped;
-    for (;;) {
-      await clock.wait(this.#tickMs, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      try {
-        state.advance(clock.now());
-        await this.obeyOutages();
-        push.send();
-      } catch (error) {
-        failed(error);
-      }
-    }
-  }
-}
+import { PushServer } from "./push.js";
 
 export interface SimulatorOptions extends PlatformOptions {
-  /** Address to listen on; default 127.0.0.1. */
-  readonly host?: string;
   /** Port of the business host, and of both where `realtimePort` is absent. Default 0: any free one. */
   readonly port?: number;
   /** A port of its own for the realtime host; 0: any free one. */
@@ -122,7 +43,7 @@ export interface Simulator {
   readonly controlUrl: string;
   readonly control: SimulatorControl;
   /** The platform itself, for a program that runs it in the same process. */
-  readonly state: PlatformState;
+  readonly state: Platform;
   /** Lines of YAML to paste into a configuration: where it is, a token it takes, the actuators of its first greenhouses. */
   configuration(): string;
   /** Push connections that are open now. */
@@ -131,33 +52,96 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
+/** Keeps the ports as the outages want them and the push channels talking, from `open` to `close`. */
+class ServerLife {
+  readonly ports: Port[] = [];
+  readonly #platform: Platform;
+  readonly #push: PushServer;
+  readonly #stopped = new AbortController();
+  #ticking: Promise<void> = Promise.resolve();
+  /** Ports change one after the other, or a host could come up while it is still going down. */
+  #changing: Promise<void> = Promise.resolve();
+
+  constructor(platform: Platform, push: PushServer) {
+    this.#platform = platform;
+    this.#push = push;
+  }
+
+  /** `tick` is what is done every `tickMs` from then on. */
+  async open(clock: Clock, tickMs: number, tick: () => Promise<void>): Promise<void> {
+    try {
+      for (const port of this.ports) await port.open();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    const { signal } = this.#stopped;
+    const ticking = async () => {
+      for (;;) {
+        await clock.wait(tickMs, signal).catch(() => undefined);
+        if (signal.aborted) return;
+        await tick();
+      }
+    };
+    this.#ticking = ticking();
+  }
+
+  /** Opens and closes ports so that hosts that are down refuse connections. */
+  obeyOutages(now: number): Promise<void> {
+    const change = this.#changing.then(() => this.#apply(now));
+    this.#changing = change.catch(() => undefined);
+    return change;
+  }
+
+  async close(): Promise<void> {
+    this.#stopped.abort();
+    await this.#ticking;
+    await this.#changing;
+    this.#push.close();
+    for (const port of this.ports) await port.close();
+  }
+
+  async #apply(now: number): Promise<void> {
+    if (this.#stopped.signal.aborted) return;
+    const outageOf = (host: PlatformHost) => this.#platform.outageOf(host, now);
+    if (outageOf("realtime") !== null) this.#push.drop();
+    for (const port of this.ports) {
+      const { controls, hosts } = port.parts;
+      const isRefused = !controls && hosts.every((host) => outageOf(host) === "refuse");
+      await (isRefused ? port.close() : port.open());
+    }
+  }
+}
+
 /**
  * Starts the simulated platform over real HTTP and WebSocket; resolves once both hosts answer, rejects when a port is
  * taken, or with a FaultFileError.
  */
 export async function startSimulator(options: SimulatorOptions, parts: SimulatorParts): Promise<Simulator> {
   const { clock, log } = parts;
+  const now = () => clock.now();
   const faults = [...(options.faults ?? []), ...faultsIn(options.faultFile)];
-  const state = createPlatform({ ...options, faults }, clock.now());
-  const { seed, profile } = state.settings;
+  const state = new Platform({ ...options, faults }, now());
   const push = new PushServer(state);
+  const life = new ServerLife(state, push);
+  const obeyOutages = () => life.obeyOutages(now());
+  const control = createControl(state, now, { obeyOutages, look: () => push.look() });
   const failed = (error: unknown) => log?.error({ err: error }, "the simulator failed to serve a request");
-  const life = new ServerLife({ state, clock, push, failed }, options.pushIntervalMs ?? 250);
-  const served = { obeyOutages: () => life.obeyOutages(), look: () => push.look() };
-  const control = createControl(state, () => clock.now(), served);
-  const ports = addPorts(life, options, { state, clock, push, control, failed });
-  await life.open();
+  const served = { platform: state, clock, push, control, failed };
+  const { business, realtime, controls } = portsFor(options, served);
+  life.ports.push(...new Set([business, realtime, controls]));
+  const tick = async () => {
+    advance(state, now());
+    await obeyOutages();
+    push.send();
+  };
+  await life.open(clock, options.pushIntervalMs ?? 250, () => tick().catch(failed));
   warnOfStrangers(state, log);
-  const businessUrl = urlOf(ports.business, options);
-  const realtimeUrl = urlOf(ports.realtime, options);
+  const [businessUrl, realtimeUrl] = [business.url, realtime.url];
+  const { seed, profile } = state.settings;
   log?.info({ seed, profile, url: businessUrl }, "simulated platform started");
   return {
-    port: ports.business.port,
-    businessUrl,
-    realtimeUrl,
-    controlUrl: urlOf(ports.controls, options),
-    control,
-    state,
+    ...{ port: business.port, businessUrl, realtimeUrl, controlUrl: controls.url, control, state },
     configuration: () => printableConfiguration({ businessUrl, realtimeUrl, state }),
     pushConnections: () => push.count,
     close: () => life.close(),
@@ -171,28 +155,20 @@ function faultsIn(file: unknown): readonly FaultSpec[] {
   return faults;
 }
 
-const usualAddress = "127.0.0.1";
-
-function addPorts(life: ServerLife, options: SimulatorOptions, parts: RouterParts) {
-  const { controlPort, realtimePort } = options;
-  const port = (number: number, role: PortRole): Listener =>
-    life.add(new Listener(options.host ?? usualAddress, number, role, parts));
-  const business = port(options.port ?? 0, {
-    hosts: realtimePort === undefined ? ["business", "realtime"] : ["business"],
-    controls: controlPort === undefined,
-  });
-  const realtime =
-    realtimePort === undefined ? business : port(realtimePort, { hosts: ["realtime"], controls: false });
-  const controls = controlPort === undefined ? business : port(controlPort, { hosts: [], controls: true });
+function portsFor(
+  { port = 0, realtimePort, controlPort }: SimulatorOptions,
+  served: Omit<PortParts, "hosts" | "controls">,
+) {
+  const hosts = realtimePort === undefined ? (["business", "realtime"] as const) : (["business"] as const);
+  const business = new Port(port, { ...served, hosts, controls: controlPort === undefined });
+  const alone = { ...served, hosts: ["realtime"] as const, controls: false };
+  const realtime = realtimePort === undefined ? business : new Port(realtimePort, alone);
+  const controls =
+    controlPort === undefined ? business : new Port(controlPort, { ...served, hosts: [], controls: true });
   return { business, realtime, controls };
 }
 
-function urlOf(listener: Listener, options: SimulatorOptions): string {
-  const address = options.host ?? usualAddress;
-  return `http://${address.includes(":") ? `[${address}]` : address}:${listener.port}`;
-}
-
-function warnOfStrangers(state: PlatformState, log: Logger | undefined): void {
+function warnOfStrangers(state: Platform, log: Logger | undefined): void {
   for (const { controller } of state.settings.faults)
     if (controller !== undefined && !state.devices.has(controller))
       log?.warn(`a fault names ${controller}, which the simulated account does not have; it does nothing`);

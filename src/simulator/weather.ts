@@ -1,26 +1,6 @@
 /** The zone of every time the simulated platform writes: Asia/Shanghai, which has no summer time. */
 const platformZoneOffsetMs = 8 * 3_600_000;
 
-export type TimeForm = "local" | "local_slashes" | "iso_utc" | "iso_offset" | "epoch_s" | "epoch_ms";
-
-/** An instant (epoch ms) as a dialect writes it. */
-export function writeTime(at: number, form: TimeForm): string | number {
-  switch (form) {
-    case "local":
-      return localText(at);
-    case "local_slashes":
-      return localText(at).replaceAll("-", "/");
-    case "iso_utc":
-      return new Date(at).toISOString();
-    case "iso_offset":
-      return `${localText(at).replace(" ", "T")}+08:00`;
-    case "epoch_s":
-      return Math.floor(at / 1000);
-    case "epoch_ms":
-      return Math.floor(at);
-  }
-}
-
 /** `YYYY-MM-DD HH:mm:ss` in Asia/Shanghai. */
 export function localText(at: number): string {
   const iso = new Date(at + platformZoneOffsetMs).toISOString();

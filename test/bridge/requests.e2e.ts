@@ -146,7 +146,7 @@ describe("a request", () => {
         () => answers.some((one) => one.transaction === transaction && one.status === "ok"),
         `served: ${transaction}`,
       );
-    simulator.control.fault({ fault: "slow", operation: "station", delayMs: 2_000, chance: 1 });
+    simulator.control.fault({ fault: "slow", operation: "station", delay: 2_000, chance: 1 });
     await Promise.all(Array.from({ length: 150 }, (_, place) => get(place)));
     const count = (of: (answer: Answer) => boolean) => answers.filter(of).length;
     await until(() => count(({ error }) => /too many requests/i.test(error ?? "")) >= 98, "the refusals");

@@ -162,7 +162,7 @@ describe("a command", () => {
     const { url, simulator } = await scene();
     const { page } = await visit(url, "#/controller/gh-0001");
     await logIn(page);
-    simulator.control.fault({ fault: "slow", operation: "set-value", delayMs: 3_000 });
+    simulator.control.fault({ fault: "slow", operation: "set-value", delay: 3_000 });
     await command(page, "Fan", "On");
     await card(page, "Fan").getByText("is being sent").waitFor(seconds(10));
     for (const operation of ["get-value", "set-value/flush"] as const)

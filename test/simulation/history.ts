@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import type { PlatformRequest, PostRecord } from "../../src/simulator/call.js";
+import type { PlatformRequest } from "../../src/simulator/call.js";
+import type { PostRecord } from "../../src/simulator/platform.js";
 import type { Said } from "./messages.js";
 import type { WorldTime } from "./time.js";
 

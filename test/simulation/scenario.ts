@@ -108,10 +108,12 @@ function faultsOfReads(
   const forMs = lengthMs - calmMs;
   const busy = maybe("busy", () => chance.logUniform(0.002, 0.1));
   const stale = maybe("stale_group", () => chance.between(0.1, 1));
-  const delayMs = Math.round(chance.logUniform(5_000, 600_000));
+  const delay = Math.round(chance.logUniform(5_000, 600_000));
   return [
-    ...(busy > 0 ? [{ fault: "busy", code: chance.of([500, 503, 1001]), chance: busy, forMs } as const] : []),
-    ...(stale > 0 ? [{ fault: "stale_group", delayMs, chance: stale, forMs } as const] : []),
+    ...(busy > 0
+      ? [{ fault: "busy", code: chance.of([500, 503, 1001]), chance: busy, for: forMs } as const]
+      : []),
+    ...(stale > 0 ? [{ fault: "stale_group", delay, chance: stale, for: forMs } as const] : []),
   ];
 }
 
@@ -119,16 +121,16 @@ type Maybe = (name: string, rate: () => number) => number;
 
 function platformFaults(chance: Chance, maybe: Maybe, forMs: number): readonly FaultSpec[] {
   const specs: FaultSpec[] = [];
-  const always = { forMs };
+  const always = { for: forMs };
   const hit = (spec: Omit<FaultSpec, "chance">, most: number, name: string = spec.fault) => {
     const rate = maybe(name, () => chance.logUniform(0.002, most));
     if (rate > 0) specs.push({ ...always, ...spec, chance: rate });
   };
   const event = (spec: FaultSpec, most: number) => {
     const perHour = maybe(spec.fault, () => chance.logUniform(0.1, most));
-    if (perHour > 0) specs.push({ ...spec, perHour });
+    if (perHour > 0) specs.push({ ...spec, per_hour: perHour });
   };
-  hit({ fault: "slow", delayMs: Math.round(chance.logUniform(500, 60_000)) }, 0.1);
+  hit({ fault: "slow", delay: Math.round(chance.logUniform(500, 60_000)) }, 0.1);
   hit({ fault: "timeout", when: chance.of(["before", "after"] as const) }, 0.05);
   hit({ fault: "reset", when: "before" }, 0.1, "reset before");
   hit({ fault: "reset", when: "after" }, 0.1, "reset after");
@@ -147,7 +149,7 @@ function platformFaults(chance: Chance, maybe: Maybe, forMs: number): readonly F
     {
       fault: "throttle",
       status: chance.of([429, 503]),
-      retryAfterMs: Math.round(chance.logUniform(1_000, 60_000)),
+      retry_after: Math.round(chance.logUniform(1_000, 60_000)),
     },
     0.05,
   );
@@ -158,22 +160,22 @@ function platformFaults(chance: Chance, maybe: Maybe, forMs: number): readonly F
   hit({ fault: "reset", operation: "set-value", when: "after" }, 0.3, "post done, answer lost");
   hit({ fault: "reset", operation: "set-value", when: "before" }, 0.3, "post refused by reset");
   hit({ fault: "ignore" }, 0.2);
-  hit({ fault: "late", delayMs: Math.round(chance.logUniform(1_000, 120_000)) }, 0.2);
-  hit({ fault: "twice", delayMs: Math.round(chance.logUniform(1_000, 60_000)) }, 0.1);
-  hit({ fault: "revert", delayMs: Math.round(chance.logUniform(1_000, 100_000)) }, 0.2);
-  hit({ fault: "offline_at_post", forMs: Math.round(chance.logUniform(5_000, 300_000)) }, 0.02);
+  hit({ fault: "late", delay: Math.round(chance.logUniform(1_000, 120_000)) }, 0.2);
+  hit({ fault: "twice", delay: Math.round(chance.logUniform(1_000, 60_000)) }, 0.1);
+  hit({ fault: "revert", delay: Math.round(chance.logUniform(1_000, 100_000)) }, 0.2);
+  hit({ fault: "offline_at_post", for: Math.round(chance.logUniform(5_000, 300_000)) }, 0.02);
   hit({ fault: "wrong_read_back" }, 0.05);
-  hit({ fault: "stale_read_back", delayMs: Math.round(chance.logUniform(5_000, 300_000)) }, 0.5);
+  hit({ fault: "stale_read_back", delay: Math.round(chance.logUniform(5_000, 300_000)) }, 0.5);
   hit({ fault: "no_value" }, 0.1);
-  event({ fault: "offline", forMs: Math.round(chance.logUniform(10_000, 1_200_000)) }, 4);
+  event({ fault: "offline", for: Math.round(chance.logUniform(10_000, 1_200_000)) }, 4);
   event({ fault: "moved_by_hand" }, 20);
-  event({ fault: "storm", forMs: 10 * minuteMs }, 2);
-  event({ fault: "rain", forMs: 10 * minuteMs }, 2);
+  event({ fault: "storm", for: 10 * minuteMs }, 2);
+  event({ fault: "rain", for: 10 * minuteMs }, 2);
   event(
     {
       fault: "host_down",
       how: chance.of(["refuse", "hang"] as const),
-      forMs: Math.round(chance.logUniform(5_000, 3_600_000)),
+      for: Math.round(chance.logUniform(5_000, 3_600_000)),
     },
     1,
   );

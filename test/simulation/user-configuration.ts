@@ -1,10 +1,9 @@
 import { loadConfiguration } from "../../src/config/load.js";
 import type { Configuration } from "../../src/config/schema.js";
-import { addressTable, type AddressRow } from "../../src/simulator/address-table.js";
+import { addressTable, type AddressRow } from "../../src/simulator/addresses.js";
+import { actuatorKeys, inBraces } from "../../src/simulator/printable-configuration.js";
 import type { Chance } from "./chance.js";
 import { type LimitChances, limitsLine, weatherLines } from "./limits/limited-configuration.js";
-
-const kindsOfRows: Partial<Record<AddressRow["kind"], string>> = { mode: "positioner" };
 
 /** A configuration of the user, read by the product's own reader; `limits` draws what limits the actuators. */
 export async function configurationOf(
@@ -79,33 +78,20 @@ export async function configurationOf(
   return loaded.configuration;
 }
 
-const ownValues: Partial<Record<AddressRow["kind"], string>> = {
-  motor: '{ open: "00000001", close: "00000010", stop: "00000100" }',
-  custom: '{ low: "0110", high: "1001" }',
-};
-
-const positionOf = ({ address }: AddressRow): string =>
-  [...addressTable("C001").values()].find((row) => row.modeAddress === address)?.address ?? address;
-
 const idOf = ({ id, address }: AddressRow): string => id ?? address;
 
-function actuatorLine(row: AddressRow, settle: string, chance: Chance, limited: string | null): string {
-  const values = ownValues[row.kind];
+function actuatorLine(row: AddressRow, settle: string, chance: Chance, limits: string | null): string {
   const isPositioner = row.roles.length === 1 && row.travelMs > 10_000 && row.kind !== "motor";
   const stops = isPositioner && row.kind !== "mode" && chance.hits(0.4);
-  const group = chance.hits(0.5) ? row.group : null;
-  const parts = [
-    `kind: ${kindsOfRows[row.kind] ?? row.kind}`,
-    `address: ${row.address}`,
-    `settle: ${settle}`,
-    ...(row.kind === "mode" ? [`position_address: ${positionOf(row)}`] : []),
-    ...(isPositioner || row.kind === "motor" ? [`travel_time: ${Math.ceil(row.travelMs / 1000) + 5}s`] : []),
-    ...(values === undefined ? [] : [`values: ${values}`]),
-    ...(stops ? [`stop: { address: ${row.address}, value: "10100" }`] : []),
-    ...(row.kind === "light" ? [`lead_in: ${chance.of(["when_not_on", "always", "never"])}`] : []),
-    ...(group === null ? [] : [`type_id: ${group}`]),
-    ...(chance.hits(0.05) ? ["read_only: true"] : []),
-    ...(limited === null ? [] : [limited]),
-  ];
-  return `${idOf(row)}: { ${parts.join(", ")} }`;
+  const keys = {
+    ...actuatorKeys(row),
+    settle,
+    travel_time: isPositioner || row.kind === "motor" ? `${Math.ceil(row.travelMs / 1000) + 5}s` : null,
+    type_id: chance.hits(0.5) ? row.group : null,
+    stop: stops ? `{ address: ${row.address}, value: "10100" }` : null,
+    lead_in: row.kind === "light" ? chance.of(["when_not_on", "always", "never"]) : null,
+    read_only: chance.hits(0.05) ? "true" : null,
+    limits,
+  };
+  return `${idOf(row)}: ${inBraces(keys)}`;
 }

@@ -1,9 +1,9 @@
 import type { PlatformHost } from "../../src/greenhouse/ports.js";
 import type { Call } from "../../src/platform/http/connections.js";
 import { type HttpAnswer, TransportFailure } from "../../src/platform/http/exchange.js";
-import type { Decision, PlatformRequest } from "../../src/simulator/call.js";
-import { respond } from "../../src/simulator/platform-model.js";
-import type { PlatformState } from "../../src/simulator/platform-state.js";
+import type { PlatformRequest } from "../../src/simulator/call.js";
+import type { Platform } from "../../src/simulator/platform.js";
+import { type Decision, respond } from "../../src/simulator/respond.js";
 import type { Chance } from "./chance.js";
 import { type Journalist, Violation, type Write } from "./history.js";
 import type { BootClock, WorldTime } from "./time.js";
@@ -42,10 +42,10 @@ interface Around {
 /** Carries requests to the platform model and answers back, in the world's time. */
 export class Wire {
   manners: NetworkManners = calmNetwork;
-  readonly #state: PlatformState;
+  readonly #state: Platform;
   readonly #around: Around;
 
-  constructor(state: PlatformState, around: Around) {
+  constructor(state: Platform, around: Around) {
     this.#state = state;
     this.#around = around;
   }
@@ -101,8 +101,7 @@ export class Wire {
 
   #connected(trip: Trip, clock: BootClock, ends: TripEnds): void {
     if (trip.ended) return;
-    const outage = this.#state.outages.get(trip.host);
-    const isRefused = outage?.how === "refuse" && this.platformNow < outage.until;
+    const isRefused = this.#state.outageOf(trip.host, this.platformNow) === "refuse";
     if (isRefused || this.#around.chance.hits(this.manners.connectFailure)) {
       ends.fail("connection", this.#around.chance.of(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH"]));
       return;

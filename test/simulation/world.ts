@@ -1,8 +1,7 @@
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import { createControl, type SimulatorControl } from "../../src/simulator/control.js";
 import type { HeldValue } from "../../src/simulator/device.js";
-import { createPlatform } from "../../src/simulator/platform-model.js";
-import type { PlatformState } from "../../src/simulator/platform-state.js";
+import { Platform } from "../../src/simulator/platform.js";
 import { Accidents } from "./accidents.js";
 import { Bridge } from "./bridge.js";
 import { Chance } from "./chance.js";
@@ -30,7 +29,7 @@ export class World {
   readonly disk: SimulatedDisk;
   readonly wire: Wire;
   readonly files = filesInMemory();
-  readonly platform: PlatformState;
+  readonly platform: Platform;
   readonly control: SimulatorControl;
   readonly bridgeChance: Chance;
   readonly linkChance: Chance;
@@ -208,10 +207,10 @@ export class World {
   }
 }
 
-function platformOf(scenario: Scenario): PlatformState {
+function platformOf(scenario: Scenario): Platform {
   const { seed, controllers, profile, registerLagMs, tokenLifetimeMs, platformFaults } = scenario;
   const refusal = new Chance(seed, "refusal").of([401, 403, "body"] as const);
-  return createPlatform(
+  return new Platform(
     {
       controllers,
       mix: "C001",

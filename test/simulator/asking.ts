@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import type { Decision, PlatformRequest } from "../../src/simulator/call.js";
+import type { PlatformRequest } from "../../src/simulator/call.js";
 import { createControl, type SimulatorControl } from "../../src/simulator/control.js";
 import { hostOf } from "../../src/simulator/operations.js";
-import { createPlatform, respond } from "../../src/simulator/platform-model.js";
-import type { PlatformOptions, PlatformState } from "../../src/simulator/platform-state.js";
+import { Platform, type PlatformOptions } from "../../src/simulator/platform.js";
+import { type Decision, respond } from "../../src/simulator/respond.js";
 
 /** A fixed day in May: 08:00 in Shanghai. */
 const morning = Date.UTC(2026, 4, 10, 0, 0, 0);
@@ -14,13 +14,13 @@ export type Json = Record<string, unknown>;
 
 /** A platform in memory with a clock that is moved by hand. */
 export class Asking {
-  readonly state: PlatformState;
+  readonly state: Platform;
   readonly control: SimulatorControl;
   now: number;
 
   constructor(options: PlatformOptions = {}, now = morning) {
     this.now = now;
-    this.state = createPlatform({ registerLagMs: 0, ...options }, now);
+    this.state = new Platform({ registerLagMs: 0, ...options }, now);
     this.control = createControl(this.state, () => this.now);
   }
 

@@ -34,7 +34,7 @@ describe("the weather station", () => {
 
   it("feels gusts from their first second to their last, around what they were asked to be", () => {
     const asking = new Asking({
-      faults: [{ fault: "gusts", value: 20, atMs: 30_000, forMs: 20 * minuteMs }],
+      faults: [{ fault: "gusts", value: 20, at: 30_000, for: 20 * minuteMs }],
     });
     const before = speed(asking.pass(29_000));
     expect(speed(asking.pass(1_000))).toBeGreaterThan(before);
@@ -48,7 +48,7 @@ describe("the weather station", () => {
   it("has a rain that comes and goes, for which no local controller closes its roof", () => {
     const asking = new Asking();
     asking.post("GH-0001", "101", "10010");
-    asking.control.fault({ fault: "showers", forMs: hourMs });
+    asking.control.fault({ fault: "showers", for: hourMs });
     const rain = every10s(asking, (one) => said(one)["weather/rain"]);
     expect(new Set(rain)).toEqual(new Set(["on", "off"]));
     const changes = rain.filter((word, at) => at > 0 && word !== rain[at - 1]).length;
@@ -60,8 +60,8 @@ describe("the weather station", () => {
   it("loses a sensor, or says nothing at all, for as long as it is told", () => {
     const asking = new Asking({
       faults: [
-        { fault: "station_silent", sensor: "wind", forMs: minuteMs },
-        { fault: "station_silent", atMs: 2 * minuteMs, forMs: minuteMs },
+        { fault: "station_silent", sensor: "wind", for: minuteMs },
+        { fault: "station_silent", at: 2 * minuteMs, for: minuteMs },
       ],
     });
     expect(Object.keys(said(asking))).toEqual(["weather/rain", "weather/temperature", "weather/irradiance"]);

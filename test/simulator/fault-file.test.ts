@@ -15,10 +15,10 @@ describe("a fault file", () => {
     expect(parseFaults(file)).toEqual({
       errors: [],
       faults: [
-        { fault: "late", controller: "GH-0001", address: "101", delayMs: 90_000, chance: 0.1 },
-        { fault: "host_down", host: "realtime", how: "hang", atMs: 500, forMs: 7_200_000 },
-        { fault: "moved_by_hand", perHour: 2 },
-        { fault: "throttle", retryAfterMs: 30_000, operation: "sensor-data", count: 3 },
+        { fault: "late", controller: "GH-0001", address: "101", delay: 90_000, chance: 0.1 },
+        { fault: "host_down", host: "realtime", how: "hang", at: 500, for: 7_200_000 },
+        { fault: "moved_by_hand", per_hour: 2 },
+        { fault: "throttle", retry_after: 30_000, operation: "sensor-data", count: 3 },
         { fault: "bad_sensor", sensor: "空气温度", value: null },
       ],
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addressTable } from "../../src/simulator/address-table.js";
+import { addressTable } from "../../src/simulator/addresses.js";
 import { FaultPlan, type FaultSpec } from "../../src/simulator/faults.js";
 import { Asking, hourMs, json, minuteMs } from "./asking.js";
 
@@ -21,7 +21,7 @@ describe("answers that go wrong", () => {
     [{ fault: "timeout", when: "after" }, { delayMs: Infinity, cut: null }, "10010"],
     [{ fault: "truncated" }, { cut: "during", status: 200 }, "10010"],
     [{ fault: "empty" }, { status: 200, body: "" }, "10010"],
-    [{ fault: "slow", delayMs: 7000 }, { status: 200, delayMs: 7000 }, "10010"],
+    [{ fault: "slow", delay: 7000 }, { status: 200, delayMs: 7000 }, "10010"],
     [{ fault: "html" }, { status: 200 }, "10001"],
     [{ fault: "html", status: 503, when: "after" }, { status: 503 }, "10010"],
     [{ fault: "http_status", status: 502 }, { status: 502 }, "10001"],
@@ -51,7 +51,7 @@ describe("answers that go wrong", () => {
   });
 
   it("a throttled answer carries Retry-After in seconds", () =>
-    expect(posted({ fault: "throttle", retryAfterMs: 90_000 }).decision.headers["retry-after"]).toBe("90"));
+    expect(posted({ fault: "throttle", retry_after: 90_000 }).decision.headers["retry-after"]).toBe("90"));
 });
 
 describe("the lists of the account", () => {
@@ -78,14 +78,14 @@ describe("a POST that is accepted", () => {
   });
 
   it("and done, and set back to what the register held before", () => {
-    const { asking } = posted({ fault: "revert", delayMs: 40_000 });
+    const { asking } = posted({ fault: "revert", delay: 40_000 });
     expect(asking.pass(39_000).read(code, "101")).toBe("10010");
     expect(asking.pass(2_000).read(code, "101")).toBe("10001");
     expect(asking.control.held(code, "101").at(-1)?.by).toBe("revert");
   });
 
   it("and done a second time later, over whatever came between", () => {
-    const { asking } = posted({ fault: "twice", delayMs: minuteMs });
+    const { asking } = posted({ fault: "twice", delay: minuteMs });
     expect(asking.pass(30_000).read(code, "101")).toBe("10010");
     asking.control.moveByHand(code, "101", "10001");
     expect(asking.pass(30_000).read(code, "101")).toBe("10010");
@@ -93,7 +93,7 @@ describe("a POST that is accepted", () => {
   });
 
   it("while the device goes offline between check and POST", () => {
-    const asking = new Asking({ faults: [{ fault: "offline_at_post", forMs: minuteMs, count: 1 }] });
+    const asking = new Asking({ faults: [{ fault: "offline_at_post", for: minuteMs, count: 1 }] });
     const status = () => asking.get("/api/mqtt-client-status", { deviceCode: code });
     expect(status()).toMatchObject({ data: { status: 1 } });
     expect(json(asking.post(code, "101", "10010").body).code).toBe(200);
@@ -115,7 +115,7 @@ describe("reads that lie", () => {
   });
 
   it("a stale read-back shows an older value, only without flush", () => {
-    const asking = new Asking({ faults: [{ fault: "stale_read_back", delayMs: minuteMs, chance: 1 }] });
+    const asking = new Asking({ faults: [{ fault: "stale_read_back", delay: minuteMs, chance: 1 }] });
     asking.pass(2 * minuteMs).post(code, "101", "10010");
     asking.pass(minuteMs - 1);
     expect(asking.read(code, "101", "0")).toBe("10001");
@@ -124,7 +124,7 @@ describe("reads that lie", () => {
   });
 
   it("a stale group shows older values, a single read of the same address does not", () => {
-    const asking = new Asking({ faults: [{ fault: "stale_group", delayMs: minuteMs, chance: 1 }] });
+    const asking = new Asking({ faults: [{ fault: "stale_group", delay: minuteMs, chance: 1 }] });
     const group = () => asking.get("/api/set-value/flush", { deviceCode: code, deviceTypeId: "2" }).data;
     asking.pass(2 * minuteMs).post(code, "101", "10010");
     asking.pass(minuteMs - 1);
@@ -147,7 +147,7 @@ describe("reads that lie", () => {
 
 describe("events", () => {
   it("somebody moves something now and then, at the given rate", () => {
-    const asking = new Asking({ controllers: 1, faults: [{ fault: "moved_by_hand", perHour: 12 }] });
+    const asking = new Asking({ controllers: 1, faults: [{ fault: "moved_by_hand", per_hour: 12 }] });
     asking.pass(100 * hourMs).control.posts();
     const moves = [...addressTable("C001").keys()]
       .flatMap((address) => asking.control.held(code, address))
@@ -160,7 +160,7 @@ describe("events", () => {
     const asking = new Asking();
     asking.post(code, "101", "10010");
     asking.post(code, "103", "11000");
-    asking.pass(5 * minuteMs).control.fault({ fault: "storm", forMs: 20 * minuteMs });
+    asking.pass(5 * minuteMs).control.fault({ fault: "storm", for: 20 * minuteMs });
     expect(asking.read(code, "101")).toBe("10001");
     expect(asking.read(code, "103")).toBe("11000");
     expect(asking.control.held(code, "101").at(-1)?.by).toBe("storm");
@@ -182,7 +182,7 @@ describe("when a fault hits", () => {
     ["another controller is named", { fault: "reset", controller: "GH-0003" }, false],
     ["another address is named", { fault: "reset", address: "103" }, false],
     ["another host is named", { fault: "reset", host: "business" }, false],
-    ["its time has not come", { fault: "reset", atMs: 1 }, false],
+    ["its time has not come", { fault: "reset", at: 1 }, false],
     ["the chance is nil", { fault: "reset", chance: 0 }, false],
     ["the chance is certain", { fault: "reset", chance: 1 }, true],
     ["it is of another sort", { fault: "ignore" }, false],
@@ -196,7 +196,7 @@ describe("when a fault hits", () => {
     ["once without count, chance or duration", { fault: "reset" }, 1],
     ["as often as its count", { fault: "reset", count: 3 }, 3],
     ["without end with a chance", { fault: "reset", chance: 1 }, 10],
-    ["without end within its duration", { fault: "reset", forMs: 7 }, 7],
+    ["without end within its duration", { fault: "reset", for: 7 }, 7],
   ])("%s", (_when, spec, times) => {
     const book = new FaultPlan(1);
     book.arm(spec, 0);
@@ -215,7 +215,7 @@ describe("when a fault hits", () => {
     const asking = new Asking({
       faults: [
         { fault: "ignore", chance: 1 },
-        { fault: "moved_by_hand", perHour: 3600 },
+        { fault: "moved_by_hand", per_hour: 3600 },
       ],
     });
     void asking.control.hostDown("both", "hang");

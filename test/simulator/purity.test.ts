@@ -21,7 +21,7 @@ function reached(file: string, seen = new Set<string>()): ReadonlySet<string> {
 const outside = (file: string) => [...reached(join(folder, file))].filter((path) => !path.startsWith("/"));
 
 describe("the platform itself", () => {
-  it.each(["platform-model.ts", "control.ts", "push-feed.ts", "faults.ts", "printable-configuration.ts"])(
+  it.each(["respond.ts", "control.ts", "faults.ts", "printable-configuration.ts"])(
     "%s pulls in nothing of Node and no package, so a simulation on virtual time can run it",
     (file) => expect(outside(file)).toEqual([]),
   );

@@ -2,7 +2,7 @@ import net from "node:net";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { PushFeed } from "../../src/simulator/push-feed.js";
+import { PushFeed } from "../../src/simulator/push.js";
 import type { SimulatorOptions } from "../../src/simulator/simulator.js";
 import { Asking, json, type Json, minuteMs } from "./asking.js";
 import { running } from "./running.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AuthRules } from "../../src/simulator/token-store.js";
+import { type AuthRules } from "../../src/simulator/tokens.js";
 import { Asking, json, minuteMs, object } from "./asking.js";
 
 const strict: Partial<AuthRules> = { tokens: "known", accepted: ["good"], checkRealtime: true };

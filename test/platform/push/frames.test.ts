@@ -4,7 +4,7 @@ import type { PushChannel, PushNews } from "../../../src/greenhouse/ports.js";
 import { frameDecoder } from "../../../src/platform/push/frames.js";
 import type { ShapeSettings } from "../../../src/platform/settings.js";
 import { type ProfileName, profileNames } from "../../../src/simulator/dialects.js";
-import { PushFeed } from "../../../src/simulator/push-feed.js";
+import { PushFeed } from "../../../src/simulator/push.js";
 import { Asking, minuteMs } from "../../simulator/asking.js";
 import { anyAnswer, framing, register, scalarsOf } from "../support/decoding.js";
 

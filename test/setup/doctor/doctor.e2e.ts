@@ -229,7 +229,7 @@ describe("an interrupted doctor", { timeout: 60_000 }, () => {
 });
 
 const failing = (operation: "control/mqtt" | "sensor-data", message: string) => ({
-  faults: [{ fault: "body_code" as const, operation, code: 500, message, forMs: 3_600_000 }],
+  faults: [{ fault: "body_code" as const, operation, code: 500, message, for: 3_600_000 }],
 });
 const signIn = { body: { account: canaries.account, password: canaries.password } };
 

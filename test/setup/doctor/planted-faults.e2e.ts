@@ -115,7 +115,7 @@ const platformRows: readonly Row[] = [
   {
     fault: "a maintenance page instead of answers",
     disturb: ({ control }) =>
-      control.fault({ fault: "html", operation: "control/mqtt", forMs: hour, status: 200 }),
+      control.fault({ fault: "html", operation: "control/mqtt", for: hour, status: 200 }),
     finds:
       /^failed token: .*a web page instead of data.* → .*maintenance page, or platform\.business_url is not the platform's address/,
   },

@@ -1,4 +1,4 @@
-import type { AddressRow } from "../../../src/simulator/address-table.js";
+import type { AddressRow } from "../../../src/simulator/addresses.js";
 import type { Chance } from "../chance.js";
 
 /* Limits as a user writes them: what a seed's configuration says beside its actuators. */
@@ -83,7 +83,7 @@ export function limitsLine(row: AddressRow, others: readonly Other[], chances: L
     ...(words.endIsNamed && (isLeased || chance.hits(0.5)) ? [`ends_with: ${words.end}`] : []),
     guardsPart(words, others, isLeased, chances),
   ];
-  return `limits: { ${parts.join(", ")} }`;
+  return `{ ${parts.join(", ")} }`;
 }
 
 function guardsPart(

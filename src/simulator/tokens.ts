@@ -1,3 +1,4 @@
+import { isFields, type IssuedToken } from "./shapes.js";
 import { hexAt, mix } from "./weather.js";
 
 export interface AuthRules {
@@ -15,18 +16,9 @@ export interface AuthRules {
 }
 
 export const plainAuth: AuthRules = {
-  tokens: "any",
-  accepted: [],
-  checkRealtime: false,
-  refusal: 401,
-  lifetimeMs: 2 * 3_600_000,
-  signIn: null,
+  ...{ tokens: "any", accepted: [], checkRealtime: false },
+  ...{ refusal: 401, lifetimeMs: 2 * 3_600_000, signIn: null },
 };
-
-export interface IssuedToken {
-  readonly token: string;
-  readonly expiresAt: number;
-}
 
 const mostTokens = 1000;
 
@@ -47,10 +39,9 @@ export class TokenStore {
 
   /** A new token, or null when the body is not one that signs in. */
   signIn(body: unknown, now: number): IssuedToken | null {
-    if (typeof body !== "object" || body === null || Array.isArray(body)) return null;
-    const sent: Readonly<Record<string, unknown>> = { ...body };
+    if (!isFields(body)) return null;
     const wanted = Object.entries(this.#rules.signIn ?? {});
-    if (wanted.some(([field, value]) => sent[field] !== value)) return null;
+    if (wanted.some(([field, value]) => body[field] !== value)) return null;
     const issued = { token: hexAt(this.#seed, ++this.#issued), expiresAt: now + this.#rules.lifetimeMs };
     this.#known.set(issued.token, issued.expiresAt);
     const oldest = this.#known.keys().next();

@@ -1,20 +1,18 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 import { type Account, type AccountMix, accountOf, type Device, type NameLanguage } from "./account.js";
-import type { PostRecord } from "./call.js";
+import type { Ignored } from "./addresses.js";
 import { type HeldValue, SimulatedController } from "./device.js";
 import { type Dialect, type ProfileName, profiles } from "./dialects.js";
 import {
-  type DueEvent,
-  FaultPlan,
   type FaultName,
-  type FaultOf,
+  FaultPlan,
   type FaultSpec,
   type FaultTarget,
   type Outage,
   type PushMode,
 } from "./faults.js";
 import type { OperationName } from "./operations.js";
-import { type AuthRules, plainAuth, TokenStore } from "./token-store.js";
+import { type AuthRules, plainAuth, TokenStore } from "./tokens.js";
 import { mix, Sky, uuidAt } from "./weather.js";
 
 export interface PlatformOptions {
@@ -40,20 +38,12 @@ export interface PlatformOptions {
 }
 
 const usual = {
-  controllers: 20,
-  mix: "all",
-  seed: 1,
-  speed: 1,
-  profile: "default",
-  language: "zh",
-  faults: [],
-  registerLagMs: 300,
+  ...{ controllers: 20, mix: "all", seed: 1, speed: 1, profile: "default", language: "zh" },
+  ...{ faults: [], registerLagMs: 300 },
 } as const satisfies PlatformOptions;
 
-export type PlatformSettings = ReturnType<typeof settingsOf>;
-
 /** The options with what is not there, or undefined, filled in; `now` is the real instant of the start. */
-export function settingsOf(options: PlatformOptions, now: number) {
+function settingsOf(options: PlatformOptions, now: number) {
   const settings: Omit<Required<PlatformOptions>, "dialect" | "auth"> = {
     ...usual,
     startAt: now,
@@ -120,6 +110,25 @@ class Timeline {
   }
 }
 
+/**
+ * What became of a POST at the device: `waiting` until the value arrives there, `taken` when the register holds it,
+ * `ignored_by_fault` and the other `ignored_…` when it never will, `offline` when the device was not there,
+ * `not_processed` when the platform did not take the request at all.
+ */
+type PostEffect = "waiting" | "taken" | "ignored_by_fault" | "offline" | "not_processed" | Ignored;
+
+/** One `POST /api/set-value` as it reached the platform; `at` is real epoch ms. */
+export interface PostRecord {
+  readonly at: number;
+  readonly code: string;
+  readonly address: string;
+  readonly value: string;
+  readonly requestId: string;
+  /** The platform carried it out or passed it on, whatever it answered. */
+  accepted: boolean;
+  effect: PostEffect;
+}
+
 export interface RegisterChange {
   readonly device: Device;
   readonly address: string;
@@ -130,8 +139,8 @@ const mostChanges = 1_000;
 const mostPosts = 20_000;
 
 /** Everything the simulated platform is: account, devices, faults, tokens and records. `now` is real epoch ms. */
-export class PlatformState {
-  readonly settings: PlatformSettings;
+export class Platform {
+  readonly settings: ReturnType<typeof settingsOf>;
   readonly account: Account;
   readonly devices: Map<string, Device>;
   readonly timeline: Timeline;
@@ -140,6 +149,7 @@ export class PlatformState {
   readonly tokens: TokenStore;
   /** The newest ones. */
   readonly posts: PostRecord[] = [];
+  /** How often each operation was called. */
   readonly requests = new Map<OperationName | "unknown", number>();
   readonly outages = new Map<PlatformHost, { readonly until: number; readonly how: Outage }>();
   readonly startedAt: number;
@@ -147,21 +157,15 @@ export class PlatformState {
   readonly silent = new Map<string, number>();
   /** What the lists of the account show. */
   listing: "full" | "empty" | "null" = "full";
-  readonly #fire: (state: PlatformState, event: DueEvent) => void;
-  #push: { readonly mode: PushMode; readonly until: number } = { mode: "normal", until: Infinity };
   now: number;
+  #push: { readonly mode: PushMode; readonly until: number } = { mode: "normal", until: Infinity };
   #controllers = new Map<string, SimulatedController>();
   #protections: readonly { readonly at: number; readonly kind: "storm" | "rain" }[] = [];
   #changes: RegisterChange[] = [];
   #requestIds = 0;
 
-  /** `fire` lets an event of the fault book happen. */
-  constructor(
-    settings: PlatformSettings,
-    now: number,
-    fire: (state: PlatformState, event: DueEvent) => void,
-  ) {
-    this.#fire = fire;
+  constructor(options: PlatformOptions, now: number) {
+    const settings = settingsOf(options, now);
     this.settings = settings;
     this.account = accountOf(settings.controllers, settings.mix, settings.language);
     this.devices = new Map(this.account.devices);
@@ -174,13 +178,18 @@ export class PlatformState {
     for (const fault of settings.faults) this.faults.arm(fault, now);
   }
 
-  /** Lets events happen up to a real instant; an earlier one changes nothing. */
-  advance(now: number): void {
-    for (let event = this.faults.nextEvent(now); event !== null; event = this.faults.nextEvent(now)) {
-      this.now = Math.max(this.now, event.at);
-      this.#fire(this, event);
-    }
-    this.now = Math.max(this.now, now);
+  get dialect(): Dialect {
+    return this.settings.dialect;
+  }
+
+  get simulatedNow(): number {
+    return this.timeline.simulatedAt(this.now);
+  }
+
+  /** How a host is down at an instant; null while it is up. */
+  outageOf(host: PlatformHost, now = this.now): Outage | null {
+    const outage = this.outages.get(host);
+    return outage !== undefined && now < outage.until ? outage.how : null;
   }
 
   /** How the push channels behave now. */
@@ -195,23 +204,18 @@ export class PlatformState {
     this.#push = { mode, until };
   }
 
-  get simulatedNow(): number {
-    return this.timeline.simulatedAt(this.now);
-  }
-
   /** The device with its greenhouse, brought up to now; null for an unknown code. */
   controller(code: string): SimulatedController | null {
     const device = this.devices.get(code);
     if (!device) return null;
-    const known = this.#controllers.get(code);
-    const controller = known ?? this.#create(device);
+    const controller = this.#controllers.get(code) ?? this.#create(device);
     controller.advance(this.simulatedNow);
     return controller;
   }
 
-  /** The device as it was last seen, brought up to now; null while it was not looked at. */
-  known(code: string): SimulatedController | null {
-    return this.#controllers.has(code) ? this.controller(code) : null;
+  /** Whether it is connected; without creating a greenhouse for a device that was never looked at, and so never went offline. */
+  isOnline(code: string): boolean {
+    return !this.#controllers.has(code) || this.controller(code)?.isOnline() !== false;
   }
 
   /** Those that were looked at or moved. */
@@ -230,23 +234,18 @@ export class PlatformState {
     this.#controllers.delete(code);
   }
 
-  /** The local controllers close their roofs against bad weather. */
-  protect(kind: "storm" | "rain", code: string | null): void {
+  /** The local controllers close their roofs against bad weather; of the whole account where no code is given. */
+  protect(kind: "storm" | "rain", code?: string): void {
     const protection = { at: this.simulatedNow, kind };
-    if (code !== null) {
-      const only = this.controller(code);
-      if (only) closeRoof(only, kind);
-      return;
-    }
+    const only = code === undefined ? null : this.controller(code);
+    if (only) closeRoof(only, protection);
+    if (code !== undefined) return;
     this.#protections = [...this.#protections.slice(-255), protection];
-    for (const controller of this.#controllers.values()) {
-      controller.advance(protection.at);
-      closeRoof(controller, kind);
-    }
+    for (const controller of this.#controllers.values()) closeRoof(controller, protection);
   }
 
   /** The first armed fault of these names that hits this request now; using it counts. */
-  fault<Name extends FaultName>(names: readonly Name[], target: FaultTarget): FaultOf<Name> | null {
+  fault<Name extends FaultName>(names: readonly Name[], target: FaultTarget): FaultSpec<Name> | null {
     return this.faults.take(names, target, this.now);
   }
 
@@ -259,10 +258,6 @@ export class PlatformState {
     return uuidAt(mix(this.settings.seed, 600), ++this.#requestIds);
   }
 
-  count(operation: OperationName | "unknown"): void {
-    this.requests.set(operation, (this.requests.get(operation) ?? 0) + 1);
-  }
-
   /** Register changes since the last call, for the push channels. */
   takeChanges(): readonly RegisterChange[] {
     const changes = this.#changes;
@@ -271,33 +266,29 @@ export class PlatformState {
   }
 
   #create(device: Device): SimulatedController {
+    const { seed, startAt, dialect } = this.settings;
     const controller = new SimulatedController(device, {
-      seed: this.settings.seed,
-      startAt: this.settings.startAt,
-      sky: this.sky,
-      manners: this.settings.dialect,
-      changed: (changed, address, held) => this.#note({ device: changed, address, held }),
+      ...{ seed, startAt, sky: this.sky, manners: dialect },
+      changed: (changed, address, held) => {
+        if (this.#changes.push({ device: changed, address, held }) > mostChanges) this.#changes.shift();
+      },
     });
-    for (const protection of this.#protections) {
-      controller.advance(protection.at);
-      closeRoof(controller, protection.kind);
-    }
+    for (const protection of this.#protections) closeRoof(controller, protection);
     this.#controllers.set(device.code, controller);
     return controller;
-  }
-
-  #note(change: RegisterChange): void {
-    if (this.#changes.length >= mostChanges) this.#changes.shift();
-    this.#changes.push(change);
   }
 }
 
 const closedIn = { storm: ["101", "103", "104"], rain: ["101", "103"] } as const;
 
 /** Windows left to the automatic close by its own rule, so their register keeps saying "automatic". */
-function closeRoof(controller: SimulatedController, kind: "storm" | "rain"): void {
+function closeRoof(
+  controller: SimulatedController,
+  { at, kind }: { at: number; kind: keyof typeof closedIn },
+) {
+  controller.advance(at);
   for (const address of closedIn[kind]) {
-    const value = controller.registers.read(address);
+    const value = controller.register(address);
     if (value !== null && value !== "11000" && value !== "10001") controller.put(address, "10001", kind);
   }
 }

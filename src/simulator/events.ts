@@ -1,0 +1,132 @@
+import { kindRows } from "../greenhouse/actuator-kinds.js";
+import type { Random } from "../runtime/random.js";
+import { type AddressRow, takesDegrees } from "./addresses.js";
+import type { SimulatedController } from "./device.js";
+import { type DueEvent, type FaultName, type FaultSpec, outages, pushModes } from "./faults.js";
+import type { Platform } from "./platform.js";
+
+/** In `silent` of the platform: all that the station measures. */
+export const wholeStation = "";
+
+const usualGustMs = 16;
+const switchGapMs = 30_000;
+const mostSwitches = 1_000;
+const minuteMs = 60_000;
+
+/** How long a condition lasts when the fault does not say; a minute where nothing stands here. */
+const usualMs: Partial<Record<FaultName<"event">, number>> = {
+  ...{ offline: 10 * minuteMs, freeze_sensors: 30 * minuteMs, bad_sensor: 10 * minuteMs },
+  ...{ storm: 20 * minuteMs, rain: 20 * minuteMs, showers: 20 * minuteMs },
+  ...{ gusts: 2 * minuteMs, station_silent: 2 * minuteMs, somebody: 3 * minuteMs },
+};
+
+/** What happens at the platform's present instant. */
+interface Happening {
+  readonly platform: Platform;
+  readonly spec: FaultSpec;
+  readonly random: Random;
+  /** The controller that the fault names, else any of the account. */
+  readonly controller: () => SimulatedController | null;
+  readonly lastsMs: number;
+  /** When its condition is over, real and simulated. */
+  readonly realEnd: number;
+  readonly end: number;
+}
+
+type Event = (happening: Happening) => void;
+
+/** Weather; against some of it the local controllers close their roofs. */
+const weather =
+  (kind: "storm" | "rain" | "showers" | "gusts"): Event =>
+  ({ platform, spec: { controller, value }, end }) => {
+    const windMs = kind === "gusts" ? Number(value ?? usualGustMs) : 0;
+    const closesRoofs = kind === "storm" || kind === "rain";
+    if (controller === undefined || !closesRoofs)
+      platform.sky.force(kind, platform.simulatedNow, end, windMs);
+    if (closesRoofs) platform.protect(kind, controller);
+  };
+
+const events: Record<FaultName<"event">, Event> = {
+  offline: ({ controller, end }) => controller()?.disconnect(end),
+  freeze_sensors: ({ controller, end }) => controller()?.freeze(end),
+  bad_sensor: ({ spec: { sensor, value = "--" }, random, controller, end }) => {
+    const device = controller();
+    const broken = sensor ?? pick(device?.sample().items ?? [], random)?.sensor.factor;
+    if (broken !== undefined) device?.breakSensor(broken, value, end);
+  },
+  moved_by_hand: ({ spec, random, controller }) => {
+    const device = controller();
+    const row = device && rowOf(device, spec, random);
+    const value = typeof spec.value === "string" ? spec.value : row && pick(handValues(row), random);
+    if (row && value !== null && value !== undefined) device.put(row.address, value, "hand");
+  },
+  somebody: ({ platform, spec, controller, lastsMs }) => {
+    const code = spec.controller ?? controller()?.device.code;
+    const gapMs = Math.max(1_000, spec.delay ?? switchGapMs);
+    const times = Math.min(mostSwitches, Math.ceil(lastsMs / gapMs));
+    const { address, value } = spec;
+    const moved: FaultSpec = {
+      fault: "moved_by_hand",
+      ...(code !== undefined && { controller: code }),
+      ...(address !== undefined && { address }),
+      ...(value !== undefined && { value }),
+    };
+    for (let nth = 0; nth < times; nth++) platform.faults.arm({ ...moved, at: nth * gapMs }, platform.now);
+  },
+  storm: weather("storm"),
+  rain: weather("rain"),
+  showers: weather("showers"),
+  gusts: weather("gusts"),
+  station_silent: ({ platform, spec, realEnd }) => {
+    platform.silent.set(spec.sensor ?? wholeStation, realEnd);
+  },
+  host_down: ({ platform, spec, realEnd: until }) => {
+    const how = outages.find((outage) => outage === spec.how) ?? "refuse";
+    for (const host of ["business", "realtime"] as const)
+      if (spec.host === undefined || spec.host === host) platform.outages.set(host, { until, how });
+  },
+  expire_tokens: ({ platform }) => platform.tokens.expireAll(),
+  push: ({ platform, spec, realEnd }) => {
+    const mode = pushModes.find((one) => one === spec.how) ?? "drop";
+    platform.setPush(mode, mode === "drop" ? Infinity : realEnd);
+  },
+};
+
+function happen(platform: Platform, { spec, random }: DueEvent): void {
+  const lastsMs = spec.for ?? usualMs[spec.fault] ?? minuteMs;
+  const controllers = () =>
+    [...platform.devices.values()].flatMap((one) => (one.isController ? one.code : []));
+  events[spec.fault]({
+    ...{ platform, spec, random, lastsMs },
+    controller: () => platform.controller(spec.controller ?? pick(controllers(), random) ?? ""),
+    realEnd: platform.now + lastsMs,
+    end: platform.simulatedNow + lastsMs * platform.timeline.speed,
+  });
+}
+
+/** Lets events happen up to a real instant; an earlier one changes nothing. */
+export function advance(platform: Platform, now: number): void {
+  for (let event = platform.faults.nextEvent(now); event !== null; event = platform.faults.nextEvent(now)) {
+    platform.now = Math.max(platform.now, event.at);
+    happen(platform, event);
+  }
+  platform.now = Math.max(platform.now, now);
+}
+
+const pick = <T>(all: readonly T[], random: Random): T | undefined => all[Math.floor(random() * all.length)];
+
+function rowOf({ table }: SimulatedController, spec: FaultSpec, random: Random): AddressRow | undefined {
+  if (spec.address !== undefined) return table.get(spec.address);
+  return pick(
+    [...table.values()].filter((row) => handValues(row).length > 0),
+    random,
+  );
+}
+
+/** Values that a person at a wall switch or another screen could choose. */
+export function handValues({ kind }: AddressRow): readonly string[] {
+  const values: Readonly<Record<string, string>> = new Map(Object.entries(kindRows)).get(kind)?.values ?? {};
+  const degrees = takesDegrees(kind) ? ["25", "60"] : [];
+  const custom = kind === "custom" ? ["0110", "1001"] : [];
+  return [...Object.values(values), ...degrees, ...custom];
+}

@@ -1,0 +1,188 @@
+import type { Dialect, ListLayout, TimeForm } from "./dialects.js";
+import type { SampleItem } from "./sensors.js";
+import { localText } from "./weather.js";
+
+/* How a dialect shapes what the platform answers. */
+
+export type Fields = Record<string, unknown>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Fields;
+}
+
+/** An answer whose body code is 200. */
+export const success = (fields: Fields, message: unknown = "success"): Answer => ({
+  status: 200,
+  body: { code: 200, message, ...fields },
+});
+
+/** An answer that says no: another body code, why, and the request's id. */
+export function failure({ errors }: Dialect, requestId: string, code: number, why: string): Answer {
+  const isHttpStatus = errors.status === "code" && code >= 400 && code <= 599;
+  const message = errors.message === "text" ? why : { code: `E${code}`, message: why };
+  return {
+    status: isHttpStatus ? code : 200,
+    body: { code, message, requestId, data: null, success: false },
+  };
+}
+
+/** A computed `__proto__` is an own property, so it reaches the wire like any other. */
+const withUnasked = (body: Fields): Fields => ({
+  ...body,
+  ...{ traceId: "0", cost: 3, constructor: { prototype: {} } },
+  ["__proto__"]: { polluted: true },
+});
+
+/** The body as JSON text, with numbers and unasked fields as the dialect has them. */
+export function writeBody(body: Fields, { extras, numbers }: Dialect): string {
+  const decorated = (item: unknown): unknown =>
+    isFields(item) ? { ...item, remark: null, ext: { createBy: "admin" } } : item;
+  const written = JSON.stringify(extras ? withUnasked(body) : body, (_key, value: unknown) => {
+    if (typeof value === "number" && numbers === "text") return String(value);
+    return extras && Array.isArray(value) ? value.map(decorated) : value;
+  });
+  // An integer beyond 2^53 is kept as text until here.
+  return numbers === "text" ? written : written.replace(/"customerId":"(\d+)"/g, '"customerId":$1');
+}
+
+/** An instant (epoch ms) as a dialect writes it. */
+export function writeTime(at: number, form: TimeForm): string | number {
+  switch (form) {
+    case "local":
+      return localText(at);
+    case "local_slashes":
+      return localText(at).replaceAll("-", "/");
+    case "iso_utc":
+      return new Date(at).toISOString();
+    case "iso_offset":
+      return `${localText(at).replace(" ", "T")}+08:00`;
+    case "epoch_s":
+      return Math.floor(at / 1000);
+    case "epoch_ms":
+      return Math.floor(at);
+  }
+}
+
+/** An item and what names it where the layout is keyed. */
+export type Named = readonly [key: string, item: unknown];
+
+/** The part of an answer that holds these items. */
+export function layOut(named: readonly Named[], layout: ListLayout): Fields {
+  const items = named.map(([, item]) => item);
+  const total = items.length;
+  switch (layout) {
+    case "array":
+      return { data: items };
+    case "list":
+      return { data: { list: items, total } };
+    case "records":
+      return { data: { records: items, total, size: 5000, current: 1, pages: 1 } };
+    case "rows":
+      return { rows: items, total };
+    case "keyed":
+      return { data: Object.fromEntries(named) };
+  }
+}
+
+/** A register's value; numbers lose their leading zeros. */
+export function registerValue({ registers }: Dialect, value: string): unknown {
+  if (registers.value === "object") return { value };
+  return registers.value === "number" ? Number(value) : value;
+}
+
+/** The addresses of one control-parameter type. */
+export function registerGroup(
+  dialect: Dialect,
+  read: readonly (readonly [address: string, value: string])[],
+) {
+  const { flush, value: form } = dialect.registers;
+  const written = form === "number" ? Number : String;
+  const itemOf = (address: string, value: string): unknown =>
+    flush === "keyed" ? registerValue(dialect, value) : { address: written(address), value: written(value) };
+  return layOut(
+    read.map(([address, value]) => [address, itemOf(address, value)]),
+    flush,
+  );
+}
+
+const statusForms = {
+  boolean: (isRunning: boolean) => isRunning,
+  number: Number,
+  text: (isRunning: boolean) => String(Number(isRunning)),
+} as const;
+
+/** Whether something runs. */
+export const runningValue = ({ statuses }: Dialect, isRunning: boolean): unknown =>
+  statusForms[statuses.value](isRunning);
+
+/** Channel of the sensor that has no reading in the dialects with gaps. */
+const gapChannel = 7;
+
+function readingOf({ sensors: { gaps, value: form } }: Dialect, item: SampleItem): unknown {
+  const { isOverridden, sensor, value } = item;
+  if (isOverridden) return value;
+  if (sensor.channel === gapChannel && gaps !== "none") return gaps === "null" ? null : "--";
+  if (form === "number" || typeof value !== "number") return value;
+  const digits = value.toFixed(sensor.decimals);
+  return form === "text" ? digits : `${digits}${sensor.unit}`;
+}
+
+/** Real-time sensor data; `at` is when they were sampled, real epoch ms. */
+export function sensorList(dialect: Dialect, items: readonly SampleItem[], at: number): Fields {
+  const { fields, layout, names, time } = dialect.sensors;
+  const sampledAt = writeTime(at, time);
+  const written = items.map((item) => {
+    const { name, factor, channel, unit } = item.sensor;
+    const called = names === "chinese" ? name : factor;
+    const shown: Fields = {
+      ...(layout !== "keyed" && { [fields.name]: called }),
+      ...(fields.factor !== null && { [fields.factor]: factor }),
+      ...(fields.channel !== null && { [fields.channel]: channel }),
+      [fields.value]: readingOf(dialect, item),
+      ...(fields.unit !== null && { [fields.unit]: unit }),
+      [fields.time]: sampledAt,
+    };
+    return { called, factor, channel: String(channel), shown };
+  });
+  const keyed = (keyOf: (one: (typeof written)[number]) => Named) => layOut(written.map(keyOf), "keyed");
+  if (layout === "points") return { payload: { points: written.map(({ shown }) => shown) } };
+  if (layout === "channel_entries")
+    return { data: written.map(({ channel, shown }) => ({ channel, sensors: [shown] })) };
+  if (layout === "by_channel") return keyed(({ channel, shown }) => [channel, [shown]]);
+  if (layout === "keyed_by_factor") return keyed(({ factor, shown }) => [factor, shown]);
+  return layOut(
+    written.map(({ called, shown }) => [called, shown]),
+    layout,
+  );
+}
+
+/** `expiresAt` is real epoch ms. */
+export interface IssuedToken {
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
+type SignInForm = (issued: IssuedToken, seconds: number) => Fields;
+
+const signInForms: Record<Dialect["signIn"], SignInForm> = {
+  data_token: ({ token }, expiresIn) => ({ data: { token, expiresIn } }),
+  flat_token: ({ token }, seconds) => ({ token, expires_in: seconds }),
+  data_text: ({ token }) => ({ data: token }),
+  oauth: ({ token }, seconds) => ({ access_token: token, token_type: "bearer", expires_in: seconds }),
+  data_access_token: ({ token, expiresAt }) => ({ data: { accessToken: token, expireTime: expiresAt } }),
+  data_oauth: ({ token }, seconds) => ({
+    data: { user: { id: 1, name: "demo" }, access_token: token, expires_in: seconds },
+  }),
+  flat_access_token: ({ token, expiresAt }) => ({
+    accessToken: token,
+    expiresAt: new Date(expiresAt).toISOString(),
+  }),
+};
+
+/** What a sign-in is answered with. */
+export const signInFields = (dialect: Dialect, issued: IssuedToken, now: number): Fields =>
+  signInForms[dialect.signIn](issued, Math.floor((issued.expiresAt - now) / 1000));
