@@ -89,6 +89,10 @@ export function jsonSchema(): JsonSchema {
 
 function describe(schema: z.core.$ZodType, json: JsonSchema): void {
   if (typeFacts.get(schema)?.written === true) json.type = ["string", "number"];
+  const { additionalProperties: entry } = json;
+  // `WS-0001:` alone is an entry with nothing to say.
+  const mayBeEmpty = typeof entry === "object" && entry.type === "object" && entry.required === undefined;
+  if (schema instanceof z.ZodRecord && mayBeEmpty) allowNull(entry);
   const facts = fieldFacts.get(schema);
   if (facts === undefined) return;
   json.description = facts.description;

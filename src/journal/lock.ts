@@ -65,11 +65,15 @@ async function isRunning(other: ProcessIdentity, self: ProcessIdentity): Promise
   return (await startTime(other.pid)) === other.started ? "yes" : "no";
 }
 
-/** Field 22 of /proc/<pid>/stat; the name before it may hold spaces and brackets. Null without such a process or /proc. */
+/**
+ * Field 22 of /proc/<pid>/stat; the name before it may hold spaces and brackets. Null without such a process or /proc, and for
+ * one that has ended and only waits for its parent to ask for that (`Z`, `X`): nothing of it works any more.
+ */
 async function startTime(pid: number): Promise<string | null> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+    const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return "ZX".includes(state) ? null : (fields[18] ?? null);
   } catch {
     return null;
   }

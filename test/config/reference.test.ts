@@ -104,6 +104,7 @@ describe("the JSON Schema", () => {
       `${platform}controllers: { G: { actuators: { a: { kind: custom, address: 101, values: { low: 110 } } } } }\n`,
     ],
     ["keys without a value", `${platform}mqtt:\nmirror:\nhttp: { token: }\n`],
+    ["a controller of which nothing is said", `${platform}controllers: { WS-0001: }\n`],
     ["http: false", `${platform}http: false\n`],
   ])("accepts %s", (_, text) => expect(accepts(text)).toBe(true));
 

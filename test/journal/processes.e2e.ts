@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { dirname } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { DirectoryLock } from "../../src/journal/lock.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { DirectoryLock, holderText, identityOf } from "../../src/journal/lock.js";
 import { programFile } from "../end-to-end/support/program.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { openJournal, recordsIn, tempDirectory } from "./support/disk.js";
@@ -45,6 +46,24 @@ process.stdin.resume();
     await expect(acquire(directory)).rejects.toMatchObject({ pid: child.pid });
     child.kill("SIGKILL");
     await exited;
+    await acquire(directory);
+  });
+
+  it("of which the first was killed and is not waited for, as in some containers, do not refuse each other", async () => {
+    const directory = await tempDirectory();
+    // The shell becomes a program that never asks for the ends of its children.
+    const careless = spawn("sh", ["-c", 'sleep 600 & echo "$!"; exec sleep 600'], { stdio: "pipe" });
+    onTestFinished(() => {
+      careless.kill("SIGKILL");
+    });
+    const [said] = (await once(careless.stdout, "data")) as [Buffer];
+    const holder = { ...(await identityOf(Number(said))), boot: "gone", since, socket: null };
+    await writeFile(join(directory, "bridge.lock"), holderText(holder));
+    await expect(acquire(directory)).rejects.toMatchObject({ pid: holder.pid });
+    process.kill(holder.pid, "SIGKILL");
+    await vi.waitFor(async () =>
+      expect(await readFile(`/proc/${holder.pid}/stat`, "utf8")).toContain(") Z "),
+    );
     await acquire(directory);
   });
 });
