@@ -344,7 +344,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   "bridge.ts": [400, 1],
   broker: [1_791, 8],
   cli: [2_624, 18],
-  limits: [2_584, 13],
+  limits: [2_591, 13],
   commands: [4_709, 20],
   config: [3_320, 20],
   greenhouse: [3_928, 26],

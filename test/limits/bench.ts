@@ -49,17 +49,25 @@ interface BenchOptions extends CommandBenchOptions {
   readonly kept?: Partial<KeptLimits>;
   /** Alarms of an earlier run. */
   readonly alarms?: Readonly<Record<string, string>>;
+  /** The platform was not asked yet. */
+  readonly isUnasked?: boolean;
 }
 
 /**
  * Runs the limits beside the commander, with what an earlier run kept of the first actuator. All is shut and was read, unless
  * `registers` say otherwise.
  */
-export async function bench({ kept, alarms = {}, ...options }: BenchOptions): Promise<CommandBench> {
+export async function bench({
+  kept,
+  alarms = {},
+  isUnasked = false,
+  ...options
+}: BenchOptions): Promise<CommandBench> {
   const one = new CommandBench({ weather, ...options });
   for (const [type, message] of Object.entries(alarms)) one.alarms.set(type, message);
   const [first] = options.actuators ?? [];
   if (kept !== undefined) one.engine.restore(historyOf(first?.id ?? "roof", kept), one.clock.now());
+  if (isUnasked) one.store.setReachable(false);
   const stop = new AbortController();
   void one.engine.run(stop.signal);
   onTestFinished(() => stop.abort());

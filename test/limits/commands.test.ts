@@ -222,6 +222,24 @@ describe("a lease", () => {
     expect(one.alarms.has("lease_overrun")).toBe(false);
   });
 
+  it("that is overdue at a start is no alarm before the platform had the time to answer", async () => {
+    const until = new CommandBench().clock.now() - 60_000;
+    const one = await bench({
+      actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
+      registers: { "210": "1010" },
+      kept: { lease: { id: "x", by: null, command: "on", ends_with: "off", until } },
+      isUnasked: true,
+    });
+    await one.clock.advance(29_000);
+    expect(one.alarms.has("lease_overrun")).toBe(false);
+    await one.clock.advance(2_000);
+    expect(one.alarms.get("lease_overrun")).toContain("The platform cannot be reached.");
+    one.store.setReachable(true);
+    await one.clock.advance(10_000);
+    expect(one.values()).toEqual(["210=1001"]);
+    expect(one.alarms.has("lease_overrun")).toBe(false);
+  });
+
   it("is taken over by whoever else moves it", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
     await one.play("on", 60_000);

@@ -86,7 +86,7 @@ export function dueSends(
   const next = (before: Attempts, mayGo: boolean, send: Omit<DueSend, "id">): Attempts | null => {
     if (before.id !== null) return before;
     if (before.tries > 0 && shows(entry, send.command, around)) return null;
-    if (!mayGo || now < before.nextAt) return before;
+    if (!mayGo || now < before.nextAt || isUnasked(around)) return before;
     const problem = hindrance(entry, send, around);
     if (problem !== null) return { ...before, problem, isKeptBack: true };
     const id = newId();
@@ -118,6 +118,12 @@ function shows({ settings, id }: Entry, command: string, { own }: Around): boole
   const actuator = own?.actuators.get(id);
   return !("reason" in wanted) && actuator !== undefined && isThere(actuator, wanted);
 }
+
+/** So long after a start a platform that has not answered yet is no trouble; then it is told as unreachable. */
+const firstAnswerMs = 30_000;
+
+const isUnasked = ({ own, now, startedAt }: Around): boolean =>
+  own?.platformReachable !== true && now.mono < startedAt + firstAnswerMs;
 
 /** Why a rule's command cannot be sent now; null when it can. */
 function hindrance(
@@ -166,6 +172,7 @@ export function dueAt(entry: Entry, around: Around): number | null {
   }
   if (lease !== null) times.push(lease.until);
   for (const { id, nextAt } of attemptsOf(entry)) if (id === null) times.push(nextAt);
+  times.push(around.startedAt + firstAnswerMs);
   times.push(lock?.endsAt ?? Infinity, hold?.until ?? Infinity, moves.endsAt ?? Infinity);
   // What keeps it back may end without a word to us.
   if (isKeptBack(entry)) times.push(now + lookAgainMs);
