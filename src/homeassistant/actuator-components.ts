@@ -2,67 +2,55 @@ import { type ActuatorKind, type KindRow, kindRows } from "../greenhouse/actuato
 import { stateOfWord, valueTable } from "../greenhouse/actuator-values.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { Language } from "../greenhouse/labels.js";
 import type { Topics } from "../mqtt/topics.js";
 import {
   attributes,
+  available,
   commandFields,
   confirmedCommandFields,
-  entry,
-  type Entry,
+  type DocumentSettings,
+  type Entity,
   type Fields,
-  available,
-} from "./components.js";
-import type { DocumentSettings, Language, Platform } from "./documents.js";
-import { displayName, type Owner } from "./identity.js";
+} from "./documents.js";
+import { displayName, type Platform } from "./identity.js";
 import { type Label, labelOfWord, optionLabels, suffixed, templates, wordOfLabel } from "./labels.js";
 
 /** The view people expect beside the select, which carries every option; `select` means there is none. */
 type View = "cover" | "switch" | "light" | "valve" | "select";
 
-interface KindView {
-  readonly as: View;
-  /** Of what its domain or class gives none, the select first of all. */
-  readonly icon: string;
-  /** Of a cover. */
-  readonly deviceClass?: "window" | "shade" | "curtain";
-}
+/** The icon of what its domain or class gives none, the select first of all; the class of a cover. */
+type KindView = readonly [view: View, icon: string, deviceClass?: "window" | "shade" | "curtain"];
 
 const views: Readonly<Record<ActuatorKind, KindView>> = {
-  skylight: { as: "cover", deviceClass: "window", icon: "mdi:window-open-variant" },
-  shade_curtain: { as: "cover", deviceClass: "shade", icon: "mdi:roller-shade" },
-  thermal_curtain: { as: "cover", deviceClass: "curtain", icon: "mdi:curtains" },
-  side_vent: { as: "cover", deviceClass: "window", icon: "mdi:window-open" },
-  positioner: { as: "cover", icon: "mdi:arrow-up-down" },
-  circulation_fan: { as: "switch", icon: "mdi:fan" },
-  uv_disinfection: { as: "switch", icon: "mdi:lightbulb-fluorescent-tube-outline" },
-  mist_humidifier: { as: "switch", icon: "mdi:air-humidifier" },
-  co2_supply: { as: "switch", icon: "mdi:molecule-co2" },
-  humidity_control: { as: "switch", icon: "mdi:water-percent" },
-  hot_air_blower: { as: "switch", icon: "mdi:heat-wave" },
-  heating_blower: { as: "switch", icon: "mdi:heating-coil" },
-  mist_cooling: { as: "switch", icon: "mdi:sprinkler-fire" },
-  machine: { as: "switch", icon: "mdi:engine-outline" },
-  fan_wet_curtain: { as: "select", icon: "mdi:fan-chevron-up" },
-  irrigation: { as: "valve", icon: "mdi:sprinkler-variant" },
-  light: { as: "light", icon: "mdi:lightbulb-auto-outline" },
-  motor: { as: "select", icon: "mdi:engine-outline" },
-  custom: { as: "select", icon: "mdi:tune-vertical" },
+  skylight: ["cover", "mdi:window-open-variant", "window"],
+  shade_curtain: ["cover", "mdi:roller-shade", "shade"],
+  thermal_curtain: ["cover", "mdi:curtains", "curtain"],
+  side_vent: ["cover", "mdi:window-open", "window"],
+  positioner: ["cover", "mdi:arrow-up-down"],
+  circulation_fan: ["switch", "mdi:fan"],
+  uv_disinfection: ["switch", "mdi:lightbulb-fluorescent-tube-outline"],
+  mist_humidifier: ["switch", "mdi:air-humidifier"],
+  co2_supply: ["switch", "mdi:molecule-co2"],
+  humidity_control: ["switch", "mdi:water-percent"],
+  hot_air_blower: ["switch", "mdi:heat-wave"],
+  heating_blower: ["switch", "mdi:heating-coil"],
+  mist_cooling: ["switch", "mdi:sprinkler-fire"],
+  machine: ["switch", "mdi:engine-outline"],
+  fan_wet_curtain: ["select", "mdi:fan-chevron-up"],
+  irrigation: ["valve", "mdi:sprinkler-variant"],
+  light: ["light", "mdi:lightbulb-auto-outline"],
+  motor: ["select", "mdi:engine-outline"],
+  custom: ["select", "mdi:tune-vertical"],
 };
-
-const needs = {
-  cover: ["open", "close"],
-  switch: ["on", "off"],
-  light: ["on", "off"],
-  valve: ["on", "off"],
-  select: [],
-} satisfies Record<View, readonly string[]>;
 
 /** The view of an actuator: the configured one where its values allow it, `none` to announce nothing. */
 function viewOf(settings: ActuatorSettings): View | "none" {
-  const wanted = settings.homeAssistant.as ?? views[settings.kind].as;
+  const wanted = settings.homeAssistant.as ?? views[settings.kind][0];
   if (wanted === "none") return "none";
   const words = valueTable(settings);
-  return needs[wanted].every((word) => Object.hasOwn(words, word)) ? wanted : "select";
+  const needed = wanted === "select" ? [] : wanted === "cover" ? ["open", "close"] : ["on", "off"];
+  return needed.every((word) => Object.hasOwn(words, word)) ? wanted : "select";
 }
 
 /** State words the platform's values stand for, in the table's order; commands accept each of them too. */
@@ -73,111 +61,87 @@ const optionsOf = (settings: ActuatorSettings): readonly string[] => [
 const canStop = (settings: ActuatorSettings): boolean =>
   settings.stop !== undefined || Object.hasOwn(valueTable(settings), "stop");
 
-/** One actuator with everything its components are made from. */
+/** One actuator with everything its entities are made from. */
 interface Subject {
   readonly actuator: ActuatorSettings;
-  readonly owner: Owner;
   readonly language: Language;
   readonly topic: ReturnType<Topics["actuator"]>;
-  readonly name: string;
 }
 
-export function actuatorEntries(controller: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
-  return [...controller.actuators.values()].flatMap(({ settings: actuator }) => {
-    const { id } = actuator;
+export function actuatorEntities({ info, actuators }: Controller, settings: DocumentSettings): Entity[] {
+  const { language, topics } = settings;
+  return [...actuators.values()].flatMap(({ settings: actuator }) => {
+    const subject = { actuator, language, topic: topics.actuator(info.id, actuator.id) };
     const view = viewOf(actuator);
     if (view === "none") return [];
-    const { language } = settings;
-    const topic = settings.topics.actuator(controller.info.id, id);
-    const subject = {
-      actuator,
-      owner,
-      language,
-      topic,
-      name: displayName(actuator.name ?? "", humanised(id)),
-    };
     if (actuator.readOnly) return readings(subject);
-    const locks = actuator.limits === undefined ? [] : [lock(subject, controller.info.id, settings.topics)];
+    const locks = actuator.limits === undefined ? [] : [lock(subject, info.id, topics)];
     return [...controls(subject, view), ...locks];
   });
 }
 
-interface Beside {
-  readonly word?: string;
-  /** Behind the actuator's name; its main entity is called as it is. */
-  readonly label?: Label;
-  /** Behind the actuator in the entity id. */
-  readonly slug?: string;
-}
-
-function component(
-  { actuator, owner, language, name }: Subject,
+/** `label` stands behind the actuator's name, whose main entity is called as it is; `word` tells entities of one platform apart. */
+function entity(
+  { actuator, language }: Subject,
   platform: Platform,
   fields: Fields,
-  { word = platform, label, slug }: Beside = {},
-): Entry {
+  label?: Label,
+  word: string = platform,
+): Entity {
   const { id, address, homeAssistant, kind } = actuator;
-  const entity = {
+  const name = displayName(actuator.name ?? "", humanised(id));
+  const hasOwnIcon = ["cover", "light", "lock", "valve"].includes(platform);
+  return {
     platform,
     key: `${word}:${address}`,
-    slug: slug === undefined ? id : `${id}_${slug}`,
+    slug: label === undefined || label === "switch" ? id : `${id}_${label}`,
     name: label === undefined ? name : suffixed(language, name, label),
+    fields: {
+      icon: usableIcon(homeAssistant.icon) ?? (hasOwnIcon ? undefined : views[kind][1]),
+      ...fields,
+      enabled_by_default: homeAssistant.enabled ? fields["enabled_by_default"] : false,
+    },
   };
-  const own = ["cover", "light", "lock", "valve"].includes(platform);
-  return entry(owner, entity, {
-    icon: usableIcon(homeAssistant.icon) ?? (own ? undefined : views[kind].icon),
-    ...fields,
-    enabled_by_default: homeAssistant.enabled ? fields["enabled_by_default"] : false,
-  });
 }
 
 /**
  * Each thing once: beside its select, which says everything, an actuator has what Home Assistant has a domain of its own
  * for. A switch would only say less than the select, so it is there for those who want it, and says so in its name.
  */
-function controls(subject: Subject, view: View): Entry[] {
+function controls(subject: Subject, view: View): Entity[] {
   const { actuator, topic } = subject;
   const isSpare = view === "switch" && actuator.homeAssistant.as !== "switch";
-  const spare: Fields = isSpare ? { enabled_by_default: false } : {};
-  const stop = { icon: "mdi:stop", ...commandFields(topic.set), payload_press: "stop" };
-  const hasOptions = optionsOf(actuator).length > 0;
   const isMain = view === "select" || isSpare;
-  const mode = isMain ? {} : ({ label: "mode", slug: "mode" } as const);
-  const own = isMain ? allowed(subject) : {};
-  return [
-    ...(view === "select"
-      ? []
-      : [
-          component(
-            subject,
-            view,
-            { ...viewFields[view](subject), ...spare, ...(isSpare ? {} : allowed(subject)) },
-            isSpare ? { label: "switch" } : {},
-          ),
-        ]),
-    ...(hasOptions ? [component(subject, "select", { ...selectFields(subject), ...own }, mode)] : []),
-    // A cover has a stop of its own.
-    ...(canStop(actuator) && view !== "cover"
-      ? [component(subject, "button", stop, { word: "stop", label: "stop", slug: "stop" })]
-      : []),
-  ];
+  // What may be commanded now and why no more, at the main entity.
+  const allowed = attributes(topic.allowed, templates.allowed);
+  const entities: Entity[] = [];
+  if (view !== "select") {
+    const beside = isSpare ? { enabled_by_default: false } : allowed;
+    entities.push(
+      entity(subject, view, { ...viewFields[view](subject), ...beside }, isSpare ? "switch" : undefined),
+    );
+  }
+  if (optionsOf(actuator).length > 0) {
+    const fields = { ...selectFields(subject), ...(isMain ? allowed : {}) };
+    entities.push(entity(subject, "select", fields, isMain ? undefined : "mode"));
+  }
+  const stop = { icon: "mdi:stop", ...commandFields(topic.set), payload_press: "stop" };
+  // A cover has a stop of its own.
+  if (canStop(actuator) && view !== "cover") entities.push(entity(subject, "button", stop, "stop", "stop"));
+  return entities;
 }
-
-/** What may be commanded now and why no more, as attributes of an actuator's main entity. */
-const allowed = ({ topic }: Subject): Fields => attributes(topic.allowed, templates.allowed);
 
 /**
  * Keeps everybody off while a person works there. Needs the bridge alone. A configuration entity, so that nobody's "lock all
  * doors" reaches it; `allowed` tells of a lock at all times, the lock's own topic is empty without one.
  */
-function lock(subject: Subject, controller: string, topics: Topics): Entry {
+function lock(subject: Subject, controller: string, topics: Topics): Entity {
   const { actuator, topic } = subject;
   const about = { controller, actuator: actuator.id, by: "home-assistant" };
   const fields: Fields = {
     state_topic: topic.allowed,
     value_template: templates.locked,
-    state_locked: "locked",
-    state_unlocked: "unlocked",
+    ...{ state_locked: "locked", state_unlocked: "unlocked" },
     ...confirmedCommandFields(topics.bridge.request("lock")),
     payload_lock: JSON.stringify(about),
     payload_unlock: JSON.stringify({ ...about, locked: false }),
@@ -185,52 +149,42 @@ function lock(subject: Subject, controller: string, topics: Topics): Entry {
     entity_category: "config",
     ...available(topics),
   };
-  return component(subject, "lock", fields, { label: "lock", slug: "lock" });
+  return entity(subject, "lock", fields, "lock");
 }
 
-const onOffPayloads: Fields = { payload_on: "on", payload_off: "off" };
+const openOrClosed: Fields = { state_open: "open", state_closed: "closed" };
+const onOrOff: Fields = { payload_on: "on", payload_off: "off" };
 
 const viewFields = {
   cover: ({ actuator, topic }: Subject): Fields => ({
-    device_class: views[actuator.kind].deviceClass,
+    device_class: views[actuator.kind][2],
     state_topic: topic.json,
     value_template: templates.coverState,
-    state_open: "open",
-    state_closed: "closed",
+    ...openOrClosed,
     ...(hasDegrees(actuator) && {
       position_topic: topic.json,
       position_template: templates.coverPosition,
       set_position_topic: topic.set,
-      position_open: 100,
-      position_closed: 0,
+      ...{ position_open: 100, position_closed: 0 },
     }),
     ...confirmedCommandFields(topic.set),
-    payload_open: "open",
-    payload_close: "close",
-    payload_stop: canStop(actuator) ? "stop" : null,
+    ...{ payload_open: "open", payload_close: "close", payload_stop: canStop(actuator) ? "stop" : null },
   }),
   switch: ({ topic }: Subject): Fields => ({
-    state_topic: topic.json,
-    value_template: templates.onOffState,
-    ...onOffPayloads,
-    state_on: "on",
-    state_off: "off",
-    ...confirmedCommandFields(topic.set),
+    ...{ state_topic: topic.json, value_template: templates.onOffState, ...onOrOff },
+    ...{ state_on: "on", state_off: "off", ...confirmedCommandFields(topic.set) },
   }),
   valve: ({ topic }: Subject): Fields => ({
-    device_class: "water",
-    state_topic: topic.json,
-    value_template: templates.valveState,
-    state_open: "open",
-    state_closed: "closed",
-    ...confirmedCommandFields(topic.set),
-    payload_open: "on",
-    payload_close: "off",
+    ...{
+      device_class: "water",
+      state_topic: topic.json,
+      value_template: templates.valveState,
+      ...openOrClosed,
+    },
+    ...{ ...confirmedCommandFields(topic.set), payload_open: "on", payload_close: "off" },
   }),
   light: ({ topic }: Subject): Fields => ({
-    state_topic: topic.json,
-    state_value_template: templates.onOffState,
-    ...onOffPayloads,
+    ...{ state_topic: topic.json, state_value_template: templates.onOffState, ...onOrOff },
     ...confirmedCommandFields(topic.set),
   }),
 };
@@ -247,24 +201,18 @@ function selectFields({ actuator, language, topic }: Subject): Fields {
 }
 
 /** A read-only actuator: its state as text and, where it has degrees, its position. */
-function readings(subject: Subject): Entry[] {
+function readings(subject: Subject): Entity[] {
   const { actuator, language, topic } = subject;
-  const labels = optionLabels(language, shownWords(actuator));
   // A sensor of text would show `None` as a word.
-  const text = labelOfWord("value_json.state", labels, "unknown");
-  const shown = { state_topic: topic.json, value_template: text };
-  const state = component(subject, "sensor", shown, { word: "state" });
-  if (!hasDegrees(actuator)) return [state];
+  const text = labelOfWord("value_json.state", optionLabels(language, shownWords(actuator)), "unknown");
+  const state = { state_topic: topic.json, value_template: text };
   const degree: Fields = {
-    state_topic: topic.json,
-    value_template: templates.degree,
-    unit_of_measurement: "%",
-    state_class: "measurement",
-    suggested_display_precision: 0,
+    ...{ state_topic: topic.json, value_template: templates.degree },
+    ...{ unit_of_measurement: "%", state_class: "measurement", suggested_display_precision: 0 },
   };
   return [
-    state,
-    component(subject, "sensor", degree, { word: "position", label: "position", slug: "position" }),
+    entity(subject, "sensor", state, undefined, "state"),
+    ...(hasDegrees(actuator) ? [entity(subject, "sensor", degree, "position", "position")] : []),
   ];
 }
 

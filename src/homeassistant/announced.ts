@@ -1,19 +1,25 @@
 import type { Controller } from "../greenhouse/model.js";
 import { sensorKey } from "../greenhouse/sensor-identity.js";
 import type { Topics } from "../mqtt/topics.js";
-import { available } from "./components.js";
 import { bridgeDocument, controllerDocument } from "./device-documents.js";
 import {
+  available,
   type Component,
   type DeviceDocument,
+  documentOf,
   type DocumentSettings,
   fittingDocument,
   originName,
-  originOf,
+} from "./documents.js";
+import {
+  bridgeIdentifier,
+  componentKey,
+  controllerOwner,
+  deviceIdentifier,
   type Platform,
   platforms,
-} from "./documents.js";
-import { bridgeIdentifier, componentKey, deviceIdentifier, textHash } from "./identity.js";
+  digest,
+} from "./identity.js";
 
 /*
  * Home Assistant keeps a component that merely is left out of a message. It goes only after a message in which nothing
@@ -86,35 +92,30 @@ export const nothingKnown = {
   ...{ isOwn: false, isForced: false, isBehind: false, isDeleted: false, isScanned: false },
 };
 
-/** Who wants a topic, and what may be taken from it. */
-export interface Claim {
-  /** `null` stands for the bridge itself, undefined for a topic that no device wants. */
-  readonly controller: Controller | null | undefined;
+/** What may be taken from Home Assistant. */
+export interface Patience {
   /** Whether the platform had the time to show everything again that it showed in an earlier run. */
-  readonly platformHadTime: () => boolean;
-  /** Whether the announcement of an earlier run may be removed. */
-  readonly mayForget: () => boolean;
+  platformHadTime(): boolean;
+  /** Whether what an earlier run announced may be removed, by device code; null for what belongs to no controller. */
+  mayForget(code: string | null): boolean;
 }
 
+/** Who wants a topic: null stands for the bridge itself, undefined for nobody. */
+type Wanter = Controller | null | undefined;
+
 /** What is to be done about a topic now; null for nothing. */
-export function nextStep(
-  { topic, code, held, withdrawn, isOwn, isForced }: Known,
-  { controller, platformHadTime, mayForget }: Claim,
-  settings: DocumentSettings,
-): Step | null {
-  const mayStand = isForced || held.hash !== null || held.components.size > 0;
-  if (controller === undefined && !isOwn && mayStand && !mayForget()) return null;
-  const step = reconcile({
-    ...{ held, withdrawn, topics: settings.topics },
-    wanted: controller === undefined ? null : documentOf(controller, settings),
-    mayGo: removable(controller ?? null, platformHadTime()),
-    bare: () => bareDocument(topic, code, settings),
-  });
-  if (step.type === "clear") return mayStand ? step : null;
+export function nextStep(known: Known, wanter: Wanter, patience: Patience, settings: DocumentSettings) {
+  const { code, held, isOwn, isForced } = known;
+  const isBlank = !isForced && held.hash === null && held.components.size === 0;
+  if (wanter === undefined && !isOwn && !isBlank && !patience.mayForget(code)) return null;
+  const wanted = wanter === undefined ? null : wantedDocument(wanter, settings);
+  const mayGo = removable(wanter ?? null, patience.platformHadTime());
+  const step = reconcile(known, wanted, mayGo, settings);
+  if (step.text === "") return isBlank ? null : step;
   return isForced || !isOwn || step.hash !== held.hash ? step : null;
 }
 
-const documentOf = (controller: Controller | null, settings: DocumentSettings): DeviceDocument =>
+const wantedDocument = (controller: Controller | null, settings: DocumentSettings): DeviceDocument =>
   controller === null ? bridgeDocument(settings) : controllerDocument(controller, settings);
 
 /** Something on the topic was announced by an earlier run, and not by this one. */
@@ -122,50 +123,51 @@ export const hasLeftovers = ({ held, isOwn }: Known): boolean =>
   (!isOwn && held.hash !== null) || [...held.components.values()].some(({ by }) => by === "earlier run");
 
 /** Something of what `hasLeftovers` may be removed now. */
-export function isOverdue(known: Known, { controller, platformHadTime, mayForget }: Claim): boolean {
-  if (known.isDeleted) return false;
-  if (controller === undefined) return known.isOwn || mayForget();
-  const mayGo = removable(controller, platformHadTime());
-  return [...known.held.components].some(([key, { by }]) => by === "earlier run" && mayGo(key));
+export function isOverdue(
+  { isDeleted, isOwn, code, held }: Known,
+  wanter: Wanter,
+  patience: Patience,
+): boolean {
+  if (isDeleted) return false;
+  if (wanter === undefined) return isOwn || patience.mayForget(code);
+  const mayGo = removable(wanter, patience.platformHadTime());
+  return [...held.components].some(([key, { by }]) => by === "earlier run" && mayGo(key));
 }
 
-interface Situation {
-  readonly held: Held;
-  /** Null where no device wants the topic. */
-  readonly wanted: DeviceDocument | null;
-  /** Withdrawn while Home Assistant may have been away. */
-  readonly withdrawn: Announced;
-  /** Whether a component that an earlier run announced may be removed, by its key. */
-  readonly mayGo: (key: string) => boolean;
-  /** The device as a message without components, for stubs of one that is gone. */
-  readonly bare: () => DeviceDocument;
-  readonly topics: Topics;
+/** A message that leads from what is held to what is wanted. */
+export interface Step {
+  /** Empty to take the device away. */
+  readonly text: string;
+  readonly hash: string | null;
+  /** Against what is held: the same text, other components besides, or another text for the same component. */
+  readonly news: "same" | "more" | "changed";
+  /** Announced by this message. */
+  readonly components: Announced;
+  /** Removed by this message. */
+  readonly gone: Announced;
+  /** Another message has to follow: without what this one removed, or removing its stubs. */
+  readonly isFollowed: boolean;
+  /** Components that did not fit into the message. */
+  readonly leftOut: number;
 }
 
-/** What leads from what is held to what is wanted. */
-export type Step =
-  | {
-      readonly type: "publish";
-      readonly text: string;
-      readonly hash: string;
-      /** Against what is held: the same text, other components besides, or another text for the same component. */
-      readonly news: "same" | "more" | "changed";
-      /** Announced by this message. */
-      readonly components: Announced;
-      /** Removed by this message. */
-      readonly gone: Announced;
-      /** Another message has to follow: without what this one removed, or removing its stubs. */
-      readonly isFollowed: boolean;
-      /** Components that did not fit into the message. */
-      readonly leftOut: number;
-    }
-  | { readonly type: "clear"; readonly gone: Announced };
-
-/** A key that changes its platform is removed first, since it cannot stand for both. */
-export function reconcile({ held, wanted, withdrawn, mayGo, bare, topics }: Situation): Step {
+/**
+ * `wanted` is null where no device wants the topic; `mayGo` tells by its key whether a component of an earlier run may be removed. A key
+ * that changes its platform is removed first, since it cannot stand for both.
+ */
+export function reconcile(
+  { topic, code, held, withdrawn }: Pick<Known, "topic" | "code" | "held" | "withdrawn">,
+  wanted: DeviceDocument | null,
+  mayGo: (key: string) => boolean,
+  settings: DocumentSettings,
+): Step {
   const stubs = [...withdrawn].filter(([key]) => !held.components.has(key) && !wanted?.components[key]);
-  if (wanted === null && stubs.length === 0) return { type: "clear", gone: held.components };
-  const { document, leftOut } = fittingDocument(wanted ?? bare());
+  if (wanted === null && stubs.length === 0)
+    return {
+      ...{ text: "", hash: null, news: "changed", components: nothing, gone: held.components },
+      ...{ isFollowed: false, leftOut: 0 },
+    };
+  const { document, leftOut } = fittingDocument(wanted ?? bareDocument(topic, code, settings));
   const gone = [...(wanted === null ? [] : held.components)].filter(
     ([key, { platform, by }]) =>
       document.components[key]?.platform !== platform && (by !== "earlier run" || mayGo(key)),
@@ -173,32 +175,29 @@ export function reconcile({ held, wanted, withdrawn, mayGo, bare, topics }: Situ
   const text = JSON.stringify({
     ...document,
     components: {
-      ...Object.fromEntries(stubs.map(([key, entity]) => [key, stub(entity, topics)])),
+      ...Object.fromEntries(stubs.map(([key, entity]) => [key, stub(entity, settings.topics)])),
       ...document.components,
       ...Object.fromEntries(gone.map(([key, { platform }]) => [key, { platform }])),
     },
   });
-  const hash = textHash(text);
-  const own = [...announcedIn(document.components, "this run")].filter(
-    ([key]) => !gone.some(([other]) => other === key),
+  const hash = digest(text);
+  const announced = new Map([...announcedIn(document.components, "this run")]);
+  for (const [key] of gone) announced.delete(key);
+  const isChanged = [...announced].some(
+    ([key, one]) => (held.components.get(key) ?? one).digest !== one.digest,
   );
-  const isChanged = own.some(([key, { digest }]) => (held.components.get(key)?.digest ?? digest) !== digest);
+  for (const [key, one] of stubs) announced.set(key, { ...one, by: "stub" });
   return {
-    ...{ type: "publish", text, hash, news: hash === held.hash ? "same" : isChanged ? "changed" : "more" },
-    components: new Map([...stubs.map(([key, one]) => [key, { ...one, by: "stub" }] as const), ...own]),
-    gone: new Map(gone),
-    isFollowed: gone.length > 0 || stubs.length > 0,
-    leftOut,
+    ...{ text, hash, news: hash === held.hash ? "same" : isChanged ? "changed" : "more" },
+    ...{ components: announced, gone: new Map(gone), leftOut },
+    isFollowed: gone.length + stubs.length > 0,
   };
 }
 
 /** What is held once the broker has acknowledged a message; others may have been found meanwhile. */
-export const heldAfter = (
-  { components }: Held,
-  { hash, gone, components: announced }: Step & { type: "publish" },
-): Held => ({
+export const heldAfter = ({ components: before }: Held, { hash, gone, components }: Step): Held => ({
   hash,
-  components: new Map([...[...components].filter(([key]) => !gone.has(key)), ...announced]),
+  components: new Map([...[...before].filter(([key]) => !gone.has(key)), ...components]),
 });
 
 const tells: ReadonlySet<Platform> = new Set(["binary_sensor", "sensor", "event"]);
@@ -220,14 +219,10 @@ function stub({ platform, unique_id }: AnnouncedEntity, topics: Topics): Compone
 }
 
 /** The message of a device that is gone, without components. */
-export function bareDocument(topic: string, code: string | null, settings: DocumentSettings): DeviceDocument {
+function bareDocument(topic: string, code: string | null, settings: DocumentSettings): DeviceDocument {
   const identifier = topic.split("/").at(-2) ?? topic;
-  return {
-    device: { identifiers: [identifier], name: code ?? identifier, serial_number: code ?? undefined },
-    origin: originOf(settings),
-    ...available(settings.topics),
-    components: {},
-  };
+  const device = { identifiers: [identifier], name: code ?? identifier, serial_number: code ?? undefined };
+  return documentOf(device, controllerOwner(identifier), [], settings, available(settings.topics));
 }
 
 /** A discovery message of ours that was found on the broker. */
@@ -268,8 +263,12 @@ export function announcedIn(components: unknown, by: AnnouncedEntity["by"]): Ann
     if (platform === undefined || Object.keys(component).length < 2 || !/^[A-Za-z0-9_-]+$/.test(key))
       continue;
     const { unique_id: id } = component;
-    const digest = textHash(JSON.stringify(component));
-    announced.set(key, { platform, unique_id: typeof id === "string" ? id : "", digest, by });
+    announced.set(key, {
+      platform,
+      unique_id: typeof id === "string" ? id : "",
+      digest: digest(JSON.stringify(component)),
+      by,
+    });
   }
   return announced;
 }

@@ -1,6 +1,7 @@
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import { takesCommands } from "../greenhouse/device-types.js";
 import { bridgeEventTypes } from "../greenhouse/events.js";
+import type { Language } from "../greenhouse/labels.js";
 import {
   type Actuator,
   type Controller,
@@ -11,15 +12,17 @@ import {
   type Sensor,
 } from "../greenhouse/model.js";
 import type { Topics } from "../mqtt/topics.js";
-import { actuatorEntries } from "./actuator-components.js";
-import { attributes, commandFields, entry, type Entry, type Fields, available } from "./components.js";
+import { actuatorEntities } from "./actuator-components.js";
 import {
+  attributes,
+  available,
+  commandFields,
   type DeviceDocument,
+  documentOf,
   type DocumentSettings,
+  type Entity,
+  type Fields,
   originName,
-  originOf,
-  type Platform,
-  type Language,
 } from "./documents.js";
 import {
   bridgeIdentifier,
@@ -27,34 +30,28 @@ import {
   controllerOwner,
   deviceIdentifier,
   displayName,
-  type Owner,
+  type Platform,
 } from "./identity.js";
 import { field, type Label, labelOf, labelOfWord, optionLabels, templates } from "./labels.js";
-import { parameterEntries, sensorEntries, shownRange, statusEntries } from "./sensor-components.js";
+import { parameterEntities, sensorEntities, shownRange, statusEntities } from "./sensor-components.js";
 
 /**
  * The discovery message of one controller, what can be moved before what can be read. It depends on definitions and settings alone, with one exception: which of
  * a running status's two entities is enabled at first follows its state.
  */
 export function controllerDocument(controller: Controller, settings: DocumentSettings): DeviceDocument {
-  const owner = controllerOwner(controller.info.code);
-  const entries = [
-    ...ownEntries(controller, owner, settings),
-    ...(takesCommands(controller.info.type) ? actuatorEntries(controller, owner, settings) : []),
-    ...parameterEntries(controller, owner, settings),
-    ...sensorEntries(controller, owner, settings),
-    ...statusEntries(controller, owner, settings),
+  const { info } = controller;
+  const entities = [
+    ...ownEntities(controller, settings),
+    ...(takesCommands(info.type) ? actuatorEntities(controller, settings) : []),
+    ...[parameterEntities, sensorEntities, statusEntities].flatMap((make) => make(controller, settings)),
   ];
-  return {
-    device: device(controller, settings),
-    origin: originOf(settings),
-    ...available(settings.topics, controller.info.id),
-    components: Object.fromEntries(entries),
-  };
+  const needs = available(settings.topics, info.id);
+  return documentOf(device(info, settings), controllerOwner(info.code), entities, settings, needs);
 }
 
 /** Home Assistant refuses the whole message for one empty or non-text value here. */
-function device({ info }: Controller, settings: DocumentSettings): DeviceDocument["device"] {
+function device(info: ControllerInfo, { clientId, pageUrl }: DocumentSettings): Fields {
   const text = (value: string | null | undefined) => displayName(value ?? "", "") || undefined;
   const { record } = info;
   return {
@@ -65,16 +62,20 @@ function device({ info }: Controller, settings: DocumentSettings): DeviceDocumen
     model_id: text(info.type),
     serial_number: text(info.code),
     suggested_area: text(info.area) ?? text(record?.stationName),
-    via_device: bridgeIdentifier(settings.clientId),
-    configuration_url: settings.pageUrl,
+    via_device: bridgeIdentifier(clientId),
+    configuration_url: pageUrl,
   };
 }
 
 /** An entity of the controller or the bridge as a whole, named by its label; `slug` where that says too little in an entity id. */
 type Row = readonly [platform: Platform, label: Label, fields: Fields, slug?: string];
 
-const rowEntry = (owner: Owner, language: Language, [platform, label, fields, slug = label]: Row): Entry =>
-  entry(owner, { platform, key: label.replaceAll("_", "-"), slug, name: labelOf(language, label) }, fields);
+/** `all` are fields of each. */
+const labelled = (language: Language, rows: readonly Row[], all: (label: Label) => Fields): Entity[] =>
+  rows.map(([platform, label, fields, slug = label]) => ({
+    ...{ platform, key: label.replaceAll("_", "-"), slug, name: labelOf(language, label) },
+    fields: { ...fields, ...all(label) },
+  }));
 
 const flag = (state_topic: string, device_class: "connectivity" | "problem", more: Fields = {}): Fields => {
   const [payload_on, payload_off] = device_class === "problem" ? ["on", "off"] : ["online", "offline"];
@@ -87,89 +88,71 @@ const pressed = (topics: Topics, request: string, payload: object, icon: string)
   icon,
 });
 
+const diagnostic = { entity_category: "diagnostic" };
+
 /** What needs the bridge alone, so that it stays readable while the controller or the platform is gone. */
-function ownEntries({ info }: Controller, owner: Owner, { topics, language }: DocumentSettings): Entry[] {
+function ownEntities({ info }: Controller, { topics, language }: DocumentSettings): Entity[] {
   const topic = topics.controller(info.id);
-  const isCommanded = takesCommands(info.type);
   const connectivity = flag(topic.availability, "connectivity", { value_template: templates.connectivity });
   // Which actuators and why, for those who are told.
   const problem = flag(topic.problem, "problem", attributes(topic.problems));
   const acknowledge = pressed(topics, "acknowledge", { controller: info.id }, "mdi:check-all");
   const result = { state_topic: topic.result, value_template: templates.result, event_types: outcomes };
-  const commanded: Row[] = [
+  // A camera or a station without a client of its own has no connection to tell of.
+  const hasConnection = info.client !== null || (info.record?.online ?? null) !== null;
+  const isCommanded = takesCommands(info.type);
+  const rows: readonly Row[] = [
+    ["binary_sensor", "connectivity", connectivity],
     ["binary_sensor", "problem", problem, "command_problem"],
     ["button", "acknowledge", acknowledge, "acknowledge_problem"],
     ["event", "result", { ...result, icon: "mdi:message-check-outline" }, "command_result"],
   ];
-  const rows: Row[] = [
-    ...(isCommanded || hasConnection(info) ? [["binary_sensor", "connectivity", connectivity] as const] : []),
-    ...(isCommanded ? commanded : []),
-  ];
-  return rows.map(([platform, label, fields, slug]) => {
-    const own = { ...fields, entity_category: "diagnostic", ...available(topics) };
-    return rowEntry(owner, language, [platform, label, own, slug]);
-  });
+  const own = rows.slice(isCommanded || hasConnection ? 0 : 1, isCommanded ? undefined : 1);
+  return labelled(language, own, () => ({ ...diagnostic, ...available(topics) }));
 }
-
-/** A camera or a station without a client of its own has no connection to tell of. */
-const hasConnection = ({ record, client }: ControllerInfo): boolean =>
-  client !== null || (record?.online ?? null) !== null;
 
 /** The discovery message of the bridge itself, which every controller points to. */
 export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
-  const { version, clientId, language, topics } = settings;
-  const rows = [...bridgeReadings(settings), ...bridgeNews(settings)];
-  return {
-    device: {
-      identifiers: [bridgeIdentifier(clientId)],
-      name: clientId === originName ? originName : `${originName} ${clientId}`,
-      manufacturer: originName,
-      model: "Bridge",
-      sw_version: version,
-      configuration_url: settings.pageUrl,
-    },
-    origin: originOf(settings),
-    components: Object.fromEntries(
-      rows.map(([platform, label, fields]) => {
-        // A dead bridge shows as disconnected, not as unavailable.
-        const needs = label === "connectivity" ? {} : available(topics);
-        return rowEntry(bridgeOwner(clientId), language, [platform, label, { ...fields, ...needs }]);
-      }),
-    ),
+  const { version, clientId, language, topics, pageUrl, hasBudget } = settings;
+  const device = {
+    identifiers: [bridgeIdentifier(clientId)],
+    name: clientId === originName ? originName : `${originName} ${clientId}`,
+    manufacturer: originName,
+    model: "Bridge",
+    sw_version: version,
+    configuration_url: pageUrl,
   };
+  const rows = bridgeRows(settings).filter(([, label]) => label !== "requests_left" || hasBudget);
+  // A dead bridge shows as disconnected, not as unavailable.
+  const entities = labelled(language, rows, (label) => (label === "connectivity" ? {} : available(topics)));
+  return documentOf(device, bridgeOwner(clientId), entities, settings);
 }
 
-function bridgeReadings({ topics, language, hasBudget }: DocumentSettings): Row[] {
-  const diagnostic = { entity_category: "diagnostic" };
+/** How the bridge is, what it tells, what is wrong anywhere until it is over, and what can be asked of it. */
+function bridgeRows({ topics, language }: DocumentSettings): readonly Row[] {
+  const { bridge } = topics;
   const health = (name: string, fields: Fields): Fields => ({
-    ...{ state_topic: topics.bridge.health, value_template: field(name), ...fields, ...diagnostic },
+    ...{ state_topic: bridge.health, value_template: field(name), ...fields, ...diagnostic },
   });
   // They change with every poll, which would fill the activity list.
   const instant = { device_class: "timestamp", enabled_by_default: false };
   const left = { state_class: "measurement", suggested_display_precision: 0, icon: "mdi:counter" };
   // Without options: where their labels change, Home Assistant takes the state it holds for an error.
   const stateLabel = labelOfWord("value", optionLabels(language, platformStates), "None");
-  const state = { state_topic: topics.bridge.platform, icon: "mdi:cloud-check-outline" };
-  const version = { state_topic: topics.bridge.info, value_template: field("version") };
-  return [
-    ["binary_sensor", "connectivity", flag(topics.bridge.state, "connectivity", diagnostic)],
-    ["sensor", "platform", { ...state, value_template: stateLabel, ...diagnostic }],
-    ["sensor", "last_contact_business", health("last_contact_business", instant)],
-    ["sensor", "last_contact_realtime", health("last_contact_realtime", instant)],
-    ["sensor", "oldest_reading", health("oldest_reading_at", instant)],
-    ...(hasBudget ? [["sensor", "requests_left", health("requests_left", left)] as const] : []),
-    ["sensor", "version", { ...version, ...diagnostic, icon: "mdi:tag" }],
-  ];
-}
-
-/** What the bridge tells, what is wrong anywhere until it is over, and what can be asked of it. */
-function bridgeNews({ topics }: DocumentSettings): Row[] {
-  const { bridge } = topics;
+  const state = { state_topic: bridge.platform, icon: "mdi:cloud-check-outline" };
+  const version = { state_topic: bridge.info, value_template: field("version") };
   const seen = { alarm: "all", by: "home-assistant" };
   // Home Assistant drops an event of a type that was not named from the start.
   const types = { value_template: templates.alert, event_types: bridgeEventTypes };
   const told = { value_template: templates.anyAlarm, ...attributes(bridge.alarms) };
   return [
+    ["binary_sensor", "connectivity", flag(bridge.state, "connectivity", diagnostic)],
+    ["sensor", "platform", { ...state, value_template: stateLabel, ...diagnostic }],
+    ["sensor", "last_contact_business", health("last_contact_business", instant)],
+    ["sensor", "last_contact_realtime", health("last_contact_realtime", instant)],
+    ["sensor", "oldest_reading", health("oldest_reading_at", instant)],
+    ["sensor", "requests_left", health("requests_left", left)],
+    ["sensor", "version", { ...version, ...diagnostic, icon: "mdi:tag" }],
     ["button", "refresh", pressed(topics, "refresh", {}, "mdi:refresh")],
     ["event", "alert", { state_topic: bridge.event, icon: "mdi:bell-outline", ...types }],
     ["binary_sensor", "alarm", flag(bridge.alarms, "problem", told)],
@@ -210,12 +193,7 @@ export const visible = (known: Controller, shown: Controller | undefined, after:
   parameters: passed(known.parameters, shown?.parameters, after.parameters, sameParameter),
 });
 
-function passed<Item>(
-  known: Items<Item>,
-  shown: Items<Item> | undefined,
-  after: Items<Item>,
-  equal: Same<Item>,
-) {
+function passed<T>(known: Items<T>, shown: Items<T> | undefined, after: Items<T>, equal: Same<T>): Items<T> {
   const items = new Map(shown);
   for (const [id, item] of after) {
     const announced = known.get(id);
@@ -225,7 +203,8 @@ function passed<Item>(
 }
 
 const sameSensor = (one: Sensor, other: Sensor): boolean => one.definition === other.definition;
-
+const sameStatus = (one: RunningStatus, other: RunningStatus): boolean =>
+  one.key === other.key && one.id === other.id && one.name === other.name && one.number === other.number;
 const sameActuator = (one: Actuator, other: Actuator): boolean => one.settings === other.settings;
 
 export function sameParameter(one: Parameter, other: Parameter): boolean {
@@ -234,6 +213,3 @@ export function sameParameter(one: Parameter, other: Parameter): boolean {
   const [before, after] = [shownRange(one), shownRange(other)];
   return before?.min === after?.min && before?.max === after?.max;
 }
-
-const sameStatus = (one: RunningStatus, other: RunningStatus): boolean =>
-  one.key === other.key && one.id === other.id && one.name === other.name && one.number === other.number;

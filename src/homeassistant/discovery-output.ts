@@ -14,12 +14,12 @@ import {
   nextStep,
   nothing,
   nothingKnown,
-  type Claim,
+  type Patience,
   type Step,
 } from "./announced.js";
 import { announcesTheSame, visible } from "./device-documents.js";
 import type { DocumentSettings } from "./documents.js";
-import { textHash } from "./identity.js";
+import { digest } from "./identity.js";
 import { type WithdrawalMemory, Withdrawals } from "./withdrawals.js";
 
 export interface DiscoveryPorts {
@@ -36,13 +36,9 @@ export interface DiscoveryPorts {
   publishStates(code: string | null, which: "held" | "all"): void;
   /** Where what was withdrawn is remembered over restarts. */
   readonly memory: WithdrawalMemory;
-  readonly view: {
+  readonly view: Patience & {
     controllers(): Iterable<Controller>;
     get(code: string): Controller | undefined;
-    /** Whether the platform had the time to show everything again that it showed in an earlier run. */
-    platformHadTime(): boolean;
-    /** Whether what an earlier run announced may be removed; null for what belongs to no controller. */
-    mayForget(code: string | null): boolean;
   };
   readonly clock: Clock;
   readonly random: Random;
@@ -62,7 +58,6 @@ const takenInMs = 2_000;
 const retryMs = 10_000;
 /** How often is looked whether what an earlier run left may be removed. */
 const leftoversEveryMs = 10_000;
-const birthDelay = { leastMs: 1_000, spreadMs: 4_000 };
 /** Home Assistant on a small computer has set up what one message announces within this time. */
 const busyMs = 60_000;
 /** Home Assistant skips the rest of a message that comes while it still sets up what an earlier one announced. */
@@ -97,9 +92,7 @@ export class DiscoveryOutput {
     /** `null` stands for what an earlier run left: every component that may be removed has to be, and Home Assistant had time to take that in. */
     mayClear: (code: string | null): boolean =>
       code === null
-        ? !this.#isPaused &&
-          !this.#removeLeftovers(this.#devices.values()) &&
-          this.#now() >= this.#removedAt + takenInMs
+        ? !this.#isPaused && !this.#removeLeftovers() && this.#now() >= this.#removedAt + takenInMs
         : this.#of(code).gate !== "leaving",
   };
   readonly #ports: DiscoveryPorts;
@@ -140,7 +133,7 @@ export class DiscoveryOutput {
     this.#announceAll(blankDelayMs);
     for (const device of this.#devices.values()) {
       device.isScanned = false;
-      if (device.isOwn && !this.#isWanted(device)) this.#later(device.announce, 0);
+      if (device.isOwn && this.#wanter(device) === undefined) this.#later(device.announce, 0);
     }
     this.#later(this.#leftovers, leftoversEveryMs);
   }
@@ -169,7 +162,7 @@ export class DiscoveryOutput {
   /** A message on Home Assistant's status topic. A retained one does not tell when it started. */
   statusMessage(payload: string, retained: boolean): void {
     if (retained || payload.trim() !== "online") return;
-    this.#later(this.#birth, birthDelay.leastMs + Math.round(this.#ports.random() * birthDelay.spreadMs));
+    this.#later(this.#birth, 1_000 + Math.round(this.#ports.random() * 4_000));
   }
 
   /** A message on any `<prefix>/device/<id>/config`, retained from before or published now. */
@@ -181,13 +174,11 @@ export class DiscoveryOutput {
     const found = foundDocument(payload, this.#settings.topics.base);
     if (found === null) return;
     const device = this.#at(topic, found.code);
-    const hash = textHash(payload);
-    const isEcho = hash === device.held.hash;
-    const isOld = device.isScanned;
+    const hash = digest(payload);
+    const { held, isOwn, isScanned } = device;
     device.isScanned = true;
-    if (isEcho) device.isDeleted = false;
-    if (isEcho || isOld) return;
-    const { held, isOwn } = device;
+    if (hash === held.hash) device.isDeleted = false;
+    if (hash === held.hash || isScanned) return;
     const components = new Map([...found.components, ...held.components]);
     device.held = { hash: isOwn ? held.hash : hash, components };
     this.#removeLeftovers([device]);
@@ -196,7 +187,7 @@ export class DiscoveryOutput {
 
   #emptied(topic: string): void {
     const device = this.#devices.get(topic);
-    if (!device?.isOwn || device.isDeleted || !this.#isWanted(device)) return;
+    if (!device?.isOwn || device.isDeleted || this.#wanter(device) === undefined) return;
     device.isDeleted = true;
     this.#ports.log.info(
       { topic },
@@ -221,7 +212,7 @@ export class DiscoveryOutput {
   readonly #states = (): void => this.#ports.republishStates();
 
   readonly #leftovers = (): void => {
-    this.#removeLeftovers(this.#devices.values());
+    this.#removeLeftovers();
     if ([...this.#devices.values()].some(hasLeftovers)) this.#later(this.#leftovers, leftoversEveryMs);
   };
 
@@ -239,14 +230,16 @@ export class DiscoveryOutput {
   }
 
   #repeat(device: Device): void {
-    if (!device.isOwn || !this.#isWanted(device)) return;
+    if (!device.isOwn || this.#wanter(device) === undefined) return;
     this.#force(device, 0);
     this.#later(device.takenIn, takenInMs + sameTopicGapMs);
   }
 
   /** Lets go what an earlier run announced, where that may be removed now; whether there was any. */
-  #removeLeftovers(devices: Iterable<Device>): boolean {
-    const overdue = [...devices].filter((one) => hasLeftovers(one) && isOverdue(one, this.#claim(one)));
+  #removeLeftovers(devices: Iterable<Device> = this.#devices.values()): boolean {
+    const overdue = [...devices].filter(
+      (one) => hasLeftovers(one) && isOverdue(one, this.#wanter(one), this.#ports.view),
+    );
     for (const { announce, isOwn } of overdue) this.#later(announce, isOwn ? 0 : firstDelayMs);
     return overdue.length > 0;
   }
@@ -260,7 +253,9 @@ export class DiscoveryOutput {
       return;
     }
     try {
-      const step = isDeleted ? null : nextStep(device, this.#claim(device), this.#settings);
+      const step = isDeleted
+        ? null
+        : nextStep(device, this.#wanter(device), this.#ports.view, this.#settings);
       if (!isDeleted) Object.assign(device, { isBehind: false, isForced: false, withdrawn: nothing });
       if (step === null) this.#open(device, "held");
       else if (!(await this.#take(step, device, signal))) {
@@ -278,32 +273,23 @@ export class DiscoveryOutput {
 
   /** Whether the broker took it. */
   async #take(step: Step, device: Device, signal: AbortSignal): Promise<boolean> {
-    const { topic, code, isOwn, publishedAt } = device;
+    const { topic, code } = device;
     await this.#withdrawals.note(topic, code, step.gone, this.#ports.clock.now());
-    const text = step.type === "clear" ? "" : step.text;
     // Known before it is out: its echo may come before the acknowledgement.
-    if (step.type === "publish") device.held = { ...device.held, hash: step.hash };
-    if (!(await this.#publish(device, text, signal))) return false;
-    const now = this.#now();
-    if (text === "" || step.gone.size > 0) this.#removedAt = now;
-    device.publishedAt = now;
-    if (step.type === "publish") this.#published(device, step, now - publishedAt < busyMs);
-    else {
-      Object.assign(device, { ...nothingKnown, publishedAt: now });
-      this.#later(device.takenIn, takenInMs);
-      if (!isOwn) this.#ports.log.info({ topic }, "cleared an announcement that nothing stands for any more");
-    }
-    return true;
-  }
-
-  /** `isBusy`: Home Assistant may still be busy with an earlier message, and skip what is new in this one. */
-  #published(device: Device, step: Step & { type: "publish" }, isBusy: boolean): void {
-    const { news, leftOut, isFollowed } = step;
+    device.held = { ...device.held, hash: step.hash };
+    if (!(await this.#publish(device, step.text, signal))) return false;
+    const { text, news, gone, isFollowed, leftOut } = step;
+    const isBusy = this.#now() - device.publishedAt < busyMs;
+    if (text === "" && !device.isOwn)
+      this.#ports.log.info({ topic }, "cleared an announcement that nothing stands for any more");
+    if (gone.size > 0 || text === "") this.#removedAt = this.#now();
     device.held = heldAfter(device.held, step);
-    device.isOwn = true;
+    device.isOwn = text !== "";
+    device.publishedAt = this.#now();
     if (news !== "changed") this.#open(device, "held");
     if (news !== "same") this.#later(device.takenIn, takenInMs);
-    if (news === "changed" || (news === "more" && isBusy)) this.#later(device.repeat, repeatAfterMs);
+    if (device.isOwn && (news === "changed" || (news === "more" && isBusy)))
+      this.#later(device.repeat, repeatAfterMs);
     if (isFollowed) this.#later(device.announce, sameTopicGapMs);
     const name = nameOf(device);
     if (leftOut > 0)
@@ -311,12 +297,13 @@ export class DiscoveryOutput {
         { device: name, leftOut },
         `${name} has too many entities for one message: Home Assistant does not get the last ${leftOut}; ignore some of its sensors in the configuration`,
       );
+    return true;
   }
 
   /** Home Assistant knows the device as it is, or never will. */
   #open(device: Device, which: "held" | "all"): void {
     if (device.isBehind && !device.isDeleted) return;
-    device.gate = this.#isWanted(device) ? "open" : "shut";
+    device.gate = this.#wanter(device) === undefined ? "shut" : "open";
     this.#ports.publishStates(device.code, which);
   }
 
@@ -337,20 +324,11 @@ export class DiscoveryOutput {
     }
   }
 
-  /** Who wants it. */
-  #claim({ topic, code }: Device): Claim {
-    const { view } = this.#ports;
+  /** Who wants its announcement: null stands for the bridge itself, undefined for nobody. */
+  #wanter({ topic, code }: Device): Controller | null | undefined {
+    if (topic === this.#bridgeTopic) return null;
     const isOf = code !== null && discoveryTopic(this.#settings.prefix, code) === topic;
-    const controller = topic === this.#bridgeTopic ? null : isOf ? view.get(code) : undefined;
-    return {
-      controller,
-      platformHadTime: () => view.platformHadTime(),
-      mayForget: () => view.mayForget(code),
-    };
-  }
-
-  #isWanted(device: Device): boolean {
-    return this.#claim(device).controller !== undefined;
+    return isOf ? this.#ports.view.get(code) : undefined;
   }
 
   #of(code: string): Device {

@@ -1,41 +1,32 @@
+import type { Language } from "../greenhouse/labels.js";
 import type { Topics } from "../mqtt/topics.js";
+import {
+  componentKey,
+  defaultEntityId,
+  type Owner,
+  type Platform,
+  type RawKey,
+  uniqueId,
+} from "./identity.js";
+import { templates } from "./labels.js";
 
-export type Language = "en" | "zh";
+type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** Platforms of Home Assistant that the bridge announces; all of them exist since 2024.11. */
-export const platforms = [
-  "binary_sensor",
-  "button",
-  "cover",
-  "event",
-  "light",
-  "lock",
-  "number",
-  "select",
-  "sensor",
-  "switch",
-  "valve",
-] as const;
+/** Home Assistant's long key names; `undefined` stands for a key that is left out. */
+export type Fields = Readonly<Record<string, Json | undefined>>;
 
-export type Platform = (typeof platforms)[number];
-
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-
-/** One entity, under Home Assistant's long key names; `undefined` stands for a key that is left out. */
 export interface Component {
   readonly platform: Platform;
   readonly [key: string]: Json | undefined;
 }
 
-type Components = Readonly<Record<string, Component>>;
-
 /** What a `<prefix>/device/<id>/config` message holds. */
 export interface DeviceDocument {
-  readonly device: Readonly<Record<string, Json | undefined>>;
-  readonly origin: Readonly<Record<string, string | undefined>>;
+  readonly device: Fields;
+  readonly origin: Fields;
   readonly availability?: Json;
   readonly availability_mode?: "all";
-  readonly components: Components;
+  readonly components: Readonly<Record<string, Component>>;
 }
 
 export interface DocumentSettings {
@@ -59,10 +50,36 @@ export interface DocumentSettings {
 
 export const originName = "greenhouse2mqtt";
 
-export const originOf = (settings: DocumentSettings): DeviceDocument["origin"] => ({
-  name: originName,
-  sw_version: settings.version,
-  support_url: settings.supportUrl,
+/** One entity of a device. */
+export interface Entity {
+  readonly platform: Platform;
+  readonly key: RawKey;
+  /** Behind the device in the suggested entity id. */
+  readonly slug: string;
+  readonly name: string;
+  readonly fields: Fields;
+}
+
+/** `needs` is what all entities need that say nothing else. */
+export const documentOf = (
+  device: Fields,
+  owner: Owner,
+  entities: readonly Entity[],
+  { version, supportUrl }: DocumentSettings,
+  needs?: ReturnType<typeof available>,
+): DeviceDocument => ({
+  device,
+  origin: { name: originName, sw_version: version, support_url: supportUrl },
+  ...needs,
+  components: Object.fromEntries(
+    entities.map(({ platform, key, slug, name, fields }) => {
+      const names = {
+        unique_id: uniqueId(owner, key),
+        default_entity_id: defaultEntityId(platform, owner, slug),
+      };
+      return [componentKey(platform, key), { platform, ...names, name, ...fields, qos: 1 }];
+    }),
+  ),
 });
 
 /** Brokers and Home Assistant's users have limits on packets; the usual smallest is 256 KiB. */
@@ -76,4 +93,46 @@ export function fittingDocument(document: DeviceDocument) {
   const all = kept.length;
   while (excess > 0 && kept.length > 0) excess -= Buffer.byteLength(JSON.stringify(kept.pop())) - 2;
   return { document: { ...document, components: Object.fromEntries(kept) }, leftOut: all - kept.length };
+}
+
+/**
+ * Where commands go. Nothing is retained and the broker drops what was not taken within 30 s, so that no actuator moves
+ * for a click of long ago.
+ */
+export const commandFields = (topic: string): Fields => ({
+  command_topic: topic,
+  retain: false,
+  message_expiry_interval: 30,
+});
+
+/** As above, for platforms that could show a state before it was read back. */
+export const confirmedCommandFields = (topic: string): Fields => ({
+  ...commandFields(topic),
+  optimistic: false,
+});
+
+/** A JSON object of a topic as attributes; none of an emptied one, which would be an error in Home Assistant's log. */
+export const attributes = (topic: string, template: string = templates.orNothing): Fields => ({
+  json_attributes_topic: topic,
+  json_attributes_template: template,
+});
+
+/**
+ * What must hold for an entity to be usable: the bridge; for what a controller shows the platform and the controller too; for a reading
+ * its quality. Home Assistant replaces lists, it does not merge them, so each is given whole; the mode is `all` everywhere, because its
+ * default lets the last message win.
+ */
+export function available(topics: Topics, controller?: string, sensor?: string) {
+  const needed: Readonly<Record<string, string>>[] = [{ topic: topics.bridge.state }];
+  if (controller !== undefined)
+    needed.push(
+      { topic: topics.bridge.platform, value_template: templates.platformReachable },
+      { topic: topics.controller(controller).availability, value_template: templates.controllerReachable },
+    );
+  if (controller !== undefined && sensor !== undefined)
+    needed.push({
+      topic: topics.sensor(controller, sensor).quality,
+      value_template: templates.usableQuality,
+    });
+  return { availability: needed, availability_mode: "all" } as const;
 }

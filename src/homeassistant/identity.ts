@@ -1,10 +1,17 @@
 import { createHash } from "node:crypto";
-import type { Platform } from "./documents.js";
 
 /*
  * Names that Home Assistant keeps for ever: identifiers, unique ids and component keys. They are made from what the
  * platform calls a thing (device code, factor, channel, address), so renaming anything leaves every entity in place.
  */
+
+/** Platforms of Home Assistant that the bridge announces; all of them exist since 2024.11. */
+export const platforms = [
+  ...(["binary_sensor", "button", "cover", "event", "light", "lock"] as const),
+  ...(["number", "select", "sensor", "switch", "valve"] as const),
+] as const;
+
+export type Platform = (typeof platforms)[number];
 
 /** Whose entities they are; `unique` and `entity` start every unique id and entity id. */
 export interface Owner {
@@ -18,8 +25,8 @@ export interface Owner {
  */
 export type RawKey = string;
 
-// UTF-16, because UTF-8 makes every lone surrogate the same character.
-const digest = (text: string) =>
+/** Short stand-in for a text. UTF-16, because UTF-8 makes every lone surrogate the same character. */
+export const digest = (text: string): string =>
   createHash("sha256").update(Buffer.from(text, "utf16le")).digest("hex").slice(0, 16);
 
 const safeCode = /^(?!bridge)(?!.*__)[A-Za-z0-9_-]{1,64}$/;
@@ -84,9 +91,6 @@ const slug = (text: string) =>
     .replace(/[^a-z0-9]+/g, "_")
     .slice(0, 140)
     .replace(/^_+|_+$/g, "");
-
-/** Short stand-in for a document's text. */
-export const textHash = (text: string): string => digest(text);
 
 /** A name as people may see it: one line, well-formed, not endless. */
 export function displayName(text: string, fallback: string): string {

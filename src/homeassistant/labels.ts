@@ -1,5 +1,4 @@
-import { wordLabel } from "../greenhouse/labels.js";
-import type { Language } from "./documents.js";
+import { type Language, wordLabel } from "../greenhouse/labels.js";
 
 /*
  * What people read of our own entities, per language; topic words never change.
@@ -39,19 +38,16 @@ export function suffixed(language: Language, name: string, label: Label): string
   return /[\x20-\x7e]$/.test(name) || /^[\x20-\x7e]/.test(suffix) ? `${name} ${suffix}` : `${name}${suffix}`;
 }
 
-/**
- * The label of each word, all different. `none` is no label in any language: Home Assistant reads it as "unknown".
- */
+/** The label of each word, all different. `none` is no label in any language: Home Assistant reads it as "unknown". */
 export function optionLabels(language: Language, words: readonly string[]): ReadonlyMap<string, string> {
   const taken = new Set(words);
   const labelled = new Map<string, string>();
   for (const word of words) {
     const own = /^none$/i.test(word) ? `${word} (0)` : word;
     const wanted = wordLabel(language, word);
-    const label = /^\s*none\s*$/i.test(wanted) ? own : wanted;
-    const usable = label === word || !taken.has(label);
-    labelled.set(word, usable ? label : own);
-    taken.add(usable ? label : own);
+    const usable = /^\s*none\s*$/i.test(wanted) || (wanted !== word && taken.has(wanted)) ? own : wanted;
+    labelled.set(word, usable);
+    taken.add(usable);
   }
   return labelled;
 }
@@ -63,16 +59,11 @@ export function optionLabels(language: Language, words: readonly string[]): Read
 
 /** A Jinja literal; whatever could end or change it is written as an escape. */
 const quoted = (text: string): string =>
-  `'${text.replace(/[\p{C}\p{Z}'"\\{}%#]/gu, (part) => (part === " " ? part : escaped(part)))}'`;
+  `'${text.replace(/(?! )[\p{C}\p{Z}'"\\{}%#]/gu, (part) => {
+    const code = (part.codePointAt(0) ?? 0).toString(16);
+    return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
+  })}'`;
 
-const escaped = (part: string): string => {
-  const code = part.codePointAt(0) ?? 0;
-  return code > 0xffff
-    ? `\\U${code.toString(16).padStart(8, "0")}`
-    : `\\u${code.toString(16).padStart(4, "0")}`;
-};
-
-const list = (words: Iterable<string>): string => `[${[...words].map(quoted).join(", ")}]`;
 const pairs = (entries: Iterable<readonly [string, string]>): string =>
   `{${[...entries].map(([from, to]) => `${quoted(from)}: ${quoted(to)}`).join(", ")}}`;
 
@@ -108,23 +99,12 @@ export const templates = {
   /** A topic that is empty where there is nothing, or about to go, as attributes. */
   orNothing: "{{ value or '{}' }}",
   anyAlarm: "{{ 'on' if value_json.count > 0 else 'off' }}",
-  result: event("outcome", [
-    "id",
-    "actuator",
-    "command",
-    "value",
-    "reason",
-    "message",
-    "read_back",
-    "by",
-    "duration_ms",
-    "repeated",
-  ]),
-  alert: event("type", ["severity", "message", "at", "controller", "actuator", "alarm", "remedy"]),
+  result: event("outcome", "id actuator command value reason message read_back by duration_ms repeated"),
+  alert: event("type", "severity message at controller actuator alarm remedy"),
 };
 
-function event(type: string, fields: readonly string[]): string {
-  const rest = fields.map((field) => `'${field}': value_json.get('${field}')`);
+function event(type: string, fields: string): string {
+  const rest = fields.split(" ").map((field) => `'${field}': value_json.get('${field}')`);
   return `{{ {'event_type': value_json.${type}, ${rest.join(", ")}} | to_json }}`;
 }
 
@@ -139,20 +119,20 @@ export const multiplied = (factor: number): string =>
 export const within = (min: number, max: number): string =>
   `{{ value if ${min} <= value | float(${min - 1}) <= ${max} else 'None' }}`;
 
+const isPlain = (labels: ReadonlyMap<string, string>) => [...labels].every(([word, label]) => word === label);
+
 /** Label of a word, found at `source`; `other` for a word without one. */
-export function labelOfWord(
+export const labelOfWord = (
   source: "value" | "value_json.state",
   labels: ReadonlyMap<string, string>,
   other: "None" | "unknown",
-): string {
-  const plain = [...labels].every(([word, label]) => word === label);
-  return plain
-    ? `{{ ${source} if ${source} in ${list(labels.keys())} else '${other}' }}`
+): string =>
+  isPlain(labels)
+    ? `{{ ${source} if ${source} in [${[...labels.keys()].map(quoted).join(", ")}] else '${other}' }}`
     : `{{ ${pairs(labels)}.get(${source}, '${other}') }}`;
-}
 
 /** Word of a label; `null` where they are the same and no template is needed. */
-export function wordOfLabel(labels: ReadonlyMap<string, string>): string | null {
-  if ([...labels].every(([word, label]) => word === label)) return null;
-  return `{{ ${pairs([...labels].map(([word, label]) => [label, word] as const))}.get(value, value) }}`;
-}
+export const wordOfLabel = (labels: ReadonlyMap<string, string>): string | null =>
+  isPlain(labels)
+    ? null
+    : `{{ ${pairs([...labels].map(([word, label]) => [label, word] as const))}.get(value, value) }}`;

@@ -51,8 +51,11 @@ export class Withdrawals {
     for (const [key, entity] of news) components.set(key, { ...entity, at: now });
     this.#kept.delete(topic);
     this.#kept.set(topic, { code, components });
+    const topics = [...this.due(now)].map(
+      ([name, kept]) => [name, { code: kept.code, components: Object.fromEntries(kept.components) }] as const,
+    );
     try {
-      await this.#memory.write(encoded(this.due(now)));
+      await this.#memory.write(JSON.stringify({ version: 1, topics: Object.fromEntries(topics) }));
     } catch (error) {
       this.#log.warn(
         { reason: String(error) },
@@ -69,13 +72,6 @@ export class Withdrawals {
     }
     return this.#kept;
   }
-}
-
-function encoded(kept: ReturnType<Withdrawals["due"]>): string {
-  const topics = [...kept].map(
-    ([topic, { code, components }]) => [topic, { code, components: Object.fromEntries(components) }] as const,
-  );
-  return JSON.stringify({ version: 1, topics: Object.fromEntries(topics) });
 }
 
 /** Whatever cannot be read of the file is left out: it is only a reminder. */

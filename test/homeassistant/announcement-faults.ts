@@ -1,4 +1,4 @@
-import { platforms } from "../../src/homeassistant/documents.js";
+import { platforms } from "../../src/homeassistant/identity.js";
 
 /*
  * What would cost a whole device in Home Assistant 2024.11 and newer, or entities of two messages; thin, because a real

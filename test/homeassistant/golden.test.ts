@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { bridgeDocument, controllerDocument } from "../../src/homeassistant/device-documents.js";
-import type { DeviceDocument, Language } from "../../src/homeassistant/documents.js";
+import type { Language } from "../../src/greenhouse/labels.js";
+import type { DeviceDocument } from "../../src/homeassistant/documents.js";
 import { bridgeDiscoveryTopic, discoveryTopic } from "../../src/homeassistant/announced.js";
 import { controllers } from "./controllers.js";
 import { settings } from "./fixtures.js";
