@@ -141,18 +141,19 @@ function speakMqtt(
   stream: Duplex,
   request: IncomingMessage | undefined,
   { limits, filters }: Pick<BrokerParts, "limits" | "filters">,
-  isBridge: (client: Client) => boolean,
-): void {
+  acl: Pick<Acl, "isBridge">,
+): Client {
   const client = aedes.handle(stream, request);
   stream.once("close", () => filters.closed(client));
   clientInsidesOf(client)._parser.prependListener("packet", (packet) => {
-    const fault = isBridge(client) ? null : filterFault(packet, limits);
+    const fault = acl.isBridge(client) ? null : filterFault(packet, limits);
     if (fault === null) return;
     if (packet.cmd === "subscribe") packet.subscriptions = packet.subscriptions.slice(0, 1);
     else if (packet.cmd === "unsubscribe") packet.unsubscriptions = packet.unsubscriptions.slice(0, 1);
     aedes.emit("clientError", client, new Error(fault));
     stream.destroy();
   });
+  return client;
 }
 
 function filterFault(packet: FilterPacket, { filtersPerPacket }: BrokerLimits): string | null {
@@ -185,9 +186,10 @@ export function wire(
   });
   const connected = new Set<Client>();
   aedes.on("client", (client) => {
-    if (!acl.isBridge(client)) connected.add(client);
+    // One that took over an id and hung up meanwhile is only now entered, and its end is over.
+    if (client.conn.destroyed) Reflect.deleteProperty(insidesOf(aedes).clients, client.id);
+    else if (!acl.isBridge(client)) connected.add(client);
   });
-  aedes.on("clientDisconnect", (client) => connected.delete(client));
   const authenticator = new Authenticator(settings.users, bridge, limits, clock);
   aedes.once("closed", () => authenticator.close());
   const refused = new RefusedLogins(clock, onRefusedLogin);
@@ -195,8 +197,10 @@ export function wire(
   wireLogins(aedes, { parts, acl, authenticator, refused, connected, sessions });
   wireRights(aedes, acl);
   wireErrors(aedes, parts);
-  const stream = (bytes: Duplex, request?: IncomingMessage) =>
-    speakMqtt(aedes, bytes, request, parts, (client) => acl.isBridge(client));
+  const stream = (bytes: Duplex, request?: IncomingMessage) => {
+    const client = speakMqtt(aedes, bytes, request, parts, acl);
+    bytes.once("close", () => connected.delete(client));
+  };
   return { silent, stream, clientCount: () => connected.size };
 }
 
@@ -375,9 +379,7 @@ function wireErrors(aedes: Aedes, { tally, log }: BrokerParts): void {
 }
 
 /** The connected client with this id. */
-function connectedClient(aedes: Aedes, id: string): Client | null {
-  return insidesOf(aedes).clients[id] ?? null;
-}
+const connectedClient = (aedes: Aedes, id: string): Client | null => insidesOf(aedes).clients[id] ?? null;
 
 export function closeAedes(aedes: Aedes): Promise<void> {
   return new Promise((resolve) => aedes.close(resolve));
@@ -388,9 +390,7 @@ function refusal(code: RefusalCode): AuthenticateError {
   return error as AuthenticateError;
 }
 
-function addressOf(client: Client): string {
-  return socketOf(client)?.remoteAddress ?? "unknown";
-}
+const addressOf = (client: Client): string => socketOf(client)?.remoteAddress ?? "unknown";
 
 /** The TCP or TLS socket below a client's stream. */
 function socketOf({ conn, req }: Client): Socket | null {

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import net from "node:net";
 import mqtt, { type IClientOptions } from "mqtt";
 import { expect, it } from "vitest";
 import { capturedLog, connect, otherClient, testBroker, until } from "../mqtt-connection/support.js";
@@ -67,3 +69,24 @@ it.each([0, 1] as const)(
     ]);
   },
 );
+
+it("clients that come with one id and go at the same moment are not counted when they are gone", async () => {
+  const broker = await testBroker();
+  const connectAs = Buffer.from([0x10, 14, 0, 4, ...Buffer.from("MQTT"), 5, 2, 0, 30, 0, 0, 1, 0x78]);
+  for (let round = 0; round < 40; round += 1) {
+    const sockets = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const socket = net.connect(broker.port, "127.0.0.1");
+        socket.on("error", () => undefined);
+        await once(socket, "connect");
+        socket.write(connectAs);
+        return socket;
+      }),
+    );
+    await Promise.race(sockets.map((socket) => once(socket, "data")));
+    for (const socket of sockets) socket.destroy();
+  }
+  await until(() => broker.counters().clients === 0, "nobody is counted");
+  await otherClient(broker.url, { clientId: "x", protocolVersion: 5 });
+  expect(broker.counters().clients).toBe(1);
+});
