@@ -17,23 +17,10 @@ import { seededRandom } from "../../src/runtime/random.js";
 import { beginLife } from "../../src/status/crash-loop.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 import { silentLog } from "../support/builders.js";
-import { openJournal, stillClock, tempDirectory } from "./support/disk.js";
+import { openJournal, stillClock, tempDirectory, acquire } from "./support/disk.js";
 import { tempFolder, capturedLog } from "../mqtt-connection/support.js";
 
 const since = "2026-05-01T06:00:00.000Z";
-let boots = 0;
-
-async function acquire(directory: string, log = capturedLog().log) {
-  boots += 1;
-  const lock = await DirectoryLock.acquire(directory, {
-    boot: `b${boots}`,
-    at: since,
-    pid: process.pid,
-    log,
-  });
-  onTestFinished(() => lock.release());
-  return lock;
-}
 
 /** A lock as a process left it that was like us but for `changes`. */
 async function leave(directory: string, changes: Partial<LockHolder>): Promise<void> {

@@ -5,25 +5,11 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { DirectoryLock, holderText, identityOf } from "../../src/journal/lock.js";
+import { holderText, identityOf } from "../../src/journal/lock.js";
 import { programFile } from "../end-to-end/support/program.js";
-import { capturedLog } from "../mqtt-connection/support.js";
-import { openJournal, recordsIn, tempDirectory } from "./support/disk.js";
+import { acquire, openJournal, recordsIn, tempDirectory } from "./support/disk.js";
 
 const since = "2026-05-01T06:00:00.000Z";
-let boots = 0;
-
-async function acquire(directory: string, log = capturedLog().log) {
-  boots += 1;
-  const lock = await DirectoryLock.acquire(directory, {
-    boot: `b${boots}`,
-    at: since,
-    pid: process.pid,
-    log,
-  });
-  onTestFinished(() => lock.release());
-  return lock;
-}
 
 describe("two processes on one data directory", () => {
   const program = `

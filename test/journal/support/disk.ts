@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { Journal, type JournalOptions } from "../../../src/journal/journal.js";
+import { DirectoryLock } from "../../../src/journal/lock.js";
 import { newestRecords } from "../../../src/journal/reader.js";
 import type { JournalRecord } from "../../../src/journal/records.js";
 import { type FileSystem, nodeFileSystem, type OpenFile } from "../../../src/runtime/file-system.js";
@@ -101,10 +99,16 @@ export const quickDisk: FileSystem = {
 };
 
 /** Gone when the test is over. */
-export async function tempDirectory(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "journal-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
+export { tempFolder as tempDirectory } from "../../mqtt-connection/support.js";
+
+let boots = 0;
+
+/** A lock on a data directory as a bridge takes it, given free with the test. */
+export async function acquire(directory: string, log = capturedLog().log): Promise<DirectoryLock> {
+  const life = { boot: `b${++boots}`, at: "2026-05-01T06:00:00.000Z", pid: process.pid, log };
+  const lock = await DirectoryLock.acquire(directory, life);
+  onTestFinished(() => lock.release());
+  return lock;
 }
 
 export const stillClock = (startAt = Date.UTC(2026, 4, 1, 6)) => new VirtualClock(startAt);

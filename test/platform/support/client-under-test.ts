@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import type { Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { inspect } from "node:util";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
@@ -12,12 +9,7 @@ import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { type Answerer, type FakeHost, type RawHost, startFakeHost, startRawHost } from "./hosts.js";
 
-/** A folder that is gone when the test is over. */
-export async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "platform-test-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
+export { tempFolder as folder } from "../../mqtt-connection/support.js";
 
 export interface ClientUnderTest {
   readonly client: PlatformClient;
