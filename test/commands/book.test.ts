@@ -160,170 +160,132 @@ function tell(effect: Effect): string | null {
   return `${id} ${outcome}${reason === null ? "" : ` ${reason}`}`;
 }
 
-type Row = readonly [rule: string, script: (lane: Driver) => Driver, said: readonly string[]];
+/** What can be said of a lane in a story, by its first word. */
+const words: Readonly<Record<string, (lane: Driver, ...rest: readonly string[]) => Driver>> = {
+  ask: (lane, command = "", ...options) => lane.ask(command, optionsOf(options)),
+  sending: (lane, text = "", register = "", ...options) => lane.sending(text, register, optionsOf(options)),
+  /** A window that travels for two minutes: opened and confirmed 2 s after its POST at 0. */
+  opened: (lane) => opened(lane),
+  online: (lane) => lane.online(),
+  shows: (lane, raw = "") => lane.shows(raw),
+  silent: (lane) => lane.silent(),
+  journaled: (lane, ...problem) => lane.journaled(problem.length === 0 ? null : problem.join(" ")),
+  accepted: (lane) => lane.accepted(),
+  ambiguous: (lane) => lane.ambiguous(),
+  after: (lane, ms) => lane.after(Number(ms)),
+  /** Time goes by unnoticed. */
+  later: (lane, ms) => {
+    lane.mono += Number(ms);
+    return lane;
+  },
+  closing: (lane) => lane.feed({ type: "closing" }),
+  quiet: (lane) => expectQuiet(lane),
+};
 
-const fanRules: readonly Row[] = [
-  [
-    "a POST leaves only once the journal has on disk that the command is sent",
-    (lane) => lane.ask("on").online().shows("1001"),
-    [],
-  ],
-  ["and leaves then", (lane) => lane.ask("on").online().shows("1001").journaled(), ["POST 1010"]],
-  [
-    "a command that grew too old while the journal wrote is not sent",
-    (lane) => {
-      lane.ask("on").online().shows("1001");
-      lane.mono = 60_001;
-      return lane.journaled();
-    },
-    ["c1 refused expired"],
-  ],
-  [
-    "a journal that cannot write refuses the command",
-    (lane) => lane.ask("on").online().shows("1001").journaled("disk full"),
-    ["c1 refused journal_unavailable"],
-  ],
-  [
-    "force sends although the value shows",
-    (lane) => lane.sending("on", "1010", { force: true }),
-    ["POST 1010"],
-  ],
-  [
-    "a dry run is checked and not sent",
-    (lane) => lane.ask("on", { dry_run: true }).online().shows("1001"),
-    ["c1 dry_run"],
-  ],
-  [
-    "a fresh read without an answer refuses, whatever force says",
-    (lane) => lane.ask("on", { force: true }).online().silent(),
-    ["c1 refused platform_unavailable"],
-  ],
-  [
-    "an ambiguous POST is sent again once, not sooner than 5 s, where a newer read differs",
-    (lane) => lane.sending("on", "1001").ambiguous().after(4_999).after(1).shows("1001"),
-    ["POST 1010", "POST 1010"],
-  ],
-  [
-    "an ambiguous POST whose value shows is confirmed",
-    (lane) => lane.sending("on", "1001").ambiguous().after(5_000).shows("1010"),
-    ["POST 1010", "c1 confirmed"],
-  ],
-  [
-    "an ambiguous POST is not sent again without a read",
-    (lane) => lane.sending("on", "1001").ambiguous().after(5_000).silent(),
-    ["POST 1010"],
-  ],
-  [
-    "an ambiguous POST of a command that is too old is not sent again",
-    (lane) => lane.sending("on", "1001", { max_age: "3s" }).ambiguous().after(5_000).shows("1001"),
-    ["POST 1010"],
-  ],
-  [
-    "one that confirms gives way when the newer is about to POST, not before",
-    (lane) => lane.sending("on", "1001").accepted().after(2_000).ask("off").online().shows("1001"),
-    ["POST 1010"],
-  ],
-  [
-    "and then ends superseded after_sending",
-    (lane) =>
-      lane
-        .sending("on", "1001")
-        .accepted()
-        .after(100)
-        .ask("off")
-        .after(1_900)
-        .online()
-        .shows("1001")
-        .shows("1001")
-        .journaled(),
-    ["POST 1010", "POST 1001", "c1 superseded after_sending"],
-  ],
-  [
-    "the end of the program refuses what is checked, and leaves what was sent for the next start",
-    (lane) => lane.sending("on", "1001").accepted().ask("off").feed({ type: "closing" }),
-    ["POST 1010", "c2 refused shutting_down"],
-  ],
-];
+/** `force`, `max_age=3s`. */
+const optionsOf = (options: readonly string[]) =>
+  Object.fromEntries(
+    options.map((option) => option.split("=")).map(([name = "", value = true]) => [name, value]),
+  );
 
-const stopRules: readonly Row[] = [
-  [
-    "a stop goes out although the journal cannot write",
-    (lane) => lane.ask("stop").journaled("disk full"),
-    ["POST 00000100"],
-  ],
-  ["a disk that hangs holds a stop up for 200 ms", (lane) => lane.ask("stop").after(200), ["POST 00000100"]],
-  [
-    "a stop that has grown too old while the disk hung is not sent",
-    (lane) => lane.ask("stop", { max_age: "199ms" }).after(200),
-    ["c1 refused expired"],
-  ],
-  [
-    "a stop ends what is only being checked and what waits",
-    (lane) => lane.ask("open").ask("close").ask("stop"),
-    ["c2 superseded before_sending", "c1 superseded before_sending"],
-  ],
-  [
-    "after a stop no further step of another command follows",
-    (lane) => lane.sending("open", "0").ask("stop").ambiguous().journaled(),
-    ["POST 00000001", "c1 superseded after_sending", "POST 00000100"],
-  ],
-];
-
-describe("the lane of a fan", () =>
-  it.each(fanRules)("%s", (_, script, said) => expect(script(new Driver(fan)).said).toEqual(said)));
-
-describe("the lane of a motor", () =>
-  it.each(stopRules)("%s", (_, script, said) => expect(script(new Driver(motor)).said).toEqual(said)));
-
-/** A window that travels for two minutes: opened and confirmed 2 s after its POST at 0. */
 const opened = (lane: Driver) => lane.sending("open", "10001").accepted().after(2_000).shows("10010");
-
-const heldRules: readonly Row[] = [
-  [
-    "what was confirmed is read once more when the travel time after the last POST is over",
-    (lane) => opened(lane).after(118_000).shows("10001"),
-    ["POST 10010", "c1 confirmed", "c1 reverted to 10001"],
-  ],
-  ["where it holds nothing is said", (lane) => opened(lane).after(118_000).shows("10010"), []],
-  ["and that is not before", (lane) => expectQuiet(opened(lane).after(117_999)), []],
-  ["nor ever again", (lane) => expectQuiet(opened(lane).after(118_000).shows("10010").after(900_000)), []],
-  [
-    "what a newer command of ours explains is not said",
-    (lane) =>
-      expectQuiet(
-        opened(lane).ask("close").online().shows("10010").journaled().accepted().after(2_000).shows("10001"),
-      )
-        .after(118_000)
-        .shows("10001"),
-    ["POST 10010", "c1 confirmed", "POST 10001", "c2 confirmed"],
-  ],
-  [
-    "a newer command that is refused explains nothing",
-    (lane) => opened(lane).ask("close").online().silent().after(118_000).shows("10001"),
-    ["POST 10010", "c1 confirmed", "c2 refused platform_unavailable", "c1 reverted to 10001"],
-  ],
-  [
-    "a platform without an answer is asked again every 30 s",
-    (lane) => opened(lane).after(118_000).silent().after(29_999).after(1).shows("10001"),
-    ["POST 10010", "c1 confirmed", "c1 reverted to 10001"],
-  ],
-  [
-    "the end of the program leaves it to the next start",
-    (lane) => expectQuiet(opened(lane).feed({ type: "closing" }).after(118_000)),
-    ["POST 10010", "c1 confirmed"],
-  ],
-];
 
 function expectQuiet(lane: Driver): Driver {
   expect(lane.asking).toEqual([]);
   return lane;
 }
 
-describe("the lane of what travels", () => {
-  it.each(heldRules)("%s", (_, script, said) => {
-    const lane = script(new Driver({ address: "101", travelMs: 120_000 }));
-    expect(lane.said).toEqual(said.length > 0 ? said : ["POST 10010", "c1 confirmed"]);
+/** Rules of a lane as text: the rule behind `#`, the story, and behind `→` what is said. */
+function itKeeps(over: Partial<ActuatorSettings>, text: string): void {
+  const rules = text.trim().split(/\s*# /).slice(1);
+  it.each(rules.map((rule) => rule.split("\n")))("%s", (_, story = "") => {
+    const [script = "", said = ""] = story.split("→").map((part) => part.trim());
+    const lane = new Driver(over);
+    for (const [word = "", ...rest] of script.split(", ").map((part) => part.split(" "))) {
+      const does = words[word];
+      if (!does) throw new Error(`a story knows no ${word}`);
+      does(lane, ...rest);
+    }
+    expect(lane.said.join(", ")).toBe(said);
   });
+}
+
+describe("the lane of a fan", () => {
+  itKeeps(
+    fan,
+    `
+    # a POST leaves only once the journal has on disk that the command is sent
+    ask on, online, shows 1001
+    # and leaves then
+    ask on, online, shows 1001, journaled → POST 1010
+    # a command that grew too old while the journal wrote is not sent
+    ask on, online, shows 1001, later 60001, journaled → c1 refused expired
+    # a journal that cannot write refuses the command
+    ask on, online, shows 1001, journaled disk full → c1 refused journal_unavailable
+    # force sends although the value shows
+    sending on 1010 force → POST 1010
+    # a dry run is checked and not sent
+    ask on dry_run, online, shows 1001 → c1 dry_run
+    # a fresh read without an answer refuses, whatever force says
+    ask on force, online, silent → c1 refused platform_unavailable
+    # an ambiguous POST is sent again once, not sooner than 5 s, where a newer read differs
+    sending on 1001, ambiguous, after 4999, quiet, after 1, shows 1001 → POST 1010, POST 1010
+    # an ambiguous POST whose value shows is confirmed
+    sending on 1001, ambiguous, after 5000, shows 1010 → POST 1010, c1 confirmed
+    # an ambiguous POST is not sent again without a read
+    sending on 1001, ambiguous, after 5000, silent → POST 1010
+    # an ambiguous POST of a command that is too old is not sent again
+    sending on 1001 max_age=3s, ambiguous, after 5000, shows 1001 → POST 1010
+    # one that confirms gives way when the newer is about to POST, not before
+    sending on 1001, accepted, after 2000, ask off, online, shows 1001 → POST 1010
+    # and then ends superseded after_sending
+    sending on 1001, accepted, after 100, ask off, after 1900, online, shows 1001, shows 1001, journaled → POST 1010, POST 1001, c1 superseded after_sending
+    # the end of the program refuses what is checked, and leaves what was sent for the next start
+    sending on 1001, accepted, ask off, closing → POST 1010, c2 refused shutting_down
+  `,
+  );
+});
+
+describe("the lane of a motor", () => {
+  itKeeps(
+    motor,
+    `
+    # a stop goes out although the journal cannot write
+    ask stop, journaled disk full → POST 00000100
+    # a disk that hangs holds a stop up for 200 ms
+    ask stop, after 200 → POST 00000100
+    # a stop that has grown too old while the disk hung is not sent
+    ask stop max_age=199ms, after 200 → c1 refused expired
+    # a stop ends what is only being checked and what waits
+    ask open, ask close, ask stop → c2 superseded before_sending, c1 superseded before_sending
+    # after a stop no further step of another command follows
+    sending open 0, ask stop, ambiguous, journaled → POST 00000001, c1 superseded after_sending, POST 00000100
+  `,
+  );
+});
+
+describe("the lane of what travels", () => {
+  itKeeps(
+    { address: "101", travelMs: 120_000 },
+    `
+    # what was confirmed is read once more when the travel time after the last POST is over
+    opened, after 118000, shows 10001 → POST 10010, c1 confirmed, c1 reverted to 10001
+    # where it holds nothing is said
+    opened, after 118000, shows 10010 → POST 10010, c1 confirmed
+    # and that is not before
+    opened, after 117999, quiet → POST 10010, c1 confirmed
+    # nor ever again
+    opened, after 118000, shows 10010, after 900000, quiet → POST 10010, c1 confirmed
+    # what a newer command of ours explains is not said
+    opened, ask close, online, shows 10010, journaled, accepted, after 2000, shows 10001, quiet, after 118000, shows 10001 → POST 10010, c1 confirmed, POST 10001, c2 confirmed
+    # a newer command that is refused explains nothing
+    opened, ask close, online, silent, after 118000, shows 10001 → POST 10010, c1 confirmed, c2 refused platform_unavailable, c1 reverted to 10001
+    # a platform without an answer is asked again every 30 s
+    opened, after 118000, silent, after 29999, quiet, after 1, shows 10001 → POST 10010, c1 confirmed, c1 reverted to 10001
+    # the end of the program leaves it to the next start
+    opened, closing, after 118000, quiet → POST 10010, c1 confirmed
+  `,
+  );
 
   it("what an earlier run confirmed is read at once", () => {
     const lane = new Driver({ address: "101", travelMs: 120_000 });
