@@ -282,65 +282,44 @@ function broker(held: Readonly<Record<string, string>>) {
 }
 
 describe("a command that ended in an earlier run is shown to have ended", () => {
-  it.each<[string, readonly CommandFacts[], string | null, readonly string[]]>([
-    ["where the topic still shows it on its way", [ran("A", 1)], document("A", 1, "confirming"), ["fan A"]],
-    ["not where the topic shows that already", [ran("A", 1)], document("A", 1, "done"), []],
-    ["where the broker lost the topic", [ran("A", 1)], null, ["fan A"]],
-    [
-      "where the topic shows an older one, of an old store",
-      [ran("A", 1)],
-      document("Z", 0, "done"),
-      ["fan A"],
-    ],
+  /** `A1 B2` ended in that order, at these minutes; the topic shows `A1 confirming`, or what else it holds. */
+  it.each([
+    ["where the topic still shows it on its way", "A1", "A1 confirming", "fan A"],
+    ["not where the topic shows that already", "A1", "A1 done", ""],
+    ["where the broker lost the topic", "A1", "", "fan A"],
+    ["where the topic shows an older one, of an old store", "A1", "Z0 done", "fan A"],
     [
       "not where the topic shows a newer one, of which no record was made: that one is not on its way any more either",
-      [ran("A", 1)],
-      document("B", 2, "checking"),
-      ["fan B"],
+      "A1",
+      "B2 checking",
+      "fan B",
     ],
     [
       "not where the topic shows that a newer one has ended, of which no record was made",
-      [ran("A", 1)],
-      document("B", 2, "done"),
-      [],
+      "A1",
+      "B2 done",
+      "",
     ],
-    [
-      "also where nothing is known of the command that the topic shows on its way",
-      [],
-      document("B", 2, "waiting"),
-      ["fan B"],
-    ],
+    ["also where nothing is known of the command that the topic shows on its way", "", "B2 waiting", "fan B"],
     [
       "not where nothing is known of what the topic shows, and that is no document of ours",
-      [],
+      "",
       '{"phase":"waiting"}',
-      [],
+      "",
     ],
-    [
-      "not where its id was used again since: that one has",
-      [ran("A", 1)],
-      document("A", 2, "checking"),
-      ["fan A"],
-    ],
-    ["the newest of several", [ran("A", 1), ran("B", 2)], document("A", 1, "confirming"), ["fan B"]],
-    [
-      "the one shown, where it came last and ended first",
-      [ran("B", 2), ran("A", 1)],
-      document("B", 2, "waiting"),
-      ["fan B"],
-    ],
-    [
-      "the last one, whatever a clock that was set back said meanwhile",
-      [ran("A", 9), ran("B", 2)],
-      document("B", 2, "confirming"),
-      ["fan B"],
-    ],
-    ["where the topic holds nothing of ours", [ran("A", 1)], "confirming", ["fan A"]],
+    ["not where its id was used again since: that one has", "A1", "A2 checking", "fan A"],
+    ["the newest of several", "A1 B2", "A1 confirming", "fan B"],
+    ["the one shown, where it came last and ended first", "B2 A1", "B2 waiting", "fan B"],
+    ["the last one, whatever a clock that was set back said meanwhile", "A9 B2", "B2 confirming", "fan B"],
+    ["where the topic holds nothing of ours", "A1", "confirming", "fan A"],
   ])("%s", async (_, ended, held, shows) => {
-    const { earlier, shown } = broker(held === null ? {} : { [fanTopic]: held });
-    for (const one of ended) earlier.ended(theFan, one);
+    const [, id = "", minute, phase = ""] = /^([A-Z])(\d) (\w+)$/.exec(held) ?? [];
+    const text = id === "" ? held : document(id, Number(minute), phase);
+    const { earlier, shown } = broker(held === "" ? {} : { [fanTopic]: text });
+    for (const [, one = "", at] of ended.matchAll(/([A-Z])(\d)/g))
+      earlier.ended(theFan, ran(one, Number(at)));
     await earlier.connected();
-    expect(shown).toEqual(shows);
+    expect(shown.join()).toBe(shows);
   });
 
   it("once, and the broker is asked with each start, for all of them together", async () => {

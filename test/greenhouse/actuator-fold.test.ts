@@ -18,100 +18,49 @@ const fold = (over: Partial<ActuatorSettings>, ...reads: Read[]) =>
 const apart = { modeAddress: "201", positionAddress: "202" };
 
 describe("the state is what the registers show", () => {
-  it.each<[string, Partial<ActuatorSettings>, Read[], [string | null, number | null, string | null]]>([
-    ["nothing read", {}, [], [null, null, null]],
-    ["open is no position", {}, [["101", "10010"]], ["open", null, "10010"]],
-    ["a degree", {}, [["101", 45]], ["position", 45, "45"]],
-    ["a degree of 0", {}, [["101", "0"]], ["position", 0, "0"]],
-    ["mode without a degree yet", {}, [["101", "10100"]], ["position", null, "10100"]],
-    [
-      "the position goes when the next read is no degree",
-      {},
-      [
-        ["101", 45],
-        ["101", "10001", 1],
-      ],
-      ["closed", null, "10001"],
-    ],
-    ["a value in no table", {}, [["101", "10111"]], ["unknown", null, "10111"]],
+  /** Reads as `address value`, one begun after the other; a value in quotes is a text. */
+  const readsOf = (text: string): Read[] =>
+    text === ""
+      ? []
+      : text.split(", ").map((read, place) => {
+          const [address = "", raw = ""] = read.split(" ");
+          return [address, raw.startsWith("'") ? raw.slice(1, -1) : Number(raw), place];
+        });
+
+  it.each<[string, Partial<ActuatorSettings>, string, string]>([
+    ["nothing read", {}, "", "null null null"],
+    ["open is no position", {}, "101 '10010'", "open null 10010"],
+    ["a degree", {}, "101 45", "position 45 45"],
+    ["a degree of 0", {}, "101 '0'", "position 0 0"],
+    ["mode without a degree yet", {}, "101 '10100'", "position null 10100"],
+    ["the position goes when the next read is no degree", {}, "101 45, 101 '10001'", "closed null 10001"],
+    ["a value in no table", {}, "101 '10111'", "unknown null 10111"],
     [
       "the same value means another thing for another kind",
       { kind: "fan_wet_curtain" },
-      [["101", "11000"]],
-      ["fans_1_2", null, "11000"],
+      "101 '11000'",
+      "fans_1_2 null 11000",
     ],
-    ["lost zeros", { kind: "fan_wet_curtain" }, [["101", 0]], ["off", null, "00000"]],
-    ["another actuator's address", {}, [["102", "10010"]], [null, null, null]],
-    [
-      "apart: a number at the mode address is no mode",
-      apart,
-      [
-        ["201", "0"],
-        ["202", 30],
-      ],
-      ["unknown", null, "0"],
-    ],
-    ["apart: the mode alone", apart, [["201", "10010"]], ["open", null, "10010"]],
-    [
-      "apart: the mode and the degree",
-      apart,
-      [
-        ["201", "10100"],
-        ["202", 30],
-      ],
-      ["position", 30, "30"],
-    ],
-    [
-      "apart: the degree read first",
-      apart,
-      [
-        ["202", 30],
-        ["201", "10100"],
-      ],
-      ["position", 30, "30"],
-    ],
-    [
-      "apart: another mode hides the degree",
-      apart,
-      [
-        ["201", "10100"],
-        ["202", 30],
-        ["201", "11000", 1],
-      ],
-      ["auto", null, "11000"],
-    ],
+    ["lost zeros", { kind: "fan_wet_curtain" }, "101 0", "off null 00000"],
+    ["another actuator's address", {}, "102 '10010'", "null null null"],
+    ["apart: a number at the mode address is no mode", apart, "201 '0', 202 30", "unknown null 0"],
+    ["apart: the mode alone", apart, "201 '10010'", "open null 10010"],
+    ["apart: the mode and the degree", apart, "201 '10100', 202 30", "position 30 30"],
+    ["apart: the degree read first", apart, "202 30, 201 '10100'", "position 30 30"],
+    ["apart: another mode hides the degree", apart, "201 '10100', 202 30, 201 '11000'", "auto null 11000"],
     [
       "apart: the degree shows again when the mode is back",
       apart,
-      [
-        ["202", 30],
-        ["201", "11000"],
-        ["201", "10100", 1],
-      ],
-      ["position", 30, "30"],
+      "202 30, 201 '11000', 201 '10100'",
+      "position 30 30",
     ],
-    [
-      "apart: a degree that is none",
-      apart,
-      [
-        ["201", "10100"],
-        ["202", "x"],
-      ],
-      ["position", null, "10100"],
-    ],
-    ["apart: the plain address counts no longer", apart, [["101", "10010"]], [null, null, null]],
-    [
-      "only the position elsewhere",
-      { positionAddress: "202" },
-      [
-        ["101", "10100"],
-        ["202", "7"],
-      ],
-      ["position", 7, "7"],
-    ],
-  ])("%s", (_, over, reads, [state, position, value]) =>
-    expect(fold(over, ...reads)).toMatchObject({ state, position, value }),
-  );
+    ["apart: a degree that is none", apart, "201 '10100', 202 'x'", "position null 10100"],
+    ["apart: the plain address counts no longer", apart, "101 '10010'", "null null null"],
+    ["only the position elsewhere", { positionAddress: "202" }, "101 '10100', 202 '7'", "position 7 7"],
+  ])("%s", (_, over, reads, shown) => {
+    const { state, position, value } = fold(over, ...readsOf(reads));
+    expect([state, position, value].map(String).join(" ")).toBe(shown);
+  });
 
   it.each<[Partial<ActuatorSettings>, string[]]>([
     [{}, ["101"]],

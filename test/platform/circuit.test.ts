@@ -51,46 +51,35 @@ const bothLost = `${lost}, 0 b ends failed ${openAfter}`;
 const refusal = (at: number) => `${at} b ends challenged, ${at} b ends refused`;
 
 describe("the circuit", () => {
-  it.each<[rule: string, story: string]>([
-    [
-      "opens after 5 consecutive failures, and only then",
-      "0 r ends failed 4, 1 r asks go, 1 r ends failed, 2 r asks lost 29999, 2 b asks go",
-    ],
-    [
-      "an answer between failures starts the count afresh",
-      "0 r ends failed 4, 0 r ends answered, 0 r ends failed 4, 1 r asks go",
-    ],
-    ["whatever it says", "0 r ends failed 4, 0 r ends challenged, 0 r ends failed 4, 1 r asks go"],
-    [
-      "lets one probe through per 30 s, and no second one beside it",
-      `${lost}, 30000 r asks probe, 30001 r asks lost, 30500 r ends failed, 59999 r asks lost 1, 60000 r asks probe`,
-    ],
-    [
-      "a probe that is given up does not stop probing for ever",
-      `${lost}, 30000 r asks probe, 31000 r ends abandoned, 60000 r asks probe`,
-    ],
-    ["nor does one that never ends", `${lost}, 60000 r asks probe, 100000 r asks lost, 150000 r asks probe`],
-    [
-      "a host does not wait for ever for a turn the other does not take",
-      `${bothLost}, 1000 b asks lost, 30000 r asks probe, 30100 r ends failed, 40000 b asks lost, 60000 r asks lost 15000, 75000 r asks probe`,
-    ],
-    [
-      "when one host's probe succeeds the other's is due at once",
-      `${bothLost}, 30000 r asks probe, 30100 r ends answered, 30101 r asks go, 30101 b asks probe`,
-    ],
-    [
-      "an urgent call always goes out and counts as the probe",
-      `${lost}, 5000 r urges probe, 5100 r ends failed, 34000 r asks lost, 34500 r urges probe, 34600 r ends answered, 34700 r asks go`,
-    ],
-    [
-      "Retry-After holds a host's polls for its time, urgent calls excepted",
-      "0 b ends held 10000, 9000 b asks held 1000, 9000 b urges go, 9500 b ends answered, 9600 b asks held, 10000 b asks go, 1 r asks go",
-    ],
-    [
-      "refusals of the credential open it too; a new credential closes it",
-      `${[0, 1, 2, 3, 4].map(refusal).join(", ")}, 10 b asks refused, 40000 b asks probe, ${refusal(40_001)}, 40002 b asks refused, 40003 b renewed, 40003 b asks go`,
-    ],
-  ])("%s", (_rule, story) => play(story));
+  it.each(
+    `
+    # opens after 5 consecutive failures, and only then
+    0 r ends failed 4, 1 r asks go, 1 r ends failed, 2 r asks lost 29999, 2 b asks go
+    # an answer between failures starts the count afresh
+    0 r ends failed 4, 0 r ends answered, 0 r ends failed 4, 1 r asks go
+    # whatever it says
+    0 r ends failed 4, 0 r ends challenged, 0 r ends failed 4, 1 r asks go
+    # lets one probe through per 30 s, and no second one beside it
+    ${lost}, 30000 r asks probe, 30001 r asks lost, 30500 r ends failed, 59999 r asks lost 1, 60000 r asks probe
+    # a probe that is given up does not stop probing for ever
+    ${lost}, 30000 r asks probe, 31000 r ends abandoned, 60000 r asks probe
+    # nor does one that never ends
+    ${lost}, 60000 r asks probe, 100000 r asks lost, 150000 r asks probe
+    # a host does not wait for ever for a turn the other does not take
+    ${bothLost}, 1000 b asks lost, 30000 r asks probe, 30100 r ends failed, 40000 b asks lost, 60000 r asks lost 15000, 75000 r asks probe
+    # when one host's probe succeeds the other's is due at once
+    ${bothLost}, 30000 r asks probe, 30100 r ends answered, 30101 r asks go, 30101 b asks probe
+    # an urgent call always goes out and counts as the probe
+    ${lost}, 5000 r urges probe, 5100 r ends failed, 34000 r asks lost, 34500 r urges probe, 34600 r ends answered, 34700 r asks go
+    # Retry-After holds a host's polls for its time, urgent calls excepted
+    0 b ends held 10000, 9000 b asks held 1000, 9000 b urges go, 9500 b ends answered, 9600 b asks held, 10000 b asks go, 1 r asks go
+    # refusals of the credential open it too; a new credential closes it
+    ${[0, 1, 2, 3, 4].map(refusal).join(", ")}, 10 b asks refused, 40000 b asks probe, ${refusal(40_001)}, 40002 b asks refused, 40003 b renewed, 40003 b asks go
+  `
+      .split(/\s*# /)
+      .slice(1)
+      .map((rule) => rule.split("\n")),
+  )("%s", (_rule, story = "") => play(story.trim()));
 
   describe("a device about which the host answers with errors", () => {
     /** A number is a pause in ms; a millisecond passes with each end. */
