@@ -7,7 +7,7 @@ import { defineConfig } from "vitest/config";
  */
 
 const files: Readonly<Record<string, string>> = {
-  simulation: "test/simulation/{disk,seeds,same-seed}.simulation.ts",
+  simulation: "test/simulation/seeds.simulation.ts",
   mutants: "test/simulation/mutants.simulation.ts",
   campaign: "test/campaign/faults.campaign.ts",
   planted: "test/campaign/planted/planted-bugs.campaign.ts",

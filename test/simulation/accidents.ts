@@ -1,5 +1,5 @@
 import type { Bridge } from "./bridge.js";
-import { Chance } from "./chance.js";
+import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
 
 const hourMs = 3_600_000;

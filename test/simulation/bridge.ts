@@ -1,19 +1,26 @@
-import { CommandService, type CommandServiceParts } from "../../src/commands/service.js";
-import type { Mirror } from "../../src/sync/mirror.js";
+import anyAscii from "any-ascii";
 import { restoreCommands } from "../../src/commands/restore.js";
-import { clockAgrees } from "../../src/runtime/clock.js";
+import { CommandService, type CommandServiceParts } from "../../src/commands/service.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { PlatformState } from "../../src/greenhouse/model.js";
+import { PlatformError, type RawValue } from "../../src/greenhouse/ports.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
-import type { GreenhouseStore } from "../../src/sync/store.js";
-import { silentLog } from "../support/builders.js";
-import { simulatedMirror } from "./simulated-mirror.js";
-import type { PlatformState } from "../../src/greenhouse/model.js";
+import type { OnLink } from "../../src/platform/circuit.js";
+import { createPlatform, type PlatformClient } from "../../src/platform/client.js";
+import type { PlatformSettings } from "../../src/platform/settings.js";
+import { clockAgrees } from "../../src/runtime/clock.js";
+import type { Files } from "../../src/runtime/file-system.js";
 import type { LimitRequestPorts } from "../../src/status/requests.js";
-import type { Measured } from "./limits/weather-station.js";
+import { createMirror, type Mirror } from "../../src/sync/mirror.js";
+import type { GreenhouseStore } from "../../src/sync/store.js";
+import type { Read, Write } from "./history.js";
+import type { Measured } from "./limits/surroundings.js";
+import type { Chance } from "./scenario.js";
 import { BootClock } from "./time.js";
 import type { World } from "./world.js";
+import { silentLog } from "../support/builders.js";
 
 const directory = "/data/journal";
 const topics = topicsUnder("greenhouse");
@@ -217,5 +224,130 @@ export class Bridge {
         else reject(new Error("the link broke before the acknowledgement"));
       });
     });
+  }
+}
+
+/** The reading half with the simulated client; commands see the observed one. */
+export function simulatedMirror(
+  world: World,
+  bridge: Bridge,
+): { readonly mirror: Mirror; readonly platform: PlatformClient } {
+  const { configuration } = world.scenario;
+  const { clock } = bridge;
+  const client = simulatedClient({
+    settings: configuration.platform,
+    clock,
+    chance: world.bridgeChance,
+    files: world.files,
+    onLink: (link) => mirror.watch.learnt(link.host, link),
+  });
+  const mirror: Mirror = createMirror({
+    ...{ configuration, platform: client, clock, log: silentLog, transliterate: anyAscii },
+    random: world.bridgeChance.random,
+    onPlatformState: (state) => {
+      world.journalist.note("platform", { state });
+      bridge.platformState(state);
+    },
+    onEvent: () => undefined,
+    onAdded: () => undefined,
+    onTried: () => undefined,
+  });
+  mirror.store.onChange((earlier, later) => world.checks.mirrorChanged(bridge, earlier, later));
+  return { mirror, platform: observed(world, bridge, client) };
+}
+
+/** The small files of the data directory; they outlive the program. */
+export function filesInMemory(): Files {
+  const held = new Map<string, string>();
+  return {
+    read: (path) => Promise.resolve(held.get(path) ?? null),
+    version: (path) => Promise.resolve(held.has(path) ? path : null),
+    writePrivate: (path, text) => {
+      held.set(path, text);
+      return Promise.resolve();
+    },
+  };
+}
+
+export interface ClientParts {
+  readonly settings: PlatformSettings;
+  readonly clock: BootClock;
+  readonly chance: Chance;
+  readonly files: Files;
+  readonly onLink: OnLink;
+}
+
+/** The product's platform client. Its connections are doubles that lead into the simulated world of the clock. */
+export const simulatedClient = ({ settings, clock, chance, files, onLink }: ClientParts): PlatformClient =>
+  createPlatform(settings, { clock, random: chance.random, log: silentLog, dataDir: "/data", onLink, files });
+
+type WriteAnswer = ReturnType<PlatformClient["write"]>;
+
+/** The product's client as commands see it, with every read and write noted in the history. Polling goes past it. */
+export function observed(world: World, bridge: Bridge, client: PlatformClient): PlatformClient {
+  const { journalist, time } = world;
+  const begin = (code: string, address: string, fresh: boolean): Read => {
+    const read: Read = {
+      ...{ boot: bridge.boot, code, address, fresh, begunAt: time.now, begunMono: bridge.clock.monotonic() },
+      ...{ endedAt: null, raw: null, answered: false, isLie: false },
+    };
+    journalist.read(read);
+    return read;
+  };
+  const end = (read: Read, raw: RawValue | null, isLie = false) =>
+    Object.assign(read, { endedAt: time.now, answered: true, raw, isLie });
+  return {
+    ...client,
+    value: async (code, address, fresh, signal) => {
+      const read = begin(code, address, fresh);
+      const raw = await client.value(code, address, fresh, signal);
+      const isLie = raw !== null && world.isLie(read, raw);
+      end(read, raw, isLie);
+      journalist.note("read", { of: `${code}/${address}`, raw, ...(isLie ? { lie: true } : {}) });
+      return raw;
+    },
+    connection: async (code, signal, pace) => {
+      const read = begin(code, "", true);
+      const connection = await client.connection(code, signal, pace);
+      end(read, connection.state);
+      return connection;
+    },
+    write: (code, address, value, signal, manner) =>
+      observedWrite(world, bridge, { code, address, value }, () =>
+        client.write(code, address, value, signal, manner),
+      ),
+  };
+}
+
+async function observedWrite(
+  world: World,
+  bridge: Bridge,
+  what: Pick<Write, "code" | "address" | "value">,
+  send: () => WriteAnswer,
+): WriteAnswer {
+  const { journalist, time, checks } = world;
+  const write: Write = {
+    ...{ ask: checks.sender(what.code, what.address), boot: bridge.boot, ...what, begunAt: time.now },
+    ...{ endedAt: null, outcome: null, sent: false, bodyCode: null, wires: 0, arrived: null },
+  };
+  checks.posting(bridge, write);
+  const isSame = (one: Write) => one.address === what.address && one.value === what.value;
+  world.accidents.posting(write.ask?.writes.some(isSame) === true);
+  journalist.write(write);
+  try {
+    const answer = await send();
+    Object.assign(write, { outcome: "accepted", sent: true, bodyCode: answer.code });
+    return answer;
+  } catch (error) {
+    write.outcome = "defect";
+    if (error instanceof PlatformError) {
+      const { kind, sent, code: bodyCode } = error.facts;
+      Object.assign(write, { outcome: kind, sent, bodyCode: bodyCode ?? null });
+      journalist.saw(`POST ${kind}`);
+    }
+    throw error;
+  } finally {
+    write.endedAt = time.now;
+    journalist.wrote(write);
   }
 }

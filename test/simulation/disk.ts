@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/runtime/clock.js";
 import type { FileFacts, FileSystem, OpenFile } from "../../src/runtime/file-system.js";
-import type { Chance } from "./chance.js";
+import type { Chance } from "./scenario.js";
 import type { WallClock, WorldTime } from "./time.js";
 
 interface StoredFile {

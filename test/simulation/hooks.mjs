@@ -12,13 +12,11 @@ const own = [pathToFileURL(join(root, "src/")).href, pathToFileURL(join(root, "t
 const cache = join(root, "node_modules/.cache/simulation");
 
 /** Where the product opens connections or works on another thread, a double leads into the simulated world. */
-const doubles = new Map(
-  [
-    ["platform/http/connections.ts", "host-connections.ts"],
-    ["platform/session/session-store.ts", "session-store.ts"],
-  ].map(([file, double]) => [join(root, "src", file), join(root, "test/simulation/doubles", double)]),
+const doubles = pathToFileURL(join(root, "test/simulation/doubles.ts"));
+const doubled = ["platform/http/connections.ts", "platform/session/session-store.ts"].map((file) =>
+  join(root, "src", file),
 );
-for (const file of doubles.keys())
+for (const file of doubled)
   if (!existsSync(file)) throw new Error(`${file} is gone: say which file the double stands for now`);
 
 /** The planted bug of this process. */
@@ -29,8 +27,8 @@ export async function resolve(specifier, context, next) {
   if (!specifier.startsWith(".") || !own.some((folder) => parent.startsWith(folder)))
     return next(specifier, context);
   const wanted = new URL(specifier.replace(/\.js$/, ".ts"), parent);
-  const double = parent.startsWith(own[0]) ? doubles.get(fileURLToPath(wanted)) : undefined;
-  const url = double === undefined ? wanted : pathToFileURL(double);
+  const isDoubled = parent.startsWith(own[0]) && doubled.includes(fileURLToPath(wanted));
+  const url = isDoubled ? doubles : wanted;
   if (!existsSync(fileURLToPath(url))) return next(specifier, context);
   return { url: url.href, format: "module", shortCircuit: true };
 }

@@ -1,7 +1,9 @@
+import type { Configuration } from "../../src/config/schema.js";
 import { modeAddress, positionAddress } from "../../src/greenhouse/fold-registers.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import type { Ask, Write } from "./history.js";
+import { type Ask, Violation, type Write } from "./history.js";
+import type { World } from "./world.js";
 
 // What the checks judge by is written without the product's own comparisons.
 
@@ -41,3 +43,76 @@ export function shows(ask: Ask, step: Pick<Write, "address" | "value">, raw: Raw
 /** Whether the POST was a step towards a degree, not the value itself. */
 export const isModeStep = (ask: Ask, write: Write): boolean =>
   write.value === positionMode && ask.word !== "stop";
+
+interface FirstPost {
+  readonly at: number;
+  readonly boot: number;
+}
+
+/** What the checks know of each actuator's POSTs so far; keys are `GH-0001/roof`. */
+export class PostBook {
+  readonly world: World;
+  /** The POST under way in this run of the program. */
+  readonly writing = new Map<string, Write>();
+  readonly lastPosted = new Map<string, Write>();
+  readonly firstPost = new Map<string, FirstPost>();
+  readonly lastStop = new Map<string, Write>();
+  /** The command that said last that it is sending. */
+  readonly senders = new Map<string, Ask>();
+  /** Stops whose outcome was told while the journal could not be written: a crash before it can loses that outcome. */
+  readonly unjournaled = new Set<string>();
+  /** Commands whose accepted answer the journal kept over the crash. */
+  readonly survived = new Set<string>();
+  readonly #owners: ReadonlyMap<string, string>;
+
+  constructor(world: World) {
+    this.world = world;
+    this.#owners = ownersOf(world.scenario.configuration);
+  }
+
+  /** Whose POST one to this address must be. */
+  sender(code: string, address: string): Ask | null {
+    return this.senders.get(this.#owners.get(`${code}/${address}`) ?? "") ?? null;
+  }
+
+  broken(invariant: string, message: string): void {
+    this.world.fail(new Violation(invariant, message));
+  }
+
+  crashed(): void {
+    this.writing.clear();
+    this.senders.clear();
+  }
+}
+
+/** Watches over some rules of the contract. */
+export abstract class Check {
+  protected readonly book: PostBook;
+  protected readonly world: World;
+
+  constructor(book: PostBook) {
+    this.book = book;
+    this.world = book.world;
+  }
+
+  protected broken(invariant: string, message: string): void {
+    this.book.broken(invariant, message);
+  }
+
+  /** A rare path was taken. */
+  protected saw(name: string): void {
+    this.world.journalist.saw(name);
+  }
+}
+
+/** `GH-0001/101` → the actuator that owns the address. */
+function ownersOf({ controllers }: Configuration): ReadonlyMap<string, string> {
+  const owners = new Map<string, string>();
+  for (const [code, { actuators }] of Object.entries(controllers))
+    for (const [id, actuator] of Object.entries(actuators)) {
+      const { address, mode_address, position_address, stop } = actuator;
+      for (const one of [address, mode_address, position_address, stop?.address])
+        if (one !== undefined) owners.set(`${code}/${one}`, `${code}/${id}`);
+    }
+  return owners;
+}

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { tellFigures } from "../proof/figures.js";
 import { plantedBugs } from "../planted/bugs.js";
-import { runSeeds } from "./seed-pool.js";
+import { tellFigures } from "../proof/figures.js";
+import { runSeeds } from "./seeds.js";
 
 const seeds = Array.from({ length: 200 }, (_, n) => 1 + n);
 const lines: string[] = [];

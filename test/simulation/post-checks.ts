@@ -1,11 +1,22 @@
 import { type KindRow, kindRows } from "../../src/greenhouse/actuator-kinds.js";
+import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { modeAddress, positionAddress, stateAddresses } from "../../src/greenhouse/fold-registers.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { Bridge } from "./bridge.js";
 import type { Ask, Write } from "./history.js";
-import { isDegree, isTaken, laneOf, positionMode, provesMode, sameAs, shows } from "./judging.js";
+import {
+  Check,
+  isDegree,
+  isModeStep,
+  isTaken,
+  laneOf,
+  positionMode,
+  provesMode,
+  sameAs,
+  shows,
+} from "./judging.js";
 import { targetOf } from "./messages.js";
-import { Check } from "./post-book.js";
 
 const ambiguous = new Set(["timeout", "interrupted", "server", "protocol", "throttled", "unauthorized"]);
 const secondPostMs = 5_000;
@@ -218,3 +229,144 @@ export class PostChecks extends Check {
       this.broken("S1", `a second POST although the read showed the value: ${what}`);
   }
 }
+
+/** Within this after the travel time the bridge has looked again, and said what it saw. */
+const withinMs = 60_000;
+
+interface Due {
+  readonly ask: Ask;
+  readonly last: Write;
+  readonly at: number;
+  readonly id: string;
+}
+
+/** S16: what was confirmed and travels is read once more, and something else there is told. */
+export class SecondLookChecks extends Check {
+  /** Ids of commands whose value was said to be reverted. */
+  readonly #told = new Set<unknown>();
+
+  event({ type, facts }: BridgeEvent): void {
+    if (type === "reverted") this.#told.add(facts?.["id"]);
+  }
+
+  result(bridge: Bridge, ask: Ask, result: CommandResult): void {
+    const { time } = this.world;
+    const last = (ask.writes.length > 0 ? ask : ask.donor)?.writes.at(-1);
+    if (result.outcome !== "confirmed" || ask.boot !== bridge.boot || ask.inherits || !last) return;
+    if (ask.settings === null || ask.word === null || last.endedAt === null || last.boot !== bridge.boot)
+      return;
+    const row: KindRow = kindRows[ask.settings.kind];
+    const travels = row.positionMode !== null || ask.settings.kind === "motor";
+    if (!travels || !stateAddresses(ask.settings).includes(last.address)) return;
+    const at = last.endedAt + ask.settings.travelMs;
+    const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
+    if (doneAt > at - 1_000) return;
+    const due = { ask, last, at, id: result.id };
+    this.world.in(at + withinMs - time.now, () => this.#check(bridge, due));
+  }
+
+  #check(bridge: Bridge, { ask, last, at, id }: Due): void {
+    const { world } = this.book;
+    const { settings, word } = ask;
+    if (settings === null || word === null || this.book.lastPosted.get(laneOf(ask)) !== last) return;
+    if (world.bridge !== bridge || !bridge.clock.isAlive || bridge.isStopping) return;
+    const reads = world.journalist
+      .readsSince(ask.code, last.address, at - 1)
+      .filter(({ endedAt }) => endedAt !== null);
+    if (reads.length === 0) {
+      if (world.calmFrom <= at - settings.travelMs)
+        this.broken("S16", `${ask.by} was confirmed, and nobody looked whether it held`);
+      return;
+    }
+    this.saw("a confirmed value is looked at again");
+    const target = targetOf(settings, word);
+    const held = reads.filter(({ raw }) => raw !== null && shows(ask, target, raw));
+    if (held.length === 0 && !this.#told.has(id))
+      this.broken("S16", `${ask.by} was reverted to ${String(reads[0]?.raw)}, and nobody said so`);
+    if (held.length === reads.length && this.#told.has(id))
+      this.broken("S16", `${ask.by} is said to be reverted, and every read shows it`);
+  }
+}
+
+/** Notes what a crash interrupts: each window of the path has to be met by one. */
+export class CrashWindows extends Check {
+  crashing(bridge: Bridge, isPowerCut: boolean): void {
+    const { journalist } = this.world;
+    const asks = [...journalist.asks.values()];
+    // It takes what an earlier crash of the program alone had left.
+    if (isPowerCut) this.book.survived.clear();
+    const open = asks.filter(
+      ({ boot, results, phases }) => boot === bridge.boot && results.length === 0 && phases.length > 0,
+    );
+    for (const ask of open) {
+      this.saw(`a crash ${this.#window(ask)}`);
+      if (!isPowerCut && this.#isAnswerKept(ask)) this.book.survived.add(ask.by);
+      if (this.#isForgotten(ask))
+        this.broken("S7", `${ask.by} took over read-backs and the journal does not know it`);
+      if (this.#isUnknown(ask)) this.broken("S7", `${ask.by} was taken and the journal does not know it`);
+    }
+    if (open.length === 0) this.saw("a crash with nothing open");
+    if (isPowerCut) this.saw("a power cut");
+    if (bridge.isStopping) this.saw("a crash while stopping");
+    if (bridge.isStarting) this.saw("a crash while starting");
+    if (asks.some(({ results, delivered }) => results.some(({ boot }) => boot === bridge.boot) && !delivered))
+      this.saw("a crash before a result was delivered");
+    const isRecovering = ({ phases, boot, results }: Ask) =>
+      boot !== bridge.boot && results.length === 0 && phases.at(-1)?.boot === bridge.boot;
+    if (asks.some(isRecovering)) this.saw("a crash while recovering from the last");
+    this.book.crashed();
+  }
+
+  #window(ask: Ask): string {
+    const phase = ask.phases.at(-1)?.phase ?? "";
+    const last = ask.writes.at(-1);
+    if (phase === "waiting") return "while waiting";
+    if (last === undefined) {
+      const isTaken = this.world.disk.durable.has(`command_taken ${ask.by}`);
+      return isTaken ? "while checking, journaled" : "while checking, not journaled";
+    }
+    const step = isModeStep(ask, last) ? "the mode" : "the value";
+    if (last.endedAt === null) return isSecond(ask, last) ? "while posting again" : `while posting ${step}`;
+    if (last.outcome !== "accepted") return "after a POST that may have been lost";
+    const reads = this.world.journalist.readsSince(ask.code, last.address, last.endedAt);
+    return reads.length === 0 ? `while ${step} settles` : `while ${step} is read back`;
+  }
+
+  /** Whoever takes over read-backs has no POST that would need its record first, yet the next start must know it. */
+  #isForgotten({ by, donor, phases }: Ask): boolean {
+    const last = phases.at(-1);
+    if (donor === null || last?.phase !== "confirming") return false;
+    const isExcused = this.#isDiskExcused(last.at);
+    if (!isExcused) this.saw("a crash while an heir waits for read-backs");
+    return !isExcused && !this.#isInJournal("took_over", by);
+  }
+
+  /** A command that was taken has to be ended by the next start, whatever became of it so far. */
+  #isUnknown({ by, boot, phases }: Ask): boolean {
+    const taken = phases.find((phase) => phase.boot === boot);
+    return taken !== undefined && !this.#isDiskExcused(taken.at) && !this.#isInJournal("command_taken", by);
+  }
+
+  #isInJournal(record: string, by: string): boolean {
+    const { disk } = this.world;
+    return disk.written.has(`${record} ${by}`) || disk.durable.has(`${record} ${by}`);
+  }
+
+  /** What was to be written at this instant may be missing now. */
+  #isDiskExcused(at: number): boolean {
+    const { disk, lastDiskTroubleAt, lastStallAt, scenario, time } = this.world;
+    const isTooSoon = time.now - at < 2_000 || lastStallAt > at - 30_000;
+    return isTooSoon || disk.full || scenario.syncFailure > 0 || lastDiskTroubleAt > at - 60_000;
+  }
+
+  /** The answer to its last POST was written long enough ago to outlive the program, if not the machine. */
+  #isAnswerKept({ writes }: Ask): boolean {
+    const { disk, lastDiskTroubleAt, scenario, time } = this.world;
+    const last = writes.at(-1);
+    if (last === undefined || last.endedAt === null || last.endedAt >= time.now - 1) return false;
+    return !disk.full && scenario.syncFailure === 0 && lastDiskTroubleAt < last.begunAt - 30_000;
+  }
+}
+
+const isSecond = (ask: Ask, write: Write): boolean =>
+  ask.writes.some((one) => one !== write && one.address === write.address && one.value === write.value);

@@ -1,9 +1,9 @@
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import { modeAddress } from "../../src/greenhouse/fold-registers.js";
 import type { Bridge } from "./bridge.js";
-import type { Ask } from "./history.js";
-import { laneOf } from "./judging.js";
-import { Check } from "./post-book.js";
-import { TruthChecks } from "./truth-checks.js";
+import type { Ask, Read, Write } from "./history.js";
+import { Check, isDegree, isNear, laneOf, provesMode, sameAs, shows } from "./judging.js";
+import { targetOf } from "./messages.js";
 
 /** Judges every result when it is published or tried to be: one to a command, journaled first, and never another. */
 export class ResultChecks extends Check {
@@ -103,5 +103,268 @@ export class ResultChecks extends Check {
     const isOfTarget = (one: Ask) =>
       ask.settings === null ? one.settings === null : laneOf(one) === laneOf(ask);
     return asks.filter((one) => one.at > ask.at - 60_000 && one.at <= ask.at && isOfTarget(one)).length;
+  }
+}
+
+/** No command waits longer for its turn than its age allows. */
+const longestWaitMs = 130_000;
+
+type Step = Pick<Write, "address" | "value">;
+
+/** What a result is held against. */
+interface Case {
+  readonly bridge: Bridge;
+  readonly ask: Ask;
+  readonly result: CommandResult;
+  /** An earlier run of the program sent it. */
+  readonly isRecovered: boolean;
+  /** Whose POSTs count: its own, or those of the equal command whose read-backs it took over. */
+  readonly poster: Ask;
+  readonly last: Write | undefined;
+  /** A POST of its own left, or may have. */
+  readonly isSent: boolean;
+  readonly target: Step;
+  /** Valid reads of the last POST's address between it and the outcome. */
+  readonly reads: readonly Read[];
+  /** No newer command's checks are among those reads. */
+  readonly isAlone: boolean;
+  readonly tell: string;
+}
+
+/** Judges whether what a result says is what happened. */
+export class TruthChecks extends Check {
+  check(bridge: Bridge, ask: Ask, result: CommandResult): void {
+    const isRecovered = ask.boot !== bridge.boot || ask.inherits;
+    // After a crash the publication of an outcome from before it says nothing about now.
+    if (isRecovered && result.repeated) return;
+    const { outcome, reason } = result;
+    const tell = `${ask.by} (${ask.word ?? ask.payload}) ended ${outcome} ${reason ?? ""}`;
+    const poster = ask.writes.length > 0 ? ask : (ask.donor ?? ask);
+    if (poster.writes.some((one) => one.endedAt === null && one.boot === bridge.boot))
+      this.broken("S7", `${tell} while its POST is under way`);
+    if (isRecovered && outcome !== "refused" && !this.#mayHaveBeenSent(ask, result.id))
+      this.broken("S7", `${tell} after a restart although nothing of it was sent`);
+    const isUnsent =
+      outcome === "refused" || outcome === "already" || outcome === "dry_run" || reason === "before_sending";
+    if (isUnsent && ask.writes.length > 0) this.broken("S4", `${tell} although it was sent`);
+    if (ask.settings === null || ask.word === null) {
+      if (outcome !== "refused") this.broken("S7", `${tell}: it is no command`);
+      return;
+    }
+    const target = targetOf(ask.settings, ask.word);
+    this.#checkOutcome({
+      bridge,
+      ask,
+      result,
+      isRecovered,
+      poster,
+      last: poster.writes.at(-1),
+      isSent: ask.writes.some((one) => one.sent || one.wires > 0),
+      target,
+      ...this.#readsFor(ask, poster.writes.at(-1), target),
+      tell,
+    });
+    if (!isRecovered && ask.writes.length > 0) this.#checkSteps(ask, result, tell);
+  }
+
+  /** An earlier run sent something of it, or of the equal command whose read-backs it took over; of a stop nobody knows. */
+  #mayHaveBeenSent(ask: Ask, id: string): boolean {
+    // Killed while the disk still took the record that it is sent: then the POST was to follow at any moment.
+    if (this.world.disk.written.has(`sending ${id}`)) return true;
+    if (ask.word === "stop" || ask.writes.length > 0 || ask.donor !== null || ask.inherits) return true;
+    return ask.phases.some(({ phase }) => phase === "sending");
+  }
+
+  #readsFor(ask: Ask, last: Write | undefined, target: Step): Pick<Case, "reads" | "isAlone"> {
+    const { time } = this.world;
+    const since = last?.endedAt ?? last?.begunAt ?? ask.at;
+    const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
+    return {
+      reads: this.world.journalist
+        .readsSince(ask.code, last?.address ?? target.address, since)
+        .filter(({ endedAt }) => endedAt !== null && endedAt <= doneAt),
+      isAlone: !this.#isAnotherChecking(ask, since - 60_000, doneAt),
+    };
+  }
+
+  #isAnotherChecking(ask: Ask, from: number, to: number): boolean {
+    const lane = this.world.journalist.lane(ask.code, ask.actuator);
+    for (let place = lane.length - 1; place >= 0; place -= 1) {
+      const one = lane[place];
+      if (one === undefined || one.at < from - longestWaitMs) break;
+      const isChecking = one.phases.some(({ phase, at }) => phase === "checking" && at >= from && at <= to);
+      if (one !== ask && isChecking) return true;
+    }
+    return false;
+  }
+
+  #checkOutcome(one: Case): void {
+    const { ask, result, isRecovered, tell, last, target } = one;
+    const { time } = this.world;
+    if (last?.endedAt && this.world.isOverridden(ask.code, target.address, last.endedAt, time.now))
+      this.saw("somebody else moves it while it is confirmed");
+    switch (result.outcome) {
+      case "confirmed":
+        this.#checkConfirmed(one);
+        break;
+      case "already":
+        this.#checkAlready(one);
+        break;
+      case "unconfirmed":
+        this.#checkUnconfirmed(one);
+        break;
+      case "failed":
+        if (isRecovered) this.#checkFailedAfterCrash(one);
+        else this.#checkFailed(one);
+        break;
+      case "unknown":
+        this.#checkUnknown(one);
+        break;
+      case "rejected":
+        this.#checkRejected(one);
+        break;
+      case "superseded":
+        this.#checkSuperseded(one);
+        break;
+      case "dry_run":
+        if (!ask.dryRun) this.broken("S7", `${tell}: nobody asked for a dry run`);
+        break;
+      case "refused":
+        if (isRecovered && result.reason !== "shutting_down") this.broken("S7", `${tell} after a restart`);
+        if (result.reason === "retained" && !ask.retained) this.broken("S7", `${tell}: it was not retained`);
+        break;
+    }
+  }
+
+  #checkConfirmed({ bridge, ask, isRecovered, poster, last, target, tell }: Case): void {
+    // What a restarted program reads is begun after its start; its clock started a second before.
+    const since = isRecovered ? bridge.clock.worldAt(1_000) : (last?.endedAt ?? last?.begunAt ?? ask.at);
+    const proof = this.world.journalist
+      .readsSince(ask.code, target.address, since)
+      .findLast(({ raw }) => raw !== null && shows(ask, target, raw));
+    if (proof === undefined) this.broken("S8", `${tell}: no read-back shows ${target.value}`);
+    else this.#checkHeld(ask, poster, target, proof, tell);
+    if (last === undefined && !isRecovered) this.broken("S8", `${tell} without a POST`);
+  }
+
+  #checkAlready({ ask, target, tell }: Case): void {
+    const { journalist, time } = this.world;
+    const proof = journalist
+      .readsSince(ask.code, target.address, ask.at)
+      .findLast(({ raw }) => raw !== null && shows(ask, target, raw));
+    if (proof === undefined) this.broken("S8", `${tell}: no fresh read shows ${target.value}`);
+    else this.#checkHeld(ask, ask, target, proof, tell);
+    this.#checkModeShown(ask, tell);
+    if (ask.force || ask.word === "stop") this.broken("S4", `${tell} although it was forced or is a stop`);
+    const lastPosted = this.book.lastPosted.get(laneOf(ask));
+    // It is told once it is on disk, and the next may have been sent by then.
+    const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
+    const last = lastPosted !== undefined && lastPosted.begunAt > doneAt ? undefined : lastPosted;
+    if (last?.ask && last.ask.phases.at(-1)?.phase !== "done" && !sameAs(last.value, target.value))
+      this.broken("S8", `${tell} while ${last.value} of ${last.ask.by} is on its way`);
+    if (last === undefined || last.boot !== ask.boot || last.endedAt === null) return;
+    const travelMs = ask.settings?.travelMs ?? 0;
+    if (ask.word !== null && isDegree(ask.word) && time.now - last.endedAt < travelMs)
+      this.broken("S8", `${tell} while the actuator may still travel`);
+    if (last.sent && journalist.readsSince(ask.code, last.address, last.endedAt).length === 0)
+      this.broken("S8", `${tell} although the POST of ${last.ask?.by ?? ""} was not read back`);
+  }
+
+  /** A degree counts only in position mode. */
+  #checkModeShown({ code, settings, word, at }: Ask, tell: string): void {
+    if (settings === null || word === null || !isDegree(word)) return;
+    const modes = this.world.journalist.readsSince(code, modeAddress(settings), at);
+    if (!modes.some(({ raw }) => raw !== null && provesMode(settings, raw)))
+      this.broken("S8", `${tell} although no read shows position mode`);
+  }
+
+  #checkUnconfirmed({ ask, isRecovered, last, reads, isAlone, tell }: Case): void {
+    if (isRecovered) return;
+    if (last?.outcome !== "accepted") {
+      this.broken("S7", `${tell}: nothing was accepted (${last?.outcome ?? "nothing sent"})`);
+      return;
+    }
+    if (reads.length === 0) this.broken("S7", `${tell}: without a read after the POST it is unknown`);
+    const shown = reads.find(({ raw }) => raw !== null && shows(ask, last, raw));
+    if (isAlone && shown !== undefined)
+      this.broken("S7", `${tell}: a read-back showed it at ${shown.begunAt}`);
+  }
+
+  #checkFailedAfterCrash({ ask, target, tell }: Case): void {
+    const accepted = ask.writes.some(
+      ({ outcome, value, address }) =>
+        outcome === "accepted" && value === target.value && address === target.address,
+    );
+    if (accepted && this.book.survived.has(ask.by))
+      this.broken("S7", `${tell} after a restart although the journal says that the platform accepted it`);
+  }
+
+  #checkFailed({ ask, result, last, reads, isAlone, tell }: Case): void {
+    if (result.reason === "expired_midway") {
+      if (ask.writes.length === 0 || this.world.time.now <= ask.latestPostAt - 121_000)
+        this.broken("S7", `${tell}: too early`);
+      return;
+    }
+    const steps = ask.writes.filter((one) => one.address === last?.address && one.value === last.value);
+    if (result.reason === "interlock") {
+      if (ask.writes.length === 0) this.broken("S7", `${tell} although nothing was sent`);
+      return;
+    }
+    if (result.reason === "not_sent") {
+      if (steps.some(({ wires }) => wires > 0)) this.broken("S7", `${tell} although a POST left`);
+      return;
+    }
+    if (steps.some(({ outcome }) => outcome === "accepted"))
+      this.broken("S7", `${tell} although the platform accepted it`);
+    if (reads.length === 0) this.broken("S7", `${tell} without a read after the POST: it is unknown`);
+    const shown = reads.find(({ raw }) => last !== undefined && raw !== null && shows(ask, last, raw));
+    if (shown !== undefined && isAlone) this.broken("S7", `${tell} although a read showed the value`);
+  }
+
+  #checkUnknown({ ask, isSent, isRecovered, isAlone, reads, tell }: Case): void {
+    if (isRecovered) return;
+    if (!isSent && ask.donor === null) this.broken("S7", `${tell}: nothing was sent`);
+    if (isAlone && reads.length > 0)
+      this.broken("S7", `${tell} although ${reads.length} reads after the POST were good`);
+  }
+
+  #checkRejected({ ask, last, tell }: Case): void {
+    const isSaid = last?.bodyCode !== null && last?.bodyCode !== undefined && last.bodyCode !== "200";
+    if (!isSaid && !ask.writes.some(({ outcome, sent }) => outcome === "unauthorized" && sent))
+      this.broken("S7", `${tell}: the platform gave no other code (${last?.outcome ?? "nothing sent"})`);
+  }
+
+  #checkSuperseded({ ask, result, isSent, isRecovered, tell }: Case): void {
+    const newest = this.world.journalist.lane(ask.code, ask.actuator).findLast((one) => one !== ask);
+    if (newest === undefined || newest.at < ask.at) this.broken("S7", `${tell}: nothing newer came`);
+    if (result.reason === "after_sending" && !isSent && ask.donor === null && !isRecovered)
+      this.broken("S7", `${tell}: nothing was sent`);
+  }
+
+  /** S8: the platform truly held the value at some time, unless it told a lie that no client could see through. */
+  #checkHeld(ask: Ask, poster: Ask, target: Step, proof: Read, tell: string): void {
+    const { world } = this.book;
+    if (proof.isLie) {
+      this.saw("a lie was believed");
+      return;
+    }
+    // These profiles show where a window is while it travels.
+    if (world.showsTravel) return;
+    const from = Math.min(poster.writes[0]?.begunAt ?? ask.at, proof.begunAt);
+    const held = world.heldBetween(ask.code, target.address, from, world.time.now);
+    if (!held.some((value) => sameAs(target.value, value) || isNear(ask.settings, target.value, value)))
+      this.broken("S8", `${tell} but the platform never held ${target.value}: ${held.join(", ")}`);
+  }
+
+  #checkSteps(ask: Ask, { steps }: CommandResult, tell: string): void {
+    for (const { address, value, attempts, code } of steps) {
+      const writes = ask.writes.filter((one) => one.address === address && one.value === value);
+      if (writes.length !== attempts)
+        this.broken("S7", `${tell}: its step says ${attempts} attempts, ${writes.length} were made`);
+      const answered = writes.findLast(({ sent }) => sent)?.bodyCode ?? null;
+      if (code !== answered)
+        this.broken("S7", `${tell}: its step says code ${code ?? "null"}, it was ${answered ?? "null"}`);
+    }
+    if (steps.length === 0) this.broken("S7", `${tell} without telling its steps`);
   }
 }

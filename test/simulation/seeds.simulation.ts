@@ -1,7 +1,10 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tellFigures } from "../proof/figures.js";
-import { processesOfThisMachine, runSeeds } from "./seed-pool.js";
-import { tallyOf, tell } from "./tally.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+import { SimulatedDisk } from "./disk.js";
+import { Chance } from "./scenario.js";
+import { processesOfThisMachine, runSeeds, tallyOf, tell } from "./seeds.js";
+import { WallClock, WorldTime } from "./time.js";
 
 const count = Number(process.env["SEEDS"] ?? 500);
 const from = Number(process.env["FROM"] ?? 1);
@@ -13,18 +16,39 @@ it(`no rule is broken in ${count} seeds x ${hours} h, and every rare path occurs
   const seeds = Array.from({ length: count }, (_, n) => from + n);
   const runs = await runSeeds({ seeds, hours, processes, mostFailures: 3 });
   const tally = tallyOf(runs, { hours, processes, minutes: (performance.now() - startedAt) / 60_000 });
-  const lines: string[] = [];
-  tell(tally, (line) => lines.push(line));
-  console.log(lines.join("\n"));
+  tell(tally, (line) => console.log(line));
   const { commands, posts, programStarts, violations, minutes } = tally;
-  await tellFigures("simulation", count < 500, {
-    seeds: count,
-    commands,
-    posts,
-    programStarts,
-    violations,
-    minutes,
-  });
+  const figures = { seeds: count, commands, posts, programStarts, violations, minutes };
+  await tellFigures("simulation", count < 500, figures);
   expect(runs.flatMap(({ failure }) => failure ?? []).join("\n\n")).toBe("");
   expect(tally.missing).toEqual([]);
+});
+
+describe("the simulation itself", () => {
+  it("gives the same history for the same seed, whatever ran before it in the process", async () => {
+    const seeds = Array.from({ length: 20 }, (_, n) => 9_001 + n);
+    const asked = { hours: 2, processes: processesOfThisMachine(), mostFailures: 1 };
+    const digests = async (order: readonly number[]) =>
+      (await runSeeds({ ...asked, seeds: order })).map(({ digest }) => digest);
+    const first = await digests(seeds);
+    expect(await digests([...seeds].reverse())).toEqual(first);
+    expect(new Set(first).size).toBe(seeds.length);
+  });
+
+  it("knows of a whole line that a cut off write left on a full disk", async () => {
+    const lineOf = (by: string) => `{"type":"result","result":{"by":"${by}"}}\n`;
+    const seen = new Set<string>();
+    for (let seed = 1; seed <= 40; seed += 1) {
+      const time = new WorldTime();
+      const disk = new SimulatedDisk(time, new WallClock(time, 0), new Chance(seed, "disk"));
+      const file = await disk.mount(new VirtualClock()).open("/data/journal", "a", 0o600);
+      disk.full = true;
+      await expect(file.write(Buffer.from(lineOf("r1") + lineOf("r2")))).rejects.toThrow("ENOSPC");
+      const bytes = new Uint8Array(1_000);
+      const left = Buffer.from(bytes.subarray(0, await file.read(bytes, 0))).toString();
+      for (const by of ["r1", "r2"]) expect(disk.written.has(`result ${by}`)).toBe(left.includes(lineOf(by)));
+      seen.add([...disk.written].join());
+    }
+    expect([...seen].sort()).toEqual(["", "result r1"]);
+  });
 });

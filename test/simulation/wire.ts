@@ -4,8 +4,8 @@ import { type HttpAnswer, TransportFailure } from "../../src/platform/http/excha
 import type { PlatformRequest } from "../../src/simulator/call.js";
 import type { Platform } from "../../src/simulator/platform.js";
 import { type Decision, respond } from "../../src/simulator/respond.js";
-import type { Chance } from "./chance.js";
 import { type Journalist, Violation, type Write } from "./history.js";
+import type { Chance } from "./scenario.js";
 import type { BootClock, WorldTime } from "./time.js";
 
 /** How the network between the bridge and the platform behaves; all probabilities are per request. */

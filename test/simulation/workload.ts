@@ -1,10 +1,9 @@
-import { mirrorSettings } from "../../src/sync/settings.js";
 import type { CommandRequest } from "../../src/commands/command.js";
+import { mirrorSettings } from "../../src/sync/settings.js";
 import type { Bridge } from "./bridge.js";
-import { Chance } from "./chance.js";
 import type { Ask } from "./history.js";
-import { type Message, nowhere, packet, plain, type Point, words } from "./messages.js";
-import { Sender } from "./sender.js";
+import { type Message, nowhere, packet, plain, type Point, Sender, words } from "./messages.js";
+import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
 
 const hourMs = 3_600_000;

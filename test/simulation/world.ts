@@ -3,19 +3,65 @@ import { createControl, type SimulatorControl } from "../../src/simulator/contro
 import type { HeldValue } from "../../src/simulator/device.js";
 import { Platform } from "../../src/simulator/platform.js";
 import { Accidents } from "./accidents.js";
-import { Bridge } from "./bridge.js";
-import { Chance } from "./chance.js";
+import { Bridge, filesInMemory } from "./bridge.js";
 import { Checks } from "./checks.js";
-import { filesInMemory } from "./client.js";
 import { SimulatedDisk } from "./disk.js";
 import { Journalist, type Read } from "./history.js";
 import { sameAs } from "./judging.js";
-import { Caretaker } from "./limits/caretaker.js";
-import { WeatherStation } from "./limits/weather-station.js";
-import { calmMs, type Scenario } from "./scenario.js";
+import { Caretaker, WeatherStation } from "./limits/surroundings.js";
+import { calmMs, Chance, type Scenario, scenarioOf } from "./scenario.js";
 import { settled, WallClock, WorldTime } from "./time.js";
 import { calmNetwork, Wire } from "./wire.js";
 import { Workload } from "./workload.js";
+
+/** What one seed came to; plain data, as it travels between processes. */
+export interface Run {
+  readonly seed: number;
+  /** Of the whole history: the same seed gives the same digest. */
+  readonly digest: string;
+  readonly lines: number;
+  readonly commands: number;
+  readonly posts: number;
+  readonly boots: number;
+  readonly sometimes: Readonly<Record<string, number>>;
+  /** What went wrong, ready to be read; null when nothing did. */
+  readonly failure: string | null;
+  /** `S4` and the like, or `crash`. */
+  readonly invariant: string | null;
+}
+
+/** Runs one seed from its start to its end, or to the first broken rule. */
+export async function simulate(seed: number, hours: number, onLine?: (line: string) => void): Promise<Run> {
+  const scenario = await scenarioOf(seed, hours);
+  const world = new World(scenario);
+  const { journalist } = world;
+  if (onLine) journalist.onLine = onLine;
+  let error: Error | null = null;
+  try {
+    await world.run();
+  } catch (caught) {
+    error = caught instanceof Error ? caught : new Error(String(caught));
+  }
+  const seen = {
+    seed,
+    digest: journalist.digest,
+    lines: journalist.lines,
+    commands: journalist.asks.size,
+    posts: journalist.writes.length,
+    boots: world.boots,
+    sometimes: Object.fromEntries(journalist.sometimes),
+  };
+  if (error === null) return { ...seen, failure: null, invariant: null };
+  const invariant = "invariant" in error ? String(error.invariant) : "crash";
+  const failure = [
+    `seed ${seed}: ${error.message}`,
+    `faults: ${scenario.exists.join(", ")}`,
+    `replay: node test/simulation/simulate-seeds.mjs --seed ${seed} --hours ${hours}`,
+    ...(invariant === "crash" ? [error.stack ?? ""] : []),
+    ...world.linesAtFailure,
+  ].join("\n");
+  return { ...seen, failure, invariant };
+}
 
 const epoch = Date.parse("2026-03-01T08:00:00Z");
 

@@ -1,8 +1,8 @@
 import type { Configuration } from "../../../src/config/schema.js";
 import type { Ask, Write } from "../history.js";
-import { Check, type PostBook } from "../post-book.js";
-import type { World } from "../world.js";
+import { Check, type PostBook } from "../judging.js";
 import { GuardModel, type GuardSection, isTrueOf, saidBy, type Seen } from "./guard-model.js";
+import type { World } from "../world.js";
 
 type ActuatorSection = Configuration["controllers"][string]["actuators"][string];
 type LimitsSection = NonNullable<ActuatorSection["limits"]>;

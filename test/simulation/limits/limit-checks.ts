@@ -3,12 +3,10 @@ import type { BridgeEvent } from "../../../src/greenhouse/events.js";
 import type { Controller } from "../../../src/greenhouse/model.js";
 import type { Bridge } from "../bridge.js";
 import type { Ask, Write } from "../history.js";
-import { Check } from "../post-book.js";
+import { Check } from "../judging.js";
 import { AlarmChecks } from "./alarm-checks.js";
-import { LeaseChecks } from "./lease-checks.js";
 import { isAllowed, isStart, LimitBook, type Limited } from "./limit-book.js";
-import { PauseChecks } from "./pause-checks.js";
-import { RuleChecks } from "./rule-checks.js";
+import { LeaseChecks, PauseChecks, RuleChecks } from "./rule-checks.js";
 
 /** The disk has what was to be kept within this, unless something is wrong with it. */
 const keptWithinMs = 60_000;
