@@ -228,7 +228,7 @@ export class Bridge {
 }
 
 /** The reading half with the simulated client; commands see the observed one. */
-export function simulatedMirror(
+function simulatedMirror(
   world: World,
   bridge: Bridge,
 ): { readonly mirror: Mirror; readonly platform: PlatformClient } {
@@ -269,7 +269,7 @@ export function filesInMemory(): Files {
   };
 }
 
-export interface ClientParts {
+interface ClientParts {
   readonly settings: PlatformSettings;
   readonly clock: BootClock;
   readonly chance: Chance;
@@ -278,13 +278,13 @@ export interface ClientParts {
 }
 
 /** The product's platform client. Its connections are doubles that lead into the simulated world of the clock. */
-export const simulatedClient = ({ settings, clock, chance, files, onLink }: ClientParts): PlatformClient =>
+const simulatedClient = ({ settings, clock, chance, files, onLink }: ClientParts): PlatformClient =>
   createPlatform(settings, { clock, random: chance.random, log: silentLog, dataDir: "/data", onLink, files });
 
 type WriteAnswer = ReturnType<PlatformClient["write"]>;
 
 /** The product's client as commands see it, with every read and write noted in the history. Polling goes past it. */
-export function observed(world: World, bridge: Bridge, client: PlatformClient): PlatformClient {
+function observed(world: World, bridge: Bridge, client: PlatformClient): PlatformClient {
   const { journalist, time } = world;
   const begin = (code: string, address: string, fresh: boolean): Read => {
     const read: Read = {

@@ -98,7 +98,7 @@ function actuatorLine(row: AddressRow, settle: string, chance: Chance, limits: s
 /* Limits as a user writes them: what a seed's configuration says beside its actuators. */
 
 /** The lines of `weather`. */
-export const weatherLines = (chance: Chance): readonly string[] => [
+const weatherLines = (chance: Chance): readonly string[] => [
   "weather:",
   `  wind: { topic: weather/station, field: wind.speed, unit: m/s, stale_after: ${chance.of(["30s", "90s", "5m"])} }`,
   `  rain: { topic: weather/rain, stale_after: ${chance.of(["60s", "2m", "10m"])} }`,
@@ -162,7 +162,7 @@ export interface LimitChances {
 }
 
 /** The limits of an actuator as YAML, null for none; `others` are actuators that guards may look at. */
-export function limitsLine(row: AddressRow, others: readonly Other[], chances: LimitChances): string | null {
+function limitsLine(row: AddressRow, others: readonly Other[], chances: LimitChances): string | null {
   const chance = chances.limits;
   if (chance.hits(0.35)) return null;
   const words = wordsOf(row.kind);

@@ -58,7 +58,7 @@ export const nowhere = (message: Message): Message => ({
 });
 
 /** Another command under the id of one sent before. */
-export function otherUnderItsId(message: Message): Message {
+function otherUnderItsId(message: Message): Message {
   const { point, ownId } = message;
   const word =
     point === null ? "open" : (words(point.settings).find((one) => one !== message.word) ?? "open");

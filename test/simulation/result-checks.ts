@@ -132,7 +132,7 @@ interface Case {
 }
 
 /** Judges whether what a result says is what happened. */
-export class TruthChecks extends Check {
+class TruthChecks extends Check {
   check(bridge: Bridge, ask: Ask, result: CommandResult): void {
     const isRecovered = ask.boot !== bridge.boot || ask.inherits;
     // After a crash the publication of an outcome from before it says nothing about now.
