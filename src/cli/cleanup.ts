@@ -1,8 +1,9 @@
 import type { Configuration } from "../config/schema.js";
 import { discoveryFilter, foundDocument } from "../homeassistant/announced.js";
-import type { BrokerConnection } from "../mqtt/connection.js";
 import { placeOf, type Topics, topicsUnder } from "../mqtt/topics.js";
-import { loggerFor, readConfiguration, withBroker } from "./errands.js";
+import type { BrokerClient } from "../setup/broker-client.js";
+import { readConfiguration } from "./errands.js";
+import { withBroker } from "./running-bridge.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
 /**
@@ -22,12 +23,12 @@ export async function cleanup(
     );
   }
   const topics = topicsUnder(configuration.mqtt.base_topic);
-  await withBroker({ configuration, log: loggerFor(configuration, around) }, async (connection) => {
-    const own = () => ownTopics(connection, configuration, topics, options.all === true);
-    await refuseWhileRunning(connection, topics);
+  await withBroker(configuration, async (client) => {
+    const own = () => ownTopics(client, configuration, topics, options.all === true);
+    await refuseWhileRunning(client, topics);
     const found = await own();
     for (const topic of found) around.out(`${topic}\n`);
-    const failed = await clear(connection, found);
+    const failed = await clear(client, found);
     const left = await own();
     around.err.write(`${found.length - left.length} of ${found.length} retained topics cleared\n`);
     if (left.length > 0) throw new CommandFailure(leftText(left, failed));
@@ -35,62 +36,54 @@ export async function cleanup(
 }
 
 /** By itself, so that nothing it could be lost among comes with it. */
-async function refuseWhileRunning(connection: BrokerConnection, topics: Topics): Promise<void> {
-  let state = "";
-  const isSeen = await connection.scan([topics.bridge.state], (_, payload) => {
-    state = payload.toString();
-  });
-  if (!isSeen)
+async function refuseWhileRunning(client: BrokerClient, { bridge }: Topics): Promise<void> {
+  const { found, isWhole } = await client.retained([bridge.state]);
+  if (!isWhole)
     throw new CommandFailure(
-      `the broker did not show ${topics.bridge.state}, so nobody knows whether a bridge is running; nothing was cleared. Let this user read it`,
+      `the broker did not show ${bridge.state}, so nobody knows whether a bridge is running; nothing was cleared. Let this user read it`,
     );
-  if (state === "online")
+  if (found.get(bridge.state) === "online")
     throw new CommandFailure(
       "a bridge is running with this base topic and would publish everything again; stop it first",
     );
 }
 
 async function ownTopics(
-  connection: BrokerConnection,
-  configuration: Configuration,
-  topics: Topics,
+  client: BrokerClient,
+  { homeassistant }: Configuration,
+  { base, retained, alarms }: Topics,
   all: boolean,
 ): Promise<readonly string[]> {
-  const { base } = topics;
-  const found = new Set<string>();
-  const filters = [
-    ...[...topics.retained, topics.alarms],
-    discoveryFilter(configuration.homeassistant.discovery_prefix),
-    ...(all ? [`${base}/bridge/+`] : []),
-  ];
-  const isComplete = await connection.scan(filters, (topic, payload) => {
-    const isOurs =
-      topic.startsWith(`${base}/bridge/`) ||
-      topic.startsWith(`${base}/alarm/`) ||
-      placeOf(base, topic) !== null ||
-      foundDocument(payload.toString(), base) !== null;
-    if (isOurs) found.add(topic);
-  });
-  if (!isComplete)
+  const announcements = discoveryFilter(homeassistant.discovery_prefix);
+  const filters = [...retained, alarms, announcements, ...(all ? [`${base}/bridge/+`] : [])];
+  const { found, isWhole } = await client.retained(filters);
+  const isOurs = ([topic, payload]: readonly [string, string]) =>
+    topic.startsWith(`${base}/bridge/`) ||
+    topic.startsWith(`${base}/alarm/`) ||
+    placeOf(base, topic) !== null ||
+    foundDocument(payload, base) !== null;
+  const own = [...found].filter(isOurs).map(([topic]) => topic);
+  if (!isWhole)
     throw new CommandFailure(
-      `the broker did not show everything under ${base}/ and the announcements (${found.size} topics seen): let this user read them, or try again when the link is better`,
+      `the broker did not show everything under ${base}/ and the announcements (${own.length} topics seen): let this user read them, or try again when the link is better`,
     );
-  return [...found].sort();
+  return own.sort();
 }
 
+/** A broker may take only so many at once. */
+const mostAtOnce = 500;
+
 /** Resolves with why the first of those that could not be cleared was not; null when all were. */
-async function clear(connection: BrokerConnection, topics: readonly string[]): Promise<string | null> {
-  let failed: string | null = null;
-  const clearings: Promise<void>[] = [];
-  const noted = (error: unknown) => {
-    failed ??= error instanceof Error ? error.message : String(error);
-  };
-  for (const topic of topics) {
-    await connection.ready();
-    clearings.push(connection.publish(topic, "", { retain: true, qos: 1 }).catch(noted));
-  }
-  await Promise.all(clearings);
-  return failed;
+async function clear(client: BrokerClient, topics: readonly string[]): Promise<string | null> {
+  const failures: string[] = [];
+  const atOnce = Math.min(mostAtOnce, client.facts.receiveMaximum ?? mostAtOnce);
+  const cleared = (topic: string) =>
+    client.publish(topic, "", true).catch((error: unknown) => {
+      failures.push(error instanceof Error ? error.message : String(error));
+    });
+  for (let at = 0; at < topics.length; at += atOnce)
+    await Promise.all(topics.slice(at, at + atOnce).map(cleared));
+  return failures[0] ?? null;
 }
 
 function leftText(left: readonly string[], failed: string | null): string {

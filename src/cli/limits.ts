@@ -3,7 +3,8 @@ import { topicsUnder } from "../mqtt/topics.js";
 import { localTime, textTable } from "../runtime/text-table.js";
 import { readConfiguration, userName } from "./errands.js";
 import { codeOf } from "./read.js";
-import { type Document, hasLogin, missingLogin, requestOf, retainedOfBridge } from "./running-bridge.js";
+import { type Document, missingLogin, requestOf, retainedOfBridge } from "./running-bridge.js";
+import { hasLogin } from "../setup/broker-client.js";
 import { CommandFailure, type CommonOptions, type Surroundings } from "./surroundings.js";
 
 /* `lock`, `unlock`, `release` and `alarms`: requests to the running bridge, which alone keeps what they are about. */

@@ -2,14 +2,43 @@ import { randomUUID } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
-import { silentLog } from "../runtime/log.js";
-import { embeddedAccess } from "../setup/doctor/broker-checks.js";
-import { withBroker } from "./errands.js";
+import { BrokerClient, hasLogin, openClient, settingsBeside } from "../setup/broker-client.js";
 import { CommandFailure } from "./surroundings.js";
 
-/* The bridge that runs with a configuration, as a client beside it meets it. */
+/* The bridge that runs with a configuration, as a client beside it meets it at their broker. */
 
 export type Document = Readonly<Record<string, unknown>>;
+
+class NoBroker extends CommandFailure {}
+
+/** Runs one errand on a link of its own; rejects with a CommandFailure when the broker does not let it in. */
+export async function withBroker<Answer>(
+  configuration: Configuration,
+  errand: (client: BrokerClient) => Promise<Answer>,
+  connectMs = 15_000,
+): Promise<Answer> {
+  const client = await openClient(settingsBeside(configuration), systemClock, connectMs);
+  if (!(client instanceof BrokerClient)) throw new NoBroker(`no connection to the broker: ${client.reason}`);
+  try {
+    return await errand(client);
+  } finally {
+    await client.close();
+  }
+}
+
+const besideMs = 1_500;
+
+/** The same at the broker of a bridge that may run; null where there is no way in, as there is no bridge then. */
+async function besideBridge<Answer>(
+  configuration: Configuration,
+  errand: (client: BrokerClient) => Promise<Answer | null>,
+): Promise<Answer | null> {
+  if (!hasLogin(configuration)) return null;
+  return withBroker(configuration, errand, besideMs).catch((error: unknown) => {
+    if (error instanceof NoBroker) return null;
+    throw error;
+  });
+}
 
 export interface Question<Answer> {
   /** Where the answer comes, and what is worth hearing until then. */
@@ -22,96 +51,60 @@ export interface Question<Answer> {
   readonly endings: Readonly<Record<"notSent" | "stopped" | "gone" | "late", string>>;
 }
 
-/** For a broker to show the retained state once the subscription stands. */
-const shownMs = 1_000;
-const connectMs = 1_500;
-
-/** What comes from the broker about a question. `ended` aborts with the answer, or with why there will be none. */
-function listening<Answer>({ heard, endings }: Question<Answer>, stateTopic: string) {
-  const spoke = new AbortController();
-  const ended = new AbortController();
-  const state: { isOnline: boolean; answer: Answer | null } = { isOnline: false, answer: null };
-  const said = (word: string) => {
-    state.isOnline = word === "online";
-    spoke.abort();
-    if (!state.isOnline) ended.abort(new CommandFailure(endings.gone));
-  };
-  const message = ({ topic, payload }: { readonly topic: string; readonly payload: Uint8Array }) => {
-    const text = new TextDecoder().decode(payload);
-    if (topic === stateTopic) {
-      said(text);
-      return;
-    }
-    const document = documentOf(text);
-    if (document !== null) state.answer ??= heard(topic, document);
-    if (state.answer !== null) ended.abort();
-  };
-  return { spoke: spoke.signal, ended, state, said, message };
-}
-
 /**
  * Asks the running bridge; null when no bridge is online there. Rejects with a CommandFailure when it leaves, when it
  * does not answer in time, and when the user has enough.
  */
-export async function askBridge<Answer>(
+export const askBridge = <Answer>(
   configuration: Configuration,
-  question: Question<Answer>,
+  { topics, send, heard, longestMs, endings }: Question<Answer>,
   stop: AbortSignal,
-): Promise<Answer | null> {
-  if (!hasLogin(configuration)) return null;
-  const { topics, send, longestMs, endings } = question;
-  const stateTopic = topicsUnder(configuration.mqtt.base_topic).bridge.state;
-  const { spoke, ended, state, said, message } = listening(question, stateTopic);
-  const errand = {
-    ...{ configuration: withLocalUrl(configuration), log: silentLog, connectMs },
-    ...{ subscriptions: topics, withRetained: [stateTopic], onMessage: message },
-    // The embedded broker ends with its bridge, which is then too late to say so.
-    onDisconnected: () => {
-      if (configuration.mqtt.url === undefined) said("offline");
-    },
-  };
-  return withBroker(errand, async (connection) => {
-    await systemClock.wait(shownMs, spoke).catch(() => undefined);
-    if (!state.isOnline) return null;
+): Promise<Answer | null> =>
+  besideBridge(configuration, async (client) => {
+    const stateTopic = topicsUnder(configuration.mqtt.base_topic).bridge.state;
+    const seen: { isOnline: boolean; answer: Answer | null } = { isOnline: false, answer: null };
+    const over = new AbortController();
+    const ends = (why: string) => over.abort(new CommandFailure(why));
+    client.watch(({ topic, payload }) => {
+      if (topic === stateTopic) {
+        seen.isOnline = payload.toString() === "online";
+        if (!seen.isOnline) ends(endings.gone);
+        return;
+      }
+      const document = documentOf(payload.toString());
+      if (document !== null) seen.answer ??= heard(topic, document);
+      if (seen.answer !== null) over.abort();
+    });
+    if ((await client.subscribe(topics)).length > 0) return null;
+    await client.subscribeWithRetained([stateTopic]);
+    if (!seen.isOnline) return null;
     if (stop.aborted) throw new CommandFailure(endings.notSent);
-    stop.addEventListener("abort", () => ended.abort(new CommandFailure(endings.stopped)));
+    stop.addEventListener("abort", () => ends(endings.stopped));
+    // The embedded broker ends with its bridge, which is then too late to say so.
+    const isEmbedded = configuration.mqtt.url === undefined;
+    void client.closed.then(({ reason }) => ends(isEmbedded ? endings.gone : `${reason}; ${endings.late}`));
     // A publish that the broker does not acknowledge must not hold up the end.
-    connection
-      .publish(send.topic, send.payload, { qos: 1, retain: false })
-      .catch((error: unknown) => ended.abort(error));
-    await systemClock.wait(longestMs, ended.signal).catch(() => undefined);
-    if (state.answer !== null) return state.answer;
-    if (ended.signal.aborted) throw ended.signal.reason;
-    throw new CommandFailure(endings.late);
-  }).catch(nobodyThere);
-}
+    client.publish(send.topic, send.payload).catch((error: unknown) => {
+      ends(`the broker does not take what is published to ${send.topic}: ${String(error)}`);
+    });
+    await systemClock.wait(longestMs, over.signal).catch(() => undefined);
+    if (seen.answer !== null) return seen.answer;
+    throw over.signal.aborted ? over.signal.reason : new CommandFailure(endings.late);
+  });
 
 /** What a running bridge keeps under the filter, each an object; null when no bridge is online there. */
-export async function retainedOfBridge(
+export const retainedOfBridge = (
   configuration: Configuration,
   filter: string,
-): Promise<readonly Document[] | null> {
-  if (!hasLogin(configuration)) return null;
-  const { state } = topicsUnder(configuration.mqtt.base_topic).bridge;
-  const found = new Map<string, string>();
-  const errand = { configuration: withLocalUrl(configuration), log: silentLog, connectMs };
-  const isWhole = await withBroker(errand, (connection) =>
-    connection.scan([state, filter], (topic, payload) => {
-      found.set(topic, new TextDecoder().decode(payload));
-    }),
-  ).catch(nobodyThere);
-  if (isWhole === false)
-    throw new CommandFailure(`the broker did not show all of ${filter}; let this user read it`);
-  if (found.get(state) !== "online") return null;
-  found.delete(state);
-  return [...found.values()].map(documentOf).filter((document) => document !== null);
-}
-
-/** A broker that cannot be reached has no bridge. */
-function nobodyThere(error: unknown): null {
-  if (error instanceof CommandFailure && error.message.startsWith("no connection")) return null;
-  throw error;
-}
+): Promise<readonly Document[] | null> =>
+  besideBridge(configuration, async (client) => {
+    const { state } = topicsUnder(configuration.mqtt.base_topic).bridge;
+    const { found, isWhole } = await client.retained([state, filter]);
+    if (!isWhole) throw new CommandFailure(`the broker did not show all of ${filter}; let this user read it`);
+    if (found.get(state) !== "online") return null;
+    found.delete(state);
+    return [...found.values()].map(documentOf).filter((document) => document !== null);
+  });
 
 /** A payload as the JSON object that it is; null for any other. */
 export function documentOf(payload: string): Document | null {
@@ -126,17 +119,6 @@ export function documentOf(payload: string): Document | null {
 /** Why the embedded broker was not asked: its users' passwords are known as hashes only. */
 export const missingLogin =
   "The passwords of broker.users are hashes, so the command line has no login: put one user's name and password into mqtt.username and mqtt.password (with !secret).";
-
-/** Whether there is a login to reach the running bridge with. */
-export const hasLogin = (configuration: Configuration): boolean =>
-  configuration.mqtt.url !== undefined || embeddedAccess(configuration) !== null;
-
-/** The embedded broker is reached where it listens. */
-function withLocalUrl(configuration: Configuration): Configuration {
-  const { mqtt } = configuration;
-  if (mqtt.url !== undefined) return configuration;
-  return { ...configuration, mqtt: { ...mqtt, ...embeddedAccess(configuration) } };
-}
 
 /** A question to the running bridge and its answer, told apart from others' by a transaction of its own. */
 export async function requestOf(

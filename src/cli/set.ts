@@ -11,7 +11,8 @@ import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { codeOf } from "./read.js";
 import { loggerFor, readConfiguration, userName } from "./errands.js";
-import { askBridge, type Document, hasLogin, missingLogin } from "./running-bridge.js";
+import { askBridge, type Document, missingLogin } from "./running-bridge.js";
+import { hasLogin } from "../setup/broker-client.js";
 import {
   CommandFailure,
   type CommonOptions,

@@ -29,19 +29,95 @@ export function withLimits(text: string, speed: number): string {
     .replaceAll("stale_after: 1m", `stale_after: ${written(180, speed)}`);
 }
 
-/** What a person or the weather does. */
-type Deed =
-  | { readonly command: string; readonly payload: Fields }
-  | { readonly request: string; readonly fields: Fields }
-  | ((control: Simulator["control"]) => unknown);
+interface Stage {
+  readonly control: Simulator["control"];
+  readonly publish: (topic: string, payload: string) => Promise<unknown>;
+  readonly base: string;
+  readonly speed: number;
+  readonly seen: Seen;
+  readonly view: DemoView;
+  readonly language: "en" | "zh";
+}
 
-/** What is to be seen at the broker; results count from the beginning of the step. */
-type Sight =
-  | { readonly result: string; readonly by: RegExp; readonly outcome: string }
-  | { readonly alarm: string; readonly state: string }
-  | { readonly lock: string; readonly by: string | null }
-  | { readonly lease: string; readonly runs: boolean }
-  | { readonly allowed: string; readonly word: string };
+/** What was seen at the broker: what stands on each topic, and the results since the step of the story began. */
+export class Seen {
+  readonly #base: string;
+  readonly #standing = new Map<string, Fields | null>();
+  results: readonly Fields[] = [];
+  #look: () => void = () => undefined;
+
+  constructor(base: string) {
+    this.#base = base;
+  }
+
+  /** What stands on a topic below the base. */
+  at(topic: string): Fields | null {
+    return this.#standing.get(`${this.#base}/${topic}`) ?? null;
+  }
+
+  /** Returns what stood there until now. */
+  stands(topic: string, fields: Fields | null): Fields | null {
+    const before = this.#standing.get(topic) ?? null;
+    this.#standing.set(topic, fields);
+    this.#look();
+    return before;
+  }
+
+  resulted(fields: Fields): void {
+    this.results = [...this.results, fields];
+    this.#look();
+  }
+
+  /** Resolves once all of it is to be seen, or when the signal aborts. */
+  until(sights: readonly Sight[], end: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#look = () => {
+        if (end.aborted || sights.every((sight) => sight(this))) resolve();
+      };
+      end.addEventListener("abort", this.#look, { once: true });
+      this.#look();
+    });
+  }
+}
+
+/** What a person or the weather does. */
+type Deed = (stage: Stage) => unknown;
+type Sight = (seen: Seen) => boolean;
+
+const [left, right, valve] = ["left_skylight", "right_skylight", "valve_1"];
+const topicOf = (actuator: string, leaf: string) => `${shownController}/actuator/${actuator}/${leaf}`;
+
+const alarmOf = (type: string, actuator: string) => `${type}.${shownController}.${actuator}`;
+
+const send =
+  (topic: string, fields: Fields): Deed =>
+  ({ publish, base }) =>
+    publish(`${base}/${topic}`, JSON.stringify(fields));
+const command = (actuator: string, wanted: string | number) =>
+  send(topicOf(actuator, "set"), { command: wanted, by: "anna" });
+const acknowledge = (type: string, actuator: string) =>
+  send("bridge/request/acknowledge", { alarm: alarmOf(type, actuator), by: "anna" });
+const ben = (name: string, fields: Fields) =>
+  send(`bridge/request/${name}`, { controller: shownController, actuator: right, by: "ben", ...fields });
+
+const result =
+  (wanted: string, end: string, sender = /^anna$/): Sight =>
+  ({ results }) =>
+    results.some(
+      ({ actuator, outcome, by }) => actuator === wanted && outcome === end && sender.test(String(by)),
+    );
+const shows =
+  (topic: string, isSo: (fields: Fields | null) => boolean): Sight =>
+  (seen) =>
+    isSo(seen.at(topic));
+const alarm = (type: string, actuator: string, state: string) =>
+  shows(`alarm/${alarmOf(type, actuator)}`, (fields) => fields?.["state"] === state);
+const lockedBy = (actuator: string, by: string | null) =>
+  shows(topicOf(actuator, "lock"), (lock) => (lock?.["by"] ?? null) === by);
+const isLeased = (actuator: string, isSo: boolean) =>
+  shows(topicOf(actuator, "lease"), (lease) => (lease !== null) === isSo);
+const allows = (actuator: string, word: string) =>
+  shows(topicOf(actuator, "allowed"), (allowed) => [allowed?.["words"]].flat().includes(word));
 
 interface Step {
   readonly tells: string;
@@ -51,42 +127,27 @@ interface Step {
   readonly until: readonly Sight[];
 }
 
-const [left, right, valve] = ["left_skylight", "right_skylight", "valve_1"];
-const alarmOf = (type: string, actuator: string) => `${type}.${shownController}.${actuator}`;
-const command = (actuator: string, wanted: string | number): Deed => ({
-  command: actuator,
-  payload: { command: wanted, by: "anna" },
-});
-const anna = (request: string, fields: Fields): Deed => ({ request, fields: { ...fields, by: "anna" } });
-const ben = (request: string, fields: Fields): Deed => ({
-  request,
-  fields: { controller: shownController, actuator: right, ...fields, by: "ben" },
-});
-const result = (actuator: string, outcome: string, by = /^anna$/): Sight => ({
-  ...{ result: actuator, by, outcome },
-});
-
 const story: readonly Step[] = [
   {
     tells: "A calm morning. Until the wind has been low for five minutes the guards hold.",
     zh: "平静的早晨。风速低满五分钟之前，限制一直有效。",
     deeds: [],
-    until: [{ allowed: left, word: "open" }],
+    until: [allows(left, "open")],
   },
   {
     tells: "Anna opens the left skylight to 60 % and waters bed 1. The valve will close by itself.",
     zh: "安娜把左天窗开到 60 %，并给 1 号畦浇水。阀门会自动关闭。",
     deeds: [command(left, 60), command(valve, "on")],
-    until: [result(left, "confirmed"), { lease: valve, runs: true }],
+    until: [result(left, "confirmed"), isLeased(valve, true)],
   },
   {
     tells: "Ben goes in to mend the right skylight. He locks it, and opens it by the switch on the wall.",
     zh: "本进温室修右天窗。他先锁定它，再用墙上的开关打开。",
     deeds: [
       ben("lock", { reason: "mending the gear" }),
-      ({ moveByHand }) => moveByHand(stormCode, "103", "60"),
+      ({ control }) => control.moveByHand(stormCode, "103", "60"),
     ],
-    until: [{ lock: right, by: "ben" }],
+    until: [lockedBy(right, "ben")],
   },
   {
     tells: "Anna does not see him and wants it closed. The lock keeps her out.",
@@ -99,19 +160,16 @@ const story: readonly Step[] = [
       "A storm: gusts of 18 m/s, and showers. The guard closes the left skylight; of the right one, which is locked, somebody has to know.",
     zh: "暴风雨：阵风 18 m/s，还有阵雨。限制关上左天窗；右天窗被锁定，必须有人知道。",
     deeds: [
-      ({ fault }) => fault({ fault: "gusts", value: 18, for: 3_600_000 }),
-      ({ fault }) => fault({ fault: "showers", for: 3_600_000 }),
+      ({ control }) => control.fault({ fault: "gusts", value: 18, for: 3_600_000 }),
+      ({ control }) => control.fault({ fault: "showers", for: 3_600_000 }),
     ],
-    until: [
-      result(left, "confirmed", /^rule wind$/),
-      { alarm: alarmOf("guard_unmet", right), state: "active" },
-    ],
+    until: [result(left, "confirmed", /^rule wind$/), alarm("guard_unmet", right, "active")],
   },
   {
     tells: "Anna sees the alarm, and says so. That clears nothing.",
     zh: "安娜看到报警并确认。确认并不解除报警。",
-    deeds: [anna("acknowledge", { alarm: alarmOf("guard_unmet", right) })],
-    until: [{ alarm: alarmOf("guard_unmet", right), state: "acknowledged" }],
+    deeds: [acknowledge("guard_unmet", right)],
+    until: [alarm("guard_unmet", right, "acknowledged")],
   },
   {
     tells: "It is warm, so she tries 60 % on the left. Refused, with the wind's speed; 10 % is allowed.",
@@ -125,38 +183,35 @@ const story: readonly Step[] = [
     zh: "本出来解锁。限制刚才不能发的命令现在发出，报警解除。",
     deeds: [ben("unlock", {})],
     until: [
-      { lock: right, by: null },
+      lockedBy(right, null),
       result(right, "confirmed", /^rule wind$/),
-      { alarm: alarmOf("guard_unmet", right), state: "cleared" },
+      alarm("guard_unmet", right, "cleared"),
     ],
   },
   {
     tells: "In the middle of the storm the wind sensor dies. A sensor that says nothing is no calm weather.",
     zh: "暴风雨中风速传感器坏了。没有数值不等于没有风。",
-    deeds: [({ fault }) => fault({ fault: "station_silent", sensor: "wind", for: 3_600_000 })],
-    until: [{ alarm: alarmOf("guard_blind", left), state: "active" }],
+    deeds: [({ control }) => control.fault({ fault: "station_silent", sensor: "wind", for: 3_600_000 })],
+    until: [alarm("guard_blind", left, "active")],
   },
   {
     tells: "The guard goes on holding, so 60 % is refused still. Anna acknowledges this alarm, too.",
     zh: "限制继续有效，60 % 仍被拒绝。安娜也确认这条报警。",
-    deeds: [command(left, 60), anna("acknowledge", { alarm: alarmOf("guard_blind", left) })],
-    until: [result(left, "refused"), { alarm: alarmOf("guard_blind", left), state: "acknowledged" }],
+    deeds: [command(left, 60), acknowledge("guard_blind", left)],
+    until: [result(left, "refused"), alarm("guard_blind", left, "acknowledged")],
   },
   {
     tells: "Bed 1 has had its quarter of an hour: the lease ends the watering, whatever the weather.",
     zh: "1 号畦浇满一刻钟：不管天气如何，限时结束浇水。",
     deeds: [],
-    until: [{ lease: valve, runs: false }],
+    until: [isLeased(valve, false)],
   },
   {
     tells:
       "The storm is over and the sensor is mended. The guards let go once the wind has been low for five minutes.",
     zh: "暴风雨过去，传感器修好。风速低满五分钟后限制解除。",
-    deeds: [({ storm }) => storm(false), ({ clearFaults }) => clearFaults()],
-    until: [
-      { alarm: alarmOf("guard_blind", left), state: "cleared" },
-      { allowed: left, word: "open" },
-    ],
+    deeds: [({ control }) => control.storm(false), ({ control }) => control.clearFaults()],
+    until: [alarm("guard_blind", left, "cleared"), allows(left, "open")],
   },
   {
     tells: "Nothing opens by itself. Anna does.",
@@ -166,80 +221,16 @@ const story: readonly Step[] = [
   },
 ];
 
-/** What was seen at the broker: what stands on each topic, and the results in their order. */
-export class Seen {
-  readonly #standing = new Map<string, Fields | null>();
-  readonly #results: Fields[] = [];
-  #look: () => void = () => undefined;
-
-  get resultCount(): number {
-    return this.#results.length;
-  }
-
-  /** What stood there until now. */
-  stands(topic: string, fields: Fields | null): Fields | null {
-    const before = this.#standing.get(topic) ?? null;
-    this.#standing.set(topic, fields);
-    this.#look();
-    return before;
-  }
-
-  resulted(fields: Fields): void {
-    this.#results.push(fields);
-    this.#look();
-  }
-
-  /** Resolves once it looks so, or when the signal aborts. */
-  until(isSo: () => boolean, end: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (isSo() || end.aborted) resolve();
-      };
-      this.#look = look;
-      end.addEventListener("abort", look, { once: true });
-      look();
-    });
-  }
-
-  shows(sight: Sight, base: string, since: number): boolean {
-    const at = (actuator: string, leaf: string) =>
-      this.#standing.get(`${base}/${shownController}/actuator/${actuator}/${leaf}`) ?? null;
-    if ("result" in sight)
-      return this.#results
-        .slice(since)
-        .some(
-          ({ actuator, outcome, by }) =>
-            actuator === sight.result && outcome === sight.outcome && sight.by.test(String(by)),
-        );
-    if ("alarm" in sight)
-      return this.#standing.get(`${base}/alarm/${sight.alarm}`)?.["state"] === sight.state;
-    if ("lock" in sight) return (at(sight.lock, "lock")?.["by"] ?? null) === sight.by;
-    if ("lease" in sight) return (at(sight.lease, "lease") !== null) === sight.runs;
-    const words = at(sight.allowed, "allowed")?.["words"];
-    return Array.isArray(words) && words.includes(sight.word);
-  }
-}
-
-interface Stage {
-  readonly control: Simulator["control"];
-  readonly publish: (topic: string, payload: string) => Promise<unknown>;
-  readonly base: string;
-  readonly speed: number;
-  readonly seen: Seen;
-  readonly view: DemoView;
-  readonly language: "en" | "zh";
-}
-
 /** Tells the story; what is not seen in time is said, and the story goes on. */
 export async function tellStorm(stage: Stage, end: AbortSignal): Promise<void> {
-  const { base, seen, view, speed, language } = stage;
+  const { seen, view, speed, language } = stage;
   const tell = (en: string, zh: string) => view.out(toldLine(language === "zh" ? zh : en, view));
   for (const { tells, zh, deeds, until } of story) {
     tell(tells, zh);
-    const since = seen.resultCount;
-    for (const deed of deeds) await done(deed, stage);
+    seen.results = [];
+    for (const deed of deeds) await deed(stage);
     const late = AbortSignal.any([end, AbortSignal.timeout(60_000 + realMs(1_800, speed))]);
-    await seen.until(() => until.every((sight) => seen.shows(sight, base, since)), late);
+    await seen.until(until, late);
     if (end.aborted) return;
     if (late.aborted)
       tell("That was not seen in time; the story goes on without it.", "没有及时看到，故事继续。");
@@ -249,11 +240,4 @@ export async function tellStorm(stage: Stage, end: AbortSignal): Promise<void> {
     "The storm day is over. The greenhouse lives on; Ctrl-C ends it.",
     "暴风雨的一天结束了，温室照常运行；按 Ctrl-C 结束。",
   );
-}
-
-async function done(deed: Deed, { control, publish, base }: Stage): Promise<void> {
-  if (typeof deed === "function") await deed(control);
-  else if ("command" in deed)
-    await publish(`${base}/${shownController}/actuator/${deed.command}/set`, JSON.stringify(deed.payload));
-  else await publish(`${base}/bridge/request/${deed.request}`, JSON.stringify(deed.fields));
 }

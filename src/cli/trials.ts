@@ -24,9 +24,9 @@ import {
   resultLine,
   shownController,
 } from "./demo-view.js";
-import { withBroker, loggerFor, overridden } from "./errands.js";
+import { loggerFor, overridden } from "./errands.js";
 import { doctorFor } from "./run.js";
-import { documentOf } from "./running-bridge.js";
+import { documentOf, withBroker } from "./running-bridge.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -74,29 +74,15 @@ interface Watching {
   readonly end: AbortSignal;
 }
 
-const settleMs = 1_000;
-const mostSettles = 15;
-
-interface Shown {
-  readonly readings: Map<string, Fields>;
-  readonly seen: Seen;
-}
-
-/** What is heard at the demo's broker, and shown at once. */
-function demoErrand({ configuration, view, log }: Watching, { readings, seen }: Shown) {
-  const base = configuration.mqtt.base_topic;
-  const sensorTopic = new RegExp(`/${shownController}/sensor/([^/]+)/json$`);
-  const url = `mqtt://127.0.0.1:${configuration.broker.port}`;
-  return {
-    configuration: { ...configuration, mqtt: { ...configuration.mqtt, url } },
-    log,
-    subscriptions: [
-      ...[`${base}/${shownController}/sensor/+/json`, `${base}/alarm/+`, `${base}/+/parameter/+/result`],
-      ...["result", "lock", "lease", "allowed"].map((leaf) => `${base}/+/actuator/+/${leaf}`),
-    ],
-    onMessage: ({ topic, payload }: { readonly topic: string; readonly payload: Buffer }) => {
+/** Shows the readings of one greenhouse once they are there, then whatever happens. Never rejects. */
+async function watchDemo({ configuration, view, log, simulator, isStorm, end }: Watching): Promise<void> {
+  const { homeassistant, mqtt } = configuration;
+  const base = mqtt.base_topic;
+  const [readings, seen] = [new Map<string, Fields>(), new Seen(base)];
+  await withBroker(configuration, async (client) => {
+    client.watch(({ topic, payload }) => {
       const fields = documentOf(payload.toString());
-      const [, sensor] = sensorTopic.exec(topic) ?? [];
+      const [, sensor] = /\/sensor\/([^/]+)\/json$/.exec(topic) ?? [];
       if (sensor !== undefined) readings.set(sensor, fields ?? {});
       else if (!topic.endsWith("/result"))
         view.out(noteLine(topic, fields, seen.stands(topic, fields), view) ?? "");
@@ -104,24 +90,19 @@ function demoErrand({ configuration, view, log }: Watching, { readings, seen }: 
         view.out(resultLine(fields, view));
         seen.resulted(fields);
       }
-    },
-  };
-}
-
-/** Shows the readings of one greenhouse once they are there, then whatever happens. Never rejects. */
-async function watchDemo(watching: Watching): Promise<void> {
-  const { configuration, view, log, simulator, isStorm, end } = watching;
-  const base = configuration.mqtt.base_topic;
-  const shown = { readings: new Map<string, Fields>(), seen: new Seen() };
-  await withBroker(demoErrand(watching, shown), async (connection) => {
-    const publish = (topic: string, payload: string) => connection.publish(topic, payload, { qos: 1 });
+    });
+    await client.subscribe([
+      ...[`${base}/${shownController}/sensor/+/json`, `${base}/alarm/+`, `${base}/+/parameter/+/result`],
+      ...["result", "lock", "lease", "allowed"].map((leaf) => `${base}/+/actuator/+/${leaf}`),
+    ]);
+    const publish = (topic: string, payload: string) => client.publish(topic, payload);
     const station = speakForStation(simulator, publish, end);
-    await settled(shown.readings, end);
-    if (shown.readings.size > 0 && !end.aborted) view.out(readingsTable(shown.readings, view));
+    await settled(readings, end);
+    if (readings.size > 0 && !end.aborted) view.out(readingsTable(readings, view));
     const { control, state } = simulator;
-    const { speed } = state.settings;
-    const { language } = configuration.homeassistant;
-    if (isStorm) await tellStorm({ control, publish, base, speed, seen: shown.seen, view, language }, end);
+    const { language } = homeassistant;
+    const stage = { control, publish, base, speed: state.settings.speed, seen, view, language };
+    if (isStorm) await tellStorm(stage, end);
     await untilStopped(end);
     await station;
   }).catch((error: unknown) => {
@@ -142,6 +123,9 @@ async function speakForStation(
     await systemClock.wait(gapMs, end).catch(() => undefined);
   }
 }
+
+const settleMs = 1_000;
+const mostSettles = 15;
 
 /** Until no further reading comes for a while. */
 async function settled(readings: ReadonlyMap<string, Fields>, end: AbortSignal): Promise<void> {

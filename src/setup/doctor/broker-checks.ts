@@ -1,43 +1,40 @@
-import type { EmbeddedBroker } from "../../broker/broker.js";
-import { brokerSettings, reachable } from "../../broker/settings.js";
 import { createServer } from "node:net";
-import { holderOf } from "../../journal/lock.js";
-import { clientIdBeside, connectionSettings } from "../../mqtt/connection/settings.js";
+import { brokerSettings } from "../../broker/settings.js";
 import type { Configuration } from "../../config/schema.js";
+import { holderOf } from "../../journal/lock.js";
 import { versionName, versionReason } from "../../mqtt/connection/link.js";
-import { errorCode } from "../../runtime/file-system.js";
-import { isPasswordHash } from "../../runtime/passwords.js";
-import { isLoopback } from "../../runtime/sockets.js";
 import { brokerName } from "../../mqtt/connection/stream.js";
 import { topicsUnder } from "../../mqtt/topics.js";
-import { BrokerProbe, openProbe, type ProbeSettings } from "./broker-probe.js";
+import { errorCode } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
+import { isLoopback } from "../../runtime/sockets.js";
+import {
+  BrokerClient,
+  cameWithin,
+  hasLogin,
+  LinkLost,
+  openClient,
+  settingsBeside,
+} from "../broker-client.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import type { Check, Scene } from "./scene.js";
 
 interface Opened {
-  readonly probe: BrokerProbe;
+  readonly probe: BrokerClient;
   readonly name: string;
   /** Let in like any other client, without the bridge's own rights. */
   readonly isGuest: boolean;
 }
 
-/** What the bridge would connect with, but under another client id, and without its will: that would say "offline". */
-export function probeSettings(
-  { configuration }: Pick<Scene, "configuration">,
-  embedded: EmbeddedBroker | null,
-): ProbeSettings {
-  const topics = topicsUnder(configuration.mqtt.base_topic);
-  const settings = connectionSettings(configuration.mqtt, topics, embedded, [], {});
-  const { url, username, password, tls, protocolVersion, clientId } = settings;
-  return { url, username, password, tls, protocolVersion, clientId: clientIdBeside(clientId) };
-}
-
-async function opened(scene: Scene, settings: ProbeSettings, key: string): Promise<Opened | Verdict> {
+async function opened(
+  scene: Scene,
+  settings: ReturnType<typeof settingsBeside>,
+  key: string,
+): Promise<Opened | Verdict> {
   const { ports, limits } = scene;
   const name = brokerName(settings.url);
-  const probe = await openProbe(settings, ports.clock, limits.connectMs);
-  if (probe instanceof BrokerProbe) return { probe, name, isGuest: false };
+  const probe = await openClient(settings, ports.clock, limits.connectMs);
+  if (probe instanceof BrokerClient) return { probe, name, isGuest: false };
   const [what, ...rest] = probe.reason.split(/: (?=check|is |use|put|allow|change|renew|give|raise)/);
   const remedy = rest.join(": ");
   const place = (what ?? "").startsWith(name) ? "" : `${name}: `;
@@ -61,7 +58,7 @@ async function openAtEmbedded(scene: Scene): Promise<Opened | Verdict> {
       log: silentLog,
     });
     scene.evidence.endings.push(() => embedded.close());
-    const access = await opened(scene, probeSettings(scene, embedded), "broker");
+    const access = await opened(scene, settingsBeside(configuration, embedded), "broker");
     return "probe" in access ? { ...access, name: `the embedded broker (port ${port} is free)` } : access;
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "BrokerStartError") throw error;
@@ -69,31 +66,12 @@ async function openAtEmbedded(scene: Scene): Promise<Opened | Verdict> {
   }
 }
 
-/**
- * How a client of this computer reaches the embedded broker of a running bridge; null where it has users, and their
- * passwords are known as hashes only. A user with a plain password serves as login, unless `mqtt.username` does.
- */
-export function embeddedAccess({ broker, mqtt }: Configuration) {
-  const user =
-    mqtt.username === undefined ? broker.users.find(({ password }) => !isPasswordHash(password)) : mqtt;
-  if (user === undefined && broker.users.length > 0) return null;
-  const url = `mqtt://${reachable(broker.host)}:${broker.port}`;
-  return { url, username: user?.username, password: user?.password };
-}
-
 /** Where all passwords are hashed, being refused is as it should be. */
-async function openAtRunning(scene: Scene): Promise<Opened | Verdict> {
-  const { broker, mqtt } = scene.configuration;
-  const access = embeddedAccess(scene.configuration);
-  const settings: ProbeSettings = {
-    ...(access ?? { url: `mqtt://${reachable(broker.host)}:${broker.port}` }),
-    clientId: clientIdBeside(mqtt.client_id),
-    protocolVersion: mqtt.protocol_version,
-  };
-  const probe = await openProbe(settings, scene.ports.clock, scene.limits.connectMs);
+async function openAtRunning({ configuration, ports, limits }: Scene): Promise<Opened | Verdict> {
+  const probe = await openClient(settingsBeside(configuration), ports.clock, limits.connectMs);
   const name = "the embedded broker of the running bridge";
-  if (probe instanceof BrokerProbe) return { probe, name, isGuest: true };
-  return probe.kind === "refused" && access === null
+  if (probe instanceof BrokerClient) return { probe, name, isGuest: true };
+  return probe.kind === "refused" && !hasLogin(configuration)
     ? ok(`${name} answers and wants a password; those in the configuration are only hashes`)
     : failed(`${name}: ${probe.reason}`, "look at the log of the bridge");
 }
@@ -126,7 +104,7 @@ function whyBusy(host: string, port: number): Promise<Verdict | null> {
 /** The bridge's largest message, `bridge/controllers`, and room for its topic. */
 const largestMessage = 256 * 1024 + 4096;
 
-type OnProbe = (probe: BrokerProbe, scene: Scene) => Verdict | Promise<Verdict>;
+type OnProbe = (probe: BrokerClient, scene: Scene) => Verdict | Promise<Verdict>;
 
 /** A check on the one link that "broker" has opened. */
 const onProbe =
@@ -162,7 +140,7 @@ async function openVerdict(scene: Scene): Promise<Verdict> {
   const access =
     url === undefined
       ? await openAtEmbedded(scene)
-      : await opened(scene, probeSettings(scene, null), "mqtt.url");
+      : await opened(scene, settingsBeside(scene.configuration), "mqtt.url");
   if (!("probe" in access)) return access;
   const { probe, name, isGuest } = access;
   scene.evidence.broker = probe;
@@ -171,7 +149,7 @@ async function openVerdict(scene: Scene): Promise<Verdict> {
   return ok(`${name} lets us in`);
 }
 
-function versionVerdict({ facts }: BrokerProbe, { configuration }: Scene): Verdict {
+function versionVerdict({ facts }: BrokerClient, { configuration }: Scene): Verdict {
   const wanted = configuration.mqtt.protocol_version;
   const used = `${versionName(facts.protocolVersion)} is used, because ${versionReason(wanted, facts.protocolVersion)}`;
   if (facts.protocolVersion === 5) return ok(used);
@@ -193,18 +171,37 @@ const accessList = ({ configuration }: Scene, right: string): string => {
   return `allow ${who} to ${right} ${base_topic}/# in the broker's access list`;
 };
 
-function tried(probe: BrokerProbe, scene: Scene) {
-  const payload = `doctor ${Math.floor(scene.ports.random() * 1e9)}`;
-  return probe.roundTrip(testTopic(scene), payload, scene.limits.roundTripMs);
+/** Publishes to a topic and listens for the same message to come back. `taken` on MQTT 3.1.1 says nothing about permission. */
+async function roundTrip(probe: BrokerClient, topic: string, payload: string, { ports, limits }: Scene) {
+  let end: () => void = () => undefined;
+  const back = new Promise<void>((resolve) => {
+    end = probe.watch((message) => {
+      if (message.topic === topic && message.payload.toString() === payload) resolve();
+    });
+  });
+  const granted = (await probe.subscribe([topic])).length === 0;
+  const { published, why } = await probe.publish(topic, payload).then(
+    () => ({ published: "taken" as const, why: "" }),
+    (error: unknown) => ({
+      published: error instanceof LinkLost ? ("lost" as const) : ("refused" as const),
+      why: error instanceof Error ? error.message : String(error),
+    }),
+  );
+  const arrived =
+    granted && published === "taken" && (await cameWithin(ports.clock, limits.roundTripMs, back));
+  await probe.unsubscribe([topic]);
+  end();
+  return { published, granted, arrived, why };
 }
 
-async function publishVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdict> {
+const tried = (probe: BrokerClient, scene: Scene) =>
+  roundTrip(probe, testTopic(scene), `doctor ${Math.floor(scene.ports.random() * 1e9)}`, scene);
+
+async function publishVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
   const { published, arrived, granted, why } = await tried(probe, scene);
   const remedy = accessList(scene, "publish");
-  if (published === "refused")
-    return failed(`the broker refuses what we publish (${why ?? "no reason"})`, remedy);
-  if (published === "lost")
-    return failed(`the broker ended the link when we published: ${why ?? ""}`, remedy);
+  if (published === "refused") return failed(`the broker refuses what we publish (${why})`, remedy);
+  if (published === "lost") return failed(`the broker ended the link when we published: ${why}`, remedy);
   // MQTT 3.1.1 has no way to say no: what is forbidden is acknowledged and thrown away.
   if (probe.facts.protocolVersion === 4 && !arrived)
     return failed(
@@ -216,10 +213,11 @@ async function publishVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdict
   return ok(`we may publish (tried on ${testTopic(scene)})`);
 }
 
-async function subscribeVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdict> {
+async function subscribeVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
   const topics = topicsUnder(scene.configuration.mqtt.base_topic);
   const remedy = accessList(scene, "subscribe to");
-  const refused = await probe.refused(topics.subscriptions);
+  const refused = await probe.subscribe(topics.subscriptions);
+  await probe.unsubscribe(topics.subscriptions);
   if (refused.length > 0)
     return failed(
       `the broker does not let us subscribe to ${refused.join(", ")}: no command can arrive`,
@@ -237,7 +235,7 @@ async function subscribeVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdi
       );
 }
 
-async function retainedVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdict> {
+async function retainedVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
   const remedy = "allow retained messages there (Mosquitto: retain_available true): states live in them";
   if (!probe.facts.retainAvailable) return failed("the broker keeps no retained messages", remedy);
   const topic = testTopic(scene);
@@ -248,7 +246,7 @@ async function retainedVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdic
     const why = error instanceof Error ? error.message : String(error);
     return failed(`the broker refuses a retained message (${why})`, remedy);
   }
-  const isKept = (await probe.retained([topic])).get(topic) === payload;
+  const isKept = (await probe.retained([topic])).found.get(topic) === payload;
   await probe.publish(topic, "", true).catch(() => undefined);
   return isKept
     ? ok("the broker keeps retained messages (the test message was cleared again)")
@@ -258,7 +256,7 @@ async function retainedVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdic
       );
 }
 
-function sizeVerdict({ facts }: BrokerProbe): Verdict {
+function sizeVerdict({ facts }: BrokerClient): Verdict {
   const { maximumPacketSize: most, protocolVersion } = facts;
   if (most === null)
     return ok(
@@ -280,9 +278,9 @@ async function anonymousVerdict(scene: Scene): Promise<Verdict> {
       ? ok("the embedded broker wants a user name and password")
       : ok("the embedded broker takes clients without a password, of this computer only");
   if (mqtt.username !== undefined) {
-    const nobody = { ...probeSettings(scene, null), username: undefined, password: undefined };
-    const probe = await openProbe(nobody, scene.ports.clock, scene.limits.connectMs);
-    if (!(probe instanceof BrokerProbe))
+    const nobody = { ...settingsBeside(scene.configuration), username: undefined, password: undefined };
+    const probe = await openClient(nobody, scene.ports.clock, scene.limits.connectMs);
+    if (!(probe instanceof BrokerClient))
       return probe.kind === "refused"
         ? ok("the broker refuses clients without a user name")
         : notTried(`the second connection did not come about: ${probe.reason}`);
@@ -296,11 +294,11 @@ async function anonymousVerdict(scene: Scene): Promise<Verdict> {
 }
 
 /** An empty message about a device that does not exist; Home Assistant passes over it. */
-async function announceVerdict(probe: BrokerProbe, { configuration, limits }: Scene): Promise<Verdict> {
-  const { enabled, discovery_prefix: prefix } = configuration.homeassistant;
+async function announceVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
+  const { enabled, discovery_prefix: prefix } = scene.configuration.homeassistant;
   if (!enabled) return notTried("homeassistant.enabled is false");
   const topic = `${prefix}/device/greenhouse2mqtt_doctor/config`;
-  const { published, arrived, granted } = await probe.roundTrip(topic, "", limits.roundTripMs);
+  const { published, arrived, granted } = await roundTrip(probe, topic, "", scene);
   const isForbidden = published !== "taken" || (probe.facts.protocolVersion === 4 && granted && !arrived);
   return isForbidden
     ? failed(
@@ -310,12 +308,12 @@ async function announceVerdict(probe: BrokerProbe, { configuration, limits }: Sc
     : ok(`we may announce devices below ${prefix}/`);
 }
 
-async function homeAssistantVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdict> {
+async function homeAssistantVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
   const { homeassistant, mqtt } = scene.configuration;
   const state = `${mqtt.base_topic}/bridge/state`;
   const prefix = homeassistant.discovery_prefix;
   const filters = [state, homeassistant.status_topic, `${prefix}/+/+/config`, `${prefix}/+/+/+/config`];
-  const found = await probe.retained(filters);
+  const { found } = await probe.retained(filters);
   scene.evidence.bridgeOnline = found.get(state) === "online";
   if (!homeassistant.enabled) return notTried("homeassistant.enabled is false");
   if (mqtt.url === undefined && !scene.evidence.bridgeOnline)

@@ -2,6 +2,7 @@ import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import type { Configuration } from "../../config/schema.js";
 import type { Clock } from "../../runtime/clock.js";
 import { strangerSafe } from "../../runtime/redaction.js";
+import { cameWithin } from "../broker-client.js";
 
 type Status = "ok" | "warning" | "failed" | "skipped";
 
@@ -30,17 +31,6 @@ function countOf(findings: readonly Finding[]): Readonly<Record<Status, number>>
   const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   for (const { status } of findings) counts[status] += 1;
   return counts;
-}
-
-/** Whether `event` came before `ms` were over; leaves no timer behind. */
-export async function cameWithin(clock: Clock, ms: number, event: Promise<unknown>): Promise<boolean> {
-  const done = new AbortController();
-  const over = clock.wait(ms, done.signal).catch(() => undefined);
-  try {
-    return await Promise.race([event.then(() => true), over.then(() => false)]);
-  } finally {
-    done.abort();
-  }
 }
 
 /** Runs an errand with a signal that aborts after `ms`, or with `stop`. */

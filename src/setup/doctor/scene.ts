@@ -4,7 +4,7 @@ import type { PlatformClient, PlatformPorts } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
 import type { Random } from "../../runtime/random.js";
-import type { BrokerProbe } from "./broker-probe.js";
+import type { BrokerClient } from "../broker-client.js";
 import type { Verdict } from "./finding.js";
 
 export interface DoctorPorts {
@@ -32,7 +32,7 @@ interface Evidence {
   devices: readonly DeviceRecord[];
   swapped: Promise<boolean> | null;
   channels: readonly Promise<Verdict>[] | null;
-  broker: BrokerProbe | null;
+  broker: BrokerClient | null;
   /** The link to the broker has only the rights of any client, not the bridge's. */
   isGuest: boolean;
   /** Whether `bridge/state` at the broker says that a bridge is online; null while unknown. */

@@ -3,8 +3,7 @@ import { confirm, log, password, select, text } from "@clack/prompts";
 import { urlOf } from "../../config/values.js";
 import type { Clock } from "../../runtime/clock.js";
 import { clientIdBeside } from "../../mqtt/connection/settings.js";
-import { BrokerProbe, openProbe } from "../doctor/broker-probe.js";
-import { cameWithin } from "../doctor/finding.js";
+import { BrokerClient, cameWithin, openClient } from "../broker-client.js";
 import {
   addressObjection,
   type BrokerAnswer,
@@ -257,12 +256,12 @@ export async function findBrokers(urls: readonly string[], clock: Clock): Promis
 
 async function look(url: string, clock: Clock): Promise<FoundBroker | null> {
   let found: FoundBroker | null = null;
-  const asked = openProbe(
+  const asked = openClient(
     { url, clientId: clientIdBeside("greenhouse2mqtt"), protocolVersion: 5 },
     clock,
     lookMs,
   ).then(async (probe) => {
-    if (probe instanceof BrokerProbe) {
+    if (probe instanceof BrokerClient) {
       found = { url, isLocked: false };
       await probe.close();
     } else if (probe.kind === "refused") found = { url, isLocked: true };

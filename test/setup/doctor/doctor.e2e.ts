@@ -7,8 +7,7 @@ import { startBroker } from "../../../src/broker/broker.js";
 import { DirectoryLock } from "../../../src/journal/lock.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { silentLog } from "../../../src/runtime/log.js";
-import { probeSettings } from "../../../src/setup/doctor/broker-checks.js";
-import { BrokerProbe, openProbe } from "../../../src/setup/doctor/broker-probe.js";
+import { BrokerClient, openClient, settingsBeside } from "../../../src/setup/broker-client.js";
 import { profileNames } from "../../../src/simulator/dialects.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
 import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
@@ -51,10 +50,10 @@ describe("where everything works", { timeout: 60_000 }, () => {
       const tried = ["greenhouse/bridge/doctor", "homeassistant/device/greenhouse2mqtt_doctor/config"];
       expect([...new Set(seen)].sort()).toEqual(tried);
       expect(simulator.control.posts()).toEqual([]);
-      const later = await openProbe({ url, clientId: "later", ...spying }, systemClock, 5_000);
-      if (!(later instanceof BrokerProbe)) throw new Error(later.reason);
+      const later = await openClient({ url, clientId: "later", ...spying }, systemClock, 5_000);
+      if (!(later instanceof BrokerClient)) throw new Error(later.reason);
       onTestFinished(() => later.close());
-      expect([...(await later.retained(["#"])).keys()]).toEqual([]);
+      expect([...(await later.retained(["#"])).found.keys()]).toEqual([]);
     },
   );
 
@@ -71,7 +70,7 @@ describe("where everything works", { timeout: 60_000 }, () => {
   it("a link of the doctor has no will and not the bridge's client id", async () => {
     const given = { url: "mqtt://127.0.0.1:1", client_id: "bridge-one" };
     const configuration = await loaded(plainConfiguration(await platform(), given), await folder());
-    const settings = probeSettings({ configuration }, null);
+    const settings = settingsBeside(configuration);
     expect(Object.keys(settings)).not.toContain("will");
     expect(settings.clientId).toMatch(/^bridge-one-[0-9a-f]{8}$/);
   });
