@@ -12,8 +12,8 @@ import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from
  * stopped first.
  */
 export async function cleanup(
-  options: CommonOptions & { all?: boolean },
   around: Surroundings,
+  options: CommonOptions & { all?: boolean },
 ): Promise<void> {
   const configuration = await readConfiguration(options, around);
   if (configuration.mqtt.url === undefined) {
@@ -79,7 +79,8 @@ async function clear(client: BrokerClient, topics: readonly string[]): Promise<s
   const atOnce = Math.min(mostAtOnce, client.facts.receiveMaximum ?? mostAtOnce);
   const cleared = (topic: string) =>
     client.publish(topic, "", true).catch((error: unknown) => {
-      failures.push(error instanceof Error ? error.message : String(error));
+      const why = error instanceof Error ? error.message : String(error);
+      failures.push(`the broker refused ${topic}: ${why}; check its access list`);
     });
   for (let at = 0; at < topics.length; at += atOnce)
     await Promise.all(topics.slice(at, at + atOnce).map(cleared));

@@ -2,13 +2,8 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
 import { readOnlyOperations } from "../platform/operations.js";
 import { parseUntil } from "../runtime/duration.js";
-import type { DiscoverOptions } from "./discover.js";
-import type { DoctorOptions } from "./doctor.js";
-import type { JournalOptions } from "./journal.js";
-import type { AlarmsOptions, LimitOptions } from "./limits.js";
-import type { SetOptions } from "./set.js";
-import type { CommonOptions, Surroundings } from "./surroundings.js";
-import type { DemoOptions, SimulateOptions } from "./trials.js";
+import type { Surroundings } from "./surroundings.js";
+import type { SimulateOptions } from "./trials.js";
 
 /* What an option may be; the error names what was expected. */
 
@@ -35,13 +30,6 @@ function oneOf(words: readonly string[]): (text: string) => string {
 
 /* What `--help` says beyond the options: groups, examples, exit codes. */
 
-export const groups = {
-  use: "Run it:",
-  trial: "Try it without a greenhouse:",
-  setup: "Set it up:",
-  ask: "Ask and command:",
-} as const;
-
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
 /** The options that every command takes, before or behind its name. */
@@ -51,20 +39,43 @@ export const commonOptions = (): readonly Option[] => [
   new Option("--data-dir <folder>", "where journal, token and caches are kept"),
 ];
 
-/** A command with its help. */
-export function add(
-  root: Command,
-  name: string,
-  description: string,
-  examples: readonly string[],
-  more = "",
-): Command {
-  const title = examples.length === 1 ? "Example:" : "Examples:";
-  return root
-    .command(name, { isDefault: name === "run" })
-    .description(description)
-    .addHelpText("after", [more, "", title, ...examples.map((line) => `  ${line}`)].join("\n"));
-}
+/** Each command is a file that is loaded only when it is called: start-up time is a feature on a small computer. */
+const lazily =
+  <Args extends unknown[]>(load: () => Promise<(around: Surroundings, ...args: Args) => unknown>) =>
+  (around: Surroundings): ((...args: Args) => Promise<void>) =>
+  async (...args) => {
+    await (
+      await load()
+    )(around, ...args);
+  };
+
+type Action = Parameters<Command["action"]>[0];
+
+/** Adds commands with their help. */
+const adder =
+  (root: Command, around: Surroundings) =>
+  (
+    name: string,
+    description: string,
+    examples: readonly string[],
+    action: (around: Surroundings) => Action,
+    more = "",
+  ): Command =>
+    root
+      .command(name, { isDefault: name === "run" })
+      .description(description)
+      .addHelpText(
+        "after",
+        [
+          more,
+          "",
+          `Example${examples.length === 1 ? "" : "s"}:`,
+          ...examples.map((line) => `  ${line}`),
+        ].join("\n"),
+      )
+      .action(action(around));
+
+type Add = ReturnType<typeof adder>;
 
 export const rootHelp = [
   "",
@@ -96,7 +107,27 @@ const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
   ...(["channels", "text", "entries", "mode_stays", "odd"] as const),
 ];
 
-/* Each command is a file of its own, loaded only when it is called: start-up time is a feature on a small computer. */
+/** All commands, in the order and the groups of `--help`. */
+export function addCommands(root: Command, around: Surroundings): void {
+  const add = adder(root, around);
+  root.commandsGroup("Run it:");
+  add(
+    "run",
+    "run the bridge (what happens without a command)",
+    ["greenhouse2mqtt -c /etc/greenhouse2mqtt/config.yaml"],
+    lazily(async () => (await import("./run.js")).run),
+  );
+  root.helpCommand("help [command]", "the same as --help behind a command");
+  root.commandsGroup("Try it without a greenhouse:");
+  addTrials(add);
+  root.commandsGroup("Set it up:");
+  addSetup(add);
+  addConfiguration(add);
+  root.commandsGroup("Ask and command:");
+  addPlatform(add);
+  addCommanding(add);
+  addLimits(add);
+}
 
 const languageOption = (before: "en" | "zh") =>
   new Option(
@@ -117,57 +148,48 @@ const accountOptions = (
     .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--speed <factor>", `how much faster than real time the greenhouses live${speed}`, positive);
 
-export function addTrials(root: Command, around: Surroundings): void {
+function addTrials(add: Add): void {
   const demo = add(
-    root,
     "demo",
     "simulated platform, embedded broker and bridge in one process; needs no configuration",
     ["greenhouse2mqtt demo --controllers 2 --speed 60 --language zh"],
+    lazily(async () => (await import("./trials.js")).demo),
   )
     .addOption(languageOption("en"))
     .option("--storm", "let a storm day happen, and tell it");
-  accountOptions(demo, "simulated account", 6, " (default: 1; 20 with --storm)").action(
-    async (options: CommonOptions & DemoOptions) => (await import("./trials.js")).demo(options, around),
-  );
-  const simulate = add(root, "simulate", "the simulated platform alone, on a port", [
-    "greenhouse2mqtt simulate --controllers 3 --profile records > config.yaml",
-  ])
+  accountOptions(demo, "simulated account", 6, " (default: 1; 20 with --storm)");
+  const simulate = add(
+    "simulate",
+    "the simulated platform alone, on a port",
+    ["greenhouse2mqtt simulate --controllers 3 --profile records > config.yaml"],
+    lazily(async () => (await import("./trials.js")).simulate),
+  )
     .addOption(languageOption("zh"))
     .option("--port <n>", "port of both hosts", wholeNumber(0, 65_535), 8090);
+  const profile = new Option("--profile <name>", "dialect of everything the interface leaves open");
   accountOptions(simulate, "account", 20)
-    .addOption(
-      new Option("--profile <name>", "dialect of everything the interface leaves open")
-        .choices(profileNames)
-        .default("default"),
-    )
-    .option("--faults <file>", "JSON file of faults to come")
-    .action(async (options: CommonOptions & SimulateOptions) =>
-      (await import("./trials.js")).simulate(options, around),
-    );
+    .addOption(profile.choices(profileNames).default("default"))
+    .option("--faults <file>", "JSON file of faults to come");
 }
 
-export function addSetupCommands(root: Command, around: Surroundings): void {
-  add(root, "init", "ask for hosts, credential and broker, try them, and write a first config.yaml", [
-    "greenhouse2mqtt init",
-    "greenhouse2mqtt init -c /etc/greenhouse2mqtt/config.yaml",
-  ]).action(async (options: CommonOptions) => (await import("./configuration.js")).init(options, around));
+function addSetup(add: Add): void {
   add(
-    root,
+    "init",
+    "ask for hosts, credential and broker, try them, and write a first config.yaml",
+    ["greenhouse2mqtt init", "greenhouse2mqtt init -c /etc/greenhouse2mqtt/config.yaml"],
+    lazily(async () => (await import("./configuration.js")).init),
+  );
+  add(
     "doctor",
     "connect to both hosts and the broker and report what works, line by line; changes nothing",
     ["greenhouse2mqtt doctor", "greenhouse2mqtt doctor --redact > report.txt   to be shown to others"],
+    lazily(async () => (await import("./doctor.js")).doctor),
   )
     .option("--json", "one JSON document instead of lines")
     .option("--redact", "for a bug report: without hosts, codes, names and tokens")
     .option("--bundle <file>", "also write what a maintainer needs, redacted, as one new JSON file")
-    .option("--record <folder>", "also save scrubbed answers of the platform, as files for tests")
-    .action(async (options: DoctorOptions) => (await import("./doctor.js")).doctor(options, around));
-  addDiscover(root, around);
-}
-
-function addDiscover(root: Command, around: Surroundings): void {
+    .option("--record <folder>", "also save scrubbed answers of the platform, as files for tests");
   add(
-    root,
     "discover",
     "list controllers, sensors and addresses of the account as ready-to-use YAML; only reads",
     [
@@ -175,18 +197,13 @@ function addDiscover(root: Command, around: Surroundings): void {
       "greenhouse2mqtt discover --controller GH-0001 --types 2,190-201",
       "greenhouse2mqtt discover --merge config.yaml   what is new since then",
     ],
+    lazily(async () => (await import("./discover.js")).discover),
   )
     .option("--controller <code>", "only this one, device code or topic id; may be repeated", collected)
     .option("--types <list>", "only these control-parameter types, such as 2,190-201", typeList)
     .option("-o, --out <file>", "write a new file, mode 600, instead of stdout; never over an existing one")
     .option("--merge <file>", "print only what this configuration does not hold yet; it is not changed")
-    .option("--fresh", "start over instead of going on where an interrupted scan stopped")
-    .action(async (options: DiscoverOptions, self: Command) => {
-      // The file to compare with also leads to the platform, unless another one is named.
-      const isNamed = self.getOptionValueSource("config") !== "default";
-      const config = isNamed ? options.config : (options.merge ?? options.config);
-      await (await import("./discover.js")).discover({ ...options, config }, around);
-    });
+    .option("--fresh", "start over instead of going on where an interrupted scan stopped");
 }
 
 const collected = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
@@ -209,32 +226,29 @@ export function typeList(text: string): readonly ParameterGroup[] {
   return [...found].map(parameterGroup);
 }
 
-export function addConfigurationCommands(root: Command, around: Surroundings): void {
-  add(root, "check", "read configurations and say what is wrong and where; touches no network", [
-    "greenhouse2mqtt check",
-    "greenhouse2mqtt check north.yaml south.yaml   also clashes between them",
-  ])
-    .argument("[files...]", "default: the file of --config")
-    .action(async (files: string[], { config }: CommonOptions) =>
-      (await import("./configuration.js")).check(files.length > 0 ? files : [config], around),
-    );
-  add(root, "schema", "JSON Schema of the configuration, for editors", [
-    "greenhouse2mqtt schema > schema.json",
-  ]).action(async () => {
-    const { schema } = await import("./configuration.js");
-    schema(around);
-  });
+function addConfiguration(add: Add): void {
   add(
-    root,
+    "check",
+    "read configurations and say what is wrong and where; touches no network",
+    ["greenhouse2mqtt check", "greenhouse2mqtt check north.yaml south.yaml   also clashes between them"],
+    lazily(async () => (await import("./configuration.js")).check),
+  ).argument("[files...]", "default: the file of --config");
+  add(
+    "schema",
+    "JSON Schema of the configuration, for editors",
+    ["greenhouse2mqtt schema > schema.json"],
+    lazily(async () => (await import("./configuration.js")).schema),
+  );
+  add(
     "passwd",
     "make a password hash for the embedded broker; asks without showing what is typed, or reads a line of a pipe",
     ["greenhouse2mqtt passwd"],
-  ).action(async () => (await import("./configuration.js")).passwd(around));
+    (around) => async () => (await import("./configuration.js")).passwd(around),
+  );
 }
 
-export function addPlatformCommands(root: Command, around: Surroundings): void {
+function addPlatform(add: Add): void {
   add(
-    root,
     "get",
     "one read-only GET the interface names, printed as JSON",
     [
@@ -242,34 +256,29 @@ export function addPlatformCommands(root: Command, around: Surroundings): void {
       "greenhouse2mqtt get sensor-data deviceCode=GH-0001",
       "greenhouse2mqtt get get-value deviceCode=GH-0001 address=101 flush=1",
     ],
+    lazily(async () => (await import("./read.js")).get),
     getHelp,
   )
     .argument("<operation>", "one of the operations below")
-    .argument("[parameters...]", "key=value, passed on")
-    .action(async (operation: string, parameters: string[], options: CommonOptions) =>
-      (await import("./read.js")).get(operation, parameters, options, around),
-    );
-  add(root, "read", "one fresh read of an address", ["greenhouse2mqtt read GH-0001 101"])
-    .argument("<controller>", "topic id or device code")
-    .argument("<address>")
-    .action(async (controller: string, address: string, options: CommonOptions) =>
-      (await import("./read.js")).read(controller, address, options, around),
-    );
+    .argument("[parameters...]", "key=value, passed on");
   add(
-    root,
+    "read",
+    "one fresh read of an address",
+    ["greenhouse2mqtt read GH-0001 101"],
+    lazily(async () => (await import("./read.js")).read),
+  )
+    .argument("<controller>", "topic id or device code")
+    .argument("<address>");
+  add(
     "cleanup",
     "list, then clear our retained state and discovery topics; refuses while a bridge runs with them",
     ["greenhouse2mqtt cleanup --all"],
-  )
-    .option("--all", "also the bridge's own topics (bridge/…)")
-    .action(async (options: CommonOptions & { all?: boolean }) =>
-      (await import("./cleanup.js")).cleanup(options, around),
-    );
+    lazily(async () => (await import("./cleanup.js")).cleanup),
+  ).option("--all", "also the bridge's own topics (bridge/…)");
 }
 
-export function addCommandCommands(root: Command, around: Surroundings): void {
+function addCommanding(add: Add): void {
   add(
-    root,
     "set",
     "one command to an actuator or a writable parameter, with its result; exit code 3 unless it is confirmed",
     [
@@ -277,29 +286,25 @@ export function addCommandCommands(root: Command, around: Surroundings): void {
       "greenhouse2mqtt set GH-0001 roof_fans all_on --dry-run",
       "greenhouse2mqtt set GH-0001 parameter/ec_target 1.8",
     ],
+    lazily(async () => (await import("./set.js")).set),
   )
     .argument("<controller>", "topic id or device code")
     .argument("<actuator>", "id in the configuration; also parameter/ID or address/ADDRESS")
     .argument("<command>", "a word, a degree 0..100, a value of the kind, or a parameter's number")
     .option("--dry-run", "check everything, send nothing")
-    .option("--by <name>", "who asks, for the journal; default: your user name")
-    .action(async (controller: string, actuator: string, command: string, options: SetOptions) =>
-      (await import("./set.js")).set(controller, actuator, command, options, around),
-    );
-  add(root, "journal", "past commands", [
-    "greenhouse2mqtt journal --since 24h",
-    "greenhouse2mqtt journal --controller GH-0001 --follow",
-  ])
+    .option("--by <name>", "who asks, for the journal; default: your user name");
+  const limit = "at most so many, the newest; default: 100, with --since all";
+  add(
+    "journal",
+    "past commands",
+    ["greenhouse2mqtt journal --since 24h", "greenhouse2mqtt journal --controller GH-0001 --follow"],
+    lazily(async () => (await import("./journal.js")).journal),
+  )
     .option("--controller <c>", "topic id or device code")
     .option("--since <time>", "an ISO time, or a duration such as 2h")
-    .option(
-      "--limit <n>",
-      "at most so many, the newest; default: 100, with --since all",
-      wholeNumber(1, 1_000_000),
-    )
+    .option("--limit <n>", limit, wholeNumber(1, 1_000_000))
     .option("--json", "one object a line")
-    .option("--follow", "go on with new ones until stopped")
-    .action(async (options: JournalOptions) => (await import("./journal.js")).journal(options, around));
+    .option("--follow", "go on with new ones until stopped");
 }
 
 const untilText = (text: string): string => {
@@ -308,42 +313,42 @@ const untilText = (text: string): string => {
 };
 
 /** Requests to the running bridge about what limits commands. */
-export function addLimitCommands(root: Command, around: Surroundings): void {
+function addLimits(add: Add): void {
   const notSafety =
     "\nThis is not a safety layer: it stops what comes through the bridge, not a wall switch, the platform's own page or the controller.";
-  const about = (
-    name: "lock" | "unlock" | "release",
-    description: string,
-    examples: readonly string[],
-  ): Command =>
-    add(root, name, description, examples, name === "lock" ? notSafety : "")
+  const about = (name: "lock" | "unlock" | "release", description: string, examples: readonly string[]) =>
+    add(
+      name,
+      description,
+      examples,
+      lazily(async () => (await import("./limits.js")).limit(name)),
+      name === "lock" ? notSafety : "",
+    )
       .argument("<controller>", "topic id or device code")
       .argument("[actuator]", "id in the configuration; without it all of the controller")
-      .option("--by <name>", "who asks; default: your user name")
-      .action(async (controller: string, actuator: string | undefined, options: LimitOptions) =>
-        (await import("./limits.js")).limit(name, controller, actuator, options, around),
-      );
+      .option("--by <name>", "who asks; default: your user name");
+  const until = "a duration such as 3h, or an ISO time with its zone; default: no end";
   about("lock", "have the running bridge refuse every command but stop", [
     "greenhouse2mqtt lock GH-0001 left_skylight --reason 'glass work' --until 3h",
     "greenhouse2mqtt lock GH-0001 --by anna   all of its actuators",
   ])
     .option("--reason <text>", "shown to whoever is refused")
-    .option(
-      "--until <time>",
-      "a duration such as 3h, or an ISO time with its zone; default: no end",
-      untilText,
-    );
+    .option("--until <time>", until, untilText);
   about("unlock", "end a lock; somebody else's only with --force", [
     "greenhouse2mqtt unlock GH-0001 left_skylight",
   ]).option("--force", "also a lock of somebody else");
   about("release", 'end what a command with "hold" keeps', ["greenhouse2mqtt release GH-0001 valve_1"]);
-  add(root, "alarms", "what is wrong now, and what cleared within the hour", [
-    "greenhouse2mqtt alarms --json",
-    "greenhouse2mqtt alarms --acknowledge guard_blind.gh-0001.left_skylight",
-    "greenhouse2mqtt alarms --acknowledge all",
-  ])
+  add(
+    "alarms",
+    "what is wrong now, and what cleared within the hour",
+    [
+      "greenhouse2mqtt alarms --json",
+      "greenhouse2mqtt alarms --acknowledge guard_blind.gh-0001.left_skylight",
+      "greenhouse2mqtt alarms --acknowledge all",
+    ],
+    lazily(async () => (await import("./limits.js")).alarms),
+  )
     .option("--json", "one object a line, with what to do about it")
     .option("--acknowledge <alarm>", "say that you have seen this one, or all, which clears nothing")
-    .option("--by <name>", "who acknowledges; default: your user name")
-    .action(async (options: AlarmsOptions) => (await import("./limits.js")).alarms(options, around));
+    .option("--by <name>", "who acknowledges; default: your user name");
 }

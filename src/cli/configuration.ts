@@ -14,8 +14,13 @@ import { writeFirstConfiguration } from "../setup/init/init.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
-export async function check(files: readonly string[], { env, out }: Surroundings): Promise<void> {
-  const results = await Promise.all(files.map((file) => loadConfiguration(file, { env })));
+export async function check(
+  { env, out }: Surroundings,
+  files: readonly string[],
+  { config }: CommonOptions,
+): Promise<void> {
+  const named = files.length > 0 ? files : [config];
+  const results = await Promise.all(named.map((file) => loadConfiguration(file, { env })));
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
   const problems = [...results.flatMap((result) => (result.ok ? [] : result.problems)), ...clashes(loaded)];
   for (const warning of results.flatMap((result) => result.warnings))
@@ -69,7 +74,7 @@ async function firstLine(input: Readable, stop: AbortSignal): Promise<string> {
 }
 
 /** `greenhouse2mqtt init`: asks for hosts, credential and broker, tries them, and writes the configuration once. */
-export async function init({ config }: CommonOptions, around: Surroundings): Promise<void> {
+export async function init(around: Surroundings, { config }: CommonOptions): Promise<void> {
   const { env, stop } = around;
   const { stdin: input, stdout: output } = process;
   if (!input.isTTY || !around.isTerminal)

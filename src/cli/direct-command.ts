@@ -23,40 +23,47 @@ export async function commandDirectly(
   request: DirectRequest,
   onPhase: (phase: Phase) => void,
 ): Promise<CommandResult> {
-  const { configuration, clock, random, log } = around;
+  const { configuration, random, log } = around;
+  const over = new AbortController();
+  const clock = endingWith(over.signal, around.clock);
   const ports = { clock, random, log, dataDir: configuration.data_dir };
   const opened = await openJournal(ports);
   const platform = createPlatform(configuration.platform, ports);
+  const { journal } = opened;
   opened.compareClock(() => clockAgrees(platform.clockSkewMs()));
   const store = configuredStore(configuration, clock);
   try {
     return await new Promise((resolve, reject) => {
+      const recheck = (key: string) => commander.feed({ type: "limits_changed", key });
       const commander: Commander = new Commander({
-        ...{ platform, store, journal: opened.journal, clock, log, newId: randomUUID },
-        limits: limitsOf(configuration, { clock, store, journal: opened.journal }, (key) =>
-          commander.feed({ type: "limits_changed", key }),
-        ),
-        rules: () => configuration.commands,
+        ...{ platform, store, journal, clock, log, newId: randomUUID },
+        limits: limitsOf(configuration, { clock, store, journal, recheck }),
+        ...{ rules: () => configuration.commands, otherBridge: () => false },
         clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
-        otherBridge: () => false,
         audience: {
           phase: (_, phase) => {
             onPhase(phase);
-            if (phase === "done") void untilTold(commander, opened.journal, clock).catch(reject);
+            if (phase === "done") void untilTold(commander, journal, clock).catch(reject);
           },
-          result: resolve,
-          event: () => undefined,
+          ...{ result: resolve, event: () => undefined },
         },
       });
-      for (const { controller: code, target, actuator: targetId } of opened.journal.history().unread)
+      for (const { controller: code, target, actuator: targetId } of journal.history().unread)
         commander.feed({ type: "unread", key: laneKey({ code, target, targetId }) });
       commander.submit({ ...request, retained: false, expiryMs: null, response: null });
     });
   } finally {
+    over.abort();
     await platform.close();
     await opened.close();
   }
 }
+
+/** What a bridge would look at later, such as a window at the end of its way, is left to the next start of one. */
+const endingWith = (end: AbortSignal, clock: Clock): Clock => ({
+  ...clock,
+  wait: (ms, signal) => clock.wait(ms, signal === undefined ? end : AbortSignal.any([signal, end])),
+});
 
 function configuredStore(configuration: BridgeOptions["configuration"], clock: Clock): GreenhouseStore {
   const settings = mirrorSettings(configuration);
@@ -69,13 +76,14 @@ function configuredStore(configuration: BridgeOptions["configuration"], clock: C
 /** As an earlier run left them: a lock and a hold count here too. Nothing is measured here, so every guard holds. */
 function limitsOf(
   { weather, polling, commands }: BridgeOptions["configuration"],
-  parts: { readonly clock: Clock; readonly store: GreenhouseStore; readonly journal: Journal },
-  recheck: (key: string) => void,
+  parts: Pick<ConstructorParameters<typeof LimitEngine>[0], "clock" | "store" | "recheck"> & {
+    readonly journal: Journal;
+  },
 ): LimitEngine {
   const nothing = () => undefined;
   const { newestAt } = parts.journal;
   const engine = new LimitEngine({
-    ...{ ...parts, weather, staleAfterMs: polling.stale_after, newId: randomUUID, recheck },
+    ...{ ...parts, weather, staleAfterMs: polling.stale_after, newId: randomUUID },
     ...{ isReadOnly: () => commands.read_only, onEvent: nothing, alarm: nothing, submit: nothing },
   });
   engine.restore(parts.journal.history(), newestAt);

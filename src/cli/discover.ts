@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Command } from "commander";
 import { type ParameterGroup, scannedTypes } from "../greenhouse/device-types.js";
 import { systemClock } from "../runtime/clock.js";
 import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
@@ -10,7 +11,7 @@ import { writeNew } from "../setup/init/new-file.js";
 import { readConfiguration, refuseToOverwrite, withPlatform } from "./errands.js";
 import { CommandFailure, type CommonOptions, programVersion, type Surroundings } from "./surroundings.js";
 
-export interface DiscoverOptions extends CommonOptions {
+interface DiscoverOptions extends CommonOptions {
   readonly controller?: readonly string[];
   readonly types?: readonly ParameterGroup[];
   readonly out?: string;
@@ -19,7 +20,10 @@ export interface DiscoverOptions extends CommonOptions {
 }
 
 /** `greenhouse2mqtt discover`: what the account holds, as YAML on stdout or in a new file; only reads are sent. */
-export async function discover(options: DiscoverOptions, around: Surroundings): Promise<void> {
+export async function discover(around: Surroundings, given: DiscoverOptions, self: Command): Promise<void> {
+  // The file to compare with also leads to the platform, unless another one is named.
+  const isNamed = self.getOptionValueSource("config") !== "default";
+  const options = { ...given, config: isNamed ? given.config : (given.merge ?? given.config) };
   if (options.out !== undefined)
     refuseToOverwrite(options.out, `choose another name, or \`--merge ${options.out}\` to see what is new`);
   const configuration = await readConfiguration(options, around);

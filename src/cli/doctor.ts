@@ -31,7 +31,7 @@ import {
   type Surroundings,
 } from "./surroundings.js";
 
-export interface DoctorOptions extends CommonOptions {
+interface DoctorOptions extends CommonOptions {
   readonly json?: boolean;
   readonly redact?: boolean;
   readonly record?: string;
@@ -39,7 +39,7 @@ export interface DoctorOptions extends CommonOptions {
 }
 
 /** `greenhouse2mqtt doctor`: tries everything the bridge needs and reports it line by line; sends nothing to an actuator. */
-export async function doctor(options: DoctorOptions, around: Surroundings): Promise<void> {
+export async function doctor(around: Surroundings, options: DoctorOptions): Promise<void> {
   if (options.bundle !== undefined) refuseToOverwrite(options.bundle, "choose another name");
   const result = await loadConfiguration(options.config, { env: around.env });
   const report = reporter(options, around);

@@ -15,7 +15,7 @@ import {
   type Surroundings,
 } from "./surroundings.js";
 
-export interface JournalOptions extends CommonOptions {
+interface JournalOptions extends CommonOptions {
   readonly controller?: string;
   readonly since?: string;
   readonly limit?: number;
@@ -28,7 +28,7 @@ const defaultLimit = 100;
 const jsonLine = (record: JournalRecord): string => JSON.stringify(record);
 
 /** `greenhouse2mqtt journal`: past commands as a table or as JSON lines; `--follow` goes on with new ones. */
-export async function journal(options: JournalOptions, around: Surroundings): Promise<void> {
+export async function journal(around: Surroundings, options: JournalOptions): Promise<void> {
   const configuration = await readConfiguration(options, around);
   const directory = journalDirectory(configuration.data_dir);
   const sinceMs = options.since === undefined ? undefined : parseSince(options.since, systemClock.now());

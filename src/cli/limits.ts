@@ -44,7 +44,7 @@ async function request(
   return answer["data"];
 }
 
-export interface LimitOptions extends CommonOptions {
+interface LimitOptions extends CommonOptions {
   readonly by?: string;
   readonly reason?: string;
   readonly until?: string;
@@ -54,19 +54,20 @@ export interface LimitOptions extends CommonOptions {
 const dones = { lock: "locked", unlock: "unlocked", release: "released" } as const;
 
 /** `greenhouse2mqtt lock`, `unlock` and `release`: an actuator, or without one all of the controller. */
-export async function limit(
-  name: keyof typeof dones,
-  controller: string,
-  actuator: string | undefined,
-  options: LimitOptions,
-  around: Surroundings,
-): Promise<void> {
-  const configuration = await readConfiguration(options, around);
-  const { by = userName(), reason, until, force } = options;
-  const fields = { controller: codeOf(configuration, controller), actuator, by, reason, until, force };
-  const data = await request(configuration, name, fields, around.stop);
-  around.out(around.isTerminal ? `${sentence(name, data as Answered)}\n` : `${JSON.stringify(data)}\n`);
-}
+export const limit =
+  (name: keyof typeof dones) =>
+  async (
+    around: Surroundings,
+    controller: string,
+    actuator: string | undefined,
+    options: LimitOptions,
+  ): Promise<void> => {
+    const configuration = await readConfiguration(options, around);
+    const { by = userName(), reason, until, force } = options;
+    const fields = { controller: codeOf(configuration, controller), actuator, by, reason, until, force };
+    const data = await request(configuration, name, fields, around.stop);
+    around.out(around.isTerminal ? `${sentence(name, data as Answered)}\n` : `${JSON.stringify(data)}\n`);
+  };
 
 interface Answered {
   readonly controller: string;
@@ -80,7 +81,7 @@ function sentence(name: keyof typeof dones, { controller, actuators, by, until }
   return `${controller}: ${dones[name]} ${actuators.join(", ")} (${by})${end}.`;
 }
 
-export interface AlarmsOptions extends CommonOptions {
+interface AlarmsOptions extends CommonOptions {
   readonly json?: boolean;
   readonly acknowledge?: string;
   readonly by?: string;
@@ -109,7 +110,7 @@ function rowOf(alarm: Document): Row {
 }
 
 /** `greenhouse2mqtt alarms`: those that are on and those that cleared within the hour, the newest last. */
-export async function alarms(options: AlarmsOptions, around: Surroundings): Promise<void> {
+export async function alarms(around: Surroundings, options: AlarmsOptions): Promise<void> {
   const configuration = await readConfiguration(options, around);
   const { acknowledge: alarm, by = userName() } = options;
   if (alarm !== undefined) {

@@ -1,24 +1,7 @@
 import { isatty } from "node:tty";
 import { Command, CommanderError } from "commander";
-import {
-  add,
-  addCommandCommands,
-  addConfigurationCommands,
-  addLimitCommands,
-  addPlatformCommands,
-  addSetupCommands,
-  addTrials,
-  commonOptions,
-  groups,
-  rootHelp,
-} from "./commands.js";
-import {
-  CommandFailure,
-  type CommonOptions,
-  exitCodes,
-  programVersion,
-  type Surroundings,
-} from "./surroundings.js";
+import { addCommands, commonOptions, rootHelp } from "./commands.js";
+import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
 
 /** Runs one command line and returns the exit code. Never rejects. */
 export async function runProgram(argv: readonly string[], around: Surroundings): Promise<number> {
@@ -72,34 +55,15 @@ function program(around: Surroundings): Command {
     .configureOutput({ writeOut: around.out, writeErr: (text) => around.err.write(text) })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("(greenhouse2mqtt --help lists the commands)")
-    .addHelpText("after", rootHelp)
-    .addHelpCommand(helpCommand());
+    .addHelpText("after", rootHelp);
   for (const option of commonOptions()) root.addOption(option);
   root.hook("preAction", (_, command) => {
     for (const [name, value] of Object.entries<unknown>(root.opts()))
       command.setOptionValueWithSource(name, value, root.getOptionValueSource(name));
   });
-  root.commandsGroup(groups.use);
-  add(root, "run", "run the bridge (what happens without a command)", [
-    "greenhouse2mqtt -c /etc/greenhouse2mqtt/config.yaml",
-  ]).action(async (options: CommonOptions) => (await import("./run.js")).run(options, around));
-  root.commandsGroup(groups.trial);
-  addTrials(root, around);
-  root.commandsGroup(groups.setup);
-  addSetupCommands(root, around);
-  addConfigurationCommands(root, around);
-  root.commandsGroup(groups.ask);
-  addPlatformCommands(root, around);
-  addCommandCommands(root, around);
-  addLimitCommands(root, around);
+  addCommands(root, around);
   return root;
 }
-
-const helpCommand = (): Command =>
-  new Command("help")
-    .argument("[command]", "one of the others")
-    .description("the same as --help behind a command")
-    .helpGroup(groups.use);
 
 /** The part of `process.stdout` and `process.stderr` that is used. */
 interface StandardStream {

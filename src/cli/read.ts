@@ -9,10 +9,10 @@ import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from
 
 /** `greenhouse2mqtt read CONTROLLER ADDRESS`: the value the device itself gives now. */
 export async function read(
+  around: Surroundings,
   controller: string,
   address: string,
   options: CommonOptions,
-  around: Surroundings,
 ): Promise<void> {
   const configuration = await readConfiguration(options, around);
   let code = codeOf(configuration, controller);
@@ -95,10 +95,10 @@ function unknownController(
 
 /** `greenhouse2mqtt get OPERATION key=value…`: the platform's answer as it came, as JSON. */
 export async function get(
+  around: Surroundings,
   operation: string,
   parameters: readonly string[],
   options: CommonOptions,
-  around: Surroundings,
 ): Promise<void> {
   const query = Object.fromEntries(parameters.map(keyAndValue));
   const configuration = await readConfiguration(options, around);

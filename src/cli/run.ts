@@ -11,7 +11,7 @@ import { loggerFor, readConfiguration } from "./errands.js";
 import { CommandFailure, type CommonOptions, programVersion, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
-export async function run(options: CommonOptions, around: Surroundings): Promise<void> {
+export async function run(around: Surroundings, options: CommonOptions): Promise<void> {
   const configuration = await readConfiguration(options, around);
   let learned = (): readonly string[] => [];
   const secrets = () => [...secretValues(configuration), ...learned()];

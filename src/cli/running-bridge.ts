@@ -26,7 +26,8 @@ export async function withBroker<Answer>(
   }
 }
 
-const besideMs = 1_500;
+/** Checking a password takes a small computer that is busy a while. */
+const besideMs = 5_000;
 
 /** The same at the broker of a bridge that may run; null where there is no way in, as there is no bridge then. */
 async function besideBridge<Answer>(

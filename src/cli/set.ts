@@ -54,7 +54,7 @@ function commandThroughBridge(
   return askBridge(configuration, question, stop);
 }
 
-export interface SetOptions extends CommonOptions {
+interface SetOptions extends CommonOptions {
   readonly dryRun?: boolean;
   readonly by?: string;
 }
@@ -69,11 +69,11 @@ interface SetRequest {
 
 /** `greenhouse2mqtt set`: one command, through the running bridge where there is one, else by itself. */
 export async function set(
+  around: Surroundings,
   controller: string,
   actuator: string,
   command: string,
   options: SetOptions,
-  around: Surroundings,
 ): Promise<void> {
   const configuration = await readConfiguration(options, around);
   const code = codeOf(configuration, controller);

@@ -136,7 +136,7 @@ async function settled(readings: ReadonlyMap<string, Fields>, end: AbortSignal):
   }
 }
 
-export type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "language"> & {
+type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "language"> & {
   /** Absent: 1, and in a storm as fast as one can watch it. */
   readonly speed?: number;
   /** Lets a storm day happen. */
@@ -144,7 +144,7 @@ export type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "langua
 };
 
 /** `greenhouse2mqtt demo`: simulated platform, embedded broker and bridge in one process, until a signal. */
-export async function demo(options: CommonOptions & DemoOptions, around: Surroundings): Promise<void> {
+export async function demo(around: Surroundings, options: CommonOptions & DemoOptions): Promise<void> {
   const { controllers, seed, language, storm: isStorm = false } = options;
   const speed = options.speed ?? (isStorm ? stormSpeed : 1);
   const account = { controllers, seed, speed, language, ...(isStorm && { startAt: stormBegins }) };
@@ -254,8 +254,8 @@ export interface SimulateOptions extends Pick<SimulatorOptions, "profile" | "spe
 
 /** `greenhouse2mqtt simulate`: the platform alone, until a signal; prints the configuration lines to paste. */
 export async function simulate(
-  options: CommonOptions & SimulateOptions,
   around: Surroundings,
+  options: CommonOptions & SimulateOptions,
 ): Promise<void> {
   const log = createLogger(
     { level: options.logLevel ?? "info", format: "auto", secrets: () => [] },

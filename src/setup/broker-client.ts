@@ -103,8 +103,10 @@ export class BrokerClient {
     const publish = { topic, payload, options: { retain } };
     return new Promise((resolve, reject) => {
       // Such a broker acknowledges nothing.
-      if (this.facts.maximumQos === 0) resolve(this.#link.write(publish));
-      else
+      if (this.facts.maximumQos === 0) {
+        this.#link.write(publish);
+        resolve();
+      } else
         this.#link.send(publish, (error) => {
           if (error === null) resolve();
           else reject(error);

@@ -4,23 +4,26 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { commandDirectly } from "../../src/cli/direct-command.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
-import { systemClock } from "../../src/runtime/clock.js";
+import { type Clock, nextTurn, systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import { silentLog } from "../support/builders.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 
 /** A fan of a simulated platform, a data directory, and no bridge. */
-async function scene() {
+async function scene({
+  actuator = 'fan: { kind: circulation_fan, address: "150", settle: 0s }',
+  clock = systemClock,
+} = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), "direct-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const simulator = await platform();
   const configuration = await configurationOf(
-    'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150", settle: 0s } } } }',
+    `controllers: { GH-0001: { actuators: { ${actuator} } } }`,
     simulator,
   );
   const around = {
     configuration: { ...configuration, data_dir: dataDir },
-    ...{ clock: systemClock, random: seededRandom(1), log: silentLog },
+    ...{ clock, random: seededRandom(1), log: silentLog },
     ...{ setLogLevel: () => undefined, version: "test" },
   };
   const switched = (onPhase: Parameters<typeof commandDirectly>[2]) =>
@@ -58,4 +61,20 @@ it("a lock is kept without a bridge too: the command is refused, and nothing is 
     ...{ outcome: "refused", reason: "interlock", interlock: { rule: "lock", value: "anna" } },
   });
   expect(simulator.control.posts()).toHaveLength(0);
+}, 30_000);
+
+it("of a command without a bridge nothing goes on once its outcome is told", async () => {
+  let open = 0;
+  const clock: Clock = {
+    ...systemClock,
+    wait: (ms, signal) => {
+      open += 1;
+      return systemClock.wait(ms, signal).finally(() => (open -= 1));
+    },
+  };
+  const roof = 'fan: { kind: motor, address: "300", values: { on: "00000001" }, settle: 0s }';
+  const { switched } = await scene({ actuator: roof, clock });
+  expect(await switched(() => undefined)).toMatchObject({ outcome: "confirmed" });
+  await nextTurn();
+  expect(open).toBe(0);
 }, 30_000);
