@@ -131,7 +131,8 @@ export class Outputs {
 
   async #keepUp(signal: AbortSignal): Promise<void> {
     for (;;) {
-      if (!this.#controllersDue && !this.#states.holdsUnwanted) await this.#rest.for(choresEveryMs, signal);
+      if (!this.#controllersDue && this.#states.leftovers.isEmpty)
+        await this.#rest.for(choresEveryMs, signal);
       await this.#parts.clock.wait(choresMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       this.#chores();
@@ -245,7 +246,7 @@ export class Outputs {
   async #scan(): Promise<void> {
     const { connection, topics, announcer, withdraw } = this.#parts;
     const isSeen = await connection.scan(topics.retained, (topic, payload) =>
-      this.#states.found(topic, payload.toString()),
+      this.#states.leftovers.found(topic, payload.toString()),
     );
     this.#rest.wake();
     this.#isScanned = (announcer !== null || (await withdraw())) && isSeen;
@@ -257,7 +258,7 @@ export class Outputs {
     if (connection.state !== "online") return;
     if (this.#controllersDue) this.send(topics.bridge.controllers, controllersDocument(store.controllers()));
     this.#controllersDue = false;
-    const cleared = this.#states.sweep();
+    const cleared = this.#states.leftovers.sweep();
     if (cleared > 0) log.info({ topics: cleared }, "cleared topics that nothing stands for any more");
   }
 

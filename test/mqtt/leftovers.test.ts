@@ -34,14 +34,17 @@ function kept() {
   const find = (...topics: string[]) => {
     for (const topic of topics) {
       broker.kept.set(`greenhouse/${topic}`, "x");
-      states.found(`greenhouse/${topic}`, topic.endsWith("json") ? '{"value":1,"quality":"good"}' : "good");
+      states.leftovers.found(
+        `greenhouse/${topic}`,
+        topic.endsWith("json") ? '{"value":1,"quality":"good"}' : "good",
+      );
     }
   };
   /** Sweeps, before or after the platform had its time; the topics it cleared. */
   const cleared = async (hadTime: boolean) => {
     state.hadTime = hadTime;
     broker.log.length = 0;
-    states.sweep();
+    states.leftovers.sweep();
     await settled();
     return broker.log
       .filter(({ payload }) => payload === "")
@@ -85,7 +88,7 @@ describe("what an earlier run left is marked stale at once", () => {
     ["gh-0001/sensor/air/quality", "", null],
   ])("%s %s becomes %s", async (topic, payload, marked) => {
     const { states, broker } = kept();
-    states.found(`greenhouse/${topic}`, payload);
+    states.leftovers.found(`greenhouse/${topic}`, payload);
     await settled();
     expect(broker.log).toEqual(marked === null ? [] : [{ topic: `greenhouse/${topic}`, payload: marked }]);
   });
@@ -148,8 +151,8 @@ describe("what is no longer wanted is cleared", () => {
     const { controllers, states, find, cleared, known } = kept();
     const code = controllers.get("gh-0001")?.info.code;
     find("former/availability", "former/actuator/roof/state", "gone/availability");
-    states.found("greenhouse/former/info", JSON.stringify({ code }));
-    states.found("greenhouse/gone/info", '{"code":"GONE"}');
+    states.leftovers.found("greenhouse/former/info", JSON.stringify({ code }));
+    states.leftovers.found("greenhouse/gone/info", '{"code":"GONE"}');
     known();
     expect(await cleared(false)).toEqual([
       "former/actuator/roof/state",
@@ -221,7 +224,7 @@ describe("never touched", () =>
     "homeassistant/device/x/config",
   ])("%s", async (topic) => {
     const { states, broker, cleared, known } = kept();
-    states.found(topic, "good");
+    states.leftovers.found(topic, "good");
     known();
     await cleared(false);
     await cleared(true);

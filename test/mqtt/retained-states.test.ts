@@ -323,7 +323,7 @@ describe("a lock that ends", () => {
     expect(broker.kept.has(roof)).toBe(false);
     broker.taken();
     await show(lock);
-    expect(output.sweep()).toBe(0);
+    expect(output.leftovers.sweep()).toBe(0);
     expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
   });
 });
