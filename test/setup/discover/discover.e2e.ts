@@ -9,7 +9,7 @@ import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { seededRandom } from "../../../src/runtime/random.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
-import { capturedLog } from "../../mqtt-connection/support.js";
+import { capturedLog, tempFolder } from "../../mqtt-connection/support.js";
 import { running } from "../../simulator/running.js";
 import { startMosquitto } from "../../support/mosquitto.js";
 import {
@@ -248,7 +248,8 @@ async function bridgeOn(found: Configuration, client: mqtt.MqttClient): Promise<
   const end = new AbortController();
   const { log, lines } = capturedLog();
   onTestFailed(() => console.error(lines.slice(-20).join("\n")));
-  const parts = { configuration: found, clock: systemClock, random: seededRandom(1), log, version: "test" };
+  const configuration = { ...found, data_dir: await tempFolder() };
+  const parts = { configuration, clock: systemClock, random: seededRandom(1), log, version: "test" };
   const bridge = runBridge({ ...parts, setLogLevel: () => undefined }, end.signal);
   bridge.catch(() => undefined);
   onTestFinished(async () => {
