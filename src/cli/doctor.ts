@@ -1,7 +1,6 @@
 import { arch, platform, release } from "node:os";
 import { journalDirectory } from "../journal/open.js";
 import { type ConfigurationResult, loadConfiguration } from "../config/load.js";
-import { deviceTexts } from "../config/private-texts.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { newestRecords } from "../journal/reader.js";
@@ -16,6 +15,7 @@ import {
   redactor,
   type ReportFacts,
   summaryOf,
+  textsOf,
 } from "../setup/doctor/finding.js";
 import type { Scene } from "../setup/doctor/scene.js";
 import { StatusLine } from "../setup/status-line.js";
@@ -92,17 +92,8 @@ async function writeBundle(
     { ...about, secrets: client.secrets() },
     typeof told === "string" ? { ...own, journal } : { ...told, ...own },
   );
-  const foreign = findings.flatMap(({ foreign: texts = [] }) => texts);
-  const text = JSON.stringify(
-    fitForStrangers(bundle, configuration, [
-      ...deviceTexts(evidence),
-      ...foreign.map((one) => ["platform-text", one] as const),
-      ...(configFile.includes("/") ? [["path", configFile] as const] : []),
-    ]),
-    null,
-    1,
-  );
-  await writeNew(file, `${text}\n`);
+  const fit = fitForStrangers(bundle, configuration, textsOf(evidence, configFile, findings));
+  await writeNew(file, `${JSON.stringify(fit, null, 1)}\n`);
   around.err.write(
     `${file} written: without addresses, codes, names and tokens; look through it before you pass it on\n`,
   );

@@ -3,7 +3,7 @@ import { type Configuration, controllerTopicId } from "../config/schema.js";
 import { textOf } from "../greenhouse/actuator-values.js";
 import { PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
-import { commentText } from "../setup/discover/text.js";
+import { commentText } from "../setup/yaml-text.js";
 import { readConfiguration, withPlatform } from "./errands.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 

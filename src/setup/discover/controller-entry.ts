@@ -24,7 +24,7 @@ import {
   sectionOf,
   wrapped,
   yamlText,
-} from "./text.js";
+} from "../yaml-text.js";
 
 /** Enough for any real device; a broken answer must not make the file unreadable. */
 const mostItems = 200;

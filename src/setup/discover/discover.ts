@@ -12,7 +12,7 @@ import { type GivenFile, knownFile, movePaths, readGivenFile, type ReplacedSecre
 import { type Meter, Progress } from "./progress.js";
 import { scanAccount } from "./scan.js";
 import { type DeviceSurvey, isComplete, type Selection, type Survey } from "./survey.js";
-import { commentText } from "./text.js";
+import { commentText } from "../yaml-text.js";
 import { newsText, wholeFileText } from "./whole-file.js";
 
 /** What `check` says about a text that is to lie at `file`, once the environment holds the secrets taken out of it. */

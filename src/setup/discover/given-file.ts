@@ -5,7 +5,7 @@ import type { Path } from "../../config/problem.js";
 import { type Configuration, configurationSchema, controllerTopicId } from "../../config/schema.js";
 import { readDocument } from "../../config/yaml/read-document.js";
 import { pathKey, type Source } from "../../config/yaml/source.js";
-import { commentText, keyOf } from "./text.js";
+import { commentText, keyOf } from "../yaml-text.js";
 
 /** A secret that stood in the file, and the environment variable that stands for it in what is written. */
 export interface ReplacedSecret {

@@ -4,7 +4,7 @@ import type { Clock } from "../../runtime/clock.js";
 import { nodeFiles } from "../../runtime/file-system.js";
 import { type Screen, StatusLine } from "../status-line.js";
 import type { AccountLists, Answer, Ask, DeviceSurvey } from "./survey.js";
-import { commentText } from "./text.js";
+import { commentText } from "../yaml-text.js";
 
 interface KeptAnswer {
   readonly code: string;

@@ -12,12 +12,11 @@ import {
   type ListedDevice,
   type PlannedDevice,
   planScan,
-  ScanEnded,
   type Selection,
   type Survey,
 } from "./survey.js";
 import type { Meter, Progress } from "./progress.js";
-import { commentText } from "./text.js";
+import { commentText } from "../yaml-text.js";
 
 interface ScanParts extends Omit<AskerParts, "stop" | "cut"> {
   readonly platform: PlatformReader;
@@ -27,54 +26,36 @@ interface ScanParts extends Omit<AskerParts, "stop" | "cut"> {
   readonly concurrency: number;
 }
 
-/**
- * Stations and devices of the account. Rejects with the PlatformError where the list of controllers, or permission for
- * anything, is missing; without the other lists a scan still makes sense.
- */
-async function readLists(
-  { platform, clock, meter }: ScanParts,
-  asker: Asker,
-  signal: AbortSignal,
-): Promise<AccountLists> {
-  const orNone = async <Item>(ask: () => Promise<readonly Item[]>) => {
-    await asker.turn();
-    return ask().catch((error: unknown) => {
-      if (!(error instanceof PlatformError) || !bearable.has(error.facts.kind)) throw error;
+/** Stations and devices of the account. Rejects without the list of controllers; without the other lists a scan still makes sense. */
+async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): Promise<AccountLists> {
+  const orNone = <Item>(list: Promise<readonly Item[]>) =>
+    list.catch((error: unknown) => {
+      if (!(error instanceof PlatformError)) throw error;
       meter.note(`going on without a list: ${error.message}`);
       return [];
     });
-  };
-  await asker.turn();
-  const controllers = await platform.controllers(signal);
+  const controllers = await asker.ask((signal) => platform.controllers(signal));
   if (controllers.isPage === true) meter.note(pageNote);
   const takenAt = clock.now();
-  const others = [
-    ...(await orNone(() => platform.devices("TEXT", signal))),
-    ...(await orNone(() => platform.devices("STREAM", signal))),
-  ];
-  const stations = await orNone(() => platform.stations(signal));
+  const texts = await orNone(asker.ask((signal) => platform.devices("TEXT", signal)));
+  const streams = await orNone(asker.ask((signal) => platform.devices("STREAM", signal)));
+  const stations = await orNone(asker.ask((signal) => platform.stations(signal)));
+  // The list of controllers comes last and counts: it alone tells who is online.
+  const devices = new Map(
+    [
+      ...[...streams, ...texts].map((record) => listed(record, false)),
+      ...controllers.map((record) => listed(record, true)),
+    ].map((device) => [device.code, device]),
+  );
   return {
     takenAt,
     stations: stations.map(({ id, name }) => ({ id, name })),
-    devices: merged(controllers, others),
+    devices: [...devices.values()].sort((one, other) => (one.code < other.code ? -1 : 1)),
   };
 }
 
 const pageNote =
   "the list of controllers is a page of a longer one, so devices may be missing here; platform.shapes.control/mqtt.params can ask for all of it, such as { pageSize: 500 }";
-
-const bearable: ReadonlySet<string> = new Set(["rejected", "protocol", "server", "timeout"]);
-
-/** The list of controllers comes first: it alone tells who is online. */
-function merged(
-  controllers: readonly DeviceRecord[],
-  others: readonly DeviceRecord[],
-): readonly ListedDevice[] {
-  const byCode = new Map<string, ListedDevice>();
-  for (const record of controllers) byCode.set(record.code, listed(record, true));
-  for (const record of others) if (!byCode.has(record.code)) byCode.set(record.code, listed(record, false));
-  return [...byCode.values()].sort((one, other) => (one.code < other.code ? -1 : 1));
-}
 
 // Nothing else of a record is kept: a stream's address may carry a password.
 function listed(record: DeviceRecord, isController: boolean): ListedDevice {
@@ -195,11 +176,7 @@ export async function scanAccount(
   const asker = new Asker({ ...parts, ...signals });
   const { progress, meter } = parts;
   try {
-    const lists =
-      progress.lists ??
-      (await readLists(parts, asker, signals.cut).catch((error: unknown) => {
-        throw cut.signal.aborted ? new ScanEnded("stopped") : error;
-      }));
+    const lists = progress.lists ?? (await readLists(parts, asker));
     if (progress.lists === null) await progress.list(lists).catch(notKept(meter));
     const plan = planned(lists, selection, isLeftOut);
     const asked = plan.flatMap(({ device, asks }) => asks.map((ask) => progress.answer(device.code, ask)));
@@ -237,22 +214,14 @@ async function inParallel(
   scan: (planned: PlannedDevice) => Promise<DeviceSurvey>,
 ): Promise<readonly DeviceSurvey[]> {
   const found = new Map<PlannedDevice, DeviceSurvey>();
-  const failures: unknown[] = [];
   const waiting = plan.values();
   const worker = async () => {
-    for (const planned of waiting) {
-      try {
-        found.set(planned, await scan(planned));
-      } catch (error) {
-        failures.push(error);
-        halt.abort();
-        return;
-      }
-    }
+    for (const planned of waiting) found.set(planned, await scan(planned));
   };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-  const isEnded = (error: unknown) => error instanceof ScanEnded && error.reason === "stopped";
-  // Of all that ended, the one that made the others end.
-  if (failures.length > 0) throw failures.find((error) => !isEnded(error)) ?? failures[0];
+  // Only the first reason to abort counts.
+  await Promise.all(
+    Array.from({ length: atOnce }, () => worker().catch((error: unknown) => halt.abort(error))),
+  );
+  halt.signal.throwIfAborted();
   return plan.flatMap((planned) => found.get(planned) ?? []);
 }

@@ -7,7 +7,7 @@ import {
   otherDevices,
 } from "./controller-entry.js";
 import { type GivenFile, sectionIn } from "./given-file.js";
-import { commentText, keyOf, nameOr, pairOf, sectionOf, wrapped, yamlText } from "./text.js";
+import { commentText, keyOf, nameOr, pairOf, sectionOf, wrapped, yamlText } from "../yaml-text.js";
 
 interface WholeFile extends Found {
   readonly given: GivenFile;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
 import { nextTurn } from "../../runtime/clock.js";
@@ -45,13 +46,10 @@ async function inTime(check: Check, scene: Scene, stop: AbortSignal, endAt: numb
     "the line or the other side is very slow; try again",
   );
   return within(clock, ms, stop, async (signal) => {
-    const cutOff = new Promise<Verdict>((resolve) => {
-      signal.addEventListener("abort", () => {
-        if (!stop.aborted) resolve(tooSlow);
-        // What the check has found by now is still taken.
-        else void nextTurn().then(() => resolve(stopped));
-      });
-    });
+    // What the check has found by now is still taken.
+    const cutOff = once(signal, "abort")
+      .then(nextTurn)
+      .then(() => (stop.aborted ? stopped : tooSlow));
     const verdict = await Promise.race([check.run(scene, signal).catch(verdictOfError), cutOff]);
     // Being broken off says nothing about the thing examined.
     return stop.aborted && verdict.status === "failed" ? stopped : verdict;

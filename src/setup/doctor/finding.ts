@@ -1,7 +1,7 @@
 import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import type { Configuration } from "../../config/schema.js";
 import type { Clock } from "../../runtime/clock.js";
-import { strangerSafe } from "../../runtime/redaction.js";
+import { type PrivateText, strangerSafe } from "../../runtime/redaction.js";
 import { cameWithin } from "../broker-client.js";
 
 type Status = "ok" | "warning" | "failed" | "skipped";
@@ -80,6 +80,17 @@ export function jsonReport(facts: ReportFacts, findings: readonly Finding[], isS
 
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
 
+/** What findings may hold that a stranger must not read, besides what the configuration holds. */
+export const textsOf = (
+  account: Parameters<typeof deviceTexts>[0],
+  file: string,
+  findings: readonly Finding[],
+): readonly PrivateText[] => [
+  ...(file.includes("/") ? [["path", file] as const] : []),
+  ...deviceTexts(account),
+  ...findings.flatMap(({ foreign = [] }) => foreign.map((text) => ["platform-text", text] as const)),
+];
+
 /**
  * Makes findings fit for a bug report: hosts, codes, names, users, paths and secrets become placeholders that are the same
  * throughout one report.
@@ -91,10 +102,10 @@ export function redactor(
 ): (finding: Finding) => Finding {
   const safe = strangerSafe();
   safe.learn(privateTexts(configuration));
-  if (file.includes("/")) safe.learn([["path", file]]);
-  return ({ foreign = [], summary, remedy, ...finding }) => {
-    safe.learn([...deviceTexts(account), ...foreign.map((text) => ["platform-text", text] as const)]);
+  return (finding) => {
+    safe.learn(textsOf(account, file, [finding]));
+    const { check, status, summary, remedy } = finding;
     const cleaned = remedy === undefined ? {} : { remedy: safe.text(remedy) };
-    return { ...finding, summary: safe.text(summary), ...cleaned };
+    return { check, status, summary: safe.text(summary), ...cleaned };
   };
 }

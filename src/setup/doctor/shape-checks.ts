@@ -65,27 +65,34 @@ function ofController(scene: Scene): readonly Query[] | string {
     : sample.map(({ code }) => ({ deviceCode: code }));
 }
 
-const readable = (scene: Scene) => sampleControllers(scene, 50).filter(({ online }) => online !== false);
+/** Controllers that may answer, with what the configuration says of each. */
+const readable = (scene: Scene) =>
+  sampleControllers(scene, 50)
+    .filter(({ online }) => online !== false)
+    .map(({ code }) => {
+      const { actuators = {}, parameters = {} } = scene.configuration.controllers[code] ?? {};
+      return { code, actuators: Object.values(actuators), parameters: Object.values(parameters) };
+    });
 
 function ofAddress(scene: Scene): readonly Query[] | string {
-  for (const { code } of readable(scene)) {
-    const section = scene.configuration.controllers[code];
-    const [first] = [...Object.values(section?.actuators ?? {}), ...Object.values(section?.parameters ?? {})];
-    if (first !== undefined) return [{ deviceCode: code, address: first.address }];
-  }
-  return "the configuration names no address of a controller that is online; `greenhouse2mqtt discover` finds them";
+  const [query] = readable(scene).flatMap(({ code, actuators, parameters }) =>
+    [...actuators, ...parameters].map(({ address }) => ({ deviceCode: code, address })),
+  );
+  return query === undefined
+    ? "the configuration names no address of a controller that is online; `greenhouse2mqtt discover` finds them"
+    : [query];
 }
 
 /** Type 2, the left skylight, is the first of the interface's table. */
 function ofType(scene: Scene): readonly Query[] | string {
   const online = readable(scene);
-  for (const { code } of online) {
-    const actuators = Object.values(scene.configuration.controllers[code]?.actuators ?? {});
-    const type = actuators.find(({ type_id }) => type_id !== undefined)?.type_id;
-    if (type !== undefined) return [{ deviceTypeId: String(type), deviceCode: code }];
-  }
-  const [first] = online;
-  return first === undefined ? "no controller is online" : [{ deviceTypeId: "2", deviceCode: first.code }];
+  const known = online.flatMap(({ code, actuators }) =>
+    actuators.flatMap(({ type_id: id }) => (id === undefined ? [] : [{ code, id: String(id) }])),
+  );
+  const [first] = [...known, ...online.map(({ code }) => ({ code, id: "2" }))];
+  return first === undefined
+    ? "no controller is online"
+    : [{ deviceTypeId: first.id, deviceCode: first.code }];
 }
 
 async function shapeVerdict(

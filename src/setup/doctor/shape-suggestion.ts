@@ -1,3 +1,4 @@
+import { Document } from "yaml";
 import type { ShapedOperation } from "../../config/sections/platform.js";
 import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
 import { type Decoding, UnreadableShape } from "../../platform/decode/decoding.js";
@@ -7,6 +8,7 @@ import { measurement, sensorReader } from "../../platform/decode/sensors.js";
 import { connectionReader, runningStatusReader } from "../../platform/decode/statuses.js";
 import type { OperationShape, ShapeSettings } from "../../platform/settings.js";
 import { timeReader, zoneOffset } from "../../platform/time.js";
+import { pairOf, sectionOf, yamlText } from "../yaml-text.js";
 import type { RawAnswer } from "./scene.js";
 
 type Read = (body: unknown, shape: OperationShape, decoding: Decoding) => readonly unknown[];
@@ -229,12 +231,6 @@ function withoutIdle(
 
 /** `platform: { shapes: { sensor-data: { items: payload.points } } }`, to paste. */
 export function shapeLine(operation: string, shape: OperationShape): string {
-  const word = (one: string) => (/^[A-Za-z_][\w.-]*$/.test(one) ? one : JSON.stringify(one));
-  const entries = Object.entries(shape).flatMap(([key, given]: [string, unknown]) => {
-    if (typeof given === "string") return [`${key}: ${word(given)}`];
-    if (typeof given !== "object" || given === null) return [];
-    const names = Object.entries(given).map(([own, theirs]) => `${word(own)}: ${word(String(theirs))}`);
-    return [`${key}: { ${names.join(", ")} }`];
-  });
-  return `platform: { shapes: { ${operation}: { ${entries.join(", ")} } } }`;
+  const line = new Document().createNode({ shapes: { [operation]: shape } }, { flow: true });
+  return yamlText(sectionOf([pairOf("platform", line)])).trimEnd();
 }

@@ -1,6 +1,7 @@
-import { stringify } from "yaml";
+import { type Node, Scalar } from "yaml";
 import { urlOf } from "../../config/values.js";
 import { isLoopback } from "../../runtime/sockets.js";
+import { pairOf, sectionOf, yamlText } from "../yaml-text.js";
 
 /** A text that is kept in `secrets.yaml`, or the variable of the environment that holds it at every start. */
 export interface Secret {
@@ -56,40 +57,41 @@ export interface FirstFiles {
   readonly secrets: ReadonlyMap<string, string>;
 }
 
-const remarks: Readonly<Record<string, string>> = { allow_insecure: " # the token can be read on the way" };
-
 /** The first configuration. `taken`: names in `secrets.yaml` that already stand for something else. */
 export function firstFiles({ platform, mqtt }: Answers, taken: ReadonlySet<string>): FirstFiles {
   const secrets = new Map<string, string>();
-  const refer = (wanted: string, { from, text }: Secret): string => {
-    if (from === "env") return `!env ${text}`;
-    let name = wanted;
-    for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;
-    secrets.set(name, text);
-    return `!secret ${name}`;
+  const refer = (wanted: string, { from, text }: Secret): Scalar => {
+    let name = from === "env" ? text : wanted;
+    for (let number = 2; from === "secrets" && taken.has(name); number += 1) name = `${wanted}_${number}`;
+    if (from === "secrets") secrets.set(name, text);
+    return Object.assign(new Scalar(name), { tag: from === "env" ? "!env" : "!secret" });
   };
-  const lines = (section: string, values: object, indent = "  "): readonly string[] =>
-    Object.entries(values).flatMap(([key, value]: [string, unknown]) => {
-      if (isSecret(value)) return [`${indent}${key}: ${refer(`${section}_${key}`, value)}`];
-      if (typeof value === "object" && value !== null)
-        return [`${indent}${key}:`, ...lines(section, value, `${indent}  `)];
-      const written = stringify(value, { lineWidth: 0, blockQuote: false }).trimEnd();
-      return [`${indent}${stringify(key).trimEnd()}: ${written}${remarks[key] ?? ""}`];
-    });
-  const configuration = [
-    "# Written by `greenhouse2mqtt init`. config.example.yaml shows every key; `greenhouse2mqtt check` reads this file.",
-    ...["platform:", ...lines("platform", platform)],
-    ...(mqtt.url === undefined ? [embedded] : ["mqtt:", ...lines("mqtt", mqtt)]),
-    "commands:",
-    "  read_only: true # no command is taken; set it to false when the readings look right",
-    "# Actuators are listed under `controllers`; `greenhouse2mqtt discover` finds their addresses.",
-    "",
-  ].join("\n");
-  return { configuration, secrets };
+  const nodeOf = (section: string, key: string, value: unknown): Node => {
+    if (isSecret(value)) return refer(`${section}_${key}`, value);
+    if (typeof value !== "object" || value === null) return new Scalar(value);
+    const pairs = Object.entries(value).map(([inner, one]) =>
+      pairOf(inner, nodeOf(section, inner, one), remarks[inner]),
+    );
+    return sectionOf(pairs);
+  };
+  const commands = sectionOf([pairOf("read_only", true, [readOnly])]);
+  const sections = [
+    pairOf("platform", nodeOf("platform", "", platform)),
+    ...(mqtt.url === undefined ? [] : [pairOf("mqtt", nodeOf("mqtt", "", mqtt))]),
+    pairOf("commands", commands, mqtt.url === undefined ? [embedded] : []),
+  ];
+  return { configuration: yamlText(sectionOf(sections), [head], [foot]), secrets };
 }
 
+const head =
+  "Written by `greenhouse2mqtt init`. config.example.yaml shows every key; `greenhouse2mqtt check` reads this file.";
+const foot = "Actuators are listed under `controllers`; `greenhouse2mqtt discover` finds their addresses.";
+const readOnly = "No command is taken; set it to false when the readings look right.";
 const embedded =
-  "# Without mqtt.url the embedded broker is used, on this computer only. Mosquitto is better for permanent use.";
+  "Without mqtt.url the embedded broker is used, on this computer only. Mosquitto is better for permanent use.";
+const remarks: Readonly<Record<string, readonly string[]>> = {
+  allow_insecure: ["The token can be read on the way."],
+};
 
 const isSecret = (value: unknown): value is Secret =>
   typeof value === "object" && value !== null && "from" in value && "text" in value;

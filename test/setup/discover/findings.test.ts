@@ -17,7 +17,7 @@ import {
   parameterIds,
   stateWord,
 } from "../../../src/setup/discover/findings.js";
-import { commentText, nameOr } from "../../../src/setup/discover/text.js";
+import { commentText, nameOr } from "../../../src/setup/yaml-text.js";
 import { answers, type Groups } from "./support/surveys.js";
 
 const found = (groups: Groups) => {
