@@ -14,7 +14,7 @@ import {
   settingsFor,
 } from "./support/client-under-test.js";
 import { ok, startFakeHost, startRawHost } from "./support/hosts.js";
-import { selfSignedCertificate, selfSignedKey } from "./support/self-signed.js";
+import { testCertificate } from "../broker/certificate.js";
 
 const shortTimes = { connect: 1_000, read: 300, control: 300 };
 const clientFor = (url: string) => makeClient(settingsFor(url, { timeouts: shortTimes })).client;
@@ -180,13 +180,10 @@ describe("whether the platform may have seen the request", () => {
       vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", environment);
       onTestFinished(() => void vi.unstubAllEnvs());
       let requests = 0;
-      const server = https.createServer(
-        { cert: selfSignedCertificate, key: selfSignedKey },
-        (_, response) => {
-          requests += 1;
-          response.end("{}");
-        },
-      );
+      const server = https.createServer(testCertificate, (_, response) => {
+        requests += 1;
+        response.end("{}");
+      });
       await notSent(`https://127.0.0.1:${await portFor(server)}`, /self-signed/);
       expect(requests).toBe(0);
       server.close();

@@ -19,7 +19,7 @@ import { credential } from "../../../src/platform/session/credential.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { running } from "../../simulator/running.js";
 import { settled, VirtualClock } from "../../support/virtual-clock.js";
-import { selfSignedCertificate, selfSignedKey } from "../support/self-signed.js";
+import { testCertificate } from "../../broker/certificate.js";
 import { type Listening, listening, type ListenOptions, startPeer } from "./listening.js";
 
 const patience = { timeout: 50_000, interval: 5 };
@@ -285,7 +285,7 @@ it("no channel is opened to a host whose certificate nobody trusts, whatever NOD
   onTestFinished(() => {
     vi.unstubAllEnvs();
   });
-  const server = https.createServer({ cert: selfSignedCertificate, key: selfSignedKey });
+  const server = https.createServer(testCertificate);
   const channels = new WebSocketServer({ server });
   const seen: unknown[] = [];
   channels.on("connection", (_, request) => seen.push(request.headers.authorization));
