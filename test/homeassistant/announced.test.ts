@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { LayoutSlot } from "../../src/greenhouse/model.js";
 import {
+  type AnnouncedEntity,
   announcedIn,
   discoveryTopic,
   foundDocument,
@@ -18,119 +19,102 @@ import { faultsOf } from "./announcement-faults.js";
 import { controllers } from "./controllers.js";
 import { controller, reading, settings, status } from "./fixtures.js";
 
-const full = (platform: Platform, name = "x"): Component => ({ platform, unique_id: "x", name });
-const documentOf = (components: Record<string, Component>): DeviceDocument => ({
-  device: { identifiers: ["x"], name: "x" },
-  origin: { name: "greenhouse2mqtt" },
-  components,
-});
-const wanted = documentOf({ a: full("sensor"), b: full("cover") });
-const gone = (platform: Platform): Component => ({ platform });
-const stub: Component = { ...gone("sensor"), unique_id: "x", state_topic: "greenhouse/bridge/withdrawn" };
+/** `a:sensor` is a component with this key and platform; a third word is a name of its own. */
+const componentsOf = (text: string): Record<string, Component> =>
+  Object.fromEntries(
+    text.split(" ").map((part) => {
+      const [key = "", platform, name = "x"] = part.split(":");
+      return [key, { platform: platform as Platform, unique_id: "x", name }];
+    }),
+  );
 
-/** What is held, by whom it was announced; of an earlier run only keys that begin with `old` may be removed. */
+/** What is wanted, or null for a device that is gone; what is held, by whom it was announced; what was withdrawn. */
 interface Situation {
-  readonly run?: Record<string, Component>;
-  readonly earlier?: Record<string, Component>;
-  readonly stubs?: Record<string, Component>;
-  readonly withdrawn?: Record<string, Component>;
-  readonly wanted?: DeviceDocument | null;
+  readonly wanted?: null;
+  readonly run?: string;
+  readonly earlier?: string;
+  readonly stubs?: string;
+  readonly withdrawn?: string;
 }
 
 const topic = discoveryTopic("homeassistant", "GH-0001");
 const none: Held = { hash: null, components: new Map() };
-
-const stepOf = ({ run, earlier, stubs, withdrawn, wanted: document = wanted }: Situation) => {
-  const held = [
-    ...announcedIn(run, "this run"),
-    ...announcedIn(earlier, "earlier run"),
-    ...announcedIn(stubs, "stub"),
-  ];
-  const known = { topic, code: "GH-0001", held: { hash: null, components: new Map(held) } };
-  const again = { ...known, withdrawn: announcedIn(withdrawn, "earlier run") };
-  return reconcile(again, document, (key) => key.startsWith("old"), settings());
+const wantedDocument: DeviceDocument = {
+  ...{ device: { identifiers: ["x"], name: "x" }, origin: { name: "greenhouse2mqtt" } },
+  components: componentsOf("a:sensor b:cover"),
 };
 
-describe("from what is held to what is wanted", () => {
-  const { components } = wanted;
-  test.each<[string, Situation, Record<string, Component> | null, string, boolean]>([
-    ["nothing held", {}, components, "more", false],
-    ["less than wanted", { run: { a: full("sensor") } }, components, "more", false],
-    ["another text for a component", { run: { a: full("sensor", "y") } }, components, "changed", false],
-    [
-      "another text, of an earlier run",
-      { earlier: { a: full("sensor", "y") } },
-      components,
-      "changed",
-      false,
-    ],
-    [
-      "one too many is first left with its platform alone, then left out",
-      { run: { ...components, gone: full("switch") } },
-      { ...components, gone: gone("switch") },
-      "more",
-      true,
-    ],
-    [
-      "one that is removed already is not removed again",
-      { run: { c: gone("switch") } },
-      components,
-      "more",
-      false,
-    ],
-    [
-      "a key under another platform is removed before it comes back",
-      { run: { ...components, b: full("select") } },
-      { a: full("sensor"), b: gone("select") },
-      "more",
-      true,
-    ],
-    [
-      "of an earlier run goes what may go, and the rest is merely left out",
-      { earlier: { old: full("switch"), kept: full("sensor") } },
-      { ...components, old: gone("switch") },
-      "more",
-      true,
-    ],
-    [
-      "what was withdrawn is announced as a stub, unless it is there or wanted",
-      { run: { b: full("cover") }, withdrawn: { a: full("sensor"), b: full("cover"), c: full("sensor") } },
-      { c: stub, ...components },
-      "more",
-      true,
-    ],
-    ["a stub is removed next", { stubs: { c: stub } }, { ...components, c: gone("sensor") }, "more", true],
-    [
-      "of a device that is gone too",
-      { withdrawn: { c: full("sensor") }, wanted: null },
-      { c: stub },
-      "more",
-      true,
-    ],
-    ["a device that is gone is cleared", { run: components, wanted: null }, null, "changed", false],
-  ])("%s", (_, situation, expected, news, isFollowed) => {
-    const { text, ...step } = stepOf(situation);
-    const components = text === "" ? null : (JSON.parse(text) as DeviceDocument).components;
-    expect([components, step.news, step.isFollowed]).toEqual([expected, news, isFollowed]);
-    const announced = Object.entries(expected ?? {}).filter(([, one]) => Object.keys(one).length > 1);
-    const left = [...heldAfter(none, { ...step, text }).components.keys()];
-    expect(left.sort()).toEqual(announced.map(([key]) => key).sort());
-  });
+/** Of an earlier run only keys that begin with `old` may be removed. */
+const stepOf = ({ run, earlier, stubs, withdrawn, wanted }: Situation) => {
+  const by = (who: AnnouncedEntity["by"], text?: string) => announcedIn(text && componentsOf(text), who);
+  const held = [...by("this run", run), ...by("earlier run", earlier), ...by("stub", stubs)];
+  const known = { topic, code: "GH-0001", held: { hash: null, components: new Map(held) } };
+  const again = { ...known, withdrawn: by("earlier run", withdrawn) };
+  return reconcile(
+    again,
+    wanted === undefined ? wantedDocument : null,
+    (key) => key.startsWith("old"),
+    settings(),
+  );
+};
+
+/** `a` is announced, `a?` as a stub, `-a` removed; nothing clears the topic. */
+const brief = (text: string) =>
+  Object.entries(text === "" ? {} : (JSON.parse(text) as DeviceDocument).components)
+    .map(([key, one]) => (Object.keys(one).length === 1 ? `-${key}` : "name" in one ? key : `${key}?`))
+    .join(" ");
+
+test.each<[string, Situation, string, string]>([
+  ["nothing held", {}, "a b", "more"],
+  ["less than wanted", { run: "a:sensor" }, "a b", "more"],
+  ["another text for a component", { run: "a:sensor:y" }, "a b", "changed"],
+  ["another text, of an earlier run", { earlier: "a:sensor:y" }, "a b", "changed"],
+  [
+    "one too many is first left with its platform alone",
+    { run: "a:sensor gone:switch" },
+    "a b -gone",
+    "more, followed",
+  ],
+  [
+    "a key under another platform is removed before it comes back",
+    { run: "b:select" },
+    "a -b",
+    "more, followed",
+  ],
+  ["of an earlier run goes what may go", { earlier: "old:switch kept:sensor" }, "a b -old", "more, followed"],
+  [
+    "what was withdrawn is a stub, unless it is there or wanted",
+    { run: "b:cover d:cover", withdrawn: "a:sensor c:sensor d:cover" },
+    "c? a b -d",
+    "more, followed",
+  ],
+  ["a stub is removed next", { stubs: "c:sensor" }, "a b -c", "more, followed"],
+  ["stubs of a device that is gone", { withdrawn: "c:sensor", wanted: null }, "c?", "more, followed"],
+  ["a device that is gone is cleared", { run: "a:sensor", wanted: null }, "", "changed"],
+])("from what is held to what is wanted: %s", (_, situation, expected, news) => {
+  const { text, ...step } = stepOf(situation);
+  expect([brief(text), `${step.news}${step.isFollowed ? ", followed" : ""}`]).toEqual([expected, news]);
+  const left = [...heldAfter(none, { ...step, text }).components.keys()];
+  const announced = expected
+    .replaceAll("?", "")
+    .split(" ")
+    .filter((key) => /^[a-z]/.test(key));
+  expect(left.sort()).toEqual(announced.sort());
 });
 
 test.each(platforms)("a withdrawn %s is announced once more as Home Assistant takes it", (platform) => {
-  const { text } = stepOf({ withdrawn: { gone: full(platform) }, wanted: null });
+  const { text } = stepOf({ withdrawn: `gone:${platform}`, wanted: null });
   expect(faultsOf(topic, text)).toEqual([]);
 });
 
+const ours = { name: "greenhouse2mqtt" };
 const document = (origin: unknown, topic: string, extra: Record<string, unknown> = {}) =>
   JSON.stringify({
-    device: { identifiers: ["x"], serial_number: "GH-1" },
-    origin,
+    ...{ device: { identifiers: ["x"], serial_number: "GH-1" }, origin },
     components: { sensor_a: { platform: "sensor", unique_id: "a", state_topic: topic } },
     ...extra,
   });
-const ours = { name: "greenhouse2mqtt" };
+const nested = { availability: [{ topic: "greenhouse/two/bridge/state" }] };
 
 describe("whose announcement it is", () => {
   test.each<[string, string, boolean]>([
@@ -139,13 +123,7 @@ describe("whose announcement it is", () => {
     ["no origin", document(undefined, "greenhouse/gh-1/sensor/a"), false],
     ["another base topic", document(ours, "farm/gh-1/sensor/a"), false],
     ["a base topic that begins alike", document(ours, "greenhouse2/gh-1/sensor/a"), false],
-    [
-      "a bridge whose base topic lies under ours",
-      document(ours, "greenhouse/two/gh-1/sensor/a", {
-        availability: [{ topic: "greenhouse/two/bridge/state" }],
-      }),
-      false,
-    ],
+    ["a bridge with a base topic under ours", document(ours, "greenhouse/two/gh-1/sensor/a", nested), false],
     ["not JSON", "{", false],
     ["an array", "[]", false],
     ["null", "null", false],
@@ -184,37 +162,29 @@ describe("whose announcement it is", () => {
   });
 });
 
-const temperature = reading("t1", "t1", "temperature", "°C");
-const running = status(2, "fan", 1);
 const slot = (name: string): LayoutSlot => ({
   ...{ name, factor: null, channel: null, unit: null, definition: null, provisional: false },
 });
+const withSensor = controller({ sensors: [reading("t1", "t1", "temperature", "°C")] });
+const withStatus = controller({ statuses: [status(2, "fan", 1)] });
 const ignoring = controllerSettings({ sensors: [{ id: "t0", from: "t0", ignore: true }] });
+const unread = { ...controller(), layout: [slot("t0")] };
 
 test.each([
   ["an actuator", "cover_101", controller(), false, true],
   ["a parameter", "sensor_parameter_501", controller(), false, true],
   ["a state of an actuator", "sensor_state_101", controller(), false, true],
-  ["a sensor, too early", "sensor_name_t0", controller({ sensors: [temperature] }), false, false],
-  ["a sensor, where none was read", "sensor_factor_t0", controller({ statuses: [running] }), true, false],
-  [
-    "a sensor, where others were read",
-    "sensor_channel_3",
-    controller({ sensors: [temperature] }),
-    true,
-    true,
-  ],
-  ["a status, too early", "binary_sensor_status_2", controller({ statuses: [running] }), false, false],
-  ["a status, where none was read", "sensor_text_2", controller({ sensors: [temperature] }), true, false],
-  ["a status, where others were read", "sensor_text_2", controller({ statuses: [running] }), true, true],
-  [
-    "an ignored sensor",
-    "sensor_name_t0",
-    { ...controller(), settings: ignoring, layout: [slot("t0")] },
-    false,
-    true,
-  ],
-  ["a sensor told from no other", "sensor_name_t0", { ...controller(), layout: [slot("t0")] }, false, false],
+  ["a sensor, too early", "sensor_name_t0", withSensor, false, false],
+  ["a sensor, where none was read", "sensor_factor_t0", withStatus, true, false],
+  ["a sensor, where others were read", "sensor_channel_3", withSensor, true, true],
+  ["a status, too early", "binary_sensor_status_2", withStatus, false, false],
+  ["a status, where none was read", "sensor_text_2", withSensor, true, false],
+  ["a status, where others were read", "sensor_text_2", withStatus, true, true],
+  ["a connection, too early", "binary_sensor_connectivity", withSensor, false, false],
+  ["a connection, in time", "binary_sensor_connectivity", withSensor, true, true],
+  ["an ignored sensor", "sensor_name_t0", { ...unread, settings: ignoring }, false, true],
+  ["a sensor told from no other", "sensor_name_t0", unread, false, false],
+  ["anything of the bridge", "sensor_name_t0", null, false, true],
 ] as const)("%s of an earlier run (%s) may be removed: %#", (_, key, of, hadTime, may) =>
   expect(removable(of, hadTime)(key)).toBe(may),
 );

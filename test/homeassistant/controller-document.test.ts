@@ -1,59 +1,57 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
+import { type ActuatorKind, actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
 import { statusNumber } from "../../src/greenhouse/device-types.js";
 import type { Controller, RunningStatus } from "../../src/greenhouse/model.js";
 import { sensorKinds } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, HomeAssistantView } from "../../src/greenhouse/settings.js";
-import { controllerDocument, sameParameter } from "../../src/homeassistant/device-documents.js";
-import { within } from "../../src/homeassistant/labels.js";
 import { discoveryTopic } from "../../src/homeassistant/announced.js";
+import { controllerDocument, sameParameter } from "../../src/homeassistant/device-documents.js";
+import type { Component, DocumentSettings } from "../../src/homeassistant/documents.js";
+import { within } from "../../src/homeassistant/labels.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import { faultsOf } from "./announcement-faults.js";
 import { controllers } from "./controllers.js";
 import { actuator, controller, limits, parameter, reading, sensor, settings, status } from "./fixtures.js";
-import { faultsOf } from "./announcement-faults.js";
 
-const componentsOf = (one: Controller, language: "en" | "zh" = "en") =>
-  controllerDocument(one, settings({ language })).components;
-const componentsFor = (changes: Partial<ActuatorSettings> & Pick<ActuatorSettings, "kind">) =>
+const componentsOf = (one: Controller, changes: Partial<DocumentSettings> = {}) =>
+  controllerDocument(one, settings(changes)).components;
+
+type Changes = Partial<ActuatorSettings> & Pick<ActuatorSettings, "kind">;
+const componentsFor = (changes: Changes) =>
   componentsOf(controller({ actuators: [actuator({ id: "it", ...changes })] }));
-const platformsFor = (changes: Partial<ActuatorSettings> & Pick<ActuatorSettings, "kind">) =>
-  Object.values(componentsFor(changes))
-    .filter((component) => JSON.stringify(component["default_entity_id"]).includes("_it"))
-    .map(({ platform }) => platform);
-
-const all = Object.values(controllers);
-const components = all.flatMap((one) => Object.values(componentsOf(one)));
-const commanding = components.filter((component) => component["command_topic"] !== undefined);
+const text = (value: unknown) => (typeof value === "string" ? value : "");
+/** Those of the actuator itself. */
+const ownOf = (changes: Changes): Component[] =>
+  Object.values(componentsFor(changes)).filter((one) => /_it(_|$)/.test(text(one["default_entity_id"])));
+const platformsFor = (changes: Changes) => ownOf(changes).map(({ platform }) => platform);
 
 describe("commands", () => {
+  const all = Object.values(controllers).flatMap((one) => Object.values(componentsOf(one)));
+  const commanding = all.filter((component) => component["command_topic"] !== undefined);
+
   test("every component that commands is never retained, QoS 1, and its commands die after 30 s", () => {
     expect(commanding.length).toBeGreaterThan(30);
-    for (const component of commanding) {
+    for (const component of commanding)
       expect(component).toMatchObject({ retain: false, qos: 1, message_expiry_interval: 30 });
-    }
   });
 
   test("nothing is optimistic: every component that shows a state reads it back", () => {
-    for (const component of commanding) {
-      if (component.platform !== "button") expect(component).toMatchObject({ optimistic: false });
-      if (component.platform !== "button") expect(component["state_topic"]).toBeTypeOf("string");
-    }
+    for (const component of commanding.filter(({ platform }) => platform !== "button"))
+      expect(component).toMatchObject({ optimistic: false, state_topic: expect.any(String) as string });
   });
 });
 
 describe("limits", () => {
-  const request = { controller: "gh-0001", actuator: "it", by: "home-assistant" };
-
   test("an actuator with limits has a lock, which needs the bridge alone and keeps out of voice and area actions", () => {
-    const component = componentsFor({ kind: "skylight", limits })["lock_101"];
-    expect(component).toMatchObject({
+    const request = { controller: "gh-0001", actuator: "it", by: "home-assistant" };
+    expect(componentsFor({ kind: "skylight", limits })["lock_101"]).toMatchObject({
       ...{ entity_category: "config", command_topic: "greenhouse/bridge/request/lock", optimistic: false },
       ...{ state_topic: "greenhouse/gh-0001/actuator/it/allowed", availability_mode: "all" },
       ...{ availability: [{ topic: "greenhouse/bridge/state" }], retain: false },
+      payload_lock: JSON.stringify(request),
+      payload_unlock: JSON.stringify({ ...request, locked: false }),
     });
-    expect(JSON.parse(component?.["payload_lock"] as string)).toEqual(request);
-    expect(JSON.parse(component?.["payload_unlock"] as string)).toEqual({ ...request, locked: false });
   });
 
   test.each<[string, Partial<ActuatorSettings>]>([
@@ -64,96 +62,66 @@ describe("limits", () => {
     expect(platformsFor({ kind: "skylight", ...changes })).not.toContain("lock"),
   );
 
-  test.each<[ActuatorSettings["kind"], string]>([
+  test.each<[ActuatorKind, string]>([
     ["skylight", "cover"],
     ["irrigation", "valve"],
     ["light", "light"],
     ["machine", "select"],
     ["fan_wet_curtain", "select"],
   ])("of a %s the %s alone says what is allowed, and why no more", (kind, platform) => {
-    const telling = Object.values(componentsFor({ kind })).filter(
-      (component) => component["json_attributes_topic"] === "greenhouse/gh-0001/actuator/it/allowed",
-    );
+    const told = "greenhouse/gh-0001/actuator/it/allowed";
+    const telling = ownOf({ kind }).filter((component) => component["json_attributes_topic"] === told);
     expect(telling.map((component) => component.platform)).toEqual([platform]);
   });
 });
 
-describe("a running status", () => {
-  const fans = actuator({
-    id: "roof_fans",
-    kind: "circulation_fan",
-    name: "Roof fans",
-    running: statusNumber(16),
-  });
-  const nameOf = (statuses: readonly RunningStatus[], language: "en" | "zh" = "en") =>
-    Object.values(componentsOf(controller({ actuators: [fans], statuses }), language))
-      .filter((component) => component["device_class"] === "running")
-      .map(({ name }) => name);
-
-  test("that the configuration ties to an actuator is named for it", () => {
-    expect(nameOf([status(16, "一级风机", 1)])).toEqual(["Roof fans running"]);
-    expect(nameOf([status(17, "二级风机", 1)])).toEqual(["Fan stage 2"]);
-  });
-
-  test("keeps the platform's name where the device shows the number twice", () =>
-    expect(nameOf([status(16, "风机甲", 1, "a"), status(16, "风机乙", 1, "b")])).toEqual([
-      "风机甲",
-      "风机乙",
-    ]));
-});
-
 describe("actuator kinds", () => {
-  test("every word of every kind has a Chinese label", () => {
-    for (const kind of actuatorKinds) {
-      const one = controller({ actuators: [actuator({ id: "it", kind })] });
-      const options = componentsOf(one, "zh")["select_101"]?.["options"] ?? [];
-      for (const option of options as string[]) expect(option).toMatch(/^\p{Script=Han}+$/u);
-    }
+  test.each(actuatorKinds)("every word of %s has a Chinese label", (kind) => {
+    const one = controller({ actuators: [actuator({ id: "it", kind })] });
+    const options = componentsOf(one, { language: "zh" })["select_101"]?.["options"] ?? [];
+    for (const option of options as string[]) expect(option).toMatch(/^\p{Script=Han}+$/u);
   });
 
   test("a cover has STOP only with a configured stop, and needs no button for it", () => {
-    expect(componentsFor({ kind: "skylight" })["cover_101"]?.["payload_stop"]).toBeNull();
     const stop = { address: "9", value: "00000100" };
-    expect(componentsFor({ kind: "skylight", stop })["cover_101"]?.["payload_stop"]).toBe("stop");
-    expect(componentsFor({ kind: "skylight", stop })).not.toHaveProperty("button_stop_101");
+    expect(componentsFor({ kind: "skylight" })["cover_101"]).toMatchObject({ payload_stop: null });
+    const found = componentsFor({ kind: "skylight", stop });
+    expect(found["cover_101"]).toMatchObject({ payload_stop: "stop" });
+    expect(found).not.toHaveProperty("button_stop_101");
     expect(componentsFor({ kind: "machine", stop })["button_stop_101"]).toMatchObject({
       payload_press: "stop",
     });
   });
 
-  test.each<[ActuatorSettings["kind"], HomeAssistantView, string[]]>([
-    ["light", "switch", ["switch", "select"]],
-    ["light", "select", ["select"]],
-    ["light", "none", []],
-    ["machine", "light", ["light", "select"]],
-    ["skylight", "select", ["select"]],
-    ["irrigation", "switch", ["switch", "select"]],
-    ["fan_wet_curtain", "switch", ["select"]],
-    ["machine", "cover", ["select"]],
-  ])("%s shown as %s is %j: a view its values do not allow is left out", (kind, as, platforms) =>
-    expect(platformsFor({ kind, homeAssistant: { as, enabled: true } })).toEqual(platforms),
+  test.each<[ActuatorKind, HomeAssistantView, string]>([
+    ["light", "switch", "switch select"],
+    ["light", "select", "select"],
+    ["light", "none", ""],
+    ["machine", "light", "light select"],
+    ["skylight", "select", "select"],
+    ["irrigation", "switch", "switch select"],
+    ["fan_wet_curtain", "switch", "select"],
+    ["machine", "cover", "select"],
+  ])("%s shown as %s is «%s»: a view its values do not allow is left out", (kind, as, platforms) =>
+    expect(platformsFor({ kind, homeAssistant: { as, enabled: true } }).join(" ")).toBe(platforms),
   );
 
   test("a motor with open and close may be a cover, which then has no position", () => {
     const values = { open: "00000001", close: "00000010" };
-    const found = componentsFor({ kind: "motor", values, homeAssistant: { as: "cover", enabled: true } });
-    expect(found["cover_101"]).toMatchObject({
-      payload_open: "open",
-      payload_close: "close",
-      payload_stop: "stop",
-    });
-    expect(found["cover_101"]).not.toHaveProperty("set_position_topic");
+    const homeAssistant = { as: "cover", enabled: true } as const;
+    const cover = componentsFor({ kind: "motor", values, homeAssistant })["cover_101"];
+    expect(cover).toMatchObject({ payload_open: "open", payload_close: "close", payload_stop: "stop" });
+    expect(cover).not.toHaveProperty("set_position_topic");
   });
 
   test("a read-only actuator is shown and cannot be commanded", () => {
     const found = componentsFor({ kind: "skylight", readOnly: true });
     expect(platformsFor({ kind: "skylight", readOnly: true })).toEqual(["sensor", "sensor"]);
-    expect(Object.keys(found).filter((key) => "command_topic" in (found[key] ?? {}))).toEqual([
-      "button_acknowledge",
-    ]);
+    const commanding = Object.keys(found).filter((key) => "command_topic" in (found[key] ?? {}));
+    expect(commanding).toEqual(["button_acknowledge"]);
   });
 
-  test.each<[ActuatorSettings["kind"], HomeAssistantView | undefined, string[]]>([
+  test.each<[ActuatorKind, HomeAssistantView | undefined, string[]]>([
     ["machine", undefined, ["It switch (disabled)", "It"]],
     ["machine", "switch", ["It", "It mode"]],
     ["skylight", undefined, ["It", "It mode"]],
@@ -161,24 +129,15 @@ describe("actuator kinds", () => {
     ["light", undefined, ["It", "It mode"]],
     ["fan_wet_curtain", undefined, ["It"]],
   ])("%s shown as %s reads %j: a switch beside the select only where it is asked for", (kind, as, names) => {
-    const homeAssistant = { enabled: true, ...(as && { as }) };
-    const found = Object.values(componentsFor({ kind, homeAssistant }));
-    const shown = found.filter((one) =>
-      /_it(_|$)/.test(JSON.stringify(one["default_entity_id"]).slice(1, -1)),
-    );
-    expect(
-      shown.map(
-        ({ name, enabled_by_default: on }) =>
-          `${JSON.stringify(name).slice(1, -1)}${on === false ? " (disabled)" : ""}`,
-      ),
-    ).toEqual(names);
+    const found = ownOf({ kind, homeAssistant: { enabled: true, ...(as && { as }) } });
+    const off = (one: Component) => (one["enabled_by_default"] === false ? " (disabled)" : "");
+    expect(found.map((one) => `${text(one["name"])}${off(one)}`)).toEqual(names);
   });
 
-  test("icon and enabled reach every component of the actuator; one that is none is not sent", () => {
+  test("icon and enabled reach every component of the actuator; an icon that is none is not sent", () => {
     const homeAssistant = { enabled: false, icon: "mdi:fan" };
-    const found = componentsFor({ kind: "machine", homeAssistant });
-    expect(found["switch_101"]).toMatchObject({ enabled_by_default: false, icon: "mdi:fan" });
-    expect(found["select_101"]).toMatchObject({ enabled_by_default: false, icon: "mdi:fan" });
+    for (const one of ownOf({ kind: "machine", homeAssistant }))
+      expect(one).toMatchObject({ enabled_by_default: false, icon: "mdi:fan" });
     const wrong = componentsFor({ kind: "machine", homeAssistant: { enabled: true, icon: "fan" } });
     expect(wrong["switch_101"]).toMatchObject({ icon: "mdi:engine-outline" });
   });
@@ -186,82 +145,81 @@ describe("actuator kinds", () => {
 
 describe("readings", () => {
   test("a reading of text has no unit, class or precision, which would make Home Assistant drop it", () => {
-    const text = sensor({ key: "name:x", id: "x", numeric: false, unit: "°C", kind: "temperature" });
-    const component = componentsOf(controller({ sensors: [text] }))["sensor_name_x"];
+    const words = sensor({ key: "name:x", id: "x", numeric: false, unit: "°C", kind: "temperature" });
+    const component = componentsOf(controller({ sensors: [words] }))["sensor_name_x"];
     for (const key of ["unit_of_measurement", "device_class", "state_class", "suggested_display_precision"])
       expect(component).not.toHaveProperty(key);
   });
 
-  test("every numeric reading says how many decimals to show", () => {
-    for (const kind of sensorKinds) {
-      const component = componentsOf(controller({ sensors: [reading("x", "x", kind, null)] }))[
-        "sensor_name_x"
-      ];
-      expect(component?.["suggested_display_precision"]).toBeTypeOf("number");
-    }
+  test.each(sensorKinds)("a numeric reading of kind %s says how many decimals to show", (kind) => {
+    const component = componentsOf(controller({ sensors: [reading("x", "x", kind, null)] }))["sensor_name_x"];
+    expect(component?.["suggested_display_precision"]).toBeTypeOf("number");
   });
 
-  test("a status has both entities whatever it shows; the one that fits is enabled", () => {
-    const enabled = (value: number) => {
-      const found = componentsOf(controller({ statuses: [status(16, "风机", value)] }));
-      const entities = Object.values(found).slice(-2);
-      return entities.map((component) => [component.platform, component["enabled_by_default"] !== false]);
-    };
-    expect(enabled(1)).toEqual([
-      ["binary_sensor", true],
-      ["sensor", false],
-    ]);
-    expect(enabled(7)).toEqual([
-      ["binary_sensor", false],
-      ["sensor", true],
-    ]);
-  });
+  test.each<[string, number, string]>([
+    ["on or off", 1, "binary_sensor, sensor disabled"],
+    ["another value", 7, "binary_sensor disabled, sensor"],
+  ])(
+    "a status has both entities whatever it shows; of one that shows %s that which fits is enabled",
+    (_, value, shown) => {
+      const entities = Object.values(
+        componentsOf(controller({ statuses: [status(16, "风机", value)] })),
+      ).slice(-2);
+      const off = (one: Component) => (one["enabled_by_default"] === false ? " disabled" : "");
+      expect(entities.map((one) => `${one.platform}${off(one)}`).join(", ")).toBe(shown);
+    },
+  );
 
-  test("a parameter is a number where it may be written and has a range, else a sensor", () => {
-    const platform = (writable: { min: number; max: number; step: number } | undefined) =>
-      Object.entries(
-        componentsOf(controller({ parameters: [parameter({ id: "p", ...(writable ? { writable } : {}) })] })),
-      ).at(-1)?.[0];
-    expect(platform({ min: 0, max: 5, step: 0.1 })).toBe("number_parameter_501");
-    expect(platform({ min: 5, max: 5, step: 0.1 })).toBe("sensor_parameter_501");
-    expect(platform(undefined)).toBe("sensor_parameter_501");
-  });
+  test.each([
+    ["number_parameter_501", { min: 0, max: 5, step: 0.1 }],
+    ["sensor_parameter_501", { min: 5, max: 5, step: 0.1 }],
+    ["sensor_parameter_501", undefined],
+  ])(
+    "a parameter is a number where it may be written and has a range, else a sensor: %s of %j",
+    (key, writable) => {
+      const one = parameter({ id: "p", ...(writable && { writable }) });
+      expect(Object.keys(componentsOf(controller({ parameters: [one] }))).at(-1)).toBe(key);
+    },
+  );
 
-  test("a value outside a parameter's limits is shown: the box is as wide as it needs while it is there", () => {
-    const writable = { min: 0, max: 5, step: 0.1 };
-    const box = (value: number | string | null) => {
-      const one = { ...parameter({ id: "p", writable }), value };
-      const found = componentsOf(controller({ parameters: [one] }))["number_parameter_501"];
-      expect(found?.["value_template"]).toBe(within(Number(found?.["min"]), Number(found?.["max"])));
-      return [found?.["min"], found?.["max"]];
-    };
-    expect(box(2)).toEqual([0, 5]);
-    expect(box(7.2)).toEqual([0, 10]);
-    expect(box(-30)).toEqual([-100, 5]);
-    expect(box("--")).toEqual([0, 5]);
-  });
+  const one = parameter({ id: "p", writable: { min: 0, max: 5, step: 0.1 } });
+  test.each([
+    [2, 0, 5],
+    [7.2, 0, 10],
+    [-30, -100, 5],
+    ["--", 0, 5],
+  ])(
+    "a parameter's value of %s outside its limits is shown: the box is as wide as it needs",
+    (value, min, max) => {
+      const found = componentsOf(controller({ parameters: [{ ...one, value }] }))["number_parameter_501"];
+      expect(found).toMatchObject({ min, max, value_template: within(min, max) });
+    },
+  );
 
-  test("crossing a limit is news for Home Assistant, moving beyond it is none", () => {
-    const one = parameter({ id: "p", writable: { min: 0, max: 5, step: 0.1 } });
-    const at = (value: number) => ({ ...one, value });
-    expect(sameParameter(at(2), at(3))).toBe(true);
-    expect(sameParameter(at(2), at(7))).toBe(false);
-    expect(sameParameter(at(7), at(8))).toBe(true);
-  });
+  test.each([
+    [2, 3, true],
+    [2, 7, false],
+    [7, 8, true],
+  ])(
+    "crossing a limit is news for Home Assistant, moving beyond it is none: from %d to %d",
+    (from, to, isSame) => expect(sameParameter({ ...one, value: from }, { ...one, value: to })).toBe(isSame),
+  );
 
   test("a parameter step finer than Home Assistant takes is coarsened, not refused", () => {
-    const writable = { min: 0, max: 1, step: 0.0001 };
-    const found = componentsOf(controller({ parameters: [parameter({ id: "p", writable })] }));
-    expect(found["number_parameter_501"]?.["step"]).toBe(0.001);
+    const fine = parameter({ id: "p", writable: { min: 0, max: 1, step: 0.0001 } });
+    const found = componentsOf(controller({ parameters: [fine] }));
+    expect(found["number_parameter_501"]).toMatchObject({ step: 0.001 });
   });
 });
 
-describe("cameras and weather stations", () =>
-  test.each(["V003", "V008", "V009", "W001"] as const)("a %s has nothing to command", (type) => {
+test.each(["V003", "V008", "V009", "W001"] as const)(
+  "a camera or station (%s) has nothing to command",
+  (type) => {
+    const writable = { min: 0, max: 5, step: 1 };
     const one: Controller = {
       ...controllers[type],
       actuators: new Map([["fan", actuator({ id: "fan", kind: "machine" })]]),
-      parameters: new Map([["p", parameter({ id: "p", writable: { min: 0, max: 5, step: 1 } })]]),
+      parameters: new Map([["p", parameter({ id: "p", writable })]]),
     };
     const found = componentsOf(one);
     expect(Object.values(found).filter((component) => "command_topic" in component)).toEqual([]);
@@ -271,120 +229,122 @@ describe("cameras and weather stations", () =>
     const { record } = one.info;
     const silent = record && { ...one, info: { ...one.info, record: { ...record, online: null } } };
     expect(componentsOf(silent ?? one)).not.toHaveProperty("binary_sensor_connectivity");
-  }));
+  },
+);
 
 describe("names", () => {
-  const namesOf = (sensorNames: "translated" | "platform", language: "en" | "zh", ...sensors: string[]) => {
-    const one = controller({ sensors: sensors.map((name, at) => reading(name, `s${at}`, "other", null)) });
-    return Object.values(controllerDocument(one, settings({ sensorNames, language })).components)
-      .slice(-sensors.length)
-      .map(({ name }) => name);
-  };
-
-  test("sensors the catalogue knows are translated, unless the platform's names are wanted", () => {
-    const names = ["空气温度", "10cm土壤湿度", "工作模式", "EC值"];
-    expect(namesOf("translated", "en", ...names)).toEqual([
-      "Air temperature",
-      "Soil moisture 10 cm",
-      "工作模式",
-      "EC",
-    ]);
-    expect(namesOf("platform", "en", ...names)).toEqual(names);
-    expect(namesOf("translated", "zh", "空气温度", "Soil temperature 2")).toEqual(["空气温度", "土壤温度2"]);
+  const names = ["空气温度", "10cm土壤湿度", "工作模式", "EC值"];
+  test.each<[string, "translated" | "platform", "en" | "zh", string[], string[]]>([
+    [
+      "that the catalogue knows are translated",
+      ...(["translated", "en"] as const),
+      names,
+      ["Air temperature", "Soil moisture 10 cm", "工作模式", "EC"],
+    ],
+    ["are the platform's where these are wanted", "platform", "en", names, names],
+    ["are Chinese too", "translated", "zh", ["空气温度", "Soil temperature 2"], ["空气温度", "土壤温度2"]],
+    [
+      "that two sensors would share stay the platform's",
+      ...(["translated", "en"] as const),
+      ["空气温度", "气温", "光照"],
+      ["空气温度", "气温", "Light"],
+    ],
+  ])("of sensors %s", (_, sensorNames, language, given, shown) => {
+    const one = controller({ sensors: given.map((name, at) => reading(name, `s${at}`, "other", null)) });
+    const components = Object.values(componentsOf(one, { sensorNames, language }));
+    expect(components.slice(-given.length).map(({ name }) => name)).toEqual(shown);
   });
-
-  test("two sensors that would share a name keep the platform's", () =>
-    expect(namesOf("translated", "en", "空气温度", "气温", "光照")).toEqual(["空气温度", "气温", "Light"]));
 
   test("a configured name stays as it is", () => {
     const named = sensor({ key: "channel:1", id: "a", name: "Ridge", platformName: "空气温度" });
-    const component = componentsOf(controller({ sensors: [named] }))["sensor_channel_1"];
-    expect(component?.["name"]).toBe("Ridge");
+    expect(componentsOf(controller({ sensors: [named] }))["sensor_channel_1"]?.["name"]).toBe("Ridge");
   });
 
-  test("a running status is known by its number, and by its name too only where two share one", () => {
-    const idsOf = (...statuses: RunningStatus[]) =>
-      Object.values(componentsOf(controller({ statuses })))
-        .filter(({ platform }) => platform === "binary_sensor")
-        .flatMap(({ unique_id: id, default_entity_id: entity }) =>
-          JSON.stringify(id).includes("status:") ? [[id, entity]] : [],
-        );
-    expect(idsOf(status(16, "一级风机", 1, "16_fan_stage_1"))).toEqual([
-      ["greenhouse2mqtt_GH-0001_status:16", "binary_sensor.gh_0001_first_stage_fan"],
-    ]);
-    expect(idsOf(status(49, "灌溉计划1浇水", 1), status(49, "灌溉计划2浇水", 1, "b"))).toEqual([
-      ["greenhouse2mqtt_GH-0001_status:49:灌溉计划1浇水", "binary_sensor.gh_0001_irrigation_plan_1_watering"],
-      ["greenhouse2mqtt_GH-0001_status:49:灌溉计划2浇水", "binary_sensor.gh_0001_irrigation_plan_2_watering"],
-    ]);
+  const running = statusNumber(16);
+  const fans = actuator({ id: "roof_fans", kind: "circulation_fan", name: "Roof fans", running });
+  test.each<[string, RunningStatus[], [id: string, entity: string, name: string][]]>([
+    [
+      "is known by its number, and named for the actuator that the configuration ties to it",
+      [status(16, "一级风机", 1, "16_fan_stage_1"), status(17, "二级风机", 1)],
+      [
+        ["16", "first_stage_fan", "Roof fans running"],
+        ["17", "second_stage_fan", "Fan stage 2"],
+      ],
+    ],
+    [
+      "is known by its name too where two share a number, and keeps it",
+      [status(16, "风机甲", 1, "a"), status(16, "风机乙", 1, "b")],
+      [
+        ["16:风机甲", "a", "风机甲"],
+        ["16:风机乙", "b", "风机乙"],
+      ],
+    ],
+    [
+      "that shares its number has a readable entity id",
+      [status(49, "灌溉计划1浇水", 1), status(49, "灌溉计划2浇水", 1, "b")],
+      [
+        ["49:灌溉计划1浇水", "irrigation_plan_1_watering", "Irrigation plan 1 watering"],
+        ["49:灌溉计划2浇水", "irrigation_plan_2_watering", "Irrigation plan 2 watering"],
+      ],
+    ],
+  ])("a running status %s", (_, statuses, expected) => {
+    const components = Object.values(componentsOf(controller({ actuators: [fans], statuses })));
+    const found = components.filter((one) => one["device_class"] === "running");
+    expect(found.map((one) => [one["unique_id"], one["default_entity_id"], one["name"]])).toEqual(
+      expected.map(([id, entity, name]) => [
+        `greenhouse2mqtt_GH-0001_status:${id}`,
+        `binary_sensor.gh_0001_${entity}`,
+        name,
+      ]),
+    );
   });
 });
 
 describe("identity", () => {
-  const idsOf = (one: Controller, changes: Parameters<typeof settings>[0] = {}) =>
-    Object.entries(controllerDocument(one, settings(changes)).components).map(([key, component]) => [
-      key,
-      component["unique_id"],
-    ]);
+  const renamed = <Item extends object>(items: Iterable<Item>, part: keyof Item) =>
+    new Map(
+      [...items].map((item, at) => [
+        `i${at}`,
+        { ...item, [part]: { ...item[part], id: `i${at}`, name: `Item ${at}` } },
+      ]),
+    );
 
   test.each(Object.entries(controllers))(
     "ids of %s do not move with names, topic ids, language or base topic",
-    (_, one) => {
-      const renamed: Controller = {
+    (_, one: Controller) => {
+      const other: Controller = {
         ...one,
         info: { ...one.info, id: "other", name: "Other", area: "Elsewhere" },
-        sensors: new Map(
-          [...one.sensors.values()].map((item, at) => {
-            const definition = { ...item.definition, id: `s${at}`, name: `Sensor ${at}` };
-            return [definition.id, { ...item, definition }];
-          }),
-        ),
-        actuators: new Map(
-          [...one.actuators.values()].map((item, at) => {
-            const own = { ...item.settings, id: `a${at}`, name: `Actuator ${at}` };
-            return [own.id, { ...item, settings: own }];
-          }),
-        ),
-        parameters: new Map(
-          [...one.parameters.values()].map((item, at) => {
-            const own = { ...item.settings, id: `p${at}`, name: `Parameter ${at}` };
-            return [own.id, { ...item, settings: own }];
-          }),
-        ),
+        sensors: renamed(one.sensors.values(), "definition"),
+        actuators: renamed(one.actuators.values(), "settings"),
+        parameters: renamed(one.parameters.values(), "settings"),
       };
-      const moved = { topics: topicsUnder("farm/two"), language: "zh" as const };
-      expect(idsOf(renamed, moved)).toEqual(idsOf(one));
+      const idsOf = (...given: Parameters<typeof componentsOf>) =>
+        Object.entries(componentsOf(...given)).map(([key, component]) => [key, component["unique_id"]]);
+      expect(idsOf(other, { topics: topicsUnder("farm/two"), language: "zh" })).toEqual(idsOf(one));
     },
   );
 
   test("hostile codes, names, keys and units still make a message Home Assistant takes", () => {
-    const hostile = fc.oneof(
-      fc.string({ unit: "binary", maxLength: 200 }),
-      fc.constantFrom("", "\ud800", "a/b+#", "__proto__", "bridge", "x".repeat(70_000), "温室", "\0", "}}{{"),
-    );
+    const odd = ["", "\ud800", "a/b+#", "__proto__", "bridge", "x".repeat(70_000), "温室", "\0", "}}{{"];
+    const hostile = fc.oneof(fc.string({ unit: "binary", maxLength: 200 }), fc.constantFrom(...odd));
+    const kinds = fc.constantFrom(...sensorKinds);
     fc.assert(
-      fc.property(
-        hostile,
-        hostile,
-        hostile,
-        hostile,
-        fc.constantFrom(...sensorKinds),
-        (code, name, key, unit, kind) => {
-          const one = controller({
-            code,
-            info: { id: "gh", name, area: name },
-            sensors: [
-              sensor({ key: `name:${key}`, id: "s", name, unit, kind }),
-              sensor({ key: `factor:${key}`, id: "t", name: key, unit, numeric: false }),
-            ],
-            statuses: [status(16, name, 1, "r")],
-            actuators: [actuator({ id: "a", kind: "skylight", address: key, name })],
-            parameters: [parameter({ id: "p", address: `${key}.`, name, unit })],
-          });
-          const text = JSON.stringify(controllerDocument(one, settings()));
-          expect(faultsOf(discoveryTopic("homeassistant", code), text)).toEqual([]);
-          expect(Object.keys(controllerDocument(one, settings()).components)).toHaveLength(11);
-        },
-      ),
+      fc.property(hostile, hostile, hostile, hostile, kinds, (code, name, key, unit, kind) => {
+        const one = controller({
+          ...{ code, info: { id: "gh", name, area: name } },
+          sensors: [
+            sensor({ key: `name:${key}`, id: "s", name, unit, kind }),
+            sensor({ key: `factor:${key}`, id: "t", name: key, unit, numeric: false }),
+          ],
+          statuses: [status(16, name, 1, "r")],
+          actuators: [actuator({ id: "a", kind: "skylight", address: key, name })],
+          parameters: [parameter({ id: "p", address: `${key}.`, name, unit })],
+        });
+        const document = controllerDocument(one, settings());
+        expect(faultsOf(discoveryTopic("homeassistant", code), JSON.stringify(document))).toEqual([]);
+        expect(Object.keys(document.components)).toHaveLength(11);
+      }),
     );
   });
 });

@@ -1,38 +1,51 @@
 import { describe, expect, test } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
-import { controllerDocument } from "../../src/homeassistant/device-documents.js";
-import { announced, bridgeTopic, keysOf, start, topicOf } from "./discovery-setup.js";
-import { actuator, controller, reading, settings } from "./fixtures.js";
 import { faultsOf } from "./announcement-faults.js";
+import {
+  announced,
+  bridgeTopic,
+  componentsIn,
+  house,
+  type Setup,
+  start,
+  startAfter,
+  textOf,
+  topicOf,
+  withFan,
+} from "./discovery-setup.js";
+import { controller, reading } from "./fixtures.js";
 
-const house = (code: string, ...sensors: string[]): Controller =>
-  controller({ code, sensors: sensors.map((name) => reading(name, name, "temperature", "°C")) });
+const day = 24 * 3_600_000;
+/** It with one sensor more, or another in its place; the others as they are. */
+const grown = (one: Controller, name: string, unit = "°C"): Controller => ({
+  ...one,
+  sensors: new Map(one.sensors).set(name, reading(name, name, "temperature", unit)),
+});
 
 describe("connecting", () => {
   test("announces the bridge first, then every controller, spaced, on every connect", async () => {
-    const { output, clock, take } = start(house("A", "t1"), house("B", "t1"));
-    await clock.advance(60_000);
-    expect(take()).toEqual([]);
+    const { output, take } = start(house("A", "t1"), house("B", "t1"));
+    expect(await take(60_000)).toEqual([]);
     output.connected();
-    await clock.advance(1_000);
-    const first = take();
-    expect(first.map(({ topic }) => topic)).toEqual([bridgeTopic, topicOf("A"), topicOf("B")]);
-    expect(first.map(({ at }) => at)).toEqual([60_000, 60_005, 60_010]);
-    await clock.advance(10_000);
+    const first = await take(10_000);
+    expect(first.map(({ at, topic }) => [at, topic])).toEqual([
+      [60_000, bridgeTopic],
+      [60_005, topicOf("A")],
+      [60_010, topicOf("B")],
+    ]);
     output.connected();
-    await clock.advance(1_000);
-    expect(take()).toEqual(first.map((message, at) => ({ ...message, at: 71_000 + 5 * at })));
+    expect(await take(1_000)).toEqual(first.map((message) => ({ ...message, at: message.at + 10_000 })));
   });
 
   test("nothing is published twice on one topic within three seconds, also when the link flaps", async () => {
-    const { output, clock, sent } = start(house("A"));
+    const { output, clock, take } = start(house("A"));
     for (let times = 0; times < 20; times += 1) {
       output.connected();
       await clock.advance(400);
       output.disconnected();
     }
     output.connected();
-    await clock.advance(10_000);
+    const sent = await take(10_000);
     for (const topic of [bridgeTopic, topicOf("A")]) {
       const times = sent.filter((message) => message.topic === topic).map(({ at }) => at);
       expect(times.length).toBeGreaterThan(2);
@@ -41,16 +54,25 @@ describe("connecting", () => {
     }
   });
 
-  test("a broker that takes nothing is tried about once a second, and everything follows when it does", async () => {
-    const { output, clock, take, allowed } = start(house("A"), house("B"));
+  test("a broker that takes nothing is tried again, and everything follows when it does", async () => {
+    const { output, told, allowed } = start(house("A"), house("B"));
     allowed.broker = false;
     output.connected();
-    await clock.advance(30_000);
-    expect(take()).toEqual([]);
+    expect(await told(30_000)).toEqual([]);
     allowed.broker = true;
-    await clock.advance(15_000);
-    const topics = take().map(({ topic }) => topic);
-    expect(topics.sort()).toEqual([topicOf("A"), topicOf("B"), bridgeTopic].sort());
+    expect((await told(15_000)).sort()).toEqual(["A", "B", "bridge"]);
+  });
+
+  test("10,000 controllers are announced one at a time without a pile of work", async () => {
+    const { output, take } = start(...Array.from({ length: 10_000 }, (_, at) => house(`GH-${at}`, "t1")));
+    output.connected();
+    const messages = await take(60_000);
+    expect([messages.length, messages.at(-1)?.at]).toEqual([10_001, 50_000]);
+  });
+
+  test("stopping ends the run while it waits", async () => {
+    const { stop } = await announced(5_000, house("A"));
+    await expect(stop()).resolves.toBeUndefined();
   });
 });
 
@@ -63,10 +85,10 @@ describe("changes", () => {
       await clock.advance(100);
     }
     change("A", house("A", ...names));
-    await clock.advance(10_000);
-    const messages = take();
+    const messages = await take(10_000);
     expect(messages.map(({ at }) => at)).toEqual([1_500, 4_505]);
-    expect(keysOf(messages[1]?.payload ?? "{}").filter((key) => key.startsWith("sensor"))).toHaveLength(8);
+    const keys = Object.keys(componentsIn(messages[1]?.payload));
+    expect(keys.filter((key) => key.startsWith("sensor"))).toHaveLength(8);
   });
 
   test("a new controller of which everything was asked for is announced without waiting for more", async () => {
@@ -74,110 +96,87 @@ describe("changes", () => {
     change("A", house("A", "t1"));
     await clock.advance(100);
     output.tried("A");
-    await clock.advance(10_000);
-    expect(take().map(({ topic, at }) => [topic, at])).toEqual([[topicOf("A"), 1_100]]);
+    expect((await take(10_000)).map(({ topic, at }) => [topic, at])).toEqual([[topicOf("A"), 1_100]]);
   });
 
   test("a new value, quality or availability announces nothing", async () => {
-    const { clock, change, take } = await announced(5_000, house("A", "t1"));
     const before = house("A", "t1");
-    change("A", before);
-    await clock.advance(10_000);
-    take();
+    const { change, told } = await announced(5_000, before);
     const sensors = new Map(
       [...before.sensors].map(([id, one]) => [id, { ...one, value: 9, quality: "stale" as const }]),
     );
     change("A", { ...before, sensors, availability: "offline", problem: true });
-    await clock.advance(60_000);
-    expect(take()).toEqual([]);
+    expect(await told(60_000)).toEqual([]);
   });
 
   test("a renamed controller and a sensor with another unit are announced anew", async () => {
     const before = house("A", "t1");
-    const { clock, change, take } = await announced(5_000, before);
+    const { change, take } = await announced(5_000, before);
     const renamed = { ...before, info: { ...before.info, name: "West house" } };
-    change("A", renamed);
-    await clock.advance(10_000);
-    expect(take().map(({ payload }) => payload.includes("West house"))).toEqual([true]);
-    const kelvin = reading("t1", "t1", "temperature", "K");
-    change("A", { ...renamed, sensors: new Map([["t1", kelvin]]) });
-    await clock.advance(10_000);
-    expect(take().map(({ payload }) => payload.includes('"unit_of_measurement":"K"'))).toEqual([true]);
+    for (const after of [renamed, grown(renamed, "t1", "K")]) {
+      change("A", after);
+      expect((await take(10_000)).map(({ payload }) => payload)).toEqual([textOf(after)]);
+    }
   });
 
   test("a change that ends where it began announces nothing", async () => {
-    const { clock, change, take } = await announced(5_000, house("A", "t1"));
+    const { clock, change, told } = await announced(5_000, house("A", "t1"));
     change("A", house("A", "t1", "t2"));
     await clock.advance(100);
     change("A", house("A", "t1"));
-    await clock.advance(10_000);
-    expect(take()).toEqual([]);
+    expect(await told(10_000)).toEqual([]);
   });
 
   test("a sensor that goes is first reduced to its platform, three seconds later left out", async () => {
-    const { clock, change, take } = await announced(5_000, house("A", "t1", "t2"));
+    const { change, take } = await announced(5_000, house("A", "t1", "t2"));
     change("A", house("A", "t1"));
-    await clock.advance(20_000);
-    const [first, second, ...more] = take();
-    const components = (payload: string | undefined) =>
-      (JSON.parse(payload ?? "{}") as { components: Record<string, unknown> }).components;
-    expect(components(first?.payload)["sensor_name_t2"]).toEqual({ platform: "sensor" });
+    const [first, second, ...more] = await take(20_000);
+    expect(componentsIn(first?.payload)["sensor_name_t2"]).toEqual({ platform: "sensor" });
     expect(faultsOf(topicOf("A"), first?.payload ?? "")).toEqual([]);
-    expect(components(second?.payload)).not.toHaveProperty("sensor_name_t2");
+    expect(second?.payload).toBe(textOf(house("A", "t1")));
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(3_000);
     expect(more).toEqual([]);
   });
 
   test("a sensor that goes while the first announcement with it is on its way is removed too", async () => {
-    const { clock, change, take } = await announced(1_000);
+    const { clock, change, told } = await announced(1_000);
     change("A", house("A", "t1", "t2"));
     await clock.advance(502);
     change("A", house("A", "t1"));
-    await clock.advance(20_000);
-    const removed = take().map(({ payload }) => payload.includes('"sensor_name_t2":{"platform":"sensor"}'));
-    expect(removed.slice(0, 3)).toEqual([false, true, false]);
+    expect((await told(20_000)).slice(0, 3)).toEqual(["A", "A -sensor_name_t2", "A"]);
   });
 
   test("a sensor that goes while the broker is away is removed after the return", async () => {
-    const { output, clock, change, take, allowed } = await announced(5_000, house("A", "t1", "t2"));
+    const { output, clock, change, told, allowed } = await announced(5_000, house("A", "t1", "t2"));
     allowed.broker = false;
     change("A", house("A", "t1"));
     await clock.advance(20_000);
     output.disconnected();
     allowed.broker = true;
     output.connected();
-    await clock.advance(20_000);
-    const payloads = take()
-      .filter(({ topic }) => topic === topicOf("A"))
-      .map(({ payload }) => payload);
-    expect(payloads).toHaveLength(2);
-    expect(payloads[0]).toContain('"sensor_name_t2":{"platform":"sensor"}');
-    expect(payloads[1]).not.toContain("sensor_name_t2");
+    expect(await told(20_000)).toEqual(["bridge", "A -sensor_name_t2", "A"]);
   });
 
   test("a controller removed for good leaves an empty topic", async () => {
-    const { clock, change, take } = await announced(5_000, house("A"));
+    const { change, told } = await announced(5_000, house("A"));
     change("A", undefined);
-    await clock.advance(20_000);
-    expect(take().map(({ topic, payload }) => [topic, payload])).toEqual([[topicOf("A"), ""]]);
+    expect(await told(20_000)).toEqual(["A cleared"]);
   });
 
   test("a controller that cannot be announced does not keep the others from it", async () => {
     const broken = controller({ code: "X", info: { id: "not a topic id" } });
-    const { output, clock, take, logged } = start(broken, house("A"));
+    const { output, told, logged } = start(broken, house("A"));
     output.connected();
-    await clock.advance(5_000);
-    expect(take().map(({ topic }) => topic)).toEqual([bridgeTopic, topicOf("A")]);
+    expect(await told(5_000)).toEqual(["bridge", "A"]);
     expect(logged).toEqual(["cannot announce controller:X to Home Assistant"]);
   });
 });
 
 describe("Home Assistant's birth", () => {
   test("everything is announced again after 1 to 5 s, and the states 2 s later", async () => {
-    const { output, clock, take } = await announced(10_000, house("A"));
-    output.statusMessage("online", false);
-    await clock.advance(20_000);
-    expect(take().map(({ at, topic }) => [at, topic])).toEqual([
+    const { born, take } = await announced(10_000, house("A"));
+    born();
+    expect((await take(20_000)).map(({ at, topic }) => [at, topic])).toEqual([
       [13_000, bridgeTopic],
       [13_005, topicOf("A")],
       [15_010, "states"],
@@ -185,228 +184,342 @@ describe("Home Assistant's birth", () => {
   });
 
   test("several births within the delay count once; `offline` and retained copies do not count", async () => {
-    const { output, clock, take } = await announced(10_000, house("A"));
+    const { output, born, told } = await announced(10_000, house("A"));
     output.statusMessage("online", true);
     output.statusMessage("offline", false);
-    await clock.advance(20_000);
-    expect(take()).toEqual([]);
-    for (let times = 0; times < 5; times += 1) output.statusMessage("online", false);
-    await clock.advance(20_000);
-    expect(take().map(({ topic }) => topic)).toEqual([bridgeTopic, topicOf("A"), "states"]);
+    expect(await told(20_000)).toEqual([]);
+    for (let times = 0; times < 5; times += 1) born();
+    expect(await told(20_000)).toEqual(["bridge", "A", "states"]);
   });
 });
 
 describe("what is found on the broker", () => {
-  const old = (code: string, ...sensors: string[]) =>
-    JSON.stringify(controllerDocument(house(code, ...sensors), settings()));
-
-  const withFan = (one: Controller): Controller => ({
-    ...one,
-    actuators: new Map([["fan", actuator({ id: "fan", kind: "circulation_fan" })]]),
-  });
-  const oldWithFan = JSON.stringify(controllerDocument(withFan(house("A", "t1")), settings()));
-  const documents = (sent: readonly { topic: string; payload: string }[]) =>
-    sent.filter(({ topic }) => topic === topicOf("A")).map(({ payload }) => payload);
-  const fanRemoved = '"select_101":{"platform":"select"}';
-  const day = 24 * 3_600_000;
-
-  test("what the configuration announced and does not any more is removed in two steps", async () => {
-    const { output, clock, take } = start(house("A", "t1"));
-    output.connected();
-    output.foreignDocument(topicOf("A"), oldWithFan);
-    await clock.advance(20_000);
-    const payloads = documents(take());
-    expect(payloads[0]).toContain(fanRemoved);
-    expect(payloads[1]).not.toContain("select_101");
-    expect(payloads).toHaveLength(2);
-  });
-
-  test("it is removed in two steps also when the broker fails to take the first", async () => {
-    const { output, clock, take, allowed } = start(house("A", "t1"));
-    allowed.broker = false;
-    output.connected();
-    output.foreignDocument(topicOf("A"), oldWithFan);
-    await clock.advance(5_000);
-    allowed.broker = true;
-    await clock.advance(30_000);
-    expect(documents(take()).map((payload) => payload.includes("select_101"))).toEqual([true, false]);
-  });
+  test.each([true, false])(
+    "what the configuration announced before is removed in two steps (broker there: %s)",
+    async (broker) => {
+      const { output, take, told, found, allowed } = start(house("A", "t1"));
+      Object.assign(allowed, { broker });
+      output.connected();
+      found("A", textOf(withFan(house("A", "t1"))));
+      const first = broker ? [] : await take(5_000);
+      allowed.broker = true;
+      const later = (await told(25_000)).filter((one) => one !== "bridge");
+      expect([first, later.slice(0, 2)]).toEqual([[], ["A -switch_102 -select_102", "A"]]);
+    },
+  );
 
   test("the same holds for a controller that appears after the scan", async () => {
-    const { output, clock, change, take, allowed } = start();
+    const { output, told, found, change, allowed } = start();
     allowed.removal = false;
     output.connected();
-    output.foreignDocument(topicOf("A"), oldWithFan);
-    await clock.advance(5_000);
+    found("A", textOf(withFan(house("A", "t1"))));
+    expect(await told(5_000)).toEqual(["bridge"]);
     change("A", house("A", "t1"));
-    allowed.removal = true;
-    await clock.advance(30_000);
-    expect(documents(take()).map((payload) => payload.includes("select_101"))).toEqual([true, false]);
+    expect(await told(30_000)).toEqual(["A -switch_102 -select_102", "A"]);
   });
 
-  test("a start removes no sensor that was not read yet, however it finds the controller", async () => {
-    for (const isListedFirst of [true, false]) {
-      const { output, clock, change, take } = start(...(isListedFirst ? [house("A")] : []));
+  test.each([true, false])(
+    "a start removes no sensor that was not read yet (listed first: %s)",
+    async (isFirst) => {
+      const { output, clock, change, found, take } = start(...(isFirst ? [house("A")] : []));
       output.connected();
-      output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
-      await clock.advance(5_000);
-      change("A", house("A"));
-      await clock.advance(5_000);
-      change("A", house("A", "t0", "t1"));
-      await clock.advance(2 * day);
-      const payloads = documents(take());
+      found("A", textOf(house("A", "t1", "t0")));
+      for (const one of [house("A"), house("A", "t0", "t1")]) {
+        await clock.advance(5_000);
+        change("A", one);
+      }
+      const payloads = (await take(2 * day)).map(({ payload }) => payload);
       expect(payloads.join()).not.toContain('{"platform":"sensor"}');
-      expect(payloads.at(-1)).toContain("sensor_name_t0");
-    }
-  });
+      expect(payloads.at(-1)).toBe(textOf(house("A", "t0", "t1")));
+    },
+  );
 
   test("a sensor the platform shows no more is removed when it had its time, in two steps", async () => {
-    const { output, clock, take, allowed } = start(house("A", "t1"));
+    const { output, found, told, allowed } = start(house("A", "t1"));
     output.connected();
-    output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
-    await clock.advance(day);
-    expect(documents(take()).join()).not.toContain("sensor_name_t0");
+    found("A", textOf(house("A", "t1", "t0")));
+    expect((await told(day)).join()).not.toContain("-");
     allowed.platformHadTime = true;
-    await clock.advance(2 * 3_600_000);
-    const removed = documents(take()).map((payload) =>
-      payload.includes('"sensor_name_t0":{"platform":"sensor"}'),
-    );
-    expect(removed.slice(0, 2)).toEqual([true, false]);
-    expect(removed.slice(2)).not.toContain(true);
-    await clock.advance(day);
-    expect(take()).toEqual([]);
+    expect(await told(2 * 3_600_000)).toEqual(["A -sensor_name_t0", "A", "A"]);
+    expect(await told(day)).toEqual([]);
   });
 
   test("nothing is removed of a controller that has shown nothing at all", async () => {
-    const { output, clock, take, allowed } = start(house("A"));
+    const { output, found, told, allowed } = start(house("A"));
     allowed.platformHadTime = true;
     output.connected();
-    output.foreignDocument(topicOf("A"), old("A", "t1"));
-    await clock.advance(2 * day);
-    expect(documents(take()).join()).not.toContain("sensor_name_t1");
+    found("A", textOf(house("A", "t1")));
+    expect((await told(2 * day)).join()).not.toContain("-");
   });
 
   test("our own message is known by its topic, since it names a code only as people may see it", async () => {
     const spaced = house("GH  1", "t1");
-    const { output, clock, take } = start({ ...spaced, info: { ...spaced.info, id: "gh-1" } });
+    const { output, take } = start({ ...spaced, info: { ...spaced.info, id: "gh-1" } });
     output.connected();
-    await clock.advance(5_000);
-    const sent = take().filter(({ topic }) => topic !== bridgeTopic);
+    const sent = await take(5_000);
     for (const { topic, payload } of sent) output.foreignDocument(topic, payload);
-    await clock.advance(2 * day);
-    expect([sent.length, take()]).toEqual([1, []]);
+    expect([sent.length, await take(2 * day)]).toEqual([2, []]);
   });
 
   test("a controller of an earlier run is cleared once removal is allowed, not before", async () => {
-    const { output, clock, take, allowed } = start(house("A"));
+    const { output, found, told, allowed } = start(house("A"));
     allowed.removal = false;
     output.connected();
-    output.foreignDocument(topicOf("GONE"), old("GONE", "t1"));
-    await clock.advance(60_000);
-    expect(take().map(({ topic }) => topic)).not.toContain(topicOf("GONE"));
+    found("GONE", textOf(house("GONE", "t1")));
+    expect(await told(60_000)).not.toContain("GONE cleared");
     allowed.removal = true;
-    await clock.advance(11_000);
-    expect(take().map(({ topic, payload }) => [topic, payload])).toEqual([[topicOf("GONE"), ""]]);
+    expect(await told(11_000)).toEqual(["GONE cleared"]);
   });
 
   test("announcements of others are left alone, whatever they look like", async () => {
-    const { output, clock, take } = await announced(5_000, house("A"));
-    const theirs = old("GONE", "t1").replaceAll("greenhouse/", "farm/");
-    for (const payload of [theirs, "{", "null", old("GONE").replaceAll('"greenhouse2mqtt"', '"esphome"')])
-      output.foreignDocument(topicOf("GONE"), payload);
-    await clock.advance(60_000);
-    expect(take()).toEqual([]);
+    const { found, told } = await announced(5_000, house("A"));
+    const ours = textOf(house("GONE", "t1"));
+    const theirs = [
+      ours.replaceAll("greenhouse/", "farm/"),
+      ours.replaceAll('"greenhouse2mqtt"', '"esphome"'),
+    ];
+    for (const payload of [...theirs, "{", "null"]) found("GONE", payload);
+    expect(await told(60_000)).toEqual([]);
   });
 
   test("a device deleted in Home Assistant comes back with its next birth, not before", async () => {
-    const { output, clock, change, take } = await announced(5_000, house("A", "t1"));
-    output.foreignDocument(topicOf("A"), "");
+    const { output, born, change, found, told, visible } = await announced(5_000, house("A", "t1"));
+    found("A", "");
     change("A", house("A", "t1", "t2"));
-    await clock.advance(10_000);
+    await told(10_000);
+    // It holds no state back.
+    expect(visible(house("A", "t1", "t2"))).toEqual(["t1", "t2"]);
     output.connected();
-    await clock.advance(10_000);
-    expect(take().map(({ topic }) => topic)).toEqual([bridgeTopic]);
-    output.statusMessage("online", false);
-    await clock.advance(10_000);
-    expect(take().map(({ topic }) => topic)).toEqual([bridgeTopic, topicOf("A"), "states"]);
+    expect(await told(10_000)).toEqual(["bridge"]);
+    born();
+    expect(await told(10_000)).toEqual(["bridge", "A", "states"]);
   });
 
-  test("the echo of our own messages, clearing included, changes nothing", async () => {
-    const { output, clock, change, take } = start(house("A", "t1"));
-    output.connected();
-    await clock.advance(5_000);
-    for (const { topic, payload } of take()) output.foreignDocument(topic, payload);
-    change("A", undefined);
-    await clock.advance(5_000);
-    for (const { topic, payload } of take()) output.foreignDocument(topic, payload);
-    change("A", house("A", "t1"));
-    await clock.advance(10_000);
-    const [again, ...more] = take();
-    expect([again?.topic, more]).toEqual([topicOf("A"), []]);
-    output.foreignDocument(topicOf("A"), again?.payload ?? "");
-    await clock.advance(10_000);
-    expect(take()).toEqual([]);
-  });
-});
-
-describe("echoes of our own messages on a broker that sends them back", () => {
-  test("clearing is not taken for a user's deleting", async () => {
-    const { output, clock, change, take, allowed, logged } = start(house("A", "t1"));
+  test("the echo of our own messages changes nothing, and clearing is not taken for a user's deleting", async () => {
+    const { output, change, told, allowed, logged } = start(house("A", "t1"));
     allowed.echo = true;
     output.connected();
-    await clock.advance(5_000);
+    expect(await told(5_000)).toEqual(["bridge", "A"]);
     change("A", undefined);
-    await clock.advance(5_000);
+    expect(await told(5_000)).toEqual(["A cleared"]);
     change("A", house("A", "t1"));
-    await clock.advance(10_000);
-    expect(take().map(({ topic, payload }) => [topic, payload === ""])).toEqual([
-      [bridgeTopic, false],
-      [topicOf("A"), false],
-      [topicOf("A"), true],
-      [topicOf("A"), false],
-    ]);
+    expect(await told(20_000)).toEqual(["A"]);
     expect(logged).toEqual([]);
   });
 
-  test("a late echo of clearing before a new announcement is undone by that one's echo", async () => {
-    const { output, clock, change, take } = start(house("A", "t1"));
-    output.connected();
-    await clock.advance(5_000);
-    const announced = take().at(-1)?.payload ?? "";
-    output.foreignDocument(topicOf("A"), "");
-    output.foreignDocument(topicOf("A"), announced);
-    change("A", house("A", "t1", "t2"));
-    await clock.advance(10_000);
-    expect(take()).toHaveLength(1);
-  });
-
-  test("a late echo of an older message does not bring back what was removed since", async () => {
-    const { output, clock, change, take } = start(house("A", "t1", "t2"));
-    output.connected();
-    await clock.advance(5_000);
-    const older = take().at(-1)?.payload ?? "";
-    output.foreignDocument(topicOf("A"), older);
+  test("late echoes neither keep an announcement back nor bring back what was removed since", async () => {
+    const { found, change, told } = await announced(5_000, house("A", "t1", "t2"));
+    const older = textOf(house("A", "t1", "t2"));
+    found("A", "");
+    found("A", older);
     change("A", house("A", "t1"));
-    await clock.advance(10_000);
-    take();
-    output.foreignDocument(topicOf("A"), older);
-    await clock.advance(20_000);
-    expect(take()).toEqual([]);
+    expect(await told(10_000)).toEqual(["A -sensor_name_t2", "A"]);
+    found("A", older);
+    await told(40_000);
+    expect(await told(60_000)).toEqual([]);
   });
 });
 
-test("10,000 controllers are announced one at a time without a pile of work", async () => {
-  const { output, clock, take } = start(
-    ...Array.from({ length: 10_000 }, (_, at) => house(`GH-${at}`, "t1")),
-  );
-  output.connected();
-  await clock.advance(60_000);
-  const messages = take();
-  expect(messages).toHaveLength(10_001);
-  expect(messages.at(-1)?.at).toBe(50_000);
+describe("states and announcements", () => {
+  const openedOf = ({ opened }: Setup, code: string) =>
+    opened.filter((one) => one.code === code).map(({ at, which }) => [at, which]);
+
+  test("nothing of a controller is published before its first announcement, all of it after; two seconds later again", async () => {
+    const one = house("A", "t1");
+    const setup = start(one);
+    expect(setup.visible(one)).toBeNull();
+    setup.output.connected();
+    await setup.clock.advance(100);
+    expect(setup.visible(one)).toEqual(["t1"]);
+    await setup.clock.advance(10_000);
+    expect(openedOf(setup, "A")).toEqual([
+      [10, "held"],
+      [2_010, "all"],
+    ]);
+    expect(setup.opened).toContainEqual({ at: 2_005, code: null, which: "all" });
+  });
+
+  test.each<[string, string, (string | null)[], [number, string][]]>([
+    ["an announcement the broker holds already is no news", textOf(house("A", "t1")), ["t1"], [[10, "held"]]],
+    [
+      "states wait until Home Assistant took in another text for the same entity",
+      textOf(house("A", "t1"), { language: "zh" }),
+      [],
+      [[2_010, "all"]],
+    ],
+    [
+      "an earlier run's announcement with more sensors than were read so far holds nothing back",
+      textOf(house("A", "t1", "t2")),
+      ["t1"],
+      [
+        [10, "held"],
+        [2_010, "all"],
+      ],
+    ],
+  ])("%s", async (_, payload, shown, opened) => {
+    const one = house("A", "t1");
+    const setup = start(one);
+    setup.output.connected();
+    setup.found("A", payload);
+    await setup.clock.advance(1_000);
+    expect(setup.visible(one) ?? []).toEqual(shown);
+    await setup.clock.advance(10_000);
+    expect(setup.visible(one)).toEqual(["t1"]);
+    expect(openedOf(setup, "A")).toEqual(opened);
+  });
+
+  test("a sensor in another unit waits for its announcement and is taken in; the others go on", async () => {
+    const before = house("A", "t1", "t2");
+    const { change, output, told, visible } = await announced(10_000, before);
+    const after = grown(before, "t1", "K");
+    change("A", after);
+    const unit = () => output.gate.visible(before, after)?.sensors.get("t1")?.definition.unit;
+    expect([unit(), visible(after)]).toEqual(["°C", ["t2"]]);
+    expect([await told(3_000), unit()]).toEqual([["A"], "°C"]);
+    expect([await told(3_000), unit()]).toEqual([[], "K"]);
+  });
+
+  test("a new sensor waits for its announcement alone", async () => {
+    const before = house("A", "t1");
+    const { change, told, visible } = await announced(10_000, before);
+    const after = grown(before, "t2");
+    change("A", after);
+    expect(visible(after)).toEqual(["t1"]);
+    expect(await told(2_010)).toEqual(["A"]);
+    expect(visible(after)).toEqual(["t1", "t2"]);
+  });
+
+  test("news that come while Home Assistant may be busy with the message before are said once more", async () => {
+    const before = house("A", "t1");
+    const setup = await announced(10_000, before);
+    setup.change("A", grown(before, "t2"));
+    const texts = await setup.take(120_000);
+    expect(texts.map(({ at }) => at)).toEqual([12_000, 42_005]);
+    expect(texts[1]?.payload).toBe(texts[0]?.payload);
+    expect(openedOf(setup, "A").filter(([, which]) => which === "all")).toHaveLength(3);
+  });
+
+  test("a broker that refuses announcements holds no state back", async () => {
+    const one = house("A", "t1");
+    const { output, allowed, clock, visible } = start(one);
+    allowed.refused = true;
+    output.connected();
+    await clock.advance(5_000);
+    expect(visible(one)).toEqual(["t1"]);
+  });
 });
 
-test("stopping ends the run while it waits", async () => {
-  const { stop } = await announced(5_000, house("A"));
-  await expect(stop()).resolves.toBeUndefined();
+describe("removing", () => {
+  test("a removed controller's topics are emptied when Home Assistant had time to remove its entities", async () => {
+    const { change, output, opened, told } = await announced(5_000, house("A", "t1"));
+    change("A", undefined);
+    expect([await told(2_010), output.gate.mayClear("A")]).toEqual([["A cleared"], false]);
+    expect([await told(2_000), output.gate.mayClear("A")]).toEqual([[], true]);
+    expect(opened.at(-1)).toMatchObject({ code: "A" });
+  });
+
+  test("topics of an earlier run wait until what reads them is removed", async () => {
+    const { allowed, found, output, told } = start(house("A", "t1"));
+    allowed.removal = false;
+    output.connected();
+    found("GONE", textOf(house("GONE", "t1")));
+    await told(5_000);
+    const mayClear = () => output.gate.mayClear(null);
+    expect(mayClear()).toBe(true);
+    allowed.removal = true;
+    expect([mayClear(), await told(1_000), mayClear()]).toEqual([false, ["GONE cleared"], false]);
+    expect([await told(2_000), mayClear()]).toEqual([[], true]);
+  });
+});
+
+describe("what was withdrawn while Home Assistant was away", () => {
+  /** What is sent of a controller at the next birth. */
+  const birth = async ({ born, take }: Setup, code = "A") => {
+    await take(10_000);
+    born();
+    return (await take(20_000)).filter(({ topic }) => topic === topicOf(code));
+  };
+
+  async function withdrawn() {
+    const setup = await announced(5_000, house("A", "t1"), house("B", "t1"));
+    setup.change("A", undefined);
+    return setup;
+  }
+
+  test("a device is announced and withdrawn again at the next births", async () => {
+    const setup = await withdrawn();
+    const whole = componentsIn(textOf(house("A", "t1")));
+    for (const [revived, cleared, ...more] of [await birth(setup), await birth(setup)]) {
+      const components = componentsIn(revived?.payload);
+      expect(Object.keys(components).sort()).toEqual(Object.keys(whole).sort());
+      expect(components["cover_101"]?.["unique_id"]).toBe(whole["cover_101"]?.["unique_id"]);
+      expect(faultsOf(topicOf("A"), revived?.payload ?? "")).toEqual([]);
+      expect([cleared?.payload, more]).toEqual(["", []]);
+      expect((cleared?.at ?? 0) - (revived?.at ?? 0)).toBeGreaterThanOrEqual(3_000);
+    }
+  });
+
+  test("also after a restart of the bridge, for thirty days, however many births there are", async () => {
+    const { memory, clock } = await withdrawn();
+    await clock.advance(10_000);
+    const later = startAfter(memory.text, house("B", "t1"));
+    later.output.connected();
+    for (const wait of [10 * day, 19 * day]) {
+      await later.clock.advance(wait);
+      expect(await birth(later)).toHaveLength(2);
+    }
+    await later.clock.advance(2 * day);
+    expect(await birth(later)).toEqual([]);
+  });
+
+  test("an entity of a device that stays is announced beside the others, then removed in two steps, for thirty days too", async () => {
+    const setup = await announced(5_000, house("A", "t1", "t2"));
+    setup.change("A", house("A", "t1"));
+    for (const wait of [0, 29 * day]) {
+      await setup.clock.advance(wait);
+      const components = (await birth(setup)).map(({ payload }) => componentsIn(payload));
+      expect(components.slice(0, 3).map((one) => one["sensor_name_t2"])).toEqual([
+        expect.objectContaining({ platform: "sensor", unique_id: "greenhouse2mqtt_A_name:t2" }),
+        { platform: "sensor" },
+        undefined,
+      ]);
+      for (const one of components) expect(one).toHaveProperty("sensor_name_t1");
+    }
+    await setup.clock.advance(2 * day);
+    expect(await birth(setup)).toHaveLength(1);
+  });
+
+  test("what came back meanwhile is not withdrawn", async () => {
+    const setup = await withdrawn();
+    await setup.clock.advance(10_000);
+    setup.change("A", house("A", "t1"));
+    expect((await birth(setup)).map(({ payload }) => payload)).toEqual([textOf(house("A", "t1"))]);
+  });
+
+  test("an announcement of a device that is gone, found on the broker, counts too", async () => {
+    const setup = start(house("B", "t1"));
+    setup.output.connected();
+    setup.found("A", textOf(house("A", "t1")));
+    expect(await birth(setup)).toHaveLength(2);
+  });
+
+  test("a link lost in between leaves nothing announced", async () => {
+    const { born, clock, output, told } = await withdrawn();
+    await clock.advance(10_000);
+    born();
+    await clock.advance(5_500);
+    output.disconnected();
+    await clock.advance(60_000);
+    output.connected();
+    expect((await told(1_000)).filter((one) => one.startsWith("A")).at(-1)).toBe("A cleared");
+  });
+
+  test.each(["{", "null", '{"topics":{"x":{"components":{"y":{"platform":"teapot"}}}}}'])(
+    "a file that cannot be read costs the reminders alone: %s",
+    async (text) => {
+      const setup = startAfter(text, house("B", "t1"));
+      setup.output.connected();
+      expect(await birth(setup, "B")).toHaveLength(1);
+    },
+  );
 });

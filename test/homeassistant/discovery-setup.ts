@@ -1,19 +1,53 @@
 import { onTestFinished } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
+import { controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { DiscoveryOutput } from "../../src/homeassistant/discovery-output.js";
+import type { DocumentSettings } from "../../src/homeassistant/documents.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { silentLog } from "../support/builders.js";
-import { settings } from "./fixtures.js";
 import { VirtualClock } from "../support/virtual-clock.js";
+import { actuator, controller, reading, settings } from "./fixtures.js";
 
-export interface Sent {
+export const topicOf = (code: string) => `homeassistant/device/greenhouse2mqtt_${code}/config`;
+export const bridgeTopic = topicOf("bridge_greenhouse2mqtt");
+
+/** A controller with a skylight at 101 and sensors of these names. */
+export const house = (code: string, ...sensors: string[]): Controller =>
+  controller({
+    code,
+    sensors: sensors.map((name) => reading(name, name, "temperature", "°C")),
+    actuators: [actuator({ id: "roof", kind: "skylight", address: "101" })],
+  });
+
+export const withFan = (one: Controller): Controller => ({
+  ...one,
+  actuators: new Map(one.actuators).set(
+    "fan",
+    actuator({ id: "fan", kind: "circulation_fan", address: "102" }),
+  ),
+});
+
+/** The text that announces it. */
+export const textOf = (one: Controller, changes: Partial<DocumentSettings> = {}): string =>
+  JSON.stringify(controllerDocument(one, settings(changes)));
+
+export const componentsIn = (payload: string | undefined) =>
+  (JSON.parse(payload ?? "{}") as { components: Record<string, Record<string, unknown>> }).components;
+
+interface Sent {
   readonly at: number;
   readonly topic: string;
   readonly payload: string;
 }
 
-export const topicOf = (code: string) => `homeassistant/device/greenhouse2mqtt_${code}/config`;
-export const bridgeTopic = topicOf("bridge_greenhouse2mqtt");
+/** `A` is announced, `A -select_102` with this removed, `A cleared` taken away; `states` are published again. */
+function brief({ topic, payload }: Sent): string {
+  const name = topic === bridgeTopic ? "bridge" : /greenhouse2mqtt_(.*)\/config/.exec(topic)?.[1];
+  if (name === undefined) return topic;
+  if (payload === "") return `${name} cleared`;
+  const gone = Object.entries(componentsIn(payload)).filter(([, one]) => Object.keys(one).length === 1);
+  return [name, ...gone.map(([key]) => `-${key}`)].join(" ");
+}
 
 /** A running output on a virtual clock, with a broker that takes everything unless told otherwise; ended with the test. */
 export const start = (...controllers: readonly Controller[]) => startAfter(null, ...controllers);
@@ -22,8 +56,7 @@ export const start = (...controllers: readonly Controller[]) => startAfter(null,
 export async function announced(ms: number, ...controllers: readonly Controller[]) {
   const setup = start(...controllers);
   setup.output.connected();
-  await setup.clock.advance(ms);
-  setup.take();
+  await setup.told(ms);
   return setup;
 }
 
@@ -55,10 +88,7 @@ export function startAfter(saved: string | null, ...controllers: readonly Contro
       publishStates: (code, which) => opened.push({ at: clock.monotonic(), code, which }),
       memory: {
         read: () => Promise.resolve(memory.text),
-        write: (text) => {
-          memory.text = text;
-          return Promise.resolve();
-        },
+        write: (text) => Promise.resolve(void (memory.text = text)),
       },
       view: {
         controllers: () => view.values(),
@@ -66,9 +96,7 @@ export function startAfter(saved: string | null, ...controllers: readonly Contro
         platformHadTime: () => allowed.platformHadTime,
         mayForget: () => allowed.removal,
       },
-      clock,
-      random: () => 0.5,
-      log,
+      ...{ clock, random: () => 0.5, log },
     },
     settings(),
   );
@@ -78,8 +106,14 @@ export function startAfter(saved: string | null, ...controllers: readonly Contro
     await ended;
   };
   onTestFinished(stop);
+  /** What is sent within this time, and was since the last call. */
+  const take = async (ms: number): Promise<Sent[]> => {
+    await clock.advance(ms);
+    return sent.splice(0);
+  };
   return {
-    ...{ output, clock, sent, logged, opened, memory, allowed, stop },
+    ...{ output, clock, logged, opened, memory, allowed, stop, take },
+    told: async (ms: number) => (await take(ms)).map(brief),
     /** Puts a controller into the mirror (or takes it out) and tells the output. */
     change: (code: string, after: Controller | undefined): void => {
       const before = view.get(code);
@@ -87,12 +121,13 @@ export function startAfter(saved: string | null, ...controllers: readonly Contro
       else view.set(code, after);
       output.controllerChanged(before, after);
     },
-    /** What was sent since the last call. */
-    take: (): Sent[] => sent.splice(0),
-    /** Of those, the announcements of one controller. */
-    takeOf: (code: string): Sent[] => sent.splice(0).filter(({ topic }) => topic === topicOf(code)),
+    /** What the broker shows on a controller's topic. */
+    found: (code: string, payload: string) => output.foreignDocument(topicOf(code), payload),
+    born: () => output.statusMessage("online", false),
+    /** The controller's sensors that may be published now; null where nothing of it may. */
+    visible: (one: Controller, shown?: Controller) => {
+      const seen = output.gate.visible(shown, one);
+      return seen === null ? null : [...seen.sensors.keys()];
+    },
   };
 }
-
-export const keysOf = (payload: string): string[] =>
-  Object.keys((JSON.parse(payload) as { components: Record<string, unknown> }).components);

@@ -29,25 +29,13 @@ export const settings = (changes: Partial<DocumentSettings> = {}): DocumentSetti
   ...changes,
 });
 
-export function sensor(changes: Partial<SensorDefinition> & { key: string; id: string }): Sensor {
-  const definition: SensorDefinition = {
-    name: changes.id,
-    platformName: changes.id,
-    factor: null,
-    channel: null,
-    kind: "other",
-    unit: null,
-    decimals: null,
-    numeric: true,
-    scale: 1,
-    offset: 0,
-    min: null,
-    max: null,
-    staleAfterMs: null,
+export const sensor = (changes: Partial<SensorDefinition> & { key: string; id: string }): Sensor => ({
+  definition: {
+    ...{ name: changes.id, platformName: changes.id, factor: null, channel: null, kind: "other", unit: null },
+    ...{ decimals: null, numeric: true, scale: 1, offset: 0, min: null, max: null, staleAfterMs: null },
     ...changes,
-  };
-  return {
-    definition,
+  },
+  ...{
     value: 1,
     raw: "1",
     measuredAt: 1_000,
@@ -55,8 +43,8 @@ export function sensor(changes: Partial<SensorDefinition> & { key: string; id: s
     fault: null,
     source: "poll",
     quality: "good",
-  };
-}
+  },
+});
 
 /** A reading named as the platform names it. */
 export const reading = (name: string, id: string, kind: SensorKind, unit: string | null): Sensor =>
