@@ -12,7 +12,7 @@ export const signIn: Operation = (call) => {
 export const stations: Operation = ({ platform: { account, dialect } }) => {
   const about = { address: "山东省", longitude: 118.7, latitude: 36.9 };
   const items = account.stations.map(({ id, name }): Named => [name, { id, name, ...about }]);
-  return success(layOut(items, dialect.lists.layout));
+  return success(layOut(items, dialect.listLayout));
 };
 
 const listsOf = (device: Device): readonly string[] => deviceTypes.get(device.type)?.lists ?? [];
@@ -28,13 +28,13 @@ export const deviceList: Operation = (call) => {
   const devices = listed(platform, (device) => kind === undefined || listsOf(device).includes(kind));
   const items = devices.map((device, index): Named => [device.code, deviceFields(platform, device, index)]);
   const { shown, count } = pageOf(call, items);
-  return success({ ...layOut(shown, platform.dialect.lists.layout), ...count });
+  return success({ ...layOut(shown, platform.dialect.listLayout), ...count });
 };
 
 /** Shown in the documented envelope by every dialect. */
 export const allControllers: Operation = (call) => {
   const { platform, requestId } = call;
-  const isShown = (device: Device) => platform.dialect.lists.everything || device.isController;
+  const isShown = (device: Device) => platform.dialect.everything || device.isController;
   const items = listed(platform, isShown).map((device, index) => ({
     ...deviceFields(platform, device, index),
     online:
@@ -59,7 +59,7 @@ function pageOf<Item>(call: Call, items: readonly Item[]): { shown: readonly Ite
 
 const streamOf = (platform: Platform, device: Device): string => {
   if (!listsOf(device).includes("STREAM")) return "";
-  const login = platform.dialect.lists.extension === "filled" ? "viewer:camera-password@" : "";
+  const login = platform.dialect.extension === "filled" ? "viewer:camera-password@" : "";
   return `https://${login}video.example.com/live/${device.code}.flv`;
 };
 
@@ -72,7 +72,7 @@ function deviceFields(platform: Platform, device: Device, index: number): Fields
     ...{ sortOrder: index + 1, deviceBrand: "", hls: streamOf(platform, device), channel: 1 },
     ...{ number: index + 1, version: isController ? 3 : 1 },
     // Extension fields that could be taken for the device's own where a program mixes them up.
-    ...(platform.dialect.lists.extension === "filled"
+    ...(platform.dialect.extension === "filled"
       ? { tag: "east", prefix: "SD", type: "EXT-7" }
       : { tag: "", prefix: "", type: "" }),
   };
@@ -84,7 +84,7 @@ export const videos: Operation = ({ platform }) => {
     const { code, name, type } = device;
     return [code, { code, name, deviceTypeId: type, hlsUrl: streamOf(platform, device) }];
   });
-  return success(layOut(items, platform.dialect.lists.layout));
+  return success(layOut(items, platform.dialect.listLayout));
 };
 
 const hourMs = 3_600_000;
@@ -106,12 +106,12 @@ function lastHours({ simulatedNow, sky }: Platform) {
 }
 
 export const weatherList: Operation = ({ platform, request }) => {
-  const { lists, sensors } = platform.dialect;
+  const { listLayout, times } = platform.dialect;
   const items = lastHours(platform).map(({ at, weather }): Named => {
-    const dateTime = writeTime(platform.timeline.realAt(at), sensors.time);
+    const dateTime = writeTime(platform.timeline.realAt(at), times);
     return [String(dateTime), { deviceCode: request.query.deviceCode ?? null, dateTime, ...weather }];
   });
-  return success(layOut(items, lists.layout));
+  return success(layOut(items, listLayout));
 };
 
 /** Averages over the last day. */

@@ -34,7 +34,7 @@ export interface World {
   readonly seed: number;
   readonly startAt: number;
   readonly sky: Sky;
-  readonly manners: Pick<Dialect, "positionReads" | "lightWants" | "registers">;
+  readonly manners: Pick<Dialect, "positionReads" | "lightWants" | "inType">;
   readonly changed: (device: Device, address: string, held: HeldValue) => void;
 }
 
@@ -63,7 +63,7 @@ export class SimulatedController {
     this.#world = world;
     this.#seed = mix(world.seed, textSeed(device.code));
     this.#now = world.startAt;
-    this.table = addressTable(device.type, world.manners.registers.inType);
+    this.table = addressTable(device.type, world.manners.inType);
     this.plant = new Plant(this.table.values(), this.#seed, world.startAt, world.sky);
   }
 

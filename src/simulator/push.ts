@@ -87,7 +87,7 @@ export class PushFeed {
   #news(type: string, fields: Fields): Fields {
     const { dialect, now } = this.#platform;
     if (dialect.push === "event") return { ...this.#head(type), data: fields };
-    return { ...fields, dateTime: writeTime(now, dialect.sensors.time) };
+    return { ...fields, dateTime: writeTime(now, dialect.times) };
   }
 
   /** What an event-like dialect puts before the payload. */

@@ -21,13 +21,13 @@ export const connectionStatus: Operation = ({ controller: code, platform }) => {
   const controller = platform.controller(code);
   if (controller === null || !controller.isOnline() || !hasClient(platform, controller.device))
     return success({ data: { status: 0, type: 1 } }, { code: "CLIENTID_NOT_FOUND", message: "客户端不在线" });
-  const description = platform.dialect.lists.extension === "filled" ? "三号机柜" : null;
+  const description = platform.dialect.extension === "filled" ? "三号机柜" : null;
   const latest_online_datetime = localText(platform.startedAt);
   return success({ data: { status: 1, type: 1, version: 2, description, latest_online_datetime } });
 };
 
-const hasClient = ({ dialect: { clients, lists } }: Platform, { isController, type }: Device): boolean =>
-  isController || lists.everything || (clients === "stations" && type === "W001");
+const hasClient = ({ dialect: { clients, everything } }: Platform, { isController, type }: Device): boolean =>
+  isController || everything || (clients === "stations" && type === "W001");
 
 export const sensorData: Operation = ({ controller: code, platform }) => {
   const { dialect, now, timeline } = platform;
@@ -78,7 +78,7 @@ export const runningStatuses: Operation = ({ controller: code, platform }) => {
   return success(
     layOut(
       items.map((item) => [String(item.name), item]),
-      platform.dialect.statuses.layout,
+      platform.dialect.statusLayout,
     ),
   );
 };
@@ -88,7 +88,7 @@ const isCutOff = ({ dialect }: Platform, controller: SimulatedController): boole
 
 export const readValue: Operation = (call) => {
   const { address, platform, request } = call;
-  const { registers } = platform.dialect;
+  const { unknownAddress } = platform.dialect;
   const isFresh = request.query.flush === "1";
   const controller = platform.controller(call.controller);
   const busy = platform.fault(["busy"], call);
@@ -97,8 +97,8 @@ export const readValue: Operation = (call) => {
   const value = controller && shownValue(call, controller, address, isFresh);
   if (value !== null) return success({ data: { [address]: registerValue(platform.dialect, value) } });
   const isUnknown = (controller?.read(address) ?? null) === null;
-  if (isUnknown && registers.unknown === "error") return no(call, 404, "地址不存在");
-  return success({ data: registers.unknown === "null" ? { [address]: null } : {} });
+  if (isUnknown && unknownAddress === "error") return no(call, 404, "地址不存在");
+  return success({ data: unknownAddress === "null" ? { [address]: null } : {} });
 };
 
 export const readGroup: Operation = (call) => {

@@ -21,9 +21,14 @@ export const success = (fields: Fields, message: unknown = "success"): Answer =>
 });
 
 /** An answer that says no: another body code, why, and the request's id. */
-export function failure({ errors }: Dialect, requestId: string, code: number, why: string): Answer {
-  const isHttpStatus = errors.status === "code" && code >= 400 && code <= 599;
-  const message = errors.message === "text" ? why : { code: `E${code}`, message: why };
+export function failure(
+  { errorMessage, errorStatus }: Dialect,
+  requestId: string,
+  code: number,
+  why: string,
+): Answer {
+  const isHttpStatus = errorStatus === "code" && code >= 400 && code <= 599;
+  const message = errorMessage === "text" ? why : { code: `E${code}`, message: why };
   return {
     status: isHttpStatus ? code : 200,
     body: { code, message, requestId, data: null, success: false },
@@ -90,8 +95,8 @@ export function layOut(named: readonly Named[], layout: ListLayout): Fields {
 
 /** A register's value; numbers lose their leading zeros. */
 export function registerValue({ registers }: Dialect, value: string): unknown {
-  if (registers.value === "object") return { value };
-  return registers.value === "number" ? Number(value) : value;
+  if (registers === "object") return { value };
+  return registers === "number" ? Number(value) : value;
 }
 
 /** The addresses of one control-parameter type. */
@@ -99,13 +104,13 @@ export function registerGroup(
   dialect: Dialect,
   read: readonly (readonly [address: string, value: string])[],
 ) {
-  const { flush, value: form } = dialect.registers;
+  const { groupLayout: layout, registers: form } = dialect;
   const written = form === "number" ? Number : String;
   const itemOf = (address: string, value: string): unknown =>
-    flush === "keyed" ? registerValue(dialect, value) : { address: written(address), value: written(value) };
+    layout === "keyed" ? registerValue(dialect, value) : { address: written(address), value: written(value) };
   return layOut(
     read.map(([address, value]) => [address, itemOf(address, value)]),
-    flush,
+    layout,
   );
 }
 
@@ -117,12 +122,12 @@ const statusForms = {
 
 /** Whether something runs. */
 export const runningValue = ({ statuses }: Dialect, isRunning: boolean): unknown =>
-  statusForms[statuses.value](isRunning);
+  statusForms[statuses](isRunning);
 
 /** Channel of the sensor that has no reading in the dialects with gaps. */
 const gapChannel = 7;
 
-function readingOf({ sensors: { gaps, value: form } }: Dialect, item: SampleItem): unknown {
+function readingOf({ gaps, readings: form }: Dialect, item: SampleItem): unknown {
   const { isOverridden, sensor, value } = item;
   if (isOverridden) return value;
   if (sensor.channel === gapChannel && gaps !== "none") return gaps === "null" ? null : "--";
@@ -133,8 +138,8 @@ function readingOf({ sensors: { gaps, value: form } }: Dialect, item: SampleItem
 
 /** Real-time sensor data; `at` is when they were sampled, real epoch ms. */
 export function sensorList(dialect: Dialect, items: readonly SampleItem[], at: number): Fields {
-  const { fields, layout, names, time } = dialect.sensors;
-  const sampledAt = writeTime(at, time);
+  const { sensorFields: fields, sensorLayout: layout, sensorNames: names, times } = dialect;
+  const sampledAt = writeTime(at, times);
   const written = items.map((item) => {
     const { name, factor, channel, unit } = item.sensor;
     const called = names === "chinese" ? name : factor;

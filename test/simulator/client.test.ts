@@ -41,7 +41,7 @@ async function connected(profile: ProfileName, shapes: ShapeSettings = {}) {
 }
 
 describe.each(plainProfileNames)("the bridge's client, told nothing about profile %s,", (profile) => {
-  const gaps = profiles[profile].sensors.gaps === "none" ? 0 : 1;
+  const gaps = profiles[profile].gaps === "none" ? 0 : 1;
 
   it("signs in and reads lists, sensors, statuses and registers; a command arrives", async () => {
     const { simulator, client } = await connected(profile);

@@ -24,32 +24,32 @@ function leaves(part: object, path = ""): ReadonlyMap<string, string> {
 
 /** How a reader would put each of them. */
 const questions: Readonly<Record<string, string>> = {
-  "sensors.layout": "where sensor items are",
-  "sensors.fields.name": "name field of a sensor",
-  "sensors.fields.value": "value field of a sensor",
-  "sensors.fields.unit": "unit field of a sensor",
-  "sensors.fields.factor": "code field of a sensor",
-  "sensors.fields.channel": "channel field of a sensor",
-  "sensors.value": "a reading",
-  "sensors.names": "names of sensors",
-  "sensors.time": "`dateTime`",
-  "sensors.gaps": "a sensor without a reading",
-  "registers.value": "a register's value",
-  "registers.unknown": "an unknown address",
-  "registers.flush": "where flushed items are",
-  "registers.inType": "addresses of a type",
-  "statuses.layout": "where running statuses are",
-  "statuses.value": "a running status",
+  sensorLayout: "where sensor items are",
+  "sensorFields.name": "name field of a sensor",
+  "sensorFields.value": "value field of a sensor",
+  "sensorFields.unit": "unit field of a sensor",
+  "sensorFields.factor": "code field of a sensor",
+  "sensorFields.channel": "channel field of a sensor",
+  readings: "a reading",
+  sensorNames: "names of sensors",
+  times: "`dateTime`",
+  gaps: "a sensor without a reading",
+  registers: "a register's value",
+  unknownAddress: "an unknown address",
+  groupLayout: "where flushed items are",
+  inType: "addresses of a type",
+  statusLayout: "where running statuses are",
+  statuses: "a running status",
   setAnswer: "echo of a POST",
   signIn: "sign-in answer",
-  "lists.layout": "where items of lists are",
-  "lists.extension": "extension fields of lists, login in a stream's address",
-  "lists.everything": "stations and cameras among the controllers",
+  listLayout: "where items of lists are",
+  extension: "extension fields of lists, login in a stream's address",
+  everything: "stations and cameras among the controllers",
   sensorQuery: "query of sensor data",
   numbers: "numbers of the envelope",
   extras: "unasked fields",
-  "errors.status": "HTTP status of errors",
-  "errors.message": "message of errors",
+  errorStatus: "HTTP status of errors",
+  errorMessage: "message of errors",
   push: "push frames",
   clients: "devices with an MQTT client",
   pestMonitor: "a pest monitor gives",
@@ -59,7 +59,7 @@ const questions: Readonly<Record<string, string>> = {
 };
 
 /** The interface shows it. */
-const documented = ["summary", "sensors.fields.time"];
+const documented = ["sensorFields.time"];
 /** What only `odd` does another way: a question nobody can find out by looking at an answer. */
 const onlyToldByConfiguration = ["sensorQuery"];
 
@@ -68,7 +68,7 @@ const shown = (name: (typeof profileNames)[number], path: string) => leaves(prof
 
 /** A field that is not there is a dash. */
 const cell = (name: (typeof profileNames)[number], path: string) =>
-  path.startsWith("sensors.fields.") ? shown(name, path).replace("null", "—") : shown(name, path);
+  path.startsWith("sensorFields.") ? shown(name, path).replace("null", "—") : shown(name, path);
 
 describe("the profiles", () => {
   it("are at least six that need no configuration", () =>

@@ -65,7 +65,7 @@ export function followsThePlatform(scene: () => MirrorScene): void {
     it("shows a sensor without a reading as bad, without a value, in the dialects that have such", async () => {
       const { watch, spoken, sensor } = scene();
       const topic = sensor("gh-0001", "soilec");
-      const isGap = spoken.dialect.sensors.gaps !== "none";
+      const isGap = spoken.dialect.gaps !== "none";
       await until(watch, `${topic}/quality`, isGap ? "bad" : "good");
       const json = fields(await until(watch, `${topic}/json`, (text) => text !== ""));
       expect(json).toMatchObject({ value: isGap ? null : anyNumber, kind: "ec" });
@@ -193,10 +193,10 @@ export function followsThePlatform(scene: () => MirrorScene): void {
 
     it("mirrors weather stations and cameras: availability unknown unless the list of controllers shows them or they have an MQTT client, cameras without readings", async () => {
       const { watch, spoken, sensor } = scene();
-      const { lists, clients, pestMonitor } = spoken.dialect;
+      const { clients, everything, pestMonitor } = spoken.dialect;
       for (const id of ["ws-0001", "pm-0001", "cam-0001", "cld-0001"]) {
         const isClient = clients === "stations" && id === "ws-0001";
-        const availability = lists.everything || isClient ? "online" : "unknown";
+        const availability = everything || isClient ? "online" : "unknown";
         await until(watch, `greenhouse/${id}/availability`, availability);
         await until(watch, `greenhouse/${id}/info`, (text) => fields(text)["id"] === id);
       }
@@ -207,7 +207,7 @@ export function followsThePlatform(scene: () => MirrorScene): void {
       expect([...watch.current(/^greenhouse\/(cam|cld)-0001\/sensor\//).keys()]).toEqual([]);
       await until(watch, "greenhouse/gh-0001/info", (text) => {
         const { extension_type: extension, interface_version: version } = fields(text);
-        return version === "2" && extension === (lists.extension === "filled" ? "EXT-7" : null);
+        return version === "2" && extension === (spoken.dialect.extension === "filled" ? "EXT-7" : null);
       });
       expect([...watch.current(/\/info$/).values()].join()).not.toContain("camera-password");
     });

@@ -38,7 +38,7 @@ export async function createMirrorScene(stage: Stage, broker: BrokerUnderTest, d
   const sensor = (controller: string, factor: string) =>
     `greenhouse/${controller}/sensor/${spoken.sensorId(factor)}`;
   const hasReading = (qualityTopic: string) => {
-    if (spoken.dialect.sensors.gaps === "none") return true;
+    if (spoken.dialect.gaps === "none") return true;
     const { raw } = fields(watch.latest(qualityTopic.replace(/quality$/, "json")));
     return raw !== null && raw !== "--";
   };

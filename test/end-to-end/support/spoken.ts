@@ -37,7 +37,7 @@ const oddShapes = {
 
 export function spokenBy(profile: ProfileName): Spoken {
   const dialect = profiles[profile];
-  const { sensors, registers } = dialect;
+  const { readings, registers, sensorNames } = dialect;
   const ids = ownIds[profile];
   return {
     profile,
@@ -49,12 +49,12 @@ export function spokenBy(profile: ProfileName): Spoken {
       return id;
     },
     namesOf: ({ name, factor }) => ({
-      name: sensors.names === "chinese" ? name : "",
+      name: sensorNames === "chinese" ? name : "",
       factor: ids === undefined ? factor : null,
     }),
     reading: (value, unit) =>
-      sensors.value === "number" ? value : sensors.value === "text" ? String(value) : `${value}${unit}`,
-    register: (value) => (registers.value === "number" ? String(Number(value)) : value),
+      readings === "number" ? value : readings === "text" ? String(value) : `${value}${unit}`,
+    register: (value) => (registers === "number" ? String(Number(value)) : value),
   };
 }
 
@@ -62,13 +62,15 @@ export function spokenBy(profile: ProfileName): Spoken {
 export const plainlySpoken = spokenBy("default");
 
 /**
- * The dialects under test: all, or those that DIALECTS names (`DIALECTS=list,rows`). Fewer than all is said, so that
- * nobody takes a part for the whole.
+ * The dialects under test: all in which a position can be read back, or those that DIALECTS names (`DIALECTS=list,rows`).
+ * Fewer than all is said, so that nobody takes a part for the whole.
  */
 export const dialectsUnderTest: readonly ProfileName[] = chosen(process.env["DIALECTS"]);
 
 function chosen(wanted: string | undefined): readonly ProfileName[] {
-  if (wanted === undefined || wanted === "" || wanted === "all") return profileNames;
+  // Where an address goes on reading its mode, no position is ever confirmed: the rules do not hold there.
+  const usual = profileNames.filter((name) => name !== "mode_stays");
+  if (wanted === undefined || wanted === "" || wanted === "all") return usual;
   const names = wanted.split(",").map((name) => name.trim());
   const unknown = names.find((name) => !profileNames.some((profile) => profile === name));
   if (unknown !== undefined)
