@@ -1,7 +1,7 @@
 import type { DeviceRecord } from "../greenhouse/ports.js";
 import { type PrivateText, secretSpellings } from "../runtime/redaction.js";
 import { secretValues } from "./load.js";
-import type { Configuration } from "./schema.js";
+import { type Configuration, controllerTopicId } from "./schema.js";
 
 /** What a configuration holds that says where it is, whose it is or how to get in. */
 export function privateTexts(configuration: Configuration): readonly PrivateText[] {
@@ -44,8 +44,11 @@ function controllerTexts(
 ): readonly PrivateText[] {
   const { actuators, sensors, parameters } = section;
   const inner = [...Object.values(actuators), ...Object.values(sensors), ...Object.values(parameters)];
-  return [["controller", code], ...as("name", [id, name, area, ...inner.map((one) => one.name)])];
+  return [...codeTexts(code), ...as("name", [id, name, area, ...inner.map((one) => one.name)])];
 }
+
+/** The code, and the topic id that is made of it. */
+const codeTexts = (code: string) => as("controller", [code, controllerTopicId(code)]);
 
 /** Codes, names and addresses of the account itself. */
 export function deviceTexts(account: {
@@ -53,8 +56,24 @@ export function deviceTexts(account: {
   readonly devices?: readonly DeviceRecord[];
 }): readonly PrivateText[] {
   return [...account.controllers, ...(account.devices ?? [])].flatMap(({ code, name, stationName, hls }) => [
-    ["controller", code] as const,
+    ...codeTexts(code),
     ...as("name", [name, stationName]),
     ...as("address", [hls]),
   ]);
+}
+
+const ofRules = /^(?:rule|lease) /;
+const ofPeople: ReadonlySet<string> = new Set(["by", "user", "username"]);
+
+/** Names of people in what a bridge tells of itself, and what they called their commands. */
+export function peopleIn(value: unknown, key = ""): readonly PrivateText[] {
+  if (typeof value === "string") {
+    if (ofPeople.has(key) && !ofRules.test(value)) return as("user", [value]);
+    // As `page:anna`.
+    return key === "via" ? as("user", [/:(.*)$/s.exec(value)?.[1]]) : [];
+  }
+  if (Array.isArray(value)) return value.flatMap((one) => peopleIn(one, key));
+  if (typeof value !== "object" || value === null) return [];
+  const called = "command" in value && "id" in value && typeof value.id === "string" ? [value.id] : [];
+  return [...as("id", called), ...Object.entries(value).flatMap(([inner, one]) => peopleIn(one, inner))];
 }

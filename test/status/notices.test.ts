@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { LimitService } from "../../src/limits/limits.js";
 import { flagField } from "../../src/mqtt/requests.js";
 import type { ShapeReport } from "../../src/platform/counters.js";
+import { deviceTexts } from "../../src/config/private-texts.js";
 import { bundleForMessage, bundleOf, fitForStrangers } from "../../src/status/bundle.js";
 import { notice, type NoticedFacts, noticedNothing } from "../../src/status/notices.js";
 import { lock } from "../../src/status/requests.js";
 import { leaksIn, secrets, userHash } from "../canary/secrets.js";
 import { loaded } from "../config/loading.js";
+import { record } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 
 const hour = 3_600_000;
@@ -196,6 +198,30 @@ describe("the support bundle", () => {
       configuration: { controllers: { "<controller-1>": { area: "<name-3>" } } },
       commands: { "<controller-1>/roof": { by: "<user-1>", value: 45 } },
     });
+  });
+
+  it("leaves the house without topic ids made of codes, and without people and what they called their commands", async () => {
+    const result = {
+      id: "order of Mr Meier",
+      command: "open",
+      by: "carl",
+      via: { client: "c1", user: "dora" },
+    };
+    const { configuration, made } = await bundle({
+      journal: [
+        { type: "result", result: { ...result, controller: "kh-88" } },
+        { type: "result", result: { id: "9", command: "close", by: "rule wind", via: "page:emil" } },
+      ],
+      log: [{ message: "kh-88/roof: open for carl, 小王", facts: { by: "小王" } }],
+    });
+    const safe = fitForStrangers(
+      made,
+      configuration,
+      deviceTexts({ controllers: [record({ code: "KH-88" })] }),
+    );
+    const shown = JSON.stringify(safe);
+    for (const word of ["kh-88", "Meier", "carl", "dora", "emil", "小王"]) expect(shown).not.toContain(word);
+    expect(safe).toMatchObject({ journal: [{}, { result: { by: "rule wind" } }] });
   });
 
   it("is cut until one message can hold it", async () => {
