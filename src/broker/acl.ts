@@ -64,30 +64,52 @@ function isOrdinary(topic: string): boolean {
   return topic !== "" && !topic.startsWith("$") && !/[#+\0]/.test(topic);
 }
 
+interface RetainedSize {
+  readonly bytes: number;
+  /** When the message expires, epoch ms; Infinity for never. */
+  readonly until: number;
+}
+
 /** Counts the retained messages of everybody but the bridge, which share one room. */
 class RetainedShare {
   readonly #limits: Pick<BrokerLimits, "retainedTopics" | "retainedBytes">;
-  readonly #sizes = new Map<string, number>();
+  readonly #drop: (topic: string) => void;
+  readonly #sizes = new Map<string, RetainedSize>();
   #bytes = 0;
 
-  constructor(limits: Pick<BrokerLimits, "retainedTopics" | "retainedBytes">) {
+  /** `drop` takes an expired message out of the store, where it would stay until it is asked for. */
+  constructor(limits: Pick<BrokerLimits, "retainedTopics" | "retainedBytes">, drop: (topic: string) => void) {
     this.#limits = limits;
+    this.#drop = drop;
   }
 
   /** False where it does not fit; then what the topic held stays counted. */
-  take(topic: string, bytes: number): boolean {
-    const before = this.#sizes.get(topic);
-    const total = this.#bytes - (before ?? 0) + bytes;
-    if (before === undefined && this.#sizes.size >= this.#limits.retainedTopics) return false;
-    if (total > this.#limits.retainedBytes) return false;
-    this.#sizes.set(topic, bytes);
-    this.#bytes = total;
+  take(topic: string, size: RetainedSize, now: number): boolean {
+    if (!this.#fits(topic, size)) this.#dropExpired(topic, now);
+    if (!this.#fits(topic, size)) return false;
+    this.release(topic);
+    this.#sizes.set(topic, size);
+    this.#bytes += size.bytes;
     return true;
+  }
+
+  #fits(topic: string, { bytes }: RetainedSize): boolean {
+    const before = this.#sizes.get(topic);
+    if (before === undefined && this.#sizes.size >= this.#limits.retainedTopics) return false;
+    return this.#bytes - (before?.bytes ?? 0) + bytes <= this.#limits.retainedBytes;
+  }
+
+  #dropExpired(present: string, now: number): void {
+    for (const [topic, { until }] of this.#sizes) {
+      if (until > now || topic === present) continue;
+      this.release(topic);
+      this.#drop(topic);
+    }
   }
 
   /** The topic was cleared, or the bridge wrote over it. */
   release(topic: string): void {
-    this.#bytes -= this.#sizes.get(topic) ?? 0;
+    this.#bytes -= this.#sizes.get(topic)?.bytes ?? 0;
     this.#sizes.delete(topic);
   }
 }
@@ -127,9 +149,10 @@ export class Acl {
   readonly #retained: RetainedShare;
   readonly #remarks = new Set<string>();
 
-  constructor(parts: BrokerParts) {
+  /** `drop` takes a retained message out of the store. */
+  constructor(parts: BrokerParts, drop: (topic: string) => void) {
     this.#parts = parts;
-    this.#retained = new RetainedShare(parts.limits);
+    this.#retained = new RetainedShare(parts.limits, drop);
   }
 
   identityOf(client: Client): Identity | null {
@@ -210,8 +233,12 @@ export class Acl {
   /** Counts the retained topics of everybody but the bridge; what the bridge writes over becomes its own. */
   #mayRetain(identity: Identity, packet: PublishPacket): boolean {
     if (!packet.retain) return true;
-    if (!identity.bridge && packet.payload.length > 0)
-      return this.#retained.take(packet.topic, bytesOf(packet));
+    if (!identity.bridge && packet.payload.length > 0) {
+      const now = this.#parts.clock.now();
+      const seconds = packet.properties?.messageExpiryInterval ?? 0;
+      const until = seconds > 0 ? now + seconds * 1_000 : Infinity;
+      return this.#retained.take(packet.topic, { bytes: bytesOf(packet), until }, now);
+    }
     this.#retained.release(packet.topic);
     return true;
   }

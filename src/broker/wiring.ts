@@ -180,7 +180,8 @@ export function wire(
   onRefusedLogin: (refused: RefusedLogin) => void,
 ) {
   const { settings, limits, tally, clock } = parts;
-  const acl = new Acl(parts);
+  const { persistence } = insidesOf(aedes);
+  const acl = new Acl(parts, (topic) => void persistence.storeRetained({ topic, payload: Buffer.alloc(0) }));
   const silent = new SilentSockets(limits.silentSockets, () => {
     tally.silentClosed += 1;
   });

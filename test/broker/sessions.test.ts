@@ -1,8 +1,15 @@
 import { once } from "node:events";
 import net from "node:net";
 import mqtt, { type IClientOptions } from "mqtt";
-import { expect, it } from "vitest";
-import { capturedLog, connect, otherClient, testBroker, until } from "../mqtt-connection/support.js";
+import { expect, it, vi } from "vitest";
+import {
+  capturedLog,
+  connect,
+  otherClient,
+  retainedValue,
+  testBroker,
+  until,
+} from "../mqtt-connection/support.js";
 
 const users = ["free", "op"].map((username) => ({ username, password: "secret" }));
 
@@ -89,4 +96,20 @@ it("clients that come with one id and go at the same moment are not counted when
   await until(() => broker.counters().clients === 0, "nobody is counted");
   await otherClient(broker.url, { clientId: "x", protocolVersion: 5 });
   expect(broker.counters().clients).toBe(1);
+});
+
+it("retained messages that have expired take no room", async () => {
+  const broker = await testBroker({
+    anonymous: { publish: ["#"], subscribe: ["#"] },
+    limits: { retainedTopics: 3 },
+  });
+  const client = await otherClient(broker.url, { protocolVersion: 5 });
+  const properties = { messageExpiryInterval: 1 };
+  for (const topic of ["w/1", "w/2", "w/3"])
+    await client.publishAsync(topic, "x", { qos: 1, retain: true, properties });
+  await client.publishAsync("w/4", "too many", { qos: 1, retain: true });
+  expect(broker.counters().discardedPublishes).toBe(1);
+  await vi.waitFor(async () => expect(await retainedValue(broker.url, "w/3")).toBeNull(), 20_000);
+  await client.publishAsync("w/4", "fits", { qos: 1, retain: true });
+  expect(await retainedValue(broker.url, "w/4")).toBe("fits");
 });
