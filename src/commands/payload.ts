@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { nearest } from "../config/problem.js";
-import { parseDuration } from "../runtime/duration.js";
+import { instantOf, parseDuration } from "../runtime/duration.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
 
 /** A payload as it was written, before the target says what its command means. */
@@ -104,7 +104,12 @@ const missing = 'The key "command" is missing.';
 
 const text = (key: string) =>
   z
-    .string({ error: `"${key}" must be a text.` })
+    .string({
+      error: ({ input }) =>
+        typeof input === "number" && !isExact(input)
+          ? `"${key}" has more digits than a number keeps; write it in quotes.`
+          : `"${key}" must be a text.`,
+    })
     .max(maxText, { error: `"${key}" is longer than ${maxText} characters.` });
 
 const flag = (key: string) =>
@@ -156,15 +161,9 @@ const atSentence = '"at" must be an ISO time with its zone, such as 2026-03-01T0
 const at = z
   .string({ error: atSentence })
   .regex(isoTime, { error: atSentence, abort: true })
-  .refine(exists, { error: ({ input }) => `"at" is ${String(input)}, a time that does not exist.` })
+  .refine((written) => instantOf(written) !== null, { error: ({ input }) => `"at" is ${String(input)}, a time that does not exist.` })
   .transform((written) => Date.parse(written))
   .nullish();
-
-/** A day too many would be read as one of the next month. */
-function exists(written: string): boolean {
-  const [year = 0, month = 0, day = 0] = written.slice(0, 10).split("-").map(Number);
-  return !Number.isNaN(Date.parse(written)) && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
-}
 
 /** Null where it is not given. */
 const duration = (key: string, sentence: string, [least, most] = [0, Infinity]) =>

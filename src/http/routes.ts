@@ -91,14 +91,14 @@ const filter = fields({
   outcome: z.enum(outcomes, { error: expectingOneOf(outcomes) }).optional(),
   since: text.refine((given) => parseSince(given, 0) !== null, since).optional(),
   limit: whole(1, 1_000, limit).default(100),
-  before: whole(0, Number.MAX_SAFE_INTEGER, before).default(0),
+  before: whole(0, Number.MAX_SAFE_INTEGER, before).optional(),
 });
 
 const journal = route("GET", "viewer", filter, async (given, { request: { headers }, service }) => {
   const { clock, past } = service.sources;
   const { controller: id, outcome, limit } = given;
   const found = await past({
-    ...{ types: commandOutcomes, outcome, limit: limit + 1, before: given.before || undefined },
+    ...{ types: commandOutcomes, outcome, limit: limit + 1, before: given.before },
     controllers: id === undefined ? undefined : new Set([id, service.controllerOf(id)?.info.code ?? id]),
     sinceMs: parseSince(given.since ?? "", clock.now()) ?? undefined,
   });

@@ -78,7 +78,7 @@ export class TrendRing {
     });
     return {
       step_s: stride * 60,
-      until: new Date(this.#newest * minuteMs).toISOString(),
+      until: new Date(Math.max(this.#newest * minuteMs, this.#since)).toISOString(),
       since: new Date(this.#since).toISOString(),
       sensors: Object.fromEntries(lists),
     };

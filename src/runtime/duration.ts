@@ -26,6 +26,13 @@ export function formatDuration(ms: number): string {
   return `${ms / (unitMs[unit] ?? 1)}${unit}`;
 }
 
+/** Epoch ms of an ISO time; null where there is no such time: a day too many would be read as one of the next month. */
+export function instantOf(written: string): number | null {
+  const [year = 0, month = 0, day = 0] = written.slice(0, 10).split("-").map(Number);
+  const at = Date.parse(written);
+  return Number.isNaN(at) || day > new Date(Date.UTC(year, month, 0)).getUTCDate() ? null : at;
+}
+
 const isoTime = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?\s?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /**
@@ -39,8 +46,7 @@ export function parseSince(text: string, now: number): number | null {
   if (!isoTime.test(trimmed)) return null;
   // A bare date means that day here, as a bare time does; the language reads it as UTC.
   const withTime = /^\d{4}-\d{2}-\d{2}$/.test(trimmed) ? `${trimmed}T00:00` : trimmed;
-  const at = Date.parse(withTime);
-  return Number.isNaN(at) ? null : at;
+  return instantOf(withTime);
 }
 
 const isoWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
@@ -49,6 +55,6 @@ const isoWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\
 export function parseUntil(text: string, now: number): number | null {
   const ahead = parseDuration(text);
   if (ahead !== null) return now + ahead;
-  const at = isoWithZone.test(text.trim()) ? Date.parse(text) : NaN;
-  return Number.isNaN(at) ? null : at;
+  const written = text.trim();
+  return isoWithZone.test(written) ? instantOf(written) : null;
 }
