@@ -161,7 +161,9 @@ const atSentence = '"at" must be an ISO time with its zone, such as 2026-03-01T0
 const at = z
   .string({ error: atSentence })
   .regex(isoTime, { error: atSentence, abort: true })
-  .refine((written) => instantOf(written) !== null, { error: ({ input }) => `"at" is ${String(input)}, a time that does not exist.` })
+  .refine((written) => instantOf(written) !== null, {
+    error: ({ input }) => `"at" is ${String(input)}, a time that does not exist.`,
+  })
   .transform((written) => Date.parse(written))
   .nullish();
 

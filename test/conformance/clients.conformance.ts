@@ -9,6 +9,7 @@ import { until } from "../mqtt-connection/support.js";
 import { startConformanceBroker } from "./bench.js";
 import { type Arrival, type ClientKind, mosquittoClients, mqttJs, pahoClients } from "./clients.js";
 import type { Version } from "./packets.js";
+import { pahoTests } from "./paho-checkout.js";
 
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-clients-"));
@@ -117,3 +118,6 @@ function arrivalOf(version: Version, id: string): Arrival {
   if (broker === undefined) throw new Error("there is no broker");
   return { port: broker.port, version, id: id.replaceAll("/", "-") };
 }
+
+const checkout = process.env["PAHO_CHECKOUT"];
+if (checkout !== undefined) await pahoTests(checkout);
