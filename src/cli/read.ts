@@ -76,18 +76,14 @@ function unknownController(
   name: string,
   known: readonly string[],
 ): CommandFailure {
-  const isOwn = (code: string) => Object.hasOwn(controllers, code);
-  const called = known.map((code) => {
-    const id = isOwn(code) ? controllers[code]?.id : undefined;
-    return {
-      id: id ?? controllerTopicId(code),
-      text: id === undefined ? commentText(code) : `${commentText(code)} (${id})`,
-    };
-  });
-  const near = nearest(name, [...known, ...called.map(({ id }) => id)]);
+  const idOf = (code: string) => (Object.hasOwn(controllers, code) ? controllers[code]?.id : undefined);
+  const near = nearest(name, [...known, ...known.map((code) => idOf(code) ?? controllerTopicId(code))]);
   const hint = near === null ? "it has" : `did you mean "${commentText(near)}"? It has`;
   const more = known.length > mostNamed ? `, and ${known.length - mostNamed} more` : "";
-  const named = called.slice(0, mostNamed).map(({ text }) => text);
+  const named = known.slice(0, mostNamed).map((code) => {
+    const id = idOf(code);
+    return id === undefined ? commentText(code) : `${commentText(code)} (${id})`;
+  });
   return new CommandFailure(
     `the account has no controller "${commentText(name)}"; ${hint} ${named.join(", ")}${more}`,
   );

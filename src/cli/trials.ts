@@ -7,7 +7,7 @@ import { loadConfiguration, withTexts } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";
-import { adjustableLogs, createLogger, type Logger, RecentLog } from "../runtime/log.js";
+import { adjustableLogs, createLogger, RecentLog } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
 import {
   FaultFileError,
@@ -65,17 +65,14 @@ export function greeting({ page, broker: port }: DemoPorts, platformUrl: string,
   ].join("\n");
 }
 
-interface Watching {
-  readonly configuration: Configuration;
-  readonly view: DemoView;
-  readonly log: Logger;
-  readonly simulator: Simulator;
-  readonly isStorm: boolean;
-  readonly end: AbortSignal;
-}
-
-/** Shows the readings of one greenhouse once they are there, then whatever happens. Never rejects. */
-async function watchDemo({ configuration, view, log, simulator, isStorm, end }: Watching): Promise<void> {
+/** Shows the readings of one greenhouse once they are there, then whatever happens; with a story, tells that too. */
+async function watchDemo(
+  configuration: Configuration,
+  simulator: Simulator,
+  isStorm: boolean,
+  view: DemoView,
+  end: AbortSignal,
+): Promise<void> {
   const { homeassistant, mqtt } = configuration;
   const base = mqtt.base_topic;
   const [readings, seen] = [new Map<string, Fields>(), new Seen(base)];
@@ -105,9 +102,6 @@ async function watchDemo({ configuration, view, log, simulator, isStorm, end }: 
     if (isStorm) await tellStorm(stage, end);
     await untilStopped(end);
     await station;
-  }).catch((error: unknown) => {
-    if (!(error instanceof CommandFailure)) throw error;
-    log.warn(`what happens cannot be shown here: ${error.message}`);
   });
 }
 
@@ -194,7 +188,9 @@ async function runShown(
     const { broker, http, mqtt } = configuration;
     const ports = { broker: broker.port, page: http === false ? 0 : http.port };
     around.out(greeting(ports, simulator.businessUrl, mqtt.base_topic));
-    watching = watchDemo({ configuration, view: demoView(around), log, simulator, isStorm, end });
+    watching = watchDemo(configuration, simulator, isStorm, demoView(around), end).catch((error: unknown) =>
+      log.warn(`what happens cannot be shown here: ${String(error)}`),
+    );
   };
   const page = { doctor: doctorFor(configuration), demo: timeOf(simulator, configuration) };
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, page };

@@ -159,7 +159,7 @@ export class BrokerClient {
 }
 
 /** No filter of ours, so taking it back changes nothing; the broker answers all the same. */
-const unused = "greenhouse2mqtt/doctor/unused";
+const unused = "greenhouse2mqtt/unused";
 
 export class LinkLost extends Error {
   override name = "LinkLost" as const;
