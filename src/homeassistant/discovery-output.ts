@@ -101,6 +101,8 @@ export class DiscoveryOutput {
   readonly #devices = new Map<string, Device>();
   readonly #withdrawals: Withdrawals;
   readonly #due = new Schedule<Task>();
+  /** Topics of which was told that the broker takes no announcement there. */
+  readonly #refused = new Set<string>();
   #isPaused = true;
   readonly #rest: Rest;
   #removedAt = -Infinity;
@@ -313,15 +315,24 @@ export class DiscoveryOutput {
     const { topic } = device;
     try {
       await ports.publish(topic, payload, { retain: true });
+      this.#refused.delete(topic);
       await ports.clock.wait(spacingMs);
       return true;
     } catch (error) {
       ports.log.debug({ err: error, topic }, "the broker did not take an announcement; it is tried again");
       // All announcing pauses, as most failures come from a lost link.
       await this.#rest.for(pauseAfterFailureMs, signal);
-      if (ports.isRefusal(error)) this.#open(device, "held");
+      if (ports.isRefusal(error)) this.#refusedBy(error, device);
       return false;
     }
+  }
+
+  #refusedBy(error: unknown, device: Device): void {
+    this.#open(device, "held");
+    if (this.#refused.has(device.topic)) return;
+    this.#refused.add(device.topic);
+    const text = `the broker does not take the announcement of ${nameOf(device)}, which Home Assistant lacks until it does`;
+    this.#ports.log.warn({ topic: device.topic, reason: String(error) }, text);
   }
 
   /** Who wants its announcement: null stands for the bridge itself, undefined for nobody. */

@@ -407,6 +407,21 @@ describe("states and announcements", () => {
     await clock.advance(5_000);
     expect(visible(one)).toEqual(["t1"]);
   });
+
+  test("a broker that refuses announcements is told once for each, and again after it had taken it", async () => {
+    const { output, allowed, clock, logged, change } = start(house("A", "t1"));
+    const refusals = () => logged.filter((text) => /does not take the announcement of A\b/.test(text)).length;
+    allowed.refused = true;
+    output.connected();
+    await clock.advance(60_000);
+    expect(refusals()).toBe(1);
+    allowed.refused = false;
+    await clock.advance(60_000);
+    allowed.refused = true;
+    change("A", house("A", "t1", "t2"));
+    await clock.advance(60_000);
+    expect(refusals()).toBe(2);
+  });
 });
 
 describe("removing", () => {
