@@ -410,7 +410,7 @@ describe("states and announcements", () => {
 
   test("a broker that refuses announcements is told once for each, and again after it had taken it", async () => {
     const { output, allowed, clock, logged, change } = start(house("A", "t1"));
-    const refusals = () => logged.filter((text) => /does not take the announcement of A\b/.test(text)).length;
+    const refusals = () => logged.filter((text) => /announcement of controller:A,/.test(text)).length;
     allowed.refused = true;
     output.connected();
     await clock.advance(60_000);
