@@ -58,7 +58,7 @@ async function ownTopics(
   const filters = [...retained, alarms, announcements, ...(all ? [`${base}/bridge/+`] : [])];
   const { found, isWhole } = await client.retained(filters);
   const isOurs = ([topic, payload]: readonly [string, string]) =>
-    topic.startsWith(`${base}/bridge/`) ||
+    (topic.startsWith(`${base}/bridge/`) && all) ||
     topic.startsWith(`${base}/alarm/`) ||
     placeOf(base, topic) !== null ||
     foundDocument(payload, base) !== null;

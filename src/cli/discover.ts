@@ -51,7 +51,7 @@ export async function discover(around: Surroundings, given: DiscoverOptions, sel
   if (out === undefined) around.out(found.text);
   else {
     await writeNew(out, found.text);
-    around.err.write(`${out} written: \`greenhouse2mqtt check ${out}\` reads it\n`);
+    around.err.write(`${out} written: ${whatNext(out, options.merge)}\n`);
   }
   await found.settle().catch((error: unknown) => {
     around.err.write(`the progress of the scan could not be put away: ${String(error)}\n`);
@@ -60,6 +60,11 @@ export async function discover(around: Surroundings, given: DiscoverOptions, sel
   if (found.problems.length > 0)
     throw new CommandFailure(["`check` will not take the file as it is:", ...found.problems].join("\n"));
 }
+
+const whatNext = (out: string, merge: string | undefined): string =>
+  merge === undefined
+    ? `\`greenhouse2mqtt check ${out}\` reads it`
+    : `paste its lines under the same keys of ${merge}`;
 
 function explained(error: unknown): never {
   if (!(error instanceof ScanEnded)) throw error;

@@ -20,11 +20,12 @@ const endings = (name: string) => ({
 });
 
 function noBridge(configuration: Configuration): CommandFailure {
+  if (!hasLogin(configuration))
+    return new CommandFailure(`the running bridge could not be asked, so nothing was done. ${missingLogin}`);
   const { state } = topicsUnder(configuration.mqtt.base_topic).bridge;
   const where = configuration.mqtt.url ?? "the embedded broker";
-  const why = hasLogin(configuration) ? "start it first." : missingLogin;
   return new CommandFailure(
-    `no bridge is running (${state} at ${where} does not say "online"), so nothing was done; ${why}`,
+    `no bridge is running (${state} at ${where} does not say "online"), so nothing was done; start it first.`,
   );
 }
 

@@ -1,4 +1,5 @@
-import { reachable } from "../broker/settings.js";
+import { rightsOf } from "../broker/acl.js";
+import { brokerSettings, type BrokerUser, reachable } from "../broker/settings.js";
 import type { Configuration } from "../config/schema.js";
 import { BrokerLink, openLink, versionAfter } from "../mqtt/connection/link.js";
 import { seenThrough } from "../mqtt/connection/session.js";
@@ -24,11 +25,18 @@ type ClientSettings = Pick<
 
 /**
  * The login with which a client of this computer reaches the embedded broker of a running bridge; null where it has users, and
- * their passwords are known as hashes only. A user with a plain password serves, unless `mqtt.username` does.
+ * their passwords are known as hashes only. A user with a plain password serves, unless `mqtt.username` does; best one that
+ * may ask the bridge.
  */
-function embeddedLogin({ broker, mqtt }: Configuration) {
-  const user =
-    mqtt.username === undefined ? broker.users.find(({ password }) => !isPasswordHash(password)) : mqtt;
+function embeddedLogin(configuration: Configuration) {
+  const { broker, mqtt } = configuration;
+  const { bridge } = topicsUnder(mqtt.base_topic);
+  const mayAsk = (user: BrokerUser) => {
+    const rights = rightsOf(user, brokerSettings(configuration).topics);
+    return rights.maySubscribe(bridge.state) && rights.mayPublish(bridge.request("health"), 1);
+  };
+  const plain = broker.users.filter(({ password }) => !isPasswordHash(password));
+  const user = mqtt.username === undefined ? (plain.find(mayAsk) ?? plain[0]) : mqtt;
   if (user === undefined && broker.users.length > 0) return null;
   return { username: user?.username, password: user?.password };
 }

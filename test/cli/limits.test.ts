@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { settingsBeside } from "../../src/setup/broker-client.js";
+import { loaded, platform, tokenEnv } from "../config/loading.js";
 import { stateTopic } from "../mqtt-connection/support.js";
 import { besideBridge, type Fields } from "./beside-bridge.js";
+import { fileWith, greenhouse2mqtt } from "./in-process.js";
 
 /** A bridge that answers every request alike; `asked` is what it was asked. */
 async function answering(answer: Fields = { status: "ok", data: {} }) {
@@ -89,6 +92,25 @@ describe("lock, unlock and release", () => {
       expect(err).toMatch(/^no bridge is running \(greenhouse\/bridge\/state at mqtt:.* start it first\.\n$/);
     },
   );
+});
+
+it("say that they have no login where all that the configuration knows are hashes", async () => {
+  const hash = "scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA";
+  const config = await fileWith(`${platform}broker: { users: [{ username: ha, password: "${hash}" }] }\n`);
+  const { code, err } = await greenhouse2mqtt(["alarms", "-c", config], { env: tokenEnv });
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /^the running bridge could not be asked, so nothing was done\. The passwords .* are hashes/,
+  );
+});
+
+it("the login is that of a user who may ask the bridge, where there is one", async () => {
+  const rights = "publish: [greenhouse/+/actuator/+/set], subscribe: [greenhouse/+/actuator/+/result]";
+  const users = (...all: readonly string[]) => `${platform}broker: { users: [${all.join(", ")}] }\n`;
+  const [narrow, free] = [`{ username: op, password: opw, ${rights} }`, "{ username: free, password: fpw }"];
+  const nameIn = async (text: string) => settingsBeside((await loaded(text)).configuration).username;
+  expect(await nameIn(users(narrow, free))).toBe("free");
+  expect(await nameIn(users(narrow))).toBe("op");
 });
 
 describe("alarms", () => {

@@ -32,7 +32,7 @@ export interface Dialogue {
   agreed(question: string, before: boolean): Promise<boolean>;
 }
 
-/** The person went away: end of input, Ctrl-C, or the program was stopped. */
+/** The person went away: end of input, Ctrl-C, Ctrl-D, or the program was stopped. */
 export class GoneAway extends Error {
   override name = "GoneAway" as const;
 
@@ -51,6 +51,10 @@ interface Terminal {
 export function terminalDialogue({ input, output: screen, stop }: Terminal): Dialogue {
   const ended = new AbortController();
   input.once("end", () => ended.abort());
+  // On a terminal the library closes at Ctrl-D, and would leave its question open for ever.
+  input.on("keypress", (_, key: { readonly ctrl?: boolean; readonly name?: string } | undefined) => {
+    if (key?.ctrl === true && key.name === "d") ended.abort();
+  });
   const output = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       screen.write(chunk.toString());

@@ -259,6 +259,7 @@ describe("a terminal", () => {
   it.each([
     ["the end of input", ({ input }: ReturnType<typeof terminal>) => input.end()],
     ["Ctrl-C", ({ input }: ReturnType<typeof terminal>) => input.write("\u0003")],
+    ["Ctrl-D", ({ input }: ReturnType<typeof terminal>) => input.write("\u0004")],
     ["the end of the program", ({ stop }: ReturnType<typeof terminal>) => stop.abort()],
   ])("%s ends a question, also that for a secret", async (_, leave) => {
     const here = terminal();
