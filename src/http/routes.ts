@@ -91,7 +91,8 @@ const filter = fields({
   outcome: z.enum(outcomes, { error: expectingOneOf(outcomes) }).optional(),
   since: text.refine((given) => parseSince(given, 0) !== null, since).optional(),
   limit: whole(1, 1_000, limit).default(100),
-  before: whole(0, Number.MAX_SAFE_INTEGER, before).optional(),
+  // An empty one asks for the first page.
+  before: z.preprocess((given) => given || undefined, whole(0, Number.MAX_SAFE_INTEGER, before).optional()),
 });
 
 const journal = route("GET", "viewer", filter, async (given, { request: { headers }, service }) => {

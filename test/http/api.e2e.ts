@@ -177,15 +177,20 @@ describe("the API", () => {
     for (const command of ["one", "two", "three"])
       await post("api/commands", { controller: "gh-0001", actuator: "fan", command }, { cookie });
     const rows: string[] = [];
-    for (let before = "0", pages = 0; before !== "" && pages < 9; pages += 1) {
-      const answer = await fetch(`${url}/api/journal?limit=2&before=${before}`, {
+    for (let query = "limit=2", pages = 0; query !== "" && pages < 9; pages += 1) {
+      const answer = await fetch(`${url}/api/journal?${query}`, {
         headers: { cookie, accept: "text/csv" },
       });
       rows.push(...(await answer.text()).trim().split("\r\n").slice(1));
-      before = /before=(\d+)>; rel="next"/.exec(answer.headers.get("link") ?? "")?.[1] ?? "";
+      const next = /before=\d+(?=>; rel="next")/.exec(answer.headers.get("link") ?? "")?.[0];
+      query = next === undefined ? "" : `limit=2&${next}`;
     }
     expect(rows).toHaveLength(3);
     expect(new Set(rows).size).toBe(3);
+    const first = await fetch(`${url}/api/journal?before=0`, { headers: { cookie } });
+    expect(await first.json()).toEqual({ records: [], next: null });
+    const newest = await fetch(`${url}/api/journal?limit=2&before=`, { headers: { cookie } });
+    expect(await newest.json()).toMatchObject({ records: [{}, {}] });
   });
 
   it("logs who came in and that somebody did not, without a word that may be a password", async () => {
