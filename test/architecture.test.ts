@@ -352,7 +352,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   http: [1_381, 9],
   page: [2_500, 16],
   journal: [2_437, 10],
-  mqtt: [3_326, 15],
+  mqtt: [3_338, 15],
   platform: [4_703, 28],
   runtime: [1_552, 14],
   setup: [4_274, 25],

@@ -15,6 +15,12 @@ export interface RetainedParts extends LeftoverParts {
   readonly gate?: StateGate | undefined;
 }
 
+interface TargetPlace {
+  readonly code: string;
+  readonly target: TargetKind;
+  readonly targetId: string;
+}
+
 /** What a result tells of. */
 export interface Shown {
   readonly target: TargetKind;
@@ -48,6 +54,8 @@ export class RetainedStates {
   readonly #parts: RetainedParts;
   readonly #shown = new Map<string, Controller>();
   readonly #dirty = new Set<string>();
+  /** Targets to be shown again when there is room. */
+  readonly #again = new Map<string, TargetPlace>();
   readonly leftovers: LeftoverTopics;
   readonly #options: { readonly retain: true; readonly qos: 0 | 1 };
   #connected = false;
@@ -85,6 +93,7 @@ export class RetainedStates {
       ))
         if (payload === "") this.leftovers.ended(held.info.id, topic, code);
     this.#shown.clear();
+    this.#again.clear();
     for (const controller of this.#parts.view.controllers()) this.#dirty.add(controller.info.code);
     this.leftovers.clear("ended");
     this.#wake?.();
@@ -95,17 +104,15 @@ export class RetainedStates {
   }
 
   /** Publishes one target's true state once more, for a screen that shows what was asked instead. */
-  showAgain({ code, target, targetId }: { code: string; target: TargetKind; targetId: string }): void {
+  showAgain(about: TargetPlace): void {
+    const { code, target, targetId } = about;
     const controller = this.#parts.view.get(code);
     if (!controller || !this.#connected) return;
-    if (this.#inFlight >= maxInFlight) {
-      // All of it, in its turn.
-      this.#shown.delete(code);
-      this.#dirty.add(code);
-      return;
-    }
-    for (const message of targetMessages(this.#parts.topics, controller, target, targetId))
-      this.#publish(code, message);
+    // In its turn, and once however often it is asked for meanwhile: those who ask too often must not fill the link.
+    if (this.#inFlight >= maxInFlight) this.#again.set(JSON.stringify(about), about);
+    else
+      for (const message of targetMessages(this.#parts.topics, controller, target, targetId))
+        this.#publish(code, message);
   }
 
   /**
@@ -151,6 +158,11 @@ export class RetainedStates {
   /** Publishes controller by controller until the link is full or nothing is left; false when it has to wait. */
   #publishSome(): boolean {
     if (!this.#connected || this.#inFlight >= maxInFlight) return false;
+    for (const [key, about] of this.#again) {
+      this.#again.delete(key);
+      this.showAgain(about);
+      return true;
+    }
     for (const code of this.#dirty) {
       this.#dirty.delete(code);
       this.#publishController(code);
