@@ -1,6 +1,6 @@
 import { nearest } from "../config/problem.js";
 import { type Configuration, controllerTopicId } from "../config/schema.js";
-import { textOf } from "../greenhouse/actuator-values.js";
+import { textOf } from "../greenhouse/actuator-kinds.js";
 import { PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
 import { commentText } from "../setup/yaml-text.js";

@@ -1,5 +1,4 @@
-import { kindRows } from "../greenhouse/actuator-kinds.js";
-import { decodeValue, degreeOf, sameValue, textOf } from "../greenhouse/actuator-values.js";
+import { decodeValue, degreeOf, kindRows, sameValue, textOf } from "../greenhouse/actuator-kinds.js";
 import type { CommandResult, Outcome, RefusalReason, StepReport } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
 import { canonical, type Wanted } from "../greenhouse/command/words.js";

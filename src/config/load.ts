@@ -19,9 +19,8 @@ import { brokenRules } from "./rules/rules.js";
 import { type Configuration, configurationSchema } from "./schema.js";
 import { fieldFacts } from "./values.js";
 import { doubtsAbout } from "./warnings.js";
-import { readDocument, type Reading } from "./yaml/read-document.js";
+import { readDocument, type Reading, type Shape, shapeOf } from "./yaml/read-document.js";
 import { type Environment, type Secrets, secretsIn as namedSecrets } from "./yaml/references.js";
-import { type Shape, shapeOf } from "./yaml/shape.js";
 import { offsetOf, parseSource, pathKey, type Source, type SourceFault } from "./yaml/source.js";
 
 type Issue = z.core.$ZodIssue;

@@ -1,5 +1,4 @@
-import { type KindRow, kindRows } from "./actuator-kinds.js";
-import { decodeValue, sameValue, textOf } from "./actuator-values.js";
+import { decodeValue, type KindRow, kindRows, sameValue, textOf } from "./actuator-kinds.js";
 import { ownerOf } from "./command/words.js";
 import type { Actuator, Controller, Parameter, RawAddress, Register } from "./model.js";
 import type { ActuatorSettings } from "./settings.js";

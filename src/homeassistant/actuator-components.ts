@@ -1,5 +1,10 @@
-import { type ActuatorKind, type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
-import { stateOfWord, valueTable } from "../greenhouse/actuator-values.js";
+import {
+  type ActuatorKind,
+  type KindRow,
+  kindRows,
+  stateOfWord,
+  valueTable,
+} from "../greenhouse/actuator-kinds.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Language } from "../greenhouse/labels.js";

@@ -1,4 +1,4 @@
-import { textOf } from "../greenhouse/actuator-values.js";
+import { textOf } from "../greenhouse/actuator-kinds.js";
 import { allowedOf } from "../greenhouse/command/words.js";
 import {
   controllerItem,

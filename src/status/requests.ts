@@ -1,5 +1,5 @@
 import type { Commander } from "../commands/commander.js";
-import { textOf } from "../greenhouse/actuator-values.js";
+import { textOf } from "../greenhouse/actuator-kinds.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller } from "../greenhouse/model.js";

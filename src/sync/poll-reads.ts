@@ -1,4 +1,4 @@
-import { sameValue, textOf } from "../greenhouse/actuator-values.js";
+import { sameValue, textOf } from "../greenhouse/actuator-kinds.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";

@@ -1,4 +1,4 @@
-import { sameValue, textOf } from "../greenhouse/actuator-values.js";
+import { sameValue, textOf } from "../greenhouse/actuator-kinds.js";
 import { isDated } from "../greenhouse/fold-sensors.js";
 import { differsFrom } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createPlatform, type PlatformClient } from "../../src/platform/client.js";
 import { PushChannels } from "../../src/sync/push-channels.js";
 import { createMirror, type Mirror } from "../../src/sync/mirror.js";
-import { sameValue } from "../../src/greenhouse/actuator-values.js";
+import { sameValue } from "../../src/greenhouse/actuator-kinds.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import type { ProfileName } from "../../src/simulator/dialects.js";

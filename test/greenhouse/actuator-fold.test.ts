@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ActuatorKind } from "../../src/greenhouse/actuator-kinds.js";
-import { decodeValue, sameValue } from "../../src/greenhouse/actuator-values.js";
+import { type ActuatorKind, decodeValue, sameValue } from "../../src/greenhouse/actuator-kinds.js";
 import { foldRegister, stateAddresses, unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";

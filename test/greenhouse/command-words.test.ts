@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readPayload } from "../../src/commands/payload.js";
-import { kindRows } from "../../src/greenhouse/actuator-kinds.js";
-import { valueTable } from "../../src/greenhouse/actuator-values.js";
+import { kindRows, valueTable } from "../../src/greenhouse/actuator-kinds.js";
 import { readNumberSetpoint, readRawSetpoint } from "../../src/greenhouse/command/setpoints.js";
 import { readWanted, type Target } from "../../src/greenhouse/command/words.js";
 

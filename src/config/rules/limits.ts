@@ -1,5 +1,10 @@
-import { type ActuatorKind, actuatorKinds, type KindRow, kindRows } from "../../greenhouse/actuator-kinds.js";
-import { stateOfWord } from "../../greenhouse/actuator-values.js";
+import {
+  type ActuatorKind,
+  actuatorKinds,
+  type KindRow,
+  kindRows,
+  stateOfWord,
+} from "../../greenhouse/actuator-kinds.js";
 import { controllerTopicId, type Configuration } from "../schema.js";
 import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
 import { takesDegrees } from "../values.js";

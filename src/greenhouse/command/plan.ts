@@ -1,5 +1,4 @@
-import { type KindRow, kindRows } from "../actuator-kinds.js";
-import { decodeValue, degreeOf, sameValue, textOf } from "../actuator-values.js";
+import { decodeValue, degreeOf, type KindRow, kindRows, sameValue, textOf } from "../actuator-kinds.js";
 import { isApart, modeAddress, positionAddress } from "../fold-registers.js";
 import type { RawValue } from "../ports.js";
 import type { ActuatorSettings } from "../settings.js";

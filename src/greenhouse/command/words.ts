@@ -1,5 +1,4 @@
-import { type KindRow, kindRows } from "../actuator-kinds.js";
-import { stateOfWord, valueTable } from "../actuator-values.js";
+import { type KindRow, kindRows, stateOfWord, valueTable } from "../actuator-kinds.js";
 import { contradiction, contradictionRemedy } from "../device-types.js";
 import type { Allowed } from "../limits.js";
 import { type Actuator, addressPattern, type Controller } from "../model.js";

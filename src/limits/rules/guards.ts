@@ -1,4 +1,4 @@
-import { stateOfWord } from "../../greenhouse/actuator-values.js";
+import { stateOfWord } from "../../greenhouse/actuator-kinds.js";
 import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { Guard, GuardCondition } from "../../greenhouse/limits.js";
 import type { Actuator, Controller, Quality } from "../../greenhouse/model.js";

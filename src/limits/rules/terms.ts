@@ -1,5 +1,4 @@
-import { type KindRow, kindRows } from "../../greenhouse/actuator-kinds.js";
-import { valueTable } from "../../greenhouse/actuator-values.js";
+import { type KindRow, kindRows, valueTable } from "../../greenhouse/actuator-kinds.js";
 import type { Refusal } from "../../greenhouse/command/outcomes.js";
 import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";

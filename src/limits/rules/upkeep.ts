@@ -1,4 +1,4 @@
-import { decodeValue, stateOfWord } from "../../greenhouse/actuator-values.js";
+import { decodeValue, stateOfWord } from "../../greenhouse/actuator-kinds.js";
 import { readWanted, type Wanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
 import type { Actuator } from "../../greenhouse/model.js";

@@ -1,7 +1,13 @@
 import { controllerTopicId } from "../../config/schema.js";
 import { takesDegrees } from "../../config/values.js";
-import { type ActuatorKind, type KindRow, kindRows } from "../../greenhouse/actuator-kinds.js";
-import { decodeValue, sameValue, textOf } from "../../greenhouse/actuator-values.js";
+import {
+  type ActuatorKind,
+  decodeValue,
+  type KindRow,
+  kindRows,
+  sameValue,
+  textOf,
+} from "../../greenhouse/actuator-kinds.js";
 import {
   type ActuatorRow,
   type ParameterGroup,
