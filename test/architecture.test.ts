@@ -38,7 +38,7 @@ const table: Readonly<Record<string, Row>> = {
   greenhouse: { node: [], folders: {} },
   config: { npm: ["zod", "yaml", "fastest-levenshtein", "any-ascii"], node: "any", folders: core },
   platform: { npm: ["undici", "ws"], node: "any", folders: { ...core, ...section } },
-  journal: { node: "any", folders: { ...core, ...section } },
+  journal: { npm: ["zod"], node: "any", folders: { ...core, ...section } },
   mqtt: { npm: ["mqtt", "ws"], node: "any", folders: { ...core, ...section } },
   broker: { npm: ["aedes", "ws"], node: "any", folders: { runtime: "all", ...section } },
   http: {

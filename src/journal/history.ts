@@ -116,10 +116,13 @@ export class History {
 
   /** What was sent for an equal command before was sent for this one too. */
   #addTaken(record: Stamp & CommandTaken): void {
-    const { took_over: tookOver, at, boot } = record;
+    const { type, ...stamped } = record;
+    const { took_over: tookOver, at, boot } = stamped;
     const before = tookOver === undefined ? undefined : this.#open.get(commandKey(record, tookOver));
     const { phase = null, steps = [] } = before ?? {};
-    const command = { taken: unstamped(record), taken_at: at, boot, phase, steps };
+    // It is written again inside another record, where it must not look like the start of a line.
+    const taken = { type, ...stamped };
+    const command = { taken, taken_at: at, boot, phase, steps };
     setBounded(this.#open, commandKey(record, record.id), command, mostOpen);
   }
 
@@ -200,14 +203,6 @@ export class History {
     for (const alarm of carried.alarms ?? []) this.#alarms.set(alarm.id, alarm);
     this.#starts = carried.starts;
   }
-}
-
-/** It is written again inside another record and must not look like the start of a line. */
-function unstamped(record: Stamp & CommandTaken): CommandTaken {
-  const { type, controller, actuator, target, id, command, value, steps } = record;
-  const { by, via, payload_hash, received_at, max_age_ms, force, own_id, dry_run } = record;
-  const asked = { by, via, payload_hash, received_at, max_age_ms, force, own_id, dry_run };
-  return { type, controller, actuator, target, id, command, value, steps, ...asked };
 }
 
 /** Whether the outcome rests on a valid read after the last POST. */

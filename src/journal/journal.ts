@@ -101,7 +101,6 @@ export class Journal {
   #own: Draft[] = [];
   #outage: Outage | null = null;
   #lastError: JournalState["lastError"] = null;
-  #probing = false;
   #retrying = false;
   #draining: Promise<void> | null = null;
   #listener: (record: JournalRecord) => void = () => undefined;
@@ -233,11 +232,10 @@ export class Journal {
     this.#draining ??= (turn ?? Promise.resolve()).then(() => this.#drain());
   }
 
+  /** Tries the disk at least once, which is how a journal that failed finds out that it works again. */
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0 || this.#probing) {
-      this.#probing = false;
-      await this.#commit(this.#queue.splice(0, mostPerWrite));
-    }
+    do await this.#commit(this.#queue.splice(0, mostPerWrite));
+    while (this.#queue.length > 0);
     this.#draining = null;
   }
 
@@ -312,7 +310,6 @@ export class Journal {
     try {
       while (this.#outage !== null) {
         await this.#options.clock.wait(this.#limits.retryMs, this.#closed.signal);
-        this.#probing = true;
         this.#schedule(true);
         await this.#draining;
       }

@@ -3,43 +3,41 @@ import { mkdir, readFile, readlink, rename, unlink } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { z } from "zod";
 import type { Logger } from "../runtime/log.js";
 import { createFile, errorCode } from "../runtime/file-system.js";
 
-/** Enough to tell a process from another one that was given the same number later. Texts are null where unknown. */
-interface ProcessIdentity {
-  readonly pid: number;
-  /** The kernel's start time of the process, in ticks since it booted. */
-  readonly started: string | null;
-  /** A process number means something only within its namespace: each container has its own. */
-  readonly namespace: string | null;
-  /** The kernel's id of this boot of the machine. */
-  readonly kernel: string | null;
-  readonly host: string;
-}
+const textOrNull = z.string().nullable().catch(null);
 
-export interface LockHolder extends ProcessIdentity {
-  readonly boot: string;
-  readonly since: string;
-  /** File name of its sign of life. */
-  readonly socket: string | null;
-}
+/** Tells a process from another one that was given the same number later. Texts are null where unknown. */
+const lockHolder = z.object({
+  pid: z.int().positive(),
+  /** The kernel's start time of the process, in ticks since it booted. */
+  started: textOrNull,
+  /** A process number means something only within its namespace: each container has its own. */
+  namespace: textOrNull,
+  /** The kernel's id of this boot of the machine. */
+  kernel: textOrNull,
+  host: z.string(),
+  boot: z.string(),
+  since: z.string(),
+  /** File name of its sign of life; it becomes part of a path. */
+  socket: z
+    .string()
+    .regex(/^bridge-[0-9a-z-]+\.sock$/)
+    .nullable()
+    .catch(null),
+});
+
+export type LockHolder = Readonly<z.infer<typeof lockHolder>>;
+type ProcessIdentity = Pick<LockHolder, "pid" | "started" | "namespace" | "kernel" | "host">;
 
 export const holderText = (holder: LockHolder): string => `${JSON.stringify(holder)}\n`;
 
 /** null when the text is not a lock, as after a power cut. */
 export function parseHolder(text: string): LockHolder | null {
   try {
-    const parsed: unknown = JSON.parse(text);
-    const { pid, boot, since, host, ...others } = (parsed ?? {}) as Partial<Record<string, unknown>>;
-    if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return null;
-    if (typeof boot !== "string" || typeof since !== "string" || typeof host !== "string") return null;
-    const textOrNull = (value: unknown) => (typeof value === "string" ? value : null);
-    const [started, namespace] = [textOrNull(others["started"]), textOrNull(others["namespace"])];
-    const kernel = textOrNull(others["kernel"]);
-    // It becomes part of a path.
-    const socket = /^bridge-[0-9a-z-]+\.sock$/.exec(textOrNull(others["socket"]) ?? "")?.[0] ?? null;
-    return { pid, boot, since, host, started, namespace, kernel, socket };
+    return lockHolder.safeParse(JSON.parse(text)).data ?? null;
   } catch {
     return null;
   }
@@ -177,49 +175,99 @@ const lockName = "bridge.lock";
 const lockMode = 0o640;
 /** Each try removes one stale lock or loses a race to another start; no start loses this often. */
 const mostTries = 10;
+
 /** One bridge per data directory; held until released or until the process ends, however it ends. */
 export class DirectoryLock {
+  readonly #directory: string;
   readonly #path: string;
-  readonly #text: string;
-  readonly #endLife: (() => Promise<void>) | null;
+  readonly #options: LockOptions;
+  #held: LockHolder | null = null;
+  #endLife: (() => Promise<void>) | null = null;
 
-  private constructor(path: string, text: string, endLife: (() => Promise<void>) | null) {
-    this.#path = path;
-    this.#text = text;
-    this.#endLife = endLife;
+  constructor(directory: string, options: LockOptions) {
+    this.#directory = directory;
+    this.#path = join(directory, lockName);
+    this.#options = options;
   }
 
   /**
-   * Rejects with DirectoryInUse while another bridge is alive; locks of dead ones are taken over. Any other rejection is
-   * the file system's error: the directory cannot be written, so the caller has no journal either.
+   * To be asked for again as often as the lock is wanted: it may have been deleted, with its directory perhaps. Rejects with
+   * DirectoryInUse while another bridge is alive; locks of dead ones are taken over. Any other rejection is the file system's
+   * error: the directory cannot be written, so the caller has no journal either.
    */
-  static async acquire(directory: string, { boot, at, pid, log }: LockOptions): Promise<DirectoryLock> {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    const path = join(directory, lockName);
+  async take(): Promise<void> {
+    if (await this.#isHeld()) return;
+    await this.release();
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const { boot, at: since, pid } = this.#options;
     const identity = await identityOf(pid);
     const socket = `bridge-${boot.slice(0, 16)}.sock`;
-    const endLife = await showLife(join(directory, socket));
-    const text = holderText({ ...identity, boot, since: at, socket: endLife === null ? null : socket });
-    const start = { directory, path, text, identity, log };
+    this.#endLife = await showLife(join(this.#directory, socket));
+    const self = { ...identity, boot, since, socket: this.#endLife === null ? null : socket };
     try {
-      for (let tries = 0; tries < mostTries; tries += 1)
-        if (await takeFree(start)) return new DirectoryLock(path, text, endLife);
-      throw new Error(`the lock ${path} keeps changing hands; try again`);
+      for (let tries = 0; tries < mostTries; tries += 1) if (await this.#takeFree(self)) return;
+      throw new Error(`the lock ${this.#path} keeps changing hands; try again`);
     } catch (error) {
-      await endLife?.();
+      await this.release();
       throw error;
     }
   }
 
-  /** False once the lock was deleted, with its directory perhaps, or has become another's. */
-  async isHeld(): Promise<boolean> {
-    return (await readLock(this.#path)) === this.#text;
-  }
-
   /** Gives the directory free; does nothing to a lock that has become another's. */
   async release(): Promise<void> {
-    if (await this.isHeld()) await unlink(this.#path).catch(() => undefined);
+    if (await this.#isHeld()) await unlink(this.#path).catch(() => undefined);
+    this.#held = null;
     await this.#endLife?.();
+    this.#endLife = null;
+  }
+
+  async #isHeld(): Promise<boolean> {
+    return this.#held !== null && (await readLock(this.#path)) === holderText(this.#held);
+  }
+
+  /** False when another start changed the lock meanwhile. Throws DirectoryInUse when its holder lives. */
+  async #takeFree(self: LockHolder): Promise<boolean> {
+    const root = await readLock(this.#path);
+    const isTaken =
+      root === null
+        ? await createFile(this.#path, holderText(self), lockMode)
+        : await this.#takeOver(root, self);
+    if (isTaken) this.#held = self;
+    return isTaken;
+  }
+
+  /**
+   * Any number of starts may find the same lock stale. Each lock has one successor file, named after its content, that only
+   * one start can create; a start that died in between is succeeded the same way. The successor is the holder if the lock
+   * it succeeds is still there, and then takes its place in one rename, so that the directory is never without a lock.
+   */
+  async #takeOver(root: string, self: LockHolder): Promise<boolean> {
+    const dead: string[] = [];
+    let successor = await this.#successorOf(root, self);
+    while (!(await createFile(successor, holderText(self), lockMode))) {
+      const other = await readLock(successor);
+      if (other === null) return false;
+      dead.push(successor);
+      successor = await this.#successorOf(other, self);
+    }
+    if ((await readLock(this.#path)) !== root) {
+      await unlink(successor);
+      return false;
+    }
+    await rename(successor, this.#path);
+    for (const path of dead) await unlink(path).catch(() => undefined);
+    const pid = parseHolder(root)?.pid ?? null;
+    this.#options.log.warn({ pid }, "taking over the data directory from a bridge that did not end well");
+    return true;
+  }
+
+  /** Where the successor of a dead holder is to be; throws DirectoryInUse when it lives. */
+  async #successorOf(text: string, self: LockHolder): Promise<string> {
+    const living = await livingHolder(this.#directory, text, self);
+    if (living !== null) throw new DirectoryInUse(this.#directory, living);
+    const socket = parseHolder(text)?.socket ?? null;
+    if (socket !== null) await unlink(join(this.#directory, socket)).catch(() => undefined);
+    return `${this.#path}.after-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
   }
 }
 
@@ -228,51 +276,3 @@ const readLock = (path: string): Promise<string | null> =>
     if (errorCode(error) === "ENOENT") return null;
     throw error;
   });
-
-interface Start {
-  readonly directory: string;
-  readonly path: string;
-  readonly text: string;
-  readonly identity: ProcessIdentity;
-  readonly log: Logger;
-}
-
-/** False when another start changed the lock meanwhile. Throws DirectoryInUse when its holder lives. */
-async function takeFree(start: Start): Promise<boolean> {
-  const root = await readLock(start.path);
-  return root === null ? createFile(start.path, start.text, lockMode) : takeOver(root, start);
-}
-
-/**
- * Any number of starts may find the same lock stale. Each lock has one successor file, named after its content, that only
- * one start can create; a start that died in between is succeeded the same way. The successor is the holder if the lock
- * it succeeds is still there, and then takes its place in one rename, so that the directory is never without a lock.
- */
-async function takeOver(root: string, start: Start): Promise<boolean> {
-  const dead: string[] = [];
-  let successor = await successorOf(root, start);
-  while (!(await createFile(successor, start.text, lockMode))) {
-    const other = await readLock(successor);
-    if (other === null) return false;
-    dead.push(successor);
-    successor = await successorOf(other, start);
-  }
-  if ((await readLock(start.path)) !== root) {
-    await unlink(successor);
-    return false;
-  }
-  await rename(successor, start.path);
-  for (const path of dead) await unlink(path).catch(() => undefined);
-  const pid = parseHolder(root)?.pid ?? null;
-  start.log.warn({ pid }, "taking over the data directory from a bridge that did not end well");
-  return true;
-}
-
-/** Where the successor of a dead holder is to be; throws DirectoryInUse when it lives. */
-async function successorOf(text: string, { directory, path, identity }: Start): Promise<string> {
-  const living = await livingHolder(directory, text, identity);
-  if (living !== null) throw new DirectoryInUse(directory, living);
-  const socket = parseHolder(text)?.socket ?? null;
-  if (socket !== null) await unlink(join(directory, socket)).catch(() => undefined);
-  return `${path}.after-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
-}

@@ -5,7 +5,6 @@ import { History } from "./history.js";
 import { commandKey, type JournalRecord } from "./records.js";
 import {
   encodeLine,
-  fileProblem,
   listCorrupt,
   listSegments,
   longestLineBytes,
@@ -27,15 +26,14 @@ interface ScannedSegment extends SegmentName {
   /** After the last newline, and after the last intact record. */
   readonly endAt: number;
   readonly goodEndAt: number;
+  /** The highest sequence number that may have been used in it. */
+  readonly sequence: number;
 }
 
 export interface Scan {
-  /** The highest sequence number that may have been used. */
-  readonly sequence: number;
   readonly history: History;
   /** Newest last; only those read, from the newest checkpoint on. */
   readonly segments: readonly ScannedSegment[];
-  readonly unreadable: number;
 }
 
 interface Repair {
@@ -47,21 +45,12 @@ interface Repair {
 
 /** Reads what the journal knows; changes nothing, so it also serves a read-only disk. */
 export async function scanJournal(files: FileSystem, directory: string): Promise<Scan> {
-  const names = await listSegments(files, directory).catch((error: unknown) => {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  });
+  const names = await listSegments(files, directory);
   const history = new History();
   const segments: ScannedSegment[] = [];
-  let sequence = 0;
-  for (const name of names.slice(await newestCheckpoint(files, names))) {
-    const { segment, last } = await scanSegment(files, name, history);
-    segments.push(segment);
-    const lost = Math.ceil((segment.bytes - segment.goodEndAt - 1) / shortestRecordBytes);
-    sequence = Math.max(sequence, Math.max(last, name.first - 1) + Math.max(lost, 0));
-  }
-  const unreadable = segments.reduce((sum, segment) => sum + segment.unreadable, 0);
-  return { sequence, history, segments, unreadable };
+  for (const name of names.slice(await newestCheckpoint(files, names)))
+    segments.push(await scanSegment(files, name, history));
+  return { history, segments };
 }
 
 /** Index of the newest file that begins with what all older ones have to say. */
@@ -74,27 +63,25 @@ async function newestCheckpoint(files: FileSystem, names: readonly SegmentName[]
   return 0;
 }
 
-async function scanSegment(files: FileSystem, name: SegmentName, history: History) {
-  const { bytes } = await files.facts(name.path).catch((error: unknown) => {
-    throw fileProblem(name.path, error);
-  });
-  const segment = { ...name, bytes, intact: 0, unreadable: 0, endAt: 0, goodEndAt: 0 };
-  let last = 0;
+async function scanSegment(files: FileSystem, name: SegmentName, history: History): Promise<ScannedSegment> {
+  let [bytes, intact, unreadable, endAt, goodEndAt, last] = [0, 0, 0, 0, 0, name.first - 1];
   for await (const line of readLines(files, name.path)) {
     for (const record of line.records) {
       history.add(record);
       last = Math.max(last, record.seq);
     }
-    segment.intact += line.records.length + line.foreign;
-    if (line.isWhole && line.unreadable) segment.unreadable += 1;
-    segment.endAt = line.endAt;
-    segment.goodEndAt = line.goodEndAt ?? segment.goodEndAt;
+    bytes = line.endAt;
+    intact += line.records.length + line.foreign;
+    if (line.isWhole && line.unreadable) unreadable += 1;
+    if (line.isWhole) endAt = line.endAt;
+    goodEndAt = line.goodEndAt ?? goodEndAt;
   }
-  return { segment, last };
+  const lost = Math.max(0, Math.ceil((bytes - goodEndAt - 1) / shortestRecordBytes));
+  return { ...name, bytes, intact, unreadable, endAt, goodEndAt, sequence: last + lost };
 }
 
 /**
- * Makes the directory where there is none, sets wholly corrupt files aside, cuts a torn last line off the newest one, and
+ * Makes the directory where there is none, sets wholly corrupt files aside, cuts torn last lines off the others, and
  * brings what was read to the disk: a run that was killed may have left it in the kernel's memory, and what is acted on now
  * must outlive a power cut.
  */
@@ -105,22 +92,31 @@ export async function repairJournal(
 ): Promise<Repair> {
   if (await files.makeDirectory(directory, directoryMode)) await files.syncDirectory(dirname(directory));
   const corruptFiles: string[] = [];
-  let isDurable = true;
-  for (const segment of segments)
-    if (isWhollyCorrupt(segment)) corruptFiles.push(await setAside(files, segment.path));
-    else isDurable = await isOnDisk(files, segment);
+  let current: SegmentName | null = null;
+  let [isDurable, truncatedBytes] = [true, 0];
+  for (const segment of segments) {
+    current = isWhollyCorrupt(segment) ? null : segment;
+    if (current === null) corruptFiles.push(await setAside(files, segment.path));
+    else {
+      const keep = Math.max(segment.endAt, segment.goodEndAt);
+      isDurable = (await bringToDisk(files, segment, keep)) && isDurable;
+      truncatedBytes += segment.bytes - keep;
+    }
+  }
   if (segments.length > 0) await files.syncDirectory(directory);
-  const newest = segments.at(-1);
-  if (newest === undefined || isWhollyCorrupt(newest) || !isDurable)
-    return { current: null, truncatedBytes: 0, corruptFiles };
-  const truncatedBytes = await cutTornTail(files, newest);
-  return { current: newest, truncatedBytes, corruptFiles };
+  return { current: isDurable ? current : null, truncatedBytes, corruptFiles };
 }
 
-/** False when it cannot be: the next file then begins with what this one had to say. */
-async function isOnDisk(files: FileSystem, { path }: SegmentName): Promise<boolean> {
+/** Its first `keep` bytes, which end with a whole record. False when the disk does not take it. */
+async function bringToDisk(
+  files: FileSystem,
+  { path, bytes, endAt }: ScannedSegment,
+  keep: number,
+): Promise<boolean> {
   const file = await files.open(path, "a");
   try {
+    if (keep < bytes) await file.truncate(keep);
+    if (keep > endAt) await writeFully(file, Buffer.from("\n"));
     return await file.sync().then(
       () => true,
       () => false,
@@ -133,20 +129,6 @@ async function isOnDisk(files: FileSystem, { path }: SegmentName): Promise<boole
 /** A first line that was torn by a power cut is short and has no newline; anything else without a record is damage. */
 const isWhollyCorrupt = ({ bytes, intact, endAt }: ScannedSegment): boolean =>
   intact === 0 && bytes > 0 && (endAt > 0 || bytes > longestLineBytes);
-
-async function cutTornTail(files: FileSystem, segment: ScannedSegment): Promise<number> {
-  if (segment.endAt === segment.bytes) return 0;
-  const keep = Math.max(segment.endAt, segment.goodEndAt);
-  const file = await files.open(segment.path, "a");
-  try {
-    await file.truncate(keep);
-    if (keep > segment.endAt) await writeFully(file, Buffer.from("\n"));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  return segment.bytes - keep;
-}
 
 interface SegmentSize extends SegmentName {
   readonly bytes: number;

@@ -3,23 +3,7 @@ import { join } from "node:path";
 import { type Clock, nextTurn } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Journal } from "./journal.js";
-import { DirectoryInUse, DirectoryLock, type LockOptions } from "./lock.js";
-
-/** The lock of the data directory, asked for again as often as it is wanted: a full disk holds no lock, and a deleted one neither. */
-function claimOn(dataDir: string, options: LockOptions) {
-  let lock: DirectoryLock | null = null;
-  const release = async () => {
-    const lost = lock;
-    lock = null;
-    await lost?.release();
-  };
-  const take = async () => {
-    if (await lock?.isHeld()) return;
-    await release();
-    lock = await DirectoryLock.acquire(dataDir, options);
-  };
-  return { take, release };
-}
+import { DirectoryInUse, DirectoryLock } from "./lock.js";
 
 interface OpenJournal {
   readonly journal: Journal;
@@ -46,8 +30,8 @@ export async function openJournal({
 }): Promise<OpenJournal> {
   const boot = randomBytes(8).toString("hex");
   const at = new Date(clock.now()).toISOString();
-  const claim = claimOn(dataDir, { boot, at, pid: process.pid, log });
-  await claim.take().catch((error: unknown) => {
+  const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log });
+  await lock.take().catch((error: unknown) => {
     if (error instanceof DirectoryInUse) throw error;
     log.error(
       { reason: String(error) },
@@ -60,7 +44,7 @@ export async function openJournal({
     log,
     boot,
     clockSynced: () => clockAgrees(),
-    admit: claim.take,
+    admit: () => lock.take(),
     // A command's first request leaves before its record does; both are awaited before its POST.
     turn: nextTurn,
   });
@@ -71,7 +55,7 @@ export async function openJournal({
     },
     close: async () => {
       await journal.close();
-      await claim.release();
+      await lock.release();
     },
   };
 }

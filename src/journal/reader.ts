@@ -132,13 +132,13 @@ async function* newRecords(
       if (first < place.first || (next !== undefined && next.first <= place.sequence)) continue;
       if (first > place.first) Object.assign(place, { first, offset: 0 });
       if ((await files.facts(path)).bytes < place.offset) place.offset = 0;
-      for await (const { records, endAt } of readLines(files, path, place.offset)) {
+      for await (const { records, isWhole, startAt, endAt } of readLines(files, path, place.offset)) {
         for (const record of records) {
           if (record.seq <= place.sequence) continue;
           place.sequence = record.seq;
           yield record;
         }
-        place.offset = endAt;
+        place.offset = isWhole ? endAt : startAt;
       }
     }
   } catch (error) {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { CommandResult, Outcome, StepPurpose, Via } from "../greenhouse/command/outcomes.js";
 import type { Alarm } from "../greenhouse/limits.js";
 
@@ -9,27 +10,16 @@ import type { Alarm } from "../greenhouse/limits.js";
  * already proves that the bridge wrote it; the checks guard against another version having meant something else.
  */
 
-type Check<T> = (value: unknown) => value is T;
-
-const text = (value: unknown): value is string => typeof value === "string";
-const number = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
-const flag = (value: unknown): value is boolean => typeof value === "boolean";
-const textOrNull = (value: unknown): value is string | null => value === null || text(value);
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const counts = (value: unknown): value is Readonly<Record<string, number>> => isObject(value);
-const list = <T>(): Check<readonly T[]> => Array.isArray as Check<readonly T[]>;
-/** Believed as it stands; may be left out where `T` includes undefined. */
-const unchecked = <T>(): Check<T> => (() => true) as unknown as Check<T>;
-const commandResult = (value: unknown): value is CommandResult =>
-  isObject(value) && text(value["id"]) && text(value["outcome"]) && text(value["finished_at"]);
-
-type Guarded<Check> = Check extends (value: unknown) => value is infer T ? T : never;
-type Fields<Checks> = {
-  readonly [K in keyof Checks as undefined extends Guarded<Checks[K]> ? never : K]: Guarded<Checks[K]>;
-} & {
-  readonly [K in keyof Checks as undefined extends Guarded<Checks[K]> ? K : never]?: Guarded<Checks[K]>;
-};
+/** A check that asks for less than what is believed of a value that passes it. */
+const as = <T>(check: z.ZodType): z.ZodType<T> => check as unknown as z.ZodType<T>;
+const text = z.string();
+const textOrNull = text.nullable();
+const number = z.number();
+const flag = z.boolean();
+const list = <T>() => as<readonly T[]>(z.array(z.unknown()));
+/** Earlier versions may have left it out. */
+const unchecked = <T>() => as<T>(z.unknown().optional());
+const commandResult = as<CommandResult>(z.object({ id: text, outcome: text, finished_at: text }));
 
 export type CommandTarget = "actuator" | "parameter" | "address";
 
@@ -40,20 +30,20 @@ interface PlannedStep {
 }
 
 const stamp = {
-  seq: (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0,
+  seq: z.int().positive(),
   at: text,
   /** Ms since an arbitrary start of this boot: puts records in order whatever the clock did. */
   mono: number,
   /** A random id of this run of the program. */
   boot: text,
   /** Whether the wall clock agreed with the platform's; null when nothing was there to compare it with. */
-  clock_synced: (value: unknown): value is boolean | null => value === null || flag(value),
+  clock_synced: flag.nullable(),
   /** Texts or lists in it were too long and are not whole. */
-  cut: unchecked<true | undefined>(),
+  cut: unchecked<true>().optional(),
 };
 
 /** `actuator` is the id of the actuator, parameter or address; `target` is `actuator` when absent. */
-const about = { controller: text, actuator: text, target: unchecked<CommandTarget | undefined>() };
+const about = { controller: text, actuator: text, target: unchecked<CommandTarget>().optional() };
 const aboutCommand = { ...about, id: text };
 
 const schema = {
@@ -69,21 +59,20 @@ const schema = {
     received_at: text,
     /** 0 for what a rule sent, which grows not old. */
     max_age_ms: unchecked<number>(),
-    force: unchecked<boolean | undefined>(),
+    force: unchecked<boolean>().optional(),
     /** The id came from the sender, so it tells duplicates apart. */
-    own_id: unchecked<boolean | undefined>(),
+    own_id: unchecked<boolean>().optional(),
     /** It was not to be sent. */
-    dry_run: unchecked<boolean | undefined>(),
+    dry_run: unchecked<boolean>().optional(),
     /** The equal command whose POST it waited for, instead of one of its own. */
-    took_over: unchecked<string | undefined>(),
+    took_over: unchecked<string>().optional(),
   },
   /** `sending` is on disk before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. */
   phase: {
     ...aboutCommand,
-    phase: (value: unknown): value is "waiting" | "checking" | "sending" | "confirming" | "done" =>
-      text(value),
+    phase: as<"waiting" | "checking" | "sending" | "confirming" | "done">(text),
     /** With `sending`: what limits the actuator once that is sent. */
-    limits: unchecked<KeptLimits | undefined>(),
+    limits: unchecked<KeptLimits>().optional(),
   },
   /** A POST has begun; `attempt` counts from 1. */
   step_sent: {
@@ -114,7 +103,7 @@ const schema = {
     controller: textOrNull,
     actuator: textOrNull,
     count: number,
-    reasons: counts,
+    reasons: z.record(text, number),
     since: unchecked<string>(),
   },
   confirmed_late: { ...aboutCommand, value: text },
@@ -125,7 +114,7 @@ const schema = {
   acknowledged: {
     controller: text,
     actuator: textOrNull,
-    target: unchecked<CommandTarget | undefined>(),
+    target: unchecked<CommandTarget>().optional(),
     by: unchecked<string | null>(),
     via: unchecked<Via>(),
   },
@@ -135,12 +124,12 @@ const schema = {
   alarm_kept: { name: text, alarm: unchecked<Alarm | null>() },
   /** Every result up to this sequence number has reached the broker. */
   delivered: { through: number },
-  start: { version: text, read_only: unchecked<boolean | undefined>() },
+  start: { version: text, read_only: unchecked<boolean>().optional() },
   stop: { reason: text },
   /** Positive when the wall clock went forward. */
   clock_jump: { by_ms: number },
   login_failed: {
-    listener: (value: unknown): value is "broker" | "http" => text(value),
+    listener: as<"broker" | "http">(text),
     client: unchecked<string | null>(),
     user: unchecked<string | null>(),
     address: unchecked<string | null>(),
@@ -150,10 +139,10 @@ const schema = {
   /** Anything else worth keeping that `bridge/event` also says. */
   event: {
     event: text,
-    severity: (value: unknown): value is "info" | "warning" | "error" => text(value),
+    severity: as<"info" | "warning" | "error">(text),
     message: text,
-    controller: unchecked<string | undefined>(),
-    actuator: unchecked<string | undefined>(),
+    controller: unchecked<string>().optional(),
+    actuator: unchecked<string>().optional(),
   },
   /** The journal about itself: what a start found broken. */
   journal_damaged: { unreadable: number, truncated_bytes: number, corrupt_files: list<string>() },
@@ -167,11 +156,12 @@ const schema = {
     /** Newest last, at most 20. */
     starts: list<RecordedStart>(),
     /** Absent in files of earlier versions, as the next. */
-    limits: unchecked<readonly LimitsEntry[] | undefined>(),
-    alarms: unchecked<readonly Alarm[] | undefined>(),
+    limits: unchecked<readonly LimitsEntry[]>().optional(),
+    alarms: unchecked<readonly Alarm[]>().optional(),
   },
 };
 
+type Fields<Shape extends z.ZodRawShape> = Readonly<z.infer<z.ZodObject<Shape>>>;
 export type RecordType = keyof typeof schema;
 type Bodies = { readonly [T in RecordType]: { readonly type: T } & Fields<(typeof schema)[T]> };
 export type RecordBody = Bodies[RecordType];
@@ -277,22 +267,13 @@ export interface RecordedStart {
 
 export type HistoryParts = Fields<(typeof schema)["carried"]>;
 
-const checksOf = new Map<string, Readonly<Record<string, (value: unknown) => boolean>>>(
-  Object.entries(schema),
+const linesOf = new Map<unknown, z.ZodType>(
+  Object.entries(schema).map(([type, fields]) => [type, z.object({ ...stamp, ...fields })]),
 );
 
 export function isRecord(value: unknown): value is JournalRecord {
-  if (!isObject(value) || !text(value["type"])) return false;
-  const checks = checksOf.get(value["type"]);
-  return checks !== undefined && fits(value, stamp) && fits(value, checks);
-}
-
-function fits(
-  value: Readonly<Record<string, unknown>>,
-  checks: Readonly<Record<string, (value: unknown) => boolean>>,
-): boolean {
-  for (const field in checks) if (checks[field]?.(value[field]) !== true) return false;
-  return true;
+  if (typeof value !== "object" || value === null || !("type" in value)) return false;
+  return linesOf.get(value.type)?.safeParse(value).success === true;
 }
 
 /** One key per thing that can be commanded, the same in every part of the history. */

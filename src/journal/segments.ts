@@ -26,12 +26,12 @@ const neverCut: ReadonlySet<string> = new Set([
 
 interface DecodedLine {
   readonly records: readonly JournalRecord[];
-  /** Intact lines of a type this version does not know. */
+  /** Intact records of a type this version does not know. */
   readonly foreign: number;
   /** Some bytes belong to no record. */
   readonly unreadable: boolean;
-  /** Where the last intact record ends; 0 without one. */
-  readonly goodBytes: number;
+  /** Where the last intact record ends, its newline not counted; null without one. */
+  readonly goodEndAt: number | null;
 }
 
 /**
@@ -54,11 +54,11 @@ function fitting(record: JournalRecord): Buffer {
 }
 
 function encode(record: JournalRecord, replacer?: (key: string, value: unknown) => unknown): Buffer {
-  const json = JSON.stringify(record, replacer);
-  const body = Buffer.from(json.slice(0, -1));
-  const checksum = crc32(body).toString(16).padStart(8, "0");
-  return Buffer.concat([body, Buffer.from(`${mark}${checksum}"}\n`)]);
+  const body = Buffer.from(JSON.stringify(record, replacer).slice(0, -1));
+  return Buffer.concat([body, Buffer.from(`${closing(body)}\n`)]);
 }
+
+const closing = (body: Buffer): string => `${mark}${crc32(body).toString(16).padStart(8, "0")}"}`;
 
 function tooLong({ type, seq, at, mono, boot, clock_synced }: JournalRecord): JournalRecord {
   const message = `A record of type ${type} was too long for the journal and was left out.`;
@@ -76,46 +76,34 @@ const cutTo =
     return Array.isArray(value) ? value.slice(0, limit / 8) : value;
   };
 
-/** Bytes between two newlines; never throws. */
-export function decodeLine(bytes: Buffer): DecodedLine {
-  if (bytes.length === 0) return { records: [], foreign: 0, unreadable: false, goodBytes: 0 };
-  const whole = decodeExactly(bytes);
-  if (whole === null) return salvage(bytes);
-  const records = whole === "foreign" ? [] : [whole];
-  return { records, foreign: 1 - records.length, unreadable: false, goodBytes: bytes.length };
+/** Bytes between two newlines, which begin at `startAt`; never throws. Every whole record in them is found. */
+export function decodeLine(bytes: Buffer, startAt = 0): DecodedLine {
+  const records: JournalRecord[] = [];
+  let [foreign, from, good] = [0, 0, 0];
+  let goodEndAt: number | null = null;
+  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, from)) {
+    const start = from + bytes.subarray(from, at).lastIndexOf(opening);
+    const end = at + closingBytes;
+    const piece = start < from ? null : decodeExactly(bytes.subarray(start, end));
+    from = piece === null ? at + mark.length : end;
+    if (piece === null) continue;
+    good += end - start;
+    goodEndAt = startAt + end;
+    if (piece === "foreign") foreign += 1;
+    else records.push(piece);
+  }
+  return { records, foreign, unreadable: good < bytes.length, goodEndAt };
 }
 
 function decodeExactly(bytes: Buffer): JournalRecord | "foreign" | null {
-  const bodyEnd = bytes.length - closingBytes;
-  if (bodyEnd < opening.length) return null;
-  const closing = bytes.toString("latin1", bodyEnd);
-  if (!closing.startsWith(mark) || !closing.endsWith('"}')) return null;
-  const body = bytes.subarray(0, bodyEnd);
-  if (crc32(body).toString(16).padStart(8, "0") !== closing.slice(mark.length, -2)) return null;
+  const body = bytes.subarray(0, -closingBytes);
+  if (bytes.toString("latin1", body.length) !== closing(body)) return null;
   try {
     const parsed: unknown = JSON.parse(`${body.toString("utf8")}}`);
     return isRecord(parsed) ? parsed : "foreign";
   } catch {
     return null;
   }
-}
-
-function salvage(bytes: Buffer): DecodedLine {
-  const records: JournalRecord[] = [];
-  let foreign = 0;
-  let goodBytes = 0;
-  let from = 0;
-  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, from)) {
-    const start = bytes.subarray(from, at).lastIndexOf(opening);
-    const end = at + closingBytes;
-    const piece = start === -1 ? null : decodeExactly(bytes.subarray(from + start, end));
-    from = piece === null ? at + mark.length : end;
-    if (piece === null) continue;
-    goodBytes = end;
-    if (piece === "foreign") foreign += 1;
-    else records.push(piece);
-  }
-  return { records, foreign, unreadable: true, goodBytes };
 }
 
 /** A file of the journal, named after the first sequence number it may hold. */
@@ -133,14 +121,19 @@ const corruptPattern = /^journal-\d{1,16}\.jsonl\.corrupt-\d+$/;
 export const segmentPath = (directory: string, first: number): string =>
   join(directory, `journal-${String(first).padStart(12, "0")}.jsonl`);
 
-/** Oldest first. */
+/** Oldest first; none where there is no directory yet. */
 export async function listSegments(files: FileSystem, directory: string): Promise<readonly SegmentName[]> {
   const found: SegmentName[] = [];
-  for (const name of await files.list(directory)) {
+  for (const name of await files.list(directory).catch(noneIfAbsent)) {
     const first = Number(pattern.exec(name)?.[1] ?? Number.NaN);
     if (Number.isSafeInteger(first)) found.push({ path: join(directory, name), first });
   }
   return found.sort((a, b) => a.first - b.first);
+}
+
+function noneIfAbsent(error: unknown): readonly string[] {
+  if (errorCode(error) === "ENOENT") return [];
+  throw error;
 }
 
 /** Files set aside as wholly corrupt, oldest first. */
@@ -159,17 +152,11 @@ export async function setAside(files: FileSystem, path: string): Promise<string>
 }
 
 /** What one line of a file held, or the bytes behind its last newline. Offsets count from the start of the file. */
-export interface Line {
-  readonly records: readonly JournalRecord[];
-  /** Intact records of a type this version does not know. */
-  readonly foreign: number;
-  readonly unreadable: boolean;
+export interface Line extends DecodedLine {
   /** False for the bytes behind the last newline. */
   readonly isWhole: boolean;
-  /** Where a later read goes on. */
+  readonly startAt: number;
   readonly endAt: number;
-  /** Behind the last intact record in it, its newline not counted; null without one. */
-  readonly goodEndAt: number | null;
 }
 
 const chunkBytes = 256 * 1024;
@@ -209,17 +196,11 @@ export async function* readLines(files: FileSystem, path: string, from = 0): Asy
   }
 }
 
-/** `bytes` begin at `at`, and the line, whose beginning may have been dropped, at `lineAt`. */
-function lineOf(bytes: Buffer, at: number, lineAt: number, isWhole: boolean): Line {
-  const { records, foreign, unreadable, goodBytes } = decodeLine(bytes);
-  return {
-    records,
-    foreign,
-    unreadable: unreadable || lineAt < at,
-    isWhole,
-    endAt: isWhole ? at + bytes.length + 1 : lineAt,
-    goodEndAt: goodBytes > 0 ? at + goodBytes : null,
-  };
+/** `bytes` begin at `at`, and the line, whose beginning may have been dropped, at `startAt`. */
+function lineOf(bytes: Buffer, at: number, startAt: number, isWhole: boolean): Line {
+  const decoded = decodeLine(bytes, at);
+  const endAt = at + bytes.length + Number(isWhole);
+  return { ...decoded, unreadable: decoded.unreadable || startAt < at, isWhole, startAt, endAt };
 }
 
 const remedies: Readonly<Record<string, string>> = {
@@ -254,14 +235,11 @@ export const fileProblem = (path: string, error: unknown): unknown =>
     : new JournalUnreadable(dirname(path), error, basename(path));
 
 /** Why the files of the journal cannot even be listed; null where they can, also when there is no directory yet. */
-export async function listingProblem(
+export const listingProblem = (
   directory: string,
   files: FileSystem = nodeFileSystem,
-): Promise<JournalUnreadable | null> {
-  try {
-    await listSegments(files, directory);
-    return null;
-  } catch (error) {
-    return errorCode(error) === "ENOENT" ? null : new JournalUnreadable(directory, error);
-  }
-}
+): Promise<JournalUnreadable | null> =>
+  listSegments(files, directory).then(
+    () => null,
+    (error: unknown) => new JournalUnreadable(directory, error),
+  );

@@ -161,14 +161,14 @@ export class JournalWriter {
     await this.#closing;
     const barred = await this.#barred();
     const scan = await this.#scan();
-    this.sequence = Math.max(this.sequence, scan.sequence);
+    this.sequence = Math.max(this.sequence, ...scan.segments.map(({ sequence }) => sequence));
     this.history = scan.history;
-    this.unreadable = scan.unreadable;
+    this.unreadable = scan.segments.reduce((sum, segment) => sum + segment.unreadable, 0);
     if (barred !== null) throw barred;
     const { current, truncatedBytes, corruptFiles } = await repairJournal(files, this.#directory, scan);
     if (current !== null && !this.#beginNew) this.#current = await AppendFile.open(files, current);
     await this.retention.prune();
-    const { unreadable } = scan;
+    const { unreadable } = this;
     if (unreadable === 0 && truncatedBytes === 0 && corruptFiles.length === 0) return null;
     const damage = { unreadable, truncated_bytes: truncatedBytes, corrupt_files: corruptFiles };
     return { type: "journal_damaged", ...damage };

@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
 import {
   DirectoryInUse,
-  DirectoryLock,
   holderText,
   identityOf,
   type LockHolder,
@@ -16,7 +15,6 @@ import { journalDirectory, openJournal as openLocked } from "../../src/journal/o
 import { seededRandom } from "../../src/runtime/random.js";
 import { beginLife } from "../../src/status/crash-loop.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
-import { silentLog } from "../support/builders.js";
 import { openJournal, stillClock, tempDirectory, acquire } from "./support/disk.js";
 import { tempFolder, capturedLog } from "../mqtt-connection/support.js";
 
@@ -151,9 +149,6 @@ async function startWithoutLock() {
   return { folder, around, journal, lines, append, free, hindrance };
 }
 
-const otherBridge = (folder: string) =>
-  DirectoryLock.acquire(folder, { boot: "other", at: "2026-05-01", pid: process.pid, log: silentLog });
-
 describe("a start that could not lock the data directory", () => {
   it("has no journal until the directory is locked, even where the journal could be written", async () => {
     const { folder, journal, append, free, hindrance } = await startWithoutLock();
@@ -163,7 +158,7 @@ describe("a start that could not lock the data directory", () => {
     await append();
     expect(journal.state().available).toBe(true);
     expect(await readFile(hindrance, "utf8")).toContain(journal.boot);
-    await expect(otherBridge(folder)).rejects.toBeInstanceOf(DirectoryInUse);
+    await expect(acquire(folder)).rejects.toBeInstanceOf(DirectoryInUse);
   });
 
   it("has no journal while another bridge holds the directory, says so, and takes no commands afterwards", async () => {
@@ -171,7 +166,7 @@ describe("a start that could not lock the data directory", () => {
     const live = new LiveSettings(around.configuration);
     await beginLife(journal, around, live);
     await free();
-    const other = await otherBridge(folder);
+    const other = await acquire(folder);
     await expect(append()).rejects.toMatchObject({ code: "IN_USE" });
     expect(journal.state().reason).toContain("stop that one, then restart this one");
     expect(lines.at(-1)).toMatch(/^error .*no commands are taken/);

@@ -17,7 +17,7 @@ import { DirectoryLock } from "${pathToFileURL(dirname(programFile)).href}/journ
 const quiet = () => {};
 const log = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
 const [, directory, boot] = process.argv;
-await DirectoryLock.acquire(directory, { boot, at: "now", pid: process.pid, log });
+await new DirectoryLock(directory, { boot, at: "now", pid: process.pid, log }).take();
 process.stdout.write("locked");
 process.stdin.resume();
 `;

@@ -51,7 +51,7 @@ describe("a line of the journal", () => {
     const decoded = decodeLine(line);
     expect(decoded.records).toEqual([first, second]);
     expect(decoded.unreadable).toBe(true);
-    expect(decoded.goodBytes).toBe(line.length - 2);
+    expect(decoded.goodEndAt).toBe(line.length - 2);
   });
 
   it("of a type this version does not know is no damage", () => {

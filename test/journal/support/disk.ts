@@ -106,7 +106,8 @@ let boots = 0;
 /** A lock on a data directory as a bridge takes it, given free with the test. */
 export async function acquire(directory: string, log = capturedLog().log): Promise<DirectoryLock> {
   const life = { boot: `b${++boots}`, at: "2026-05-01T06:00:00.000Z", pid: process.pid, log };
-  const lock = await DirectoryLock.acquire(directory, life);
+  const lock = new DirectoryLock(directory, life);
+  await lock.take();
   onTestFinished(() => lock.release());
   return lock;
 }

@@ -4,7 +4,7 @@ import { connectAsync } from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { startBroker } from "../../../src/broker/broker.js";
-import { DirectoryLock } from "../../../src/journal/lock.js";
+import { acquire } from "../../journal/support/disk.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { silentLog } from "../../../src/runtime/log.js";
 import { BrokerClient, openClient, settingsBeside } from "../../../src/setup/broker-client.js";
@@ -97,10 +97,7 @@ describe("where everything works", { timeout: 60_000 }, () => {
     onTestFinished(() => running.close());
     const section = plainConfiguration(await platform(), {}, { broker: { port: running.port } });
     const configuration = await loaded(section, await folder());
-    const at = new Date().toISOString();
-    const holder = { boot: "0123456789abcdef", at, pid: process.pid, log: silentLog };
-    const lock = await DirectoryLock.acquire(configuration.data_dir, holder);
-    onTestFinished(() => lock.release());
+    await acquire(configuration.data_dir);
     const { findings, of } = await examined(configuration);
     expect(complaints(findings).filter((line) => !expectable.test(line))).toEqual([
       expect.stringMatching(/^warning lock: the data directory is in use/),

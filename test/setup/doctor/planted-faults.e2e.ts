@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Journal } from "../../../src/journal/journal.js";
-import { DirectoryLock } from "../../../src/journal/lock.js";
+import { acquire } from "../../journal/support/disk.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { silentLog } from "../../../src/runtime/log.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
@@ -258,10 +258,7 @@ const dataRows: readonly Row[] = [
   {
     fault: "a data directory in use by a bridge that is not at the broker",
     disturb: async (_, home) => {
-      const at = new Date(systemClock.now()).toISOString();
-      const holder = { boot: "0123456789abcdef", at, pid: process.pid, log: silentLog };
-      const lock = await DirectoryLock.acquire(join(home, "data"), holder);
-      onTestFinished(() => lock.release());
+      await acquire(join(home, "data"));
     },
     finds:
       /^warning lock: .*in use by a running bridge \(process \d+, since .*not online at this broker → .*a second bridge needs a data_dir of its own/,
