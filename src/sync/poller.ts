@@ -59,11 +59,8 @@ class PollTroubles {
     if (wasHeld(error)) return;
     this.#log.debug({ job: name }, error.message);
     if (ofTheHost.has(kind) || this.#isAway(host)) return;
-    const trouble: Trouble = this.#byKind.get(job.kind) ?? {
-      failing: new Map(),
-      isTold: false,
-      toldAt: -Infinity,
-    };
+    const untold: Trouble = { failing: new Map(), isTold: false, toldAt: -Infinity };
+    const trouble = this.#byKind.get(job.kind) ?? untold;
     this.#byKind.set(job.kind, trouble);
     const inARow = (trouble.failing.get(name) ?? 0) + 1;
     trouble.failing.set(name, inARow);
@@ -71,17 +68,21 @@ class PollTroubles {
   }
 
   worked(name: string, { kind }: PollJob): void {
-    const trouble = this.#byKind.get(kind);
-    if (trouble?.failing.delete(name) !== true || trouble.failing.size > 0) return;
-    if (trouble.isTold) this.#log.info({ poll: kind }, `polling ${subjects[kind]} works again`);
-    trouble.isTold = false;
+    if (this.#isOver(kind, name)) this.#log.info({ poll: kind }, `polling ${subjects[kind]} works again`);
   }
 
   /** These are not asked for any more. */
   forget(names: Iterable<string>): void {
-    for (const name of names)
-      for (const trouble of this.#byKind.values())
-        if (trouble.failing.delete(name) && trouble.failing.size === 0) trouble.isTold = false;
+    for (const name of names) for (const kind of this.#byKind.keys()) this.#isOver(kind, name);
+  }
+
+  /** Whether this was the last one to fail of a kind of which that was told. */
+  #isOver(kind: PollJob["kind"], name: string): boolean {
+    const trouble = this.#byKind.get(kind);
+    if (trouble?.failing.delete(name) !== true || trouble.failing.size > 0) return false;
+    const { isTold } = trouble;
+    trouble.isTold = false;
+    return isTold;
   }
 
   #tell(job: PollJob, trouble: Trouble, { message, facts }: PlatformError): void {
@@ -110,37 +111,6 @@ const subjects = {
   running_status: "running statuses",
   registers: "actuators and parameters",
 } as const satisfies Record<PollJob["kind"], string>;
-
-/**
- * One run at a time for each key. Who asks while it goes on shares the next one with everybody else who does: a run that
- * began earlier may have passed over what he wants to see.
- */
-export class SharedRuns<Key> {
-  readonly #running = new Map<Key, Promise<void>>();
-  readonly #following = new Map<Key, Promise<void>>();
-
-  /** Resolves when a run that began with or after this call has ended. `work` must not reject. */
-  run(key: Key, work: () => Promise<void>): Promise<void> {
-    const following = this.#following.get(key);
-    if (following !== undefined) return following;
-    const running = this.#running.get(key);
-    if (running === undefined) return this.#start(key, work);
-    const next = running.then(() => {
-      this.#following.delete(key);
-      return this.#start(key, work);
-    });
-    this.#following.set(key, next);
-    return next;
-  }
-
-  #start(key: Key, work: () => Promise<void>): Promise<void> {
-    const run = work().then(() => {
-      this.#running.delete(key);
-    });
-    this.#running.set(key, run);
-    return run;
-  }
-}
 
 interface PollerPorts extends Omit<PollPorts, "tally" | "turn"> {
   readonly budget: RequestBudget;
@@ -174,7 +144,8 @@ export class Poller {
   readonly #awaited = new Map<string, (() => void)[]>();
   /** By code: jobs that have not ended since the controller was taken up. */
   readonly #untried = new Map<string, Set<string>>();
-  readonly #refreshes = new SharedRuns<string | undefined>();
+  /** By code, undefined for all: the round under way, and the one after it once somebody asks for that. */
+  readonly #rounds = new Map<string | undefined, { under: Promise<void>; next: Promise<void> | null }>();
   #stretch = 1;
   #demandChanged = true;
 
@@ -217,6 +188,7 @@ export class Poller {
     }
     stopWatching();
     await Promise.allSettled(this.#running.values());
+    this.#drop(() => true);
   }
 
   /** Takes up a controller's jobs. */
@@ -232,11 +204,17 @@ export class Poller {
   }
 
   forget(code: string): void {
-    const names = this.#book.remove((job) => concerns(job, code));
-    for (const name of names) this.#answerWaiting(name);
-    this.#troubles.forget(names);
+    this.#drop((job) => concerns(job, code));
     this.tally.forget(code);
     this.#untried.delete(code);
+    this.#rounds.delete(code);
+  }
+
+  /** The chosen jobs are not asked for any more. */
+  #drop(chosen: (job: PollJob) => boolean): void {
+    const names = this.#book.remove(chosen);
+    for (const name of names) this.#answerWaiting(name);
+    this.#troubles.forget(names);
     this.#demandChanged = true;
   }
 
@@ -257,9 +235,18 @@ export class Poller {
     this.#rest.wake();
   }
 
-  /** Asks for everything (of one controller, where given) and resolves when each has been tried; repeats share one round. */
+  /**
+   * Asks for everything (of one controller, where given) and resolves when each has been tried. Who asks while a round is under way
+   * shares the next one with everybody else who does: this one may have passed over what he wants to see.
+   */
   refresh(code?: string): Promise<void> {
-    return this.#refreshes.run(code, () => this.#readNow(code));
+    const round = this.#rounds.get(code) ?? { under: Promise.resolve(), next: null };
+    this.#rounds.set(code, round);
+    round.next ??= round.under.then(() => {
+      round.next = null;
+      return (round.under = this.#readNow(code));
+    });
+    return round.next;
   }
 
   async #readNow(code: string | undefined): Promise<void> {
@@ -290,10 +277,7 @@ export class Poller {
   #isWanted({ job }: DueJob): boolean {
     if (job.kind !== "sensors" && job.kind !== "running_status") return true;
     if (this.#ports.inventory.hasReadings(job.code)) return true;
-    const names = this.#book.remove((other) => other === job);
-    for (const name of names) this.#answerWaiting(name);
-    this.#troubles.forget(names);
-    this.#demandChanged = true;
+    this.#drop((other) => other === job);
     this.#tried(jobName(job), job.code);
     return false;
   }

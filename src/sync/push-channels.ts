@@ -18,7 +18,6 @@ interface PushParts {
 }
 
 const mostStations = 16;
-const lookEveryMs = 60_000;
 const recoveryPauseMs = 60_000;
 
 /** Listens on the channels of the account, and on one for each weather station that the mirror holds. */
@@ -56,14 +55,10 @@ export class PushChannels {
    * However often channels come and go, one round ends, and a pause passes, before the next begins.
    */
   async #recover(signal: AbortSignal): Promise<void> {
-    const stopped = new Rest(this.#parts.clock);
     for (;;) {
       await this.#recovery.for(Infinity, signal);
       if (signal.aborted) return;
-      // Ended with its round: a channel that flaps for months would leave a waiting promise behind each time.
-      const round = new AbortController();
-      const refreshed = this.#parts.mirror.poller.refresh().finally(() => round.abort());
-      await Promise.race([refreshed, stopped.for(Infinity, AbortSignal.any([signal, round.signal]))]);
+      await this.#parts.mirror.poller.refresh();
       await this.#parts.clock.wait(recoveryPauseMs, signal).catch(() => undefined);
     }
   }
@@ -85,7 +80,7 @@ export class PushChannels {
         const done = this.#openStation(code, signal).finally(() => open.delete(done));
         open.add(done);
       }
-      await this.#look.for(lookEveryMs, signal);
+      await this.#look.for(Infinity, signal);
     }
     stopWatching();
     await Promise.all(open);

@@ -168,7 +168,7 @@ export class PushReads {
   readonly #wanted = new Map<string, { readonly read: WantedRead; readonly failures: number }>();
   readonly #due = new Schedule<string>();
   readonly #begunAt = new Map<string, number>();
-  #running = 0;
+  readonly #running = new Set<Promise<void>>();
 
   /** Every budget has to have room: polling's, and a share of its own that leaves polling the rest. */
   constructor({ clock, budgets, log }: { clock: Clock; budgets: readonly RequestBudget[]; log: Logger }) {
@@ -202,23 +202,25 @@ export class PushReads {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const running = new Set<Promise<void>>();
     while (!signal.aborted) {
       const ms = this.#restMs();
       if (ms > 0) {
         await this.#rest.for(ms, signal);
         continue;
       }
-      const done = this.#startFirst(signal).finally(() => running.delete(done));
-      running.add(done);
+      const done = this.#startFirst(signal).finally(() => {
+        this.#running.delete(done);
+        this.#rest.wake();
+      });
+      this.#running.add(done);
     }
-    await Promise.allSettled(running);
+    await Promise.allSettled(this.#running);
   }
 
   /** Ms until a read may be started; an end or a new wish wakes sooner. */
   #restMs(): number {
     const first = this.#due.first();
-    if (first === null || this.#running >= mostAtOnce) return Infinity;
+    if (first === null || this.#running.size >= mostAtOnce) return Infinity;
     const now = this.#clock.monotonic();
     return Math.max(first.at - now, ...this.#budgets.map((budget) => budget.waitMs(now)), 0);
   }
@@ -230,7 +232,6 @@ export class PushReads {
     this.#wanted.delete(name);
     this.#remember(name);
     for (const budget of this.#budgets) budget.spend(this.#clock.monotonic());
-    this.#running += 1;
     try {
       await wanted.read(signal);
     } catch (error) {
@@ -241,9 +242,6 @@ export class PushReads {
         if (pauseMs !== undefined && !this.#wanted.has(name))
           this.#plan(name, this.#clock.monotonic() + pauseMs, wanted.read, wanted.failures + 1);
       } else this.#log.error({ err: error, read: name }, "a read after a push failed unexpectedly");
-    } finally {
-      this.#running -= 1;
-      this.#rest.wake();
     }
   }
 

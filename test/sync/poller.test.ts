@@ -2,12 +2,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { DeviceList, PlatformHost } from "../../src/greenhouse/ports.js";
 import { PlatformWatch, untriedHost } from "../../src/sync/hosts.js";
-import { SharedRuns } from "../../src/sync/poller.js";
 import { actuator, clientStatus, controllerSettings, item, record, silentLog } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
 import { minute } from "../support/folding.js";
 import { devices, hour, mirrorSettings, polledMirror, type PolledOptions } from "../support/polled-mirror.js";
-import { settled } from "../support/virtual-clock.js";
 
 type Polled = ReturnType<typeof polledMirror>;
 
@@ -476,6 +474,17 @@ describe("refresh", () => {
     }
   });
 
+  it("resolves also where polling ends meanwhile, and ever after", async () => {
+    const world = polling();
+    await begun(world, devices(10));
+    world.platform.latencyMs = Infinity;
+    const refreshed = world.poller.refresh();
+    await world.clock.advance(minute);
+    world.abort.abort();
+    expect(await isDone(refreshed, world, 0)).toBe(true);
+    expect(await isDone(world.poller.refresh(), world, 0)).toBe(true);
+  });
+
   it("resolves also where a controller goes before its read began", async () => {
     const world = polling({ concurrency: 1 });
     const { platform, poller, store } = world;
@@ -493,53 +502,3 @@ describe("the end", () =>
   it("aborts what is being read and leaves no timer, at whatever moment it comes", async () => {
     for (let at = 0; at <= 120; at += 7) await polledFor(at, devices(5));
   }));
-
-/** Work that ends when the test says so. */
-function works() {
-  const ends: (() => void)[] = [];
-  const runs = new SharedRuns<string>();
-  const ended: string[] = [];
-  const ask = (key: string, name: string) => {
-    void runs
-      .run(key, () => new Promise<void>((resolve) => ends.push(resolve)))
-      .then(() => {
-        ended.push(name);
-      });
-  };
-  const end = async (place: number) => {
-    ends[place]?.();
-    await settled();
-  };
-  return { ask, end, ended, begun: () => ends.length };
-}
-
-describe("shared runs", () => {
-  it("let nobody share a run that began before he asked", async () => {
-    const { ask, end, ended, begun } = works();
-    ask("a", "first");
-    ask("a", "second");
-    ask("a", "third");
-    expect(begun()).toBe(1);
-    await end(0);
-    expect(ended).toEqual(["first"]);
-    expect(begun()).toBe(2);
-    ask("a", "fourth");
-    await end(1);
-    expect(ended).toEqual(["first", "second", "third"]);
-    await end(2);
-    expect(ended).toContain("fourth");
-    expect(begun()).toBe(3);
-  });
-
-  it("keep keys apart, and begin anew when nobody waits any more", async () => {
-    const { ask, end, ended, begun } = works();
-    ask("a", "a");
-    ask("b", "b");
-    expect(begun()).toBe(2);
-    await end(1);
-    await end(0);
-    ask("a", "again");
-    await end(2);
-    expect(ended).toEqual(["b", "a", "again"]);
-  });
-});

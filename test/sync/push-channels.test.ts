@@ -140,14 +140,6 @@ describe("recovery of what was pushed to nobody", () => {
     expect(last).toBeLessThanOrEqual(lastAt + 70_000);
     expect(rounds.slice(1).every((at, n) => at - (rounds[n] ?? 0) >= 70_000)).toBe(true);
   });
-
-  it("stops with the signal, also in the middle of a round that never ends", async () => {
-    const { clock, quit, done, lose } = await lost(Infinity);
-    lose();
-    await clock.advance(1);
-    quit.abort();
-    await expect(done).resolves.toBeUndefined();
-  });
 });
 
 const code = "GH-0001";
