@@ -109,7 +109,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: { ...core, platform: "all", mqtt: "all", config: "all", broker: "all", journal: "all" },
   },
   status: {
-    npm: ["prom-client"],
+    npm: ["prom-client", "zod"],
     node: "any",
     folders: {
       ...core,

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import type { Journal } from "../journal/journal.js";
@@ -217,21 +218,17 @@ function writeLastError({ dataDir, now, secrets }: GuardOptions, error: unknown)
   }
 }
 
+const lastError = z.object({ at: z.string(), error: z.string() });
+
 /** What ended the last run, as a record for the journal; null when nothing was left behind. Removes what it found. */
 export function takeLastError(dataDir: string): RecordBody | null {
   const path = join(dataDir, fileName);
   try {
     const found: unknown = JSON.parse(readFileSync(path, "utf8"));
     rmSync(path, { force: true });
-    if (typeof found !== "object" || found === null || !("at" in found) || !("error" in found)) return null;
-    const { at, error } = found;
-    if (typeof at !== "string" || typeof error !== "string") return null;
-    return {
-      type: "event",
-      event: uncaughtError,
-      severity: "error",
-      message: `The last run ended at ${at} by an error that nobody caught: ${error}`,
-    };
+    const { at, error } = lastError.parse(found);
+    const message = `The last run ended at ${at} by an error that nobody caught: ${error}`;
+    return { type: "event", event: uncaughtError, severity: "error", message };
   } catch {
     return null;
   }

@@ -74,14 +74,10 @@ function occurrences({ shapes, contested, signIns, isSignInRefused }: NoticedFac
   return [
     ...found.values(),
     { about: "session", count: contested, pauseMs: hourMs, event: sessionContested },
-    ...(isSignInRefused
-      ? [
-          {
-            ...{ about: signIn, count: signIns, pauseMs: 10 * minuteMs },
-            event: (at: number) => signInRefused(signIns, at),
-          },
-        ]
-      : []),
+    {
+      ...{ about: signIn, count: isSignInRefused ? signIns : 0, pauseMs: 10 * minuteMs },
+      event: (at) => signInRefused(signIns, at),
+    },
   ];
 }
 

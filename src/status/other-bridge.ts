@@ -1,59 +1,50 @@
 import { randomUUID } from "node:crypto";
+import { z } from "zod";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import type { StatusParts } from "./health.js";
 import { SelfTest, selfTestTimes } from "./self-test.js";
 
-/** What a bridge says on `bridge/self_test`: to hear itself, and so that two bridges hear each other. */
-interface SelfTestMessage {
-  /** A random id of the run of the program that sent it. */
-  readonly instance: string;
-  readonly nonce: string;
-  readonly client: string;
-  /** Whether it takes commands at all. */
-  readonly commands: boolean;
-  /** Device codes of its account, the first few. */
-  readonly controllers: readonly string[];
-  /** It is about to stop. */
-  readonly leaving: boolean;
-}
-
 const mostControllers = 50;
 const mostBytes = 16 * 1024;
+
+const id = z.string().min(1).max(200);
+/** Who wrote a message, or a `bridge/info`: a random id of the run of the program. */
+const signed = z.object({ instance: id });
+
+/** What a bridge says on `bridge/self_test`: to hear itself, and so that two bridges hear each other. */
+const selfTest = signed.extend({
+  nonce: id,
+  client: id.catch("unknown"),
+  /** Whether it takes commands at all. */
+  commands: z.boolean().catch(true),
+  /** Device codes of its account, the first few. */
+  controllers: z
+    .array(z.unknown())
+    .catch([])
+    .transform((codes) => codes.filter((code) => typeof code === "string").slice(0, mostControllers)),
+  /** It is about to stop. */
+  leaving: z.boolean().catch(false),
+});
+
+type SelfTestMessage = Readonly<z.infer<typeof selfTest>>;
 
 export function selfTestPayload(message: SelfTestMessage): string {
   const controllers = [...message.controllers].sort().slice(0, mostControllers);
   return JSON.stringify({ ...message, controllers });
 }
 
-function parsed(payload: Uint8Array): Readonly<Record<string, unknown>> {
-  if (payload.length > mostBytes) return {};
+/** What a client wrote; null for anything that is not of this shape. */
+function readAs<Message>(shape: z.ZodType<Message>, payload: Uint8Array): Message | null {
+  if (payload.length > mostBytes) return null;
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(payload));
-    return typeof value === "object" && value !== null ? { ...value } : {};
+    return shape.safeParse(JSON.parse(new TextDecoder().decode(payload))).data ?? null;
   } catch {
-    return {};
+    return null;
   }
 }
 
-/** What a client wrote there; null for anything that is not such a message. */
-export function readSelfTest(payload: Uint8Array): SelfTestMessage | null {
-  const { client, commands, controllers, leaving, ...ids } = parsed(payload);
-  const [instance, nonce] = [text(ids["instance"]), text(ids["nonce"])];
-  if (instance === null || nonce === null) return null;
-  const codes: readonly unknown[] = Array.isArray(controllers) ? controllers : [];
-  return {
-    ...{ instance, nonce, client: text(client) ?? "unknown", commands: commands !== false },
-    controllers: codes.filter((code) => typeof code === "string").slice(0, mostControllers),
-    leaving: leaving === true,
-  };
-}
-
-const text = (value: unknown): string | null =>
-  typeof value === "string" && value.length > 0 && value.length <= 200 ? value : null;
-
-/** Who wrote a message, or a `bridge/info`; null where it does not say. */
-const instanceIn = (payload: Uint8Array): string | null => text(parsed(payload)["instance"]);
+export const readSelfTest = (payload: Uint8Array): SelfTestMessage | null => readAs(selfTest, payload);
 
 /*
  * Who else works for the same account at this broker. Pure; instants are monotonic ms. Two kinds of evidence: messages of
@@ -270,8 +261,8 @@ export class BrokerTests {
     // At the first link of this run it is what an earlier run left there.
     if (this.#link === 1) return;
     void connection.scan([topics.bridge.info], (_, payload) => {
-      const writer = instanceIn(payload);
-      if (writer !== null && writer !== journal.boot) exchanged();
+      const writer = readAs(signed, payload);
+      if (writer !== null && writer.instance !== journal.boot) exchanged();
     });
   }
 

@@ -53,7 +53,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
   // The fields each request knows; `transaction` is always allowed.
   type Row = readonly [name: (typeof bridgeRequests)[number], known: string, handler: RequestHandler];
   const rows: readonly Row[] = [
-    ["refresh", "controller", (fields) => refresh(mirror, optionalTextField(fields, "controller"))],
+    ["refresh", "controller", (fields, signal) => refresh(mirror, fields, signal)],
     ["republish", "", () => republish(ports)],
     ["read", "controller address", (fields, signal) => read(ports, controller(fields), fields, signal)],
     [
@@ -113,14 +113,12 @@ function controllerOf(mirror: Mirror, idOrCode: string): Controller {
   return controller;
 }
 
-async function refresh(mirror: Mirror, idOrCode: string | null): Promise<unknown> {
-  if (idOrCode === null) {
-    await mirror.poller.refresh();
-    return { controllers: mirror.store.size };
-  }
-  const { code } = controllerOf(mirror, idOrCode).info;
-  await mirror.poller.refresh(code);
-  return { controller: idOrCode };
+async function refresh(mirror: Mirror, fields: Fields, signal: AbortSignal): Promise<unknown> {
+  const controller = optionalTextField(fields, "controller");
+  await mirror.poller.refresh(controller === null ? undefined : controllerOf(mirror, controller).info.code);
+  // Where the bridge stopped meanwhile, not everything was read.
+  signal.throwIfAborted();
+  return controller === null ? { controllers: mirror.store.size } : { controller };
 }
 
 async function read(
