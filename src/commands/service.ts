@@ -6,7 +6,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
 import { bytesOf, publishProblem } from "../mqtt/connection/publish.js";
-import type { RuleCommand } from "../limits/store.js";
+import type { RuleCommand } from "../limits/engine.js";
 import { LimitService } from "../limits/limits.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";

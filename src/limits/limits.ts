@@ -2,8 +2,7 @@ import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { HistoryParts } from "../journal/records.js";
 import { AlarmStore, bridgeItself } from "./alarm-store.js";
-import { LimitEngine } from "./engine.js";
-import type { EnginePorts } from "./store.js";
+import { type EnginePorts, LimitEngine } from "./engine.js";
 
 type AlarmPorts = ConstructorParameters<typeof AlarmStore>[0];
 

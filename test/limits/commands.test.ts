@@ -45,6 +45,14 @@ describe("a guard", () => {
     expect(allowed(one)?.words).toEqual(["close"]);
   });
 
+  it("is judged as it is at that moment, and judging changes nothing of it", async () => {
+    const limited = skylight({ limits: limits({ guards: [wind] }) });
+    const one = new CommandBench({ weather, actuators: [limited], registers: { "101": "10001" } });
+    await one.play(blow(3), 60_000, '{"command":"open","dry_run":true}', 0);
+    expect(one.results).toMatchObject([{ outcome: "dry_run" }]);
+    expect(allowed(one)?.words).toEqual(["close"]);
+  });
+
   it("lets pass what it allows, and stop always", async () => {
     const stop = { address: "101", value: "00000" };
     const one = await bench({ actuators: [skylight({ stop, limits: limits({ guards: [wind] }) })] });

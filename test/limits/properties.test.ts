@@ -4,7 +4,8 @@ import { vocabulary, type Wanted } from "../../src/greenhouse/command/words.js";
 import type { Guard } from "../../src/greenhouse/limits.js";
 import type { Quality } from "../../src/greenhouse/model.js";
 import { foldReading, type GuardState, type Instant, unjudged } from "../../src/limits/rules/guards.js";
-import { allowedNow, judge, type Judged, type Standing } from "../../src/limits/rules/judge.js";
+import type { Standing } from "../../src/limits/rules/entry.js";
+import { allowedNow, judge, type Judged } from "../../src/limits/rules/judge.js";
 import { GuardModel } from "../simulation/limits/guard-model.js";
 import { isAllowed } from "../simulation/limits/limit-book.js";
 import { actuator } from "../support/builders.js";
@@ -42,7 +43,7 @@ const guards = (name: string) =>
       let at = 0;
       const state = reads.reduce<GuardState>((before, { afterMs, value, quality }) => {
         at += afterMs;
-        return foldReading(one, before, { value, values: [value], quality }, at, false);
+        return foldReading(one, before, { values: [value], quality }, at, false);
       }, unjudged);
       return [one, state];
     });

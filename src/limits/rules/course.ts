@@ -1,11 +1,10 @@
 import type { Outcome } from "../../greenhouse/command/outcomes.js";
 import { canonical } from "../../greenhouse/command/words.js";
 import type { Actuator } from "../../greenhouse/model.js";
-import type { Entry, LimitedCommand, UnderWay } from "./entry.js";
+import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
+import { type Entry, type LimitedCommand, limitsOf, type UnderWay } from "./entry.js";
 import { type GuardState, sent } from "./guards.js";
-import { limitsOf } from "./judge.js";
 import { began, directionOf, endedAt, isStart, type Moves } from "./pauses.js";
-import { firstAttempt } from "./attempts.js";
 import type { Lease } from "./terms.js";
 
 /* What the course of a command does to the movements, the lease and the hold of its actuator. Instants are monotonic ms. */
@@ -16,9 +15,16 @@ type Shown = Pick<Actuator, "state" | "position"> | undefined;
 const mostStarts = 60;
 
 /** It is under way; once it is sent with what was in force `before`. */
-export function opened(entry: Entry, command: LimitedCommand, before: UnderWay["before"]): Entry {
+function opened(entry: Entry, command: LimitedCommand, before: UnderWay["before"]): Entry {
   const inForce = before && { lease: before.lease, hold: before.hold };
   return { ...entry, open: new Map(entry.open).set(command.id, { command, before: inForce }) };
+}
+
+/** It is under way; with `isPosted` an equal one whose read-backs it takes over, or an earlier run, has sent it. */
+export function begun(entry: Entry, command: LimitedCommand, isPosted: boolean): Entry {
+  const under = entry.open.get(command.id);
+  if (isPosted && !under?.before) return opened(afterForeignPost(entry, command), command, entry);
+  return under === undefined ? opened(entry, command, null) : entry;
 }
 
 /** Its first POST goes out: the movement begins, its lease and its hold are in force. */
@@ -26,32 +32,32 @@ export function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Sho
   const word = canonical(command.wanted);
   if (word === "stop") return entry;
   const given = command.rule === null ? givenUp(entry, word) : entry;
-  return { ...given, moves: movesAfter(entry.moves, command, shown, now), ...termOfCommand(entry, command) };
+  const move = {
+    isCounted: isStart(word),
+    direction: directionOf(word, shown),
+    endsAt: endOfMove(command, now),
+  };
+  return { ...given, moves: began(entry.moves, move, mostStarts, now), ...termOfCommand(entry, command) };
 }
 
-/** It takes over the read-backs of an equal one, whose POST counts for both; or an earlier run has sent it. */
-export function afterForeignPost(entry: Entry, command: LimitedCommand): Entry {
+/** That POST counts for both. */
+function afterForeignPost(entry: Entry, command: LimitedCommand): Entry {
   if (command.wanted.type === "stop") return entry;
   // What the travel time does not end, its result will.
   const moves = command.settings.travelMs > 0 ? entry.moves : endedAt(entry.moves, Infinity);
   return { ...entry, moves, ...termOfCommand(entry, command) };
 }
 
-function movesAfter(moves: Moves, command: LimitedCommand, shown: Shown, now: number): Moves {
-  const move = {
-    isCounted: isStart(canonical(command.wanted)),
-    direction: directionOf(command.wanted, shown),
-    endsAt: endOfMove(command, now),
-  };
-  return began(moves, move, mostStarts, now);
-}
-
 const endOfMove = ({ settings }: LimitedCommand, now: number): number =>
   settings.travelMs > 0 ? now + settings.travelMs : Infinity;
 
-/** A further POST of it, or the end of one. */
-export const afterPost = (entry: Entry, command: LimitedCommand, now: number): Entry =>
-  command.wanted.type === "stop" ? entry : { ...entry, moves: endedAt(entry.moves, endOfMove(command, now)) };
+/** A POST of it begins, or has ended. */
+export function afterPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
+  if (!entry.open.get(command.id)?.before)
+    return opened(afterFirstPost(entry, command, shown, now), command, entry);
+  if (command.wanted.type === "stop") return entry;
+  return { ...entry, moves: endedAt(entry.moves, endOfMove(command, now)) };
+}
 
 /** The lease and the hold with it; a time of the configuration leaves the deadline of the same command as it is. */
 function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "lease" | "hold"> {
@@ -98,6 +104,20 @@ function done(entry: Entry, command: LimitedCommand): Entry {
 
 const sooner = (one: Lease | null, other: Lease | null): Lease | null =>
   one === null || (other !== null && other.until < one.until) ? other : one;
+
+/** A command has ended: where a rule had sent it, it is done with or sent again. */
+export function sentAs(entry: Entry, result: Ended, now: number): Entry {
+  const { lease, guards } = entry;
+  if (lease?.end.id === result.id) {
+    const end = attemptAfter(lease.end, "lease", result, now) ?? firstAttempt;
+    return { ...entry, lease: { ...lease, end } };
+  }
+  const [name, state] = [...guards].find(([, { attempts }]) => attempts.id === result.id) ?? [];
+  if (name === undefined || state === undefined) return entry;
+  const attempts = attemptAfter(state.attempts, "guard", result, now);
+  const after = attempts === null ? sent(state) : { ...state, attempts };
+  return { ...entry, guards: new Map(guards).set(name, after) };
+}
 
 /** What guards had sent once is not sent again against a change made elsewhere; `word` is what was commanded there, if that is known. */
 function givenUp(entry: Entry, word: string | null): Entry {

@@ -1,15 +1,36 @@
 import type { Via } from "../../greenhouse/command/outcomes.js";
 import type { Wanted } from "../../greenhouse/command/words.js";
-import type { LeaseShown, LockShown, Restrictions } from "../../greenhouse/limits.js";
+import type { Limits } from "../../greenhouse/limits.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { KeptLimits } from "../../journal/records.js";
-import { type GuardState, type Instant, unjudged } from "./guards.js";
-import { allowedNow, limitsOf, type Standing } from "./judge.js";
-import { neverMoved } from "./pauses.js";
 import { firstAttempt, isGivenUp } from "./attempts.js";
-import type { Lease, Term } from "./terms.js";
+import { type GuardState, unjudged } from "./guards.js";
+import { type Moves, neverMoved } from "./pauses.js";
+import type { Hold, Lease, Term } from "./terms.js";
 
-/* What the limits know of one actuator, how it is kept on disk, and how it is shown. */
+/* What the limits know of one actuator, and how it is kept on disk. */
+
+export interface Lock {
+  readonly by: string;
+  readonly via: Via;
+  readonly reason: string | null;
+  /** Epoch ms, as the end that was named. */
+  readonly since: number;
+  readonly until: number | null;
+  /** Monotonic ms of its end; Infinity for none. */
+  readonly endsAt: number;
+}
+
+/** What commands are judged by. */
+export interface Standing {
+  readonly settings: ActuatorSettings;
+  /** By the guard's name. */
+  readonly guards: ReadonlyMap<string, GuardState>;
+  readonly moves: Moves;
+  /** Both as long as they are in force. */
+  readonly lock: Lock | null;
+  readonly hold: Hold | null;
+}
 
 export interface Entry extends Standing {
   readonly code: string;
@@ -51,10 +72,18 @@ export interface UnderWay {
   readonly before: Pick<Entry, "lease" | "hold"> | null;
 }
 
+const noLimits: Limits = {
+  ...{ restMs: 0, reversalMs: 0, startsPerHour: null, forMs: null, atMostMs: null },
+  ...{ endsWith: null, guards: [] },
+};
+
+export const limitsOf = ({ limits }: Pick<ActuatorSettings, "limits">): Limits => limits ?? noLimits;
+
+const none: ReadonlyMap<string, never> = new Map<string, never>();
+
 export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
   ...{ code, id: settings.id, settings },
-  guards: new Map(limitsOf(settings).guards.map(({ name }) => [name, unjudged])),
-  ...{ moves: neverMoved, lock: null, hold: null, lease: null, open: new Map() },
+  ...{ guards: none, moves: neverMoved, lock: null, hold: null, lease: null, open: none },
 });
 
 /** Nothing is in force and nothing has to be remembered. */
@@ -83,7 +112,7 @@ export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimit
       ...{ id: lease.id, by: lease.by, command: lease.command, ends_with: lease.endsWith },
       until: epoch(lease.until),
     },
-    hold: hold && { id: hold.id, by: hold.by, until: epoch(hold.until) },
+    hold: hold && { ...hold, until: epoch(hold.until) },
   };
 }
 
@@ -115,7 +144,7 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
   return {
     ...entry,
     guards: new Map(
-      [...entry.guards].map(([name, fresh]) => [name, keptGuard(fresh, kept.guards[name], isOpen)]),
+      limitsOf(entry.settings).guards.map(({ name }) => [name, keptGuard(kept.guards[name], isOpen)]),
     ),
     moves: {
       starts: kept.starts.map((_, place, all) =>
@@ -130,44 +159,21 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
       ...{ id: lease.id, by: lease.by, command: lease.command, endsWith: lease.ends_with },
       ...{ until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs), end: firstAttempt },
     },
-    hold: hold && { id: hold.id, by: hold.by, until: Math.min(ahead(hold.until), mono + dayMs) },
+    hold: hold && { ...hold, until: Math.min(ahead(hold.until), mono + dayMs) },
   };
 }
 
-function keptGuard(
-  fresh: GuardState,
-  kept: KeptLimits["guards"][string] | undefined,
-  isOpen: Restart["isOpen"],
-): GuardState {
-  if (kept === undefined) return fresh;
+function keptGuard(kept: KeptLimits["guards"][string] | undefined, isOpen: Restart["isOpen"]): GuardState {
+  if (kept === undefined) return unjudged;
   const { sending, id, tries } = kept;
-  const phase = kept.phase === "clear" ? "unsure" : kept.phase;
-  if (sending !== "due") return { ...fresh, phase, sending };
+  const state = { ...unjudged, phase: kept.phase === "clear" ? ("unsure" as const) : kept.phase, sending };
+  if (sending !== "due") return state;
   // One that was about to be sent and of which the platform has nothing was no attempt.
   if (id !== null) {
     const again = isOpen(id) ? { id, tries } : { tries: Math.max(0, tries - 1) };
-    return { ...fresh, phase, sending, attempts: { ...firstAttempt, ...again } };
+    return { ...state, attempts: { ...firstAttempt, ...again } };
   }
   const problem = "It was not confirmed before the restart, and is not sent a fourth time.";
   const never = isGivenUp(tries) ? { nextAt: Infinity, problem } : {};
-  return { ...fresh, phase, sending, attempts: { ...firstAttempt, tries, ...never } };
+  return { ...state, attempts: { ...firstAttempt, tries, ...never } };
 }
-
-/** What everybody is shown of it. */
-export function restrictionsOf(entry: Entry, isReadOnly: boolean, now: Instant): Restrictions {
-  const { settings, lock, lease } = entry;
-  return {
-    allowed: allowedNow(entry, isReadOnly || settings.readOnly, now),
-    lock: lock === null || lock.endsAt <= now.mono ? null : shownLock(lock),
-    lease: lease === null ? null : shownLease(lease, now),
-  };
-}
-
-const shownLock = ({ by, via, reason, since, until }: NonNullable<Standing["lock"]>): LockShown => ({
-  ...{ by, via, reason, since: new Date(since).toISOString() },
-  until: until === null ? null : new Date(until).toISOString(),
-});
-
-const shownLease = ({ id, by, command, endsWith, until }: Lease, { iso }: Instant): LeaseShown => ({
-  ...{ command, until: iso(until), ends_with: endsWith, id, by },
-});

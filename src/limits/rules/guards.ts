@@ -17,13 +17,14 @@ export interface Instant {
 
 /** What an input shows. */
 export interface Reading {
-  readonly value: string | number | boolean | null;
-  /** All that counts: of an actuator with an unfinished command also where it goes. */
-  readonly values: readonly (string | number | boolean | null)[];
+  /** All that counts, what is shown first: of an actuator with an unfinished command also where it goes. */
+  readonly values: readonly Value[];
   readonly quality: Quality;
 }
 
-const nothingRead: Reading = { value: null, values: [], quality: "stale" };
+type Value = string | number | boolean | null;
+
+const nothingRead: Reading = { values: [], quality: "stale" };
 
 /**
  * `held`: the condition began, and `clear_after` has not passed since it ended. `unsure`: it was clear when its input was
@@ -66,8 +67,6 @@ export const holds = ({ phase }: GuardState): boolean => phase !== "clear";
 
 export const isBlind = ({ reading }: GuardState): boolean => reading.quality !== "good";
 
-type Value = Reading["value"];
-
 /** As people and stations write numbers; `Number` also takes no text at all and other bases. */
 const decimal = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?\s*$/i;
 
@@ -75,17 +74,15 @@ const asNumber = (value: Value): Value =>
   typeof value === "string" && decimal.test(value) ? Number(value) : value;
 
 /** As the condition can judge it; a value that it cannot judge is as bad as none. */
-function judgeable({ type }: GuardCondition, { value, values, quality }: Reading): Reading {
-  const wantsNumber = type === "above" || type === "below";
+function judgeable(condition: GuardCondition, { values, quality }: Reading): Reading {
+  const wantsNumber = takesNumber(condition);
   const read = wantsNumber ? values.map(asNumber) : values;
   const isUsable =
     read.length > 0 && read.every((one) => (wantsNumber ? typeof one === "number" : one !== null));
-  return {
-    value: wantsNumber ? asNumber(value) : value,
-    values: read,
-    quality: quality === "good" && !isUsable ? "bad" : quality,
-  };
+  return { values: read, quality: quality === "good" && !isUsable ? "bad" : quality };
 }
+
+const takesNumber = ({ type }: GuardCondition): boolean => type === "above" || type === "below";
 
 const sameWord = (word: string, value: Value) =>
   value !== null && String(value).trim().toLowerCase() === word.trim().toLowerCase();
@@ -127,12 +124,9 @@ export function foldReading(
   mayActBlind: boolean,
 ): GuardState {
   const reading = judgeable(guard.condition, given);
-  const isSame = sameReading(reading, before.reading);
-  // Time changes nothing but a guard that waits to be clear, and one whose lost input is to count.
-  if (isSame && before.clearSince === null && !mayActBlind) return before;
   const after = folded(guard, before, reading, now, mayActBlind);
   const isAsBefore =
-    isSame &&
+    sameReading(reading, before.reading) &&
     after.phase === before.phase &&
     after.clearSince === before.clearSince &&
     after.sending === before.sending;
@@ -188,19 +182,18 @@ export function limitOf(condition: GuardCondition): number | string | readonly s
 const sameReading = (one: Reading, other: Reading): boolean =>
   one === other ||
   (one.quality === other.quality &&
-    one.value === other.value &&
     one.values.length === other.values.length &&
     one.values.every((value, at) => value === other.values[at]));
 
 /** The newest live message of a `weather` topic. */
 export interface WeatherReading {
-  readonly value: string | number | boolean | null;
-  /** Monotonic ms of its arrival. */
-  readonly at: number;
+  readonly value: Value;
+  /** Monotonic ms from which on it is too old. */
+  readonly staleAt: number;
 }
 
 /** What the bridge itself has under way at an actuator. */
-export interface Activity {
+interface Activity {
   /** Of commands taken and not ended that will send something. */
   readonly unfinished: readonly Wanted[];
   readonly isMoving: boolean;
@@ -209,7 +202,7 @@ export interface Activity {
 /** All that an actuator's limits look at outside of it, at one moment. */
 export interface Around {
   /** The controller of the actuator. */
-  readonly own: Controller | undefined;
+  readonly own: Controller;
   readonly controller: (idOrCode: string) => Controller | undefined;
   readonly weather: (name: string) => WeatherReading | null;
   readonly activity: (code: string, actuator: string) => Activity;
@@ -222,12 +215,10 @@ export interface Around {
   readonly isReadOnly: boolean;
 }
 
-export const nothingUnderWay: Activity = { unfinished: [], isMoving: false };
-
 const absentTexts = new Set(["", "null", "unknown", "unavailable"]);
 
 /** The value in a payload: of JSON the field, else the text itself; null where there is none. */
-export function weatherValue(payload: string, field: string | undefined): WeatherReading["value"] {
+export function weatherValue(payload: string, field: string | undefined): Value {
   const text = payload.trim();
   const said = parsed(text);
   if (field === undefined) return plain(said ?? text, text);
@@ -247,7 +238,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function plain(value: unknown, text: string): WeatherReading["value"] {
+function plain(value: unknown, text: string): Value {
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   if (typeof value === "boolean") return value;
   const word = typeof value === "string" ? value.trim() : text;
@@ -280,19 +271,11 @@ export function readInput({ input, condition }: Guard, id: string, around: Aroun
 
 function readWeather(name: string, around: Around): Reading {
   const newest = around.weather(name);
-  const staleAt = weatherStaleAt(name, around);
-  if (newest === null || staleAt === null) return nothingRead;
-  return one(newest.value, around.now.mono >= staleAt ? "stale" : "good");
+  if (newest === null) return nothingRead;
+  return one(newest.value, around.now.mono >= newest.staleAt ? "stale" : "good");
 }
 
-/** When the newest message is too old; null without one. */
-export function weatherStaleAt(name: string, { weather, weatherStaleAfterMs }: Around): number | null {
-  const newest = weather(name);
-  const longest = weatherStaleAfterMs(name);
-  return newest === null || longest === null ? null : newest.at + longest + 1;
-}
-
-const one = (value: Value, quality: Reading["quality"]): Reading => ({ value, values: [value], quality });
+const one = (value: Value, quality: Quality): Reading => ({ values: [value], quality });
 
 function readActuator(
   { settings, quality, state, position }: Actuator,
@@ -301,14 +284,14 @@ function readActuator(
 ): Reading {
   if (state === null) return nothingRead;
   if (condition.type === "moving") return one(isMoving || unfinished.length > 0, quality);
-  const wantsNumber = condition.type === "above" || condition.type === "below";
+  const wantsNumber = takesNumber(condition);
   const value = wantsNumber ? degreeOf(state, position) : state;
   const goals = unfinished.map((wanted): Value => {
     if (wanted.type === "position") return wantsNumber ? wanted.degree : "position";
     const goal = stateOfWord(settings.kind, canonical(wanted));
     return wantsNumber ? degreeOf(goal, null) : goal;
   });
-  return { value, values: [value, ...goals], quality };
+  return { values: [value, ...goals], quality };
 }
 
 /** `open` and `closed` are the ends of the way. */

@@ -1,7 +1,8 @@
-import type { Via } from "../../greenhouse/command/outcomes.js";
+import { decodeValue, stateOfWord } from "../../greenhouse/actuator-kinds.js";
 import { canonical, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
-import type { Allowance, Allowed, DegreeRange, Guard, Interlock, Limits } from "../../greenhouse/limits.js";
-import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { Allowance, Allowed, DegreeRange, Guard, Interlock } from "../../greenhouse/limits.js";
+import type { Actuator } from "../../greenhouse/model.js";
+import { type Entry, type LimitedCommand, limitsOf, type Lock, type Standing } from "./entry.js";
 import { clearsAt, type GuardState, holds, type Instant, isBlind, limitOf, unjudged } from "./guards.js";
 import {
   directionOf,
@@ -17,27 +18,6 @@ import type { Hold } from "./terms.js";
 /*
  * Whether a command may go now. Everything here narrows: no rule makes another allow more. Order: lock, guards, hold, pauses.
  */
-
-interface Lock {
-  readonly by: string;
-  readonly via: Via;
-  readonly reason: string | null;
-  /** Epoch ms, as the end that was named. */
-  readonly since: number;
-  readonly until: number | null;
-  /** Monotonic ms of its end; Infinity for none. */
-  readonly endsAt: number;
-}
-
-/** What is known of one actuator. */
-export interface Standing {
-  readonly settings: ActuatorSettings;
-  /** By the guard's name. */
-  readonly guards: ReadonlyMap<string, GuardState>;
-  readonly moves: Moves;
-  readonly lock: Lock | null;
-  readonly hold: Hold | null;
-}
 
 export interface Judged {
   readonly wanted: Wanted;
@@ -62,13 +42,6 @@ export type Verdict = { readonly type: "go" } | KeptBack;
 
 export const go: Verdict = { type: "go" };
 
-const noLimits: Limits = {
-  ...{ restMs: 0, reversalMs: 0, startsPerHour: null, forMs: null, atMostMs: null },
-  ...{ endsWith: null, guards: [] },
-};
-
-export const limitsOf = ({ limits }: Pick<ActuatorSettings, "limits">): Limits => limits ?? noLimits;
-
 /** What keeps commands back now, whatever they wait for. */
 interface Reason {
   readonly interlock: Interlock;
@@ -85,7 +58,7 @@ const nothing: Allowance = { words: [], degrees: null };
 function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
   const { settings, lock, hold } = standing;
   const reasons: Reason[] = [];
-  if (lock !== null && lock.endsAt > now.mono)
+  if (lock !== null)
     reasons.push({ interlock: lockInterlock(lock), message: () => lockedSentence(lock), allow: nothing });
   for (const guard of limitsOf(settings).guards) {
     const state = stateOf(standing, guard);
@@ -93,7 +66,7 @@ function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
     const message = () => guardSentence(guard, state);
     reasons.push({ interlock: guardInterlock(guard, state, now), message, allow: guard.allow });
   }
-  if (hold !== null && hold.until > now.mono) {
+  if (hold !== null) {
     const message = () => heldSentence(hold);
     reasons.push({ interlock: holdInterlock(hold, now), message, allow: nothing, isHold: true });
   }
@@ -105,6 +78,58 @@ export function judge(standing: Standing, judged: Judged, now: Instant): Verdict
   const reason = reasonsNow(standing, now).find((one) => !passes(one, judged));
   if (reason === undefined) return judgePauses(standing, judged, now);
   return { type: "refuse", until: Infinity, interlock: reason.interlock, message: reason.message() };
+}
+
+type Shown = Actuator | undefined;
+
+/** At taking and at each time that its turn may have come: what would wait longer than the command may is refused. */
+export function mayStart(entry: Entry, command: LimitedCommand, shown: Shown, now: Instant): Verdict {
+  const verdict = judge(entry, judgedAs(command, shown, false), now);
+  if (verdict.type !== "wait") return verdict;
+  // Nothing would move.
+  if (isThereFor(entry, command, shown)) return go;
+  const { deadlineMono } = command;
+  const isTooLong =
+    now.mono > deadlineMono || (Number.isFinite(verdict.until) && verdict.until > deadlineMono);
+  return isTooLong ? { ...verdict, type: "refuse" } : verdict;
+}
+
+/** Immediately before a POST; only a first one waits for pauses, and cannot any more. */
+export function mayPost(
+  entry: Entry,
+  command: LimitedCommand,
+  isLeadIn: boolean,
+  shown: Shown,
+  now: Instant,
+): Verdict {
+  const verdict = judge(entry, judgedAs(command, shown, isLeadIn), now);
+  if (verdict.type !== "wait") return verdict;
+  return entry.open.get(command.id)?.before ? go : { ...verdict, type: "refuse" };
+}
+
+const judgedAs = ({ wanted, rule, term }: LimitedCommand, shown: Shown, isLeadIn: boolean): Judged => ({
+  ...{ wanted, isLeadIn, shown, source: rule ?? "sender", hasHold: (term?.holdMs ?? null) !== null },
+});
+
+/** It shows what the command wants, or another one that was sent will bring it there. */
+function isThereFor({ open }: Entry, { id, wanted, force }: LimitedCommand, shown: Shown): boolean {
+  if (force || !shown) return false;
+  const word = canonical(wanted);
+  const isOnItsWay = [...open.values()].some(
+    ({ command, before }) => before !== null && command.id !== id && canonical(command.wanted) === word,
+  );
+  return isOnItsWay || isThere(shown, wanted);
+}
+
+/** Whether it shows what is wanted, by a read that can be trusted. */
+export function isThere(actuator: Actuator, wanted: Wanted): boolean {
+  const { settings, state, position, quality, between, value } = actuator;
+  if (quality !== "good" || between !== null || wanted.type === "stop") return false;
+  // A command that was cut off between its steps leaves the state as it was before; the value is what was read last.
+  if (value === null || decodeValue(settings, value).state !== state) return false;
+  if (wanted.type === "position")
+    return position !== null && Math.abs(position - wanted.degree) <= settings.tolerance;
+  return state === stateOfWord(settings.kind, wanted.word);
 }
 
 export const stateOf = ({ guards }: Standing, { name }: Guard): GuardState => guards.get(name) ?? unjudged;
@@ -122,8 +147,9 @@ function passes({ allow, isHold = false }: Reason, { wanted, isLeadIn, source, h
 function judgePauses({ settings, moves }: Standing, judged: Judged, now: Instant): Verdict {
   const { limits } = settings;
   if (limits === undefined || moves === neverMoved || judged.source !== "sender") return go;
-  if (!isStart(canonical(judged.wanted))) return go;
-  const [longest] = pausesFor(limits, moves, directionOf(judged.wanted, judged.shown));
+  const word = canonical(judged.wanted);
+  if (!isStart(word)) return go;
+  const [longest] = pausesFor(limits, moves, directionOf(word, judged.shown));
   if (longest === undefined || longest.until <= now.mono) return go;
   const interlock = pauseInterlock(longest, moves, now);
   return { type: "wait", until: longest.until, interlock, message: pauseSentence(interlock) };
@@ -145,11 +171,20 @@ function pauseInterlock({ rule, limit, until }: Pause, moves: Moves, { mono, iso
   return interlock(rule, { value, limit, until: Number.isFinite(until) ? iso(until) : null });
 }
 
+const valueOf = ({ reading }: GuardState) => reading.values[0] ?? null;
+
 function guardInterlock(guard: Guard, state: GuardState, { iso }: Instant): Interlock {
   const at = clearsAt(guard, state);
-  const { value, quality } = state.reading;
+  const { quality } = state.reading;
   const until = at === null ? null : iso(at);
-  return { rule: guard.name, input: guard.from, value, limit: limitOf(guard.condition), quality, until };
+  return {
+    rule: guard.name,
+    input: guard.from,
+    value: valueOf(state),
+    limit: limitOf(guard.condition),
+    quality,
+    until,
+  };
 }
 
 const lockedSentence = ({ by, reason }: Lock) =>
@@ -170,7 +205,7 @@ function pauseSentence({ rule, limit, until }: Interlock): string {
 }
 
 export function guardSentence(guard: Guard, state: GuardState): string {
-  const { value, quality } = state.reading;
+  const [value, { quality }] = [valueOf(state), state.reading];
   const shown = value === null ? "has no value" : `is ${String(value)}`;
   const why = isBlind(state)
     ? `${guard.from} is not good (${quality}), which counts as holding`

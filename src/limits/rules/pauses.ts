@@ -1,4 +1,3 @@
-import type { Wanted } from "../../greenhouse/command/words.js";
 import type { Limits } from "../../greenhouse/limits.js";
 import { degreeOf } from "./guards.js";
 
@@ -24,23 +23,19 @@ const hourMs = 3_600_000;
 
 export const isMoving = ({ endsAt }: Moves, now: number): boolean => endsAt !== null && now < endsAt;
 
-/** The way it goes: `open` or a greater degree is up. */
+/** The way it goes with a canonical word or a state: `open` or a greater degree is up. */
 export function directionOf(
-  wanted: Wanted | string,
+  word: string,
   shown: { readonly state: string | null; readonly position: number | null } | undefined,
 ): Direction | null {
-  const word = typeof wanted === "string" ? wanted : wanted.type === "word" ? wanted.word : "";
   if (word === "open") return "up";
   if (word === "close" || word === "closed") return "down";
-  const degree =
-    typeof wanted === "string" ? degreeIn(wanted) : wanted.type === "position" ? wanted.degree : null;
-  if (degree === null || shown === undefined || shown.state === null) return null;
+  if (!/^\d{1,3}$/.test(word) || shown === undefined || shown.state === null) return null;
+  const degree = Number(word);
   const before = degreeOf(shown.state, shown.position);
   if (before === null || degree === before) return null;
   return degree > before ? "up" : "down";
 }
-
-const degreeIn = (text: string): number | null => (/^\d{1,3}$/.test(text) ? Number(text) : null);
 
 /** `stop` and `off` end something; they are no starts. */
 export const isStart = (word: string): boolean => word !== "stop" && word !== "off";

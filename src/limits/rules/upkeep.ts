@@ -1,8 +1,7 @@
-import { decodeValue, stateOfWord } from "../../greenhouse/actuator-kinds.js";
-import { readWanted, type Wanted } from "../../greenhouse/command/words.js";
+import { readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
-import type { Actuator } from "../../greenhouse/model.js";
-import type { Entry } from "./entry.js";
+import { type Attempts, isGivenUp } from "./attempts.js";
+import { type Entry, limitsOf } from "./entry.js";
 import {
   type Around,
   clearsAt,
@@ -12,11 +11,9 @@ import {
   isBlind,
   readInput,
   sent,
-  weatherStaleAt,
 } from "./guards.js";
-import { guardSentence, judge, limitsOf, stateOf } from "./judge.js";
+import { guardSentence, isThere, judge, stateOf } from "./judge.js";
 import { pausesFor } from "./pauses.js";
-import { attemptAfter, type Attempts, type Ended, firstAttempt, isGivenUp } from "./attempts.js";
 import type { Lease } from "./terms.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
@@ -34,7 +31,6 @@ const isKnown = (guard: Guard, { isSeen }: GuardState, around: Around): boolean 
 /** Reads the inputs of all guards; the same entry when nothing changed. */
 export function readGuards(entry: Entry, around: Around): Entry {
   const { now } = around;
-  if (around.own === undefined) return entry;
   let { guards } = entry;
   for (const guard of limitsOf(entry.settings).guards) {
     const before = stateOf(entry, guard);
@@ -53,17 +49,6 @@ export function expire(entry: Entry, now: number): Entry {
   const isHoldOver = hold !== null && hold.until <= now;
   if (!isLockOver && !isHoldOver) return entry;
   return { ...entry, lock: isLockOver ? null : lock, hold: isHoldOver ? null : hold };
-}
-
-/** Whether it shows what is wanted, by a read that can be trusted. */
-export function isThere(actuator: Actuator, wanted: Wanted): boolean {
-  const { settings, state, position, quality, between, value } = actuator;
-  if (quality !== "good" || between !== null || wanted.type === "stop") return false;
-  // A command that was cut off between its steps leaves the state as it was before; the value is what was read last.
-  if (value === null || decodeValue(settings, value).state !== state) return false;
-  if (wanted.type === "position")
-    return position !== null && Math.abs(position - wanted.degree) <= settings.tolerance;
-  return state === stateOfWord(settings.kind, wanted.word);
 }
 
 /** A command that a rule wants sent now. */
@@ -115,7 +100,7 @@ export function dueSends(
 
 function shows({ settings, id }: Entry, command: string, { own }: Around): boolean {
   const wanted = readWanted(command, settings);
-  const actuator = own?.actuators.get(id);
+  const actuator = own.actuators.get(id);
   return !("reason" in wanted) && actuator !== undefined && isThere(actuator, wanted);
 }
 
@@ -123,7 +108,7 @@ function shows({ settings, id }: Entry, command: string, { own }: Around): boole
 const firstAnswerMs = 30_000;
 
 const isUnasked = ({ own, now, startedAt }: Around): boolean =>
-  own?.platformReachable !== true && now.mono < startedAt + firstAnswerMs;
+  !own.platformReachable && now.mono < startedAt + firstAnswerMs;
 
 /** Why a rule's command cannot be sent now; null when it can. */
 function hindrance(
@@ -133,7 +118,7 @@ function hindrance(
 ): string | null {
   const { settings } = entry;
   if (isReadOnly || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
-  if (own === undefined || !own.platformReachable) return "The platform cannot be reached.";
+  if (!own.platformReachable) return "The platform cannot be reached.";
   if (own.availability === "offline") return "The platform says that the controller is offline.";
   const wanted = readWanted(command, settings);
   if ("reason" in wanted) return wanted.message;
@@ -142,32 +127,18 @@ function hindrance(
   return verdict.type === "go" ? null : verdict.message;
 }
 
-/** A command has ended: where a rule had sent it, it is done with or sent again. */
-export function sentAs(entry: Entry, result: Ended, now: number): Entry {
-  const { lease, guards } = entry;
-  if (lease?.end.id === result.id) {
-    const end = attemptAfter(lease.end, "lease", result, now) ?? firstAttempt;
-    return { ...entry, lease: { ...lease, end } };
-  }
-  const [name, state] = [...guards].find(([, { attempts }]) => attempts.id === result.id) ?? [];
-  if (name === undefined || state === undefined) return entry;
-  const attempts = attemptAfter(state.attempts, "guard", result, now);
-  const after = attempts === null ? sent(state) : { ...state, attempts };
-  return { ...entry, guards: new Map(guards).set(name, after) };
-}
-
 const lookAgainMs = 30_000;
 
-/** When time alone changes something next; null while nothing does. */
-export function dueAt(entry: Entry, around: Around): number | null {
+/** When time alone changes something next; Infinity while nothing does. */
+export function dueAt(entry: Entry, around: Around): number {
   const { settings, lock, hold, lease, moves } = entry;
   const now = around.now.mono;
   const times = pausesFor(limitsOf(settings), moves, null).map(({ until }) => until);
   for (const guard of limitsOf(settings).guards) {
     const state = stateOf(entry, guard);
     const { input } = guard;
-    const staleAt = input.type === "weather" ? weatherStaleAt(input.name, around) : null;
-    times.push(clearsAt(guard, state) ?? Infinity, staleAt ?? Infinity);
+    const weather = input.type === "weather" ? around.weather(input.name) : null;
+    times.push(clearsAt(guard, state) ?? Infinity, weather?.staleAt ?? Infinity);
     if (!state.isSeen) times.push(graceEnds(guard, around));
   }
   if (lease !== null) times.push(lease.until);
@@ -176,8 +147,7 @@ export function dueAt(entry: Entry, around: Around): number | null {
   times.push(lock?.endsAt ?? Infinity, hold?.until ?? Infinity, moves.endsAt ?? Infinity);
   // What keeps it back may end without a word to us.
   if (isKeptBack(entry)) times.push(now + lookAgainMs);
-  const next = Math.min(...times.filter((at) => at > now));
-  return Number.isFinite(next) ? next : null;
+  return Math.min(...times.filter((at) => at > now));
 }
 
 const attemptsOf = ({ lease, guards }: Entry): readonly Attempts[] => [
@@ -192,11 +162,11 @@ export const isKeptBack = (entry: Entry): boolean =>
 type EntryAlarm = Extract<AlarmType, "guard_blind" | "guard_unmet" | "lease_overrun">;
 type EntryProblem = Readonly<{ message: string; facts: AlarmFacts }>;
 
-/** What of it a person should know: null for what is well, undefined where this run cannot tell yet and nothing changes. */
+/** What of it a person should know: null for what is well, nothing where this run cannot tell yet. */
 export function problemsOf(
   entry: Entry,
   around: Around,
-): Readonly<Record<EntryAlarm, EntryProblem | null | undefined>> {
+): readonly (readonly [EntryAlarm, EntryProblem | null])[] {
   const { lease } = entry;
   const guards = limitsOf(entry.settings).guards.map((guard) => ({ guard, state: stateOf(entry, guard) }));
   const unread = guards.filter(({ state }) => isBlind(state));
@@ -204,11 +174,12 @@ export function problemsOf(
   const due = guards.filter(({ state }) => state.sending === "due" && holds(state));
   const unmet = due.filter(({ state: { attempts } }) => isUnmet(attempts));
   const isOver = lease !== null && lease.until <= around.now.mono;
-  return {
-    guard_blind: ofGuards(blind, "blind") ?? orUnknown(unread.length > 0),
-    guard_unmet: ofGuards(unmet, "unmet") ?? orUnknown(due.length > 0),
-    lease_overrun: (lease && overrunOf(lease)) ?? orUnknown(isOver),
-  };
+  const problems = [
+    ["guard_blind", ofGuards(blind, "blind"), unread.length > 0],
+    ["guard_unmet", ofGuards(unmet, "unmet"), due.length > 0],
+    ["lease_overrun", lease && overrunOf(lease), isOver],
+  ] as const;
+  return problems.flatMap(([type, problem, mayBe]) => (problem || !mayBe ? [[type, problem] as const] : []));
 }
 
 const isUnmet = ({ id, tries, problem, isKeptBack: isHindered }: Attempts): boolean =>
@@ -236,5 +207,3 @@ const overrunOf = ({ command, endsWith, end: { problem } }: Lease): EntryProblem
   problem === null
     ? null
     : { message: `${endsWith} was to end "${command}": ${problem}`, facts: { command, ends_with: endsWith } };
-
-const orUnknown = (isUnknown: boolean): null | undefined => (isUnknown ? undefined : null);

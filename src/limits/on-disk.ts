@@ -1,0 +1,149 @@
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { HistoryParts, KeptLimits, LimitsEntry, RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
+import type { GreenhouseStore } from "../sync/store.js";
+import { type Entry, keptOf, keyOf, type LimitedCommand, restored, type Shut } from "./rules/entry.js";
+import { overrunEvent, unlockedEvent } from "./shown.js";
+
+export interface DiskPorts {
+  readonly clock: Clock;
+  readonly store: GreenhouseStore;
+  readonly journal: {
+    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
+  };
+}
+
+/** What a removed actuator has left is forgotten after that. */
+const goneForMs = 86_400_000;
+
+/** Equal where the disk has to say the same, to the second; "" where it has to say nothing. */
+const signature = (entry: Entry): string => {
+  const kept = keptOf(entry, (mono) => Math.round(mono / 1_000));
+  return kept === null ? "" : JSON.stringify(kept);
+};
+
+/** What the disk has, or is to have, of every actuator's limits. */
+export class LimitsOnDisk {
+  readonly #ports: DiskPorts;
+  /** By key, the signature of what it has or is about to have; null where that is not known. */
+  readonly #held = new Map<string, string | null>();
+  /** What it has to have before a first POST, and is so once it is out: nothing may be written over it meanwhile. */
+  readonly #ahead = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
+
+  constructor(ports: DiskPorts) {
+    this.#ports = ports;
+  }
+
+  /** Writes what the disk does not have yet of it. */
+  keep(entry: Entry): void {
+    const record = this.#unkept(entry);
+    if (record === null) return;
+    const isUnknown = () => this.#held.set(keyOf(entry.code, entry.id), null);
+    this.#ports.journal.append(record, { durable: false }).catch(isUnknown);
+  }
+
+  /** Changes all of them there; where it cannot take one, none is to be changed, which rejects. */
+  async keepAll(present: () => readonly Entry[], change: Partial<Shut>): Promise<void> {
+    const records = present().flatMap((entry) => this.#unkept({ ...entry, ...change }) ?? []);
+    const written = await Promise.allSettled(
+      records.map((record) => this.#ports.journal.append(record, { durable: true })),
+    );
+    const failed = written.find(({ status }) => status === "rejected");
+    if (failed?.status !== "rejected") return;
+    for (const entry of present()) {
+      this.#held.set(keyOf(entry.code, entry.id), null);
+      this.keep(entry);
+    }
+    throw failed.reason;
+  }
+
+  /** What has to be on disk with the first POST of a command, which then changes the entry so. */
+  ahead(entry: Entry, id: string, change: (entry: Entry) => Entry): KeptLimits | null {
+    const key = keyOf(entry.code, entry.id);
+    const after = change(entry);
+    this.#ahead.set(key, { id, change });
+    this.#held.set(key, signature(after));
+    return this.#kept(after);
+  }
+
+  /** Its first POST goes out, or it has ended. */
+  caughtUp({ code, targetId, id }: LimitedCommand, isOnDisk: boolean): void {
+    const key = keyOf(code, targetId);
+    if (this.#ahead.get(key)?.id !== id) return;
+    this.#ahead.delete(key);
+    if (!isOnDisk) this.#held.set(key, null);
+  }
+
+  /** Of which the disk may not have the newest. */
+  unwritten(): readonly string[] {
+    return [...this.#held].flatMap(([key, held]) => (held === null ? [key] : []));
+  }
+
+  /** Null where the disk has it; what it is given counts as there from now on. */
+  #unkept(present: Entry): RecordBody | null {
+    const key = keyOf(present.code, present.id);
+    const entry = this.#ahead.get(key)?.change(present) ?? present;
+    const [held = "", wanted] = [this.#held.get(key), signature(entry)];
+    if (held === wanted) return null;
+    this.#held.set(key, wanted);
+    return { type: "limits_kept", controller: entry.code, actuator: entry.id, kept: this.#kept(entry) };
+  }
+
+  #kept(entry: Entry): KeptLimits | null {
+    const { clock } = this.#ports;
+    const offset = clock.now() - clock.monotonic();
+    return keptOf(entry, (mono) => Math.round(mono + offset));
+  }
+
+  /** The entries as an earlier run left them, what is told of it, and what will not be ended any more. */
+  restored(
+    history: HistoryParts,
+    newestAt: number,
+    entryOf: (code: string, actuator: string) => Entry | undefined,
+  ): {
+    readonly entries: readonly Entry[];
+    readonly events: readonly BridgeEvent[];
+    readonly lost: string[];
+  } {
+    const { clock, store } = this.#ports;
+    const [at, mono] = [clock.now(), clock.monotonic()];
+    const isSent = ({ phase, steps }: HistoryParts["open"][number]) =>
+      phase === "sending" || steps.length > 0;
+    const open = new Set(history.open.filter(isSent).map(({ taken }) => taken.id));
+    const isBehind = at < newestAt;
+    const [entries, events, lost]: [Entry[], BridgeEvent[], string[]] = [[], [], []];
+    for (const left of history.limits ?? []) {
+      const { controller: code, actuator, kept } = left;
+      const fresh = entryOf(code, actuator);
+      if (fresh === undefined) {
+        lost.push(...this.#gone(left, at));
+        continue;
+      }
+      const entry = restored(fresh, kept, { at, mono, isBehind, isOpen: (id) => open.has(id) });
+      entries.push(entry);
+      const about = { controller: store.get(code)?.info.id ?? code, actuator };
+      if (kept.lock !== null && entry.lock === null) events.push(unlockedEvent(about, kept.lock.by, at));
+      if (entry.lease !== null && entry.lease.until <= mono)
+        events.push(overrunEvent(entry.lease, about, isBehind ? null : kept, at));
+    }
+    return { entries, events, lost };
+  }
+
+  /**
+   * Of an actuator that the configuration has no more; with it again within a day, its lease is ended as any other. What was
+   * locked or held stays so.
+   */
+  #gone({ controller, actuator, kept: { lease, lock, hold } }: LimitsEntry, at: number): readonly string[] {
+    if (lease !== null && at < lease.until + goneForMs) {
+      const until = new Date(lease.until).toISOString();
+      return [
+        `The configuration has ${controller}/${actuator} no more, where "${lease.command}" was to end with "${lease.ends_with}" at ${until}: nothing ends it.`,
+      ];
+    }
+    if (lock === null && hold === null) {
+      const record = { type: "limits_kept", controller, actuator, kept: null } as const;
+      this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
+    }
+    return [];
+  }
+}

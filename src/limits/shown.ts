@@ -1,0 +1,67 @@
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { LeaseShown, LockShown, Restrictions } from "../greenhouse/limits.js";
+import type { KeptLimits } from "../journal/records.js";
+import type { Entry, Lock } from "./rules/entry.js";
+import type { Instant } from "./rules/guards.js";
+import { allowedNow } from "./rules/judge.js";
+import type { Lease } from "./rules/terms.js";
+
+/* What everybody is shown and told of an actuator's limits. */
+
+/** What is in force. */
+export const restrictionsOf = (entry: Entry, isReadOnly: boolean, now: Instant): Restrictions => ({
+  allowed: allowedNow(entry, isReadOnly || entry.settings.readOnly, now),
+  lock: entry.lock && shownLock(entry.lock),
+  lease: entry.lease && shownLease(entry.lease, now),
+});
+
+const shownLock = ({ by, via, reason, since, until }: Lock): LockShown => ({
+  ...{ by, via, reason, since: new Date(since).toISOString() },
+  until: until === null ? null : new Date(until).toISOString(),
+});
+
+const shownLease = ({ id, by, command, endsWith, until }: Lease, { iso }: Instant): LeaseShown => ({
+  ...{ command, until: iso(until), ends_with: endsWith, id, by },
+});
+
+/** Whether only numbers differ, which is told now and then. */
+export function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {
+  const rest = ({ allowed, lock, lease }: Restrictions) =>
+    JSON.stringify([
+      ...[allowed.words, allowed.degrees, lock, lease],
+      allowed.because.map(({ rule, quality, value }) => [
+        rule,
+        quality,
+        typeof value === "number" ? 0 : value,
+      ]),
+    ]);
+  return rest(one) === rest(other);
+}
+
+interface About {
+  readonly controller: string;
+  readonly actuator: string;
+}
+
+/** A lease that is over at a start; `kept` is null where it is not known for how long. */
+export function overrunEvent(
+  { endsWith }: Lease,
+  about: About,
+  kept: KeptLimits | null,
+  at: number,
+): BridgeEvent {
+  const until = kept?.lease?.until ?? null;
+  const minutes = until === null ? null : Math.max(0, Math.round((at - until) / 60_000));
+  const when = minutes === null ? "by now, as the clock was set back" : `${minutes} minutes ago`;
+  const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent as soon as it may be.`;
+  return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
+}
+
+/** A lock has ended by itself, at the time that was named with it. */
+export const unlockedEvent = (about: About, by: string, at: number): BridgeEvent => ({
+  type: "unlocked",
+  severity: "info",
+  message: `The lock of ${by} on ${about.controller}/${about.actuator} has run out.`,
+  at,
+  facts: { ...about, by },
+});
