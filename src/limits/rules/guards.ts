@@ -124,9 +124,12 @@ export function foldReading(
   mayActBlind: boolean,
 ): GuardState {
   const reading = judgeable(guard.condition, given);
+  const isSame = sameReading(reading, before.reading);
+  // Time changes nothing but a guard that waits to be clear, and one whose lost input is to count.
+  if (isSame && before.clearSince === null && !mayActBlind) return before;
   const after = folded(guard, before, reading, now, mayActBlind);
   const isAsBefore =
-    sameReading(reading, before.reading) &&
+    isSame &&
     after.phase === before.phase &&
     after.clearSince === before.clearSince &&
     after.sending === before.sending;

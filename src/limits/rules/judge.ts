@@ -74,7 +74,6 @@ function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
 }
 
 export function judge(standing: Standing, judged: Judged, now: Instant): Verdict {
-  if (judged.wanted.type === "stop") return go;
   const reason = reasonsNow(standing, now).find((one) => !passes(one, judged));
   if (reason === undefined) return judgePauses(standing, judged, now);
   return { type: "refuse", until: Infinity, interlock: reason.interlock, message: reason.message() };

@@ -44,11 +44,9 @@ export function readGuards(entry: Entry, around: Around): Entry {
 
 /** Locks and holds end by themselves. */
 export function expire(entry: Entry, now: number): Entry {
-  const { lock, hold } = entry;
-  const isLockOver = lock !== null && lock.endsAt <= now;
-  const isHoldOver = hold !== null && hold.until <= now;
-  if (!isLockOver && !isHoldOver) return entry;
-  return { ...entry, lock: isLockOver ? null : lock, hold: isHoldOver ? null : hold };
+  const lock = entry.lock && entry.lock.endsAt > now ? entry.lock : null;
+  const hold = entry.hold && entry.hold.until > now ? entry.hold : null;
+  return lock === entry.lock && hold === entry.hold ? entry : { ...entry, lock, hold };
 }
 
 /** A command that a rule wants sent now. */
