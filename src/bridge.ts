@@ -33,7 +33,7 @@ import type { Metrics } from "./status/metrics.js";
 import { requestHandlers } from "./status/requests.js";
 import { Status } from "./status/status.js";
 import { createMirror, type Mirror } from "./sync/mirror.js";
-import { ignoredIds } from "./sync/settings.js";
+import { leavesOut } from "./sync/settings.js";
 
 /** What the outside gives a bridge to run with. */
 export interface BridgeOptions {
@@ -229,13 +229,12 @@ class Bridge {
 
   #createOutputs(): Outputs {
     const { configuration, clock, log } = this.#given;
-    const { homeassistant, controllers, mqtt } = configuration;
+    const { homeassistant, mqtt } = configuration;
     const { store, inventory } = this.#mirror;
-    const ignored = ignoredIds(controllers, anyAscii);
     const outputs: Outputs = new Outputs({
       ...{ topics: this.#topics, qos: mqtt.state_qos, connection: this.#connection, store, clock, log },
       announcer: this.#discovery,
-      isIgnored: (id) => ignored.has(id),
+      isLeftOut: leavesOut(configuration, anyAscii),
       isAccountKnown: () => inventory.isKnown,
       platformHadTime: this.#platformHadTime,
       withdraw: () =>

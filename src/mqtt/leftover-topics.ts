@@ -22,7 +22,7 @@ export interface LeftoverParts {
       }
     | undefined;
   /** Whether the configuration says that a controller, by topic id, is not to be mirrored. */
-  readonly isIgnored: (controllerId: string) => boolean;
+  readonly isLeftOut: (controllerId: string) => boolean;
   /** Whether a successful list that was not empty has been seen since start. */
   readonly isAccountKnown: () => boolean;
   /** Whether the platform has had the time since then to show everything again. */
@@ -122,7 +122,7 @@ export class LeftoverTopics {
   /** Whether what an earlier run left there may go. */
   #isForgotten(id: string, place: Place, controller: Controller | undefined, extent: Extent): boolean {
     if (extent !== "settled") return extent === "all";
-    return this.#parts.isIgnored(id) || this.#formerIds.has(id) || isSettled(place, controller);
+    return this.#parts.isLeftOut(id) || this.#formerIds.has(id) || isSettled(place, controller);
   }
 
   #keep(id: string, topic: string, leftover: Leftover): void {

@@ -67,7 +67,7 @@ interface Announcer {
 
 interface OutputParts extends Pick<
   RetainedParts,
-  "topics" | "qos" | "isIgnored" | "isAccountKnown" | "platformHadTime"
+  "topics" | "qos" | "isLeftOut" | "isAccountKnown" | "platformHadTime"
 > {
   readonly connection: BrokerConnection;
   readonly store: RetainedParts["view"] & {

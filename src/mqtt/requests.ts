@@ -22,19 +22,21 @@ export class RequestError extends Error {
 }
 
 const notAnObject = "The payload is JSON but no object; send an object of fields, or nothing.";
+const inexact = 'The "transaction" has more digits than a number keeps; write it in quotes.';
 /** Far more than any request needs; many of them may be waiting at once. */
 const mostBytes = 16 * 1024;
 
 export function parseRequest(payload: Uint8Array): BridgeRequestBody {
-  if (payload.length > mostBytes) {
-    const problem = `The request has ${payload.length} bytes; at most ${mostBytes} are read.`;
-    return { problem, transaction: undefined, fields: {} };
-  }
+  const refused = (problem: string): BridgeRequestBody => ({ problem, transaction: undefined, fields: {} });
+  if (payload.length > mostBytes)
+    return refused(`The request has ${payload.length} bytes; at most ${mostBytes} are read.`);
   const parsed = parseJson(new TextDecoder().decode(payload));
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
-    return { problem: notAnObject, transaction: undefined, fields: {} };
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return refused(notAnObject);
   const fields = Object.fromEntries(Object.entries(parsed).filter(([key]) => key !== "transaction"));
-  return { transaction: "transaction" in parsed ? parsed.transaction : undefined, fields };
+  const transaction = "transaction" in parsed ? parsed.transaction : undefined;
+  // The sender would wait for ever for the number it wrote.
+  const isOther = typeof transaction === "number" && Math.abs(transaction) > Number.MAX_SAFE_INTEGER;
+  return isOther ? refused(inexact) : { transaction, fields };
 }
 
 function parseJson(text: string): unknown {

@@ -128,15 +128,17 @@ function allowanceOf(items: readonly string[]): Allowance {
   return { words: items.filter((item) => !/^\d/.test(item)), degrees: ranges[0] ?? null };
 }
 
-/** Topic ids of ignored controllers, but for those that a controller in their place was given. */
-export function ignoredIds(
-  controllers: Configuration["controllers"],
+/** Whether the configuration leaves a controller out, by topic id; an id that a mirrored one was given never is. */
+export function leavesOut(
+  { controllers, mirror }: Pick<Configuration, "controllers" | "mirror">,
   transliterate: Transliterate,
-): ReadonlySet<string> {
+): (id: string) => boolean {
   const ids = (ignored: boolean) =>
-    Object.entries(controllers).flatMap(([code, { ignore, id }]) =>
-      ignore === ignored ? [id ?? controllerTopicId(code, transliterate)] : [],
+    new Set(
+      Object.entries(controllers).flatMap(([code, { ignore, id }]) =>
+        ignore === ignored ? [id ?? controllerTopicId(code, transliterate)] : [],
+      ),
     );
-  const inUse = new Set(ids(false));
-  return new Set(ids(true).filter((id) => !inUse.has(id)));
+  const [mirrored, ignored] = [ids(false), ids(true)];
+  return (id) => !mirrored.has(id) && (mirror === "listed" || ignored.has(id));
 }

@@ -203,6 +203,20 @@ describe.concurrent("what an earlier run left at the broker", { timeout: 120_000
     await platform.untilAsked("control/mqtt", 3, 10_000);
     for (const [topic, payload] of Object.entries(foreign)) expect(watch.latest(topic), topic).toBe(payload);
   });
+
+  it("is cleared of a controller that mirror: listed leaves out; a weather topic below the base stays", async ({
+    stage,
+  }) => {
+    const platform = await stage.platform();
+    const { watch, run } = await atMosquitto(stage, platform.url);
+    const weather = { "greenhouse/weather/wind": "3.5" };
+    const ours = { "greenhouse/gh-0003/info": "{}", "greenhouse/gh-0003/sensor/a/quality": "good" };
+    await retain(watch, { ...weather, ...ours });
+    await run({ mirror: "listed", controllers: { "GH-0001": {} } });
+    for (const topic of Object.keys(ours)) await until(watch, topic, "");
+    await until(watch, airtemp, (payload) => payload !== "");
+    expect(watch.latest("greenhouse/weather/wind")).toBe("3.5");
+  });
 });
 
 describe.concurrent("half a platform", { timeout: 120_000 }, () => {

@@ -103,7 +103,7 @@ async function publishedStates(url: string, qos: 0 | 1) {
   const output = new RetainedStates({
     topics: topicsUnder("greenhouse"),
     publish: (topic, payload, options) => connection.publish(topic, payload, options),
-    isIgnored: () => false,
+    isLeftOut: () => false,
     isAccountKnown: () => false,
     platformHadTime: () => false,
     view: store,

@@ -26,7 +26,7 @@ function kept() {
     },
     publish: (topic, payload) => broker.publish(topic, payload),
     gate: { visible: (_, one) => one, mayClear: () => state.mayClear },
-    isIgnored: (id) => id === "ignored",
+    isLeftOut: (id) => id === "ignored",
     isAccountKnown: () => state.isKnown,
     platformHadTime: () => state.hadTime,
     log: silentLog,

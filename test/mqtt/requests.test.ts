@@ -72,6 +72,13 @@ describe("the response", () => {
     },
   );
 
+  it("refuses a transaction of more digits than a number keeps, since another one would come back", async () => {
+    expect(await answer('{"transaction":1795453000123456789,"address":"1"}', echo)).toEqual({
+      status: "error",
+      error: expect.stringContaining("write it in quotes") as unknown,
+    });
+  });
+
   it("to a request without one has none", async () => {
     expect(await answer("", echo)).toEqual({ status: "ok", data: {} });
   });

@@ -38,7 +38,7 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
   const output = new RetainedStates({
     ...{ topics, view: store, gate, qos: 0, log },
     publish: (topic, payload) => broker.publish(topic, payload),
-    isIgnored: () => false,
+    isLeftOut: () => false,
     isAccountKnown: () => false,
     platformHadTime: () => false,
   });
