@@ -352,13 +352,13 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   http: [1_381, 9],
   page: [2_500, 16],
   journal: [2_354, 10],
-  mqtt: [3_338, 15],
+  mqtt: [3_340, 15],
   platform: [4_703, 28],
   runtime: [1_552, 14],
   setup: [4_280, 25],
   simulator: [3_779, 22],
   status: [2_085, 10],
-  sync: [1_986, 10],
+  sync: [1_988, 10],
 };
 
 /** What the page is made of besides its modules. */
