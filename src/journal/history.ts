@@ -15,6 +15,7 @@ import {
   type RecordedStart,
   type Refusal,
   type ResultRecord,
+  runEvents,
   type Stamp,
   type StepAnswered,
   type StepSent,
@@ -93,8 +94,11 @@ export class History {
       this.#starts = [...this.#starts, { boot: record.boot, at: record.at, stopped: false }].slice(
         -mostStarts,
       );
-    else if (type === "stop")
-      this.#starts = this.#starts.map((one) => (one.boot === record.boot ? { ...one, stopped: true } : one));
+    else if (type === "stop") this.#ran(record.boot, { stopped: true });
+    else if (type === "event" && record.event === runEvents.ranWell) this.#ran(record.boot, { worked: true });
+    // The next run tells it, before its own start.
+    else if (type === "event" && record.event === runEvents.uncaughtError)
+      this.#ran(this.#starts.at(-1)?.boot, { failed: true });
     else if (type === "confirmed_late") {
       this.#unread.delete(aboutKey(record));
       this.#problems.delete(aboutKey(record));
@@ -165,7 +169,12 @@ export class History {
     if (this.#unread.get(key)?.earlier === false) this.#unread.delete(key);
   }
 
-  #addResult(record: ResultRecord): void {
+  #ran(boot: string | undefined, how: Partial<RecordedStart>): void {
+    this.#starts = this.#starts.map((one) => (one.boot === boot ? { ...one, ...how } : one));
+  }
+
+  #addResult(record: Stamp & ResultRecord): void {
+    this.#ran(record.boot, { worked: true });
     const { id, outcome, reason, finished_at, steps } = record.result;
     const key = aboutKey(record);
     this.#open.delete(commandKey(record, id));

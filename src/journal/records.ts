@@ -258,11 +258,19 @@ export interface LimitsEntry {
   readonly kept: KeptLimits;
 }
 
-/** A start of the program; `stopped` is false when it ended without saying so, or is the one still running. */
+/** The events that say how a run of the program went. */
+export const runEvents = { ranWell: "ran_well", uncaughtError: "uncaught_error" } as const;
+
+/** A start of the program, and how that run went. */
 export interface RecordedStart {
   readonly boot: string;
   readonly at: string;
+  /** False when it ended without saying so, or is the one still running. */
   readonly stopped: boolean;
+  /** It brought a command to its end, or ran for a quarter of an hour. Absent in files of earlier versions, as the next. */
+  readonly worked?: boolean;
+  /** An uncaught error ended it. */
+  readonly failed?: boolean;
 }
 
 export type HistoryParts = Fields<(typeof schema)["carried"]>;

@@ -4,16 +4,13 @@ import { z } from "zod";
 import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import type { Journal } from "../journal/journal.js";
-import { newestRecords } from "../journal/reader.js";
-import type { JournalRecord, RecordBody } from "../journal/records.js";
+import { type RecordBody, type RecordedStart, runEvents } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 
 /** A run this old is not one of a crash loop, whatever ends it later. */
 export const provenMs = 900_000;
-/** The word in the journal for a run that grew as old as that. */
-const ranWell = "ran_well";
 const crashLoop = "crash_loop";
 
 /** Whether a run that began at `startedAt` has shown that it works (monotonic ms). */
@@ -41,7 +38,8 @@ export async function awaitProven(
     await clock.wait(startedAt + provenMs - clock.monotonic(), signal).catch(() => undefined);
     if (signal.aborted) return;
   }
-  note({ type: "event", event: ranWell, severity: "info", message: "This run has worked for 15 minutes." });
+  const message = "This run has worked for 15 minutes.";
+  note({ type: "event", event: runEvents.ranWell, severity: "info", message });
   if (!wasCareful) return;
   log.warn(
     {},
@@ -78,24 +76,13 @@ export function refuseUnread(
 const crashesUntilReadOnly = 5;
 const crashWindowMs = 600_000;
 
-/** A run of the program that is over, as the journal tells it. */
-export interface EndedRun {
-  readonly at: string;
-  /** It ended as it was asked to. */
-  readonly stopped: boolean;
-  /** It brought a command to its end, or ran for a quarter of an hour. */
-  readonly worked: boolean;
-  /** An uncaught error ended it. */
-  readonly failed: boolean;
-}
-
 /**
  * How many runs in a row crashed within the last ten minutes; `runs` is oldest first. A clean stop ends the row, and so does
  * a run that did its work until something else, such as a power cut, ended it.
  */
-export function crashesBefore(runs: readonly EndedRun[], now: number): number {
+export function crashesBefore(runs: readonly Omit<RecordedStart, "boot">[], now: number): number {
   let crashes = 0;
-  for (const { at, stopped, worked, failed } of [...runs].reverse()) {
+  for (const { at, stopped, worked = false, failed = false } of runs.toReversed()) {
     // A start in the future was written under another time; it cannot be told how long ago that was.
     const agoMs = now - Date.parse(at);
     const isRecent = agoMs <= crashWindowMs && agoMs >= -crashWindowMs;
@@ -103,25 +90,6 @@ export function crashesBefore(runs: readonly EndedRun[], now: number): number {
     crashes += 1;
   }
   return crashes;
-}
-
-/** What ended a run is noted by the next one, under that one's id. */
-async function endedRuns(journal: Journal, now: number, lastFailed: boolean): Promise<readonly EndedRun[]> {
-  const { starts } = journal.history();
-  const types = new Set(["result", "event"] as const);
-  const sinceMs = now - 2 * crashWindowMs;
-  const records = await newestRecords(journal.directory, { types, sinceMs, limit: 10_000 });
-  const boots = (isOne: (record: JournalRecord) => boolean) =>
-    new Set(records.filter(isOne).map(({ boot }) => boot));
-  const worked = boots(
-    (record) => record.type === "result" || (record.type === "event" && record.event === ranWell),
-  );
-  const toldOfFailure = boots((record) => record.type === "event" && record.event === uncaughtError);
-  return starts.map(({ boot, at, stopped }, place) => {
-    const next = starts[place + 1];
-    const failed = next === undefined ? lastFailed : toldOfFailure.has(next.boot);
-    return { at, stopped, worked: worked.has(boot), failed };
-  });
 }
 
 interface Around {
@@ -136,10 +104,8 @@ export async function beginLife(journal: Journal, around: Around, live: LiveSett
   const { clock, log, version, configuration } = around;
   const note = (body: RecordBody) => journal.append(body, { durable: true }).catch(() => undefined);
   const lastError = takeLastError(configuration.data_dir);
-  const now = clock.now();
-  const runs = await endedRuns(journal, now, lastError !== null).catch(() => []);
-  const crashes = crashesBefore(runs, now);
   if (lastError !== null) await note(lastError);
+  const crashes = crashesBefore(journal.history().starts, clock.now());
   if (crashes >= crashesUntilReadOnly) {
     const startedAt = clock.monotonic();
     live.forceReadOnly(crashLoop, () => !isProven(startedAt, clock.monotonic()));
@@ -172,9 +138,6 @@ interface GuardOptions {
   readonly secrets: () => readonly string[];
   readonly fatal: (facts: { readonly err: unknown }, message: string) => void;
 }
-
-/** The word for it in the journal. */
-const uncaughtError = "uncaught_error";
 
 const fileName = "last-error.json";
 const mostCharacters = 4_000;
@@ -228,7 +191,7 @@ export function takeLastError(dataDir: string): RecordBody | null {
     rmSync(path, { force: true });
     const { at, error } = lastError.parse(found);
     const message = `The last run ended at ${at} by an error that nobody caught: ${error}`;
-    return { type: "event", event: uncaughtError, severity: "error", message };
+    return { type: "event", event: runEvents.uncaughtError, severity: "error", message };
   } catch {
     return null;
   }

@@ -104,13 +104,14 @@ export interface DueJob {
 }
 
 /**
- * All jobs and when each runs next. While a host is away its jobs are parked, and one of them is tried now and then;
- * when it comes back all of them are due at once.
+ * All jobs and when each runs next. Of a host that is away one job is tried now and then; when it comes back all that it
+ * missed is due at once.
  */
 export class PollSchedule {
   readonly #jobs = new Map<string, PollJob>();
-  readonly #schedule = new Schedule<string>();
-  readonly #parked = new Map<PlatformHost, Set<string>>();
+  readonly #schedules = { business: new Schedule<string>(), realtime: new Schedule<string>() };
+  /** Of a host that is away: when the next of its jobs is tried. */
+  readonly #probeAt = new Map<PlatformHost, number>();
 
   jobs(): Iterable<PollJob> {
     return this.#jobs.values();
@@ -124,7 +125,7 @@ export class PollSchedule {
     const name = jobName(job);
     if (this.#jobs.has(name)) return false;
     this.#jobs.set(name, job);
-    this.#schedule.set(name, jobRank(job));
+    this.#schedules[jobHost(job)].set(name, jobRank(job));
     return true;
   }
 
@@ -135,8 +136,7 @@ export class PollSchedule {
       if (!chosen(job)) continue;
       removed.push(name);
       this.#jobs.delete(name);
-      this.#schedule.delete(name);
-      this.#parked.get(jobHost(job))?.delete(name);
+      this.#schedules[jobHost(job)].delete(name);
     }
     return removed;
   }
@@ -146,82 +146,62 @@ export class PollSchedule {
   }
 
   /**
-   * Makes the chosen jobs due now, first things first; returns their names. Those of a host that is away stay parked, and what is
+   * Makes the chosen jobs due now, first things first; returns their names. Those of a host that is away are left out, and what is
    * due already keeps its place: asked for again and again, it would never have its turn.
    */
   makeDue(now: number, chosen: (job: PollJob) => boolean): readonly string[] {
-    const due: string[] = [];
-    for (const [name, job] of this.#jobs) {
-      if (!chosen(job) || this.#parked.has(jobHost(job))) continue;
-      due.push(name);
+    const due = [...this.#jobs].filter(([, job]) => chosen(job) && !this.isAway(jobHost(job)));
+    for (const [name, job] of due) {
       const at = now - 10 + jobRank(job);
-      if ((this.#schedule.dueAt(name) ?? Infinity) > at) this.#schedule.set(name, at);
+      const schedule = this.#schedules[jobHost(job)];
+      if ((schedule.dueAt(name) ?? Infinity) > at) schedule.set(name, at);
     }
-    return due;
+    return due.map(([name]) => name);
   }
 
+  /** What was tried of a host that is away waits behind its other jobs, and for its return. */
   runAgainAt(name: string, at: number): void {
     const job = this.#jobs.get(name);
     if (!job) return;
-    const parked = this.#parked.get(jobHost(job));
-    if (parked) parked.add(name);
-    else this.#schedule.set(name, at);
+    const host = jobHost(job);
+    this.#schedules[host].set(name, Math.min(at, this.#probeAt.get(host) ?? at));
   }
 
   isAway(host: PlatformHost): boolean {
-    return this.#parked.has(host);
+    return this.#probeAt.has(host);
   }
 
   hostAway(host: PlatformHost, now: number): void {
-    if (this.#parked.has(host)) return;
-    this.#parked.set(host, new Set());
-    this.#schedule.set(probeName(host), now + probeMs);
+    if (!this.isAway(host)) this.#probeAt.set(host, now + probeMs);
   }
 
   hostBack(host: PlatformHost, now: number): void {
-    const parked = this.#parked.get(host);
-    if (!parked) return;
-    this.#parked.delete(host);
-    this.#schedule.delete(probeName(host));
-    for (const name of parked) {
-      const job = this.#jobs.get(name);
-      if (job) this.#schedule.set(name, now - 10 + jobRank(job));
-    }
+    if (!this.#probeAt.delete(host)) return;
+    const schedule = this.#schedules[host];
+    for (const [name, job] of this.#jobs)
+      if ((schedule.dueAt(name) ?? Infinity) <= now + probeMs) schedule.set(name, now - 10 + jobRank(job));
   }
 
   /** Ms until something is due, 0 when something is, null when nothing is planned. */
   waitMs(now: number): number | null {
-    const first = this.#schedule.first();
-    return first === null ? null : Math.max(0, first.at - now);
+    const at = Math.min(this.#dueAt("business"), this.#dueAt("realtime"));
+    return at === Infinity ? null : Math.max(0, at - now);
   }
 
-  /** Takes the next due job; null when the due entry was parked or had nothing to try. */
+  /** Takes the next due job. */
   take(now: number): DueJob | null {
-    const key = this.#schedule.take();
-    const host = hosts.find((one) => probeName(one) === key);
-    if (host !== undefined) return this.#probe(host, now);
-    const job = key === null ? undefined : this.#jobs.get(key);
-    if (key === null || !job) return null;
-    const parked = this.#parked.get(jobHost(job));
-    if (!parked) return { name: key, job };
-    parked.add(key);
-    return null;
+    const host = this.#dueAt("business") <= this.#dueAt("realtime") ? "business" : "realtime";
+    if (this.isAway(host)) this.#probeAt.set(host, now + probeMs);
+    const name = this.#schedules[host].take();
+    const job = name === null ? undefined : this.#jobs.get(name);
+    return name === null || !job ? null : { name, job };
   }
 
-  #probe(host: PlatformHost, now: number): DueJob | null {
-    this.#schedule.set(probeName(host), now + probeMs);
-    const parked = this.#parked.get(host);
-    for (const name of parked ?? []) {
-      parked?.delete(name);
-      const job = this.#jobs.get(name);
-      if (job) return { name, job };
-    }
-    return null;
+  #dueAt(host: PlatformHost): number {
+    const first = this.#schedules[host].first();
+    return first === null ? Infinity : (this.#probeAt.get(host) ?? first.at);
   }
 }
-
-const hosts = ["business", "realtime"] as const;
-const probeName = (host: PlatformHost) => `probe ${host}`;
 
 /** Reads that polling makes, in the words of health and metrics; `register` is one address, `registers` one parameter group of a controller. */
 export const pollOperations = [

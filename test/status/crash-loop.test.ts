@@ -1,29 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
 import { journalDirectory } from "../../src/journal/open.js";
-import {
-  awaitProven,
-  beginLife,
-  crashesBefore,
-  type EndedRun,
-  endLife,
-  guardProcess,
-} from "../../src/status/crash-loop.js";
+import { awaitProven, beginLife, crashesBefore, endLife, guardProcess } from "../../src/status/crash-loop.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
-import type { RecordBody } from "../../src/journal/records.js";
-
+import type { RecordBody, RecordedStart } from "../../src/journal/records.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 import { tempFolder, capturedLog } from "../mqtt-connection/support.js";
 
 const minute = 60_000;
 const now = Date.parse("2026-03-01T08:00:00Z");
-const run = (agoS: number, over: Partial<EndedRun> = {}): EndedRun => ({
+const run = (agoS: number, over: Partial<RecordedStart> = {}) => ({
   at: new Date(now - agoS * 1_000).toISOString(),
   stopped: false,
-  worked: false,
-  failed: false,
   ...over,
 });
 const stopped = { stopped: true };

@@ -353,6 +353,22 @@ describe("a platform that is gone", () => {
     expect(poller.stretch).toBe(1);
   });
 
+  it("is asked at its return for all that failed, and for nothing that is asked once", async () => {
+    const world = polling();
+    const { platform, clock } = world;
+    await begun(world, devices(10));
+    const down = outage(world);
+    await clock.advance(7 * minute);
+    const failed = platform.calls.map(({ name }) => name).filter((name) => name !== "controllers");
+    platform.calls.length = 0;
+    down.over();
+    await clock.advance(31_000);
+    const again = platform.calls.map(({ name }) => name);
+    expect(failed.length).toBeGreaterThan(10);
+    expect(again).toEqual(expect.arrayContaining(failed));
+    expect(again.filter((name) => name.startsWith("connection"))).toEqual([]);
+  });
+
   it("from the start is no reason not to start, and is taken up when it comes", async () => {
     const world = polling();
     const down = outage(world);
