@@ -78,6 +78,7 @@ export class History {
   add(record: JournalRecord): void {
     const { type } = record;
     this.newestAt = Math.max(this.newestAt, Date.parse(record.at) || 0);
+    this.#starts = startsAfter(this.#starts, record);
     if (type === "command_taken") this.#addTaken(record);
     else if (type === "phase") this.#enter(record);
     else if (type === "step_sent") this.#addSent(record);
@@ -90,15 +91,6 @@ export class History {
     else if (type === "alarm_kept" && record.alarm === null) this.#alarms.delete(record.name);
     else if (type === "alarm_kept" && record.alarm !== null)
       setBounded(this.#alarms, record.name, record.alarm, mostPerActuator);
-    else if (type === "start")
-      this.#starts = [...this.#starts, { boot: record.boot, at: record.at, stopped: false }].slice(
-        -mostStarts,
-      );
-    else if (type === "stop") this.#ran(record.boot, { stopped: true });
-    else if (type === "event" && record.event === runEvents.ranWell) this.#ran(record.boot, { worked: true });
-    // The next run tells it, before its own start.
-    else if (type === "event" && record.event === runEvents.uncaughtError)
-      this.#ran(this.#starts.at(-1)?.boot, { failed: true });
     else if (type === "confirmed_late") {
       this.#unread.delete(aboutKey(record));
       this.#problems.delete(aboutKey(record));
@@ -169,12 +161,7 @@ export class History {
     if (this.#unread.get(key)?.earlier === false) this.#unread.delete(key);
   }
 
-  #ran(boot: string | undefined, how: Partial<RecordedStart>): void {
-    this.#starts = this.#starts.map((one) => (one.boot === boot ? { ...one, ...how } : one));
-  }
-
-  #addResult(record: Stamp & ResultRecord): void {
-    this.#ran(record.boot, { worked: true });
+  #addResult(record: ResultRecord): void {
     const { id, outcome, reason, finished_at, steps } = record.result;
     const key = aboutKey(record);
     this.#open.delete(commandKey(record, id));
@@ -212,6 +199,20 @@ export class History {
     for (const alarm of carried.alarms ?? []) this.#alarms.set(alarm.id, alarm);
     this.#starts = carried.starts;
   }
+}
+
+/** The newest starts, and how those runs went by what this record says. */
+function startsAfter(starts: readonly RecordedStart[], record: JournalRecord): readonly RecordedStart[] {
+  const { type, boot, at } = record;
+  const ran = (run: string | undefined, how: Partial<RecordedStart>) =>
+    starts.map((one) => (one.boot === run ? { ...one, ...how } : one));
+  if (type === "start") return [...starts, { boot, at, stopped: false }].slice(-mostStarts);
+  if (type === "stop") return ran(boot, { stopped: true });
+  if (type === "result") return ran(boot, { worked: true });
+  if (type !== "event") return starts;
+  if (record.event === runEvents.ranWell) return ran(boot, { worked: true });
+  // The next run tells it, before its own start.
+  return record.event === runEvents.uncaughtError ? ran(starts.at(-1)?.boot, { failed: true }) : starts;
 }
 
 /** Whether the outcome rests on a valid read after the last POST. */

@@ -3,7 +3,7 @@ import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-syst
 import { type RecentCommand, RecentCommands } from "./history.js";
 import { type HistoryParts, type JournalRecord, matches, type RecordFilter } from "./records.js";
 import { scanJournal } from "./maintenance.js";
-import { fileProblem, listSegments, readLines, type SegmentName } from "./segments.js";
+import { fileProblem, type Line, listSegments, readLines, type SegmentName } from "./segments.js";
 
 /*
  * Reading needs no lock and changes nothing: it works beside the bridge, from another process, on a read-only disk.
@@ -16,13 +16,19 @@ import { fileProblem, listSegments, readLines, type SegmentName } from "./segmen
 const segmentsOf = (files: FileSystem, directory: string): Promise<readonly SegmentName[]> =>
   listSegments(files, directory).catch(() => []);
 
-/** The records of one file. Broken lines are passed over; a file deleted meanwhile was too old to be missed. */
-async function* recordsOf(files: FileSystem, { path }: SegmentName): AsyncGenerator<JournalRecord> {
+/** From byte `from` on, or all of a file that has become shorter. One deleted meanwhile was too old to be missed. */
+async function* linesFrom(files: FileSystem, { path }: SegmentName, from = 0): AsyncGenerator<Line> {
   try {
-    for await (const { records } of readLines(files, path)) yield* records;
+    const isThere = from === 0 || (await files.facts(path)).bytes >= from;
+    yield* readLines(files, path, isThere ? from : 0);
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
   }
+}
+
+/** The records of one file. Broken lines are passed over. */
+async function* recordsOf(files: FileSystem, segment: SegmentName): AsyncGenerator<JournalRecord> {
+  for await (const { records } of linesFrom(files, segment)) yield* records;
 }
 
 /**
@@ -96,13 +102,6 @@ interface FollowOptions {
   readonly files?: FileSystem;
 }
 
-/** Where reading goes on: in which file, from which byte. */
-interface Place {
-  first: number;
-  offset: number;
-  sequence: number;
-}
-
 /**
  * Records as another process writes them, in order, each once, over rotation and restarts; waits for a directory that
  * does not exist yet. Ends when the signal aborts.
@@ -112,36 +111,24 @@ export async function* followRecords(
   { clock, filter = {}, after, pollMs = 500, files = nodeFileSystem }: FollowOptions,
   signal: AbortSignal,
 ): AsyncGenerator<JournalRecord> {
-  const place: Place = { first: 0, offset: 0, sequence: after };
+  /** Where reading goes on: in the file of this name, from this byte, behind this record. */
+  let [place, offset, sequence] = [0, 0, after];
   do {
-    for await (const record of newRecords(files, directory, place)) if (matches(record, filter)) yield record;
-    await clock.wait(pollMs, signal).catch(() => undefined);
-  } while (!signal.aborted);
-}
-
-async function* newRecords(
-  files: FileSystem,
-  directory: string,
-  place: Place,
-): AsyncGenerator<JournalRecord> {
-  try {
     // Listed before reading: once a newer file exists, nothing more is written to the older one.
     const segments = await listSegments(files, directory);
-    for (const [index, { path, first }] of segments.entries()) {
+    for (const [index, segment] of segments.entries()) {
       const next = segments[index + 1];
-      if (first < place.first || (next !== undefined && next.first <= place.sequence)) continue;
-      if (first > place.first) Object.assign(place, { first, offset: 0 });
-      if ((await files.facts(path)).bytes < place.offset) place.offset = 0;
-      for await (const { records, isWhole, startAt, endAt } of readLines(files, path, place.offset)) {
+      if (segment.first < place || (next !== undefined && next.first <= sequence)) continue;
+      if (segment.first > place) [place, offset] = [segment.first, 0];
+      for await (const { records, isWhole, startAt, endAt } of linesFrom(files, segment, offset)) {
         for (const record of records) {
-          if (record.seq <= place.sequence) continue;
-          place.sequence = record.seq;
-          yield record;
+          if (record.seq <= sequence) continue;
+          sequence = record.seq;
+          if (matches(record, filter)) yield record;
         }
-        place.offset = isWhole ? endAt : startAt;
+        offset = isWhole ? endAt : startAt;
       }
     }
-  } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw error;
-  }
+    await clock.wait(pollMs, signal).catch(() => undefined);
+  } while (!signal.aborted);
 }

@@ -10,7 +10,6 @@ import {
   jobHost,
   jobIntervalMs,
   jobName,
-  jobRank,
   jobsOf,
   nextDueAt,
   type PollJob,
@@ -43,35 +42,6 @@ function due(one: PollSchedule, now: number): string[] {
   return names;
 }
 
-describe("the poll book", () => {
-  it("has a job once, due at once, first things first", () => {
-    const one = book({ kind: "running_status", code: "A" }, sensors("A"), { kind: "controllers" });
-    expect(one.add(sensors("A"))).toBe(false);
-    expect(due(one, 100)).toEqual(["controllers", "sensors A", "running_status A"]);
-    expect(one.waitMs(100)).toBeNull();
-  });
-
-  it("plans a job for the time it is given and forgets a removed one", () => {
-    const one = book(sensors("A"), sensors("B"));
-    due(one, 100);
-    one.runAgainAt("sensors A", 500);
-    one.runAgainAt("sensors B", 400);
-    one.remove((job) => "code" in job && job.code === "B");
-    one.runAgainAt("sensors B", 300);
-    expect(one.has("sensors B")).toBe(false);
-    expect(one.waitMs(200)).toBe(300);
-    expect(due(one, 500)).toEqual(["sensors A"]);
-  });
-
-  it("makes chosen jobs due now and names them", () => {
-    const one = book(sensors("A"), sensors("B"));
-    due(one, 100);
-    for (const name of ["sensors A", "sensors B"]) one.runAgainAt(name, 10_000);
-    expect(one.makeDue(200, (job) => "code" in job && job.code === "B")).toEqual(["sensors B"]);
-    expect(due(one, 200)).toEqual(["sensors B"]);
-  });
-});
-
 describe("what is asked for again", () =>
   it("keeps its place: however often, the jobs of the lowest rank have their turn", () => {
     const one = book(sensors("A"), { kind: "running_status", code: "A" });
@@ -100,17 +70,6 @@ describe("a host that is away", () => {
     expect(new Set(tried)).toContain("sensors B");
   });
 
-  it("has all of them due when it is back, each once", () => {
-    const one = book(sensors("A"), sensors("B"));
-    one.hostAway("realtime", 0);
-    one.hostAway("realtime", 1);
-    due(one, 100);
-    one.hostBack("realtime", 1_000);
-    expect(due(one, 1_000).sort()).toEqual(["sensors A", "sensors B"]);
-    one.hostBack("realtime", 2_000);
-    expect(one.waitMs(100_000)).toBeNull();
-  });
-
   it("tries nothing where there is nothing to try", () => {
     const one = book({ kind: "controllers" });
     due(one, 0);
@@ -126,6 +85,7 @@ const group = parameterGroup(10);
 describe("the jobs", () => {
   it.each<[PollJob, string, string, number, number]>([
     [{ kind: "controllers" }, "controllers", "business", 300, 300],
+    [{ kind: "devices", dataType: "TEXT" }, "devices TEXT", "business", 3_600, 3_600],
     [{ kind: "sensors", code: "A" }, "sensors A", "realtime", 60, 300],
     [{ kind: "running_status", code: "A" }, "running_status A", "realtime", 301, 1505],
     [registers, "registers A 101", "realtime", 120, 600],
@@ -140,30 +100,6 @@ describe("the jobs", () => {
       expect(jobIntervalMs(job, intervals, { ...here, availability: "offline" })).toBe(offline);
     },
   );
-
-  it("the device list is asked for seldom, from the business host", () => {
-    expect(jobHost({ kind: "devices", dataType: "TEXT" })).toBe("business");
-    expect(jobIntervalMs({ kind: "devices", dataType: "TEXT" }, intervals, undefined)).toBeGreaterThanOrEqual(
-      3_600,
-    );
-  });
-
-  it("the account comes first, then what people look at", () => {
-    const jobs: PollJob[] = [
-      { kind: "running_status", code: "A" },
-      registers,
-      { kind: "sensors", code: "A" },
-      { kind: "devices", dataType: "TEXT" },
-      { kind: "controllers" },
-    ];
-    expect(jobs.sort((one, other) => jobRank(one) - jobRank(other)).map(({ kind }) => kind)).toEqual([
-      "controllers",
-      "devices",
-      "sensors",
-      "registers",
-      "running_status",
-    ]);
-  });
 });
 
 describe("registers are read with the fewest requests", () => {
