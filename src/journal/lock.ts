@@ -162,7 +162,7 @@ export class DirectoryInUse extends Error {
   }
 }
 
-export interface LockOptions {
+interface LockOptions {
   /** The random id of this run. */
   readonly boot: string;
   /** ISO time, told to the process that is refused. */

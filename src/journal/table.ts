@@ -2,20 +2,6 @@ import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { type Column, longestMessage, localTime, type Table, textTable } from "../runtime/text-table.js";
 import type { JournalRecord } from "./records.js";
 
-/** One line of the table of past commands, as text. */
-interface Row {
-  readonly time: string;
-  readonly controller: string;
-  readonly actuator: string;
-  readonly command: string;
-  readonly outcome: string;
-  readonly reason: string;
-  readonly by: string;
-  readonly duration: string;
-  /** The sentence of the result; for a refused command it quotes what was sent. */
-  readonly message: string;
-}
-
 const columns = [
   { field: "time", title: "TIME", usual: 19, most: 24 },
   { field: "controller", title: "CONTROLLER", usual: 12, most: 24 },
@@ -25,8 +11,12 @@ const columns = [
   { field: "reason", title: "REASON", usual: 21, most: 40 },
   { field: "by", title: "BY", usual: 24, most: 32 },
   { field: "duration", title: "DURATION", usual: 11, most: 12 },
+  // The sentence of the result; for a refused command it quotes what was sent.
   { field: "message", title: "MESSAGE", usual: 7, most: longestMessage },
-] as const satisfies readonly Column<keyof Row>[];
+] as const satisfies readonly Column<string>[];
+
+/** One line of the table of past commands, as text. */
+type Row = Readonly<Record<(typeof columns)[number]["field"], string>>;
 
 /** Any record as a row; what is not about a command shows its type as outcome. `timeZone` is the machine's own when absent. */
 function rowOf(record: JournalRecord, timeZone: string | undefined): Row {

@@ -13,7 +13,7 @@ import type { JournalRecord, RecordBody, Stamp } from "./records.js";
 import { repairJournal, Retention, type RetentionLimits, type Scan, scanJournal } from "./maintenance.js";
 
 /** The file being written. After one failed write or fsync it takes nothing more: what it holds is then unknown. */
-export class AppendFile {
+class AppendFile {
   readonly name: SegmentName;
   readonly #file: OpenFile;
   /** Some file systems count no links at all. */

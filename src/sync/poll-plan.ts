@@ -63,7 +63,7 @@ export function jobIntervalMs(
 }
 
 /** The order of a first round: what others depend on and what people look at comes first. */
-export const jobRank = ({ kind }: PollJob): number =>
+const jobRank = ({ kind }: PollJob): number =>
   ["controllers", "devices", "sensors", "registers", "running_status", "connection"].indexOf(kind);
 
 /** The fewest requests that read every register of the controller: one per group, one per address without a group. */
@@ -199,7 +199,7 @@ export class PollSchedule {
 
   #dueAt(host: PlatformHost): number {
     const first = this.#schedules[host].first();
-    return first === null ? Infinity : (this.#probeAt.get(host) ?? first.at);
+    return first === null ? Infinity : Math.max(first.at, this.#probeAt.get(host) ?? 0);
   }
 }
 
