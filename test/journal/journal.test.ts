@@ -1,4 +1,4 @@
-import { readdir, readFile, utimes } from "node:fs/promises";
+import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { journalLimits } from "../../src/journal/journal.js";
@@ -41,32 +41,6 @@ describe("a record", () => {
       { seq: 2, at: "1970-01-01T00:00:00.000Z", mono: 0, boot: "b1", clock_synced: null, type: "start" },
       { seq: 3, at: "2026-05-01T00:00:02.000Z", mono: 2_000, boot: "b1", clock_synced: true, id: "a" },
     ]);
-  });
-
-  it("is one line of JSON that other programs can read", async () => {
-    const directory = await tempDirectory();
-    const journal = await openJournal(directory);
-    await journal.append(ended("a"), { durable: true });
-    const text = await readFile(join(directory, "journal-000000000001.jsonl"), "utf8");
-    const [, line = ""] = text.split("\n");
-    expect(JSON.parse(line)).toMatchObject({ seq: 2, type: "result", result: { outcome: "confirmed" } });
-  });
-
-  it("has a higher number than every one before it, over restarts", async () => {
-    const directory = await tempDirectory();
-    const numbers: number[] = [];
-    for (let run = 0; run < 4; run += 1) {
-      const journal = await openJournal(directory);
-      const bodies = [taken(`${run}`), sent(`${run}`), ended(`${run}`)];
-      numbers.push(
-        ...(await Promise.all(
-          bodies.map((body) => journal.append(body, { durable: body.type === "command_taken" })),
-        )),
-      );
-      await journal.close();
-    }
-    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
-    expect((await recordsIn(directory)).map(({ seq }) => seq)).toEqual(numbers);
   });
 
   it("keeps its place: 10,000 commands give 10,000 results in the order of the calls", async () => {
