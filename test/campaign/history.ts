@@ -49,7 +49,7 @@ export interface Asked {
 export interface History {
   readonly messages: readonly Seen[];
   readonly sent: readonly Sent[];
-  readonly posts: readonly Omit<Post, "requestId">[];
+  readonly posts: readonly Post[];
   /** Requests to the realtime host. */
   readonly requests: readonly Asked[];
   readonly journal: readonly Recorded[];
@@ -75,7 +75,7 @@ export const textOf = (value: unknown): string => (typeof value === "string" ? v
 
 /** Everything that is known of a lane once its bridge has ended. */
 export async function collect(world: World): Promise<History> {
-  const { platform, badHost, watch, load, gaps, clockOffsets, unwritable } = world;
+  const { platform, watch, load, gaps, clockOffsets, unwritable } = world;
   const held = new Map<string, readonly Held[]>();
   for (const { code, registers } of points)
     for (const address of registers) held.set(`${code}/${address}`, await platform.held(code, address));
@@ -85,7 +85,7 @@ export async function collect(world: World): Promise<History> {
   return {
     ...{ messages: watch.seen, absences: watch.absences, sent: load.sent, shown: load.shown },
     ...{ gaps, clockOffsets, unwritable, held, requests: world.requests.realtime },
-    posts: [...(await platform.posts()), ...badHost.posts],
+    posts: await platform.posts(),
     journal: inRealTime(journal),
   };
 }

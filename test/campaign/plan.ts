@@ -1,7 +1,7 @@
 import type { Row } from "./row.js";
 import { answerRows, postRows } from "./rows/answer-rows.js";
 import { brokerRows } from "./rows/broker-rows.js";
-import { exposedRows, messageRows } from "./rows/message-rows.js";
+import { messageRows } from "./rows/message-rows.js";
 import { platformRows, stateRows } from "./rows/platform-rows.js";
 import { diskRows, processRows } from "./rows/process-rows.js";
 import type { Lane } from "./support/world.js";
@@ -20,7 +20,6 @@ export const table: readonly Row[] = [
   ...stateRows,
   ...brokerRows,
   ...messageRows,
-  ...exposedRows,
   ...platformRows,
   ...answerRows,
   ...postRows,

@@ -24,8 +24,6 @@ export interface TcpProxy {
    * what the far side sends. New connections pass.
    */
   deafen(direction: "both" | "to_client"): void;
-  /** Far sides of deaf connections find out that their peer is gone, as after a router's time-out. */
-  bury(): void;
   /** Writes bytes into every standing connection, as if the far side had sent them. */
   inject(bytes: Buffer): void;
   /** Delays every byte both ways, also of standing connections. */
@@ -107,9 +105,6 @@ export async function startTcpProxy(
     cut,
     deafen: (direction) => {
       for (const pair of pairs) pair.deaf = direction;
-    },
-    bury: () => {
-      for (const { deaf, far } of pairs) if (deaf !== null) far?.resetAndDestroy();
     },
     inject: (bytes) => {
       for (const { client } of pairs) client.write(bytes);

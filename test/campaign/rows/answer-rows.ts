@@ -15,32 +15,9 @@ import {
   wait,
   within,
 } from "../row.js";
-import type { BadManner } from "../support/bad-host.js";
-import type { Lane, World } from "../support/world.js";
+import type { Lane } from "../support/world.js";
 
 /* F: answers that are none: too slow, too large, not JSON, refusals, redirects. */
-
-function lead({ business, realtime }: World, port: number): void {
-  for (const door of [business, realtime]) {
-    door.target(port);
-    door.cut();
-  }
-}
-
-/** Both hosts answer everything so. */
-const badAnswers = (name: string, manner: BadManner): Row =>
-  platform({
-    name,
-    expected: "each answer refused in time and size; values kept, readings turn stale",
-    holdMs: 20_000,
-    reducedHoldMs: 8_000,
-    begin: (world) => {
-      world.badHost.manner(manner);
-      lead(world, world.badHost.port);
-    },
-    end: (world) => lead(world, world.platformPort),
-    checks: [stayedOnline, ({ notes: { rssMb = 0 } }) => unless(rssMb < 300, `the bridge used ${rssMb} MB`)],
-  });
 
 /** Every answer is spoilt as a fault file says. */
 const spoilt = (name: string, fault: Readonly<Record<string, unknown>>, more: Partial<Row> = {}): Row =>
@@ -100,13 +77,6 @@ const expiring = (name: string, times: number): Row =>
   });
 
 export const answerRows: readonly Row[] = [
-  badAnswers("answers drip byte by byte", "drip"),
-  badAnswers("headers never come", "stalled_headers"),
-  badAnswers("answers without an end", "endless"),
-  badAnswers("answers of 6 MB", "oversized"),
-  badAnswers("gzip bomb", "gzip_bomb"),
-  badAnswers("chained encodings", "chained_encodings"),
-  badAnswers("JSON 50,000 deep", "deep_json"),
   spoilt("HTML with status 200", { fault: "html" }),
   spoilt("HTML with status 502", { fault: "html", status: 502 }),
   spoilt("status 500", { fault: "http_status", status: 500 }),
@@ -128,23 +98,6 @@ export const answerRows: readonly Row[] = [
   spoilt("429 with Retry-After", { fault: "throttle", retry_after: "5s" }),
   spoilt("503 with Retry-After", { fault: "throttle", status: 503, retry_after: "5s" }),
   spoilt("answers 3 s late", { fault: "slow", delay: "3s" }),
-  spoilt(
-    "redirects",
-    {},
-    {
-      expected: "not followed: no request to the other origin",
-      begin: async ({ badHost, platform }, notes) => {
-        notes["before"] = badHost.posts.length;
-        badHost.manner("redirected_to");
-        const message = `http://127.0.0.1:${badHost.port}/api/set-value`;
-        await platform.fault({ fault: "redirect", status: 307, message, chance: 1 });
-      },
-      checks: [
-        ({ notes }, { badHost }) =>
-          unless(badHost.posts.length === notes["before"], "a control value was sent to another origin"),
-      ],
-    },
-  ),
   expiring("token expires", 1),
   expiring("tokens expire three times", 3),
   spoilt(

@@ -15,7 +15,6 @@ import { atExit } from "../../support/at-exit.js";
 import { freePort, ownProcess, type OwnProcess, startMosquitto } from "../../support/mosquitto.js";
 import { startTcpProxy } from "../../support/tcp-proxy.js";
 import type { Asked, Gap } from "../history.js";
-import { startBadHost } from "./bad-host.js";
 import { houses } from "./house.js";
 import { startLoad } from "./load.js";
 
@@ -38,7 +37,6 @@ export async function createWorld(lane: Lane) {
   /** Doors to the two hosts of the platform. */
   const business = stage.keep(await startTcpProxy(platformPort, noting(requests.business)));
   const realtime = stage.keep(await startTcpProxy(platformPort, noting(requests.realtime)));
-  const badHost = stage.keep(await startBadHost());
   /** Null where the broker is part of the bridge. */
   const broker = lane.broker === "embedded" ? null : await startTestBroker(lane.broker);
   const brokerDoor = broker && stage.keep(await startTcpProxy(broker.port));
@@ -60,7 +58,7 @@ export async function createWorld(lane: Lane) {
   const load = startLoad(watch, platform, lane.name);
   const [gaps, clockOffsets, unwritable]: [Gap[], number[], Stretch[]] = [[], [0], []];
   return {
-    ...{ lane, stage, configuration, platform, platformPort, business, realtime, requests, badHost },
+    ...{ lane, stage, configuration, platform, business, realtime, requests },
     ...{ broker, brokerDoor, brokerPort, httpPort, hasOwnDisk, bridge, watch, load },
     ...{ gaps, clockOffsets, unwritable },
     clear: async () => {
