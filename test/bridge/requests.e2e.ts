@@ -136,28 +136,4 @@ describe("a request", () => {
     expect(redacted).toMatchObject({ health: { broker: { state: "online" } } });
     expect(JSON.stringify(redacted)).not.toMatch(/GH-0001|"east"/);
   });
-
-  it("in a flood holds up neither polling, nor local requests, nor a single later one", async () => {
-    const { send, answers, simulator } = await scene();
-    const get = (transaction: unknown) => send("get", JSON.stringify({ transaction, operation: "station" }));
-    // Others' answers come in between.
-    const served = (transaction: string) =>
-      until(
-        () => answers.some((one) => one.transaction === transaction && one.status === "ok"),
-        `served: ${transaction}`,
-      );
-    simulator.control.fault({ fault: "slow", operation: "station", delay: 2_000, chance: 1 });
-    await Promise.all(Array.from({ length: 150 }, (_, place) => get(place)));
-    const count = (of: (answer: Answer) => boolean) => answers.filter(of).length;
-    await until(() => count(({ error }) => /too many requests/i.test(error ?? "")) >= 98, "the refusals");
-    for (const name of ["health", "refresh"]) {
-      await send(name, JSON.stringify({ transaction: name }));
-      await served(name);
-    }
-    expect(count(({ status }) => status === "ok")).toBeLessThan(40);
-    await simulator.control.clearFaults();
-    await until(() => count(({ status }) => status === "ok") >= 54, "the answers of those who waited");
-    await get("later");
-    await served("later");
-  });
 });

@@ -51,25 +51,6 @@ const isOfCommand = ({ type }: { readonly type?: unknown }) =>
   !["other_bridge", "alarm", "alarm_cleared"].includes(String(type));
 
 describe("after a restart", () => {
-  it("a result made before the first link is told once as new, one of an earlier run once as repeated", async () => {
-    const gone = taken("gone", { actuator: "nobody" });
-    const made = await scene([ended("old", on), gone, sent("gone", { actuator: "nobody" })]);
-    const first = await made.start();
-    await online(made, 1);
-    await barrier(made, "first");
-    await first.stop();
-    await made.start();
-    await online(made, 2);
-    await barrier(made, "second");
-    const told = made
-      .json("greenhouse/gh-0001/result")
-      .map(({ id, outcome, repeated }) => `${String(id)} ${String(outcome)} ${String(repeated)}`);
-    expect(told.filter((one) => /^(old|gone)/.test(one)).sort()).toEqual([
-      "gone unknown false",
-      "old confirmed true",
-    ]);
-  });
-
   it.each(["waiting", "checking"])(
     "a command that was %s when the process died ends refused, also where its value shows by now",
     async (phase) => {

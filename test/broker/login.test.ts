@@ -1,13 +1,7 @@
 import mqtt from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startEmbeddedBroker } from "../../src/bridge.js";
-import {
-  Authenticator,
-  bridgeCredential,
-  type RefusedLogin,
-  RefusedLogins,
-} from "../../src/broker/authenticator.js";
-import { startBroker } from "../../src/broker/broker.js";
+import { Authenticator, bridgeCredential, RefusedLogins } from "../../src/broker/authenticator.js";
 import { defaultBrokerLimits } from "../../src/broker/settings.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
@@ -19,14 +13,7 @@ import {
   verifyPassword,
 } from "../../src/runtime/passwords.js";
 import { load } from "../config/loading.js";
-import {
-  capturedLog,
-  manualClock,
-  otherClient,
-  testBroker,
-  topics,
-  until,
-} from "../mqtt-connection/support.js";
+import { capturedLog, manualClock, otherClient, testBroker, until } from "../mqtt-connection/support.js";
 
 const users = [{ username: "ha", password: "right" }];
 const wrong = Buffer.from("wrong");
@@ -271,22 +258,6 @@ describe("refused logins", () => {
 });
 
 describe("the embedded broker", () => {
-  it("tells who was refused, without the name that was typed, and nothing about who came in", async () => {
-    const told: RefusedLogin[] = [];
-    const users = [{ username: "ha", password: "correct horse battery" }];
-    const broker = await startBroker(
-      { host: "127.0.0.1", port: 0, users, topics },
-      { clock: systemClock, log: capturedLog().log, onRefusedLogin: (refused) => told.push(refused) },
-    );
-    onTestFinished(() => broker.close());
-    await otherClient(broker.url, { ...users[0], clientId: "right" });
-    for (const clientId of ["wrong-1", "wrong-2"]) {
-      const login = { username: "ha", password: "guess", clientId, reconnectPeriod: 0 };
-      await expect(mqtt.connectAsync(broker.url, login, false)).rejects.toThrow();
-    }
-    expect(told).toEqual([{ address: "127.0.0.1", client: "wrong-1" }]);
-  });
-
   it("has them put into the bridge's journal", async () => {
     const result = await load(
       [

@@ -103,28 +103,6 @@ describe.each([5, 4] as const)("a client without special rights, MQTT %i", (prot
     expect(await retainedValue(broker.url, topic)).toBeNull();
   });
 
-  it("can leave a retained command, which reaches the bridge as such", async () => {
-    const broker = await testBroker();
-    const client = await otherClient(broker.url, { protocolVersion });
-    await client.publishAsync(set, "left", { qos: 1, retain: true });
-    const old = connect({
-      ...broker,
-      ...broker.credential,
-      protocolVersion: 4,
-      subscriptions: ["greenhouse/+/actuator/+/set"],
-    });
-    await until(() => old.messages.length === 1, "arrived");
-    expect(old.messages[0]?.retain).toBe(true);
-    await old.stop();
-    const now = connect({ ...broker, ...broker.credential, subscriptions: ["greenhouse/+/actuator/+/set"] });
-    await now.online();
-    await client.publishAsync(set, "live with the flag", { qos: 1, retain: true });
-    await until(() => now.messages.length === 1, "arrived");
-    expect(now.messages.map(({ payload, retain }) => [payload.toString(), retain])).toEqual([
-      ["live with the flag", true],
-    ]);
-  });
-
   it("is named to the bridge as the sender of a command, whatever it claims itself", async () => {
     const broker = await testBroker({ users: [{ username: "ha", password: "secret" }] });
     const login = { username: "ha", password: "secret" };
@@ -152,21 +130,6 @@ describe.each([5, 4] as const)("a client without special rights, MQTT %i", (prot
     await connection.publish("greenhouse/a", "x");
   });
 });
-
-describe("a user with lists", () =>
-  it("may do what they say and nothing else", async () => {
-    const users = [
-      { username: "scada", password: "secret", publish: [], subscribe: ["greenhouse/+/sensor/#"] },
-    ];
-    const broker = await testBroker({ users });
-    const { seen } = await watching(broker);
-    const client = await otherClient(broker.url, { username: "scada", password: "secret" });
-    await client.publishAsync(set, "open", { qos: 1 });
-    await client.subscribeAsync("greenhouse/east/sensor/+", { qos: 1 });
-    await expect(client.subscribeAsync("#")).rejects.toThrow("Subscribe error");
-    expect(seen).toEqual([]);
-    expect(broker.counters()).toMatchObject({ discardedPublishes: 1, refusedSubscriptions: 1 });
-  }));
 
 describe("the stamp of the sender", () =>
   it.each([

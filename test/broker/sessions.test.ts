@@ -2,14 +2,7 @@ import { once } from "node:events";
 import net from "node:net";
 import mqtt, { type IClientOptions } from "mqtt";
 import { expect, it, vi } from "vitest";
-import {
-  capturedLog,
-  connect,
-  otherClient,
-  retainedValue,
-  testBroker,
-  until,
-} from "../mqtt-connection/support.js";
+import { otherClient, retainedValue, testBroker, until } from "../mqtt-connection/support.js";
 
 const users = ["free", "op"].map((username) => ({ username, password: "secret" }));
 
@@ -48,14 +41,6 @@ it.each([5, 4] as const)(
     await again.client.endAsync();
   },
 );
-
-it("the limits of one packet's filters are for clients, not for the bridge", async () => {
-  const { log, lines } = capturedLog();
-  const broker = await testBroker({ limits: { filtersPerPacket: 1 } }, { log });
-  const bridge = connect({ ...broker, ...broker.credential, subscriptions: ["a/+", "b/+", "c/+"] });
-  await bridge.online();
-  expect(lines.join()).not.toContain("filters_per_packet");
-});
 
 it.each([0, 1] as const)(
   "nothing is delivered with a higher QoS than was granted, to a filter with wildcards too: %i",

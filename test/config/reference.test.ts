@@ -2,8 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { configurationSchema, jsonSchema } from "../../src/config/schema.js";
-import { contractExample, contractSurroundings, load, loaded, platform, problemLines } from "./loading.js";
+import { jsonSchema } from "../../src/config/schema.js";
+import { contractExample, loaded, platform, problemLines } from "./loading.js";
 import { exampleText, referenceTable, withReference } from "./support/reference.js";
 
 const inProject = (name: string) => new URL(`../../${name}`, import.meta.url);
@@ -127,12 +127,3 @@ describe("the JSON Schema", () => {
     expect(text).not.toContain("undefined");
   });
 });
-
-describe("the schema", () =>
-  it("accepts what the loader accepts when used by itself", async () => {
-    const result = await load(contractExample, contractSurroundings);
-    const parsed = configurationSchema.safeParse({
-      platform: { business_url: "https://a", realtime_url: "https://b", token: "x" },
-    });
-    expect([result.ok, parsed.success]).toEqual([true, true]);
-  }));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BrokerConnection } from "../../src/mqtt/connection.js";
-import { versionAfter, versionReason } from "../../src/mqtt/connection/link.js";
+import { versionAfter } from "../../src/mqtt/connection/link.js";
 import { describeEnd, type LinkFacts } from "../../src/mqtt/connection/reasons.js";
 import type { LinkEnd } from "../../src/mqtt/connection/settings.js";
 import { systemClock } from "../../src/runtime/clock.js";
@@ -281,12 +281,4 @@ describe("the MQTT version", () => {
     for (const ended of ends) version = versionAfter(version, ended, preferred);
     expect(version).toBe(expected);
   });
-
-  it.each([
-    [5, 5, "mqtt.protocol_version is 5"],
-    [4, 4, "mqtt.protocol_version is 4"],
-    [5, 4, "the broker refuses MQTT 5"],
-  ] as const)("configured as %i and spoken as %i has the reason: %s", (preferred, used, reason) =>
-    expect(versionReason(preferred, used)).toBe(reason),
-  );
 });

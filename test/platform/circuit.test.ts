@@ -111,30 +111,6 @@ describe("the circuit", () => {
     ] as const)("%s", (_rule, ends, expected) => expect(failures(...ends)).toEqual(expected));
   });
 
-  it("both hosts share the probes and take turns while both are asked for", () => {
-    let circuit = closedCircuit;
-    const fail = (host: PlatformHost, now: number) => {
-      circuit = settle(circuit, host, { type: "failed" }, now);
-    };
-    const hosts = ["realtime", "business"] as const;
-    for (const host of hosts) for (let n = 0; n < openAfter; n += 1) fail(host, 0);
-    const probed: PlatformHost[] = [];
-    for (let now = 1_000; now <= 180_000; now += 1_000)
-      for (const host of hosts) {
-        const asked = admit(circuit, host, now, false);
-        circuit = asked.circuit;
-        if (!asked.admission.go) continue;
-        probed.push(host);
-        fail(host, now);
-      }
-    expect(probed).toEqual([...hosts, ...hosts, ...hosts]);
-  });
-
-  it("a healthy circuit is the same object: nothing happened", () => {
-    const { circuit } = admit(closedCircuit, "realtime", 5, false);
-    expect(settle(circuit, "realtime", { type: "answered" }, 6)).toBe(closedCircuit);
-  });
-
   it("however calls come and fail, an hour without platform lets at most 150 through", () =>
     fc.assert(
       fc.property(

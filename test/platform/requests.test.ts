@@ -7,7 +7,6 @@ import {
   deviceCode,
   isDeviceCode,
   operations,
-  pathCode,
   readOnlyOperations,
   requestPath,
 } from "../../src/platform/operations.js";
@@ -222,35 +221,6 @@ describe("device codes", () => {
     ["温".repeat(64), true],
     ["温".repeat(65), false],
   ])("%j is allowed: %j", (code, allowed) => expect(isDeviceCode(code)).toBe(allowed));
-
-  it("as the platform lists it reaches the platform as it is", async () => {
-    const { host, client } = await hosted();
-    await client.sensors("温室/1#+", never).catch(() => undefined);
-    const target = host.requests.at(-1)?.target ?? "";
-    expect(new URL(target, host.url).pathname).toBe("/api/sensor-data");
-    expect(new URL(target, host.url).searchParams.get("deviceCode")).toBe("温室/1#+");
-  });
-
-  it.each(["温室", "a/b", "a b", "..", "%2e"])("%j is never a part of a path", (code) =>
-    expect(() => pathCode(code, operations.sensors)).toThrow("cannot be used in a path"),
-  );
-
-  it("values and parameters of a user change neither origin nor path", () =>
-    fc.assert(
-      fc.property(fc.dictionary(hostileCode, hostileCode, { maxKeys: 4 }), (query) => {
-        let path: string;
-        try {
-          path = requestPath(operations.weatherList, query);
-        } catch (error) {
-          expect(error).toBeInstanceOf(PlatformError);
-          return;
-        }
-        const url = new URL(path, "https://business.example.com");
-        expect(url.origin + url.pathname).toBe("https://business.example.com/api/weather-data/list");
-        expect([...url.searchParams]).toEqual(Object.entries(query));
-      }),
-      { numRuns: 5_000 },
-    ));
 
   it("no operation sends a code that is not allowed", async () => {
     const { host, client } = await hosted();

@@ -129,20 +129,6 @@ describe("sign-in", () => {
     expect(client.link("business").unauthorized).toBe(false);
   });
 
-  it("a write is never replayed: the caller renews and decides", async () => {
-    const { state, signIns, reads, client } = await begun();
-    await client.controllers(never);
-    state.good.clear();
-    const facts = await factsOf(client.write("GH-1", "101", "1010", never));
-    expect(facts).toMatchObject({ kind: "unauthorized", sent: true });
-    expect(reads().filter(({ method }) => method === "POST")).toHaveLength(1);
-    expect(signIns()).toHaveLength(1);
-    expect(await client.renewCredential(never)).toBe(true);
-    expect(signIns()).toHaveLength(2);
-    await client.write("GH-1", "101", "1010", never);
-    expect(reads().filter(({ method }) => method === "POST")).toHaveLength(2);
-  });
-
   it("a write without a credential at hand sends nothing and signs in only when asked to", async () => {
     const { host, signIns, client } = await begun();
     const facts = await factsOf(client.write("GH-1", "101", "1010", never));

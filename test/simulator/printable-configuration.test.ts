@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { loadConfiguration } from "../../src/config/load.js";
 import { printableConfiguration } from "../../src/simulator/printable-configuration.js";
 import { Asking, object } from "./asking.js";
-import { running } from "./running.js";
 
 const printed = (options: ConstructorParameters<typeof Asking>[0]) =>
   printableConfiguration({
@@ -13,18 +11,6 @@ const printed = (options: ConstructorParameters<typeof Asking>[0]) =>
   });
 
 describe("the configuration to paste", () => {
-  it("is one the program accepts, with the simulator's own urls", async () => {
-    const simulator = await running({ realtimePort: 0 });
-    const bytes = new TextEncoder().encode(printableConfiguration(simulator));
-    const readFile = () => Promise.resolve({ ok: true, bytes, mode: null } as const);
-    const result = await loadConfiguration("config.yaml", { readFile, env: {} });
-    expect(result).toMatchObject({ ok: true });
-    expect(result.ok && result.configuration.platform).toMatchObject({
-      business_url: simulator.businessUrl,
-      realtime_url: simulator.realtimeUrl,
-    });
-  });
-
   it("names every actuator of the first three greenhouses by an address they have", () => {
     const asking = new Asking();
     const { controllers } = object(parse(printed({}), { schema: "failsafe" }));

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { PushFeed } from "../../src/simulator/push.js";
 import type { SimulatorOptions } from "../../src/simulator/simulator.js";
-import { Asking, json, type Json, minuteMs } from "./asking.js";
+import { Asking, json, minuteMs } from "./asking.js";
 import { running } from "./running.js";
 
 const code = "GH-0001";
@@ -30,10 +30,6 @@ const opened = (socket: WebSocket) =>
     socket.once("open", () => resolve());
     socket.once("error", reject);
   });
-const message = (socket: WebSocket) =>
-  new Promise<Json>((resolve) => {
-    socket.once("message", (data) => resolve(json(Buffer.isBuffer(data) ? data.toString("utf8") : "null")));
-  });
 
 async function listening(path: string, options: SimulatorOptions = {}, headers: Record<string, string> = {}) {
   const simulator = await running({ pushIntervalMs: 20, ...options });
@@ -46,15 +42,6 @@ async function listening(path: string, options: SimulatorOptions = {}, headers: 
 }
 
 describe("the WebSocket channels", () => {
-  it("push register changes on /ws/set-value", async () => {
-    const { simulator, connect } = await listening("/ws/set-value");
-    const socket = connect();
-    await opened(socket);
-    const next = message(socket);
-    simulator.control.moveByHand(code, "101", "10010");
-    expect(await next).toMatchObject({ deviceCode: code, address: "101", value: "10010" });
-  });
-
   it("push on /ws/device-status what somebody did to a device nobody had looked at, and what undid it at once", async () => {
     const { simulator, connect } = await listening("/ws/device-status");
     const socket = connect();
@@ -70,16 +57,6 @@ describe("the WebSocket channels", () => {
     simulator.control.setOnline(code, true);
     await both;
     expect(heard).toEqual([false, true]);
-  });
-
-  it("want a credential when the realtime host checks: header or query", async () => {
-    const auth = { tokens: "known", accepted: ["good"], checkRealtime: true } as const;
-    const bare = await listening("/ws/set-value", { auth });
-    await expect(opened(bare.connect())).rejects.toThrow("401");
-    const query = await listening("/ws/set-value?token=good", { auth });
-    await opened(query.connect());
-    const header = await listening("/ws/set-value", { auth }, { authorization: "Bearer good" });
-    await opened(header.connect());
   });
 });
 
