@@ -79,8 +79,6 @@ const malformedConnects: Readonly<Record<string, (bench: Bench) => readonly Conn
   // The flag of a will, and the login's fields taken for topic and message.
   willFieldsMissing: () => [{ username: "u", flip: 0x80 | 4 }],
   willBitsWithoutWill: () => [8, 16, 32].map((flip) => ({ ...login, flip })),
-  willQosWithoutWill: () => [{ ...login, flip: 8 }],
-  willRetainWithoutWill: () => [{ ...login, flip: 32 }],
   willQosOf3: ({ name }) => [{ ...login, will: { topic: name(), qos: 3 } }],
   userNameMissing: () => [{ flip: 0x80 }],
   passwordMissing: () => [{ username: login.username, flip: 0x40 }],

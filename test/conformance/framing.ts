@@ -69,14 +69,6 @@ export const ownIdsDiffer: Check = async (bench) => {
   expect(ids).not.toContain(0);
 };
 
-export const noIdWithQos0: Check = async (bench) => {
-  const peer = await subscriber(bench, [bench.name(), 2]);
-  const sender = await bench.client();
-  await sender.publish({ topic: bench.name(), payload: "only this" });
-  // An id would stand before the payload.
-  expect((await peer.next("publish")).payload).toBe("only this");
-};
-
 export const messageIdsReturn: Check = async ({ client, name, version }) => {
   const peer = await client();
   peer.send(publishPacket(version, { topic: name(), qos: 1, id: 0xfffe }));

@@ -4,10 +4,6 @@ import { acknowledgePacket, subscribePacket, unsubscribePacket } from "./packets
 
 /* SUBSCRIBE and UNSUBSCRIBE with their answers, and what filters match. */
 
-export const subscribeIsAnswered: Check = async ({ client, name }) => {
-  expect(await (await client()).subscribe([[name(), 1]])).toEqual([1]);
-};
-
 export const subscriptionIsReplaced: Check = async (bench) => {
   const sender = await bench.client();
   await sender.publish({ topic: bench.name(), payload: "kept", qos: 1, retain: true });
@@ -120,19 +116,6 @@ export const begunIsFinished: Check = async (bench) => {
   await peer.next("unsuback");
   peer.send(acknowledgePacket("pubrec", id));
   expect((await peer.next("pubrel")).id).toBe(id);
-};
-
-export const unsubscribeIsAnswered: Check = async ({ client, name, version }) => {
-  const peer = await client();
-  await peer.subscribe([[name(), 0]]);
-  peer.send(unsubscribePacket(version, 77, [name()]));
-  expect((await peer.next("unsuback")).id).toBe(77);
-};
-
-export const answeredWithoutSubscription: Check = async ({ client, name, version }) => {
-  const peer = await client();
-  peer.send(unsubscribePacket(version, 78, [name("/never")]));
-  expect((await peer.next("unsuback")).id).toBe(78);
 };
 
 export const severalUnsubscribed: Check = async (bench) => {
