@@ -5,7 +5,7 @@ import { PushChannels } from "../../src/sync/push-channels.js";
 import { createMirror, type Mirror } from "../../src/sync/mirror.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.js";
+import { type Simulator, type SimulatorOptions } from "../../src/simulator/simulator.js";
 import { nobodyWaits, silentLog } from "../support/builders.js";
 import { until } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
@@ -50,11 +50,7 @@ async function mirrored(
   actuatorsEvery = "1h",
   random = seededRandom(1),
 ): Promise<Pushed> {
-  const simulator = await startSimulator(
-    { controllers: 5, seed: 1, registerLagMs: 0, pushIntervalMs: 5, ...options },
-    { clock: systemClock },
-  );
-  onTestFinished(() => simulator.close());
+  const simulator = await platformOf({ controllers: 5, pushIntervalMs: 5, ...options });
   const configuration = await configurationOf(text(actuatorsEvery), simulator);
   const around = { clock: impatient, random, log: silentLog };
   const platform: PlatformClient = createPlatform(configuration.platform, {

@@ -1,10 +1,18 @@
 import { once } from "node:events";
 import net from "node:net";
-import mqtt, { type MqttClient } from "mqtt";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { type MqttClient } from "mqtt";
+import { describe, expect, it } from "vitest";
+import { subscribePacket } from "../conformance/packets.js";
 import { FilterShare } from "../../src/broker/filters.js";
 import { RetainedStore } from "../../src/broker/store.js";
-import { capturedLog, otherClient, received, testBroker, until } from "../mqtt-connection/support.js";
+import {
+  capturedLog,
+  otherClient,
+  received,
+  returning,
+  testBroker,
+  until,
+} from "../mqtt-connection/support.js";
 
 const several = (count: number, prefix = "greenhouse/c") =>
   Array.from({ length: count }, (_, n) => `${prefix}${n}/sensor/t`);
@@ -112,11 +120,7 @@ describe("the topic filters of a persistent session", () => {
     const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
     await bridge.publishAsync("greenhouse/roof/state", "secret", { qos: 1 });
     await bridge.publishAsync("greenhouse/fan/state", "on", { qos: 1 });
-    const again = mqtt.connect(broker.url, { ...login, reconnectPeriod: 0 });
-    onTestFinished(() => {
-      again.end(true);
-    });
-    const seen = received(again);
+    const { seen } = returning(broker.url, login);
     await until(() => seen.length > 0, "what was kept");
     await bridge.publishAsync("greenhouse/fan/state", "off", { qos: 1 });
     await until(() => seen.at(-1) === "greenhouse/fan/state off", "what came live");
@@ -180,8 +184,11 @@ describe("retained messages", () => {
 describe("a client that was never let in", () =>
   it("may send too large a SUBSCRIBE, and ends nothing but its own connection", async () => {
     const broker = await testBroker({ limits: { filtersPerPacket: 2 } });
-    const filters = ["a", "b", "c"].flatMap((name) => [0, 1, name.charCodeAt(0), 0]);
-    const subscribe = [0x82, 2 + filters.length, 0, 1, ...filters];
+    const subscribe = subscribePacket(
+      4,
+      1,
+      several(3).map((filter) => [filter, 0] as const),
+    );
     const socket = net.connect(broker.port, "127.0.0.1");
     socket.on("error", () => undefined);
     socket.resume();

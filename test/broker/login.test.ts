@@ -13,7 +13,8 @@ import {
   verifyPassword,
 } from "../../src/runtime/passwords.js";
 import { load } from "../config/loading.js";
-import { capturedLog, manualClock, otherClient, testBroker, until } from "../mqtt-connection/support.js";
+import { capturedLog, otherClient, testBroker, until } from "../mqtt-connection/support.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 
 const users = [{ username: "ha", password: "right" }];
 const wrong = Buffer.from("wrong");
@@ -23,7 +24,7 @@ const attempts = 3;
 const turnMs = 2_000;
 
 function logins() {
-  const clock = manualClock();
+  const clock = new VirtualClock();
   const bridge = bridgeCredential();
   const limits = { ...defaultBrokerLimits, loginAttempts: attempts, loginTurnMs: turnMs };
   const of = new Authenticator(users, bridge, limits, clock);
@@ -41,12 +42,11 @@ function logins() {
   };
   /** Whether a login has to wait for its turn, and how it ends then. */
   const late = async (...login: Parameters<typeof why>) => {
-    const before = clock.waits.length;
-    const answer = why(...login);
-    await until(() => clock.waits.length > before, "it waits");
-    const ms = clock.waits.at(-1) ?? 0;
-    await clock.advance(ms);
-    return [ms, await answer];
+    const [before, from] = [clock.pendingTimers, clock.monotonic()];
+    const answer = why(...login).then((end) => [clock.monotonic() - from, end]);
+    await until(() => clock.pendingTimers > before, "it waits");
+    await clock.advance(turnMs);
+    return answer;
   };
   return { clock, bridge, why, guess, late, close: of.close.bind(of) };
 }
@@ -69,9 +69,9 @@ describe("guessing a password", () => {
   it("gets one turn at a time, and more than a few do not even wait", async () => {
     const { clock, why, guess } = logins();
     await guess("127.0.0.1", "ha", attempts);
-    const before = clock.waits.length;
+    const before = clock.pendingTimers;
     const storm = Promise.all(Array.from({ length: 400 }, (_, n) => why("127.0.0.1", "ha", wrong, `c${n}`)));
-    await until(() => clock.waits.length > before, "some wait");
+    await until(() => clock.pendingTimers > before, "some wait");
     for (let n = 0; n < 20; n += 1) await clock.advance(turnMs);
     const ends = await storm;
     expect(ends.filter((end) => end === "wrong").length).toBeLessThanOrEqual(6);
@@ -94,7 +94,7 @@ describe("guessing a password", () => {
   });
 
   it("with ever new names is slowed down by its source", () => {
-    const throttle = new LoginThrottle({ loginAttempts: attempts, loginTurnMs: turnMs }, manualClock());
+    const throttle = new LoginThrottle({ loginAttempts: attempts, loginTurnMs: turnMs }, new VirtualClock());
     const guessers = (source: string, name: string) => [
       { key: `${source} ${name}`, share: 1 },
       { key: source, share: 10 },
@@ -134,9 +134,9 @@ describe("guessing a password", () => {
   it("ends with the broker", async () => {
     const { clock, why, guess, close } = logins();
     await guess("127.0.0.1", "ha", attempts);
-    const before = clock.waits.length;
+    const before = clock.pendingTimers;
     const answer = why("127.0.0.1", "ha", right);
-    await until(() => clock.waits.length > before, "it waits");
+    await until(() => clock.pendingTimers > before, "it waits");
     close();
     expect(await answer).toBe("busy");
   });
@@ -232,7 +232,7 @@ describe("a client id", () =>
 
 describe("refused logins", () => {
   it("are told once a minute for each address", async () => {
-    const clock = manualClock();
+    const clock = new VirtualClock();
     const told: string[] = [];
     const logins = new RefusedLogins(clock, ({ address, client }) => told.push(`${address} ${client}`));
     logins.note({ address: "10.0.0.1", client: "a" });
@@ -246,7 +246,7 @@ describe("refused logins", () => {
   });
 
   it("are told ten times a minute at most, however many addresses there are", async () => {
-    const clock = manualClock();
+    const clock = new VirtualClock();
     let told = 0;
     const logins = new RefusedLogins(clock, () => (told += 1));
     for (let n = 0; n < 1_000; n += 1) logins.note({ address: `10.0.${n}.1`, client: "x" });

@@ -1,16 +1,8 @@
 import { once } from "node:events";
 import net from "node:net";
 import { describe, expect, it } from "vitest";
+import { acknowledgePacket, connectPacket, publishPacket, subscribePacket } from "../conformance/packets.js";
 import { connect, otherClient, testBroker, until } from "../mqtt-connection/support.js";
-
-const text = (value: string) => [value.length >> 8, value.length & 255, ...Buffer.from(value)];
-const frame = (first: number, body: number[]) => [first, body.length, ...body];
-const connectOf = (version: number, id: string, flags = 2) => {
-  const properties = version === 5 ? [0] : [];
-  const name = version === 3 ? text("MQIsdp") : text("MQTT");
-  return frame(0x10, [...name, version, flags, 0, 60, ...properties, ...text(id)]);
-};
-const propertiesOf = (version: number) => (version === 5 ? [0] : []);
 
 /** Sends bytes and a ping; ends with its answer, when the broker closes, or when it keeps waiting for more. */
 async function send(port: number, bytes: readonly number[]): Promise<void> {
@@ -38,10 +30,13 @@ describe("the embedded broker", () => {
       }
     };
     socket.write(
-      Buffer.from([...connectOf(4, "twice"), ...frame(0x34, [...text("greenhouse/a"), 0, 2, 65])]),
+      Buffer.from([
+        ...connectPacket(4, { id: "twice" }),
+        ...publishPacket(4, { topic: "greenhouse/a", qos: 2, id: 2 }),
+      ]),
     );
     await answered(0x50);
-    socket.write(Buffer.from([...frame(0x62, [0, 2]), ...frame(0x62, [0, 2])]));
+    socket.write(Buffer.from([...acknowledgePacket("pubrel", 2), ...acknowledgePacket("pubrel", 2)]));
     await answered(0x70);
     const other = await otherClient(broker.url);
     await other.endAsync();
@@ -66,16 +61,18 @@ describe("the embedded broker", () => {
     },
   );
 
-  it.each([4, 5])(
+  it.each([4, 5] as const)(
     "a filter called __proto__ among others ends the connection that asked for it, nothing else (44), MQTT %i",
     async (version) => {
       const broker = await testBroker();
       const { connection, online } = connect({ ...broker, ...broker.credential, subscriptions: ["a/#"] });
       await online();
-      const filters = [...text("__proto__"), 1, ...text("greenhouse/#"), 1];
-      const subscribe = frame(0x82, [0, 3, ...propertiesOf(version), ...filters]);
-      await send(broker.port, [...connectOf(version, "at-once"), ...subscribe]);
-      const client = await otherClient(broker.url, { protocolVersion: version as 4 | 5, reconnectPeriod: 0 });
+      const subscribe = subscribePacket(version, 3, [
+        ["__proto__", 1],
+        ["greenhouse/#", 1],
+      ]);
+      await send(broker.port, [...connectPacket(version, { id: "at-once" }), ...subscribe]);
+      const client = await otherClient(broker.url, { protocolVersion: version, reconnectPeriod: 0 });
       const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
       client.subscribe(["greenhouse/#", "__proto__"], { qos: 1 }, () => undefined);
       await closed;
@@ -136,9 +133,13 @@ describe("the embedded broker", () => {
     expect(messages[0]?.properties.responseTopic).toBe("answers/1");
     // The same property twice, as only a hand-made packet has it.
     const topic = "greenhouse/a/actuator/b/set";
-    const twice = [8, ...text("a/1"), 8, ...text("a/2"), 3, ...text("text/plain")];
-    const publish = frame(0x30, [...text(topic), twice.length, ...twice, 65]);
-    await send(broker.port, [...connectOf(5, "raw"), ...publish]);
+    const properties = [
+      ["response topic", "a/1"],
+      ["response topic", "a/2"],
+      ["content type", "text/plain"],
+    ] as const;
+    const publish = publishPacket(5, { topic, properties });
+    await send(broker.port, [...connectPacket(5, { id: "raw" }), ...publish]);
     await until(() => messages.length === 2, "the message arrived");
     expect(messages[1]?.properties.responseTopic).toBeUndefined();
     await until(() => forwarded.length === 2, "both forwarded");
@@ -149,7 +150,7 @@ describe("the embedded broker", () => {
   it("refuses topics of 101 levels without harm to others", async () => {
     const broker = await testBroker();
     const deep = Array.from({ length: 101 }, () => "a").join("/");
-    await send(broker.port, [...connectOf(4, "deep"), ...[0x30, 0xcb, 0x01], ...text(deep)]);
+    await send(broker.port, [...connectPacket(4, { id: "deep" }), ...publishPacket(4, { topic: deep })]);
     await otherClient(broker.url);
   });
 });

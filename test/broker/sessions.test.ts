@@ -1,16 +1,15 @@
 import { once } from "node:events";
 import net from "node:net";
-import mqtt, { type IClientOptions } from "mqtt";
+import type { IClientOptions } from "mqtt";
 import { expect, it, vi } from "vitest";
-import { otherClient, retainedValue, testBroker, until } from "../mqtt-connection/support.js";
+import { connectPacket } from "../conformance/packets.js";
+import { otherClient, retainedValue, returning, testBroker, until } from "../mqtt-connection/support.js";
 
 const users = ["free", "op"].map((username) => ({ username, password: "secret" }));
 
-/** A client of the session `kept`, with what arrives from its first moment on. */
-async function returning(url: string, options: IClientOptions) {
-  const client = mqtt.connect(url, { clientId: "kept", clean: false, reconnectPeriod: 0, ...options });
-  const seen: string[] = [];
-  client.on("message", (topic, payload) => seen.push(`${topic} ${payload.toString()}`));
+/** A client of the session `kept`. */
+async function comes(url: string, options: IClientOptions) {
+  const { client, seen } = returning(url, { clientId: "kept", ...options });
   const { sessionPresent } = await new Promise<{ sessionPresent: boolean }>((resolve) =>
     client.once("connect", resolve),
   );
@@ -23,19 +22,19 @@ it.each([5, 4] as const)(
     const broker = await testBroker({ users });
     const properties = { sessionExpiryInterval: 60 };
     const options = { password: "secret", protocolVersion, properties };
-    const first = await returning(broker.url, { ...options, username: "free" });
+    const first = await comes(broker.url, { ...options, username: "free" });
     await first.client.subscribeAsync("#", { qos: 1 });
     await first.client.endAsync();
     const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
     await bridge.publishAsync("greenhouse/secret", "1", { qos: 1 });
-    const other = await returning(broker.url, { ...options, username: "op" });
+    const other = await comes(broker.url, { ...options, username: "op" });
     await other.client.subscribeAsync("greenhouse/own", { qos: 1 });
     await bridge.publishAsync("greenhouse/own", "2", { qos: 1 });
     await until(() => other.seen.length > 0, "its own arrived");
     expect([other.sessionPresent, other.seen]).toEqual([false, ["greenhouse/own 2"]]);
     await other.client.endAsync();
     await bridge.publishAsync("greenhouse/own", "3", { qos: 1 });
-    const again = await returning(broker.url, { ...options, username: "op" });
+    const again = await comes(broker.url, { ...options, username: "op" });
     await until(() => again.seen.length > 0, "the session goes on for its user");
     expect(again.seen).toEqual(["greenhouse/own 3"]);
     await again.client.endAsync();
@@ -64,7 +63,7 @@ it.each([0, 1] as const)(
 
 it("clients that come with one id and go at the same moment are not counted when they are gone", async () => {
   const broker = await testBroker();
-  const connectAs = Buffer.from([0x10, 14, 0, 4, ...Buffer.from("MQTT"), 5, 2, 0, 30, 0, 0, 1, 0x78]);
+  const connectAs = Buffer.from(connectPacket(5, { id: "x", keepAlive: 30 }));
   for (let round = 0; round < 40; round += 1) {
     const sockets = await Promise.all(
       Array.from({ length: 5 }, async () => {

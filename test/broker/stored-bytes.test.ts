@@ -1,5 +1,5 @@
-import mqtt, { type MqttClient } from "mqtt";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { type MqttClient } from "mqtt";
+import { describe, expect, it } from "vitest";
 import type { BrokerLimits } from "../../src/broker/settings.js";
 import { bytesOf, emptyPacketBytes, owned } from "../../src/broker/store.js";
 import {
@@ -7,6 +7,7 @@ import {
   otherClient,
   received,
   retainedValue,
+  returning,
   testBroker,
   until,
 } from "../mqtt-connection/support.js";
@@ -31,15 +32,6 @@ async function storing(limits: Partial<BrokerLimits> = {}) {
   return { broker, sender, leave, send, dropped: () => broker.counters().droppedForSessions };
 }
 
-/** Comes back to a session, listening before anything can arrive. */
-function back(url: string, clientId: string): { client: MqttClient; seen: string[] } {
-  const client = mqtt.connect(url, { clientId, clean: false, reconnectPeriod: 0 });
-  onTestFinished(() => {
-    client.end(true);
-  });
-  return { client, seen: received(client) };
-}
-
 describe("what is kept for persistent sessions, in bytes", () => {
   it("is bounded by default: a thousand of the largest messages do not fill the memory", async () => {
     const { leave, send, dropped } = await storing();
@@ -61,7 +53,7 @@ describe("what is kept for persistent sessions, in bytes", () => {
     expect(dropped()).toBe(refused);
     await send(set("west"), kib(10), 100);
     expect(dropped()).toBe(refused + 100);
-    const { seen } = back(broker.url, "other");
+    const { seen } = returning(broker.url, { clientId: "other" });
     await until(() => seen.length === 3, "what was kept came");
   });
 
@@ -70,7 +62,7 @@ describe("what is kept for persistent sessions, in bytes", () => {
     await leave("away", ["greenhouse/#", set("east"), "greenhouse/+/actuator/#"], qos);
     for (let round = 0; round < 4; round += 1) {
       await send(set("east"), kib(5), 4, qos);
-      const { client, seen } = back(broker.url, "away");
+      const { client, seen } = returning(broker.url, { clientId: "away" });
       await until(() => seen.length >= 5, "all came");
       // Answered behind the acknowledgements.
       await client.publishAsync(set("nobody"), "", { qos: 1 });
@@ -104,7 +96,7 @@ describe("what is kept for persistent sessions, in bytes", () => {
     await send(set("east"), kib(10), 3);
     expect(dropped()).toBe(0);
     // It is sent everything, and acknowledges nothing.
-    const { client: silent } = back(broker.url, "first");
+    const { client: silent } = returning(broker.url, { clientId: "first" });
     let arrived = 0;
     silent.handleMessage = () => {
       arrived += 1;

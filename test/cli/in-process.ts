@@ -1,8 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import { runProgram } from "../../src/cli/program.js";
+import { tempFolder as folder } from "../mqtt-connection/support.js";
 
 /* The program as a user calls it, in this process. */
 
@@ -35,14 +33,8 @@ export async function greenhouse2mqtt(argv: readonly string[], call: Call = {}):
   return { code, out, err };
 }
 
-/** A folder of the test's own, removed when the test ends, with these files of mode 600. */
-export async function folder(files: Readonly<Record<string, string>> = {}): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-test-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text, { mode: 0o600 });
-  return path;
-}
+export { folder };
 
-/** The path of such a file, alone in a folder. */
+/** The path of a file of mode 600, alone in a folder. */
 export const fileWith = async (text: string, name = "config.yaml"): Promise<string> =>
   join(await folder({ [name]: text }), name);

@@ -1,17 +1,14 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../src/config/load.js";
 import { formatProblem } from "../../src/config/problem.js";
+import { tempFolder } from "../mqtt-connection/support.js";
 import { platform, tokenEnv } from "./loading.js";
 
 let folder = "";
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-config-"));
-});
-afterEach(async () => {
-  await rm(folder, { recursive: true });
+  folder = await tempFolder();
 });
 
 async function lines(name: string): Promise<string[]> {

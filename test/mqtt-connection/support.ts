@@ -1,5 +1,5 @@
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
@@ -17,10 +17,11 @@ import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../support/mosquitto.js";
 
-/** A folder that is gone when the test is over. */
-export async function tempFolder(): Promise<string> {
+/** A folder that is gone when the test is over, with these files of mode 600. */
+export async function tempFolder(files: Readonly<Record<string, string>> = {}): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-test-"));
   onTestFinished(() => rm(path, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text, { mode: 0o600 });
   return path;
 }
 
@@ -46,33 +47,6 @@ export function capturedLog(): CapturedLog {
     ["trace", "debug", "info", "warn", "error", "fatal"].map((level) => [level, at(level)]),
   ) as unknown as Logger;
   return { log, lines };
-}
-
-/** Time that passes only when told to, at once for everybody who waits. */
-export function manualClock(): Clock & { advance(ms: number): Promise<void>; readonly waits: number[] } {
-  let nowMs = 0;
-  const waits: number[] = [];
-  let sleepers: { readonly at: number; readonly wake: () => void }[] = [];
-  return {
-    waits,
-    now: () => 1_700_000_000_000 + nowMs,
-    monotonic: () => nowMs,
-    wait: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        waits.push(ms);
-        const stop = () => reject(new Error("aborted"));
-        if (signal?.aborted) stop();
-        signal?.addEventListener("abort", stop, { once: true });
-        sleepers.push({ at: nowMs + ms, wake: resolve });
-      }),
-    advance: async (ms) => {
-      nowMs += ms;
-      const due = sleepers.filter((sleeper) => sleeper.at <= nowMs);
-      sleepers = sleepers.filter((sleeper) => sleeper.at > nowMs);
-      for (const { wake } of due) wake();
-      await new Promise((resolve) => setImmediate(resolve));
-    },
-  };
 }
 
 export const topics = {
@@ -209,6 +183,16 @@ export async function otherClient(url: string, options: IClientOptions = {}): Pr
     client.end(true);
   });
   return client;
+}
+
+/** A client of a session that is kept, which hears what comes from its first moment on; ended with the test. */
+export function returning(url: string, options: IClientOptions): { client: MqttClient; seen: string[] } {
+  const client = mqtt.connect(url, { clean: false, reconnectPeriod: 0, ...options });
+  client.on("error", () => undefined);
+  onTestFinished(() => {
+    client.end(true);
+  });
+  return { client, seen: received(client) };
 }
 
 /** Collects what a client receives as `topic payload`. */

@@ -1,6 +1,3 @@
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
@@ -8,6 +5,7 @@ import { createPlatform } from "../../src/platform/client.js";
 import type { ShapeSettings } from "../../src/platform/settings.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { plainProfileNames, type ProfileName, profiles } from "../../src/simulator/dialects.js";
+import { tempFolder } from "../mqtt-connection/support.js";
 import { running } from "./running.js";
 
 const code = "GH-0001";
@@ -32,7 +30,7 @@ async function connected(profile: ProfileName, shapes: ShapeSettings = {}) {
       clock: systemClock,
       random: () => 0.5,
       log: pino({ level: "silent" }),
-      dataDir: await mkdtemp(join(tmpdir(), "simulator-client-")),
+      dataDir: await tempFolder(),
       onLink: () => undefined,
     },
   );

@@ -8,8 +8,9 @@ import { journalDirectory } from "../../../src/journal/open.js";
 import type { RecordBody } from "../../../src/journal/records.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { seededRandom } from "../../../src/runtime/random.js";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/simulator.js";
+import type { Simulator, SimulatorOptions } from "../../../src/simulator/simulator.js";
 import { capturedLog, otherClient, tempFolder, testMosquitto } from "../../mqtt-connection/support.js";
+import { running } from "../../simulator/running.js";
 import { silentLog } from "../../support/builders.js";
 import type { MosquittoOptions } from "../../support/mosquitto.js";
 
@@ -37,15 +38,9 @@ export async function configurationOf(text: string, platform: Simulator): Promis
   return result.configuration;
 }
 
-/** A simulated platform, ended with the test. */
-export async function platform(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
-  const simulator = await startSimulator(
-    { controllers: 1, seed: 1, speed: 10, ...options },
-    { clock: systemClock },
-  );
-  onTestFinished(() => simulator.close());
-  return simulator;
-}
+/** A simulated platform of one controller, ended with the test. */
+export const platform = (options: SimulatorOptions = {}): Promise<Simulator> =>
+  running({ controllers: 1, speed: 10, ...options });
 
 /** A bridge at this broker with one fan, which settles at once. */
 export const fanAt = (url: string, ...more: readonly string[]): string =>

@@ -10,6 +10,7 @@ import { silentLog } from "../../../src/runtime/log.js";
 import { BrokerClient, openClient, settingsBeside } from "../../../src/setup/broker-client.js";
 import { profileNames } from "../../../src/simulator/dialects.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
+import { testMosquitto } from "../../mqtt-connection/support.js";
 import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
 import {
   canaries,
@@ -17,7 +18,6 @@ import {
   examined,
   loaded,
   login,
-  mosquitto,
   plainConfiguration,
   platform,
   type Section,
@@ -35,7 +35,7 @@ describe("where everything works", { timeout: 60_000 }, () => {
     "nothing is failed, nothing is sent to an actuator, and nothing stays at the broker (MQTT version %i)",
     async (version) => {
       const simulator = await platform();
-      const { url } = await mosquitto(broker);
+      const { url } = await testMosquitto(broker);
       const spying = { username: "spy", password: "spy", protocolVersion: 5 } as const;
       const spy = await connectAsync(url, spying);
       onTestFinished(() => spy.endAsync(true));
@@ -76,7 +76,7 @@ describe("where everything works", { timeout: 60_000 }, () => {
   });
 
   it("Home Assistant is seen by its status, or by what others announce to it", async () => {
-    const { url } = await mosquitto();
+    const { url } = await testMosquitto();
     const client = await connectAsync(url);
     onTestFinished(() => client.endAsync(true));
     const configuration = await loaded(plainConfiguration(await platform(), { url }), await folder());
@@ -112,7 +112,7 @@ describe("shapes", { timeout: 60_000 }, () => {
   it.each(profileNames.filter((name) => name !== "odd"))(
     "of the dialect %s are understood, and its times are plausible",
     async (profile) => {
-      const section = plainConfiguration(await platform({ profile }), { url: (await mosquitto()).url });
+      const section = plainConfiguration(await platform({ profile }), { url: (await testMosquitto()).url });
       const { findings } = await examined(await loaded(section, await folder()));
       const about = findings.filter(({ check }) => check.startsWith("shapes.") || check === "time_zone");
       expect(complaints(about)).toEqual([]);
@@ -121,7 +121,7 @@ describe("shapes", { timeout: 60_000 }, () => {
 
   it("the line that is recommended for an unknown one makes it understood", async () => {
     const simulator = await platform({ profile: "odd" });
-    const { url } = await mosquitto();
+    const { url } = await testMosquitto();
     const home = await folder();
     const withShapes = async (shapes: unknown) =>
       examined(await loaded(plainConfiguration(simulator, { url }, { platform: { shapes } }), home));
@@ -157,7 +157,7 @@ interface Report {
 
 describe("the command", { timeout: 60_000 }, () => {
   it("ends with 0 where nothing failed, a line for each check and their sum at the end", async () => {
-    const broker = await mosquitto({ users, acl: ["user bridge", "topic readwrite #"] });
+    const broker = await testMosquitto({ users, acl: ["user bridge", "topic readwrite #"] });
     const file = await configured(plainConfiguration(await platform(), { url: broker.url, ...login }));
     const { code, out, err } = await doctor(["-c", file]);
     const lines = out.trimEnd().split("\n");
@@ -248,7 +248,7 @@ const scenes: readonly (readonly [string, Parameters<typeof platform>[0], Sectio
 
 describe("secrets", () =>
   it.each(scenes)("are in no output of any mode: %s", { timeout: 120_000 }, async (_, options, more) => {
-    const broker = await mosquitto({ users: { bridge: "another-password" } });
+    const broker = await testMosquitto({ users: { bridge: "another-password" } });
     const mqtt = { url: broker.url, ...login };
     const file = await configured(plainConfiguration(await platform(options), mqtt, { platform: more }));
     const home = dirname(file);
@@ -272,7 +272,7 @@ describe("--redact", { timeout: 60_000 }, () => {
     const simulator = await platform(
       failing("sensor-data", "device GH-0001 of a@mail.example at 10.9.8.7 is away"),
     );
-    const broker = await mosquitto({ users: { "canary-user": "p" } });
+    const broker = await testMosquitto({ users: { "canary-user": "p" } });
     const mqtt = { url: broker.url, username: "canary-user", password: "p", base_topic: "canary/base" };
     const dataDir = "/nowhere/canary-folder/file.txt/data";
     const file = await configured(plainConfiguration(simulator, mqtt, { data_dir: dataDir }));

@@ -15,13 +15,13 @@ import {
   examined,
   loaded,
   login,
-  mosquitto,
   plainConfiguration,
   platform,
   quick,
   type Section,
   users,
 } from "./support/bench.js";
+import { testMosquitto } from "../../mqtt-connection/support.js";
 import { folder } from "../../cli/in-process.js";
 import { expired, forOtherName } from "./support/certificates.js";
 import { forbiddingFront, httpsFront } from "./support/front.js";
@@ -281,7 +281,7 @@ const dataRows: readonly Row[] = [
 describe("each planted fault is named with its remedy", () =>
   it.each([...platformRows, ...brokerRows, ...dataRows])("$fault", { timeout: 60_000 }, async (row) => {
     const simulator = await platform(row.simulator);
-    const broker = await mosquitto(row.broker);
+    const broker = await testMosquitto(row.broker);
     const home = await folder();
     await row.disturb?.(simulator, home);
     const { mqtt, ...more } = (await row.plant?.(simulator, home)) ?? {};

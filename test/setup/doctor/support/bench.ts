@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import { loadConfiguration, withTexts } from "../../../../src/config/load.js";
 import type { Configuration } from "../../../../src/config/schema.js";
 import { systemClock } from "../../../../src/runtime/clock.js";
@@ -16,7 +15,6 @@ import {
 } from "../../../../src/setup/doctor/scene.js";
 import type { Simulator, SimulatorOptions } from "../../../../src/simulator/simulator.js";
 import { running } from "../../../simulator/running.js";
-import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../../../support/mosquitto.js";
 
 /** Planted secrets and names: whatever is printed, they must not be in it. */
 export const canaries = {
@@ -34,12 +32,6 @@ export type Section = Readonly<Record<string, unknown>>;
 /** A simulator whose two hosts have ports of their own, so that they can be mixed up. */
 export const platform = (options: SimulatorOptions = {}): Promise<Simulator> =>
   running({ controllers: 3, speed: 10, realtimePort: 0, controlPort: 0, pushIntervalMs: 50, ...options });
-
-export async function mosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
-  const broker = await startMosquitto(options);
-  onTestFinished(() => broker.stop());
-  return broker;
-}
 
 /** What a grower with one actuator would have written. */
 export const plainConfiguration = (simulator: Simulator, broker: Section, more: Section = {}): Section => ({
