@@ -61,22 +61,14 @@ describe("the Home Assistant app's config.yaml", () => {
     expect(offered).toEqual(actuatorKinds.filter((kind) => !kindRows[kind].configured));
   });
 
-  it("is refused by the rules when it breaks them", () => {
-    const wrong = {
-      name: "x",
-      version: "1",
-      slug: "a b",
-      arch: ["armv9"],
-      schema: { a: "text" },
-      unknown: 1,
-    };
-    expect(addonProblems(wrong)).toEqual([
-      "description is missing",
-      "unknown: the Supervisor does not know it",
-      "slug: not a slug",
-      "arch: armv9",
-      "schema.a: not a type: text",
-    ]);
+  it("is refused by the rules when it breaks them", async () => {
+    const addon = await addonOf();
+    const broken = (change: object) => addonProblems({ ...addon, ...change }).map((one) => one.split(":")[0]);
+    expect(broken({ name: undefined, slug: "a b", arch: ["armv9"] })).toEqual(["name", "slug", "arch.0"]);
+    expect(broken({ schema: { ...addon.schema, a: "text" } })).toEqual(["schema.a"]);
+    expect(broken({ unknown: 1 })).toEqual([""]);
+    expect(broken({ options: { token: "x", language: "en" } })).toEqual(["options.token"]);
+    expect(broken({ options: { language: "fr" } })).not.toEqual([]);
   });
 });
 

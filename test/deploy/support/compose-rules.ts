@@ -1,67 +1,77 @@
-/* The keys of the Compose specification that compose.yaml may use, and what we ask of a service of ours. */
+import { z } from "zod";
 
-type Fields = Readonly<Record<string, unknown>>;
+/* The keys of the Compose specification that compose.yaml uses, and what we ask of a service of ours. */
 
-const topKeys = ["name", "services", "networks", "volumes", "secrets", "configs"];
-/** Those of the specification that a file like ours may come to need. */
-const serviceKeys = (
-  "build cap_add cap_drop command container_name depends_on devices entrypoint env_file environment expose " +
-  "healthcheck image init logging mem_limit network_mode networks pids_limit ports privileged read_only restart " +
-  "secrets security_opt stop_grace_period tmpfs user volumes working_dir"
-).split(" ");
-const healthKeys = ["test", "interval", "timeout", "retries", "start_period", "start_interval", "disable"];
+const text = z.string();
+const texts = z.array(text);
+const anything = z.unknown().optional();
+
+const serviceRules = z
+  .strictObject({
+    ...{ image: text.optional(), build: anything, restart: text.optional(), user: text.optional() },
+    ...{
+      init: z.boolean().optional(),
+      read_only: z.boolean().optional(),
+      privileged: z.boolean().optional(),
+    },
+    ...{ cap_drop: texts.optional(), cap_add: texts.optional(), security_opt: texts.optional() },
+    ...{ pids_limit: z.number().optional(), mem_limit: text.optional(), network_mode: text.optional() },
+    ...{ ports: texts.optional(), volumes: texts.default([]), tmpfs: texts.optional() },
+    ...{ depends_on: z.record(text, z.unknown()).default({}), environment: anything, logging: anything },
+    ...{ stop_grace_period: text.optional(), healthcheck: healthRules().optional() },
+  })
+  .refine(({ image, build }) => image !== undefined || build !== undefined, "neither image nor build");
+
+function healthRules() {
+  const optional = { interval: anything, timeout: anything, retries: anything, start_period: anything };
+  return z.strictObject({ test: texts, ...optional });
+}
+
+export type Service = z.input<typeof serviceRules>;
+
+const composeRules = z.strictObject({
+  name: text.optional(),
+  services: z.record(text, serviceRules),
+  volumes: z.record(text, z.unknown()).default({}),
+});
+
+export const servicesOf = (compose: unknown) => composeRules.parse(compose).services;
 
 export function composeProblems(compose: unknown): readonly string[] {
-  const top = fieldsOf(compose);
-  const services = fieldsOf(top["services"]);
-  const named = Object.keys(fieldsOf(top["volumes"]));
-  return [
-    ...strange("", top, topKeys),
-    ...Object.entries(services).flatMap(([name, given]) => {
-      const service = fieldsOf(given);
-      return [
-        ...strange(`${name}.`, service, serviceKeys),
-        ...strange(`${name}.healthcheck.`, fieldsOf(service["healthcheck"]), healthKeys),
-        ...(service["image"] === undefined && service["build"] === undefined
-          ? [`${name}: neither image nor build`]
-          : []),
-        ...Object.keys(fieldsOf(service["depends_on"]))
-          .filter((other) => services[other] === undefined)
-          .map((other) => `${name} depends on ${other}, which is not there`),
-        ...textsOf(service["volumes"])
-          .map((volume) => volume.split(":")[0] ?? "")
-          .filter((source) => !/^[./]/.test(source) && !named.includes(source))
-          .map((source) => `${name}: the volume ${source} is not declared`),
-      ];
-    }),
-  ];
+  const { data, error } = composeRules.safeParse(compose);
+  if (error) return error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return Object.entries(data.services).flatMap(([name, { depends_on: others, volumes }]) => [
+    ...Object.keys(others)
+      .filter((other) => data.services[other] === undefined)
+      .map((other) => `${name} depends on ${other}, which is not there`),
+    ...volumes
+      .map((volume) => volume.split(":")[0] ?? "")
+      .filter((source) => !/^[./]/.test(source) && !Object.hasOwn(data.volumes, source))
+      .map((source) => `${name}: the volume ${source} is not declared`),
+  ]);
 }
 
 /** What a service may do that it does not need. */
-export function liberties(service: unknown): readonly string[] {
-  const fields = fieldsOf(service);
-  const [uid] = String(fields["user"]).split(":");
-  return [
-    ...(fields["read_only"] === true ? [] : ["its root file system can be written"]),
-    ...(textsOf(fields["cap_drop"]).includes("ALL") && fields["cap_add"] === undefined
-      ? []
-      : ["it has capabilities"]),
-    ...(Number(uid) > 0 ? [] : ["it runs as root"]),
-    ...(fields["privileged"] === true ? ["it is privileged"] : []),
-    ...(fields["network_mode"] === "host" ? ["it sees the host's network"] : []),
-    ...(textsOf(fields["security_opt"]).includes("no-new-privileges:true") ? [] : ["it may gain rights"]),
-    ...(fields["mem_limit"] === undefined || fields["pids_limit"] === undefined ? ["it has no limits"] : []),
-    ...(fields["healthcheck"] === undefined ? ["its health is not checked"] : []),
+export function liberties(service: Service | undefined): readonly string[] {
+  const {
+    read_only,
+    cap_drop = [],
+    cap_add,
+    user,
+    privileged,
+    network_mode,
+    security_opt = [],
+  } = service ?? {};
+  const [uid] = (user ?? "").split(":");
+  const found: readonly (readonly [boolean, string])[] = [
+    [read_only !== true, "its root file system can be written"],
+    [!cap_drop.includes("ALL") || cap_add !== undefined, "it has capabilities"],
+    [!(Number(uid) > 0), "it runs as root"],
+    [privileged === true, "it is privileged"],
+    [network_mode === "host", "it sees the host's network"],
+    [!security_opt.includes("no-new-privileges:true"), "it may gain rights"],
+    [service?.mem_limit === undefined || service.pids_limit === undefined, "it has no limits"],
+    [service?.healthcheck === undefined, "its health is not checked"],
   ];
+  return found.flatMap(([is, liberty]) => (is ? [liberty] : []));
 }
-
-const strange = (at: string, fields: Fields, known: readonly string[]): readonly string[] =>
-  Object.keys(fields)
-    .filter((key) => !known.includes(key))
-    .map((key) => `${at}${key}: no such key`);
-
-export const textsOf = (value: unknown): readonly string[] =>
-  Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
-
-export const fieldsOf = (value: unknown): Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
