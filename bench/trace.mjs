@@ -1,6 +1,6 @@
 // npm run trace [-- --files] [-- --json FILE]
 // How much of the built program runs for a start, a poll, a command and an idle second: files, functions and calls by
-// V8's own coverage, beside their budgets. --files lists the files of each with their calls.
+// V8's own coverage, beside their budgets. --files lists the files of each with the functions that ran and their calls.
 import { fork } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -47,14 +47,16 @@ class Traced {
   }
 }
 
+/** A function without a name goes by the place where it begins. */
 function summary(calls) {
   const files = new Map();
-  for (const { file, count } of calls) files.set(file, (files.get(file) ?? 0) + count);
+  for (const { file, name, at, count } of calls)
+    files.set(file, [...(files.get(file) ?? []), [name || `at ${at}`, count]]);
   return {
     files: files.size,
     functions: calls.length,
     calls: calls.reduce((sum, { count }) => sum + count, 0),
-    byFile: Object.fromEntries([...files].sort(([, one], [, other]) => other - one)),
+    byFile: Object.fromEntries([...files].sort(([, one], [, other]) => other.length - one.length)),
   };
 }
 
@@ -99,17 +101,10 @@ async function measure() {
     await wait(35_000);
     const polls = () => simulator.control.requests()["sensor-data"] ?? 0;
     const found = await windows(traced, polls);
-    const polled = polls();
-    await until("the next poll", () => polls() > polled);
-    await wait(500);
-    await traced.take();
-    await client.publishAsync("greenhouse/gh-0001/actuator/circulation_fan/set", "on", { qos: 1 });
-    await until("a result", () => said("circulation_fan/result"));
-    await wait(100);
     return {
       "start to the first states": start,
       "a poll of one controller's 12 sensors": found.poll,
-      "a set to its result": await traced.take(),
+      "a set to its result": await quietSet({ client, seen, traced, polls }),
       "an idle second": found.idle,
     };
   } finally {
@@ -119,6 +114,25 @@ async function measure() {
     await broker.close();
     await simulator.close();
   }
+}
+
+/** A command during which nothing was polled. */
+async function quietSet({ client, seen, traced, polls }) {
+  const topic = "greenhouse/gh-0001/actuator/circulation_fan";
+  for (const word of ["on", "off", "on", "off", "on"]) {
+    const polled = polls();
+    await until("the next poll", () => polls() > polled);
+    await wait(500);
+    await traced.take();
+    const before = polls();
+    seen.delete(`${topic}/result`);
+    await client.publishAsync(`${topic}/set`, word, { qos: 1 });
+    await until("a result", () => seen.has(`${topic}/result`));
+    await wait(100);
+    const calls = await traced.take();
+    if (polls() === before) return calls;
+  }
+  throw new Error("no command without a poll beside it");
 }
 
 /** The quietest second without a poll, and the quietest stretch with exactly one. */
@@ -151,6 +165,8 @@ for (const { what, files, functions, calls, byFile } of report) {
     )
     .join(", ");
   console.log([what, files, functions, calls, budget].join("\t"));
-  if (values.files) for (const [file, number] of Object.entries(byFile)) console.log(`\t${number}\t${file}`);
+  if (!values.files) continue;
+  for (const [file, ran] of Object.entries(byFile))
+    console.log(`\t${ran.length}\t${file}: ${ran.map(([name, count]) => `${name} ${count}`).join(", ")}`);
 }
 if (values.json) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
