@@ -37,46 +37,32 @@ const generationMs = 13 * 3_600_000;
 const mostYoung = 20_000;
 export const samePayloadMs = 2_000;
 
-export type Duplicate =
-  | { readonly type: "none" }
-  | {
-      readonly type: "duplicate";
-      /** Of the first. */
-      readonly id: string;
-      /** Null while the first is open. */
-      readonly original: CommandResult | null;
-    }
-  /** The id was used for another command. */
-  | { readonly type: "other_command" };
+/** An earlier command that this one repeats, or whose id it uses for another command. */
+export interface Duplicate {
+  readonly first: Taken;
+  readonly isSame: boolean;
+}
 
 /**
  * Whether it was taken before: by the sender's id within 12 h, and without one as the newest of its target while that is
- * open or within 2 s of its end.
+ * open or within 2 s of its end. `before` is what is known by the id, or without one the newest; null for a command of its own.
  */
-export function duplicateOf(
-  own: Own,
-  before: { readonly ids: Ids; readonly key: string; readonly newest: Taken | null },
-  now: number,
-): Duplicate {
-  if (own.id === null) {
-    // A person who presses stop again wants another one.
-    if (own.canonical === "stop" || before.newest === null) return { type: "none" };
-    const { endedMono, payloadKey: key, id, result } = before.newest;
-    const isFresh = endedMono === null || now - endedMono <= samePayloadMs;
-    return isFresh && key === own.payloadKey ? { type: "duplicate", id, original: result } : { type: "none" };
-  }
-  const seen = knownId(before.ids, before.key, own.id);
-  if (!seen || (seen.endedMono !== null && now - seen.endedMono > ownIdMs)) return { type: "none" };
-  return seen.canonical === own.canonical
-    ? { type: "duplicate", id: seen.id, original: seen.result }
-    : { type: "other_command" };
+export function duplicateOf(own: Own, before: Taken | null, now: number): Duplicate | null {
+  if (before === null) return null;
+  const endedMs = before.endedMono === null ? 0 : now - before.endedMono;
+  if (own.id !== null)
+    return endedMs > ownIdMs ? null : { first: before, isSame: before.canonical === own.canonical };
+  // A person who presses stop again wants another one.
+  const isRepeated =
+    own.canonical !== "stop" && endedMs <= samePayloadMs && before.payloadKey === own.payloadKey;
+  return isRepeated ? { first: before, isSame: true } : null;
 }
 
 /** A sender may use one id for several actuators, as a scene does. */
 const idKey = (key: string, id: string) => `${key} ${id}`;
 
-export const knownId = ({ young, old }: Ids, key: string, id: string): Taken | undefined =>
-  at(young, idKey(key, id)) ?? at(old, idKey(key, id));
+export const knownId = ({ young, old }: Ids, key: string, id: string): Taken | null =>
+  at(young, idKey(key, id)) ?? at(old, idKey(key, id)) ?? null;
 
 export function withId(ids: Ids, key: string, taken: Taken, now: number): Ids {
   const isFull = ids.young.size >= mostYoung || now - ids.since > generationMs;
@@ -137,18 +123,18 @@ function withRoom(table: Table<readonly number[]>, key: string, now: number): Ta
   return kept;
 }
 
-/** Refusals of this minute, and those that were only counted. */
+/** Refusals of one minute, of each target. */
 export interface Refusals {
   readonly minute: number;
-  readonly journaled: Table<number>;
-  readonly counted: Table<Counted>;
+  readonly targets: Table<{ readonly journaled: number; readonly counted: Counted | null }>;
 }
 
+/** Those that are not journaled each. */
 export interface Counted {
   readonly controller: string;
   readonly actuator: string;
+  /** When the first of them came. */
   readonly since: string;
-  readonly minute: number;
   readonly reasons: Readonly<Record<string, number>>;
   readonly count: number;
 }
@@ -156,53 +142,36 @@ export interface Counted {
 const minuteOf = (now: number) => Math.floor(now / minuteMs);
 const keyOf = ({ controller, target, actuator }: About) => `${controller} ${target ?? ""} ${actuator}`;
 
-/** One more of the target in this minute, and whether that is too many to be journaled. */
-export function countMinute(
+/** One more in this minute, and whether it is only counted: from the 61st of a target on, and where `isOneOfMany`. */
+export function countRefusal(
   refusals: Refusals,
   about: About,
-  now: number,
-): { readonly refusals: Refusals; readonly isTooMany: boolean } {
-  const minute = minuteOf(now);
-  const before = minute === refusals.minute ? refusals.journaled : emptyTable;
-  const key = at(before, keyOf(about)) !== undefined || before.size < mostKeys ? keyOf(about) : others;
-  const count = (at(before, key) ?? 0) + 1;
-  return {
-    refusals: { ...refusals, minute, journaled: having(before, key, count) },
-    isTooMany: count > journaledPerMinute,
-  };
-}
-
-/** Only counts it. */
-export function countOnly(refusals: Refusals, about: About, result: CommandResult, now: number): Refusals {
-  const { counted } = refusals;
-  const isNamed = at(counted, keyOf(about)) !== undefined || counted.size < mostKeys;
+  { received_at: since, reason }: CommandResult,
+  isOneOfMany = false,
+): { readonly refusals: Refusals; readonly isOnlyCounted: boolean } {
+  const { targets } = refusals;
+  const isNamed = at(targets, keyOf(about)) !== undefined || targets.size < mostKeys;
   const key = isNamed ? keyOf(about) : others;
+  const { journaled, counted } = at(targets, key) ?? { journaled: 0, counted: null };
+  if (!isOneOfMany && journaled < journaledPerMinute) {
+    const one = { journaled: journaled + 1, counted };
+    return { refusals: { ...refusals, targets: having(targets, key, one) }, isOnlyCounted: false };
+  }
   const { controller, actuator } = isNamed ? about : { controller: "*", actuator: "*" };
-  const first = {
-    controller,
-    actuator,
-    since: result.received_at,
-    minute: minuteOf(now),
-    reasons: {},
-    count: 0,
-  };
-  const held: Counted = at(counted, key) ?? first;
-  const reason = result.reason ?? "unknown";
-  const reasons = { ...held.reasons, [reason]: (held.reasons[reason] ?? 0) + 1 };
-  return { ...refusals, counted: having(counted, key, { ...held, reasons, count: held.count + 1 }) };
+  const held: Counted = counted ?? { controller, actuator, since, reasons: {}, count: 0 };
+  const why = reason ?? "unknown";
+  const reasons = { ...held.reasons, [why]: (held.reasons[why] ?? 0) + 1 };
+  const one = { journaled, counted: { ...held, reasons, count: held.count + 1 } };
+  return { refusals: { ...refusals, targets: having(targets, key, one) }, isOnlyCounted: true };
 }
 
-/** Takes out the counts of minutes that are over; with the end of the program of this one too. */
+/** Takes out the counts of a minute that is over; with the end of the program of this one too. */
 export function countsOver(
   refusals: Refusals,
   now: number,
-): { readonly refusals: Refusals; readonly over: readonly Omit<Counted, "minute">[] } {
-  let { counted } = refusals;
-  const over: Omit<Counted, "minute">[] = [];
-  for (const [key, { minute, ...count }] of entries(refusals.counted)) {
-    if (minute >= minuteOf(now)) continue;
-    counted = without(counted, key);
-    over.push(count);
-  }
-  return { refusals: counted === refusals.counted ? refusals : { ...refusals, counted }, over };
+): { readonly refusals: Refusals; readonly over: readonly Counted[] } {
+  const minute = minuteOf(now);
+  if (minute <= refusals.minute) return { refusals, over: [] };
+  const over = [...entries(refusals.targets)].flatMap(([, { counted }]) => counted ?? []);
+  return { refusals: { minute, targets: emptyTable }, over };
 }

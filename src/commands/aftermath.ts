@@ -15,7 +15,7 @@ import {
   tell,
   type Turn,
 } from "./book.js";
-import { aboutOf, type Addressed, type Command, laneKey, type Resting, type Target } from "./command.js";
+import { type Addressed, type Command, laneKey, recordOf, type Resting, type Target } from "./command.js";
 
 /** What a read shows. */
 export interface Sight extends Pick<Actuator, "state" | "position"> {
@@ -179,12 +179,12 @@ function shownActuator(turn: Turn, about: Addressed, actuator: Actuator): void {
   const register = awaited && actuator.registers[awaited.step.address];
   if (awaited && register && shows(actuator.settings, awaited.step, register.raw)) {
     const { state, position } = actuator;
-    turn.lane = { ...turn.lane, resting: { state: state ?? "unknown", position, passing: null } };
+    turn.lane.resting = { state: state ?? "unknown", position, passing: null };
     late(turn, awaited);
   }
   const isOurs = isMoving(turn.lane, actuator.settings.travelMs, turn.now.mono);
   const { resting, moved } = seeActuator(turn.lane.resting, sightOf(actuator), isOurs);
-  if (resting !== turn.lane.resting) turn.lane = { ...turn.lane, resting };
+  turn.lane.resting = resting;
   if (moved) movedElsewhere(turn, about, actuator, moved);
 }
 
@@ -195,9 +195,9 @@ const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
   (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
 
 function late(turn: Turn, { command, word, step }: Awaited): void {
-  turn.lane = { ...turn.lane, awaited: null };
+  turn.lane.awaited = null;
   const { id, controllerId, targetId } = command;
-  note(turn, { type: "confirmed_late", ...aboutOf(command), id, value: step.value }, { quiet: true });
+  note(turn, { type: "confirmed_late", ...recordOf(command), value: step.value }, { quiet: true });
   clearProblem(turn, command);
   tell(turn, {
     type: "confirmed_late",

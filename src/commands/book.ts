@@ -11,14 +11,14 @@ import type {
   CommandRules,
   Command,
   Interrupted,
-  PhaseNews,
+  Phase,
   Resting,
   ResultAddressee,
   Target,
 } from "./command.js";
 import type { Confirming, Read, ReadBack } from "./confirm.js";
 import type { Allowances, Counted, Ids, Refusals, Taken } from "./admission.js";
-import type { Abandoned, Answer, Ending, Evidence, SentSoFar, StepEnd } from "./endings.js";
+import type { Abandoned, Answer, Ending, Evidence, StepEnd } from "./endings.js";
 import { emptyTable, type Table } from "../runtime/table.js";
 
 /*
@@ -130,45 +130,40 @@ export interface Run {
   readonly reports: readonly StepReport[];
   /** Epoch ms of the first POST. */
   readonly sentAt: number | null;
-  readonly posted: boolean;
   /** Given up for a newer command, a stop or the end of the program; a POST in flight is let end first. */
   readonly cut: boolean;
   readonly stage: Stage;
-  /** Who took over the read-backs, when an equal command came. */
-  readonly heir: Command | null;
-  /** Whether one may: not where nothing was sent that could be read back. */
-  readonly hasHeirs: boolean;
-  readonly soFar: SentSoFar;
 }
+
+/** Whether a POST of it has begun, or may have in an earlier run. */
+export const isSent = ({ sentAt, command }: Pick<Run, "sentAt" | "command">): boolean =>
+  sentAt !== null || command.isRecovered === true;
 
 /** Where a command can be, and what is known there. */
-interface Stages {
-  connection: { readonly token: number };
-  checking: {
-    readonly token: number;
-    readonly address: string;
-    readonly left: readonly string[];
-    readonly fresh: Readonly<Record<string, RawValue>>;
-  };
+export type Stage = Readonly<
+  | { at: "connection"; token: number }
+  | {
+      at: "checking";
+      token: number;
+      address: string;
+      left: readonly string[];
+      fresh: Readonly<Record<string, RawValue>>;
+    }
   /** Checked; the journal has not said yet that it has on disk that the command is sent. A stop, and what a rule sends, wait until then at most. */
-  journal: { readonly token: number; readonly until: number | null };
-  posting: { readonly token: number; readonly attempt: Attempt };
-  confirming: { readonly readBack: ReadBack; readonly after: Confirming };
+  | { at: "journal"; token: number; until: number | null }
+  | { at: "posting"; token: number; attempt: Attempt }
+  | { at: "confirming"; readBack: ReadBack; after: Confirming }
   /** A rejection is told together with one read of what the register holds now. */
-  last_look: { readonly token: number; readonly end: StepEnd };
-  unclear: { readonly until: number; readonly token: number | null; readonly first: First };
-  renewing: { readonly token: number; readonly first: Refused };
-  renewed: { readonly until: number; readonly token: number | null; readonly first: Refused };
+  | { at: "last_look"; token: number; end: StepEnd }
+  | { at: "unclear"; until: number; token: number | null; first: First }
+  | { at: "renewing"; token: number; first: Refused }
+  | { at: "renewed"; until: number; token: number | null; first: Refused }
   /** A stop with an address of its own was confirmed; what the state is now has to be read. */
-  stopped: { readonly token: number; readonly left: readonly string[]; readonly ending: Ending };
-}
-
-export type Stage<Name extends keyof Stages = keyof Stages> = {
-  [At in Name]: { readonly at: At } & Stages[At];
-}[Name];
+  | { at: "stopped"; token: number; left: readonly string[]; ending: Ending }
+>;
 
 /** A command that is there. */
-export type At<Name extends keyof Stages> = Run & { readonly stage: Stage<Name> };
+export type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
 
 export interface Attempt {
   readonly nth: 1 | 2;
@@ -198,123 +193,111 @@ export type Connection =
   | { readonly type: "online" | "offline" | "unknown" }
   | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
 
-/** Questions to the world outside; the answer brings the number back. */
-interface Questions {
-  connection: { readonly command: Command };
-  read: { readonly command: Pick<Command, "code">; readonly address: string };
-  post: { readonly command: Command; readonly step: Step };
-  renew: object;
-  journal: {
-    readonly record: RecordBody;
-    /** Goes before it where the journal does not know the command, as it could not write when the command came. */
-    readonly unlessOpen?: CommandTaken;
-    /** It is about to be sent: what the limits have to know goes to the disk with it. */
-    readonly sending?: Command;
-    readonly durable: boolean;
-  };
-}
-
-/** One of a family, by its `type`. */
-type OneOf<All, Name extends keyof All = keyof All> = {
-  [Type in Name]: { readonly type: Type } & All[Type];
-}[Name];
-
+/** A question to the world outside, of a lane; the answer brings the number back. */
 interface Asking {
-  /** The lane that asks; of an outcome none. */
   readonly key: string;
   readonly token: number;
 }
 
-/** Answers to the commands on their way. */
-interface Answers {
-  connection: { readonly connection: Connection };
-  read: { readonly address: string; readonly read: Read };
-  /** `before` is what the mirror held of the address when the POST began. */
-  answered: { readonly answer: Answer; readonly before: RawValue | null };
-  renewed: { readonly isNew: boolean };
-  /** A question could not be asked for a reason of ours. */
-  defect: object;
-}
-
-type Journaled =
-  | { readonly sequence: number }
+type Question = Readonly<
+  | { type: "connection"; command: Command }
+  | { type: "read"; command: Pick<Command, "code">; address: string }
+  | { type: "post"; command: Command; step: Step }
+  | { type: "renew" }
   | {
-      readonly sequence: null;
-      readonly problem: string;
-      /** Whether the journal holds the command without a result, so that a next start would end it. */
-      readonly isOpen: boolean;
-    };
+      type: "journal";
+      record: RecordBody;
+      /** Goes before it where the journal does not know the command, as it could not write when the command came. */
+      unlessOpen?: CommandTaken;
+      /** It is about to be sent: what the limits have to know goes to the disk with it. */
+      sending?: Command;
+      durable: boolean;
+    }
+>;
+
+/** An answer to a command on its way. */
+export type Answered = Asking &
+  Readonly<
+    | { type: "connection"; connection: Connection }
+    | { type: "read"; address: string; read: Read }
+    /** `before` is what the mirror held of the address when the POST began. */
+    | { type: "answered"; answer: Answer; before: RawValue | null }
+    | { type: "renewed"; isNew: boolean }
+    /** A question could not be asked for a reason of ours. */
+    | { type: "defect" }
+  >;
+
+export type Journaled = Asking &
+  Readonly<
+    | { type: "journaled"; sequence: number }
+    /** `isOpen`: whether the journal holds the command without a result, so that a next start would end it. */
+    | { type: "journaled"; sequence: null; problem: string; isOpen: boolean }
+  >;
 
 /** What concerns one lane. */
-interface LaneInputs extends Asked<Answers> {
-  /** What an earlier run left open. */
-  interrupted: { readonly one: Interrupted };
-  /** Confirmed by an earlier run, which had not looked again. */
-  second_look: { readonly command: SentCommand; readonly step: Step };
-  /** Sent by an earlier run, and not seen when its command ended. */
-  awaiting: { readonly awaited: Awaited };
-  /** Its last POST of an earlier run was not read back. */
-  unread: object;
-  /** The limits have changed: what waits is judged anew. */
-  limits_changed: object;
-  /** What a read has shown of the target. */
-  shown: { readonly about: Addressed; readonly target: Actuator | Register };
-  journaled: Asking & Journaled;
-  pushed: { readonly address: string; readonly raw: RawValue };
-}
+export type LaneInput =
+  | Answered
+  | Journaled
+  | Readonly<
+      /** What an earlier run left open. */
+      | { type: "interrupted"; key: string; one: Interrupted }
+      /** Confirmed by an earlier run, which had not looked again. */
+      | { type: "second_look"; key: string; command: SentCommand; step: Step }
+      /** Sent by an earlier run, and not seen when its command ended. */
+      | { type: "awaiting"; key: string; awaited: Awaited }
+      /** Its last POST of an earlier run was not read back. */
+      | { type: "unread"; key: string }
+      /** The limits have changed: what waits is judged anew. */
+      | { type: "limits_changed"; key: string }
+      /** What a read has shown of the target. */
+      | { type: "shown"; key: string; about: Addressed; target: Actuator | Register }
+      | { type: "pushed"; key: string; address: string; raw: RawValue }
+    >;
 
-type Asked<All> = { [Type in keyof All]: Asking & All[Type] };
+export type Input =
+  | LaneInput
+  | Readonly<
+      | { type: "asked"; arrived: Arrived }
+      | { type: "acknowledged"; code: string; actuator: string | null }
+      /** A controller's flag has to be shown, also when it was only just admitted. */
+      | { type: "admitted"; code: string }
+      /** Ended badly in an earlier run. */
+      | { type: "problem"; about: Target; why: ProblemReason }
+      /** Of an earlier run, by which a repeated id is still recognised. */
+      | { type: "ended_before"; about: Target; result: CommandResult; agoMs: number }
+      | { type: "abandoned"; one: Abandoned }
+      /** Now and then: counts of minutes that are over, and what the journal could not take. */
+      | { type: "tick"; journalAvailable: boolean }
+      | { type: "woke" }
+      | { type: "closing" }
+    >;
 
-export type LaneInput<Name extends keyof LaneInputs = keyof LaneInputs> = OneOf<LaneInputs, Name>;
-export type AnswerInput = LaneInput<keyof Answers>;
+export type Effect =
+  | (Asking & Question)
+  | Readonly<
+      /** `result` once it is done. */
+      | { type: "phase"; command: Command; phase: Phase; result?: CommandResult }
+      /** Not waited for. `quiet`: a journal that cannot write says enough by itself. */
+      | { type: "note"; record: RecordBody; durable: boolean; quiet: boolean }
+      /** That answer is not awaited any more. */
+      | { type: "forget"; token: number }
+      /** A POST begins, or has ended: a read begun before this changes nothing. */
+      | { type: "posted"; command: Command; between: BetweenSteps | null }
+      /** No further step follows: what is read shows again. */
+      | { type: "steps_ended"; command: Command }
+      /** A value was pushed after the last read of a command that has ended. */
+      | { type: "pushed"; command: Command; address: string; raw: RawValue }
+      | { type: "taken"; command: Command }
+      | { type: "ended"; result: CommandResult }
+      | { type: "counted"; count: Counted }
+      /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
+      | { type: "result"; result: CommandResult; about: ResultAddressee; sequence: number | null }
+      | { type: "problem"; code: string; open: readonly CommandProblem[] }
+      | { type: "event"; event: BridgeEvent }
+      | { type: "warn"; reason: string; message: string }
+    >;
 
-interface BookInputs {
-  asked: { readonly arrived: Arrived };
-  acknowledged: { readonly code: string; readonly actuator: string | null };
-  /** A controller's flag has to be shown, also when it was only just admitted. */
-  admitted: { readonly code: string };
-  /** Ended badly in an earlier run. */
-  problem: { readonly about: Target; readonly why: ProblemReason };
-  /** Of an earlier run, by which a repeated id is still recognised. */
-  ended_before: { readonly about: Target; readonly result: CommandResult; readonly agoMs: number };
-  abandoned: { readonly one: Abandoned };
-  /** Now and then: counts of minutes that are over, and what the journal could not take. */
-  tick: { readonly journalAvailable: boolean };
-  woke: object;
-  closing: object;
-}
-
-export type BookInput<Name extends keyof BookInputs = keyof BookInputs> = OneOf<BookInputs, Name>;
-export type Input = ({ readonly key: string } & LaneInput) | BookInput;
-
-interface Effects extends Asked<Questions> {
-  /** Not waited for. `quiet`: a journal that cannot write says enough by itself. */
-  note: { readonly record: RecordBody; readonly durable: boolean; readonly quiet: boolean };
-  /** That answer is not awaited any more. */
-  forget: { readonly token: number };
-  /** A POST begins, or has ended: a read begun before this changes nothing. */
-  posted: { readonly command: Command; readonly between: BetweenSteps | null };
-  /** No further step follows: what is read shows again. */
-  steps_ended: { readonly command: Command };
-  /** A value was pushed after the last read of a command that has ended. */
-  pushed: { readonly command: Command; readonly address: string; readonly raw: RawValue };
-  phase: PhaseNews;
-  taken: { readonly command: Command };
-  ended: { readonly result: CommandResult };
-  counted: { readonly count: Omit<Counted, "minute"> };
-  /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
-  result: {
-    readonly result: CommandResult;
-    readonly about: ResultAddressee;
-    readonly sequence: number | null;
-  };
-  problem: { readonly code: string; readonly open: readonly CommandProblem[] };
-  event: { readonly event: BridgeEvent };
-  warn: { readonly reason: string; readonly message: string };
-}
-
-export type EffectType = keyof Effects;
-export type Effect<Name extends EffectType = EffectType> = OneOf<Effects, Name>;
+export type EffectOf<Type extends Effect["type"]> = Extract<Effect, { readonly type: Type }>;
 
 export interface Now {
   /** Epoch ms. */
@@ -324,14 +307,16 @@ export interface Now {
   readonly rules?: Pick<CommandRules, "read_only" | "dry_run">;
 }
 
-/** The book as it becomes; its tables are replaced, never changed. */
-type BookDraft = { -readonly [Part in keyof Book]: Book[Part] };
+type Draft<Value> = { -readonly [Part in keyof Value]: Value[Part] };
 
-/** One call of `step`: the book as it becomes, the lane of it that is dealt with, and what is to be done. */
+/**
+ * One call of `step`: the book as it becomes, the lane of it that is dealt with, and what is to be done. Both are copies whose
+ * parts are replaced, never changed.
+ */
 export interface Turn {
-  readonly book: BookDraft;
+  readonly book: Draft<Book>;
   key: string;
-  lane: Lane;
+  lane: Draft<Lane>;
   readonly effects: Effect[];
   readonly now: Now;
   readonly limits: BookLimits;
@@ -356,7 +341,7 @@ export const emptyBook: Book = {
   busy: emptyTable,
   ids: { young: emptyTable, old: emptyTable, since: 0 },
   allowances: { configured: emptyTable, addresses: emptyTable, stops: emptyTable },
-  refusals: { minute: 0, journaled: emptyTable, counted: emptyTable },
+  refusals: { minute: 0, targets: emptyTable },
   outcomes: emptyTable,
   problems: emptyTable,
   asked: 0,
@@ -364,7 +349,7 @@ export const emptyBook: Book = {
 };
 
 /** Asks the world outside; the number by which its answer is known. A question is made for this call, so it becomes the effect itself. */
-export function ask(turn: Turn, question: OneOf<Questions>, key = turn.key): number {
+export function ask(turn: Turn, question: Question, key = turn.key): number {
   const token = turn.book.asked + 1;
   turn.book.asked = token;
   turn.effects.push(Object.assign(question, { key, token }));
@@ -382,11 +367,10 @@ export function note(
 
 /** Commands taken and not ended. */
 export const openCommands = ({ running, confirming, waiting, stop }: Lane): readonly Command[] =>
-  [running?.heir ?? running?.command, confirming?.heir ?? confirming?.command, ...waiting, stop].flatMap(
-    (one) => one ?? [],
-  );
+  [running?.command, confirming?.command, ...waiting, stop].flatMap((one) => one ?? []);
 
-export const isOpen = (lane: Lane): boolean => openCommands(lane).length > 0;
+export const isOpen = ({ running, confirming, waiting, stop }: Lane): boolean =>
+  running !== null || confirming !== null || stop !== null || waiting.length > 0;
 
 /** Raises an event. */
 export function tell(turn: Turn, event: Omit<BridgeEvent, "at">): void {

@@ -6,7 +6,7 @@ import { ask, type At, type Connection, type Posts, type Run, type Turn } from "
 import type { Read } from "./confirm.js";
 import type { Command } from "./command.js";
 import { type Ending, refused } from "./endings.js";
-import { refusedExpired, sendFirst } from "./sending.js";
+import { refusedExpired, sendStep } from "./sending.js";
 import { finish, isTooOld, journalSending, put, urgentWaitsMs } from "./turn.js";
 
 /* Single-device status, then a fresh read of every address of the state. */
@@ -96,13 +96,19 @@ function checked(turn: Turn, run: Run, fresh: Readonly<Record<string, RawValue>>
   else journalSending(turn, { ...run, steps }, command.rule === null ? null : turn.now.mono + urgentWaitsMs);
 }
 
-/** Sends once the journal has on disk that it is sent. */
-export function goOn(turn: Turn, run: Run, problem: string | null): void {
-  if (problem !== null) {
+/** Sends once the journal has on disk that it is sent; a stop, and what a rule sends, goes whether the disk has it or not. */
+export function goOn(turn: Turn, run: At<"journal">, problem: string | null): void {
+  const { command, stage } = run;
+  if (problem !== null && stage.until === null) {
     const message = `Nothing was sent because the journal cannot be written: ${problem}`;
     finish(turn, run, refused("journal_unavailable", message));
-  } else if (isTooOld(turn, run.command)) finish(turn, run, refusedExpired());
-  else sendFirst(turn, run);
+  } else if (isTooOld(turn, command)) finish(turn, run, refusedExpired());
+  else {
+    const what = command.wanted.type === "stop" ? "a stop" : "what a rule asks for";
+    const message = `${what} is sent although the journal cannot be written`;
+    if (problem !== null) turn.effects.push({ type: "warn", reason: problem, message });
+    sendStep(turn, run);
+  }
 }
 
 function isAlready(

@@ -67,13 +67,6 @@ export interface Command extends CommandSource, Addressed {
 
 export type Phase = "waiting" | "checking" | "sending" | "confirming" | "done";
 
-/** A command enters a phase; `result` once it is done. */
-export interface PhaseNews {
-  readonly command: Command;
-  readonly phase: Phase;
-  readonly result?: CommandResult;
-}
-
 /** What the journal knows of a command the last run did not finish. */
 export interface Interrupted {
   readonly command: Command;
@@ -106,6 +99,9 @@ export const aboutOf = ({ code, targetId, target }: Target) => ({
   actuator: targetId,
   target,
 });
+
+/** What the journal's records of one command begin with. */
+export const recordOf = (command: Target & Pick<Command, "id">) => ({ ...aboutOf(command), id: command.id });
 
 interface CommandJournal {
   append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;

@@ -1,25 +1,16 @@
 import { targetOf } from "../greenhouse/command/words.js";
-import type { CommandProblem, Controller } from "../greenhouse/model.js";
+import type { Actuator, CommandProblem, Controller, Register } from "../greenhouse/model.js";
 import { PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { PushBell } from "../sync/push-mirror.js";
 import { woken } from "../runtime/schedule.js";
-import {
-  type Book,
-  type Connection,
-  type Effect,
-  type EffectType,
-  emptyBook,
-  type Input,
-  type LaneInput,
-} from "./book.js";
+import { type Book, type Connection, type Effect, type EffectOf, emptyBook, type Input } from "./book.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import { type Answer, endedLine, takenLine } from "./endings.js";
 import { claimedId } from "./payload.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
-type PlatformQuestion = Effect<"connection" | "read" | "post" | "renew">;
-type Performers = { readonly [Type in EffectType]: (effect: Effect<Type>) => void };
+type PlatformQuestion = EffectOf<"connection" | "read" | "post" | "renew">;
 
 // A POST is never aborted: what it did would be unknown. Its own deadline ends it.
 const untilItEnds = new AbortController().signal;
@@ -37,34 +28,8 @@ export class Commander implements PushBell {
   #timer: { readonly at: number; readonly stop: AbortController } | null = null;
   #onPushed: Parameters<PushBell["onPushed"]>[0] = () => undefined;
 
-  readonly #performers: Performers;
-
   constructor(ports: CommanderPorts) {
     this.#ports = ports;
-    const { audience, limits, log, commandLog } = ports;
-    const ask = (question: PlatformQuestion) => void this.#asking(question);
-    this.#performers = {
-      ...{ connection: ask, read: ask, post: ask, renew: ask },
-      journal: (effect) => void this.#journal(effect),
-      note: (effect) => this.#note(effect),
-      forget: ({ token }) => this.#questions.get(token)?.abort(),
-      posted: (effect) => this.#posted(effect),
-      steps_ended: ({ command: { code, target, targetId: id } }) =>
-        ports.store.dispatch(code, { type: "steps_ended", target, id }),
-      problem: (effect) => this.#showProblems(effect),
-      phase: ({ command, phase, result }) => {
-        audience.phase(command, phase);
-        if (result === undefined) limits?.phase(command, phase, command.isRecovered === true);
-        else limits?.ended(command, result);
-      },
-      result: ({ result, about, sequence }) => audience.result(result, about, sequence),
-      event: ({ event }) => audience.event(event),
-      pushed: ({ command, address, raw }) => this.#onPushed(command.code, address, raw),
-      warn: ({ reason, message }) => log.error({ reason }, message),
-      taken: ({ command }) => commandLog?.info(takenLine(command), "command taken"),
-      ended: ({ result }) => commandLog?.info(endedLine(result), "command ended"),
-      counted: ({ count }) => commandLog?.info({ ...count }, "commands ended that were only counted"),
-    };
     ports.store.onChange((before, after) => {
       if (after) this.#changed(before, after);
     });
@@ -162,7 +127,7 @@ export class Commander implements PushBell {
 
   #changed(before: Controller | undefined, after: Controller): void {
     const { code, id: controllerId } = after.info;
-    const show = (target: Command["target"], targetId: string, shown: LaneInput<"shown">["target"]) => {
+    const show = (target: Command["target"], targetId: string, shown: Actuator | Register) => {
       const about = { code, controllerId, target, targetId };
       this.feed({ type: "shown", key: laneKey(about), about, target: shown });
     };
@@ -181,7 +146,7 @@ export class Commander implements PushBell {
    * Not within the change that told us: a listener of the store must not dispatch. What comes together is shown together,
    * so that of two problems that a start takes up one by one none looks as if it was over.
    */
-  #showProblems({ code, open }: Effect<"problem">): void {
+  #showProblems({ code, open }: EffectOf<"problem">): void {
     if (!this.#problems.has(code))
       queueMicrotask(() => {
         const newest = this.#problems.get(code) ?? [];
@@ -191,18 +156,42 @@ export class Commander implements PushBell {
     this.#problems.set(code, open);
   }
 
-  #perform<Type extends EffectType>(effect: Effect<Type>): void {
-    this.#performers[effect.type](effect);
+  #perform(effect: Effect): void {
+    const { audience, log, commandLog } = this.#ports;
+    const { type } = effect;
+    if (type === "journal") void this.#journal(effect);
+    else if (type === "note") this.#note(effect);
+    else if (type === "forget") this.#questions.get(effect.token)?.abort();
+    else if (type === "phase" || type === "posted" || type === "steps_ended") this.#goneOn(effect);
+    else if (type === "problem") this.#showProblems(effect);
+    else if (type === "result") audience.result(effect.result, effect.about, effect.sequence);
+    else if (type === "event") audience.event(effect.event);
+    else if (type === "pushed") this.#onPushed(effect.command.code, effect.address, effect.raw);
+    else if (type === "warn") log.error({ reason: effect.reason }, effect.message);
+    else if (type === "taken") commandLog?.info(takenLine(effect.command), "command taken");
+    else if (type === "ended") commandLog?.info(endedLine(effect.result), "command ended");
+    else if (type === "counted")
+      commandLog?.info({ ...effect.count }, "commands ended that were only counted");
+    else void this.#asking(effect);
   }
 
-  #posted({ command, between }: Effect<"posted">): void {
-    const { store, clock, limits } = this.#ports;
+  /** A command has come further: the limits, the mirror and the senders learn of it. */
+  #goneOn(effect: EffectOf<"phase" | "posted" | "steps_ended">): void {
+    const { audience, store, clock, limits } = this.#ports;
+    const { type, command } = effect;
     const { code, target, targetId: id } = command;
-    limits?.posted(command);
-    store.dispatch(code, { type: "posted", target, id, at: clock.monotonic(), between });
+    if (type === "steps_ended") store.dispatch(code, { type, target, id });
+    else if (type === "posted") {
+      limits?.posted(command);
+      store.dispatch(code, { type, target, id, at: clock.monotonic(), between: effect.between });
+    } else {
+      audience.phase(command, effect.phase);
+      if (effect.result === undefined) limits?.phase(command, effect.phase, command.isRecovered === true);
+      else limits?.ended(command, effect.result);
+    }
   }
 
-  #note({ record, durable, quiet }: Effect<"note">): void {
+  #note({ record, durable, quiet }: EffectOf<"note">): void {
     this.#ports.journal.append(record, { durable }).catch((error: unknown) => {
       if (quiet) return;
       const said = "the journal could not take a record of a command under way";
@@ -210,7 +199,7 @@ export class Commander implements PushBell {
     });
   }
 
-  async #journal({ key, token, record, unlessOpen, sending, durable }: Effect<"journal">): Promise<void> {
+  async #journal({ key, token, record, unlessOpen, sending, durable }: EffectOf<"journal">): Promise<void> {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
     const limits = sending === undefined ? null : (this.#ports.limits?.beforeSending(sending) ?? null);
@@ -324,7 +313,7 @@ async function freshRead(
 }
 
 async function sent(
-  { command, step: { address, value, purpose } }: Effect<"post">,
+  { command, step: { address, value, purpose } }: EffectOf<"post">,
   { platform }: CommanderPorts,
 ): Promise<Answer> {
   try {

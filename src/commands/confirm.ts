@@ -1,4 +1,4 @@
-import { readBackDelaysMs, shows, type Step } from "../greenhouse/command/plan.js";
+import { confirmWithinMs, readBackDelaysMs, shows, type Step } from "../greenhouse/command/plan.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Evidence } from "./endings.js";
@@ -53,11 +53,12 @@ const idle = { readAt: -Infinity, pushedAt: null, pushed: null, reading: null, l
 /** Null when its time is over already. */
 export function readBackFrom(
   step: Step,
-  { settleMs }: Pick<ActuatorSettings, "settleMs">,
+  settings: ActuatorSettings,
   from: number,
   now: number,
 ): ReadBack | null {
-  const lastAt = from + Math.max(step.confirmWithinMs, settleMs);
+  const { settleMs } = settings;
+  const lastAt = from + Math.max(confirmWithinMs(settings, step), settleMs);
   const plan = { from, settleMs, lastAt };
   const dueAt = nextDue(plan, -Infinity, now);
   if (dueAt === null) return null;
@@ -124,7 +125,7 @@ export function seen(
   const lastRead = counts ? read.raw : one.lastRead;
   const lastAt =
     one.recovered && counts && one.lastRead === null
-      ? read.startedMono + one.step.confirmWithinMs
+      ? read.startedMono + confirmWithinMs(settings, one.step)
       : one.lastAt;
   const next: ReadBack = { ...one, reading: null, lastRead, lastAt };
   if (counts && shows(settings, one.step, read.raw)) return { shown: true, next, isOver: true };

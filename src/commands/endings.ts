@@ -23,9 +23,6 @@ export interface Ending {
   readonly interlock?: Interlock | undefined;
 }
 
-/** What a command that gives way has to tell of its POSTs. */
-export type SentSoFar = Pick<Ending, "steps" | "sentAt" | "requestId">;
-
 /** `requestId`: the platform's, where it is the platform that stands in the way. */
 export const refused = (reason: RefusalReason, message: string, requestId: string | null = null): Ending => ({
   outcome: "refused",

@@ -25,6 +25,8 @@ export interface NotTaken {
   readonly payload: CommandPayload | null;
   readonly canonical: string | null;
   readonly interlock?: Interlock;
+  /** Of a duplicate the first one's result; null while that one is open. */
+  readonly original?: CommandResult | null | undefined;
 }
 
 const notTaken = (
@@ -132,17 +134,14 @@ export function journalRefusal({ journal, request }: Arrived, wanted: Wanted): R
   };
 }
 
-export function duplicateRefusal(duplicate: Duplicate, id: string | null): Refusal {
-  if (duplicate.type === "duplicate") {
-    const { id: first, original } = duplicate;
-    const message = original === null ? "is still open" : "has ended; its result is under original";
-    return {
-      reason: "duplicate",
-      message: `The same command was taken before under the id "${first}", which ${message}. This one does nothing.`,
-    };
+export function duplicateRefusal({ first: { id, result }, isSame }: Duplicate): Refusal {
+  if (!isSame) {
+    const message = `The id "${id}" was used for another command; give each command an id of its own.`;
+    return { reason: "bad_payload", message };
   }
-  const message = `The id "${id ?? ""}" was used for another command; give each command an id of its own.`;
-  return { reason: "bad_payload", message };
+  const what = result === null ? "is still open" : "has ended; its result is under original";
+  const message = `The same command was taken before under the id "${id}", which ${what}. This one does nothing.`;
+  return { reason: "duplicate", message };
 }
 
 /** The command a request became once nothing refused it. */
@@ -180,8 +179,7 @@ export function commandFrom(
 /** The result of a request that was refused, as far as it could be read; of a duplicate with that of the first. */
 export function refusalResult(
   { request, id }: Arrived,
-  { refusal, payload, canonical: word, interlock }: NotTaken,
-  original: CommandResult | null | undefined,
+  { refusal, payload, canonical: word, interlock, original }: NotTaken,
   { at }: Now,
 ): CommandResult {
   const asked: Asked = {

@@ -3,11 +3,13 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import { shown } from "./aftermath.js";
 import {
-  type AnswerInput,
+  type Answered,
+  type Journaled,
   type Lane,
   type LaneInput,
   note,
   isOpen,
+  isSent,
   type Run,
   type Stage,
   type Turn,
@@ -17,8 +19,17 @@ import { aboutOf, type Command } from "./command.js";
 import { pushed, wakeOf, type Read } from "./confirm.js";
 import { adopt, cut, waitsFor } from "./recovery.js";
 import { samePayloadMs } from "./admission.js";
-import { dryStop, type Ending, interlocked, refused, shuttingDown, superseded } from "./endings.js";
-import { end } from "./results.js";
+import {
+  dryStop,
+  type Ending,
+  interlocked,
+  refused,
+  shuttingDown,
+  stepReport,
+  superseded,
+} from "./endings.js";
+import { end, recognise, written } from "./results.js";
+import { at } from "../runtime/table.js";
 import {
   answered,
   confirmingRead,
@@ -28,7 +39,7 @@ import {
   refusedExpired,
   renewed,
   renewedRead,
-  sendFirst,
+  stepOf,
   stoppedRead,
   unclearRead,
 } from "./sending.js";
@@ -57,36 +68,27 @@ export function goOnWith(turn: Turn): void {
   giveWay(turn);
 }
 
-type Takes = { readonly [Type in LaneInput["type"]]: (turn: Turn, input: LaneInput<Type>) => void };
-
-const takes: Takes = {
-  interrupted: (turn, { one }) => adopt(turn, one),
-  second_look: (turn, { command, step }) => takeUpSecondLook(turn, command, step),
-  awaiting: (turn, { awaited }) => {
-    turn.lane = { ...turn.lane, awaited };
-  },
-  limits_changed: () => undefined,
-  unread: (turn) => {
-    turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: true, endedAt: turn.now.mono } };
-  },
-  shown: (turn, { about, target }) => shown(turn, about, target),
-  pushed: (turn, { address, raw }) => rung(turn, address, raw),
-  journaled: (turn, input) => journaled(turn, input.token, input.sequence === null ? input.problem : null),
-  ...{ connection: answer, read: answer, answered: answer, renewed: answer, defect: answer },
-};
-
-export function take<Type extends LaneInput["type"]>(turn: Turn, input: LaneInput<Type>): void {
-  takes[input.type](turn, input);
+/** Takes one input in; `limits_changed` only has the lane go on. */
+export function take(turn: Turn, input: LaneInput): void {
+  if (input.type === "interrupted") adopt(turn, input.one);
+  else if (input.type === "second_look") takeUpSecondLook(turn, input.command, input.step);
+  else if (input.type === "awaiting") turn.lane.awaited = input.awaited;
+  else if (input.type === "unread")
+    turn.lane.posts = { ...turn.lane.posts, unread: true, endedAt: turn.now.mono };
+  else if (input.type === "shown") shown(turn, input.about, input.target);
+  else if (input.type === "pushed") rung(turn, input.address, input.raw);
+  else if (input.type === "journaled") journaled(turn, input);
+  else if (input.type !== "limits_changed") answer(turn, input);
 }
 
 /** The answer to a question of one of the two commands on their way; any other comes too late. */
-function answer(turn: Turn, input: AnswerInput): void {
-  const { secondLook } = turn.lane;
+function answer(turn: Turn, input: Answered): void {
+  const { secondLook, running, confirming } = turn.lane;
   if (secondLook !== null && secondLook.token === input.token) {
     secondLookRead(turn, secondLook, input.type === "read" ? input.read : null);
     return;
   }
-  const run = [turn.lane.running, turn.lane.confirming].find((one) => one && waitsFor(one) === input.token);
+  const run = [running, confirming].find((one) => one && waitsFor(one) === input.token);
   if (!run) return;
   const { stage } = run;
   if (input.type === "defect") finish(turn, run, defect(run));
@@ -97,7 +99,9 @@ function answer(turn: Turn, input: AnswerInput): void {
   else if (input.type === "renewed" && stage.at === "renewing") renewed(turn, { ...run, stage }, input.isNew);
 }
 
-function reading(turn: Turn, run: Run, { address, read }: LaneInput<"read">): void {
+type ReadAnswer = Extract<Answered, { readonly type: "read" }>;
+
+function reading(turn: Turn, run: Run, { address, read }: ReadAnswer): void {
   const { stage } = run;
   if (read.type === "value") account(turn, run, address, read);
   if (stage.at === "checking") checkRead(turn, { ...run, stage }, read);
@@ -117,12 +121,13 @@ function account(
 ): void {
   const { unread, endedAt } = turn.lane.posts;
   if (!unread || (endedAt !== null && startedMono < endedAt)) return;
-  turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: false } };
+  turn.lane.posts = { ...turn.lane.posts, unread: false };
   note(turn, { type: "read_back", ...aboutOf(command), id: null, address, value: String(raw) });
 }
 
 /** A command that was taken. */
 export function enter(turn: Turn, command: Command): void {
+  recognise(turn, command);
   if (command.wanted.type === "stop" && command.dryRun) {
     endWaiting(turn, command, dryStop());
     return;
@@ -131,13 +136,13 @@ export function enter(turn: Turn, command: Command): void {
     const { stop, running } = turn.lane;
     if (stop) endWaiting(turn, stop, superseded("before_sending"));
     dropWaiting(turn, () => superseded("before_sending"));
-    turn.lane = { ...turn.lane, stop: command };
+    turn.lane.stop = command;
     if (running) cut(turn, running);
   } else {
     // One that may still be sent when the newer is too old keeps its place.
     const outlives = turn.lane.waiting.some((one) => one.deadlineMono > command.deadlineMono);
     if (!command.dryRun && !outlives) dropWaiting(turn, () => superseded("before_sending"));
-    turn.lane = { ...turn.lane, waiting: [...turn.lane.waiting, command] };
+    turn.lane.waiting = [...turn.lane.waiting, command];
   }
   turn.effects.push({ type: "phase", command, phase: "waiting" });
   // Should the program die before anything of it is sent, the next start can end it. Of very many stops those whose turn
@@ -164,7 +169,7 @@ export function close(turn: Turn): void {
   dropWaiting(turn, shuttingDown);
   const { stop, running, confirming } = turn.lane;
   if (stop) endWaiting(turn, stop, shuttingDown());
-  turn.lane = { ...turn.lane, stop: null };
+  turn.lane.stop = null;
   if (running) cut(turn, running);
   if (confirming) cut(turn, confirming);
 }
@@ -172,14 +177,18 @@ export function close(turn: Turn): void {
 /** A command that confirms gives way when a newer one POSTs. */
 function giveWay(turn: Turn): void {
   const { running, confirming } = turn.lane;
-  if (running?.posted && confirming) cut(turn, confirming);
+  if (running && isSent(running) && confirming) cut(turn, confirming);
 }
 
-function journaled(turn: Turn, token: number, problem: string | null): void {
+function journaled(turn: Turn, input: Journaled): void {
+  const outcome = at(turn.book.outcomes, String(input.token));
+  if (outcome) {
+    written(turn, input, outcome);
+    return;
+  }
   const { running } = turn.lane;
-  if (running?.stage.at !== "journal" || running.stage.token !== token) return;
-  if (running.stage.until === null) goOn(turn, running, problem);
-  else sendUrgent(turn, running, problem);
+  if (running?.stage.at !== "journal" || running.stage.token !== input.token) return;
+  goOn(turn, { ...running, stage: running.stage }, input.sequence === null ? input.problem : null);
 }
 
 /** What the time has come for. */
@@ -192,7 +201,7 @@ function due(turn: Turn): void {
     else if (stage.at === "unclear") lookBeforeRetry(turn, { ...one, stage });
     else if (stage.at === "renewed") lookBeforeRetry(turn, { ...one, stage });
     else if (stage.at === "journal" && stage.until !== null && turn.now.mono >= stage.until)
-      sendUrgent(turn, one, "the disk does not answer");
+      goOn(turn, { ...one, stage }, "the disk does not answer");
   }
 }
 
@@ -203,13 +212,13 @@ function next(turn: Turn): void {
     const newest = stop ?? waiting.at(-1);
     if (running !== null || turn.book.closed || newest === undefined) return;
     const judged = turn.limits.mayStart(newest);
-    pauseUntil(turn, judged.type === "wait" ? judged.until : null);
+    turn.lane.pausedUntil = judged.type === "wait" ? judged.until : null;
     const command = nextUp(turn.lane) ?? newest;
     const verdict = command === newest ? judged : turn.limits.mayStart(command);
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
     const against = ruledOut(turn, command) ?? (verdict.type === "refuse" ? interlocked(verdict) : null);
     if (against === null && isPaused && !isTooOld(turn, command)) return;
-    if (command === stop) turn.lane = { ...turn.lane, stop: null };
+    if (command === stop) turn.lane.stop = null;
     else takeOut(turn, command);
     if (against !== null) endWaiting(turn, command, against);
     else if (isPaused) endWaiting(turn, command, refusedExpired());
@@ -228,10 +237,6 @@ function mayGoFrom({ posts, pausedUntil }: Lane, { wanted, settings, rule }: Com
   return isStop || rule !== null || pausedUntil === null ? from : Math.max(from, pausedUntil);
 }
 
-function pauseUntil(turn: Turn, pausedUntil: number | null): void {
-  if (turn.lane.pausedUntil !== pausedUntil) turn.lane = { ...turn.lane, pausedUntil };
-}
-
 /** A stop; else the newest, but while the limits let it rest what a rule sends, which rests for nothing. */
 const nextUp = ({ stop, waiting, pausedUntil }: Lane): Command | undefined =>
   stop ??
@@ -240,9 +245,8 @@ const nextUp = ({ stop, waiting, pausedUntil }: Lane): Command | undefined =>
 
 /** It has its turn; those that have waited longer are passed over. */
 function takeOut(turn: Turn, command: Command): void {
-  const passedOver = turn.lane.waiting.indexOf(command);
-  const waiting = turn.lane.waiting.filter((one) => one !== command);
-  turn.lane = { ...turn.lane, waiting, passedOver };
+  turn.lane.passedOver = turn.lane.waiting.indexOf(command);
+  turn.lane.waiting = turn.lane.waiting.filter((one) => one !== command);
 }
 
 function run(turn: Turn, command: Command): void {
@@ -262,42 +266,36 @@ function run(turn: Turn, command: Command): void {
   journalSending(turn, { ...started, steps }, turn.now.mono + urgentWaitsMs);
 }
 
-/** A stop, or what a rule sends, goes whether the disk has it or not. */
-function sendUrgent(turn: Turn, one: Run, problem: string | null): void {
-  if (isTooOld(turn, one.command)) {
-    finish(turn, one, refusedExpired());
-    return;
-  }
-  if (problem !== null) {
-    const what = one.command.wanted.type === "stop" ? "a stop" : "what a rule asks for";
-    const message = `${what} is sent although the journal cannot be written`;
-    turn.effects.push({ type: "warn", reason: problem, message });
-  }
-  sendFirst(turn, one);
-}
-
 /** An equal command takes over the read-backs of the one being confirmed instead of sending again. */
 function takesOver(turn: Turn, command: Command): boolean {
   const { confirming } = turn.lane;
-  if (confirming === null || !confirming.hasHeirs) return false;
+  if (confirming?.stage.at !== "confirming") return false;
+  const { facts } = confirming.stage.after;
+  // Where nothing is known to have been sent there is nothing of it to be taken over.
+  if (facts.attempts === 0) return false;
   if (command.force || command.wanted.type === "stop" || command.dryRun) return false;
   if (canonical(confirming.command.wanted) !== canonical(command.wanted)) return false;
-  const before = confirming.heir ?? confirming.command;
+  const before = confirming.command;
   dropPassedOver(turn);
   // Before the result of the other closes its record: what was sent for one was sent for both.
   const record = takenRecord(command, { took_over: before.id });
   note(turn, record, { durable: true });
-  end(turn, before, { ...superseded("after_sending"), ...confirming.soFar });
-  put(turn, { ...confirming, heir: command });
+  const last = stepReport(before.settings, stepOf(confirming), { type: "interrupted", ...facts });
+  const steps = [...confirming.reports, last];
+  const { sentAt } = confirming;
+  end(turn, before, { ...superseded("after_sending"), steps, sentAt, requestId: facts.requestId });
+  turn.lane.confirming = { ...confirming, command };
   turn.effects.push({ type: "phase", command, phase: "confirming" });
   return true;
 }
 
 /** What to say of a command that could not be carried out to its end. */
-function defect({ posted }: Run): Ending {
+function defect(run: Run): Ending {
   const message =
     "A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.";
-  return posted ? { outcome: "unknown", reason: null, message } : refused("platform_unavailable", message);
+  return isSent(run)
+    ? { outcome: "unknown", reason: null, message }
+    : refused("platform_unavailable", message);
 }
 
 /** When a lane wants to be woken; null when only an answer or a new command can change it. */

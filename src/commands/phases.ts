@@ -43,9 +43,7 @@ export class CommandPhases {
   readonly #documents = new Map<string, PhaseDocument>();
   /** Raw addresses among them, longest unused first. */
   readonly #addresses = new Set<string>();
-  /** What could not be told while there was no link. */
-  readonly #missed = new Set<string>();
-  /** What the broker may have lost, or have from an older time. */
+  /** What came without a link, and what the broker may have lost, or have from an older time. */
   readonly #due = new Set<string>();
   #isLinked = false;
   #isTelling = false;
@@ -89,10 +87,9 @@ export class CommandPhases {
   /** What was missed is told before anything else, the results above all; the rest as fast as the link takes it. */
   connected(): void {
     this.#isLinked = true;
-    for (const topic of this.#missed) this.#tell(topic);
-    const told = new Set(this.#missed);
-    this.#missed.clear();
-    this.#tellAgain([...this.#documents.keys()].filter((topic) => !told.has(topic)));
+    const missed = new Set(this.#due);
+    for (const topic of missed) this.#tell(topic);
+    this.#tellAgain([...this.#documents.keys()].filter((topic) => !missed.has(topic)));
   }
 
   disconnected(): void {
@@ -119,7 +116,7 @@ export class CommandPhases {
     for (const topic of this.#due) {
       await this.#ports.ready();
       // Meanwhile a newer document may have gone out, or the link.
-      if (this.#due.has(topic)) this.#tell(topic);
+      if (this.#isLinked && this.#due.has(topic)) this.#tell(topic);
     }
     this.#isTelling = false;
   }
@@ -129,7 +126,7 @@ export class CommandPhases {
     this.#documents.set(topic, { about, payload });
     if (about.target === "address") this.#boundAddresses(topic);
     if (this.#isLinked) this.#tell(topic);
-    else this.#missed.add(topic);
+    else this.#due.add(topic);
   }
 
   #tell(topic: string): void {
@@ -148,8 +145,7 @@ export class CommandPhases {
   }
 
   #forget(topic: string): void {
-    for (const kept of [this.#newest, this.#documents, this.#addresses, this.#missed, this.#due])
-      kept.delete(topic);
+    for (const kept of [this.#newest, this.#documents, this.#addresses, this.#due]) kept.delete(topic);
   }
 }
 

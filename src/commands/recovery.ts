@@ -1,7 +1,8 @@
 import type { Run, Stage, Turn } from "./book.js";
 import type { Interrupted } from "./command.js";
 import { recoveredReadBack } from "./confirm.js";
-import { shuttingDown, type StepEnd, stepReport, superseded } from "./endings.js";
+import { shuttingDown, type StepEnd, superseded } from "./endings.js";
+import { recognise } from "./results.js";
 import { evidenced, stepEnded } from "./sending.js";
 import { finish, put, starting } from "./turn.js";
 
@@ -11,25 +12,20 @@ export function adopt(turn: Turn, { command, step, earlier, sentAt, ...sent }: I
   // The last run died when this one was about to be sent in the place of another that was still confirming.
   if (turn.lane.confirming) cut(turn, turn.lane.confirming);
   const facts = { ...sent, readBack: null };
-  const last =
-    sent.attempts === 0 ? [] : [stepReport(command.settings, step, { type: "interrupted", ...facts })];
   const otherwise = sent.code === "200" ? "unconfirmed" : "failed";
-  turn.lane = {
-    ...turn.lane,
-    // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
-    posts: { ...turn.lane.posts, endedAt: mono, unread: true },
-    confirming: {
-      ...starting(command, turn.lane.posts),
-      ...{ steps: [step], reports: earlier, sentAt, posted: true, hasHeirs: sent.attempts > 0 },
-      soFar: { steps: [...earlier, ...last], sentAt, requestId: sent.requestId },
-      stage: {
-        at: "confirming",
-        readBack: recoveredReadBack(step, mono),
-        after: { facts, otherwise, earlierRead: null },
-      },
+  turn.lane.confirming = {
+    ...starting(command, turn.lane.posts),
+    ...{ steps: [step], reports: earlier, sentAt },
+    stage: {
+      at: "confirming",
+      readBack: recoveredReadBack(step, mono),
+      after: { facts, otherwise, earlierRead: null },
     },
   };
+  // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
+  turn.lane.posts = { ...turn.lane.posts, endedAt: mono, unread: true };
   turn.effects.push({ type: "phase", command, phase: "confirming" });
+  recognise(turn, command);
 }
 
 /* What becomes of a command on its way that a stop, a newer command or the end of the program cuts off. */

@@ -7,7 +7,7 @@ import { recordedKey } from "./admission.js";
 import { type Abandoned, type Ending, refused } from "./endings.js";
 import { controllerTopicId } from "../config/schema.js";
 import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
-import { readWanted, targetOf } from "../greenhouse/command/words.js";
+import { readWanted, targetSent } from "../greenhouse/command/words.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
@@ -84,22 +84,22 @@ export const unseenResults = (records: Iterable<JournalRecord>): readonly OpenRe
 
 /** What to look for in later reads; null when the configuration no longer knows the target. */
 export function awaitedFrom({ code, target, result }: OpenResult, store: GreenhouseStore): Awaited | null {
-  const controller = store.get(code);
+  const known = knownTarget({ code, target, targetId: result.actuator }, store);
   const sent = result.steps.at(-1);
-  if (!controller || !sent) return null;
-  const addressee = { controllerId: controller.info.id, target, targetId: result.actuator };
-  const settings = targetOf(controller, addressee, readBackRules);
-  if ("reason" in settings) return null;
+  if (known === null || !sent) return null;
   const { purpose, address, value } = sent;
-  return {
-    command: { id: result.id, code, ...addressee, settings },
-    word: result.command ?? value,
-    step: { purpose, address, value, confirmWithinMs: settings.confirmWithinMs },
-  };
+  const step = { purpose, address, value };
+  return { command: { id: result.id, ...known }, word: result.command ?? value, step };
 }
 
-// What was sent stays sent, whatever the configuration allows by now.
-const readBackRules = { raw_addresses: true, min_interval: 0 };
+/** Null when the configuration no longer has it. */
+function knownTarget(about: Target, store: GreenhouseStore) {
+  const controller = store.get(about.code);
+  if (!controller) return null;
+  const addressed = { ...about, controllerId: controller.info.id };
+  const settings = targetSent(controller, addressed);
+  return settings && { ...addressed, settings };
+}
 
 /**
  * An open command of the journal as the commander can take it up; null when there is nothing to read back: the
@@ -107,23 +107,15 @@ const readBackRules = { raw_addresses: true, min_interval: 0 };
  */
 export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock: Clock): Interrupted | null {
   const { taken, steps } = open;
-  const controller = store.get(taken.controller);
-  const target = taken.target ?? "actuator";
-  const planned = taken.steps.at(-1);
-  if (!controller || !planned || !maySend(open)) return null;
-  const addressee = { controllerId: controller.info.id, target, targetId: taken.actuator };
-  const settings = targetOf(controller, addressee, readBackRules);
-  if ("reason" in settings) return null;
-  const wanted = readWanted(taken.command, settings);
+  const known = knownTarget(targetIn(taken), store);
+  const step = taken.steps.at(-1);
+  if (known === null || !step || !maySend(open)) return null;
+  const wanted = readWanted(taken.command, known.settings);
   if ("reason" in wanted) return null;
   const command: Command = {
+    ...known,
     id: taken.id,
     ownId: taken.own_id === true,
-    code: taken.controller,
-    controllerId: controller.info.id,
-    target,
-    targetId: taken.actuator,
-    settings,
     wanted,
     payloadKey: recordedKey(taken.payload_hash),
     by: taken.by,
@@ -137,8 +129,7 @@ export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock
     receivedMono: clock.monotonic(),
     deadlineMono: clock.monotonic(),
   };
-  const step = { ...planned, confirmWithinMs: settings.confirmWithinMs };
-  return { command, step, ...sentSoFar(steps, planned) };
+  return { command, step, ...sentSoFar(steps, step) };
 }
 
 /** Whether anything of it may have been sent: `sending` is on disk before the first POST. */
@@ -183,7 +174,7 @@ export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abando
   const last = steps.at(-1);
   const first = steps[0];
   return {
-    about: { code: taken.controller, target: taken.target ?? "actuator", targetId: taken.actuator },
+    about: targetIn(taken),
     ownId: taken.own_id === true,
     asked: {
       ...{ id: taken.id, controller, actuator: taken.actuator, command: taken.command, value: taken.value },

@@ -1,9 +1,10 @@
+import { canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
 import { alertFor, awaitedAfter, problemEnded } from "./aftermath.js";
-import { ask, type LaneInput, note, type PendingResult, type Turn } from "./book.js";
+import { ask, type Journaled, note, type PendingResult, type Turn } from "./book.js";
 import { aboutOf, type Arrived, type Command, laneKey, type Target } from "./command.js";
-import { countMinute, countOnly, countsOver, knownId, withId } from "./admission.js";
+import { countRefusal, countsOver, knownId, withId } from "./admission.js";
 import { type NotTaken, refusalResult } from "./intake.js";
 import { type Abandoned, askedBy, type Ending, resultOf } from "./endings.js";
 import { entries, having, without } from "../runtime/table.js";
@@ -19,7 +20,7 @@ export function end(turn: Turn, command: Command, ending: Ending): void {
   const took = { at: now.at, tookMs: now.mono - command.receivedMono };
   const result = resultOf(askedBy(command), ending, command.settings, took);
   problemEnded(turn, command, result);
-  turn.lane = { ...turn.lane, awaited: awaitedAfter(turn.lane, command, result) };
+  turn.lane.awaited = awaitedAfter(turn.lane, command, result);
   turn.effects.push({ type: "phase", command, phase: "done", result });
   if (command.isOfFlood && ending.waited) {
     endUncounted(turn, command, result);
@@ -32,8 +33,7 @@ export function end(turn: Turn, command: Command, ending: Ending): void {
 /** A stop that was one of very many and whose turn never came: in the journal it is one more of a count. */
 function endUncounted(turn: Turn, command: Command, result: CommandResult): void {
   remember(turn, command, result);
-  const refusals = countOnly(turn.book.refusals, aboutOf(command), result, turn.now.mono);
-  turn.book.refusals = refusals;
+  isOnlyCounted(turn, aboutOf(command), result, true);
   turn.effects.push({ type: "result", result, about: command, sequence: null });
 }
 
@@ -74,7 +74,7 @@ function write(turn: Turn, outcome: PendingResult): void {
     : { type: "result", ...aboutOf(about), result };
   // Its command is in the journal; a power cut that kept only that would give it a second outcome. A dry run may have one.
   const durable = !isRefusal && result.outcome !== "dry_run";
-  const token = ask(turn, { type: "journal", record, durable }, "");
+  const token = ask(turn, { type: "journal", record, durable }, laneKey(about));
   turn.book.outcomes = having(turn.book.outcomes, String(token), outcome);
 }
 
@@ -82,7 +82,7 @@ function write(turn: Turn, outcome: PendingResult): void {
 const mostUnwritten = 1_000;
 
 /** The journal has taken an outcome, or could not. `turn.lane` is its command's. */
-export function written(turn: Turn, input: LaneInput<"journaled">, outcome: PendingResult): void {
+export function written(turn: Turn, input: Journaled, outcome: PendingResult): void {
   const key = String(input.token);
   turn.book.outcomes = without(turn.book.outcomes, key);
   const { result, isRefusal, isUrgent, isTold } = outcome;
@@ -135,6 +135,15 @@ function tell(turn: Turn, { about, result, isRefusal }: PendingResult, sequence:
   if (alert) turn.effects.push({ type: "event", event: alert });
 }
 
+/** A command was taken: from now on a repeated one is recognised. */
+export function recognise(turn: Turn, command: Command): void {
+  const { id, ownId, payloadKey, settings } = command;
+  const facts = { id, canonical: canonical(command.wanted), payloadKey, quietMs: settings.minIntervalMs };
+  const taken = { ...facts, result: null, endedMono: null };
+  if (ownId) turn.book.ids = withId(turn.book.ids, laneKey(command), taken, turn.now.mono);
+  turn.lane.newest = taken;
+}
+
 /** A repetition of it is answered with this result from now on. */
 function remember(turn: Turn, about: Target, result: CommandResult): void {
   const { ids } = turn.book;
@@ -142,7 +151,7 @@ function remember(turn: Turn, about: Target, result: CommandResult): void {
   const told = { result, endedMono: turn.now.mono };
   const known = knownId(ids, laneKey(about), result.id);
   if (known) turn.book.ids = withId(ids, laneKey(about), { ...known, ...told }, turn.now.mono);
-  if (newest?.id === result.id) turn.lane = { ...turn.lane, newest: { ...newest, ...told } };
+  if (newest?.id === result.id) turn.lane.newest = { ...newest, ...told };
 }
 
 /** What stands for targets that do not exist. */
@@ -153,22 +162,26 @@ const unknownTargets: About = { controller: "*", actuator: "*" };
  * count is journaled as one record when the minute is over. Targets that do not exist share one such limit: a sender could
  * invent any number of them and fill the disk, and with it push old records out.
  */
-export function refuse(turn: Turn, arrived: Arrived, why: NotTaken, original?: CommandResult | null): void {
+export function refuse(turn: Turn, arrived: Arrived, why: NotTaken): void {
   const { request, code, target } = arrived;
-  const result = refusalResult(arrived, why, original, turn.now);
+  const result = refusalResult(arrived, why, turn.now);
   const about = { ...request, code };
   const counted = "reason" in target ? unknownTargets : aboutOf(about);
-  flush(turn, turn.now.mono);
-  const { refusals, isTooMany } = countMinute(turn.book.refusals, counted, turn.now.mono);
-  turn.book.refusals = refusals;
   const outcome = { about, result, isRefusal: true, isUrgent: true, isTold: false, isWriting: true };
-  if (isTooMany) {
-    turn.book.refusals = countOnly(refusals, counted, result, turn.now.mono);
+  if (isOnlyCounted(turn, counted, result)) {
     tell(turn, outcome, null);
-  } else {
-    turn.effects.push({ type: "ended", result });
-    write(turn, outcome);
+    return;
   }
+  turn.effects.push({ type: "ended", result });
+  write(turn, outcome);
+}
+
+/** Counts a refusal, and whether that is all that becomes of it. */
+function isOnlyCounted(turn: Turn, about: About, result: CommandResult, isOneOfMany = false): boolean {
+  flush(turn, turn.now.mono);
+  const { refusals, isOnlyCounted: isOnly } = countRefusal(turn.book.refusals, about, result, isOneOfMany);
+  turn.book.refusals = refusals;
+  return isOnly;
 }
 
 /** Names of targets come from the senders, and sentences repeat them; no id of ours is longer. */

@@ -5,7 +5,7 @@ import type { RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { raiseProblem } from "./aftermath.js";
 import { ask, note, type Run, type SecondLook, type SentCommand, tell, type Turn } from "./book.js";
-import { aboutOf } from "./command.js";
+import { recordOf } from "./command.js";
 import type { Read } from "./confirm.js";
 import { type Ending, spelled } from "./endings.js";
 
@@ -29,7 +29,7 @@ function isLookedAtTwice(settings: ActuatorSettings, { address }: Pick<Step, "ad
 export function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void {
   const { posts } = turn.lane;
   const step = run.steps.at(-1);
-  const command = run.heir ?? run.command;
+  const { command } = run;
   if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
   const at = posts.endedAt + command.settings.travelMs;
   if (turn.now.mono < at) lookAgainAt(turn, command, step, at);
@@ -42,14 +42,14 @@ export function takeUpSecondLook(turn: Turn, command: SentCommand, step: Step): 
 
 function lookAgainAt(turn: Turn, command: SentCommand, step: Step, at: number): void {
   if (!isLookedAtTwice(command.settings, step)) return;
-  turn.lane = { ...turn.lane, secondLook: { command, step, at, until: at + giveUpMs, token: null } };
+  turn.lane.secondLook = { command, step, at, until: at + giveUpMs, token: null };
 }
 
 /** A newer command POSTs: what is read from now on is its doing. */
 export function dropSecondLook(turn: Turn): void {
   const token = turn.lane.secondLook?.token ?? null;
   if (token !== null) turn.effects.push({ type: "forget", token });
-  turn.lane = { ...turn.lane, secondLook: null };
+  turn.lane.secondLook = null;
 }
 
 /** Begins the read, when the travel time is over. */
@@ -58,7 +58,7 @@ export function beginSecondLook(turn: Turn): void {
   if (secondLook === null || secondLook.token !== null || turn.now.mono < secondLook.at) return;
   const { command, step } = secondLook;
   const token = ask(turn, { type: "read", command, address: step.address });
-  turn.lane = { ...turn.lane, secondLook: { ...secondLook, token } };
+  turn.lane.secondLook = { ...secondLook, token };
 }
 
 /** `read` is null where a defect of the bridge ended it. */
@@ -66,28 +66,21 @@ export function secondLookRead(turn: Turn, secondLook: SecondLook, read: Read | 
   const { command, step, until } = secondLook;
   if (read?.type !== "value") {
     const at = turn.now.mono + againMs;
-    turn.lane = { ...turn.lane, secondLook: at > until ? null : { ...secondLook, token: null, at } };
+    turn.lane.secondLook = at > until ? null : { ...secondLook, token: null, at };
     return;
   }
-  turn.lane = { ...turn.lane, secondLook: null };
+  turn.lane.secondLook = null;
   const { raw } = read;
   if (!shows(command.settings, step, raw)) reverted(turn, command, step, raw);
   // So that a restart does not look again.
-  else
-    note(turn, {
-      type: "read_back",
-      ...aboutOf(command),
-      id: command.id,
-      address: step.address,
-      value: String(raw),
-    });
+  else note(turn, { type: "read_back", ...recordOf(command), address: step.address, value: String(raw) });
 }
 
 /** Confirmed, and set back before its travel time was over. */
 function reverted(turn: Turn, command: SentCommand, step: Step, raw: RawValue): void {
   const { id, controllerId, targetId, settings } = command;
   const value = spelled(settings, raw);
-  note(turn, { type: "reverted", ...aboutOf(command), id, value: value ?? "" }, { quiet: true });
+  note(turn, { type: "reverted", ...recordOf(command), value: value ?? "" }, { quiet: true });
   const message = `${controllerId}/${targetId} was confirmed at ${step.value} and shows ${value ?? "nothing"} now that its travel time is over: another user, a wall switch, or the controller's own protection set it back. Nothing is sent again: check the actuator.`;
   raiseProblem(turn, command, {
     ...{ command: null, outcome: "reverted", reason: null, message },

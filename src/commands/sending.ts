@@ -2,18 +2,19 @@ import { expired, shows, type Step, travels } from "../greenhouse/command/plan.j
 import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import {
+  type Answered,
   ask,
   type At,
   type Attempt,
   type First,
-  type LaneInput,
+  isSent,
   note,
   type Refused,
   type Run,
   type Stage,
   type Turn,
 } from "./book.js";
-import { aboutOf } from "./command.js";
+import { recordOf } from "./command.js";
 import { readBackFrom, readNow, seen, type Read, type Confirming } from "./confirm.js";
 import {
   type Answer,
@@ -40,7 +41,7 @@ import { dropPassedOver, finish, isTooOld, keptBack, put, ruledOut } from "./tur
 /** No second POST sooner than this after the first. */
 const secondPostMs = 5_000;
 
-function stepOf({ steps, place }: Run): Step {
+export function stepOf({ steps, place }: Run): Step {
   const step = steps[place];
   if (step === undefined) throw new Error("a command that is sent has no step to be at");
   return step;
@@ -50,7 +51,7 @@ function stepOf({ steps, place }: Run): Step {
 function post(turn: Turn, run: Run, attempt: Attempt): void {
   const step = stepOf(run);
   const { command } = run;
-  const against = run.posted ? null : ruledOut(turn, command);
+  const against = isSent(run) ? null : ruledOut(turn, command);
   if (against !== null) {
     finish(turn, run, against);
     return;
@@ -62,17 +63,12 @@ function post(turn: Turn, run: Run, attempt: Attempt): void {
   }
   if (attempt.nth === 1) beginStep(turn, run);
   posted(turn, run, "begins");
-  if (step.purpose === "stop")
-    turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, stopAt: turn.now.mono } };
+  if (step.purpose === "stop") turn.lane.posts = { ...turn.lane.posts, stopAt: turn.now.mono };
   const token = ask(turn, { type: "post", command, step });
-  put(turn, { ...run, posted: true, stage: { at: "posting", token, attempt } });
-  noteStep(turn, run, {
-    type: "step_sent",
-    purpose: step.purpose,
-    address: step.address,
-    value: step.value,
-    attempt: attempt.nth,
-  });
+  put(turn, { ...run, sentAt: run.sentAt ?? turn.now.at, stage: { at: "posting", token, attempt } });
+  // Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent.
+  const { purpose, address, value } = step;
+  note(turn, { type: "step_sent", ...recordOf(command), purpose, address, value, attempt: attempt.nth });
 }
 
 /** At the first POST of a command those that it was passed over for end, and one that is still confirming gives way. */
@@ -80,45 +76,31 @@ function beginStep(turn: Turn, { command, place }: Run): void {
   if (place === 0) {
     dropPassedOver(turn);
     dropSecondLook(turn);
-    turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, firstAt: turn.now.mono } };
+    turn.lane.posts = { ...turn.lane.posts, firstAt: turn.now.mono };
   }
   turn.effects.push({ type: "phase", command, phase: "sending" });
 }
 
 function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "ended"): void {
-  turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, endedAt: turn.now.mono, unread: true } };
+  turn.lane.posts = { ...turn.lane.posts, endedAt: turn.now.mono, unread: true };
   const until = place === steps.length - 1 && moment === "ended" ? (steps[place]?.address ?? null) : null;
   turn.effects.push({ type: "posted", command, between: steps.length > 1 ? { until } : null });
 }
 
-type StepNote =
-  | { type: "step_sent"; purpose: Step["purpose"]; address: string; value: string; attempt: number }
-  | {
-      type: "step_answered";
-      address: string;
-      attempt: number;
-      code: string | null;
-      request_id: string | null;
-      error: string | null;
-      sent: boolean;
-    };
+type PostAnswer = Extract<Answered, { readonly type: "answered" }>;
 
-/** Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent. */
-function noteStep(turn: Turn, { command }: Run, record: StepNote): void {
-  note(turn, { ...record, ...aboutOf(command), id: command.id });
-}
-
-export function answered(turn: Turn, run: At<"posting">, input: LaneInput<"answered">): void {
+export function answered(turn: Turn, run: At<"posting">, input: PostAnswer): void {
   const { attempt } = run.stage;
   const step = stepOf(run);
   const { answer } = input;
   posted(turn, run, "ended");
   // What never left need not be read back, as after a restart.
   if (attempt.nth === 1 && answer.type === "error" && !answer.facts.sent)
-    turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: attempt.unread } };
+    turn.lane.posts = { ...turn.lane.posts, unread: attempt.unread };
   const facts = factsOf(answer, attempt.nth);
-  noteStep(turn, run, {
+  note(turn, {
     type: "step_answered",
+    ...recordOf(run.command),
     address: step.address,
     attempt: attempt.nth,
     code: facts.code,
@@ -130,7 +112,7 @@ export function answered(turn: Turn, run: At<"posting">, input: LaneInput<"answe
   else second(turn, run, { ...facts, readBack: attempt.readBack }, answer);
 }
 
-function first(turn: Turn, run: At<"posting">, facts: Evidence, { answer, before }: LaneInput<"answered">) {
+function first(turn: Turn, run: At<"posting">, facts: Evidence, { answer, before }: PostAnswer) {
   const endedAt = turn.now.mono;
   if (answer.type === "accepted") {
     settle(turn, run, { facts, otherwise: "unconfirmed", earlierRead: null }, endedAt);
@@ -186,22 +168,17 @@ const read = (turn: Turn, { command }: Run, address: string): number =>
 /** The step has been sent and is read back; behind the last one the actuator is free for a newer command. */
 function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
   const step = stepOf(run);
-  const moved = isLast(run) ? allSent(turn, run, step, after.facts) : run;
+  if (isLast(run)) {
+    turn.effects.push({ type: "phase", command: run.command, phase: "confirming" });
+    turn.lane.running = null;
+    turn.lane.confirming = run;
+  }
   const readBack = readBackFrom(step, run.command.settings, from, turn.now.mono);
-  if (run.cut || readBack === null) stepEnded(turn, moved, evidenced(run.cut ? "cut" : "over", after, null));
-  else put(turn, { ...moved, stage: { at: "confirming", readBack, after } });
+  if (run.cut || readBack === null) stepEnded(turn, run, evidenced(run.cut ? "cut" : "over", after, null));
+  else put(turn, { ...run, stage: { at: "confirming", readBack, after } });
 }
 
 const isLast = ({ place, steps }: Run): boolean => place === steps.length - 1;
-
-function allSent(turn: Turn, run: Run, step: Step, facts: Evidence): Run {
-  turn.effects.push({ type: "phase", command: run.command, phase: "confirming" });
-  const report = stepReport(run.command.settings, step, { type: "interrupted", ...facts });
-  const soFar = { steps: [...run.reports, report], sentAt: run.sentAt, requestId: facts.requestId };
-  const moved = { ...run, soFar };
-  turn.lane = { ...turn.lane, running: null, confirming: moved };
-  return moved;
-}
 
 export function evidenced(
   how: "shown" | "cut" | "over",
@@ -340,12 +317,8 @@ function nextStep(turn: Turn, run: Run): void {
   else sendStep(turn, run);
 }
 
-/** The first POST of a command; one that is still confirming gives way in the same turn. */
-export function sendFirst(turn: Turn, run: Run): void {
-  sendStep(turn, { ...run, sentAt: turn.now.at });
-}
-
-function sendStep(turn: Turn, run: Run): void {
+/** The first POST of a step; at that of a command one that is still confirming gives way in the same turn. */
+export function sendStep(turn: Turn, run: Run): void {
   const { unread } = turn.lane.posts;
   post(turn, run, { nth: 1, unread, before: null, readBack: null, ifUnsent: null });
 }

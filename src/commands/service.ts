@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
-import { targetOf } from "../greenhouse/command/words.js";
+import { targetSent } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
@@ -25,8 +25,6 @@ import { CommandPhases, EarlierPhases, type PhaseTarget, type CommandFacts } fro
 
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
-// A command that was taken stays one, whatever the configuration allows by now.
-const anyTarget = { raw_addresses: true, min_interval: 0 };
 
 export interface CommandServiceParts extends Omit<CommanderPorts, "audience" | "newId" | "limits"> {
   readonly journal: Journal;
@@ -173,8 +171,8 @@ export class CommandService {
 
   /** A command of an earlier run that may never have been shown to have ended. */
   endedBefore(about: PhaseTarget, command: CommandFacts): void {
-    const target = targetOf(this.#parts.store.byId(about.controllerId), about, anyTarget);
-    if (!("reason" in target)) this.#earlier.ended(about, command);
+    const target = targetSent(this.#parts.store.byId(about.controllerId), about);
+    if (target !== null) this.#earlier.ended(about, command);
   }
 
   /** A mark counts for everything before it, and so for results of earlier runs that this one could not read. */

@@ -1,8 +1,6 @@
-import { canonical } from "../greenhouse/command/words.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import {
   type Book,
-  type BookInput,
   type Effect,
   emptyLane,
   type Input,
@@ -14,11 +12,11 @@ import {
   type Turn,
 } from "./book.js";
 import { type Arrived, type BookLimits, type Command, laneKey } from "./command.js";
-import { duplicateOf, payloadKey, type Taken, takePlace, withId } from "./admission.js";
+import { duplicateOf, knownId, payloadKey, takePlace } from "./admission.js";
 import { commandFrom, duplicateRefusal, journalRefusal, understand } from "./intake.js";
 import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from "./lane.js";
 import { acknowledge, raiseProblem, showProblem } from "./aftermath.js";
-import { abandon, endedBefore, flush, refuse, tick, written } from "./results.js";
+import { abandon, endedBefore, flush, refuse, tick } from "./results.js";
 import { at, entries, having, without } from "../runtime/table.js";
 
 /** Folds one input into the state of all commands, and says what is to be done. */
@@ -28,8 +26,8 @@ export function step(
   now: Now,
   limits: BookLimits = unlimited,
 ): { readonly book: Book; readonly effects: readonly Effect[] } {
-  const turn: Turn = { book: { ...book }, key: "", lane: emptyLane, effects: [], now, limits };
-  if ("key" in input) toLane(turn, input);
+  const turn: Turn = { book: { ...book }, key: "", lane: { ...emptyLane }, effects: [], now, limits };
+  if ("key" in input) inLane(turn, input.key, () => take(turn, input));
   else fold(turn, input);
   return { book: turn.book, effects: turn.effects };
 }
@@ -40,56 +38,46 @@ const unlimited: BookLimits = {
   mayPost: () => ({ type: "go" }),
 };
 
-type Folds = { readonly [Type in BookInput["type"]]: (turn: Turn, input: BookInput<Type>) => void };
-
-const folds: Folds = {
-  asked: (turn, { arrived }) => asked(turn, arrived),
-  acknowledged: (turn, { code, actuator }) => acknowledge(turn, code, actuator),
-  admitted: (turn, { code }) => showProblem(turn, code),
-  problem: (turn, { about, why }) => raiseProblem(turn, about, why),
-  ended_before: (turn, { about, result, agoMs }) => endedBefore(turn, about, result, agoMs),
-  abandoned: (turn, { one }) => abandon(turn, one),
-  tick: (turn, { journalAvailable }) => tick(turn, journalAvailable),
-  woke: (turn) => {
+function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
+  if (input.type === "asked") asked(turn, input.arrived);
+  else if (input.type === "acknowledged") acknowledge(turn, input.code, input.actuator);
+  else if (input.type === "admitted") showProblem(turn, input.code);
+  else if (input.type === "problem") raiseProblem(turn, input.about, input.why);
+  else if (input.type === "ended_before") endedBefore(turn, input.about, input.result, input.agoMs);
+  else if (input.type === "abandoned") abandon(turn, input.one);
+  else if (input.type === "tick") tick(turn, input.journalAvailable);
+  else if (input.type === "woke") {
     for (const [key, wake] of entries(turn.book.busy))
       if (wake <= turn.now.mono) inLane(turn, key, () => undefined);
-  },
-  closing: (turn) => {
-    turn.book.closed = true;
-    for (const [key] of entries(turn.book.lanes)) inLane(turn, key, close);
-    flush(turn, Infinity);
-  },
-};
-
-function fold<Type extends BookInput["type"]>(turn: Turn, input: BookInput<Type>): void {
-  folds[input.type](turn, input);
+  } else closing(turn);
 }
 
-/** What concerns one lane: of an outcome that of its command. */
-function toLane(turn: Turn, input: { readonly key: string } & LaneInput): void {
-  const outcome = input.key === "" && "token" in input ? at(turn.book.outcomes, String(input.token)) : null;
-  inLane(turn, outcome ? laneKey(outcome.about) : input.key, () => {
-    if (outcome && input.type === "journaled") written(turn, input, outcome);
-    else take(turn, input);
-    if (input.type === "interrupted") turn.lane = { ...turn.lane, newest: taken(turn, input.one.command) };
-  });
+function closing(turn: Turn): void {
+  turn.book.closed = true;
+  for (const [key] of entries(turn.book.lanes)) inLane(turn, key, close);
+  flush(turn, Infinity);
 }
 
 /** Deals with one lane, and puts it back as it has become. */
 function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
   turn.key = key;
-  const before = at(turn.book.lanes, key);
-  turn.lane = before ?? emptyLane;
+  const before = at(turn.book.lanes, key) ?? emptyLane;
+  turn.lane = { ...before };
   act(turn);
   goOnWith(turn);
   const { lane, book, now } = turn;
   turn.key = "";
-  if (lane === (before ?? emptyLane) && !hasTimeCome(book, key, now)) return;
+  if (isSame(lane, before) && !hasTimeCome(book, key, now)) return;
   const forgotten = forgottenAt(lane);
   const isForgotten = forgotten !== null && now.mono > forgotten;
   const wake = wakeOfLane(lane) ?? (isOnItsWay(lane) ? Infinity : forgotten === null ? null : forgotten + 1);
   book.lanes = isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane);
   book.busy = isForgotten || wake === null ? without(book.busy, key) : having(book.busy, key, wake);
+}
+
+function isSame(one: Lane, other: Lane): boolean {
+  const parts: readonly unknown[] = Object.values(other);
+  return Object.values(one).every((part, place) => part === parts[place]);
 }
 
 const hasTimeCome = ({ busy }: Book, key: string, { mono }: Now) => (at(busy, key) ?? Infinity) <= mono;
@@ -113,13 +101,13 @@ function asked(turn: Turn, arrived: Arrived): void {
   const key = laneKey(about);
   const { payload, canonical: word, wanted } = understood;
   const own = { id: payload.id, canonical: word, payloadKey: payloadKey(request.payload) };
-  const before = { ids: turn.book.ids, key, newest: at(turn.book.lanes, key)?.newest ?? null };
-  const duplicate = duplicateOf(own, before, turn.now.mono);
-  const refusal =
-    duplicate.type === "none" ? journalRefusal(arrived, wanted) : duplicateRefusal(duplicate, payload.id);
+  const { ids, lanes } = turn.book;
+  const before = payload.id === null ? at(lanes, key)?.newest : knownId(ids, key, payload.id);
+  const duplicate = duplicateOf(own, before ?? null, turn.now.mono);
+  const refusal = duplicate ? duplicateRefusal(duplicate) : journalRefusal(arrived, wanted);
   if (refusal !== null) {
-    const original = duplicate.type === "duplicate" ? duplicate.original : undefined;
-    refuse(turn, arrived, { refusal, payload, canonical: word }, original);
+    const original = duplicate?.isSame ? duplicate.first.result : undefined;
+    refuse(turn, arrived, { refusal, payload, canonical: word, original });
     return;
   }
   const asked = commandFrom(arrived, understood, own.payloadKey, turn.now);
@@ -130,26 +118,7 @@ function asked(turn: Turn, arrived: Arrived): void {
   }
   const command = { ...asked, ...taking };
   if (!command.isOfFlood) turn.effects.push({ type: "taken", command });
-  const newest = taken(turn, command);
-  inLane(turn, key, () => {
-    turn.lane = { ...turn.lane, newest };
-    enter(turn, command);
-  });
-}
-
-/** From now on a repeated one is recognised. */
-function taken(turn: Turn, command: Command): Taken {
-  const { id, ownId, payloadKey: key, settings } = command;
-  const one = {
-    id,
-    canonical: canonical(command.wanted),
-    payloadKey: key,
-    quietMs: settings.minIntervalMs,
-    result: null,
-    endedMono: null,
-  };
-  if (ownId) turn.book.ids = withId(turn.book.ids, laneKey(command), one, turn.now.mono);
-  return one;
+  inLane(turn, key, () => enter(turn, command));
 }
 
 /** When the book wants to be woken; null when only an answer or a new command can change it. */

@@ -2,8 +2,8 @@ import { stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { CommandTaken, PhaseEntered } from "../journal/records.js";
-import { ask, type Attempt, type Posts, type Run, type Turn } from "./book.js";
-import { aboutOf, type Command } from "./command.js";
+import { ask, type Attempt, isSent, type Posts, type Run, type Turn } from "./book.js";
+import { recordOf, type Command } from "./command.js";
 import {
   bridgeReadOnly,
   dryByNow,
@@ -25,17 +25,10 @@ export function takenRecord(
   const { settings, wanted } = command;
   return {
     type: "command_taken",
-    controller: command.code,
-    actuator: command.targetId,
-    target: command.target,
-    id: command.id,
+    ...recordOf(command),
     command: canonical(wanted),
     value: wantedValue(wanted),
-    steps: stepsOf(settings, wanted, null).map(({ purpose, address, value }) => ({
-      purpose,
-      address,
-      value,
-    })),
+    steps: stepsOf(settings, wanted, null),
     by: command.by,
     via: command.via,
     payload_hash: command.payloadKey,
@@ -51,8 +44,7 @@ export function takenRecord(
 /** On disk before the first byte of the first POST; a stop, and what a rule sends, do not wait for it. */
 const sendingRecord = (command: Command): PhaseEntered => ({
   type: "phase",
-  ...aboutOf(command),
-  id: command.id,
+  ...recordOf(command),
   phase: "sending",
 });
 
@@ -61,7 +53,7 @@ const sendingRecord = (command: Command): PhaseEntered => ({
 /** The command as it is now, in the place that it has. */
 export function put(turn: Turn, run: Run): void {
   const isConfirming = turn.lane.confirming?.command === run.command;
-  turn.lane = isConfirming ? { ...turn.lane, confirming: run } : { ...turn.lane, running: run };
+  turn.lane[isConfirming ? "confirming" : "running"] = run;
 }
 
 /** Ends a command whose turn never came. */
@@ -72,13 +64,15 @@ export const endWaiting = (turn: Turn, command: Command, ending: Ending): void =
 /** Ends those whose place was taken by the one that last had its turn. */
 export function dropPassedOver(turn: Turn): void {
   const { waiting, passedOver } = turn.lane;
-  turn.lane = { ...turn.lane, waiting: waiting.slice(passedOver), passedOver: 0 };
+  turn.lane.waiting = waiting.slice(passedOver);
+  turn.lane.passedOver = 0;
   for (const command of waiting.slice(0, passedOver)) end(turn, command, superseded("before_sending"));
 }
 
 export function dropWaiting(turn: Turn, ending: () => Ending): void {
   const { waiting } = turn.lane;
-  turn.lane = { ...turn.lane, waiting: [], passedOver: 0 };
+  turn.lane.waiting = [];
+  turn.lane.passedOver = 0;
   for (const command of waiting) end(turn, command, ending());
 }
 
@@ -93,19 +87,17 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   const { running, confirming } = turn.lane;
   leaveUnread(turn, run);
   const wasRunning = running?.command === run.command;
-  turn.lane = {
-    ...turn.lane,
-    running: wasRunning ? null : running,
-    confirming: confirming?.command === run.command ? null : confirming,
-  };
+  if (wasRunning) turn.lane.running = null;
+  if (confirming?.command === run.command) turn.lane.confirming = null;
+  const newer = turn.lane.running;
   // Unless a newer command is between steps of its own by now.
-  if (run.posted && turn.lane.running?.posted !== true)
+  if (isSent(run) && !(newer && isSent(newer)))
     turn.effects.push({ type: "steps_ended", command: run.command });
-  if (run.cut && run.posted && turn.book.closed && ending.outcome === "superseded") return;
+  if (run.cut && isSent(run) && turn.book.closed && ending.outcome === "superseded") return;
   planSecondLook(turn, run, ending);
   // Neither a dry run nor what is refused takes the place of those that waited with it.
   if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn);
-  end(turn, run.heir ?? run.command, ending);
+  end(turn, run.command, ending);
 }
 
 /** Its time to be sent is over: nothing of it may be POSTed any more. */
@@ -150,11 +142,7 @@ export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => 
   place: 0,
   reports: [],
   sentAt: null,
-  posted: false,
   cut: false,
-  heir: null,
-  hasHeirs: true,
-  soFar: {},
 });
 
 /** A disk that hangs must not hold up a stop, nor what a rule sends. */

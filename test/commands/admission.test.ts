@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countOnly, countsOver, takePlace } from "../../src/commands/admission.js";
+import { countRefusal, countsOver, takePlace } from "../../src/commands/admission.js";
 import { emptyBook } from "../../src/commands/book.js";
 import { incomingCommand } from "../../src/commands/service.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
@@ -39,7 +39,7 @@ describe("refusals that are only counted", () => {
     const invented = Array.from({ length: 1_100 }, (_, n) => `invented${n}`);
     let { refusals } = emptyBook;
     for (const actuator of [...invented, "invented0"])
-      refusals = countOnly(refusals, { controller: "GH-0001", actuator }, result("t"), 0);
+      ({ refusals } = countRefusal(refusals, { controller: "GH-0001", actuator }, result("t"), true));
     const { over } = countsOver(refusals, 120_000);
     expect(over.find(({ actuator }) => actuator === "invented0")).toMatchObject({ count: 2 });
     expect(over.filter(({ count }) => count > 2)).toMatchObject([

@@ -161,7 +161,7 @@ describe("already", () => {
 function interruptedDegree(bench: CommandBench, over: Partial<Interrupted> = {}): Interrupted {
   const settings = bench.store.get("GH-0001")?.settings?.actuators.find(({ id }) => id === "roof");
   if (!settings) throw new Error("no such actuator");
-  const step = { purpose: "value", address: "101", value: "60", confirmWithinMs: 150_000 } as const;
+  const step = { purpose: "value", address: "101", value: "60" } as const;
   return {
     command: {
       ...{ id: "old", ownId: true, code: "GH-0001", controllerId: "gh-0001", target: "actuator" },

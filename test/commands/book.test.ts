@@ -83,9 +83,9 @@ class Driver {
 
   /** A disk that takes every outcome, as the rules here are those of the commands. */
   #journalOutcomes(): void {
-    const place = this.#open.findIndex(({ type, key }) => type === "journal" && key === "");
+    const place = this.#open.findIndex(isOutcome);
     const [one] = place === -1 ? [] : this.#open.splice(place, 1);
-    if (one) this.feed({ type: "journaled", key: "", token: one.token, sequence: one.token });
+    if (one) this.feed({ type: "journaled", key: one.key, token: one.token, sequence: one.token });
   }
 
   after(ms: number): this {
@@ -147,6 +147,9 @@ class Driver {
     return { key: one.key, token: one.token };
   }
 }
+
+const isOutcome = (effect: Effect) =>
+  effect.type === "journal" && (effect.record.type === "result" || effect.record.type === "refusal");
 
 /** What a grower would see of it: POSTs and ends. */
 function tell(effect: Effect): string | null {
@@ -314,13 +317,14 @@ describe("the lane of a skylight", () => {
 function told(effects: readonly Effect[]): readonly string[] {
   return effects.flatMap((effect) => {
     if (effect.type === "result") return [`told ${effect.result.outcome} ${String(effect.sequence)}`];
-    return effect.type === "journal" && effect.key === "" ? ["journal"] : [];
+    return isOutcome(effect) ? ["journal"] : [];
   });
 }
 
 describe("the outcome of a command", () => {
   const now = { at: 0, mono: 0 };
-  const failed = { type: "journaled", key: "", sequence: null, problem: "disk full" } as const;
+  const key = "GH-0001 actuator roof";
+  const failed = { type: "journaled", key, sequence: null, problem: "disk full" } as const;
   const asked = (over: Readonly<Record<string, unknown>> = {}) => {
     const driver = new Driver(fan).ask("on", over).online();
     const [read] = driver.questions;
@@ -336,7 +340,7 @@ describe("the outcome of a command", () => {
   it("is told once the journal has it, by its number", () => {
     const { book, effects, token } = asked();
     expect(told(effects)).toEqual(["journal"]);
-    const after = step(book, { type: "journaled", key: "", token, sequence: 7 }, now);
+    const after = step(book, { type: "journaled", key, token, sequence: 7 }, now);
     expect(told(after.effects)).toEqual(["told already 7"]);
     expect(after.book.outcomes.size).toBe(0);
   });
@@ -350,7 +354,7 @@ describe("the outcome of a command", () => {
     const again = step(away.book, { type: "tick", journalAvailable: true }, now);
     expect(told(again.effects)).toEqual(["journal"]);
     const question = again.effects.find((one) => one.type === "journal");
-    const end = { type: "journaled", key: "", token: question?.token ?? 0, sequence: 8 } as const;
+    const end = { type: "journaled", key, token: question?.token ?? 0, sequence: 8 } as const;
     expect(told(step(again.book, end, now).effects)).toEqual(["told already 8"]);
   });
 });

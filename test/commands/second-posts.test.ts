@@ -182,7 +182,7 @@ describe("a degree that a cut-off POST did not bring", () => {
 });
 
 describe("whether a read shows a position on its way", () => {
-  const degree: Step = { purpose: "value", address: "101", value: "60", confirmWithinMs: 1 };
+  const degree: Step = { purpose: "value", address: "101", value: "60" };
   const mode: Step = { ...degree, purpose: "mode", value: "10100" };
   const word: Step = { ...degree, value: "10010" };
   it.each<[string, Step, string | null, string | number, boolean]>([

@@ -56,7 +56,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     seam: "commands/checks#checked",
     plant: `(original) => (turn, ...rest) => {
       original(turn, ...rest);
-      if (turn.lane.running?.stage.at === "journal") sendFirst(turn, turn.lane.running);
+      if (turn.lane.running?.stage.at === "journal") sendStep(turn, turn.lane.running);
     }`,
     // What limits have to know waits for the disk too.
     breaks: ["S5", "S19"],
@@ -81,7 +81,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
       const { receivedAt, receivedMono, deadlineMono } = run.command;
       if (problem !== null) original(turn, run, problem);
       else if (turn.now.at > receivedAt + deadlineMono - receivedMono) finish(turn, run, refusedExpired());
-      else sendFirst(turn, run);
+      else sendStep(turn, run);
     }`,
     breaks: ["S6", "S7"],
   },
@@ -162,9 +162,10 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     seam: "commands/sending#settle",
     plant: `(original) => (turn, run, after, from) => {
       const step = stepOf(run);
-      if (step.purpose !== "value") return original(turn, run, after, from);
-      const moved = isLast(run) ? allSent(turn, run, step, after.facts) : run;
-      stepEnded(turn, moved, { type: "confirmed", ...after.facts, readBack: step.value });
+      original(turn, run, after, from);
+      const { confirming } = turn.lane;
+      if (step.purpose === "value" && confirming?.command === run.command)
+        stepEnded(turn, confirming, { type: "confirmed", ...after.facts, readBack: step.value });
     }`,
     breaks: ["S8"],
   },
@@ -213,7 +214,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
     seam: "commands/admission#duplicateOf",
     plant: `(original) => (own, ...rest) => {
       const found = original(own, ...rest);
-      return own.id !== null && found.type === "duplicate" ? { type: "none" } : found;
+      return own.id !== null && found?.isSame ? null : found;
     }`,
     breaks: ["S4"],
   },

@@ -2,19 +2,18 @@ import { decodeValue, degreeOf, type KindRow, kindRows, sameValue, textOf } from
 import { isApart, modeAddress, positionAddress } from "../fold-registers.js";
 import type { RawValue } from "../ports.js";
 import type { ActuatorSettings } from "../settings.js";
-import type { Refusal, StepPurpose } from "./outcomes.js";
+import type { Refusal, StepReport } from "./outcomes.js";
 import type { Wanted } from "./words.js";
 
-/** One value to be POSTed to one address, and how long its read-back may take. */
-export interface Step {
-  readonly purpose: StepPurpose;
-  readonly address: string;
-  readonly value: string;
-  readonly confirmWithinMs: number;
-}
+/** One value to be POSTed to one address. */
+export type Step = Pick<StepReport, "purpose" | "address" | "value">;
 
-/** A mode has to show before a degree may follow. */
+/** A mode has to show within this before a degree may follow. */
 const modeWithinMs = 30_000;
+
+/** How long the read-back of a step may take. */
+export const confirmWithinMs = (settings: ActuatorSettings, { purpose }: Pick<Step, "purpose">): number =>
+  purpose === "mode" ? modeWithinMs : settings.confirmWithinMs;
 
 /** The steps of a command in order; the last one is what was asked for. */
 export function stepsOf(
@@ -22,19 +21,17 @@ export function stepsOf(
   wanted: Wanted,
   freshMode: RawValue | null,
 ): readonly Step[] {
-  const { confirmWithinMs } = settings;
-  if (wanted.type === "stop")
-    return [{ purpose: "stop", address: wanted.address, value: wanted.value, confirmWithinMs }];
+  if (wanted.type === "stop") return [{ purpose: "stop", address: wanted.address, value: wanted.value }];
   const row: KindRow = kindRows[settings.kind];
   if (wanted.type === "position") {
     const mode = row.positionMode ?? "";
     return [
-      { purpose: "mode", address: modeAddress(settings), value: mode, confirmWithinMs: modeWithinMs },
-      { purpose: "value", address: positionAddress(settings), value: String(wanted.degree), confirmWithinMs },
+      { purpose: "mode", address: modeAddress(settings), value: mode },
+      { purpose: "value", address: positionAddress(settings), value: String(wanted.degree) },
     ];
   }
   const address = row.positionMode === null ? settings.address : modeAddress(settings);
-  const step: Step = { purpose: "value", address, value: wanted.value, confirmWithinMs };
+  const step: Step = { purpose: "value", address, value: wanted.value };
   return needsLeadIn(settings, wanted.word, freshMode)
     ? [{ ...step, purpose: "lead_in", value: leadInValue }, step]
     : [step];

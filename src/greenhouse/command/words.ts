@@ -137,6 +137,15 @@ export function targetOf(
   return parameter ? parameterTarget(parameter, rules) : unknown(addressee);
 }
 
+/** The same of what was commanded before, which stays so whatever may be commanded by now; null where nothing knows it any more. */
+export function targetSent(
+  controller: Controller | undefined,
+  addressee: Addressee,
+): ActuatorSettings | null {
+  const target = targetOf(controller, addressee, { raw_addresses: true, min_interval: 0 });
+  return "reason" in target ? null : target;
+}
+
 function actuatorTarget(
   controller: Controller | undefined,
   addressee: Addressee,
