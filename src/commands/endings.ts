@@ -159,16 +159,16 @@ export type Answer =
   | { readonly type: "error"; readonly message: string; readonly facts: PlatformErrorFacts };
 
 /** How one step ended. */
-export type StepEnd =
-  | ({ readonly type: "confirmed" } & Evidence)
-  | ({ readonly type: "unconfirmed" } & Evidence)
-  /** Accepted or ambiguous, and nothing could be read since. */
-  | ({ readonly type: "unknown" } & Evidence)
-  | ({ readonly type: "rejected"; readonly unauthorized: boolean; readonly message: string } & Evidence)
-  | ({ readonly type: "not_sent"; readonly message: string } & Evidence)
-  /** Ambiguous, and a valid later read differs. */
-  | ({ readonly type: "failed" } & Evidence)
-  | ({ readonly type: "interrupted" } & Evidence);
+export type StepEnd = Evidence &
+  Readonly<
+    | { type: "confirmed" | "unconfirmed" | "interrupted" }
+    /** Accepted or ambiguous, and nothing could be read since. */
+    | { type: "unknown" }
+    /** Ambiguous, and a valid later read differs. */
+    | { type: "failed" }
+    | { type: "rejected"; unauthorized: boolean; message: string }
+    | { type: "not_sent"; message: string }
+  >;
 
 export interface Evidence {
   readonly attempts: number;

@@ -152,16 +152,12 @@ export function enter(turn: Turn, command: Command): void {
 
 function rung(turn: Turn, address: string, raw: RawValue): void {
   for (const run of [turn.lane.running, turn.lane.confirming]) {
-    const readBack = run && readBackOf(run);
-    if (!readBack || readBack.step.address !== address) continue;
-    const isWanted = shows(run.command.settings, readBack.step, raw);
-    const { stage } = run;
-    if (stage.at === "confirming")
-      put(turn, { ...run, stage: { ...stage, readBack: pushed(readBack, raw, isWanted) } });
+    if (run?.stage.at !== "confirming" || run.stage.readBack.step.address !== address) continue;
+    const { stage, command } = run;
+    const isWanted = shows(command.settings, stage.readBack.step, raw);
+    put(turn, { ...run, stage: { ...stage, readBack: pushed(stage.readBack, raw, isWanted) } });
   }
 }
-
-const readBackOf = ({ stage }: Run) => (stage.at === "confirming" ? stage.readBack : null);
 
 /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
 export function close(turn: Turn): void {
@@ -317,9 +313,8 @@ function wakeOfStage(stage: Stage): number | null {
 /** Whether a pushed value of the address is waited for; and whether it is just this one. */
 export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
   return [lane.running, lane.confirming].some((one) => {
-    const readBack = one && readBackOf(one);
-    if (!readBack || readBack.step.address !== address) return false;
-    return raw === undefined || shows(one.command.settings, readBack.step, raw);
+    if (one?.stage.at !== "confirming" || one.stage.readBack.step.address !== address) return false;
+    return raw === undefined || shows(one.command.settings, one.stage.readBack.step, raw);
   });
 }
 

@@ -10,8 +10,8 @@ interface CommandPhasesPorts {
   readonly ready: () => Promise<void>;
   /** Whether a controller has topics; those of one that was removed must not come back. */
   readonly isMirrored: (controllerId: string) => boolean;
-  /** Calls back when the requests under way have left; at once when absent. */
-  readonly later?: ((tell: () => void) => void) | undefined;
+  /** Calls back when the requests under way have left. */
+  readonly later: (tell: () => void) => void;
 }
 
 export type PhaseTarget = Pick<Command, "controllerId" | "target" | "targetId">;
@@ -62,10 +62,7 @@ export class CommandPhases {
     if (before !== undefined && before !== command) this.#overtaken.add(before);
     this.#newest.set(topic, command);
     this.#waiting.push({ command, phase });
-    if (this.#waiting.length > 1) return;
-    const tell = () => this.publish();
-    if (this.#ports.later) this.#ports.later(tell);
-    else tell();
+    if (this.#waiting.length === 1) this.#ports.later(() => this.publish());
   }
 
   /** A command of an earlier run after which a newer one had been shown already. */

@@ -74,14 +74,14 @@ export class CommandService {
 
   constructor(parts: CommandServiceParts) {
     this.#parts = parts;
-    const { topics, link, outputs, clock, log, store } = parts;
+    const { topics, link, outputs, clock, log, store, later = tellNow } = parts;
     this.outbox = resultOutbox({ link, monotonic: () => clock.monotonic() }, log);
     this.phases = new CommandPhases({
       base: topics.base,
       send: (topic, payload) => outputs.send(topic, payload),
       ready: () => link.ready(),
       isMirrored: (controllerId) => store.byId(controllerId) !== undefined,
-      later: parts.later,
+      later,
     });
     this.#earlier = new EarlierPhases({
       base: topics.base,
@@ -89,7 +89,7 @@ export class CommandService {
       scan: async (filters, found) => {
         await link.scan(filters, found);
         // Where a lost link cut it short, everybody has been told by then.
-        await new Promise<void>(parts.later ?? tellNow);
+        await new Promise<void>(later);
       },
     });
     this.limits = new LimitService({

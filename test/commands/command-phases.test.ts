@@ -21,7 +21,7 @@ const command = (id: string, over: Partial<Command> = {}): Command => ({
 });
 
 /** What a broker would be sent, as `target id:phase`. */
-function phases(later?: (tell: () => void) => void) {
+function phases(later: (tell: () => void) => void = (tell) => tell()) {
   const sent: string[] = [];
   const removed = new Set<string>();
   const line = { ready: () => Promise.resolve() };
