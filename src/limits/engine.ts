@@ -215,9 +215,14 @@ export class LimitEngine {
     if (isSame) return;
     const { code } = after.info;
     this.#touchWatchers(code);
-    for (const id of after.actuators.keys()) {
+    // What was due before the platform was asked for the first time goes as soon as it answers.
+    const answers = before?.platformReachable !== after.platformReachable;
+    for (const [id, actuator] of after.actuators) {
       const entry = this.#entries.get(keyOf(code, id));
-      if (entry && isKeptBack(entry)) this.#touchLater(keyOf(code, id));
+      if (entry === undefined) continue;
+      // Which words a light takes under a guard depends on what it shows.
+      const isLight = entry.settings.leadIn !== "never" && before?.actuators.get(id) !== actuator;
+      if (isKeptBack(entry) || ((answers || isLight) && !isEmpty(entry))) this.#touchLater(keyOf(code, id));
     }
   }
 
@@ -375,8 +380,10 @@ export class LimitEngine {
   }
 
   /** Shows everybody what is in force; says when what is not shown yet is to be shown, Infinity where all is. */
-  #show(key: string, entry: Entry, { isReadOnly, now }: Around): number {
-    const restrictions = isEmpty(entry) && !isReadOnly ? null : restrictionsOf(entry, isReadOnly, now);
+  #show(key: string, entry: Entry, { own, isReadOnly, now }: Around): number {
+    const actuator = own.actuators.get(entry.id);
+    const restrictions =
+      isEmpty(entry) && !isReadOnly ? null : restrictionsOf(entry, isReadOnly, actuator, now);
     const { restrictions: shown, at } = this.#shown.get(key) ?? { restrictions: null, at: 0 };
     if (JSON.stringify(shown) === JSON.stringify(restrictions)) return Infinity;
     const isSmall = shown && restrictions && differsInNumbersOnly(shown, restrictions);

@@ -1,5 +1,6 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { LeaseShown, LockShown, Restrictions } from "../greenhouse/limits.js";
+import type { Actuator } from "../greenhouse/model.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Entry, Lock } from "./rules/entry.js";
 import type { Instant } from "./rules/guards.js";
@@ -9,8 +10,13 @@ import type { Lease } from "./rules/terms.js";
 /* What everybody is shown and told of an actuator's limits. */
 
 /** What is in force. */
-export const restrictionsOf = (entry: Entry, isReadOnly: boolean, now: Instant): Restrictions => ({
-  allowed: allowedNow(entry, isReadOnly || entry.settings.readOnly, now),
+export const restrictionsOf = (
+  entry: Entry,
+  isReadOnly: boolean,
+  shown: Actuator | undefined,
+  now: Instant,
+): Restrictions => ({
+  allowed: allowedNow(entry, isReadOnly || entry.settings.readOnly, shown, now),
   lock: entry.lock && shownLock(entry.lock),
   lease: entry.lease && shownLease(entry.lease, now),
 });

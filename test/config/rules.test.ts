@@ -313,7 +313,12 @@ describe("limits that could not do what they say are errors", () =>
       : guards.g.then: skylight has no such command; expected one of open, close, auto, a degree or range such as 0..10
     # a lease that ends with stop, where nothing says how the actuator is stopped
     kind: irrigation, limits: { for: 5m, ends_with: stop }
-      : ends_with: irrigation has no such command; expected one of on, off, auto, rotation
+      : ends_with: irrigation has no such command that ends something; expected one of off, auto
+    # a lease that ends with a start
+    kind: irrigation, limits: { for: 5m, ends_with: on }
+      : ends_with: irrigation has no such command that ends something; expected one of off, auto
+    # a lease that ends with a word of the configuration's own
+    kind: custom, values: { slow: 1, fast: 2 }, limits: { for: 5m, ends_with: slow }
     # stop, where it is configured
     kind: skylight, stop: { address: 7, value: 1 }, limits: { for: 5m, ends_with: stop, guards: { g: { sensor: weather/wind, above: 9, allow: [], then: stop } } }
     # an unknown weather value
@@ -368,10 +373,21 @@ it("check says in a sentence what they mean", async () => {
   ]);
 });
 
+it("check says that nothing of it happens while the actuator is read-only", async () => {
+  const { configuration } = await loaded(withOne("kind: irrigation, read_only: true, limits: { for: 15m }"));
+  expect(limitSentences(configuration)).toEqual([
+    expect.stringContaining("while it is read-only, nothing is taken or sent, not even that; else each"),
+  ]);
+});
+
 it("check warns of a light that gets on first only now and then, where the guard that sends off forbids it", async () => {
   const light = "limits: { guards: { g: { sensor: weather/wind, above: 5, allow: [off], then: off } } }";
   expect(await warningLines(withOne(`kind: light, ${light}`))).toEqual([
     expect.stringContaining(`${at}.guards.g.then: a light that does not show on gets "on" first`),
   ]);
   expect(await warningLines(withOne(`kind: light, lead_in: never, ${light}`))).toEqual([]);
+  const silent = light.replace(", then: off", "");
+  expect(await warningLines(withOne(`kind: light, ${silent}`))).toEqual([
+    expect.stringContaining(`${at}.guards.g.allow: a light that does not show on gets "on" first`),
+  ]);
 });

@@ -89,6 +89,35 @@ it("a degree that a guard keeps back is no step that was sent, also where the mo
   expect(one.results.at(-1)?.steps.map(({ value }) => value)).toEqual(["10100"]);
 });
 
+describe("a light that gets on first", () => {
+  const dark = { ...wind, allow: { words: ["off"], degrees: null } };
+  const light = (state: string) =>
+    bench({
+      actuators: [valve({ kind: "light", leadIn: "when_not_on", limits: limits({ guards: [dark] }) })],
+      registers: { "210": state },
+    });
+
+  it("is not said to take a word before which the guard forbids that on, and its refusal says why", async () => {
+    const one = await light("1100");
+    await one.play(blow(14), 1_000);
+    expect(allowed(one, "valve")?.words).toEqual([]);
+    const result = await one.run("off");
+    expect(result).toMatchObject({ outcome: "refused", reason: "interlock" });
+    expect(result.message).toContain('"on" first (lead_in)');
+    expect(one.values()).toEqual([]);
+  });
+
+  it("takes the word while it shows on, or what the word leads to", async () => {
+    const one = await light("1010");
+    await one.play(blow(14), 1_000);
+    expect(allowed(one, "valve")?.words).toEqual(["off"]);
+    expect(await one.run("off")).toMatchObject({ outcome: "confirmed" });
+    await one.clock.advance(1_000);
+    expect(allowed(one, "valve")?.words).toEqual(["off"]);
+    expect(one.values()).toEqual(["210=1001"]);
+  });
+});
+
 const closing = { ...wind, sends: "close" };
 const open = { "101": "10010" };
 
@@ -246,6 +275,20 @@ describe("a lease", () => {
     await one.clock.advance(10_000);
     expect(one.values()).toEqual(["210=1001"]);
     expect(one.alarms.has("lease_overrun")).toBe(false);
+  });
+
+  it("that is overdue at a start ends as soon as the platform answers", async () => {
+    const until = new CommandBench().clock.now() - 60_000;
+    const one = await bench({
+      actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
+      registers: { "210": "1010" },
+      kept: { lease: { id: "x", by: null, command: "on", ends_with: "off", until } },
+      isUnasked: true,
+    });
+    await one.clock.advance(2_000);
+    one.store.setReachable(true);
+    await one.clock.advance(5_000);
+    expect(one.values()).toEqual(["210=1001"]);
   });
 
   it("is taken over by whoever else moves it", async () => {

@@ -100,7 +100,10 @@ describe("for every set of limits", () => {
           const fewer = standingOf(rest, all.slice(0, count));
           const more = standingOf(rest, all.slice(0, count + 1));
           if (judge(more, judged, now).type === "go") expect(judge(fewer, judged, now).type).toBe("go");
-          const [wide, narrow] = [allowedNow(fewer, false, now), allowedNow(more, false, now)];
+          const [wide, narrow] = [
+            allowedNow(fewer, false, undefined, now),
+            allowedNow(more, false, undefined, now),
+          ];
           expect(wide.words).toEqual(expect.arrayContaining([...narrow.words]));
           if (narrow.degrees === null) continue;
           expect(wide.degrees?.min).toBeLessThanOrEqual(narrow.degrees.min);
@@ -126,7 +129,7 @@ describe("for every set of limits", () => {
     fc.assert(
       fc.property(standings, wanteds, ({ guards: all, ...rest }, wanted) => {
         const standing = standingOf({ ...rest, restMs: 0, startsPerHour: null }, all);
-        const allowed = allowedNow(standing, false, now);
+        const allowed = allowedNow(standing, false, undefined, now);
         const judged = { wanted, source: "sender", hasHold: false, isLeadIn: false } as const;
         const isSaid =
           wanted.type === "word"

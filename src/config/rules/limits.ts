@@ -232,16 +232,22 @@ const guardChecks: readonly GuardCheck[] = [
 
 const durationAt = (section: Draft, key: string): number | null => parseDuration(textOf(section, key) ?? "");
 
+/** A lease must not end by starting something. What the configuration's own words do, only its writer knows. */
+const endingWords = ({ kind, words }: Limited): readonly string[] =>
+  kindRows[kind].configured ? words : words.filter((word) => ["off", "close", "auto", "stop"].includes(word));
+
 /** What ends by itself needs a word to end with, which no guard forbids. */
-function leaseProblems({ kind, words, limits, path }: Limited): Finding[] {
+function leaseProblems(actuator: Limited): Finding[] {
+  const { kind, words, limits, path } = actuator;
+  const ends = endingWords(actuator);
   const [lasts, atMost] = [durationAt(limits, "for"), durationAt(limits, "at_most")];
   const written = textOf(limits, "ends_with");
   const findings = [
     ...when(lasts !== null && atMost !== null && lasts > atMost, [...path, "for"], "longer than at_most"),
     ...when(
-      written !== null && !words.includes(written),
+      written !== null && !ends.includes(written),
       [...path, "ends_with"],
-      `${kind} has no such command; expected one of ${words.join(", ")}`,
+      `${kind} has no such command that ends something; expected one of ${ends.join(", ")}`,
     ),
   ];
   if (!given(limits, "for") && !given(limits, "at_most")) return findings;
@@ -297,7 +303,7 @@ type LimitsConfiguration = NonNullable<Actuator["limits"]>;
 type GuardConfiguration = LimitsConfiguration["guards"][string];
 
 /** One plain sentence for each actuator of what its limits mean. */
-export const limitSentences = ({ controllers }: Configuration): readonly string[] =>
+export const limitSentences = ({ controllers, commands }: Configuration): readonly string[] =>
   limited(controllers).map(({ code, id, actuator, limits }) => {
     const parts = [
       ...pauses(limits),
@@ -305,7 +311,9 @@ export const limitSentences = ({ controllers }: Configuration): readonly string[
       ...Object.entries(limits.guards).map(guardText),
     ];
     const what = parts.length === 0 ? "nothing is limited" : parts.join("; ");
-    return `controllers.${code}.actuators.${id}: ${what}. stop always passes.`;
+    const isReadOnly = commands.read_only || actuator.read_only;
+    const first = isReadOnly ? "while it is read-only, nothing is taken or sent, not even that; else " : "";
+    return `controllers.${code}.actuators.${id}: ${first}${what}. stop always passes.`;
   });
 
 function limited(controllers: Configuration["controllers"]) {
@@ -371,14 +379,15 @@ export function ageDoubts({ controllers, polling }: Configuration): Finding[] {
   );
 }
 
-/** What a guard sends to a light that shows something else than on waits for a lead-in that the guard forbids. */
+/** A light that shows something else than on gets `on` first, which a guard may forbid. */
 export const leadInDoubts = ({ controllers }: Configuration): Finding[] =>
   limited(controllers).flatMap(({ code, id, actuator, limits }) =>
     Object.entries(limits.guards).flatMap(([name, { then, allow }]) => {
-      const isSent = then !== undefined && then !== "stop" && then !== "on";
       const isDoubtful = actuator.kind === "light" && actuator.lead_in === "when_not_on";
-      if (!isSent || !isDoubtful || allow.includes("on")) return [];
-      const message = `a light that does not show on gets "on" first (lead_in), which this guard forbids: "${then}" is then kept back, with an alarm; allow "on" too, or set lead_in: never where the platform takes that`;
-      return [atValue(["controllers", code, "actuators", id, "limits", "guards", name, "then"], message)];
+      const word = [then, ...allow].find((one) => one !== undefined && one !== "stop");
+      if (!isDoubtful || word === undefined || word === "on" || allow.includes("on")) return [];
+      const [key, outcome] = word === then ? ["then", "kept back, with an alarm"] : ["allow", "refused"];
+      const message = `a light that does not show on gets "on" first (lead_in), which this guard forbids: "${word}" is then ${outcome}; allow "on" too, or set lead_in: never where the platform takes that`;
+      return [atValue(["controllers", code, "actuators", id, "limits", "guards", name, key], message)];
     }),
   );

@@ -39,8 +39,8 @@ export function stepsOf(
 
 const leadInValue = "1010";
 
-// The platform wants manual on before any other control of a light.
-function needsLeadIn(settings: ActuatorSettings, word: string, fresh: RawValue | null): boolean {
+/** Whether `on` goes first: the platform wants manual on before any other control of a light. */
+export function needsLeadIn(settings: ActuatorSettings, word: string, fresh: RawValue | null): boolean {
   if (settings.kind !== "light" || settings.leadIn === "never" || word === "on") return false;
   return settings.leadIn === "always" || fresh === null || !sameValue(leadInValue, textOf(fresh));
 }

@@ -1,4 +1,5 @@
 import { decodeValue, stateOfWord } from "../../greenhouse/actuator-kinds.js";
+import { needsLeadIn } from "../../greenhouse/command/plan.js";
 import { canonical, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
 import type { Allowance, Allowed, DegreeRange, Guard, Interlock } from "../../greenhouse/limits.js";
 import type { Actuator } from "../../greenhouse/model.js";
@@ -76,8 +77,14 @@ function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
 export function judge(standing: Standing, judged: Judged, now: Instant): Verdict {
   const reason = reasonsNow(standing, now).find((one) => !passes(one, judged));
   if (reason === undefined) return judgePauses(standing, judged, now);
-  return { type: "refuse", until: Infinity, interlock: reason.interlock, message: reason.message() };
+  // The word itself would pass, so a list of what does would contradict the refusal.
+  const isLeadIn = judged.isLeadIn && passes(reason, { ...judged, isLeadIn: false });
+  const message = isLeadIn ? `${reason.message()} ${leadInSentence}` : reason.message();
+  return { type: "refuse", until: Infinity, interlock: reason.interlock, message };
 }
+
+const leadInSentence =
+  'This light gets "on" first (lead_in) unless it shows on, and that "on" is not allowed here.';
 
 type Shown = Actuator | undefined;
 
@@ -227,7 +234,7 @@ function allowanceText({ words, degrees }: Allowance): string {
 }
 
 /** What may be commanded now. Pauses stand among the reasons and narrow nothing. */
-export function allowedNow(standing: Standing, isReadOnly: boolean, now: Instant): Allowed {
+export function allowedNow(standing: Standing, isReadOnly: boolean, shown: Shown, now: Instant): Allowed {
   const { settings, moves } = standing;
   const reasons = reasonsNow(standing, now);
   const because = reasons.map((one) => one.interlock);
@@ -237,8 +244,12 @@ export function allowedNow(standing: Standing, isReadOnly: boolean, now: Instant
   }
   const pauses = pausesFor(limitsOf(settings), moves, null).filter(({ until }) => until > now.mono);
   const all = vocabulary(settings);
-  const isAllowed = (word: string) =>
-    word === "stop" || reasons.every(({ allow }) => allow.words.includes(word));
+  const passesAll = (word: string) => reasons.every(({ allow }) => allow.words.includes(word));
+  const mayLead = (word: string) =>
+    passesAll("on") ||
+    shown?.state === stateOfWord(settings.kind, word) ||
+    !needsLeadIn(settings, word, shown?.value ?? null);
+  const isAllowed = (word: string) => word === "stop" || (passesAll(word) && mayLead(word));
   return {
     words: all.words.filter(isAllowed),
     degrees: reasons.map(({ allow }) => allow.degrees).reduce(overlap, all.degrees),
