@@ -77,14 +77,11 @@ function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
 export function judge(standing: Standing, judged: Judged, now: Instant): Verdict {
   const reason = reasonsNow(standing, now).find((one) => !passes(one, judged));
   if (reason === undefined) return judgePauses(standing, judged, now);
-  // The word itself would pass, so a list of what does would contradict the refusal.
-  const isLeadIn = judged.isLeadIn && passes(reason, { ...judged, isLeadIn: false });
-  const message = isLeadIn ? `${reason.message()} ${leadInSentence}` : reason.message();
-  return { type: "refuse", until: Infinity, interlock: reason.interlock, message };
+  // The word itself may be one of those that the sentence calls allowed.
+  const leadIn =
+    judged.isLeadIn && passes(reason, { ...judged, isLeadIn: false }) ? ` ${leadInSentence}` : "";
+  return { type: "refuse", until: Infinity, interlock: reason.interlock, message: reason.message() + leadIn };
 }
-
-const leadInSentence =
-  'This light gets "on" first (lead_in) unless it shows on, and that "on" is not allowed here.';
 
 type Shown = Actuator | undefined;
 
@@ -181,17 +178,12 @@ const valueOf = ({ reading }: GuardState) => reading.values[0] ?? null;
 
 function guardInterlock(guard: Guard, state: GuardState, { iso }: Instant): Interlock {
   const at = clearsAt(guard, state);
-  const { quality } = state.reading;
   const until = at === null ? null : iso(at);
-  return {
-    rule: guard.name,
-    input: guard.from,
-    value: valueOf(state),
-    limit: limitOf(guard.condition),
-    quality,
-    until,
-  };
+  const [value, limit] = [valueOf(state), limitOf(guard.condition)];
+  return interlock(guard.name, { input: guard.from, value, limit, quality: state.reading.quality, until });
 }
+
+const leadInSentence = 'This light gets "on" first (lead_in) unless it shows on, and "on" is not allowed.';
 
 const lockedSentence = ({ by, reason }: Lock) =>
   `${by} has locked this actuator${reason === null ? "" : ` (${reason})`}; only stop passes until it is unlocked.`;
@@ -245,11 +237,10 @@ export function allowedNow(standing: Standing, isReadOnly: boolean, shown: Shown
   const pauses = pausesFor(limitsOf(settings), moves, null).filter(({ until }) => until > now.mono);
   const all = vocabulary(settings);
   const passesAll = (word: string) => reasons.every(({ allow }) => allow.words.includes(word));
-  const mayLead = (word: string) =>
-    passesAll("on") ||
-    shown?.state === stateOfWord(settings.kind, word) ||
-    !needsLeadIn(settings, word, shown?.value ?? null);
-  const isAllowed = (word: string) => word === "stop" || (passesAll(word) && mayLead(word));
+  const needsOn = (word: string) =>
+    shown?.state !== stateOfWord(settings.kind, word) && needsLeadIn(settings, word, shown?.value ?? null);
+  const isAllowed = (word: string) =>
+    word === "stop" || (passesAll(word) && (passesAll("on") || !needsOn(word)));
   return {
     words: all.words.filter(isAllowed),
     degrees: reasons.map(({ allow }) => allow.degrees).reduce(overlap, all.degrees),
