@@ -91,9 +91,8 @@ export function mayStart(entry: Entry, command: LimitedCommand, shown: Shown, no
   if (verdict.type !== "wait") return verdict;
   // Nothing would move.
   if (isThereFor(entry, command, shown)) return go;
-  const { deadlineMono } = command;
-  const isTooLong =
-    now.mono > deadlineMono || (Number.isFinite(verdict.until) && verdict.until > deadlineMono);
+  const { deadlineMono: deadline } = command;
+  const isTooLong = now.mono > deadline || (Number.isFinite(verdict.until) && verdict.until > deadline);
   return isTooLong ? { ...verdict, type: "refuse" } : verdict;
 }
 
