@@ -164,7 +164,7 @@ class Bridge {
       ...{ configuration, platform: this.platform, clock, random, log, transliterate: anyAscii },
       onPlatformState: (state) => {
         const { alarms } = this.#commands.limits;
-        for (const part of [this.#outputs, this.#status, alarms]) part.platformState(state);
+        for (const part of [this.#outputs, alarms]) part.platformState(state);
       },
       onEvent: this.#event,
       onAdded: (code) => this.#commands.commander.feed({ type: "admitted", code }),

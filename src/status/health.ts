@@ -53,13 +53,12 @@ export interface OwnFacts {
   readonly overdue: readonly Overdue[];
   readonly clockJumps: number;
   readonly wrongTokens: number;
-  readonly platformReconnects: number;
 }
 
 /** What `bridge/health` tells. */
 export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Record<string, unknown>> {
   const { clock, live, mirror, connection, platform, configuration } = sources;
-  const { store, poller, budget, intervals } = mirror;
+  const { store, poller, budget } = mirror;
   const now = clock.monotonic();
   const wall = (mono: number | null) => isoOrNull(mono === null ? null : clock.now() - (now - mono));
   const oldest = oldestReading(store.controllers());
@@ -76,7 +75,7 @@ export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Re
     },
     platform: platformHealth(sources),
     requests_left: budget.left(now),
-    effective_intervals: effectiveIntervals(intervals, poller.stretch),
+    effective_intervals: effectiveIntervals(configuration.polling, poller.stretch),
     calls_per_hour: {
       total: Object.values(callsPerHour).reduce((sum, calls) => sum + calls, 0),
       budget: 60 * configuration.platform.requests_per_minute || null,

@@ -57,7 +57,7 @@ function bridgeRows({ version, clock, commands, live, journal }: StatusParts, ow
   ];
 }
 
-function platformRows({ platform, mirror, clock }: StatusParts, own: OwnFacts): readonly Row[] {
+function platformRows({ platform, mirror, clock }: StatusParts): readonly Row[] {
   const { requests, writes, signins, retries, failures, paused } = platform.counters();
   const push = platform.pushCounters();
   const { state } = mirror.watch;
@@ -72,7 +72,7 @@ function platformRows({ platform, mirror, clock }: StatusParts, own: OwnFacts): 
   return [
     ["platform_state", "1 for the state that bridge/platform shows", states, "state"],
     ["platform_last_contact_seconds", contact, sinceContact, "host"],
-    ["platform_reconnects_total", reconnects, own.platformReconnects],
+    ["platform_reconnects_total", reconnects, mirror.watch.reconnects],
     ["requests_total", "HTTP requests sent, reads, sign-ins and control values", requests],
     ["control_posts_total", "Control values POSTed", writes],
     ["sign_ins_total", "Sign-ins sent", signins],

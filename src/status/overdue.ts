@@ -1,11 +1,5 @@
 import type { Actuator, Controller } from "../greenhouse/model.js";
-import {
-  jobIntervalMs,
-  jobsOf,
-  type PollIntervals,
-  type PollJob,
-  type PollOperation,
-} from "../sync/poll-plan.js";
+import { jobIntervalMs, type PollIntervals, type PollJob, type PollOperation } from "../sync/poll-plan.js";
 
 /** A promised read or topic that is late. */
 export interface Overdue {
@@ -89,20 +83,4 @@ function judgeController(controller: Controller, facts: OverdueFacts, judge: Jud
 function oldestRead({ registers }: Actuator): number | null {
   const starts = Object.values(registers).map(({ startedAt }) => startedAt);
   return starts.length === 0 ? null : Math.min(...starts);
-}
-
-/**
- * The shortest interval of the reads that are made, not of those configured: an account without sensors is asked for its list of
- * controllers only.
- */
-export function shortestIntervalMs(
-  intervals: PollIntervals,
-  controllers: Iterable<Controller>,
-  hasReadings: (code: string) => boolean,
-): number {
-  let shortest = intervals.controllers;
-  for (const controller of controllers)
-    for (const job of jobsOf(controller, hasReadings(controller.info.code)))
-      shortest = Math.min(shortest, jobIntervalMs(job, intervals, controller));
-  return shortest;
 }

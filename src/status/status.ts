@@ -1,5 +1,4 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { PlatformState } from "../greenhouse/model.js";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import type { Clock } from "../runtime/clock.js";
@@ -11,7 +10,7 @@ import { awaitProven } from "./crash-loop.js";
 import { bridgeInfo, healthDocument, type OwnFacts, type StatusParts } from "./health.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
 import { BrokerTests } from "./other-bridge.js";
-import { overdueOf, shortestIntervalMs } from "./overdue.js";
+import { overdueOf } from "./overdue.js";
 
 /** What shows that the bridge really works. Instants are monotonic ms. */
 export interface Progress {
@@ -102,8 +101,7 @@ export class Status {
   readonly #look: Rest;
   readonly #knownSince = new Map<string, number>();
   #noticed: Noticed = noticedNothing;
-  #platformState: PlatformState | null = null;
-  readonly #counts = { clockJumps: 0, wrongTokens: 0, platformReconnects: 0 };
+  readonly #counts = { clockJumps: 0, wrongTokens: 0 };
   #wrongTokenAt: number | null = null;
 
   constructor(parts: StatusParts) {
@@ -160,11 +158,6 @@ export class Status {
     const isOurs = this.#tests.received(message);
     if (isOurs) this.#look.wake();
     return isOurs;
-  }
-
-  platformState(state: PlatformState): void {
-    if (this.#platformState === "unreachable") this.#counts.platformReconnects += 1;
-    this.#platformState = state;
   }
 
   /** A wrong token or password was shown. Passwords have their own throttle. */
@@ -274,13 +267,13 @@ export class Status {
   }
 
   overdue(): ReturnType<typeof overdueOf> {
-    const { clock, mirror } = this.#parts;
-    const { poller, store, inventory, intervals } = mirror;
+    const { clock, mirror, configuration } = this.#parts;
+    const { poller, store, inventory } = mirror;
     return overdueOf({
       now: clock.monotonic(),
       wall: clock.now(),
       startedAt: this.#startedAt,
-      intervals,
+      intervals: configuration.polling,
       stretch: poller.stretch,
       controllers: store.controllers(),
       hasReadings: (code) => inventory.hasReadings(code),
@@ -292,14 +285,12 @@ export class Status {
   async #tellManager(signal: AbortSignal): Promise<void> {
     const { manager, clock, log, mirror, outputs } = this.#parts;
     if (!manager) return;
-    const { poller, store, inventory, intervals, watch } = mirror;
-    const shortestMs = () =>
-      shortestIntervalMs(intervals, store.controllers(), (code) => inventory.hasReadings(code));
+    const { poller, store, watch } = mirror;
     const progress = () => ({
       startedAt: this.#startedAt,
       outputsAt: outputs.workedAt,
       readEndedAt: poller.tally.endedAt,
-      readPauseMs: readPauseMs(poller.stretch * shortestMs()),
+      readPauseMs: readPauseMs(poller.shortestIntervalMs),
     });
     const status = () =>
       `broker ${this.brokerState}; platform ${watch.state ?? "not asked yet"}; ${store.size} controllers`;

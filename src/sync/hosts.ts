@@ -59,6 +59,8 @@ export class PlatformWatch {
   readonly #away = { realtime: false, business: false };
   #facts: LinkFacts;
   #state: PlatformState | null = null;
+  /** How often the platform came back after it was unreachable. */
+  reconnects = 0;
 
   constructor(ports: PlatformWatchPorts) {
     this.#ports = ports;
@@ -109,6 +111,7 @@ export class PlatformWatch {
     const state = platformState(this.#facts, now);
     if (state === null || state === this.#state) return;
     const before = this.#state;
+    if (before === "unreachable") this.reconnects += 1;
     this.#state = state;
     this.#ports.onState(state);
     this.#tell(before, state);

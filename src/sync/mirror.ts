@@ -11,7 +11,6 @@ import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/random.js";
 import { PlatformWatch } from "./hosts.js";
 import { Inventory, type InventoryNews } from "./inventory.js";
-import type { PollIntervals } from "./poll-plan.js";
 import { Poller } from "./poller.js";
 import { RequestBudget } from "../runtime/schedule.js";
 import { mirrorSettings } from "./settings.js";
@@ -24,7 +23,6 @@ export interface Mirror {
   readonly poller: Poller;
   readonly watch: PlatformWatch;
   readonly budget: RequestBudget;
-  readonly intervals: PollIntervals;
 }
 
 interface MirrorParts {
@@ -46,9 +44,10 @@ interface MirrorParts {
 export function createMirror(parts: MirrorParts): Mirror {
   const { configuration, clock, random, log, platform } = parts;
   const settings = mirrorSettings(configuration);
-  const intervals = configuration.polling;
   const store = new GreenhouseStore(settings, clock, parts.transliterate);
-  const budget = new RequestBudget(configuration.platform.requests_per_minute);
+  const { polling } = configuration;
+  const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
+  const budget = new RequestBudget(requestsPerMinute);
   const watch: PlatformWatch = new PlatformWatch({
     clock,
     log,
@@ -67,10 +66,9 @@ export function createMirror(parts: MirrorParts): Mirror {
     poller.follow(news.code);
     parts.onAdded(news.code);
   });
-  const onStretch = stretchListener(configuration.polling, { store, watch, log });
-  const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
+  const onStretch = stretchListener(polling, { store, watch, log });
   const poller = new Poller(
-    { intervals, concurrency, requestsPerMinute, onStretch, onTried: parts.onTried },
+    { intervals: polling, concurrency, requestsPerMinute, onStretch, onTried: parts.onTried },
     { platform, store, inventory, clock, budget, random, log },
   );
   followRawAddresses(store, poller);
@@ -79,7 +77,7 @@ export function createMirror(parts: MirrorParts): Mirror {
     if (after && before?.layout.length === 0 && after.layout.length > 0) warnOfSensors(after, log);
   });
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
-  return { store, inventory, poller, watch, budget, intervals };
+  return { store, inventory, poller, watch, budget };
 }
 
 function tellNews(

@@ -165,6 +165,11 @@ export class Poller {
     return this.#stretch;
   }
 
+  /** In force, of what is asked for again and again: an account without sensors is only asked for its lists. */
+  get shortestIntervalMs(): number {
+    return Math.min(...Array.from(this.#book.jobs(), (job) => this.#plainIntervalMs(job))) * this.#stretch;
+  }
+
   /** What the jobs cost at the intervals in force. */
   callsPerHour(): PollCost {
     return callsPerHour(this.#book.jobs(), (job) => this.#plainIntervalMs(job) * this.#stretch);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Overdue, type OverdueFacts, overdueOf, shortestIntervalMs } from "../../src/status/overdue.js";
+import { type Overdue, type OverdueFacts, overdueOf } from "../../src/status/overdue.js";
 import type { Controller, Register } from "../../src/greenhouse/model.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import type { ControllerSettings } from "../../src/greenhouse/settings.js";
@@ -151,20 +151,4 @@ describe("what is overdue", () => {
     const controllers = Array.from({ length: 500 }, () => east());
     expect(overdue({ sensors: null }, { controllers })).toHaveLength(100);
   });
-});
-
-describe("the shortest interval of the reads that are made", () => {
-  const every10 = { ...intervals, controllers: 10 * minute };
-  const offline = east({}, false);
-
-  it.each<[string, Controller[], boolean, number]>([
-    ["an empty account: its list of controllers", [], true, 10],
-    ["cameras only: the list again, as they have no readings", [east()], false, 10],
-    ["a camera with an actuator: that one's register", [east({ actuators: [actuator()] })], false, 2],
-    ["a controller with readings: its sensors", [east()], true, 1],
-    ["one that is offline is asked more rarely", [offline], true, 5],
-    ["the quickest of several", [offline, east()], true, 1],
-  ])("%s", (_, controllers, hasReadings, minutes) =>
-    expect(shortestIntervalMs(every10, controllers, () => hasReadings)).toBe(minutes * minute),
-  );
 });

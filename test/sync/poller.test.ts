@@ -155,6 +155,21 @@ describe("intervals", () => {
     expect(off).toBeLessThan(on / 3);
   });
 
+  const camera = record({ code: "GH-0", type: deviceType("V009") });
+  const offline = record({ code: "GH-1", online: false });
+  const withActuator = mirrorSettings([controllerSettings({ code: "GH-0", actuators: [actuator()] })]);
+  it.each<[string, DeviceList, number, PolledOptions["settings"]?]>([
+    ["an empty account: its list of controllers", [], 10],
+    ["cameras only: the list again, as they have no readings", [camera], 10],
+    ["a camera with an actuator: that one's register", [camera], 2, withActuator],
+    ["a controller with readings: its sensors", devices(1), 1],
+    ["one that is offline is asked more rarely", [offline], 5],
+    ["the quickest of several", [offline, ...devices(1)], 1],
+  ])("the shortest of the reads that are made is known: %s", async (_, list, minutes, settings) => {
+    const { poller } = await polledFor(minute, list, { settings, intervals: { controllers: 10 * minute } });
+    expect(poller.shortestIntervalMs).toBe(minutes * minute);
+  });
+
   it("after the first round requests are spread evenly: no second has more than a few times the mean", async () => {
     const { platform } = await polledFor(32 * minute, devices(500), { concurrency: 8 });
     const perSecond = new Map<number, number>();
