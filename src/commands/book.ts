@@ -165,17 +165,16 @@ export type Stage = Readonly<
 /** A command that is there. */
 export type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
 
-export interface Attempt {
-  readonly nth: 1 | 2;
-  /** Whether an earlier POST to the actuator had not been read back. */
-  readonly unread: boolean;
-  /** What the register held before the first POST of this step. */
-  readonly before: RawValue | null;
-  /** The last read before a second POST. */
-  readonly readBack: RawValue | null;
-  /** The step's end should a second POST never leave; null when the first may have been taken all the same. */
-  readonly ifUnsent: StepEnd | null;
-}
+/** Which POST of its step is on its way. */
+export type Attempt = Readonly<
+  /** `unread`: whether an earlier POST to the actuator had not been read back. */
+  | { nth: 1; unread: boolean }
+  /**
+   * `readBack`: the last read before it. `ifUnsent`: the step's end should it never leave; null when the first may have been
+   * taken all the same.
+   */
+  | { nth: 2; readBack: RawValue | null; ifUnsent: StepEnd | null }
+>;
 
 /** What the first POST came to. */
 export interface First {
@@ -184,8 +183,11 @@ export interface First {
   readonly before: RawValue | null;
 }
 
+/**
+ * The platform refused its credential, or there was none to send it with, so that nothing was taken: whatever shows or moves is
+ * not its doing. A renewed one is the step's one retry; `end` is the step's without it.
+ */
 export interface Refused extends First {
-  readonly sent: boolean;
   readonly end: StepEnd;
 }
 

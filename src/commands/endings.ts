@@ -182,13 +182,11 @@ interface Refusal {
   readonly facts: PlatformErrorFacts;
 }
 
-/** Ends that need no second look: the platform said no, or nothing ever left. */
+/** Ends that leave nothing open: the platform said no, or nothing ever left. */
 export function finalError(error: Refusal, facts: Evidence): StepEnd | null {
   const { kind, sent, code } = error.facts;
-  // Also without a credential at hand: a renewed one is the one retry.
-  if (kind === "unauthorized") return null;
   if (!sent) return { type: "not_sent", message: error.message, ...facts };
-  return code !== undefined ? rejected(error, facts) : null;
+  return kind === "unauthorized" || code !== undefined ? rejected(error, facts) : null;
 }
 
 export const rejected = (error: Refusal, facts: Evidence): StepEnd => ({

@@ -66,6 +66,6 @@ function stepCutAt(stage: Stage): StepEnd | null {
   if (stage.at === "last_look") return { ...stage.end, readBack: null };
   if (stage.at === "unclear") return { type: "interrupted", ...stage.first.facts };
   if (stage.at !== "renewing" && stage.at !== "renewed") return null;
-  const { sent, facts, end } = stage.first;
-  return sent && stage.at === "renewed" ? { type: "interrupted", ...facts } : end;
+  const { facts, end } = stage.first;
+  return end.type === "rejected" && stage.at === "renewed" ? { type: "interrupted", ...facts } : end;
 }

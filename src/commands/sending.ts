@@ -1,17 +1,15 @@
 import { expired, shows, type Step, travels } from "../greenhouse/command/plan.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
-import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
+import type { RawValue } from "../greenhouse/ports.js";
 import {
   type Answered,
   ask,
   type At,
   type Attempt,
-  type First,
   isSent,
   note,
   type Refused,
   type Run,
-  type Stage,
   type Turn,
 } from "./book.js";
 import { recordOf } from "./command.js";
@@ -109,7 +107,7 @@ export function answered(turn: Turn, run: At<"posting">, input: PostAnswer): voi
     sent: answer.type === "accepted" || answer.facts.sent,
   });
   if (attempt.nth === 1) first(turn, run, facts, input);
-  else second(turn, run, { ...facts, readBack: attempt.readBack }, answer);
+  else second(turn, run, attempt, { ...facts, readBack: attempt.readBack }, answer);
 }
 
 function first(turn: Turn, run: At<"posting">, facts: Evidence, { answer, before }: PostAnswer) {
@@ -118,32 +116,30 @@ function first(turn: Turn, run: At<"posting">, facts: Evidence, { answer, before
     settle(turn, run, { facts, otherwise: "unconfirmed", earlierRead: null }, endedAt);
     return;
   }
-  const final = finalError(answer, facts);
-  if (final) {
-    lastLook(turn, run, final);
-    return;
+  const end = finalError(answer, facts);
+  if (end !== null && answer.facts.kind === "unauthorized" && !run.cut) {
+    const token = ask(turn, { type: "renew" });
+    put(turn, { ...run, stage: { at: "renewing", token, first: { facts, endedAt, before, end } } });
+  } else if (end !== null) lastLook(turn, run, end);
+  else if (run.cut) stepEnded(turn, run, { type: "interrupted", ...facts });
+  else {
+    const until = endedAt + Math.max(secondPostMs, run.command.settings.settleMs);
+    put(turn, { ...run, stage: { at: "unclear", until, token: null, first: { facts, endedAt, before } } });
   }
-  if (answer.facts.kind === "unauthorized") {
-    refusedCredential(turn, run, { facts, endedAt, before }, answer);
-    return;
-  }
-  const until = endedAt + Math.max(secondPostMs, run.command.settings.settleMs);
-  const stage: Stage = { at: "unclear", until, token: null, first: { facts, endedAt, before } };
-  if (run.cut) stepEnded(turn, run, { type: "interrupted", ...facts });
-  else put(turn, { ...run, stage });
 }
 
-function second(turn: Turn, run: At<"posting">, facts: Evidence, answer: Answer): void {
-  const { ifUnsent } = run.stage.attempt;
+type SecondPost = Extract<Attempt, { readonly nth: 2 }>;
+
+function second(turn: Turn, run: Run, { ifUnsent }: SecondPost, facts: Evidence, answer: Answer): void {
   if (answer.type === "error") {
     if (ifUnsent !== null && !answer.facts.sent) {
       stepEnded(turn, run, { ...ifUnsent, attempts: 2 });
       return;
     }
     const isUnauthorized = answer.facts.kind === "unauthorized";
-    const final = finalError(answer, facts) ?? (isUnauthorized ? rejected(answer, facts) : null);
-    if (final && final.type !== "not_sent") {
-      lastLook(turn, run, final);
+    const end = isUnauthorized ? rejected(answer, facts) : finalError(answer, facts);
+    if (end?.type === "rejected") {
+      lastLook(turn, run, end);
       return;
     }
   }
@@ -241,29 +237,7 @@ export function unclearRead(turn: Turn, run: At<"unclear">, answer: Read): void 
   const isTaken = readBack !== null && travels(command.settings, step, before, readBack);
   if (isTaken || readBack === null || isTooOld(turn, command))
     settle(turn, run, { facts, otherwise: "failed", earlierRead: readBack }, endedAt);
-  else post(turn, run, { nth: 2, unread: true, before, readBack, ifUnsent: null });
-}
-
-/**
- * The platform refused the credential, or there was none to send with: nothing was taken, so whatever shows or moves is
- * not this POST's doing. A renewed one is the step's one retry.
- */
-function refusedCredential(
-  turn: Turn,
-  run: Run,
-  about: First,
-  error: { readonly message: string; readonly facts: PlatformErrorFacts },
-): void {
-  const { sent } = error.facts;
-  const end: StepEnd = sent
-    ? rejected(error, about.facts)
-    : { type: "not_sent", message: error.message, ...about.facts };
-  if (run.cut) {
-    stepEnded(turn, run, end);
-    return;
-  }
-  const token = ask(turn, { type: "renew" });
-  put(turn, { ...run, stage: { at: "renewing", token, first: { ...about, sent, end } } });
+  else post(turn, run, { nth: 2, readBack, ifUnsent: null });
 }
 
 export function renewed(turn: Turn, run: At<"renewing">, isNew: boolean): void {
@@ -272,14 +246,15 @@ export function renewed(turn: Turn, run: At<"renewing">, isNew: boolean): void {
     lastLook(turn, run, first.end);
     return;
   }
-  const waits = first.sent ? Math.max(secondPostMs, run.command.settings.settleMs) : -Infinity;
+  const waits =
+    first.end.type === "rejected" ? Math.max(secondPostMs, run.command.settings.settleMs) : -Infinity;
   const until = first.endedAt + waits;
   put(turn, { ...run, stage: { at: "renewed", until, token: null, first } });
 }
 
 export function renewedRead(turn: Turn, run: At<"renewed">, answer: Read | null): void {
   const { command } = run;
-  const { end, facts, before }: Refused = run.stage.first;
+  const { end, facts }: Refused = run.stage.first;
   const step = stepOf(run);
   const readBack = answer === null ? null : rawOf(answer);
   // An old mode, stop value or equal value in the register says nothing about these.
@@ -288,7 +263,7 @@ export function renewedRead(turn: Turn, run: At<"renewed">, answer: Read | null)
     stepEnded(turn, run, { type: "confirmed", ...facts, readBack });
   else if (isTooOld(turn, command) || (readBack === null && step.purpose !== "stop"))
     stepEnded(turn, run, { ...end, readBack });
-  else post(turn, run, { nth: 2, unread: true, before, readBack, ifUnsent: { ...end, readBack } });
+  else post(turn, run, { nth: 2, readBack, ifUnsent: { ...end, readBack } });
 }
 
 /** One step has ended: the next one goes, or the command ends. */
@@ -319,8 +294,7 @@ function nextStep(turn: Turn, run: Run): void {
 
 /** The first POST of a step; at that of a command one that is still confirming gives way in the same turn. */
 export function sendStep(turn: Turn, run: Run): void {
-  const { unread } = turn.lane.posts;
-  post(turn, run, { nth: 1, unread, before: null, readBack: null, ifUnsent: null });
+  post(turn, run, { nth: 1, unread: turn.lane.posts.unread });
 }
 
 const expiredMidway: Ending = {

@@ -113,18 +113,19 @@ export function ruledOut({ now: { rules } }: Turn, { dryRun }: Command): Ending 
 export function keptBack(
   turn: Turn,
   run: Run,
-  { nth, ifUnsent, readBack }: Attempt,
+  attempt: Attempt,
   rule: { readonly message: string; readonly interlock: Interlock },
 ): void {
   const { stage, command, reports, place } = run;
   const step = run.steps[place];
-  const isUnsent = place === 0 && (nth === 1 || ifUnsent?.type === "not_sent");
+  const isUnsent = place === 0 && (attempt.nth === 1 || attempt.ifUnsent?.type === "not_sent");
   if (isUnsent || step === undefined) {
     finish(turn, run, interlocked(rule));
     return;
   }
   // What is unclear at a first POST is the step before.
-  const isAgain = nth > 1 && (stage.at === "unclear" || stage.at === "renewed");
+  const readBack = attempt.nth === 2 ? attempt.readBack : null;
+  const isAgain = attempt.nth === 2 && (stage.at === "unclear" || stage.at === "renewed");
   const first = isAgain ? stage.first.facts : null;
   const last =
     first === null ? [] : [stepReport(command.settings, step, { type: "interrupted", ...first, readBack })];

@@ -42,7 +42,7 @@ const secondPostWhere = (condition: string) =>
     const isYoung = turn.now.mono <= run.command.deadlineMono;
     const isShown = raw !== null && shows(run.command.settings, stepOf(run), raw);
     if (!(${condition})) return original(turn, run, answer);
-    return post(turn, run, { nth: 2, before: run.stage.first.before, readBack: raw, ifUnsent: null });
+    return post(turn, run, { nth: 2, readBack: raw, ifUnsent: null });
   }`;
 
 const beforeSending: Readonly<Record<string, PlantedBug>> = {
@@ -154,7 +154,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
       const value = answer.type === "value" ? answer : null;
       const { shown, isOver, next } = seen(readBack, value, run.command.settings, turn.now.mono);
       if (!isOver || shown || after.facts.attempts > 1) original(turn, run, answer);
-      else post(turn, run, { nth: 2, before: null, readBack: next.lastRead, ifUnsent: null });
+      else post(turn, run, { nth: 2, readBack: next.lastRead, ifUnsent: null });
     }`,
     breaks: ["S1", "S6"],
   },
