@@ -177,7 +177,7 @@ export type Attempt = Readonly<
 >;
 
 /** What the first POST came to. */
-export interface First {
+interface First {
   readonly facts: Evidence;
   readonly endedAt: number;
   readonly before: RawValue | null;
