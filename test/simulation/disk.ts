@@ -1,7 +1,8 @@
 import type { Clock } from "../../src/runtime/clock.js";
 import type { FileFacts, FileSystem, OpenFile } from "../../src/runtime/file-system.js";
 import type { Chance } from "./scenario.js";
-import type { WallClock, WorldTime } from "./time.js";
+import type { VirtualTime } from "../support/virtual-clock.js";
+import type { WallClock } from "./time.js";
 
 interface StoredFile {
   bytes: Buffer;
@@ -50,12 +51,12 @@ export class SimulatedDisk {
   /** Probability of one fsync failing. */
   syncFailure = 0;
   readonly #files = new Map<string, StoredFile>();
-  readonly #time: WorldTime;
+  readonly #time: VirtualTime;
   readonly #wall: WallClock;
   readonly #chance: Chance;
   #marks: Mark[] = [];
 
-  constructor(time: WorldTime, wall: WallClock, chance: Chance) {
+  constructor(time: VirtualTime, wall: WallClock, chance: Chance) {
     this.#time = time;
     this.#wall = wall;
     this.#chance = chance;

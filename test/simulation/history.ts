@@ -5,7 +5,7 @@ import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { PlatformRequest } from "../../src/simulator/call.js";
 import type { PostRecord } from "../../src/simulator/platform.js";
 import type { Said } from "./messages.js";
-import type { WorldTime } from "./time.js";
+import type { VirtualTime } from "../support/virtual-clock.js";
 
 /** One delivery of one message to the bridge. All instants of the history are the world's ms. */
 export interface Ask extends Said {
@@ -62,6 +62,13 @@ export interface Read {
   isLie: boolean;
 }
 
+/** One that showed a value. */
+export type ValidRead = Read & { readonly raw: RawValue };
+
+/** When the bridge said that it is done with it. */
+export const doneAt = ({ phases }: Ask): number | undefined =>
+  phases.findLast(({ phase }) => phase === "done")?.at;
+
 export class Violation extends Error {
   readonly invariant: string;
 
@@ -82,7 +89,7 @@ export class Journalist {
   /** Answers with code 200 that held no value. */
   readonly valueless: { readonly at: number; readonly code: string }[] = [];
   readonly sometimes = new Map<string, number>();
-  readonly #time: WorldTime;
+  readonly #time: VirtualTime;
   readonly #hash = createHash("sha256");
   readonly #names = new Map<string, string>();
   #tail: string[] = [];
@@ -90,7 +97,7 @@ export class Journalist {
   onLine: (line: string) => void = () => undefined;
   onWire: (write: Write) => void = () => undefined;
 
-  constructor(time: WorldTime) {
+  constructor(time: VirtualTime) {
     this.#time = time;
   }
 
@@ -212,14 +219,11 @@ export class Journalist {
   }
 
   /** Valid fresh reads, begun at or after an instant. */
-  readsSince(code: string, address: string, since: number): readonly Read[] {
+  readsSince(code: string, address: string, since: number): readonly ValidRead[] {
     const list = this.readsOf(code, address);
-    const found: Read[] = [];
-    for (let at = list.length - 1; at >= 0; at -= 1) {
-      const read = list[at];
-      if (read === undefined || read.begunAt < since) break;
-      if (read.fresh && read.answered && read.raw !== null) found.push(read);
-    }
-    return found.reverse();
+    const from = list.findLastIndex(({ begunAt }) => begunAt < since) + 1;
+    return list
+      .slice(from)
+      .filter((read): read is ValidRead => read.fresh && read.answered && read.raw !== null);
   }
 }

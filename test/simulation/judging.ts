@@ -2,7 +2,7 @@ import type { Configuration } from "../../src/config/schema.js";
 import { modeAddress, positionAddress } from "../../src/greenhouse/fold-registers.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import { type Ask, Violation, type Write } from "./history.js";
+import { type Ask, type ValidRead, Violation, type Write } from "./history.js";
 import type { World } from "./world.js";
 
 // What the checks judge by is written without the product's own comparisons.
@@ -43,6 +43,15 @@ export function shows(ask: Ask, step: Pick<Write, "address" | "value">, raw: Raw
 /** Whether the POST was a step towards a degree, not the value itself. */
 export const isModeStep = (ask: Ask, write: Write): boolean =>
   write.value === positionMode && ask.word !== "stop";
+
+/** The newest valid read since then that shows it. */
+export const proofOf = (
+  { journalist }: World,
+  ask: Ask,
+  step: Pick<Write, "address" | "value">,
+  since: number,
+): ValidRead | undefined =>
+  journalist.readsSince(ask.code, step.address, since).findLast(({ raw }) => shows(ask, step, raw));
 
 interface FirstPost {
   readonly at: number;

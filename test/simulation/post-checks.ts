@@ -4,7 +4,7 @@ import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { modeAddress, positionAddress, stateAddresses } from "../../src/greenhouse/fold-registers.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { Bridge } from "./bridge.js";
-import type { Ask, Write } from "./history.js";
+import { type Ask, doneAt, type Write } from "./history.js";
 import {
   Check,
   isDegree,
@@ -85,8 +85,7 @@ export class PostChecks extends Check {
       // Long after its end, or with another command in between, the same payload is a new wish.
       const isBetween = (one: Ask) =>
         one !== ask && one !== repeatOf && one.at >= repeatOf.at && one.at <= ask.at;
-      const doneAt = repeatOf.phases.findLast(({ phase }) => phase === "done")?.at ?? Infinity;
-      const isOver = ask.at - doneAt > samePayloadMs;
+      const isOver = ask.at - (doneAt(repeatOf) ?? Infinity) > samePayloadMs;
       if (ownId !== null || (!isOver && !lane.some(isBetween)))
         this.broken("S4", `POST for a message that came twice: ${what}`);
     }
@@ -177,7 +176,7 @@ export class PostChecks extends Check {
     }
     const proof = this.world.journalist
       .readsSince(ask.code, mode.address, mode.endedAt)
-      .find(({ raw }) => raw !== null && provesMode(settings, raw));
+      .find(({ raw }) => provesMode(settings, raw));
     const stalledMs = time.now - lastStallAt < 90_000 ? 30_000 : 0;
     if (proof === undefined) this.broken("S2", `a degree although mode 10100 was not read back: ${what}`);
     else if (proof.begunAt > mode.endedAt + modeProofMs + 1 + stalledMs)
@@ -195,7 +194,7 @@ export class PostChecks extends Check {
     if (!needsLight) return;
     const wasLit = this.world.journalist
       .readsSince(ask.code, settings.address, ask.at)
-      .some(({ raw }) => raw !== null && sameAs("1010", raw));
+      .some(({ raw }) => sameAs("1010", raw));
     if (!wasLit) this.broken("S2", `a light's value although 1010 was not read back: ${what}`);
   }
 
@@ -223,8 +222,7 @@ export class PostChecks extends Check {
     const isWanted = ask.word !== null && write.value === targetOf(settings, ask.word).value;
     if (isUnauthorized && (ask.force || !isWanted)) return;
     const last = journalist.readsSince(ask.code, write.address, first.endedAt).at(-1);
-    if (last === undefined || last.raw === null)
-      this.broken("S1", `a second POST without a read before it: ${what}`);
+    if (last === undefined) this.broken("S1", `a second POST without a read before it: ${what}`);
     else if (shows(ask, write, last.raw))
       this.broken("S1", `a second POST although the read showed the value: ${what}`);
   }
@@ -259,8 +257,7 @@ export class SecondLookChecks extends Check {
     const travels = row.positionMode !== null || ask.settings.kind === "motor";
     if (!travels || !stateAddresses(ask.settings).includes(last.address)) return;
     const at = last.endedAt + ask.settings.travelMs;
-    const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
-    if (doneAt > at - 1_000) return;
+    if ((doneAt(ask) ?? time.now) > at - 1_000) return;
     const due = { ask, last, at, id: result.id };
     this.world.in(at + withinMs - time.now, () => this.#check(bridge, due));
   }
@@ -280,7 +277,7 @@ export class SecondLookChecks extends Check {
     }
     this.saw("a confirmed value is looked at again");
     const target = targetOf(settings, word);
-    const held = reads.filter(({ raw }) => raw !== null && shows(ask, target, raw));
+    const held = reads.filter(({ raw }) => shows(ask, target, raw));
     if (held.length === 0 && !this.#told.has(id))
       this.broken("S16", `${ask.by} was reverted to ${String(reads[0]?.raw)}, and nobody said so`);
     if (held.length === reads.length && this.#told.has(id))

@@ -1,8 +1,8 @@
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { modeAddress } from "../../src/greenhouse/fold-registers.js";
 import type { Bridge } from "./bridge.js";
-import type { Ask, Read, Write } from "./history.js";
-import { Check, isDegree, isNear, laneOf, provesMode, sameAs, shows } from "./judging.js";
+import { type Ask, doneAt, type Read, type ValidRead, type Write } from "./history.js";
+import { Check, isDegree, isNear, laneOf, proofOf, provesMode, sameAs, shows } from "./judging.js";
 import { targetOf } from "./messages.js";
 
 /** Judges every result when it is published or tried to be: one to a command, journaled first, and never another. */
@@ -125,7 +125,7 @@ interface Case {
   readonly isSent: boolean;
   readonly target: Step;
   /** Valid reads of the last POST's address between it and the outcome. */
-  readonly reads: readonly Read[];
+  readonly reads: readonly ValidRead[];
   /** No newer command's checks are among those reads. */
   readonly isAlone: boolean;
   readonly tell: string;
@@ -178,24 +178,24 @@ class TruthChecks extends Check {
   #readsFor(ask: Ask, last: Write | undefined, target: Step): Pick<Case, "reads" | "isAlone"> {
     const { time } = this.world;
     const since = last?.endedAt ?? last?.begunAt ?? ask.at;
-    const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
+    const until = doneAt(ask) ?? time.now;
     return {
       reads: this.world.journalist
         .readsSince(ask.code, last?.address ?? target.address, since)
-        .filter(({ endedAt }) => endedAt !== null && endedAt <= doneAt),
-      isAlone: !this.#isAnotherChecking(ask, since - 60_000, doneAt),
+        .filter(({ endedAt }) => endedAt !== null && endedAt <= until),
+      isAlone: !this.#isAnotherChecking(ask, since - 60_000, until),
     };
   }
 
   #isAnotherChecking(ask: Ask, from: number, to: number): boolean {
     const lane = this.world.journalist.lane(ask.code, ask.actuator);
-    for (let place = lane.length - 1; place >= 0; place -= 1) {
-      const one = lane[place];
-      if (one === undefined || one.at < from - longestWaitMs) break;
-      const isChecking = one.phases.some(({ phase, at }) => phase === "checking" && at >= from && at <= to);
-      if (one !== ask && isChecking) return true;
-    }
-    return false;
+    const first = lane.findLastIndex(({ at }) => at < from - longestWaitMs) + 1;
+    return lane
+      .slice(first)
+      .some(
+        ({ phases, by }) =>
+          by !== ask.by && phases.some(({ phase, at }) => phase === "checking" && at >= from && at <= to),
+      );
   }
 
   #checkOutcome(one: Case): void {
@@ -239,9 +239,7 @@ class TruthChecks extends Check {
   #checkConfirmed({ bridge, ask, isRecovered, poster, last, target, tell }: Case): void {
     // What a restarted program reads is begun after its start; its clock started a second before.
     const since = isRecovered ? bridge.clock.worldAt(1_000) : (last?.endedAt ?? last?.begunAt ?? ask.at);
-    const proof = this.world.journalist
-      .readsSince(ask.code, target.address, since)
-      .findLast(({ raw }) => raw !== null && shows(ask, target, raw));
+    const proof = proofOf(this.world, ask, target, since);
     if (proof === undefined) this.broken("S8", `${tell}: no read-back shows ${target.value}`);
     else this.#checkHeld(ask, poster, target, proof, tell);
     if (last === undefined && !isRecovered) this.broken("S8", `${tell} without a POST`);
@@ -249,17 +247,15 @@ class TruthChecks extends Check {
 
   #checkAlready({ ask, target, tell }: Case): void {
     const { journalist, time } = this.world;
-    const proof = journalist
-      .readsSince(ask.code, target.address, ask.at)
-      .findLast(({ raw }) => raw !== null && shows(ask, target, raw));
+    const proof = proofOf(this.world, ask, target, ask.at);
     if (proof === undefined) this.broken("S8", `${tell}: no fresh read shows ${target.value}`);
     else this.#checkHeld(ask, ask, target, proof, tell);
     this.#checkModeShown(ask, tell);
     if (ask.force || ask.word === "stop") this.broken("S4", `${tell} although it was forced or is a stop`);
     const lastPosted = this.book.lastPosted.get(laneOf(ask));
     // It is told once it is on disk, and the next may have been sent by then.
-    const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
-    const last = lastPosted !== undefined && lastPosted.begunAt > doneAt ? undefined : lastPosted;
+    const last =
+      lastPosted !== undefined && lastPosted.begunAt > (doneAt(ask) ?? time.now) ? undefined : lastPosted;
     if (last?.ask && last.ask.phases.at(-1)?.phase !== "done" && !sameAs(last.value, target.value))
       this.broken("S8", `${tell} while ${last.value} of ${last.ask.by} is on its way`);
     if (last === undefined || last.boot !== ask.boot || last.endedAt === null) return;
@@ -274,7 +270,7 @@ class TruthChecks extends Check {
   #checkModeShown({ code, settings, word, at }: Ask, tell: string): void {
     if (settings === null || word === null || !isDegree(word)) return;
     const modes = this.world.journalist.readsSince(code, modeAddress(settings), at);
-    if (!modes.some(({ raw }) => raw !== null && provesMode(settings, raw)))
+    if (!modes.some(({ raw }) => provesMode(settings, raw)))
       this.broken("S8", `${tell} although no read shows position mode`);
   }
 
@@ -285,7 +281,7 @@ class TruthChecks extends Check {
       return;
     }
     if (reads.length === 0) this.broken("S7", `${tell}: without a read after the POST it is unknown`);
-    const shown = reads.find(({ raw }) => raw !== null && shows(ask, last, raw));
+    const shown = reads.find(({ raw }) => shows(ask, last, raw));
     if (isAlone && shown !== undefined)
       this.broken("S7", `${tell}: a read-back showed it at ${shown.begunAt}`);
   }
@@ -317,7 +313,7 @@ class TruthChecks extends Check {
     if (steps.some(({ outcome }) => outcome === "accepted"))
       this.broken("S7", `${tell} although the platform accepted it`);
     if (reads.length === 0) this.broken("S7", `${tell} without a read after the POST: it is unknown`);
-    const shown = reads.find(({ raw }) => last !== undefined && raw !== null && shows(ask, last, raw));
+    const shown = reads.find(({ raw }) => last !== undefined && shows(ask, last, raw));
     if (shown !== undefined && isAlone) this.broken("S7", `${tell} although a read showed the value`);
   }
 

@@ -4,7 +4,7 @@ import { VirtualClock } from "../support/virtual-clock.js";
 import { SimulatedDisk } from "./disk.js";
 import { Chance } from "./scenario.js";
 import { processesOfThisMachine, runSeeds, tallyOf, tell } from "./seeds.js";
-import { WallClock, WorldTime } from "./time.js";
+import { WallClock, worldTime } from "./time.js";
 
 const count = Number(process.env["SEEDS"] ?? 500);
 const from = Number(process.env["FROM"] ?? 1);
@@ -39,7 +39,7 @@ describe("the simulation itself", () => {
     const lineOf = (by: string) => `{"type":"result","result":{"by":"${by}"}}\n`;
     const seen = new Set<string>();
     for (let seed = 1; seed <= 40; seed += 1) {
-      const time = new WorldTime();
+      const time = worldTime();
       const disk = new SimulatedDisk(time, new WallClock(time, 0), new Chance(seed, "disk"));
       const file = await disk.mount(new VirtualClock()).open("/data/journal", "a", 0o600);
       disk.full = true;

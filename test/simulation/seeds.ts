@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Planted } from "../planted/plant.mjs";
@@ -59,46 +60,23 @@ const seedProcess = (planted: Planted | null): ChildProcess =>
   fork(join(import.meta.dirname, "seed-process.mjs"), [], {
     execArgv: [],
     env: { ...process.env, SIMULATION_PLANTED: JSON.stringify(planted) },
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
 
 /** One seed in one process; a process that dies or never answers is a failure of the seed. */
-function asProcess(child: ChildProcess, asked: SeedAsked): Promise<Run> {
-  return new Promise((resolve) => {
-    let complaints = "";
-    const listen = (bytes: Buffer) => {
-      complaints = `${complaints}${bytes.toString()}`.slice(-4_000);
-    };
-    const end = (run: Run) => {
-      clearTimeout(limit);
-      child.stderr?.off("data", listen);
-      child.off("message", answered);
-      child.off("exit", died);
-      resolve(run);
-    };
-    const answered = (run: unknown) => end(run as Run);
-    const died = () => end(brokenRun(asked, `its process ended: ${complaints}`));
-    const limit = setTimeout(() => {
-      complaints = "it did not end";
-      child.kill("SIGKILL");
-    }, mostPerSeedMs);
-    child.stderr?.on("data", listen);
-    child.on("message", answered);
-    child.on("exit", died);
-    child.send(asked);
-  });
+async function asProcess(child: ChildProcess, asked: SeedAsked): Promise<Run> {
+  const [over, limit] = [new AbortController(), setTimeout(() => child.kill("SIGKILL"), mostPerSeedMs)];
+  child.send(asked);
+  const died = once(child, "exit", over).then(() => [brokenRun(asked)]);
+  const [run] = (await Promise.race([once(child, "message", over), died])) as [Run];
+  clearTimeout(limit);
+  over.abort();
+  return run;
 }
 
-const brokenRun = ({ seed, hours }: SeedAsked, message: string): Run => ({
-  seed,
-  digest: "",
-  lines: 0,
-  commands: 0,
-  posts: 0,
-  boots: 0,
-  sometimes: {},
-  failure: `seed ${seed}: ${message}\nreplay: node test/simulation/simulate-seeds.mjs --seed ${seed} --hours ${hours}`,
-  invariant: "crash",
+const brokenRun = ({ seed, hours }: SeedAsked): Run => ({
+  ...{ seed, digest: "", lines: 0, commands: 0, posts: 0, boots: 0, sometimes: {}, invariant: "crash" },
+  failure: `seed ${seed}: its process ended, or never would\nreplay: node test/simulation/simulate-seeds.mjs --seed ${seed} --hours ${hours}`,
 });
 
 /** What a run over many seeds amounts to. */

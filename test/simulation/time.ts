@@ -1,97 +1,10 @@
 import { setMaxListeners } from "node:events";
-import { abortReason, type Clock } from "../../src/runtime/clock.js";
+import type { Clock } from "../../src/runtime/clock.js";
+import { VirtualTime } from "../support/virtual-clock.js";
 import type { Wire } from "./wire.js";
 
 // Many wait on one signal, as in the product, which sets this signal by signal.
 setMaxListeners(0);
-
-interface Timer {
-  readonly at: number;
-  readonly order: number;
-  fire: (() => void) | null;
-}
-
-const before = (one: Timer, other: Timer): boolean =>
-  one.at < other.at || (one.at === other.at && one.order < other.order);
-
-const mostAtOnce = 100_000;
-
-/** The simulated world's time in ms. Timers fire one by one; between two of them every promise that can go on does. */
-export class WorldTime {
-  #now = 0;
-  #order = 0;
-  #sameInstant = 0;
-  #lastAt = -1;
-  readonly #heap: Timer[] = [];
-
-  get now(): number {
-    return this.#now;
-  }
-
-  /** Calls `fire` in `ms`; returns what takes it back. */
-  in(ms: number, fire: () => void): () => void {
-    const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#order++, fire };
-    this.#push(timer);
-    return () => {
-      timer.fire = null;
-    };
-  }
-
-  /** Time passes without anything getting a turn, as when the event loop is blocked. */
-  stall(ms: number): void {
-    this.#now += ms;
-  }
-
-  async runUntil(end: number): Promise<void> {
-    await settled();
-    for (let next = this.#heap[0]; next !== undefined && next.at <= end; next = this.#heap[0]) {
-      this.#pop();
-      const { fire } = next;
-      if (fire === null) continue;
-      next.fire = null;
-      this.#now = Math.max(this.#now, next.at);
-      this.#sameInstant = next.at === this.#lastAt ? this.#sameInstant + 1 : 0;
-      this.#lastAt = next.at;
-      if (this.#sameInstant > mostAtOnce)
-        throw new Error("time does not go on: timers follow each other without any wait");
-      fire();
-      await settled();
-    }
-    this.#now = Math.max(this.#now, end);
-  }
-
-  #push(timer: Timer): void {
-    const heap = this.#heap;
-    let place = heap.length;
-    heap.push(timer);
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
-      const above = heap[parent];
-      if (above === undefined || !before(timer, above)) break;
-      heap[place] = above;
-      place = parent;
-    }
-    heap[place] = timer;
-  }
-
-  #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return;
-    let place = 0;
-    for (;;) {
-      const left = 2 * place + 1;
-      const [one, other] = [heap[left], heap[left + 1]];
-      if (one === undefined) break;
-      const isRight = other !== undefined && before(other, one);
-      const child = isRight ? other : one;
-      if (!before(child, last)) break;
-      heap[place] = child;
-      place = isRight ? left + 1 : left;
-    }
-    heap[place] = last;
-  }
-}
 
 const waiting: (() => void)[] = [];
 let turnsAhead = 0;
@@ -112,12 +25,14 @@ export const settled = (): Promise<void> =>
     for (; turnsAhead < turnsAtOnce; turnsAhead++) setImmediate(turn);
   });
 
+export const worldTime = (): VirtualTime => new VirtualTime(settled);
+
 /** The wall clock of the machine the bridge runs on: epoch ms, and it may be set. */
 export class WallClock {
   #offset: number;
-  readonly #time: WorldTime;
+  readonly #time: VirtualTime;
 
-  constructor(time: WorldTime, epochMs: number) {
+  constructor(time: VirtualTime, epochMs: number) {
     this.#time = time;
     this.#offset = epochMs;
   }
@@ -137,7 +52,7 @@ export class WallClock {
 
 /** The clock of one run of the program. Once killed, nothing that waits on it ever goes on. */
 export class BootClock implements Clock {
-  readonly #time: WorldTime;
+  readonly #time: VirtualTime;
   readonly #wall: WallClock;
   readonly #startedAt: number;
   /** Where the requests of this run of the program go. */
@@ -148,7 +63,7 @@ export class BootClock implements Clock {
   timers = 0;
   #alive = true;
 
-  constructor(time: WorldTime, wall: WallClock, wire: Wire) {
+  constructor(time: VirtualTime, wall: WallClock, wire: Wire) {
     this.wire = wire;
     this.#time = time;
     this.#wall = wall;
@@ -195,22 +110,8 @@ export class BootClock implements Clock {
     };
   }
 
+  /** As Node does: no timer is shorter than a millisecond. */
   wait(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(abortReason(signal));
-        return;
-      }
-      const abort = () => {
-        takeBack();
-        reject(signal ? abortReason(signal) : new Error("aborted"));
-      };
-      // As Node does: no timer is shorter than a millisecond.
-      const takeBack = this.in(Math.max(1, ms), () => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      });
-      signal?.addEventListener("abort", abort, { once: true });
-    });
+    return this.#time.wait(Math.max(1, ms), signal, (inMs, fire) => this.in(inMs, fire));
   }
 }

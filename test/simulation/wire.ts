@@ -6,7 +6,8 @@ import type { Platform } from "../../src/simulator/platform.js";
 import { type Decision, respond } from "../../src/simulator/respond.js";
 import { type Journalist, Violation, type Write } from "./history.js";
 import type { Chance } from "./scenario.js";
-import type { BootClock, WorldTime } from "./time.js";
+import type { VirtualTime } from "../support/virtual-clock.js";
+import type { BootClock } from "./time.js";
 
 /** How the network between the bridge and the platform behaves; all probabilities are per request. */
 export interface NetworkManners {
@@ -32,7 +33,7 @@ export const calmNetwork: NetworkManners = {
 };
 
 interface Around {
-  readonly time: WorldTime;
+  readonly time: VirtualTime;
   readonly chance: Chance;
   readonly journalist: Journalist;
   readonly epoch: number;

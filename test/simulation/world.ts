@@ -10,7 +10,7 @@ import { Journalist, type Read } from "./history.js";
 import { sameAs } from "./judging.js";
 import { Caretaker, WeatherStation } from "./limits/surroundings.js";
 import { calmMs, Chance, type Scenario, scenarioOf } from "./scenario.js";
-import { settled, WallClock, WorldTime } from "./time.js";
+import { settled, WallClock, worldTime } from "./time.js";
 import { calmNetwork, Wire } from "./wire.js";
 import { Workload } from "./workload.js";
 
@@ -68,7 +68,7 @@ const epoch = Date.parse("2026-03-01T08:00:00Z");
 /** The simulated world of one seed: time, network, platform, disk, broker, people, and one bridge after the other. */
 export class World {
   readonly scenario: Scenario;
-  readonly time = new WorldTime();
+  readonly time = worldTime();
   readonly wall: WallClock;
   readonly journalist: Journalist;
   readonly checks: Checks;
@@ -211,14 +211,9 @@ export class World {
 
   #held(code: string, address: string, from: number, to: number): readonly HeldValue[] {
     const history = this.control.held(code, address);
-    const held: HeldValue[] = [];
-    for (let at = history.length - 1; at >= 0; at -= 1) {
-      const one = history[at];
-      if (one === undefined) break;
-      if (one.at - epoch <= to) held.push(one);
-      if (one.at - epoch <= from) break;
-    }
-    return held;
+    const first = history.findLastIndex(({ at }) => at - epoch <= from);
+    const since = history.slice(Math.max(0, first));
+    return since.filter(({ at }) => at - epoch <= to).toReversed();
   }
 
   async #runUntil(end: number): Promise<void> {

@@ -1,83 +1,117 @@
 import { abortReason, type Clock } from "../../src/runtime/clock.js";
+import { Schedule } from "../../src/runtime/schedule.js";
 
-interface Timer {
-  readonly at: number;
-  readonly order: number;
-  readonly fire: () => void;
-}
+const mostAtOnce = 100_000;
 
 /**
- * A clock that stands still until `advance`. Timers fire in order of their time; between them every promise that can go on
- * does, so code awaiting each other's results runs just as it would in real time.
+ * A time in ms that stands still until it is told to pass. Timers fire in order of their time; between two of them every promise
+ * that can go on does, so code awaiting each other's results runs just as it would in real time.
  */
-export class VirtualClock implements Clock {
-  #mono = 0;
-  #offset: number;
-  #order = 0;
-  readonly #timers = new Set<Timer>();
+export class VirtualTime {
+  readonly #due = new Schedule<() => void>();
+  readonly #settled: () => Promise<void>;
+  #now = 0;
+  #pending = 0;
 
-  constructor(wallMs = Date.parse("2026-03-01T08:00:00Z")) {
-    this.#offset = wallMs;
+  constructor(settledBetween: () => Promise<void> = settled) {
+    this.#settled = settledBetween;
   }
 
-  now(): number {
-    return this.#offset + this.#mono;
+  get now(): number {
+    return this.#now;
   }
 
-  monotonic(): number {
-    return this.#mono;
+  /** Timers neither fired nor taken back. */
+  get pending(): number {
+    return this.#pending;
   }
 
-  /** Sets the wall clock, as NTP or a person would; the monotonic one goes on. */
-  setWall(wallMs: number): void {
-    this.#offset = wallMs - this.#mono;
+  /** Calls `fire` in `ms`; returns what takes it back. */
+  in(ms: number, fire: () => void): () => void {
+    // A key of its own, also where one function is given twice.
+    const timer = () => fire();
+    this.#due.set(timer, this.#now + Math.max(0, ms));
+    this.#pending += 1;
+    return () => {
+      if (this.#due.dueAt(timer) !== undefined) this.#pending -= 1;
+      this.#due.delete(timer);
+    };
   }
 
-  get pendingTimers(): number {
-    return this.#timers.size;
+  /** Time passes without anything getting a turn, as when the event loop is blocked. */
+  stall(ms: number): void {
+    this.#now += ms;
   }
 
-  wait(ms: number, signal?: AbortSignal): Promise<void> {
+  async runUntil(end: number): Promise<void> {
+    let atOnce = 0;
+    await this.#settled();
+    for (let next = this.#due.first(); next !== null && next.at <= end; next = this.#due.first()) {
+      this.#due.take();
+      this.#pending -= 1;
+      atOnce = next.at > this.#now ? 0 : atOnce + 1;
+      if (atOnce > mostAtOnce)
+        throw new Error("time does not go on: timers follow each other without any wait");
+      this.#now = Math.max(this.#now, next.at);
+      next.key();
+      await this.#settled();
+    }
+    this.#now = Math.max(this.#now, end);
+  }
+
+  /** Resolves in `ms`, unless the signal aborts before. */
+  wait(ms: number, signal?: AbortSignal, start: VirtualTime["in"] = this.in.bind(this)): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
         reject(abortReason(signal));
         return;
       }
       const abort = () => {
-        this.#timers.delete(timer);
+        takeBack();
         reject(signal ? abortReason(signal) : new Error("aborted"));
       };
-      const fire = () => {
+      const takeBack = start(ms, () => {
         signal?.removeEventListener("abort", abort);
         resolve();
-      };
-      const timer: Timer = { at: this.#mono + Math.max(0, ms), order: this.#order++, fire };
-      this.#timers.add(timer);
+      });
       signal?.addEventListener("abort", abort, { once: true });
     });
+  }
+}
+
+/** A clock that stands still until `advance`. */
+export class VirtualClock implements Clock {
+  readonly #time = new VirtualTime();
+  #offset: number;
+
+  constructor(wallMs = Date.parse("2026-03-01T08:00:00Z")) {
+    this.#offset = wallMs;
+  }
+
+  now(): number {
+    return this.#offset + this.#time.now;
+  }
+
+  monotonic(): number {
+    return this.#time.now;
+  }
+
+  /** Sets the wall clock, as NTP or a person would; the monotonic one goes on. */
+  setWall(wallMs: number): void {
+    this.#offset = wallMs - this.#time.now;
+  }
+
+  get pendingTimers(): number {
+    return this.#time.pending;
+  }
+
+  wait(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#time.wait(ms, signal);
   }
 
   /** Lets `ms` pass. */
   async advance(ms: number): Promise<void> {
-    const end = this.#mono + ms;
-    await settled();
-    for (let next = this.#next(end); next !== null; next = this.#next(end)) {
-      this.#timers.delete(next);
-      this.#mono = Math.max(this.#mono, next.at);
-      next.fire();
-      await settled();
-    }
-    this.#mono = end;
-  }
-
-  #next(end: number): Timer | null {
-    let first: Timer | null = null;
-    for (const timer of this.#timers) {
-      if (timer.at > end) continue;
-      if (first === null || timer.at < first.at || (timer.at === first.at && timer.order < first.order))
-        first = timer;
-    }
-    return first;
+    await this.#time.runUntil(this.#time.now + ms);
   }
 }
 

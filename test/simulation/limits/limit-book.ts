@@ -23,14 +23,18 @@ export interface Move {
   isUncertain: boolean;
 }
 
-export interface Lease {
+/** What a command keeps up for a time. */
+interface Kept {
   readonly ask: Ask;
-  readonly word: string;
-  readonly endsWith: string;
   readonly until: number;
   readonly clockOff: number;
   /** Perhaps it is over, or was never kept. */
   isUncertain: boolean;
+}
+
+export interface Lease extends Kept {
+  readonly word: string;
+  readonly endsWith: string;
 }
 
 export interface LockHeld {
@@ -53,12 +57,7 @@ export class Limited {
   readonly watching: ReadonlyMap<string, GuardSection>;
   moves: Move[] = [];
   lease: Lease | null = null;
-  hold: {
-    readonly ask: Ask;
-    readonly until: number;
-    readonly clockOff: number;
-    isUncertain: boolean;
-  } | null = null;
+  hold: Kept | null = null;
   lock: LockHeld | null = null;
   lastLockedAt = -Infinity;
   lastHeldAt = -Infinity;
@@ -238,12 +237,8 @@ export class LimitBook {
     return boot === this.world.bridge?.boot || Math.abs(clockOff - this.clockOff) < 1_000;
   }
 
-  isKept(what: {
-    readonly ask: Ask | null;
-    readonly clockOff: number;
-    readonly isUncertain: boolean;
-  }): boolean {
-    return !what.isUncertain && Math.abs(what.clockOff - this.clockOff) < 1_000;
+  isKept({ isUncertain, clockOff }: Kept): boolean {
+    return !isUncertain && Math.abs(clockOff - this.clockOff) < 1_000;
   }
 
   isSure(move: Move): boolean {
@@ -256,6 +251,15 @@ export class LimitBook {
       .some(
         ({ word, writes, at: askedAt }) => word === "stop" && writes.length > 0 && askedAt >= at - 200_000,
       );
+  }
+
+  /** Nothing outside keeps back what a rule sends there. */
+  isFree(one: Limited, word: string): boolean {
+    const { bridge, scenario } = this.world;
+    const controller = bridge?.store?.get(one.code);
+    if (scenario.configuration.commands.read_only || one.section.read_only || one.lock !== null) return false;
+    if (controller?.platformReachable !== true || controller.availability !== "online") return false;
+    return Object.values(one.limits?.guards ?? {}).every(({ allow }) => isAllowed(allow, word));
   }
 
   /** Whether a guard surely holds now, and why, for a message; null where it may be clear. */

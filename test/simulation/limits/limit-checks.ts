@@ -5,7 +5,7 @@ import type { Bridge } from "../bridge.js";
 import type { Ask, Write } from "../history.js";
 import { Check } from "../judging.js";
 import { AlarmChecks } from "./alarm-checks.js";
-import { isAllowed, isStart, LimitBook, type Limited } from "./limit-book.js";
+import { isAllowed, isStart, LimitBook, type Limited, type Move } from "./limit-book.js";
 import { LeaseChecks, PauseChecks, RuleChecks } from "./rule-checks.js";
 
 /** The disk has what was to be kept within this, unless something is wrong with it. */
@@ -21,10 +21,6 @@ export class LimitChecks extends Check {
   readonly alarms = new AlarmChecks(this.limits, this.book);
   readonly rules = new RuleChecks(this.limits, this.book);
   readonly #pauses = new PauseChecks(this.limits, this.book);
-
-  heard(topic: string, text: string): void {
-    this.limits.heard(topic, text);
-  }
 
   mirrorChanged(before: Controller | undefined, after: Controller | undefined): void {
     if (after === undefined) return;
@@ -60,8 +56,7 @@ export class LimitChecks extends Check {
     const one = this.limits.byId(controller, actuator);
     if (one === undefined) return;
     const { bridge, time } = this.world;
-    const move = { at: time.now, boot: bridge?.boot ?? 0, word: String(to), ask: null, writes: [] };
-    this.#moved(one, { ...move, clockOff: this.limits.clockOff, isUncertain: false });
+    this.#moved(one, { at: time.now, boot: bridge?.boot ?? 0, word: String(to), ask: null, writes: [] });
     this.leases.changedElsewhere(one);
     this.rules.changedElsewhere(one);
   }
@@ -81,7 +76,8 @@ export class LimitChecks extends Check {
     this.broken("S17", `the lock of ${code}/${id} is lost`);
   }
 
-  #moved(one: Limited, move: Limited["moves"][number]): void {
+  #moved(one: Limited, about: Pick<Move, "at" | "boot" | "word" | "ask" | "writes">): void {
+    const move = { ...about, clockOff: this.limits.clockOff, isUncertain: false };
     one.moves = [...one.moves.filter(({ at }) => at > move.at - 2 * 3_600_000), move];
   }
 
@@ -93,8 +89,12 @@ export class LimitChecks extends Check {
 
   #termBegins(one: Limited, ask: Ask): void {
     this.leases.begins(one, ask);
-    if (ask.holdMs === null) return;
-    one.hold = { ask, until: ask.at + ask.holdMs, clockOff: this.limits.clockOff, isUncertain: false };
+    this.#holds(one, ask, false);
+  }
+
+  #holds(one: Limited, ask: Ask, isUncertain: boolean): void {
+    const { clockOff } = this.limits;
+    if (ask.holdMs !== null) one.hold = { ask, until: ask.at + ask.holdMs, clockOff, isUncertain };
   }
 
   /** A POST begins. */
@@ -113,14 +113,12 @@ export class LimitChecks extends Check {
   }
 
   #note(one: Limited, ask: Ask, write: Write, isFirst: boolean): void {
-    const { clockOff, world } = this.limits;
     if (ask.word === "stop" || ask.word === null) return;
     if (!isFirst) {
       one.moves.findLast((move) => move.ask === ask)?.writes.push(write);
       return;
     }
-    const about = { at: world.time.now, boot: ask.boot, word: ask.word, clockOff, isUncertain: false };
-    this.#moved(one, { ...about, ask, writes: [write] });
+    this.#moved(one, { at: this.world.time.now, boot: ask.boot, word: ask.word, ask, writes: [write] });
     this.#termBegins(one, ask);
   }
 
@@ -172,8 +170,7 @@ export class LimitChecks extends Check {
     const isGone = outcome === "rejected" || outcome === "failed" || outcome === "refused";
     if (ask.holdMs === null) return;
     if (isGone && one.hold?.ask === ask) one.hold.isUncertain = true;
-    if (outcome === "already" && ask.boot === bridge.boot)
-      one.hold = { ask, until: ask.at + ask.holdMs, clockOff: this.limits.clockOff, isUncertain: true };
+    if (outcome === "already" && ask.boot === bridge.boot) this.#holds(one, ask, true);
     if (one.hold?.ask === ask) one.lastHeldAt = Math.max(one.lastHeldAt, one.hold.until);
   }
 

@@ -3,8 +3,9 @@ import type { Bridge } from "../bridge.js";
 import type { Ask, Write } from "../history.js";
 import { sameAs } from "../judging.js";
 import type { Beginning } from "./guard-model.js";
-import { isAllowed, isStart, type Lease, LimitCheck, type Limited, type Move } from "./limit-book.js";
+import { isStart, type Lease, LimitCheck, type Limited, type Move } from "./limit-book.js";
 import { targetOf } from "../messages.js";
+import type { World } from "../world.js";
 
 /** Where nothing keeps it back, an end goes out within this: what kept it back is looked at every 30 s. */
 const soonMs = 45_000;
@@ -13,11 +14,7 @@ const alarmedMs = 420_000;
 
 /** S19: every lease is on disk before its POST, ends, or is alarmed; and none ends before its time. */
 export class LeaseChecks extends LimitCheck {
-  /** How long nothing has kept an overdue end back, ms, and how long it is overdue while the bridge runs. */
-  readonly #waits = new Map<
-    Limited,
-    { lease: Lease; boot: number; freeMs: number; overdueMs: number; at: number }
-  >();
+  readonly #owed = new Owed(this.world);
 
   /** How long a command counts by the contract, ms; null where it has no end. */
   #termOf({ limits, endsWith }: Limited, { word, forMs }: Ask): number | null {
@@ -110,30 +107,18 @@ export class LeaseChecks extends LimitCheck {
   }
 
   /** Of an actuator, every few seconds while the bridge runs. */
-  look(bridge: Bridge, one: Limited): void {
+  look({ boot }: Bridge, one: Limited): void {
     const { lease } = one;
     const { time } = this.world;
-    if (lease === null || lease.isUncertain || time.now < lease.until + 2 || this.#isOver(one, lease)) {
-      this.#waits.delete(one);
-      return;
-    }
-    const before = this.#waits.get(one);
-    const isSame = before?.lease === lease && before.boot === bridge.boot;
-    const wait = isSame ? before : { lease, boot: bridge.boot, freeMs: 0, overdueMs: 0, at: time.now };
-    const passed = time.now - wait.at;
-    const isFree = this.#isFree(bridge, one, lease);
-    const next = {
-      ...{ lease, boot: bridge.boot, at: time.now, overdueMs: wait.overdueMs + passed },
-      freeMs: isFree ? wait.freeMs + passed : 0,
-    };
-    this.#waits.set(one, next);
+    if (lease === null || lease.isUncertain || time.now < lease.until + 2 || this.#isOver(one, lease)) return;
+    const { freeMs, owedMs } = this.#owed.look(lease, boot, this.#isFree(one, lease));
     const where = `the lease of ${lease.ask.by} at ${one.code}/${one.id}, over since ${lease.until},`;
     if (!this.limits.isKept(lease)) return;
-    const sent = this.#newestEnd(one, lease, bridge.boot);
-    if (next.freeMs > soonMs && sent === undefined)
+    const sent = this.#newestEnd(one, lease, boot);
+    if (freeMs > soonMs && sent === undefined)
       this.broken("S19", `${where} is not ended, and nothing keeps it back`);
     const isTried = sent !== undefined && sent.results.length === 0;
-    if (next.overdueMs > alarmedMs && !isTried && !this.#isAlarmed(one))
+    if (owedMs > alarmedMs && !isTried && !this.#isAlarmed(one))
       this.broken("S19", `${where} is neither ended nor alarmed`);
   }
 
@@ -161,15 +146,8 @@ export class LeaseChecks extends LimitCheck {
     return held.some((each) => sameAs(value, each));
   }
 
-  /** Nothing outside keeps the end back. */
-  #isFree({ store }: Bridge, one: Limited, { endsWith }: Lease): boolean {
-    const controller = store?.get(one.code);
-    const { commands } = this.world.scenario.configuration;
-    if (controller === undefined || !controller.platformReachable || controller.availability !== "online")
-      return false;
-    if (commands.read_only || commands.dry_run || one.section.read_only || one.lock !== null) return false;
-    const guards = Object.entries(one.limits?.guards ?? {});
-    return guards.every(([, { allow }]) => isAllowed(allow, endsWith));
+  #isFree(one: Limited, { endsWith }: Lease): boolean {
+    return !this.world.scenario.configuration.commands.dry_run && this.limits.isFree(one, endsWith);
   }
 
   /** L6 */
@@ -178,10 +156,8 @@ export class LeaseChecks extends LimitCheck {
     for (const one of this.limits.limited.values()) {
       const { lease } = one;
       if (lease === null || lease.isUncertain || !this.limits.isKept(lease)) continue;
-      const { commands } = this.world.scenario.configuration;
-      if (commands.dry_run || time.now < lease.until + 900_000 || this.#isOver(one, lease)) continue;
-      const { bridge } = this.world;
-      if (bridge !== null && this.#isFree(bridge, one, lease))
+      if (time.now < lease.until + 900_000 || this.#isOver(one, lease)) continue;
+      if (this.#isFree(one, lease))
         this.broken("L6", `the lease of ${lease.ask.by} at ${one.code}/${one.id} has not ended`);
     }
   }
@@ -262,7 +238,7 @@ const mostTimes = 3;
 
 /** S21: what a guard sends goes out once each time it begins, also over a restart, and only what it allows. */
 export class RuleChecks extends LimitCheck {
-  readonly #waits = new Map<Beginning, { freeMs: number; at: number }>();
+  readonly #owed = new Owed(this.world);
   readonly #excused = new WeakSet<Beginning>();
 
   /** A guard has something sent. */
@@ -310,33 +286,41 @@ export class RuleChecks extends LimitCheck {
   }
 
   /** What was to be sent is not forgotten. */
-  look({ store, boot }: Bridge, one: Limited): void {
-    const { scenario, time } = this.world;
-    const { commands } = scenario.configuration;
+  look({ boot }: Bridge, one: Limited): void {
     for (const [name, model] of one.models) {
       const { beginning, guard } = model;
       if (beginning === null || guard.then === undefined || guard.blind === "act") continue;
       // A stalled program may have missed that it was let go in between.
       if (this.#isStalled()) this.#excused.add(beginning);
-      const isDone = beginning.sent.length > 0 || beginning.isUncertain || this.#excused.has(beginning);
-      if (isDone || commands.read_only || one.section.read_only) continue;
-      const controller = store?.get(one.code);
-      const others = Object.entries(one.limits?.guards ?? {});
-      const isFree =
-        controller?.platformReachable === true &&
-        controller.availability === "online" &&
-        one.lock === null &&
-        !model.isBlind &&
-        others.every(([, { allow }]) => isAllowed(allow, guard.then ?? ""));
-      const before = this.#waits.get(beginning) ?? { freeMs: 0, at: time.now };
-      const freeMs = isFree ? before.freeMs + Math.min(6_000, time.now - before.at) : 0;
-      this.#waits.set(beginning, { freeMs, at: time.now });
-      if (freeMs > soonMs)
+      if (beginning.sent.length > 0 || beginning.isUncertain || this.#excused.has(beginning)) continue;
+      const isFree = !model.isBlind && this.limits.isFree(one, guard.then);
+      if (this.#owed.look(beginning, boot, isFree).freeMs > soonMs)
         this.broken(
           "S21",
           `the guard ${name} of ${one.code}/${one.id} began at ${beginning.at} and sends nothing in run ${boot}`,
         );
     }
-    if (this.#waits.size > 500) this.#waits.clear();
+  }
+}
+
+/** What a run of the program owes: for how long, and for how long nothing has kept it back. */
+class Owed {
+  readonly #world: World;
+  readonly #waits = new WeakMap<object, { boot: number; at: number; freeMs: number; owedMs: number }>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Every few seconds while it is owed; a longer time was none in which the program ran. */
+  look(what: object, boot: number, isFree: boolean): { readonly freeMs: number; readonly owedMs: number } {
+    const { now } = this.#world.time;
+    const known = this.#waits.get(what);
+    const before = known?.boot === boot ? known : { at: now, freeMs: 0, owedMs: 0 };
+    const passed = Math.min(6_000, now - before.at);
+    const freeMs = isFree ? before.freeMs + passed : 0;
+    const wait = { boot, at: now, freeMs, owedMs: before.owedMs + passed };
+    this.#waits.set(what, wait);
+    return wait;
   }
 }

@@ -71,11 +71,10 @@ export class Caretaker {
     this.#world.in(this.#chance.logUniform(20_000, 2_400_000), () => this.#unlocking(about, isAll));
   }
 
-  #do(what: (bridge: Bridge) => Promise<void>): boolean {
+  #do(what: (bridge: Bridge) => Promise<void>): void {
     const { bridge } = this.#world;
-    if (bridge === null || !bridge.isLinked || !bridge.clock.isAlive || bridge.isStopping) return false;
+    if (bridge === null || !bridge.isLinked || !bridge.clock.isAlive || bridge.isStopping) return;
     what(bridge).catch((error: unknown) => this.#world.fail(error));
-    return true;
   }
 
   /** Until it is done: nobody leaves a lock behind. */
@@ -86,10 +85,23 @@ export class Caretaker {
     });
   }
 
-  #note(what: string, about: readonly Limited[], facts: object = {}): void {
+  /** As a request over MQTT does. The journal may be away (`failed`), and what was asked for may be done already (`nothing`). */
+  async #ask(
+    { requestPorts, store }: Bridge,
+    what: keyof typeof requests,
+    about: readonly Limited[],
+    fields: Readonly<Record<string, string>>,
+    facts: object = {},
+  ): Promise<"done" | "nothing" | "failed"> {
     const { journalist } = this.#world;
+    const controller = store?.get(about[0]?.code ?? "");
+    if (controller === undefined || requestPorts === null) return "failed";
     journalist.note(what, { of: about.map(({ code, id }) => `${code}/${id}`), ...facts });
     journalist.saw(`somebody asks to ${what}`);
+    return requests[what](requestPorts, controller, { by: "anna", ...fields }, null).then(
+      () => "done",
+      (error: unknown) => (error instanceof RequestError ? "nothing" : "failed"),
+    );
   }
 
   async #lock(
@@ -98,66 +110,43 @@ export class Caretaker {
     isAll: boolean,
     minutes: number | null,
   ): Promise<void> {
-    const [first] = about;
-    const ports = bridge.requestPorts;
-    const controller = bridge.store?.get(first?.code ?? "");
-    if (first === undefined || controller === undefined || ports === null) return;
-    const { time } = this.#world;
-    this.#note("lock", about, { minutes });
+    const { journalist, time } = this.#world;
     const until = minutes === null ? Infinity : time.now + minutes * 60_000;
     for (const one of about) one.lock = { from: time.now, until: Infinity, isUncertain: true };
-    const fields = {
-      by: "anna",
-      ...(isAll ? {} : { actuator: first.id }),
-      ...(minutes === null ? {} : { until: `${minutes}m` }),
-    };
-    const isDone = await lock(ports, controller, fields, null).then(() => true, expected);
-    if (!isDone) return;
+    const fields = { ...actuatorField(about, isAll), ...(minutes === null ? {} : { until: `${minutes}m` }) };
+    if ((await this.#ask(bridge, "lock", about, fields, { minutes })) !== "done") return;
     for (const one of about) one.lock = { from: time.now, until, isUncertain: false };
-    this.#world.journalist.note("locked", {});
+    journalist.note("locked", {});
   }
 
   async #unlock(bridge: Bridge, about: readonly Limited[], isAll: boolean): Promise<void> {
+    const { checks, journalist, time } = this.#world;
     const [first] = about;
-    const ports = bridge.requestPorts;
-    const controller = bridge.store?.get(first?.code ?? "");
-    if (first === undefined || controller === undefined || ports === null) return;
-    const { checks, time } = this.#world;
-    const isLocked = first.lock !== null && !first.lock.isUncertain && time.now < first.lock.until - 2;
+    const isLocked = first?.lock?.isUncertain === false && time.now < first.lock.until - 2;
     for (const one of about) if (one.lock !== null) one.lock = { ...one.lock, isUncertain: true };
-    this.#note("unlock", about);
-    const fields = { by: "anna", ...(isAll ? {} : { actuator: first.id }) };
-    const answer = await unlock(ports, controller, fields).then(
-      () => "done",
-      (error: unknown) => (error instanceof RequestError ? "nothing" : "failed"),
-    );
+    const answer = await this.#ask(bridge, "unlock", about, actuatorField(about, isAll));
     if (answer === "failed") return;
     if (answer === "nothing" && isLocked) checks.limits.lockLost(first);
     for (const one of about) {
       if (one.lock !== null) one.lastLockedAt = time.now;
       one.lock = null;
     }
-    this.#world.journalist.note("unlocked", {});
+    journalist.note("unlocked", {});
   }
 
   async #release(bridge: Bridge, one: Limited): Promise<void> {
-    const ports = bridge.requestPorts;
-    const controller = bridge.store?.get(one.code);
-    if (controller === undefined || ports === null) return;
-    this.#note("release", [one]);
     if (one.hold !== null) one.hold.isUncertain = true;
-    const isDone = await release(ports, controller, { by: "anna", actuator: one.id }).then(
-      () => true,
-      expected,
-    );
-    if (!isDone || one.hold?.isUncertain !== true) return;
+    const answer = await this.#ask(bridge, "release", [one], { actuator: one.id });
+    if (answer !== "done" || one.hold?.isUncertain !== true) return;
     one.lastHeldAt = Math.max(one.lastHeldAt, this.#world.time.now);
     one.hold = null;
   }
 }
 
-/** The journal may be away, and what was asked for may be done already. */
-const expected = (): boolean => false;
+const requests = { lock, unlock, release } as const;
+
+const actuatorField = ([first]: readonly Limited[], isAll: boolean): Readonly<Record<string, string>> =>
+  isAll || first === undefined ? {} : { actuator: first.id };
 
 /** A message on a weather topic, as the broker hands it to the bridge. */
 export interface Measured {
@@ -263,7 +252,7 @@ export class WeatherStation {
     journalist.note("weather", { topic, text, ...(isLive ? {} : { retain }) });
     if (!isLive) journalist.saw("weather from the broker's store");
     const message = { topic, payload: Buffer.from(text), retain };
-    if (isLive) checks.limits.heard(topic, text);
+    if (isLive) checks.limits.limits.heard(topic, text);
     bridge.measured(message, this.protocolVersion);
   }
 }
