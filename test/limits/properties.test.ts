@@ -6,8 +6,7 @@ import type { Quality } from "../../src/greenhouse/model.js";
 import { foldReading, type GuardState, type Instant, unjudged } from "../../src/limits/rules/guards.js";
 import type { Standing } from "../../src/limits/rules/entry.js";
 import { allowedNow, judge, type Judged } from "../../src/limits/rules/judge.js";
-import { GuardModel } from "../simulation/limits/guard-model.js";
-import { isAllowed } from "../simulation/limits/limit-book.js";
+import { GuardModel, isAllowed } from "../simulation/limits/guard-model.js";
 import { actuator } from "../support/builders.js";
 import { bench, blow, guard, limits, lockOf, skylight } from "./bench.js";
 

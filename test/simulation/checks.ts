@@ -74,7 +74,7 @@ export class Checks {
     this.#results.result(bridge, result);
     if (!ask || !isFirst) return;
     this.#secondLooks.result(bridge, ask, result);
-    this.limits.result(bridge, ask, result);
+    this.limits.result(ask, result);
   }
 
   event(event: BridgeEvent): void {

@@ -127,6 +127,11 @@ export class World {
     return epoch + this.time.now;
   }
 
+  /** How far the clock of the bridge's machine is ahead. */
+  get clockOff(): number {
+    return this.wall.now() - this.platformNow;
+  }
+
   get isCalm(): boolean {
     return this.time.now >= this.calmFrom;
   }

@@ -57,6 +57,16 @@ export function isTrueOf(guard: GuardSection, value: Value, which: "begins" | "l
   return !listed(guard.is_not).some((one) => one.toLowerCase() === word);
 }
 
+/** Whether an allowance has a word or a degree. */
+export function isAllowed(allow: readonly string[], word: string): boolean {
+  if (word === "stop" || allow.includes(word)) return true;
+  if (!/^\d+$/.test(word)) return false;
+  return allow.some((one) => {
+    const [, from, to = from] = /^(\d+)(?:\.\.(\d+))?$/.exec(one) ?? [];
+    return from !== undefined && Number(word) >= Number(from) && Number(word) <= Number(to);
+  });
+}
+
 const needsNumber = ({ above, below }: GuardSection) => above !== undefined || below !== undefined;
 
 /** A time in which the condition is what it sends for: begun, and not let go since. */
@@ -85,7 +95,6 @@ export class GuardModel {
   blindSince = 0;
   value: Value = null;
   beginning: Beginning | null = null;
-  /** Since when it is known to hold no more, for messages. */
 
   constructor(guard: GuardSection) {
     this.guard = guard;

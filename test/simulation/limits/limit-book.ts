@@ -1,108 +1,9 @@
 import type { Configuration } from "../../../src/config/schema.js";
-import type { Ask, Write } from "../history.js";
+import type { Ask } from "../history.js";
 import { Check, type PostBook } from "../judging.js";
-import { GuardModel, type GuardSection, isTrueOf, saidBy, type Seen } from "./guard-model.js";
 import type { World } from "../world.js";
-
-type ActuatorSection = Configuration["controllers"][string]["actuators"][string];
-type LimitsSection = NonNullable<ActuatorSection["limits"]>;
-
-export const isStart = (word: string | null): boolean => word !== null && word !== "stop" && word !== "off";
-
-/** What moved an actuator. */
-export interface Move {
-  readonly at: number;
-  readonly boot: number;
-  readonly word: string;
-  /** Null where somebody else did. */
-  readonly ask: Ask | null;
-  readonly writes: Write[];
-  /** The machine's clock minus the true time then: what is kept is kept in its time. */
-  readonly clockOff: number;
-  /** The disk may not know it. */
-  isUncertain: boolean;
-}
-
-/** What a command keeps up for a time. */
-interface Kept {
-  readonly ask: Ask;
-  readonly until: number;
-  readonly clockOff: number;
-  /** Perhaps it is over, or was never kept. */
-  isUncertain: boolean;
-}
-
-export interface Lease extends Kept {
-  readonly word: string;
-  readonly endsWith: string;
-}
-
-export interface LockHeld {
-  readonly from: number;
-  readonly until: number;
-  /** It is being set or lifted: nobody can tell yet. */
-  isUncertain: boolean;
-}
-
-/** What the checks know of one actuator's limits. Instants are the world's ms. */
-export class Limited {
-  readonly code: string;
-  readonly controllerId: string;
-  readonly id: string;
-  readonly section: ActuatorSection;
-  readonly limits: LimitsSection | null;
-  /** Guards on something that is read, by name. */
-  readonly models: ReadonlyMap<string, GuardModel>;
-  /** Guards on actuators, by name. */
-  readonly watching: ReadonlyMap<string, GuardSection>;
-  moves: Move[] = [];
-  lease: Lease | null = null;
-  hold: Kept | null = null;
-  lock: LockHeld | null = null;
-  lastLockedAt = -Infinity;
-  lastHeldAt = -Infinity;
-
-  constructor(code: string, controllerId: string, id: string, section: ActuatorSection) {
-    this.code = code;
-    this.controllerId = controllerId;
-    this.id = id;
-    this.section = section;
-    this.limits = section.limits ?? null;
-    const guards = Object.entries(this.limits?.guards ?? {});
-    this.models = new Map(
-      guards.flatMap(([name, guard]) =>
-        guard.actuator === undefined ? [[name, new GuardModel(guard)]] : [],
-      ),
-    );
-    this.watching = new Map(
-      guards.flatMap(([name, guard]) => (guard.actuator === undefined ? [] : [[name, guard]])),
-    );
-  }
-
-  get travelMs(): number {
-    return this.section.travel_time;
-  }
-
-  /** The word that ends a lease of it; null where none does. */
-  get endsWith(): string | null {
-    if (this.limits?.ends_with !== undefined) return this.limits.ends_with;
-    const { kind } = this.section;
-    if (kind === "motor" || kind === "custom") return null;
-    return degreeKinds.has(kind) ? "close" : "off";
-  }
-}
-
-const degreeKinds = new Set(["skylight", "shade_curtain", "thermal_curtain", "side_vent", "positioner"]);
-
-/** Whether an allowance has a word or a degree. */
-export function isAllowed(allow: readonly string[], word: string): boolean {
-  if (word === "stop" || allow.includes(word)) return true;
-  if (!/^\d+$/.test(word)) return false;
-  return allow.some((one) => {
-    const [, from, to = from] = /^(\d+)(?:\.\.(\d+))?$/.exec(one) ?? [];
-    return from !== undefined && Number(word) >= Number(from) && Number(word) <= Number(to);
-  });
-}
+import { type GuardModel, type GuardSection, isAllowed, isTrueOf, saidBy, type Seen } from "./guard-model.js";
+import { type Kept, Limited, type Move } from "./limited.js";
 
 interface Heard {
   readonly text: string;
@@ -124,7 +25,7 @@ export class LimitBook {
       for (const [actuator, section] of Object.entries(actuators))
         this.limited.set(
           `${code}/${actuator}`,
-          new Limited(code, id ?? code.toLowerCase(), actuator, section),
+          new Limited(world, { code, controllerId: id ?? code.toLowerCase(), id: actuator, section }),
         );
   }
 
@@ -136,10 +37,6 @@ export class LimitBook {
     for (const one of this.limited.values())
       if (one.controllerId === controllerId && one.id === actuator) return one;
     return undefined;
-  }
-
-  get clockOff(): number {
-    return this.world.wall.now() - this.world.platformNow;
   }
 
   /** A live message on a weather topic. */
@@ -234,11 +131,11 @@ export class LimitBook {
 
   /** What an earlier run kept says when by a clock that may have been set since. */
   #isClockAsThen({ boot, clockOff }: Pick<Move, "boot" | "clockOff">): boolean {
-    return boot === this.world.bridge?.boot || Math.abs(clockOff - this.clockOff) < 1_000;
+    return boot === this.world.bridge?.boot || Math.abs(clockOff - this.world.clockOff) < 1_000;
   }
 
   isKept({ isUncertain, clockOff }: Kept): boolean {
-    return !isUncertain && Math.abs(clockOff - this.clockOff) < 1_000;
+    return !isUncertain && Math.abs(clockOff - this.world.clockOff) < 1_000;
   }
 
   isSure(move: Move): boolean {

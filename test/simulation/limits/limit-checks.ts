@@ -5,7 +5,9 @@ import type { Bridge } from "../bridge.js";
 import type { Ask, Write } from "../history.js";
 import { Check } from "../judging.js";
 import { AlarmChecks } from "./alarm-checks.js";
-import { isAllowed, isStart, LimitBook, type Limited, type Move } from "./limit-book.js";
+import { isAllowed } from "./guard-model.js";
+import { LimitBook } from "./limit-book.js";
+import { isStart, type Limited } from "./limited.js";
 import { LeaseChecks, PauseChecks, RuleChecks } from "./rule-checks.js";
 
 /** The disk has what was to be kept within this, unless something is wrong with it. */
@@ -55,9 +57,7 @@ export class LimitChecks extends Check {
     const { controller, actuator, to } = event.facts ?? {};
     const one = this.limits.byId(controller, actuator);
     if (one === undefined) return;
-    const { bridge, time } = this.world;
-    this.#moved(one, { at: time.now, boot: bridge?.boot ?? 0, word: String(to), ask: null, writes: [] });
-    this.leases.changedElsewhere(one);
+    one.movedElsewhere(String(to));
     this.rules.changedElsewhere(one);
   }
 
@@ -76,25 +76,9 @@ export class LimitChecks extends Check {
     this.broken("S17", `the lock of ${code}/${id} is lost`);
   }
 
-  #moved(one: Limited, about: Pick<Move, "at" | "boot" | "word" | "ask" | "writes">): void {
-    const move = { ...about, clockOff: this.limits.clockOff, isUncertain: false };
-    one.moves = [...one.moves.filter(({ at }) => at > move.at - 2 * 3_600_000), move];
-  }
-
   /** What was sent for an equal command was sent for this one too. */
   takesOver(ask: Ask): void {
-    const one = this.limits.of(ask);
-    if (one !== undefined) this.#termBegins(one, ask);
-  }
-
-  #termBegins(one: Limited, ask: Ask): void {
-    this.leases.begins(one, ask);
-    this.#holds(one, ask, false);
-  }
-
-  #holds(one: Limited, ask: Ask, isUncertain: boolean): void {
-    const { clockOff } = this.limits;
-    if (ask.holdMs !== null) one.hold = { ask, until: ask.at + ask.holdMs, clockOff, isUncertain };
+    this.limits.of(ask)?.begins(ask);
   }
 
   /** A POST begins. */
@@ -102,24 +86,13 @@ export class LimitChecks extends Check {
     const { ask } = write;
     const one = ask === null ? undefined : this.limits.of(ask);
     if (ask === null || one === undefined || ask.word === null) return;
-    const isFirst = ask.writes.length === 0;
     if (ask.word !== "stop") {
       this.#checkGuards(one, ask, write);
       this.#checkLock(one, ask);
       this.#checkHold(one, ask);
-      if (isFirst && ask.rule === null) this.#pauses.check(one, ask);
+      if (ask.writes.length === 0 && ask.rule === null) this.#pauses.check(one, ask);
     }
-    this.#note(one, ask, write, isFirst);
-  }
-
-  #note(one: Limited, ask: Ask, write: Write, isFirst: boolean): void {
-    if (ask.word === "stop" || ask.word === null) return;
-    if (!isFirst) {
-      one.moves.findLast((move) => move.ask === ask)?.writes.push(write);
-      return;
-    }
-    this.#moved(one, { at: this.world.time.now, boot: ask.boot, word: ask.word, ask, writes: [write] });
-    this.#termBegins(one, ask);
+    one.posts(ask, write);
   }
 
   #checkGuards(one: Limited, ask: Ask, { value }: Write): void {
@@ -152,7 +125,7 @@ export class LimitChecks extends Check {
   }
 
   /** S22: an interlock on exactly those results that one kept back, and it says the truth. */
-  result(bridge: Bridge, ask: Ask, result: CommandResult): void {
+  result(ask: Ask, result: CommandResult): void {
     const { outcome, reason, interlock } = result;
     const tell = `${ask.by} (${ask.word ?? ask.payload}) ended ${outcome} ${reason ?? ""}`;
     if ((reason === "interlock") !== (interlock !== null))
@@ -161,17 +134,9 @@ export class LimitChecks extends Check {
     const one = this.limits.of(ask);
     if (one === undefined) return;
     if (interlock && !result.repeated) this.#checkInterlock(one, ask, interlock, tell);
-    this.leases.result(one, ask, result);
-    this.rules.result(one, ask, result);
-    this.#held(bridge, one, ask, result);
-  }
-
-  #held(bridge: Bridge, one: Limited, ask: Ask, { outcome }: CommandResult): void {
-    const isGone = outcome === "rejected" || outcome === "failed" || outcome === "refused";
-    if (ask.holdMs === null) return;
-    if (isGone && one.hold?.ask === ask) one.hold.isUncertain = true;
-    if (outcome === "already" && ask.boot === bridge.boot) this.#holds(one, ask, true);
-    if (one.hold?.ask === ask) one.lastHeldAt = Math.max(one.lastHeldAt, one.hold.until);
+    one.ended(ask, result);
+    if (ask.rule === "guard" && !result.repeated && one.limits !== null)
+      this.saw(`what a guard sends ends ${outcome}`);
   }
 
   #checkInterlock(

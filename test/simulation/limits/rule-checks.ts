@@ -1,9 +1,9 @@
-import type { CommandResult } from "../../../src/greenhouse/command/outcomes.js";
 import type { Bridge } from "../bridge.js";
 import type { Ask, Write } from "../history.js";
 import { sameAs } from "../judging.js";
 import type { Beginning } from "./guard-model.js";
-import { isStart, type Lease, LimitCheck, type Limited, type Move } from "./limit-book.js";
+import { LimitCheck } from "./limit-book.js";
+import { isStart, type Lease, type Limited, type Move } from "./limited.js";
 import { targetOf } from "../messages.js";
 import type { World } from "../world.js";
 
@@ -15,32 +15,6 @@ const alarmedMs = 420_000;
 /** S19: every lease is on disk before its POST, ends, or is alarmed; and none ends before its time. */
 export class LeaseChecks extends LimitCheck {
   readonly #owed = new Owed(this.world);
-
-  /** How long a command counts by the contract, ms; null where it has no end. */
-  #termOf({ limits, endsWith }: Limited, { word, forMs }: Ask): number | null {
-    if (word === null || word === "stop" || word === endsWith) return null;
-    if (forMs !== null) return forMs;
-    return word === "auto" ? null : (limits?.for ?? limits?.at_most ?? null);
-  }
-
-  /** The lease that a command begins or renews; the same one where it leaves it as it is. */
-  #leaseFor(one: Limited, ask: Ask): Lease | null {
-    const ms = this.#termOf(one, ask);
-    const { endsWith, lease: running } = one;
-    if (ms === null || endsWith === null || ask.word === null) return null;
-    if (running !== null && running.word === ask.word && ask.forMs === null) return running;
-    const { clockOff } = this.limits;
-    // Perhaps an earlier one is in force again, whose deadline stays.
-    const isUncertain = running?.isUncertain === true && ask.forMs === null;
-    return { ask, word: ask.word, endsWith, until: ask.at + ms, clockOff, isUncertain };
-  }
-
-  begins(one: Limited, ask: Ask): void {
-    const lease = this.#leaseFor(one, ask);
-    if (lease === null || lease === one.lease) return;
-    one.lease = lease;
-    this.saw("a lease begins");
-  }
 
   /** The bytes of a POST leave: its lease is on disk by then. */
   leaving({ ask }: Write): void {
@@ -73,37 +47,6 @@ export class LeaseChecks extends LimitCheck {
   /** The command of it is over, perhaps badly, and the lease before is in force again. */
   #mayHaveGone({ isUncertain, ask }: Lease): boolean {
     return isUncertain || (ask.phases.at(-1)?.phase === "done" && ask.results.length === 0);
-  }
-
-  result(one: Limited, ask: Ask, { outcome }: CommandResult): void {
-    const { lease } = one;
-    if (outcome === "rejected" || outcome === "failed") {
-      // Perhaps the one before is in force again.
-      if (lease?.ask === ask) lease.isUncertain = true;
-      return;
-    }
-    if (outcome !== "confirmed" && outcome !== "already") return;
-    if (lease !== null && lease.ask === ask) return;
-    const next = this.#leaseFor(one, ask);
-    if (next !== null) {
-      // Nothing was sent: whether it is on disk, nobody outside can tell.
-      if (outcome === "already" && next !== lease && ask.boot === this.world.bridge?.boot && !ask.dryRun)
-        one.lease = { ...next, isUncertain: true };
-      else if (next !== lease && lease !== null) lease.isUncertain = true;
-      return;
-    }
-    if (ask.dryRun || lease === null || lease.word === ask.word) return;
-    if (ask.word === "stop" && ask.word !== lease.endsWith) {
-      lease.isUncertain = true;
-      return;
-    }
-    // One that was sent before the lease began and shows only now ends it all the same, or not.
-    if (ask.at >= lease.ask.at) one.lease = null;
-    else lease.isUncertain = true;
-  }
-
-  changedElsewhere(one: Limited): void {
-    one.lease = null;
   }
 
   /** Of an actuator, every few seconds while the bridge runs. */
@@ -273,11 +216,6 @@ export class RuleChecks extends LimitCheck {
   #isStalled(): boolean {
     const { lastStallAt, time } = this.world;
     return lastStallAt > time.now - 600_000;
-  }
-
-  result(one: Limited, ask: Ask, { outcome, repeated }: CommandResult): void {
-    if (ask.rule !== "guard" || repeated || one.limits === null) return;
-    this.saw(`what a guard sends ends ${outcome}`);
   }
 
   /** Nothing is sent against what somebody else did. */

@@ -1,7 +1,7 @@
 import { RequestError } from "../../../src/mqtt/requests.js";
 import { lock, release, unlock } from "../../../src/status/requests.js";
 import type { Bridge } from "../bridge.js";
-import type { Limited } from "./limit-book.js";
+import type { Limited } from "./limited.js";
 import { Chance } from "../scenario.js";
 import type { World } from "../world.js";
 
