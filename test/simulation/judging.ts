@@ -53,18 +53,12 @@ export const proofOf = (
 ): ValidRead | undefined =>
   journalist.readsSince(ask.code, step.address, since).findLast(({ raw }) => shows(ask, step, raw));
 
-interface FirstPost {
-  readonly at: number;
-  readonly boot: number;
-}
-
 /** What the checks know of each actuator's POSTs so far; keys are `GH-0001/roof`. */
 export class PostBook {
   readonly world: World;
-  /** The POST under way in this run of the program. */
-  readonly writing = new Map<string, Write>();
   readonly lastPosted = new Map<string, Write>();
-  readonly firstPost = new Map<string, FirstPost>();
+  /** The first POST of the command that was sent last. */
+  readonly firstPost = new Map<string, Write>();
   readonly lastStop = new Map<string, Write>();
   /** The command that said last that it is sending. */
   readonly senders = new Map<string, Ask>();
@@ -86,11 +80,6 @@ export class PostBook {
 
   broken(invariant: string, message: string): void {
     this.world.fail(new Violation(invariant, message));
-  }
-
-  crashed(): void {
-    this.writing.clear();
-    this.senders.clear();
   }
 }
 

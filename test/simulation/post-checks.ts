@@ -50,9 +50,7 @@ export class PostChecks extends Check {
     this.#checkMode(post);
     this.#checkLight(post);
     this.#checkSecond(post);
-    const lane = laneOf(ask);
-    this.book.writing.set(lane, write);
-    this.book.lastPosted.set(lane, write);
+    this.book.lastPosted.set(laneOf(ask), write);
   }
 
   /** The bytes of a POST go out. */
@@ -98,10 +96,10 @@ export class PostChecks extends Check {
   #checkOrder({ ask, settings, write, what }: Posting): void {
     const { time } = this.world;
     const lane = laneOf(ask);
-    const open = this.book.writing.get(lane);
-    if (open !== undefined && open.endedAt === null && open.boot === write.boot)
+    const newest = this.book.lastPosted.get(lane);
+    if (newest?.endedAt === null && newest.boot === write.boot)
       this.broken("S11", `a POST while another to the same actuator is under way: ${what}`);
-    const last = this.book.lastPosted.get(lane)?.ask ?? null;
+    const last = newest?.ask ?? null;
     if (last !== null && last !== ask && ask.writes.length > 0)
       this.broken("S11", `sequences of one actuator mix: ${what} after a POST of ${last.by}`);
     const stop = this.world.journalist
@@ -115,14 +113,14 @@ export class PostChecks extends Check {
     if (ask.word === "stop") this.#checkStopDistance(lane, write, what);
     if (ask.writes.length > 0) return;
     const first = this.book.firstPost.get(lane);
-    const sinceMs = first?.boot === write.boot ? time.now - first.at : Infinity;
+    const sinceMs = first?.boot === write.boot ? time.now - first.begunAt : Infinity;
     const { minIntervalMs } = settings;
     if (ask.word !== "stop" && sinceMs < minIntervalMs - 1)
       this.broken(
         "S11",
         `${Math.round(sinceMs)} ms after the last command, min_interval is ${minIntervalMs}: ${what}`,
       );
-    this.book.firstPost.set(lane, { at: time.now, boot: write.boot });
+    this.book.firstPost.set(lane, write);
   }
 
   #checkStopDistance(lane: string, write: Write, what: string): void {
@@ -311,7 +309,7 @@ export class CrashWindows extends Check {
     const isRecovering = ({ phases, boot, results }: Ask) =>
       boot !== bridge.boot && results.length === 0 && phases.at(-1)?.boot === bridge.boot;
     if (asks.some(isRecovering)) this.saw("a crash while recovering from the last");
-    this.book.crashed();
+    this.book.senders.clear();
   }
 
   #window(ask: Ask): string {

@@ -166,64 +166,42 @@ type Maybe = (name: string, rate: () => number) => number;
 
 function platformFaults(chance: Chance, maybe: Maybe, forMs: number): readonly FaultSpec[] {
   const specs: FaultSpec[] = [];
-  const always = { for: forMs };
   const hit = (spec: Omit<FaultSpec, "chance">, most: number, name: string = spec.fault) => {
     const rate = maybe(name, () => chance.logUniform(0.002, most));
-    if (rate > 0) specs.push({ ...always, ...spec, chance: rate });
+    if (rate > 0) specs.push({ for: forMs, ...spec, chance: rate });
   };
   const event = (spec: FaultSpec, most: number) => {
     const perHour = maybe(spec.fault, () => chance.logUniform(0.1, most));
     if (perHour > 0) specs.push({ ...spec, per_hour: perHour });
   };
-  hit({ fault: "slow", delay: Math.round(chance.logUniform(500, 60_000)) }, 0.1);
-  hit({ fault: "timeout", when: chance.of(["before", "after"] as const) }, 0.05);
+  const some = (least: number, most: number) => Math.round(chance.logUniform(least, most));
+  const side = () => chance.of(["before", "after"] as const);
+  hit({ fault: "slow", delay: some(500, 60_000) }, 0.1);
+  hit({ fault: "timeout", when: side() }, 0.05);
   hit({ fault: "reset", when: "before" }, 0.1, "reset before");
   hit({ fault: "reset", when: "after" }, 0.1, "reset after");
   for (const fault of ["truncated", "empty", "garbage", "redirect"] as const) hit({ fault }, 0.05);
-  hit({ fault: "html", when: chance.of(["before", "after"] as const) }, 0.05);
-  hit(
-    {
-      fault: "http_status",
-      status: chance.of([500, 502, 503, 504]),
-      when: chance.of(["before", "after"] as const),
-    },
-    0.05,
-  );
+  hit({ fault: "html", when: side() }, 0.05);
+  hit({ fault: "http_status", status: chance.of([500, 502, 503, 504]), when: side() }, 0.05);
   hit({ fault: "body_code", code: chance.of([500, 400, 1001]) }, 0.05);
-  hit(
-    {
-      fault: "throttle",
-      status: chance.of([429, 503]),
-      retry_after: Math.round(chance.logUniform(1_000, 60_000)),
-    },
-    0.05,
-  );
-  hit(
-    { fault: "unauthorized", status: chance.of([401, 403]), when: chance.of(["before", "after"] as const) },
-    0.03,
-  );
+  hit({ fault: "throttle", status: chance.of([429, 503]), retry_after: some(1_000, 60_000) }, 0.05);
+  hit({ fault: "unauthorized", status: chance.of([401, 403]), when: side() }, 0.03);
   hit({ fault: "reset", operation: "set-value", when: "after" }, 0.3, "post done, answer lost");
   hit({ fault: "reset", operation: "set-value", when: "before" }, 0.3, "post refused by reset");
   hit({ fault: "ignore" }, 0.2);
-  hit({ fault: "late", delay: Math.round(chance.logUniform(1_000, 120_000)) }, 0.2);
-  hit({ fault: "twice", delay: Math.round(chance.logUniform(1_000, 60_000)) }, 0.1);
-  hit({ fault: "revert", delay: Math.round(chance.logUniform(1_000, 100_000)) }, 0.2);
-  hit({ fault: "offline_at_post", for: Math.round(chance.logUniform(5_000, 300_000)) }, 0.02);
+  hit({ fault: "late", delay: some(1_000, 120_000) }, 0.2);
+  hit({ fault: "twice", delay: some(1_000, 60_000) }, 0.1);
+  hit({ fault: "revert", delay: some(1_000, 100_000) }, 0.2);
+  hit({ fault: "offline_at_post", for: some(5_000, 300_000) }, 0.02);
   hit({ fault: "wrong_read_back" }, 0.05);
-  hit({ fault: "stale_read_back", delay: Math.round(chance.logUniform(5_000, 300_000)) }, 0.5);
+  hit({ fault: "stale_read_back", delay: some(5_000, 300_000) }, 0.5);
   hit({ fault: "no_value" }, 0.1);
-  event({ fault: "offline", for: Math.round(chance.logUniform(10_000, 1_200_000)) }, 4);
+  event({ fault: "offline", for: some(10_000, 1_200_000) }, 4);
   event({ fault: "moved_by_hand" }, 20);
   event({ fault: "storm", for: 10 * minuteMs }, 2);
   event({ fault: "rain", for: 10 * minuteMs }, 2);
-  event(
-    {
-      fault: "host_down",
-      how: chance.of(["refuse", "hang"] as const),
-      for: Math.round(chance.logUniform(5_000, 3_600_000)),
-    },
-    1,
-  );
+  const how = chance.of(["refuse", "hang"] as const);
+  event({ fault: "host_down", how, for: some(5_000, 3_600_000) }, 1);
   event({ fault: "expire_tokens" }, 4);
   return specs;
 }
