@@ -3,10 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { journalDirectory } from "../../src/journal/open.js";
 import { newestRecords } from "../../src/journal/reader.js";
-import { type Clock, systemClock } from "../../src/runtime/clock.js";
-import { provenMs } from "../../src/status/crash-loop.js";
 import { tempFolder, until } from "../mqtt-connection/support.js";
-import { audience, bridge, configurationOf, fanAt, leftBehind, platform } from "./support/bridge.js";
+import { audience, platform } from "./support/bridge.js";
 import type { Program } from "../end-to-end/support/program.js";
 import { linesOf, says, startProcess } from "./support/program.js";
 
@@ -116,57 +114,3 @@ describe("a crash loop", () =>
       settings: { commands: { read_only: false } },
     });
   }, 120_000));
-
-/** Real time but for leaps: a wait that began before a leap is over when the time leapt covers it. */
-function leapingClock() {
-  let leapt = 0;
-  const leaps = new Set<() => void>();
-  const clock: Clock = {
-    ...systemClock,
-    monotonic: () => systemClock.monotonic() + leapt,
-    wait: async (ms, signal) => {
-      const until = clock.monotonic() + ms;
-      const cut = new AbortController();
-      const leap = () => {
-        if (clock.monotonic() >= until) cut.abort();
-      };
-      leaps.add(leap);
-      await systemClock.wait(ms, AbortSignal.any([cut.signal, ...(signal ? [signal] : [])])).catch(() => {
-        signal?.throwIfAborted();
-      });
-      leaps.delete(leap);
-    },
-  };
-  const leap = (ms: number) => {
-    leapt += ms;
-    for (const one of leaps) one();
-  };
-  return { clock, leap };
-}
-
-it("a bridge that nobody visits takes commands again 15 minutes after a crash loop, and health says so", async () => {
-  const { url, json, say } = await audience();
-  const newest = (topic: string) => json(`greenhouse/${topic}`).at(-1) ?? {};
-  const simulator = await platform();
-  const text = fanAt(url);
-  const starts = Array.from({ length: 5 }, () => ({ type: "start", version: "test" }) as const);
-  const configuration = {
-    ...(await configurationOf(text, simulator)),
-    data_dir: await leftBehind(...starts),
-  };
-  const { clock, leap } = leapingClock();
-  await bridge(text, simulator, { configuration, clock });
-  const told = (because: string | null) => () => newest("bridge/health")["read_only_because"] === because;
-  await until(told("crash_loop"), "read-only");
-  const outcome = async (id: string) => {
-    await say("greenhouse/gh-0001/actuator/fan/set", { command: "on", id, dry_run: true });
-    const result = () => newest("gh-0001/actuator/fan/result");
-    await until(() => result()["id"] === id, `an outcome of ${id}`);
-    return result();
-  };
-  expect(await outcome("before")).toMatchObject({ outcome: "refused", reason: "read_only" });
-  leap(provenMs);
-  await until(told(null), "no longer read-only");
-  expect(newest("bridge/info")).toMatchObject({ settings: { commands: { read_only: false } } });
-  expect((await outcome("after"))["reason"]).not.toBe("read_only");
-});

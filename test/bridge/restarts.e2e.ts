@@ -167,35 +167,6 @@ describe("after a restart", () => {
   });
 });
 
-describe("a result that one of its topics cannot take", () => {
-  const long = `greenhouse/gh-0001/actuator/${"x".repeat(490)}`;
-
-  it.each([
-    ["as the access list denies its answer", topic, { responseTopic: "greenhouse/response/denied" }],
-    ["as its own is too long", long, {}],
-  ])("%s, is told once on the others, over reconnects and restarts", async (_, root, properties) => {
-    const made = await scene([], { acl: ["topic readwrite #", "topic deny greenhouse/response/denied"] });
-    const running = await made.start();
-    await online(made, 1);
-    const asking = await otherClient(made.url, { protocolVersion: 5 });
-    const payload = JSON.stringify({ command: "off", id: "asked", dry_run: true });
-    await asking.publishAsync(`${root}/set`, payload, { qos: 1, properties });
-    const told = () => made.json("greenhouse/gh-0001/result").filter(({ id }) => id === "asked").length;
-    await until(() => told() === 1, "told");
-    await until(() => running.lines.some((line) => line.includes("a result is not on this topic")), "named");
-    // A later command came to the bridge behind the acknowledgements of the other topics.
-    await barrier(made, "before the cut");
-    made.door.cut();
-    await online(made, 2);
-    await barrier(made, "after the reconnect");
-    await running.stop();
-    await made.start();
-    await online(made, 3);
-    await barrier(made, "after the restart");
-    expect(told()).toBe(1);
-  });
-});
-
 it("a broker that lost its retained messages gets the newest command of each target back", async () => {
   const made = await scene([]);
   await made.start();

@@ -43,8 +43,6 @@ describe("answers go nowhere where they could be taken for something else", () =
       :5:31 commands.response_topics[0]: answers below it could be taken for messages of mqtt.base_topic; expected one outside "greenhouse"
     commands: { response_topics: [homeassistant] }
       :5:31 commands.response_topics[0]: answers below it could be taken for messages of homeassistant.discovery_prefix; expected one outside "homeassistant"
-    commands: { response_topics: [homeassistant/status] }
-      :5:31 commands.response_topics[0]: answers below it could be taken for messages of homeassistant.discovery_prefix; expected one outside "homeassistant"
   `));
 
 describe("http:// only to this computer, unless allowed", () => {
@@ -97,8 +95,6 @@ describe("MQTT", () =>
 describe("the embedded broker", () =>
   itFinds(rowsOf`
     broker: { host: 0.0.0.0 }
-      :5:17 broker.host: other machines can reach this address, so broker.users must name who may connect; or listen at 127.0.0.1
-    broker: { host: "::", users: [] }
       :5:17 broker.host: other machines can reach this address, so broker.users must name who may connect; or listen at 127.0.0.1
     broker: { host: pi.lan }
       :5:17 broker.host: other machines can reach this address, so broker.users must name who may connect; or listen at 127.0.0.1
@@ -176,8 +172,6 @@ describe("controllers", () =>
     controllers: { A: { parameters: { p: { address: 1, scale: -1, writable: { min: -10, max: 5, step: 1 } } } } }
       :5:90 controllers.A.parameters.p.writable.max: would be sent as -5, and the platform takes digits without a sign; expected 0 or less
     controllers: { A: { parameters: { p: { address: 1, scale: -1, writable: { min: -10, max: 0, step: 1 } } } } }
-    controllers: { A: { parameters: { p: { address: 1, scale: 0, writable: { min: -1, max: 0, step: 1 } } } } }
-      :5:59 controllers.A.parameters.p.scale: expected a number other than 0
   `));
 
 describe("an address belongs to one actuator or parameter of a controller", () =>
@@ -219,8 +213,6 @@ describe("options that a kind does not have", () =>
       :5:65 controllers.G.actuators.a.values: the kind custom needs values: at least one command word and its value
     controllers: { G: { actuators: { a: { kind: machine, address: 1, homeassistant: { as: cover } } } } }
       :5:87 controllers.G.actuators.a.homeassistant.as: machine cannot be shown as a cover
-    controllers: { G: { actuators: { a: { kind: side_vent, address: 1, homeassistant: { as: switch } } } } }
-      :5:89 controllers.G.actuators.a.homeassistant.as: side_vent cannot be shown as a switch
     controllers: { G: { actuators: { a: { kind: fan_wet_curtain, address: 1, homeassistant: { as: light } } } } }
       :5:95 controllers.G.actuators.a.homeassistant.as: fan_wet_curtain cannot be shown as a light
     controllers: { G: { actuators: { a: { kind: light, address: 1, homeassistant: { as: switch } } } } }
@@ -230,8 +222,6 @@ describe("options that a kind does not have", () =>
 
 describe("two words with one value in values", () =>
   itFinds(rowsOf`
-    controllers: { G: { actuators: { a: { kind: custom, address: 1, values: { low: 5, high: 5 } } } } }
-      :5:89 controllers.G.actuators.a.values.high: "low" has the same value; the words could not be told apart when read back
     controllers: { G: { actuators: { a: { kind: custom, address: 1, values: { low: "0110", high: 110 } } } } }
       :5:94 controllers.G.actuators.a.values.high: "low" has the same value; the words could not be told apart when read back
     controllers: { G: { actuators: { a: { kind: custom, address: 1, values: { low: 0, high: 00000 } } } } }

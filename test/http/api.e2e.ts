@@ -241,14 +241,6 @@ describe("the API", () => {
     expect(wrong).toEqual([400, expect.objectContaining({ status: "error" })]);
   });
 
-  it("lets a program read with the token, and do nothing else", async () => {
-    const { get, post } = await pageScene(`token: a-token\n  ${users}`);
-    const authorization = "Bearer a-token";
-    expect((await get("api/overview", { authorization }))[0]).toBe(200);
-    expect((await get("api/overview", { authorization: "Bearer other" }))[0]).toBe(401);
-    expect((await post("api/requests/health", {}, { authorization }))[0]).toBe(403);
-  });
-
   it("is not there with `page: false`", async () => {
     const { get } = await pageScene("page: false");
     expect((await get(""))[0]).toBe(404);

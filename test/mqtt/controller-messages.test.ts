@@ -120,22 +120,10 @@ describe("a controller's retained messages", () => {
     const extra = { type: "X", name: "Y", id: "9", tag: "t" };
     const named = after(full, start, { type: "listed", record: record({ extra }), availability: "online" });
     const info = new Map(published(full, named) as [string, string][]).get("info") ?? "";
+    const listed = { type: "C001", type_name: "sunlight greenhouse controller", station: "North farm" };
     expect(JSON.parse(info)).toMatchObject({
-      code: "GH-0001",
-      id: "gh-0001",
-      name: "East house",
-      type: "C001",
-      type_name: "sunlight greenhouse controller",
-      station: "North farm",
-      station_id: "7",
-      brand: null,
-      version: "3",
-      platform_id: "9",
-      extension_type: "X",
-      interface_version: null,
-      description: null,
-      last_online_at: null,
-      tag: "t",
+      ...{ code: "GH-0001", id: "gh-0001", name: "East house", ...listed, station_id: "7", version: "3" },
+      ...{ platform_id: "9", extension_type: "X", tag: "t", brand: null, interface_version: null },
     });
   });
 

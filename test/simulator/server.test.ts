@@ -174,11 +174,6 @@ describe("faults on the wire", () => {
 });
 
 describe("starting and stopping", () => {
-  it("rejects when the port is taken", async () => {
-    const { port } = await running();
-    await expect(startSimulator({ port }, { clock: systemClock })).rejects.toThrow("EADDRINUSE");
-  });
-
   it("frees its ports when closed, also with requests that hang", async () => {
     const simulator = await startSimulator({ faults: [{ fault: "timeout" }] }, { clock: systemClock });
     const hanging = failureOf(call(`${simulator.businessUrl}/api/station`, { headers: bearer }));

@@ -8,7 +8,6 @@ import { acquire } from "../../journal/support/disk.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { silentLog } from "../../../src/runtime/log.js";
 import { BrokerClient, openClient, settingsBeside } from "../../../src/setup/broker-client.js";
-import { profileNames } from "../../../src/simulator/dialects.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
 import { testMosquitto } from "../../mqtt-connection/support.js";
 import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
@@ -109,16 +108,6 @@ describe("where everything works", { timeout: 60_000 }, () => {
 });
 
 describe("shapes", { timeout: 60_000 }, () => {
-  it.each(profileNames.filter((name) => name !== "odd"))(
-    "of the dialect %s are understood, and its times are plausible",
-    async (profile) => {
-      const section = plainConfiguration(await platform({ profile }), { url: (await testMosquitto()).url });
-      const { findings } = await examined(await loaded(section, await folder()));
-      const about = findings.filter(({ check }) => check.startsWith("shapes.") || check === "time_zone");
-      expect(complaints(about)).toEqual([]);
-    },
-  );
-
   it("the line that is recommended for an unknown one makes it understood", async () => {
     const simulator = await platform({ profile: "odd" });
     const { url } = await testMosquitto();
