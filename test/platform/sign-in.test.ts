@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PlatformPorts } from "../../src/platform/client.js";
 import { systemClock } from "../../src/runtime/clock.js";
+import { refusal, signInPath, startPlatform } from "./support/issuing-platform.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import {
   factsOf,
@@ -14,44 +15,7 @@ import {
   settingsFor,
   folder,
 } from "./support/client-under-test.js";
-import {
-  ok,
-  startFakeHost,
-  type Answerer,
-  type FakeHost,
-  type Reply,
-  type SeenRequest,
-} from "./support/hosts.js";
-
-const refusal: Reply = { status: 403, body: { error: "Forbidden", message: "Access Denied" } };
-const signInPath = "/api/account/sign-in";
-
-/** A platform that issues numbered tokens and takes only those it is told to. */
-async function startPlatform() {
-  const state = {
-    issued: 0,
-    good: new Set<string>(),
-    signIn: (): Reply | null => null,
-    /** Instead of looking at the token. */
-    read: null as ((request: SeenRequest) => Reply) | null,
-  };
-  const host = await startFakeHost();
-  const bearer = ({ headers }: SeenRequest) => headers.authorization?.replace("Bearer ", "") ?? "";
-  host.answer((request) => {
-    if (request.path === signInPath) {
-      const refused = state.signIn();
-      if (refused !== null) return refused;
-      state.issued += 1;
-      const token = `token-number-${state.issued}`;
-      state.good.add(token);
-      return ok({ token });
-    }
-    return state.read?.(request) ?? (state.good.has(bearer(request)) ? ok([]) : refusal);
-  });
-  const signIns = () => host.requests.filter(({ path }) => path === signInPath);
-  const reads = () => host.requests.filter(({ path }) => path !== signInPath);
-  return { host, state, signIns, reads, bearer };
-}
+import { ok, type Answerer, type FakeHost, type Reply } from "./support/hosts.js";
 
 const account = { account: "me@example.com", password: "s3cret-canary" };
 /** Such a platform and a client that signs in there. */

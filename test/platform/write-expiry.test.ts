@@ -4,34 +4,28 @@ import { describe, expect, it } from "vitest";
 import type { PlatformClient } from "../../src/platform/client.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { makeClient, never, settingsFor, folder } from "./support/client-under-test.js";
-import { ok, startFakeHost, type Reply } from "./support/hosts.js";
+import { ok, type Reply } from "./support/hosts.js";
+import { startPlatform } from "./support/issuing-platform.js";
 
 const hourMs = 3_600_000;
-const signInPath = "/api/account/sign-in";
 const tokenRefused: Reply = { status: 401, body: { code: 401, message: "token expired" } };
 
 /** Checks the token of control values only; everything else is answered to anybody. */
-async function startPlatform() {
-  const state = { good: "token-1", /** Null cuts the connection. */ answer: (): Reply | null => ok(null) };
-  const host = await startFakeHost();
-  let issued = 0;
-  host.answer(({ path, method, headers }, response) => {
-    if (path === signInPath) return ok({ token: (state.good = `token-${(issued += 1)}`) });
-    if (method !== "POST") return ok([]);
-    if (headers.authorization !== `Bearer ${state.good}`) return tokenRefused;
-    const reply = state.answer();
+async function startStrict() {
+  const { host, state, signIns, reads, bearer } = await startPlatform();
+  const control = { /** Null cuts the connection. */ answer: (): Reply | null => ok(null) };
+  state.read = (request, response) => {
+    if (request.method !== "POST") return ok([]);
+    if (!state.good.has(bearer(request))) return tokenRefused;
+    const reply = control.answer();
     if (reply === null) response.destroy();
     return reply;
-  });
-  const count = (wanted: string) => host.requests.filter(({ path }) => path === wanted).length;
+  };
   return {
-    host,
-    state,
-    expire: () => {
-      state.good = "";
-    },
-    signIns: () => count(signInPath),
-    posts: () => count("/api/set-value"),
+    ...{ host, state, control },
+    expire: () => state.good.clear(),
+    signIns: () => signIns().length,
+    posts: () => reads().filter(({ method }) => method === "POST").length,
   };
 }
 
@@ -49,7 +43,7 @@ async function command(client: PlatformClient): Promise<string> {
 }
 
 async function signedIn() {
-  const platform = await startPlatform();
+  const platform = await startStrict();
   const clock = new VirtualClock();
   const { client } = makeClient(settingsFor(platform.host.url, { sign_in: { body: { account: "me" } } }), {
     clock,
@@ -77,11 +71,11 @@ describe("a token that ends again and again, on a platform that checks it for co
     ["was let in but rejected for another reason", { body: { code: 500, message: "busy" } }],
     ["was cut off, which tells nothing of the token", null],
   ])("also when the second POST %s", async (_what, answer) => {
-    const { client, clock, state, expire, signIns } = await signedIn();
-    state.answer = () => answer;
+    const { client, clock, control, expire, signIns } = await signedIn();
+    control.answer = () => answer;
     expire();
     expect(await command(client)).toBe("not accepted the second time");
-    state.answer = () => ok(null);
+    control.answer = () => ok(null);
     await clock.advance(hourMs);
     expire();
     expect(await command(client)).toBe("accepted the second time");
@@ -101,9 +95,9 @@ describe("a token that ends again and again, on a platform that checks it for co
   });
 
   it("a POST refused again directly after a renewal is no end of the token: no other sign-in for ten minutes", async () => {
-    const { client, clock, state, signIns, posts } = await signedIn();
+    const { client, clock, control, signIns, posts } = await signedIn();
     await clock.advance(hourMs);
-    state.answer = () => tokenRefused;
+    control.answer = () => tokenRefused;
     expect(await command(client)).toBe("not accepted the second time");
     for (let minute = 0; minute < 9; minute += 1) {
       expect(await command(client)).toBe("no renewal");
@@ -113,21 +107,22 @@ describe("a token that ends again and again, on a platform that checks it for co
   });
 
   it("and is tried anew after them, so that a platform that recovers is found", async () => {
-    const { client, clock, state, expire, signIns } = await signedIn();
+    const { client, clock, control, expire, signIns } = await signedIn();
     await clock.advance(hourMs);
-    state.answer = () => tokenRefused;
+    control.answer = () => tokenRefused;
     await command(client);
     await clock.advance(300_000);
     await command(client);
     await clock.advance(300_000);
-    state.answer = () => ok(null);
+    control.answer = () => ok(null);
     expire();
     expect(await command(client)).toBe("accepted the second time");
     expect(signIns()).toBe(3);
   });
 
   it("is read from the token file at each end", async () => {
-    const { host, state, expire, posts } = await startPlatform();
+    const { host, state, expire, posts } = await startStrict();
+    state.good.add("token-1");
     const path = join(await folder(), "token");
     await writeFile(path, "token-1");
     const clock = new VirtualClock();
@@ -137,9 +132,10 @@ describe("a token that ends again and again, on a platform that checks it for co
     for (let end = 1; end <= 3; end += 1) {
       expire();
       expect(await command(client)).toBe("no renewal");
-      state.good = `token-of-end-${end}`;
+      const token = `token-of-end-${end}`;
+      state.good.add(token);
       const before = links.length;
-      await writeFile(path, state.good);
+      await writeFile(path, token);
       expect(await command(client), `end ${end}`).toBe("accepted the second time");
       expect(links.slice(before).some(({ unauthorized }) => unauthorized)).toBe(false);
     }

@@ -1,22 +1,11 @@
-import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { PushChannel, PushNews } from "../../../src/greenhouse/ports.js";
-import { createPlatform, type PlatformClient } from "../../../src/platform/client.js";
+import type { PlatformClient } from "../../../src/platform/client.js";
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
-import { settingsFor } from "../support/client-under-test.js";
+import { makeClient, settingsFor } from "../support/client-under-test.js";
 import { type FakeHost, startFakeHost } from "../support/hosts.js";
-
-export interface Listening {
-  readonly client: PlatformClient;
-  readonly news: PushNews[];
-  /** Log lines as JSON text. */
-  readonly lines: string[];
-  readonly lost: () => number;
-  readonly ended: Promise<void>;
-  readonly stop: () => Promise<void>;
-}
 
 export interface ListenOptions {
   readonly settings?: Partial<PlatformSettings>;
@@ -27,19 +16,10 @@ export interface ListenOptions {
 }
 
 /** A client that listens on one channel; it stops when the test ends. */
-export function listening(url: string, options: ListenOptions = {}): Listening {
-  const lines: string[] = [];
+export function listening(url: string, options: ListenOptions = {}) {
   const { clock = systemClock, channel = { type: "set-value" }, random = () => 0 } = options;
-  const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
-  const ports = {
-    clock,
-    random,
-    log,
-    dataDir: "/nonexistent/never-written",
-    onLink: () => undefined,
-    files: memory(),
-  };
-  const client = options.client ?? createPlatform(settingsFor(url, options.settings), ports);
+  const made = makeClient(settingsFor(url, options.settings), { clock, random, files: memory() });
+  const { client = made.client } = options;
   const news: PushNews[] = [];
   let lost = 0;
   const quit = new AbortController();
@@ -56,8 +36,10 @@ export function listening(url: string, options: ListenOptions = {}): Listening {
     await client.close();
   };
   onTestFinished(stop);
-  return { client, news, lines, lost: () => lost, ended, stop };
+  return { client, news, lines: made.lines, lost: () => lost, stop };
 }
+
+export type Listening = ReturnType<typeof listening>;
 
 /** The small files of the data directory. */
 function memory() {
@@ -65,10 +47,7 @@ function memory() {
   return {
     read: (path: string) => Promise.resolve(held.get(path) ?? null),
     version: () => Promise.resolve(null),
-    writePrivate: (path: string, text: string) => {
-      held.set(path, text);
-      return Promise.resolve();
-    },
+    writePrivate: (path: string, text: string) => Promise.resolve(void held.set(path, text)),
   };
 }
 

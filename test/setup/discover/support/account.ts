@@ -1,11 +1,9 @@
-import { once } from "node:events";
-import { createServer, request } from "node:http";
-import { onTestFinished } from "vitest";
+import { createServer } from "node:http";
 import type { Configuration } from "../../../../src/config/schema.js";
 import type { Simulator } from "../../../../src/simulator/simulator.js";
 import { type Ended, fileWith, greenhouse2mqtt as inProcess } from "../../../cli/in-process.js";
 import { loaded } from "../../../config/loading.js";
-import { portFor } from "../../../support/free-port.js";
+import { passer, portOf } from "../../doctor/support/front.js";
 
 export const token = { GREENHOUSE_TOKEN: "token-of-the-account" };
 
@@ -39,10 +37,7 @@ export function writes(simulator: Simulator): readonly string[] {
   return (["set-value", "GET set-value", "unknown"] as const).filter((name) => (counts[name] ?? 0) > 0);
 }
 
-export interface SeenRequest {
-  /** Monotonic ms. */
-  readonly at: number;
-  readonly method: string;
+interface SeenRequest {
   /** Path and query. */
   readonly target: string;
 }
@@ -58,25 +53,14 @@ export interface WatchedPlatform {
 /** A way to a simulated platform on which every request can be seen, whatever the platform makes of it. */
 export async function watched(simulator: Simulator): Promise<WatchedPlatform> {
   const seen: SeenRequest[] = [];
+  const pass = passer(simulator.businessUrl);
   const server = createServer((incoming, outgoing) => {
-    const one = { at: performance.now(), method: incoming.method ?? "", target: incoming.url ?? "" };
+    const one = { target: incoming.url ?? "" };
     seen.push(one);
     platform.onRequest(one);
-    const { method, headers } = incoming;
-    const passed = request(new URL(one.target, simulator.businessUrl), { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
-    passed.on("error", () => outgoing.destroy());
-    outgoing.on("close", () => passed.destroy());
-    incoming.pipe(passed);
+    pass(incoming, outgoing);
   });
-  const url = `http://127.0.0.1:${await portFor(server)}`;
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, "close");
-  });
+  const url = `http://127.0.0.1:${await portOf(server)}`;
   const platform: WatchedPlatform = { businessUrl: url, realtimeUrl: url, seen, onRequest: () => undefined };
   return platform;
 }

@@ -6,7 +6,7 @@ import type { Certificate } from "./certificates.js";
 import { portFor } from "../../../support/free-port.js";
 
 /** Passes a request on to the simulator. */
-const passer =
+export const passer =
   (target: string): http.RequestListener =>
   (request, response) => {
     const { method, headers } = request;
@@ -15,11 +15,12 @@ const passer =
       answer.pipe(response);
     });
     onward.on("error", () => response.destroy());
+    response.on("close", () => onward.destroy());
     request.pipe(onward);
   };
 
 /** The port of a server on this computer, which is closed when the test ends. */
-async function portOf(server: http.Server | https.Server): Promise<number> {
+export async function portOf(server: http.Server | https.Server): Promise<number> {
   const port = await portFor(server);
   onTestFinished(async () => {
     server.closeAllConnections();
