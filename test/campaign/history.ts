@@ -84,7 +84,7 @@ export async function collect(world: World): Promise<History> {
   );
   return {
     ...{ messages: watch.seen, absences: watch.absences, sent: load.sent, shown: load.shown },
-    ...{ gaps, clockOffsets, unwritable, held, requests: world.requests.realtime },
+    ...{ gaps, clockOffsets, unwritable, held, requests: world.requests },
     posts: await platform.posts(),
     journal: inRealTime(journal),
   };

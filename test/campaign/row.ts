@@ -19,8 +19,6 @@ export interface Row {
   readonly limitMs: number;
   /** The journal cannot be written meanwhile. */
   readonly unwritable?: true;
-  /** No commands meanwhile. */
-  readonly quiet?: true;
   begin(world: World, notes: Notes, holdMs: number): Promise<void> | void;
   end?(world: World, notes: Notes): Promise<void> | void;
   /** Whether the bridge has got over what cannot be seen from outside; asked until it has. */

@@ -28,7 +28,6 @@ export async function runRow(row: Row, world: World, holdMs: number): Promise<Ro
   const notes: Notes = {};
   const problems: string[] = [];
   const startedAt = Date.now();
-  if (row.quiet) world.load.pause();
   const tryTo = async (step: () => Promise<void> | void) => {
     const late = wait(longestStepMs).then(() => `not done within ${longestStepMs / 1_000} s`);
     const made = (async () => step())().then(() => null, String);
@@ -39,7 +38,6 @@ export async function runRow(row: Row, world: World, holdMs: number): Promise<Ro
   await wait(Math.max(0, holdMs - (Date.now() - startedAt)));
   notes["rssMb"] = await memoryOf(world);
   await tryTo(() => row.end?.(world, notes));
-  world.load.resume();
   const endedAt = Date.now();
   const isWorking = async () =>
     ((await row.isOver?.(world, notes)) ?? true) && stillMissing(world, endedAt).length === 0;

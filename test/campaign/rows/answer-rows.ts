@@ -1,4 +1,3 @@
-import type { SimulatedPlatform } from "../../end-to-end/support/platform.js";
 import { textOf } from "../history.js";
 import {
   event,
@@ -11,11 +10,8 @@ import {
   type Seen,
   shown,
   stayedOnline,
-  unless,
-  wait,
   within,
 } from "../row.js";
-import type { Lane } from "../support/world.js";
 
 /* F: answers that are none: too slow, too large, not JSON, refusals, redirects. */
 
@@ -37,44 +33,6 @@ const untold = ({ messages, startedAt, endedAt }: Seen): readonly string[] =>
     .filter(({ reason }) => reason === "platform_unavailable")
     .filter(({ message, request_id: id }) => !textOf(message).includes("503") || textOf(id) === "")
     .map(({ message }) => `a refusal that does not say what the platform said: ${textOf(message)}`);
-
-/** The token is got with an account, so that a lost one can be got again. */
-const signsIn = ({ credential }: Lane): boolean => credential === "sign_in";
-const signIns = async (platform: SimulatedPlatform) => (await platform.requests())["sign-in"] ?? 0;
-
-/** In turn with the polls of the business host, which alone looks at the token, so that each end is noticed. */
-const expiryMs = 7_000;
-
-/** Every token is refused from now on, new ones are good; so many times. */
-const expiring = (name: string, times: number): Row =>
-  platform({
-    name,
-    only: signsIn,
-    // Pauses of 10, 30 and 60 s after tokens that ended early, counted over all rows of this kind that came before.
-    limitMs: 130_000,
-    expected: "at most one sign-in each time, commands go on",
-    holdMs: (times - 1) * expiryMs,
-    begin: async ({ platform }, notes) => {
-      notes["before"] = await signIns(platform);
-      for (let turn = 0; turn < times; turn += 1) {
-        notes["atLast"] = await signIns(platform);
-        await platform.tell("expire_tokens");
-        if (turn < times - 1) await wait(expiryMs);
-      }
-    },
-    // Nothing is noticed before the next poll of the business host.
-    isOver: async ({ platform }, notes) => {
-      notes["after"] = await signIns(platform);
-      return notes["after"] > (notes["atLast"] ?? 0);
-    },
-    checks: [
-      ({ notes: { after = 0, before = 0 } }) =>
-        unless(
-          after > before && after - before <= times,
-          `${after - before} sign-ins for ${times} expired tokens`,
-        ),
-    ],
-  });
 
 export const answerRows: readonly Row[] = [
   spoilt("HTML with status 200", { fault: "html" }),
@@ -98,26 +56,6 @@ export const answerRows: readonly Row[] = [
   spoilt("429 with Retry-After", { fault: "throttle", retry_after: "5s" }),
   spoilt("503 with Retry-After", { fault: "throttle", status: 503, retry_after: "5s" }),
   spoilt("answers 3 s late", { fault: "slow", delay: "3s" }),
-  expiring("token expires", 1),
-  expiring("tokens expire three times", 3),
-  spoilt(
-    "401 for everything",
-    {},
-    {
-      expected: "no storm of sign-ins; unauthorized is said; back within 60 s",
-      holdMs: 12_000,
-      limitMs: 130_000,
-      begin: async ({ platform }, notes) => {
-        notes["before"] = await signIns(platform);
-        await platform.fault({ fault: "unauthorized", chance: 1 });
-      },
-      end: async ({ platform }, notes) => {
-        notes["made"] = (await signIns(platform)) - (notes["before"] ?? 0);
-        await platform.tell("clear_faults");
-      },
-      checks: [({ notes: { made = 0 } }) => unless(made <= 3, `${made} sign-ins in 12 s`)],
-    },
-  ),
 ];
 
 /* What can become of a control value between the bridge and the device. Polling is left alone. */

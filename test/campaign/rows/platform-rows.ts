@@ -12,7 +12,6 @@ import {
   shown,
   stayedOnline,
   told,
-  unless,
   wait,
 } from "../row.js";
 import { commanded, staleAfterMs, targets, topicOf } from "../support/house.js";
@@ -47,52 +46,10 @@ const unreachable = (name: string, manner: Manner, holdMs: number, reducedHoldMs
     ],
   });
 
-/** The WebSocket channels. Polling goes on, so nothing may be felt by a command. */
-const push = (name: string, mode: string, holdMs: number): Row => ({
-  name,
-  expected: "polling goes on; commands and readings do not suffer",
-  holdMs,
-  reducedHoldMs: mode === "drop" ? holdMs : Math.min(holdMs, 8_000),
-  hits: "nothing",
-  limitMs: 60_000,
-  begin: async ({ platform }) => {
-    await platform.tell("push", { mode });
-    for (let turn = 0; mode === "drop" && turn < 7; turn += 1) {
-      await wait(2_000);
-      await platform.tell("push", { mode });
-    }
-  },
-  end: ({ platform }) => platform.tell("push", { mode: "normal" }),
-  checks: [stayedOnline],
-});
-
-const requestsOf = ({ requests }: World) => requests.business.length + requests.realtime.length;
-
 export const platformRows: readonly Row[] = [
   unreachable("platform refuses connections", "closed", 30_000, 12_000),
   unreachable("platform resets connections", "reset", 25_000, 12_000),
   unreachable("platform is a black hole", "black_hole", 60_000, 20_000),
-  platform({
-    name: "requests during an outage",
-    expected: "each is reset, and there are at most 150 an hour, with 12 for the beginning",
-    holdMs: 120_000,
-    reducedHoldMs: 30_000,
-    quiet: true,
-    begin: async (world, notes) => {
-      await both(world, "reset_on_request");
-      notes["before"] = requestsOf(world);
-    },
-    end: async (world, notes) => {
-      notes["requests"] = requestsOf(world) - (notes["before"] ?? 0);
-      await both(world, "pass");
-    },
-    checks: [
-      ({ notes: { requests = 0 }, startedAt, endedAt }) => {
-        const allowed = 12 + ((endedAt - startedAt) / 3_600_000) * 150;
-        return unless(requests <= allowed, `${requests} requests, ${Math.floor(allowed)} allowed`);
-      },
-    ],
-  }),
   platform({
     name: "business host alone gone",
     expected: "degraded; commands go on being confirmed",
@@ -105,11 +62,15 @@ export const platformRows: readonly Row[] = [
     end: ({ business }) => business.manner("pass"),
     checks: [stayedOnline, outcome("confirmed"), heldFor(19_999, shown(platformTopic, "degraded"))],
   }),
-  push("push flapping", "drop", 16_000),
-  push("push black hole", "black_hole", 50_000),
-  push("push garbled", "garbled", 12_000),
-  push("push silent", "silent", 12_000),
-  push("push refused", "refuse", 12_000),
+  platform({
+    ...told(["push", { mode: "garbled" }], ["push", { mode: "normal" }]),
+    name: "push garbled",
+    expected: "polling goes on; commands and readings do not suffer",
+    holdMs: 12_000,
+    reducedHoldMs: 8_000,
+    hits: "nothing",
+    checks: [stayedOnline],
+  }),
 ];
 
 /* C: values that are old, impossible or from a device that is gone, and clocks that are set. */

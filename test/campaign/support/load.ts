@@ -14,7 +14,7 @@ const takenWithinMs = 15_000;
 export function startLoad(watch: Watch, platform: SimulatedPlatform, lane: string) {
   const sent: Sent[] = [];
   const shown: Shown[] = [];
-  let [isPaused, isOver] = [false, false];
+  let isOver = false;
   /** At a steady rate, but never two of one kind at a time. */
   const every = async (ms: number, chore: (turn: number) => Promise<void>) => {
     for (let turn = 0; !isOver; turn += 1) {
@@ -25,7 +25,7 @@ export function startLoad(watch: Watch, platform: SimulatedPlatform, lane: strin
   };
   const chores = [
     every(commandEveryMs, (turn) => {
-      if (!isPaused && watch.isConnected) send(watch, sent, lane, turn);
+      if (watch.isConnected) send(watch, sent, lane, turn);
       return Promise.resolve();
     }),
     every(countEveryMs, async (turn) => {
@@ -44,13 +44,6 @@ export function startLoad(watch: Watch, platform: SimulatedPlatform, lane: strin
   return {
     sent: sent as readonly Sent[],
     shown: shown as readonly Shown[],
-    /** No commands until `resume`; everything else goes on. */
-    pause: () => {
-      isPaused = true;
-    },
-    resume: () => {
-      isPaused = false;
-    },
     /** Resolves when the last change was made. */
     stop: async () => {
       isOver = true;

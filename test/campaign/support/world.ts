@@ -33,10 +33,11 @@ export async function createWorld(lane: Lane) {
   const stage = await createStage();
   const platform = await stage.platform({ controllers: 3 });
   const platformPort = Number(new URL(platform.url).port);
-  const requests: Record<"business" | "realtime", Asked[]> = { business: [], realtime: [] };
+  /** To the realtime host. */
+  const requests: Asked[] = [];
   /** Doors to the two hosts of the platform. */
-  const business = stage.keep(await startTcpProxy(platformPort, noting(requests.business)));
-  const realtime = stage.keep(await startTcpProxy(platformPort, noting(requests.realtime)));
+  const business = stage.keep(await startTcpProxy(platformPort));
+  const realtime = stage.keep(await startTcpProxy(platformPort, noting(requests)));
   /** Null where the broker is part of the bridge. */
   const broker = lane.broker === "embedded" ? null : await startTestBroker(lane.broker);
   const brokerDoor = broker && stage.keep(await startTcpProxy(broker.port));
