@@ -10,7 +10,7 @@ import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 
 /** A run this old is not one of a crash loop, whatever ends it later. */
-export const provenMs = 900_000;
+const provenMs = 900_000;
 const crashLoop = "crash_loop";
 
 /** Whether a run that began at `startedAt` has shown that it works (monotonic ms). */
