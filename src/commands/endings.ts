@@ -189,7 +189,7 @@ export function finalError(error: Refusal, facts: Evidence): StepEnd | null {
   return kind === "unauthorized" || code !== undefined ? rejected(error, facts) : null;
 }
 
-export const rejected = (error: Refusal, facts: Evidence): StepEnd => ({
+const rejected = (error: Refusal, facts: Evidence): StepEnd => ({
   type: "rejected",
   unauthorized: error.facts.kind === "unauthorized",
   message: error.message,

@@ -22,7 +22,6 @@ import {
   factsOf,
   finalError,
   refused,
-  rejected,
   type StepEnd,
   stepReport,
   superseded,
@@ -131,17 +130,16 @@ function first(turn: Turn, run: At<"posting">, facts: Evidence, { answer, before
 type SecondPost = Extract<Attempt, { readonly nth: 2 }>;
 
 function second(turn: Turn, run: Run, { ifUnsent }: SecondPost, facts: Evidence, answer: Answer): void {
-  if (answer.type === "error") {
-    if (ifUnsent !== null && !answer.facts.sent) {
-      stepEnded(turn, run, { ...ifUnsent, attempts: 2 });
-      return;
-    }
-    const isUnauthorized = answer.facts.kind === "unauthorized";
-    const end = isUnauthorized ? rejected(answer, facts) : finalError(answer, facts);
-    if (end?.type === "rejected") {
-      lastLook(turn, run, end);
-      return;
-    }
+  // Where a second POST never left, what the first one came to is as unclear, or as refused, as before.
+  const isUnsent = answer.type === "error" && !answer.facts.sent;
+  if (isUnsent && ifUnsent !== null) {
+    stepEnded(turn, run, { ...ifUnsent, attempts: 2 });
+    return;
+  }
+  const end = answer.type === "accepted" || isUnsent ? null : finalError(answer, facts);
+  if (end !== null) {
+    lastLook(turn, run, end);
+    return;
   }
   const otherwise = answer.type === "accepted" ? "unconfirmed" : "failed";
   settle(turn, run, { facts, otherwise, earlierRead: null }, turn.now.mono);

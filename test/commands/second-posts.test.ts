@@ -100,6 +100,22 @@ describe("without a credential at hand nothing was sent", () => {
   });
 });
 
+describe("an ambiguous POST whose second one finds no credential at hand", () => {
+  it.each<[string, string, object]>([
+    ["comes true late", "10010", { outcome: "confirmed", read_back: "10010" }],
+    ["never does", "10001", { outcome: "failed", reason: null, read_back: "10001" }],
+  ])("is read back, and not called rejected: it %s", async (_what, later, expected) => {
+    const bench = roofBench();
+    bench.platform.onWrite = (post, nth) => {
+      if (nth === 2)
+        void bench.clock.wait(4_000).then(() => bench.platform.registers.set(post.address, later));
+      return nth === 1 ? Promise.reject(platformError({ kind: "interrupted" })) : unsent();
+    };
+    expect(await bench.run("open")).toMatchObject(expected);
+    expect(bench.values()).toHaveLength(2);
+  });
+});
+
 const apart = { actuators: [{ modeAddress: "101", positionAddress: "102", confirmWithinMs: 120_000 }] };
 const together = { actuators: [{ confirmWithinMs: 120_000 }] };
 
