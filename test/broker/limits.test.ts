@@ -156,21 +156,6 @@ describe("a frozen subscriber", () => {
 });
 
 describe("what clients can make the broker keep", () => {
-  it("is a number of retained topics, the bridge's not among them", async () => {
-    const broker = await testBroker({ limits: { retainedTopics: 2 } });
-    const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
-    const client = await otherClient(broker.url);
-    const topic = (n: number) => `greenhouse/c${n}/actuator/roof/set`;
-    for (let n = 0; n < 5; n += 1)
-      await bridge.publishAsync(`greenhouse/s${n}`, "x", { qos: 1, retain: true });
-    for (let n = 0; n < 3; n += 1) await client.publishAsync(topic(n), "x", { qos: 1, retain: true });
-    expect(broker.counters().discardedPublishes).toBe(1);
-    await client.publishAsync(topic(0), "", { qos: 1, retain: true });
-    await client.publishAsync(topic(2), "x", { qos: 1, retain: true });
-    await client.publishAsync(topic(2), "again", { qos: 1, retain: true });
-    expect(broker.counters().discardedPublishes).toBe(1);
-  });
-
   it("is a number of messages for a session that is away", async () => {
     const broker = await testBroker({ limits: { sessionMessages: 5 } });
     const session = { clientId: "away", clean: false };

@@ -183,29 +183,6 @@ describe.each([5, 4] as const)("the embedded broker with users, MQTT %i", (proto
     for (const secret of ["secret", broker.credential.password, hashed.password])
       expect(lines.join("\n")).not.toContain(secret);
   });
-
-  it("keeps the bridge's link through a storm of wrong logins", async () => {
-    const hashed = { username: "ha", password: await hashPassword("right") };
-    const broker = await testBroker({ users: [hashed], limits: { loginAttempts: 3, loginTurnMs: 50 } });
-    const bridge = await otherClient(broker.url, {
-      protocolVersion,
-      ...broker.credential,
-      clientId: "bridge",
-    });
-    const storm = Array.from({ length: 12 }, () =>
-      mqtt
-        .connectAsync(
-          broker.url,
-          { protocolVersion, username: "ha", password: "x", reconnectPeriod: 0 },
-          false,
-        )
-        .catch(() => undefined),
-    );
-    await bridge.publishAsync("greenhouse/a", "during the storm", { qos: 1 });
-    await otherClient(broker.url, { protocolVersion, ...broker.credential, clientId: "again" });
-    await Promise.all(storm);
-    expect(bridge.connected).toBe(true);
-  });
 });
 
 describe("a client id", () =>

@@ -63,10 +63,6 @@ describe("configuration", () => {
     expect(configuration.controllers["GH-1"]).toEqual({ ignore: false, stream: false, ...empty });
   });
 
-  it("turns HTTP off with false", async () => {
-    expect((await loaded(`${platform}http: false\n`)).configuration.http).toBe(false);
-  });
-
   it("removes slashes from the end of the platform's addresses", async () => {
     const text = platform.replace("business.example.com", "business.example.com/app//");
     const { configuration } = await loaded(text);

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { formatPath, formatProblem, nearest } from "../../src/config/problem.js";
 import { jsonSchema } from "../../src/config/schema.js";
 import { topicFilter } from "../../src/config/values.js";
-import { isPasswordHash } from "../../src/runtime/passwords.js";
 import { isLoopback } from "../../src/runtime/sockets.js";
 import { loaded, platform, problemLines } from "./loading.js";
 
@@ -41,14 +40,6 @@ describe("the nearest word", () => {
     expect(nearest("no", ["on", "off"])).toBeNull();
   });
 });
-
-describe("password hashes", () =>
-  it.each([
-    ["scrypt:x", true],
-    ["$scrypt$x", true],
-    ["scrypt", false],
-    ["my scrypt:x", false],
-  ])("%s: %j", (text, expected) => expect(isPasswordHash(text)).toBe(expected)));
 
 describe("a problem is one line", () => {
   it.each([
