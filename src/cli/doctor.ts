@@ -4,8 +4,7 @@ import { type ConfigurationResult, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { newestRecords } from "../journal/reader.js";
-import { systemClock } from "../runtime/clock.js";
-import { systemRandom } from "../runtime/random.js";
+import { systemClock, systemRandom } from "../runtime/clock.js";
 import { diagnose, openScene } from "../setup/doctor/doctor.js";
 import { recordCheck } from "../setup/doctor/recording.js";
 import {

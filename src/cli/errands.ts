@@ -5,9 +5,8 @@ import { loadConfiguration, secretValues } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { createPlatform, type PlatformClient } from "../platform/client.js";
-import { systemClock } from "../runtime/clock.js";
+import { systemClock, systemRandom } from "../runtime/clock.js";
 import { createLogger, type RecentLog } from "../runtime/log.js";
-import { systemRandom } from "../runtime/random.js";
 import { ignoredTlsEnvironment } from "../runtime/sockets.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 

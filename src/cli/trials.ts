@@ -6,9 +6,8 @@ import { runBridge } from "../bridge.js";
 import { loadConfiguration, withTexts } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
-import { systemClock } from "../runtime/clock.js";
+import { systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, createLogger, RecentLog } from "../runtime/log.js";
-import { systemRandom } from "../runtime/random.js";
 import {
   FaultFileError,
   type Simulator,
@@ -16,8 +15,8 @@ import {
   startSimulator,
 } from "../simulator/simulator.js";
 import {
-  demoView,
   type DemoView,
+  demoView,
   type Fields,
   noteLine,
   readingsTable,

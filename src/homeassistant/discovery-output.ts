@@ -1,7 +1,6 @@
 import type { Controller } from "../greenhouse/model.js";
-import type { Clock } from "../runtime/clock.js";
+import type { Clock, Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import type { Random } from "../runtime/random.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
 import {
   bridgeDiscoveryTopic,

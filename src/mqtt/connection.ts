@@ -1,8 +1,15 @@
 import type { Logger } from "../runtime/log.js";
-import { fullJitter } from "../runtime/random.js";
-import { BrokerLink, openLink, versionAfter, versionName, versionReason } from "./connection/link.js";
-import { bytesOf, publishProblem, supportedOptions } from "./connection/publish.js";
-import { PublishQueue } from "./connection/publish-queue.js";
+import { fullJitter } from "../runtime/clock.js";
+import {
+  BrokerLink,
+  brokerName,
+  openLink,
+  streamFrom,
+  versionAfter,
+  versionName,
+  versionReason,
+} from "./connection/link.js";
+import { bytesOf, publishProblem, PublishQueue, supportedOptions } from "./connection/publish.js";
 import { type RetainedFound, Session } from "./connection/session.js";
 import {
   type BrokerFacts,
@@ -15,7 +22,6 @@ import {
   type ProtocolVersion,
   type PublishOptions,
 } from "./connection/settings.js";
-import { brokerName, streamFrom } from "./connection/stream.js";
 
 const suspiciousCloses = 3;
 const shortLifeMs = 60_000;

@@ -1,8 +1,15 @@
 import { PlatformError, type PlatformErrorFacts } from "../greenhouse/ports.js";
 import type { Blank, Redact } from "../runtime/redaction.js";
-import { type Envelope, envelopeOf, isFields, noEnvelope, own } from "./decode/decoding.js";
-import { inflated, parseJson, UndecodableBody, UnreadableJson } from "./http/body.js";
-import type { HttpAnswer, TransportFailure } from "./http/exchange.js";
+import {
+  type Envelope,
+  envelopeOf,
+  isFields,
+  noEnvelope,
+  own,
+  parseJson,
+  UnreadableJson,
+} from "./decode/decoding.js";
+import { type HttpAnswer, inflated, type TransportFailure, UndecodableBody } from "./http/exchange.js";
 import type { Operation } from "./operations.js";
 
 export interface GoodAnswer {

@@ -1,7 +1,6 @@
 import type { PlatformHost, PlatformPush, PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
-import type { Clock } from "../runtime/clock.js";
+import type { Clock, Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import type { Random } from "../runtime/random.js";
 import { blanker, withoutSecrets } from "../runtime/redaction.js";
 import {
   newPushTally,

@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../greenhouse/ports.js";
-import type { Clock } from "../runtime/clock.js";
-import { type BackoffRange, fullJitter, type Random } from "../runtime/random.js";
+import { type BackoffRange, type Clock, fullJitter, type Random } from "../runtime/clock.js";
 import type { Blank, Redact } from "../runtime/redaction.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type Scene, transportError } from "./answer.js";
 import type { Admission, HostLinks, RequestEnd } from "./circuit.js";

@@ -1,19 +1,18 @@
 import { rightsOf } from "../broker/acl.js";
 import { brokerSettings, type BrokerUser, reachable } from "../broker/settings.js";
 import type { Configuration } from "../config/schema.js";
-import { BrokerLink, openLink, versionAfter } from "../mqtt/connection/link.js";
+import { BrokerLink, openLink, streamFrom, versionAfter } from "../mqtt/connection/link.js";
 import { seenThrough } from "../mqtt/connection/session.js";
 import {
   type BrokerFacts,
   clientIdBeside,
-  type ConnectionSettings,
   connectionSettings,
+  type ConnectionSettings,
   defaultLimits,
   type IncomingMessage,
   type LinkEnd,
   type ProtocolVersion,
 } from "../mqtt/connection/settings.js";
-import { streamFrom } from "../mqtt/connection/stream.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import type { Clock } from "../runtime/clock.js";
 import { isPasswordHash } from "../runtime/passwords.js";

@@ -1,5 +1,5 @@
 import { kindRows } from "../greenhouse/actuator-kinds.js";
-import type { Random } from "../runtime/random.js";
+import type { Random } from "../runtime/clock.js";
 import { type AddressRow, takesDegrees } from "./addresses.js";
 import type { SimulatedController } from "./device.js";
 import { type DueEvent, type FaultName, type FaultSpec, outages, pushModes } from "./faults.js";

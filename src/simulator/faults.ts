@@ -1,6 +1,6 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 import { parseDuration } from "../runtime/duration.js";
-import { type Random, seededRandom } from "../runtime/random.js";
+import { type Random, seededRandom } from "../runtime/clock.js";
 import { type OperationName, operationNames } from "./operations.js";
 import { isFields } from "./shapes.js";
 import { mix } from "./weather.js";

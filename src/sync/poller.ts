@@ -1,6 +1,6 @@
 import { PlatformError, type PlatformErrorKind, type PlatformHost } from "../greenhouse/ports.js";
 import type { Logger } from "../runtime/log.js";
-import type { Random } from "../runtime/random.js";
+import type { Random } from "../runtime/clock.js";
 import { type RequestBudget, Rest } from "../runtime/schedule.js";
 import {
   callsPerHour,

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { commandDirectly } from "../../src/cli/direct-command.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
-import { type Clock, nextTurn, systemClock } from "../../src/runtime/clock.js";
-import { seededRandom } from "../../src/runtime/random.js";
+import { type Clock, nextTurn, seededRandom, systemClock } from "../../src/runtime/clock.js";
 import { silentLog } from "../support/builders.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 

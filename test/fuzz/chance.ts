@@ -1,4 +1,4 @@
-import { seededRandom } from "../../src/runtime/random.js";
+import { seededRandom } from "../../src/runtime/clock.js";
 
 /** Draws for one case, the same for the same numbers. */
 export interface Chance {

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PublishQueue, type QueueLink } from "../../src/mqtt/connection/publish-queue.js";
-import { bytesOf, type Publish, publishProblem } from "../../src/mqtt/connection/publish.js";
+import {
+  bytesOf,
+  type Publish,
+  publishProblem,
+  PublishQueue,
+  type QueueLink,
+} from "../../src/mqtt/connection/publish.js";
 import { defaultLimits } from "../../src/mqtt/connection/settings.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Semaphore } from "../../src/platform/http/connections.js";
-import { seededRandom } from "../../src/runtime/random.js";
+import { seededRandom } from "../../src/runtime/clock.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
-import { parseJson } from "../../src/platform/http/body.js";
+import { parseJson } from "../../src/platform/decode/decoding.js";
 import {
   deviceCode,
   isDeviceCode,

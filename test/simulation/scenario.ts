@@ -1,5 +1,5 @@
 import type { Configuration } from "../../src/config/schema.js";
-import { type Random, seededRandom } from "../../src/runtime/random.js";
+import { type Random, seededRandom } from "../../src/runtime/clock.js";
 import { plainProfileNames, type ProfileName } from "../../src/simulator/dialects.js";
 import type { FaultSpec } from "../../src/simulator/faults.js";
 import { configurationOf } from "./configuration.js";

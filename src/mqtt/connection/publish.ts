@@ -1,4 +1,7 @@
-import type { BrokerFacts, PublishOptions } from "./settings.js";
+import type { BrokerFacts, ConnectionLimits, PublishOptions } from "./settings.js";
+import type { Clock } from "../../runtime/clock.js";
+import { Rest } from "../../runtime/schedule.js";
+import type { BrokerLink } from "./link.js";
 
 const maxTopicBytes = 512;
 // Mosquitto refuses more than 200 levels, aedes more than 100; ours have 8.
@@ -88,4 +91,295 @@ export class PublishError extends Error {
     super(message, options);
     this.kind = kind;
   }
+}
+
+interface Waiting {
+  readonly publish: Publish;
+  readonly resolve: () => void;
+  readonly reject: (error: PublishError) => void;
+}
+
+interface InFlight extends Waiting {
+  readonly sentAt: number;
+  /** How many publishes of QoS 0 had been sent before it, which its acknowledgement proves. */
+  readonly behind: number;
+  id: number;
+}
+
+/** Publishes of QoS 0 that are proven together. */
+interface Unproven {
+  /** The count of the last of them. */
+  until: number;
+  readonly proven: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: PublishError) => void;
+}
+
+/** What the queue needs of a link. */
+export type QueueLink = Pick<BrokerLink, "send" | "write" | "forget">;
+
+/**
+ * Publishes between the caller and the link: at most `window` unacknowledged at the broker, the others wait in order, all
+ * bounded. A broker reads what a client sends in order, so what goes with QoS 0 is with it once anything sent behind is
+ * acknowledged; where nothing else follows, a mark does. Nothing outlives its link: a lost one rejects everything, because
+ * the next link starts from current state.
+ */
+export class PublishQueue {
+  readonly #limits: ConnectionLimits;
+  readonly #clock: Clock;
+  readonly #mark: Publish;
+  readonly #rest: Rest;
+  // Insertion order is sending order, so a sweep stops at the first one that is young enough.
+  readonly #inFlight = new Set<InFlight>();
+  readonly #waiting = new Set<Waiting>();
+  #waitingBytes = 0;
+  /** Counts of QoS 0: sent; sent before something that is to be acknowledged; proven. */
+  #sent = 0;
+  #followed = 0;
+  #proven = 0;
+  #unproven: Unproven[] = [];
+  #link: QueueLink | null = null;
+  #window = 0;
+  /** False at a broker that acknowledges nothing at all (MQTT 5, maximum QoS 0): there, sent is all that can be known. */
+  #acknowledges = true;
+  #isMarking = false;
+  #answeredAt = 0;
+  #isMute = false;
+  #watchers: (() => void)[] = [];
+  /** `dropped`: never sent, or lost with the link. `publishRefused`: answered with an error code (MQTT 5). */
+  readonly #tally = { published: 0, unacknowledged: 0, publishRefused: 0, dropped: 0 };
+
+  /** `markTopic`: where the marks go. */
+  constructor(limits: ConnectionLimits, clock: Clock, markTopic: string) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#rest = new Rest(clock);
+    this.#mark = { topic: markTopic, payload: "mark", options: { qos: 1 }, bytes: markTopic.length };
+  }
+
+  get counters() {
+    const inFlight = this.#inFlight.size + this.#light;
+    return { ...this.#tally, inFlight, waiting: this.#waiting.size };
+  }
+
+  /** Nothing waits for the broker. */
+  get isSettled(): boolean {
+    return this.#inFlight.size + this.#waiting.size + this.#light === 0;
+  }
+
+  /** Resolves when something was sent that the broker has to acknowledge. */
+  sending(signal: AbortSignal): Promise<void> {
+    return this.#rest.for(Infinity, signal);
+  }
+
+  /** The broker left something unacknowledged for its whole time, and has acknowledged nothing since it was sent. */
+  get isMute(): boolean {
+    return this.#isMute;
+  }
+
+  open(link: QueueLink, { receiveMaximum, maximumQos }: Pick<BrokerFacts, "receiveMaximum" | "maximumQos">) {
+    this.#link = link;
+    this.#window = Math.max(1, Math.min(this.#limits.window, receiveMaximum ?? this.#limits.window));
+    this.#acknowledges = maximumQos > 0;
+    this.#isMarking = false;
+    this.#isMute = false;
+  }
+
+  /** Rejects all that is on its way; further publishes are refused until the next `open`. Returns how many were lost. */
+  close(reason: string): number {
+    for (const { id } of this.#inFlight) if (id > 0) this.#link?.forget(id);
+    this.#link = null;
+    const error = new PublishError("offline", reason);
+    const lost = [...this.#inFlight, ...this.#waiting];
+    const count = lost.filter(({ publish }) => publish !== this.#mark).length + this.#light;
+    this.#inFlight.clear();
+    this.#waiting.clear();
+    this.#waitingBytes = 0;
+    const unproven = this.#unproven;
+    this.#unproven = [];
+    this.#proven = this.#followed = this.#sent;
+    this.#tally.dropped += count;
+    for (const { reject } of [...lost, ...unproven]) reject(error);
+    this.#wakeWatchers();
+    return count;
+  }
+
+  /** Counts and makes the rejection of a publish that is not sent at all. */
+  refuse(kind: "invalid" | "offline" | "busy", message: string): Promise<never> {
+    this.#tally.dropped += 1;
+    return Promise.reject(new PublishError(kind, message));
+  }
+
+  publish(publish: Publish): Promise<void> {
+    const { topic, options, bytes } = publish;
+    if (this.#link === null) return this.refuse("offline", `not connected to the broker: ${topic} not sent`);
+    const { maxWaiting, maxWaitingBytes } = this.#limits;
+    if (this.#waiting.size >= maxWaiting || this.#waitingBytes + bytes > maxWaitingBytes)
+      return this.refuse("busy", `too many publishes wait for the broker: ${topic} not sent`);
+    const mayGo = this.#waiting.size === 0 && this.#hasRoomFor(publish);
+    if (mayGo && options.qos === 0) return this.#write(this.#link, publish);
+    return new Promise((resolve, reject) => {
+      const one = { publish, resolve, reject };
+      if (mayGo) {
+        this.#send(one);
+        return;
+      }
+      this.#waiting.add(one);
+      this.#waitingBytes += bytes;
+    });
+  }
+
+  /** Resolves when the broker has taken everything sent before; rejects with a PublishError where that cannot be known. */
+  async prove(): Promise<void> {
+    try {
+      await this.publish(this.#mark);
+    } catch (error) {
+      // An answer is an answer: what came before it has been read.
+      if (!(error instanceof PublishError) || error.kind !== "refused") throw error;
+    }
+  }
+
+  /** Resolves when a publish would be sent at once, or when there is no link (then publishing says so). */
+  ready(): Promise<void> {
+    if (this.#link === null || this.#hasRoom()) return Promise.resolve();
+    return new Promise((resolve) => this.#watchers.push(resolve));
+  }
+
+  /** Gives up on what the broker has not acknowledged in time, and has a mark follow what nothing followed. Returns how many. */
+  sweep(): number {
+    const latest = this.#clock.monotonic() - this.#limits.ackTimeoutMs;
+    let expired = 0;
+    for (const one of this.#inFlight) {
+      if (one.sentAt > latest) break;
+      this.#expire(one);
+      expired += 1;
+    }
+    if (expired > 0) {
+      // What it was to prove may have arrived all the same; whatever is acknowledged next was sent later and tells.
+      this.#followed = this.#proven;
+      for (const { behind } of this.#inFlight) this.#followed = Math.max(this.#followed, behind);
+      this.#advance();
+    }
+    this.#followUp();
+    return expired;
+  }
+
+  #expire(one: InFlight): void {
+    this.#inFlight.delete(one);
+    this.#link?.forget(one.id);
+    if (one.sentAt >= this.#answeredAt) this.#isMute = true;
+    this.#tally.unacknowledged += 1;
+    const seconds = this.#limits.ackTimeoutMs / 1000;
+    const message = `the broker did not acknowledge ${one.publish.topic} within ${seconds} s`;
+    one.reject(new PublishError("unacknowledged", message));
+  }
+
+  #write(link: QueueLink, publish: Publish): Promise<void> {
+    link.write(publish);
+    if (!this.#acknowledges) {
+      this.#tally.published += 1;
+      return Promise.resolve();
+    }
+    this.#sent += 1;
+    this.#rest.wake();
+    let last = this.#unproven.at(-1);
+    if (last === undefined || last.until <= this.#followed) this.#unproven.push((last = unproven()));
+    last.until = this.#sent;
+    if (this.#light >= this.#limits.window / 2) this.#followUp();
+    return last.proven;
+  }
+
+  #send(one: Waiting): void {
+    const link = this.#link;
+    if (link === null) return;
+    if (one.publish.options.qos === 0) {
+      this.#write(link, one.publish).then(one.resolve, one.reject);
+      return;
+    }
+    this.#followed = this.#sent;
+    const flight: InFlight = { ...one, sentAt: this.#clock.monotonic(), behind: this.#sent, id: 0 };
+    this.#inFlight.add(flight);
+    this.#rest.wake();
+    flight.id = link.send(one.publish, (error) => this.#settle(flight, error));
+  }
+
+  /** One mark at a time: the next one covers all that went out meanwhile. */
+  #followUp(): void {
+    if (this.#isMarking || this.#followed === this.#sent || this.#inFlight.size >= this.#window) return;
+    this.#isMarking = true;
+    const done = () => {
+      this.#isMarking = false;
+    };
+    this.#send({ publish: this.#mark, resolve: done, reject: done });
+  }
+
+  #settle(one: InFlight, error: Error | null): void {
+    if (!this.#inFlight.delete(one)) return;
+    this.#answeredAt = this.#clock.monotonic();
+    this.#isMute = false;
+    this.#prove(one.behind);
+    const weight = one.publish === this.#mark ? 0 : 1;
+    if (error === null) {
+      this.#tally.published += weight;
+      one.resolve();
+    } else {
+      this.#tally.publishRefused += weight;
+      const message = `the broker refused ${one.publish.topic}: ${error.message}; check its access list`;
+      one.reject(new PublishError("refused", message, { cause: error }));
+    }
+    this.#advance();
+    if (this.#light >= this.#limits.window / 2) this.#followUp();
+  }
+
+  #prove(until: number): void {
+    if (until <= this.#proven) return;
+    this.#tally.published += until - this.#proven;
+    this.#proven = until;
+    const pending = this.#unproven.findIndex((group) => group.until > until);
+    const proven = this.#unproven.splice(0, pending < 0 ? this.#unproven.length : pending);
+    for (const { resolve } of proven) resolve();
+  }
+
+  #advance(): void {
+    for (const one of this.#waiting) {
+      if (!this.#hasRoomFor(one.publish)) break;
+      this.#waiting.delete(one);
+      this.#waitingBytes -= one.publish.bytes;
+      this.#send(one);
+    }
+    if (this.#hasRoom()) this.#wakeWatchers();
+  }
+
+  /** Publishes of QoS 0 that are not proven yet. */
+  get #light(): number {
+    return this.#sent - this.#proven;
+  }
+
+  /** The broker's own limit on what is unacknowledged does not count QoS 0. */
+  #hasRoomFor({ options }: Publish): boolean {
+    return options.qos === 0 ? this.#light < this.#limits.window : this.#inFlight.size < this.#window;
+  }
+
+  #hasRoom(): boolean {
+    const { window } = this.#limits;
+    return this.#waiting.size === 0 && this.#inFlight.size < this.#window && this.#light < window;
+  }
+
+  #wakeWatchers(): void {
+    const watchers = this.#watchers;
+    this.#watchers = [];
+    for (const wake of watchers) wake();
+  }
+}
+
+function unproven(): Unproven {
+  let resolve: () => void = () => undefined;
+  let reject: (error: PublishError) => void = () => undefined;
+  const proven = new Promise<void>((resolved, rejected) => {
+    resolve = resolved;
+    reject = rejected;
+  });
+  // Where no caller waits for it, a lost link is no unhandled rejection.
+  proven.catch(() => undefined);
+  return { until: 0, proven, resolve, reject };
 }

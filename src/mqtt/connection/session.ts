@@ -1,6 +1,6 @@
 import { filterCovers } from "../../runtime/mqtt.js";
 import type { BrokerLink } from "./link.js";
-import type { PublishQueue } from "./publish-queue.js";
+import type { PublishQueue } from "./publish.js";
 import type {
   BrokerFacts,
   ConnectionLimits,

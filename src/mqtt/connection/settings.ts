@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { Configuration } from "../../config/schema.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { BackoffRange, Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
-import type { BackoffRange, Random } from "../../runtime/random.js";
 import type { Topics } from "../topics.js";
 
 export type ProtocolVersion = 4 | 5;

@@ -1,3 +1,4 @@
+import { gunzipSync } from "node:zlib";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import { abortReason, type Clock } from "../../runtime/clock.js";
@@ -128,5 +129,26 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#over.abort();
     this.#limits.signal.removeEventListener("abort", this);
     return true;
+  }
+}
+
+export class UndecodableBody extends Error {
+  override name = "UndecodableBody" as const;
+}
+
+/**
+ * The body without its content encoding, which is gzip as every request asks for it. Throws UndecodableBody for another
+ * encoding, for broken data and for more than `maxMiB`. Synchronous, which is harmless as the output is bounded.
+ */
+export function inflated(body: Buffer, encoding: string | undefined, maxMiB: number): Buffer {
+  const name = (encoding ?? "").trim().toLowerCase();
+  if (name === "" || name === "identity" || body.length === 0) return body;
+  if (name !== "gzip")
+    throw new UndecodableBody(`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
+  try {
+    return gunzipSync(body, { maxOutputLength: maxMiB * 1024 * 1024 });
+  } catch (error) {
+    const isTooLarge = error instanceof RangeError;
+    throw new UndecodableBody(isTooLarge ? `more than ${maxMiB} MiB when unpacked` : "broken gzip data");
   }
 }

@@ -1,6 +1,5 @@
 import { type RawData, WebSocket } from "ws";
-import type { Clock } from "../../runtime/clock.js";
-import { fullJitter } from "../../runtime/random.js";
+import { type Clock, fullJitter } from "../../runtime/clock.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import { troubleCode, troubleOf } from "../answer.js";
 import type { Credential } from "../session/credential.js";

@@ -6,7 +6,9 @@ import {
   type Fields,
   isContainer,
   isFields,
+  parseJson,
   textOf,
+  UnreadableJson,
   UnreadableShape,
   withoutHostileNames,
 } from "../decode/decoding.js";
@@ -15,7 +17,6 @@ import { readFlag } from "../decode/lists.js";
 import { manyValuesReader } from "../decode/registers.js";
 import { sensorReader } from "../decode/sensors.js";
 import { runningStatusReader } from "../decode/statuses.js";
-import { parseJson, UnreadableJson } from "../http/body.js";
 import type { OperationShape, ShapeSettings } from "../settings.js";
 
 /** What a frame's decoder is given beside the frame. */

@@ -4,9 +4,8 @@ import {
   type PushChannel,
   type PushListener,
 } from "../../greenhouse/ports.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
-import type { Random } from "../../runtime/random.js";
 import type { Blank, Redact } from "../../runtime/redaction.js";
 import type { PushTally, ShapeReports } from "../counters.js";
 import type { ReportShape } from "../decode/decoding.js";

@@ -1,7 +1,6 @@
 import { PlatformError } from "../../greenhouse/ports.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
-import type { Random } from "../../runtime/random.js";
 import type { Redact } from "../../runtime/redaction.js";
 import type { PushTally } from "../counters.js";
 import type { Operation } from "../operations.js";

@@ -1,9 +1,8 @@
 import type { Configuration } from "../../config/schema.js";
 import type { DeviceRecord, Query } from "../../greenhouse/ports.js";
 import type { PlatformClient, PlatformPorts } from "../../platform/client.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
-import type { Random } from "../../runtime/random.js";
 import type { BrokerClient } from "../broker-client.js";
 import type { Verdict } from "./finding.js";
 

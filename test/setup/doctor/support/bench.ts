@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { loadConfiguration, withTexts } from "../../../../src/config/load.js";
 import type { Configuration } from "../../../../src/config/schema.js";
-import { systemClock } from "../../../../src/runtime/clock.js";
+import { seededRandom, systemClock } from "../../../../src/runtime/clock.js";
 import { silentLog } from "../../../../src/runtime/log.js";
-import { seededRandom } from "../../../../src/runtime/random.js";
 import { diagnose, openScene } from "../../../../src/setup/doctor/doctor.js";
 import type { Finding } from "../../../../src/setup/doctor/finding.js";
 import {
