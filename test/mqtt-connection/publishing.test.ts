@@ -1,13 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  bytesOf,
-  type Publish,
-  publishProblem,
-  PublishQueue,
-  type QueueLink,
-} from "../../src/mqtt/connection/publish.js";
-import { defaultLimits } from "../../src/mqtt/connection/settings.js";
+import { bytesOf, publishProblem, PublishQueue, type QueueLink } from "../../src/mqtt/connection/publish.js";
+import { defaultLimits, type Publish } from "../../src/mqtt/connection/settings.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
 function recordingLink() {

@@ -9,7 +9,6 @@ import type {
 } from "mqtt";
 import library from "mqtt/lib/client";
 import { understood } from "../../runtime/mqtt.js";
-import type { Publish } from "./publish.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
   BrokerFacts,
@@ -19,6 +18,7 @@ import type {
   LinkEnd,
   OpenStream,
   ProtocolVersion,
+  Publish,
   TlsSettings,
 } from "./settings.js";
 import net from "node:net";

@@ -1,4 +1,4 @@
-import type { BrokerFacts, ConnectionLimits, PublishOptions } from "./settings.js";
+import type { BrokerFacts, ConnectionLimits, PublishOptions, Publish } from "./settings.js";
 import type { Clock } from "../../runtime/clock.js";
 import { Rest } from "../../runtime/schedule.js";
 import type { BrokerLink } from "./link.js";
@@ -7,14 +7,6 @@ const maxTopicBytes = 512;
 // Mosquitto refuses more than 200 levels, aedes more than 100; ours have 8.
 const maxLevels = 64;
 const forbidden = /[#+\0]|\p{Cs}/u;
-
-/** A message to be published; `bytes` as it will stand on the wire, rounded up. */
-export interface Publish {
-  readonly topic: string;
-  readonly payload: string | Buffer;
-  readonly options: PublishOptions;
-  readonly bytes: number;
-}
 
 /** The fixed header, packet id and property headers are counted with a small reserve. */
 export function bytesOf(

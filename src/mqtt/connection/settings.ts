@@ -144,6 +144,14 @@ export interface PublishOptions {
   readonly responseProperties?: { readonly correlationData?: Buffer };
 }
 
+/** A message to be published; `bytes` as it will stand on the wire, rounded up. */
+export interface Publish {
+  readonly topic: string;
+  readonly payload: string | Buffer;
+  readonly options: PublishOptions;
+  readonly bytes: number;
+}
+
 export type ConnectionState =
   "idle" | "connecting" | "subscribing" | "degraded" | "online" | "waiting" | "ending" | "ended";
 
