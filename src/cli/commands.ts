@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
 import { readOnlyOperations } from "../platform/operations.js";
 import { parseUntil } from "../runtime/duration.js";
-import type { Surroundings } from "./surroundings.js";
+import type { CommonOptions, Surroundings } from "./surroundings.js";
 import type { SimulateOptions } from "./trials.js";
 
 /* What an option may be; the error names what was expected. */
@@ -48,6 +48,21 @@ const lazily =
       await load()
     )(around, ...args);
   };
+
+const runLazily = lazily(async () => (await import("./run.js")).run);
+
+/** A SIGHUP while a service is still loading would end it; its listener is told of it as soon as there is one. */
+function remembering(around: Surroundings): Surroundings {
+  let isAsked = false;
+  around.onReload?.(() => {
+    isAsked = true;
+  });
+  const onReload = (listener: () => void) => {
+    around.onReload?.(listener);
+    if (isAsked) listener();
+  };
+  return { ...around, onReload };
+}
 
 type Action = Parameters<Command["action"]>[0];
 
@@ -115,7 +130,7 @@ export function addCommands(root: Command, around: Surroundings): void {
     "run",
     "run the bridge (what happens without a command)",
     ["greenhouse2mqtt -c /etc/greenhouse2mqtt/config.yaml"],
-    lazily(async () => (await import("./run.js")).run),
+    (start) => (options: CommonOptions) => runLazily(remembering(start))(options),
   );
   root.helpCommand("help [command]", "the same as --help behind a command");
   root.commandsGroup("Try it without a greenhouse:");

@@ -103,6 +103,21 @@ describe("SIGHUP", () => {
     60_000,
   );
 
+  it("during the start of a service does not end it", async () => {
+    const folder = await tempFolder();
+    const { businessUrl } = await platform();
+    const hosts = { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-99" };
+    const configuration = { platform: hosts, broker: { port: await freePort() }, http: false };
+    await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
+    const before = `process.on("newListener", (name) => {
+      if (name === "SIGHUP") setImmediate(() => process.kill(process.pid, "SIGHUP"));
+    });`;
+    const bridge = startProcess({ folder, before });
+    await until(() => bridge.hasEnded || says(bridge, "connected to"), "connected", [bridge.stderr]);
+    expect(bridge.hasEnded).toBe(false);
+    expect(says(bridge, "configuration read again: nothing has changed")).toBe(true);
+  }, 60_000);
+
   it("stops what cannot reload", async () => {
     const folder = await tempFolder();
     const simulator = startProcess({ folder, args: ["simulate", "--port", "0"] });
