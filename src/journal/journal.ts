@@ -8,7 +8,8 @@ import type { RetentionLimits } from "./maintenance.js";
 import { JournalUnreadable } from "./segments.js";
 import { type Draft, JournalWriter, type Written } from "./writer.js";
 
-const remedies: Readonly<Record<string, string>> = {
+/** What to do when the data directory cannot be written, by Node's code or our own. */
+export const diskRemedies: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full; free some space on it",
   EDQUOT: "the disk quota is used up; free some space or raise the quota",
   EROFS: "the disk is mounted read-only; a worn SD card does this too, check it and mount it read-write",
@@ -35,7 +36,7 @@ export class JournalUnavailable extends Error {
     // What cannot even be read is told with the remedy for reading.
     const unread = options?.cause instanceof JournalUnreadable ? options.cause.message : null;
     super(
-      unread ?? `The journal in ${directory} cannot be written: ${remedies[code] ?? `error ${code}`}.`,
+      unread ?? `The journal in ${directory} cannot be written: ${diskRemedies[code] ?? `error ${code}`}.`,
       options,
     );
     this.code = code;

@@ -47,7 +47,7 @@ describe("the way to the broker", () => {
 
   it.each([
     ["a self-signed certificate", {}, "mqtt.tls.ca"],
-    ["a file that does not exist", { ca: "/nowhere/ca.pem" }, "mqtt.tls does not exist"],
+    ["a file that does not exist", { ca: "/nowhere/ca.pem" }, "'/nowhere/ca.pem': check mqtt.tls.ca"],
   ])("is refused for %s, with the remedy", async (_, tls, remedy) => {
     const mosquitto = await testMosquitto({ tls: testCertificate });
     const { connection, lines } = connect({ url: mosquitto.url, tls });

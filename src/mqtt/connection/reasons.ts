@@ -103,8 +103,6 @@ const failures: ReadonlyMap<string, string> = new Map([
     "ERR_SSL_WRONG_VERSION_NUMBER",
     "the port does not speak TLS: use mqtt: instead of mqtts:, or the TLS port",
   ],
-  ["ENOENT", "a file named in mqtt.tls does not exist"],
-  ["EACCES", "a file named in mqtt.tls cannot be read"],
 ]);
 
 /** Turns what is known about a closed link into its kind, code and a sentence that names the remedy. */
@@ -164,6 +162,9 @@ function failureReason(error: Error | null): string {
   const known = failures.get(errorCode(error) ?? "");
   if (known !== undefined) return known;
   const upgrade = /^Unexpected server response: (\d{3})$/.exec(error.message)?.[1];
+  // A certificate or key that cannot be read: the message names the key and the file.
+  const file = /^mqtt\.tls\.\w+(?=: )/.exec(error.message)?.[0];
+  if (file !== undefined) return `${error.message}: check ${file}`;
   if (upgrade !== undefined)
     return `the server answered the WebSocket upgrade with HTTP ${upgrade}: check port and path in mqtt.url`;
   return error.message;

@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { access, open, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PlatformError, type PushChannel, type Query } from "../../greenhouse/ports.js";
+import { diskRemedies } from "../../journal/journal.js";
 import { holderOf } from "../../journal/lock.js";
 import { journalDirectory } from "../../journal/open.js";
 import { newestRecords, readHistory } from "../../journal/reader.js";
@@ -138,7 +139,7 @@ const enoughBytes = 100 * 1024 * 1024;
 export const dataChecks: readonly Check[] = [
   { id: "data_dir", needs: [], run: directoryVerdict },
   { id: "lock", needs: [], run: lockVerdict },
-  { id: "last_run", needs: [], run: lastRunVerdict },
+  { id: "last_run", needs: ["data_dir"], run: lastRunVerdict },
 ];
 
 async function directoryVerdict({ configuration }: Scene): Promise<Verdict> {
@@ -156,9 +157,11 @@ async function directoryVerdict({ configuration }: Scene): Promise<Verdict> {
       );
     return ok(existing === directory ? `${directory} can be written` : `${directory} can be created`);
   } catch (error) {
+    const code = errorCode(error);
     return failed(
-      `${directory} cannot be written (${errorCode(error)}): without a journal no command is taken`,
-      "make it a folder that belongs to the user the bridge runs as, or set data_dir to one",
+      `${directory} cannot be written (${code}): without a journal no command is taken`,
+      diskRemedies[code] ??
+        "make it a folder that belongs to the user the bridge runs as, or set data_dir to one",
     );
   }
 }

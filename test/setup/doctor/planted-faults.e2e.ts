@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -240,6 +241,11 @@ const brokerRows: readonly Row[] = [
     finds: /^failed broker: .*in use by another program → if that is Mosquitto, set mqtt\.url/,
   },
   {
+    fault: "a file of mqtt.tls that is not there",
+    plant: () => ({ mqtt: { url: "mqtts://127.0.0.1:1", tls: { ca: "./gone.pem" } } }),
+    finds: /^failed broker: .*mqtt\.tls\.ca: ENOENT.*gone\.pem' → check mqtt\.tls\.ca$/,
+  },
+  {
     fault: "no Home Assistant at the broker",
     finds:
       /^warning home_assistant: nothing of Home Assistant.* → connect its MQTT integration to this broker/,
@@ -253,7 +259,15 @@ const dataRows: readonly Row[] = [
       await writeFile(join(home, "file"), "");
       return { data_dir: "./file/data" };
     },
-    finds: /^failed data_dir: .*cannot be written \(ENOTDIR\).* → .*set data_dir to one/,
+    finds: /^failed data_dir: .*cannot be written \(ENOTDIR\).* → .*is a file, .*change data_dir/,
+  },
+  {
+    fault: "a journal that cannot be where data_dir is",
+    plant: async (_, home) => {
+      await writeFile(join(home, "file"), "");
+      return { data_dir: "./file/data" };
+    },
+    finds: /^skipped last_run: not tried: it needs "data_dir", which did not pass/,
   },
   {
     fault: "a data directory in use by a bridge that is not at the broker",
@@ -278,23 +292,47 @@ const dataRows: readonly Row[] = [
   },
 ];
 
+/** A disk without room for one more file. Throws where this process may not mount. */
+async function mountFullDisk(on: string): Promise<void> {
+  await mkdir(on, { recursive: true });
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=4k", "tmpfs", on], { stdio: "ignore" });
+  onTestFinished(() => void execFileSync("umount", ["-l", on]));
+  await writeFile(join(on, "full"), Buffer.alloc(4096));
+}
+
+/** Mounting needs root. */
+const diskRows: readonly Row[] =
+  process.getuid?.() === 0
+    ? [
+        {
+          fault: "a full disk",
+          disturb: (_, home) => mountFullDisk(join(home, "data")),
+          finds: /^failed data_dir: .*\(ENOSPC\).* → the disk is full; free some space on it$/,
+        },
+      ]
+    : [];
+
 describe("each planted fault is named with its remedy", () =>
-  it.each([...platformRows, ...brokerRows, ...dataRows])("$fault", { timeout: 60_000 }, async (row) => {
-    const simulator = await platform(row.simulator);
-    const broker = await testMosquitto(row.broker);
-    const home = await folder();
-    await row.disturb?.(simulator, home);
-    const { mqtt, ...more } = (await row.plant?.(simulator, home)) ?? {};
-    const section = plainConfiguration(simulator, { url: broker.url, ...(mqtt as Section) }, more);
-    const { clockMs = 0, isDeaf = false } = row;
-    const clock = { ...systemClock, now: () => systemClock.now() + clockMs };
-    const limits = { ...quick, ...(isDeaf && { roundTripMs: 500 }) };
-    const { findings } = await examined(await loaded(section, home), { clock }, [], limits);
-    const lines = findings.map(
-      ({ status, check, summary, remedy = "" }) => `${status} ${check}: ${summary} → ${remedy}`,
-    );
-    expect(lines).toContainEqual(expect.stringMatching(row.finds));
-    const shown = JSON.stringify(findings);
-    for (const canary of Object.values(canaries)) expect(shown).not.toContain(canary);
-    expect(simulator.control.posts()).toEqual([]);
-  }));
+  it.each([...platformRows, ...brokerRows, ...dataRows, ...diskRows])(
+    "$fault",
+    { timeout: 60_000 },
+    async (row) => {
+      const simulator = await platform(row.simulator);
+      const broker = await testMosquitto(row.broker);
+      const home = await folder();
+      await row.disturb?.(simulator, home);
+      const { mqtt, ...more } = (await row.plant?.(simulator, home)) ?? {};
+      const section = plainConfiguration(simulator, { url: broker.url, ...(mqtt as Section) }, more);
+      const { clockMs = 0, isDeaf = false } = row;
+      const clock = { ...systemClock, now: () => systemClock.now() + clockMs };
+      const limits = { ...quick, ...(isDeaf && { roundTripMs: 500 }) };
+      const { findings } = await examined(await loaded(section, home), { clock }, [], limits);
+      const lines = findings.map(
+        ({ status, check, summary, remedy = "" }) => `${status} ${check}: ${summary} → ${remedy}`,
+      );
+      expect(lines).toContainEqual(expect.stringMatching(row.finds));
+      const shown = JSON.stringify(findings);
+      for (const canary of Object.values(canaries)) expect(shown).not.toContain(canary);
+      expect(simulator.control.posts()).toEqual([]);
+    },
+  ));
