@@ -23,7 +23,7 @@ import {
 
 /*
  * Home Assistant keeps a component that merely is left out of a message. It goes only after a message in which nothing
- * but its `platform` is left; and two messages for one device within a few seconds can make it skip parts of the second.
+ * but its `platform` is left, and a whole device with the empty message; and two messages for one device within a few seconds can make it skip parts of the second.
  * It removes only what it has discovered since its own start: what was withdrawn while it was away stays in its registry
  * for ever, unless it is announced as a stub and withdrawn once more when it is back.
  */

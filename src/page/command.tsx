@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { wordLabel } from "../greenhouse/labels.js";
+import { endingWords } from "../greenhouse/limits.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { bridge, given, newId, now, post, session } from "./live.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice } from "./inputs.js";
@@ -168,14 +169,12 @@ const Amount = ({ of: { writable, unit }, choice, isHeld }: SendingProps<Paramet
   />
 );
 
-/** Words that end something, and so cannot end by themselves; the local controller ends what it does itself. */
-const endings: ReadonlySet<Command> = new Set(["off", "close", "auto", "stop"]);
-
 /** The second step, with how long it is to last and to keep others off. */
 function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   const [lasts, holds] = [useSignal<Lasting>(""), useSignal<Lasting>("")];
   const chosen = choice.value ?? "";
-  const isEnd = endings.has(chosen);
+  // What ends something cannot end by itself.
+  const isEnd = endingWords.has(chosen);
   const isOff = isHeld || !isAllowed(of, chosen);
   const what = isActuator(of) ? commandText(chosen) : `${chosen} ${of.unit ?? ""}`.trim();
   const terms = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });

@@ -5,6 +5,7 @@ import {
   kindRows,
   stateOfWord,
 } from "../../greenhouse/actuator-kinds.js";
+import { endingWords } from "../../greenhouse/limits.js";
 import { controllerTopicId, type Configuration } from "../schema.js";
 import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
 import { takesDegrees } from "../values.js";
@@ -233,13 +234,13 @@ const guardChecks: readonly GuardCheck[] = [
 const durationAt = (section: Draft, key: string): number | null => parseDuration(textOf(section, key) ?? "");
 
 /** A lease must not end by starting something. What the configuration's own words do, only its writer knows. */
-const endingWords = ({ kind, words }: Limited): readonly string[] =>
-  kindRows[kind].configured ? words : words.filter((word) => ["off", "close", "auto", "stop"].includes(word));
+const endsOf = ({ kind, words }: Limited): readonly string[] =>
+  kindRows[kind].configured ? words : words.filter((word) => endingWords.has(word));
 
 /** What ends by itself needs a word to end with, which no guard forbids. */
 function leaseProblems(actuator: Limited): Finding[] {
   const { kind, words, limits, path } = actuator;
-  const ends = endingWords(actuator);
+  const ends = endsOf(actuator);
   const [lasts, atMost] = [durationAt(limits, "for"), durationAt(limits, "at_most")];
   const written = textOf(limits, "ends_with");
   const findings = [
