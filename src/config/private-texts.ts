@@ -9,18 +9,19 @@ export function privateTexts(configuration: Configuration): readonly PrivateText
   const urls = [platform.business_url, platform.realtime_url, ...(mqtt.url === undefined ? [] : [mqtt.url])];
   const pageUsers = http === false ? [] : http.users;
   const users = [mqtt.username, ...[...broker.users, ...pageUsers].map(({ username }) => username)];
-  const files = [configuration.data_dir, platform.token_file, mqtt.tls.ca, mqtt.tls.cert, mqtt.tls.key];
-  // `data` alone tells nothing, and stands in many a sentence.
-  const paths = files.filter((path) => path?.includes("/"));
+  const { ca, cert, key } = mqtt.tls;
+  const files = [configuration.data_dir, platform.token_file, ca, cert, key, broker.tls.cert, broker.tls.key];
+  const pageHosts = http === false ? [] : [http.host, ...http.allowed_hosts, http.ingress.address];
   const own = [mqtt.client_id, mqtt.base_topic].filter(
     (text) => text !== "greenhouse2mqtt" && text !== "greenhouse",
   );
   return [
     ...as("secret", secretSpellings(secretValues(configuration))),
-    ...as("host", [...urls.flatMap(spellings), broker.host, http === false ? null : http.host]),
+    ...as("host", [...urls.flatMap(spellings), broker.host, ...pageHosts]),
     ...as("user", users),
-    ...as("path", paths),
+    ...files.flatMap(pathTexts),
     ...as("name", own),
+    ...as("topic", topicsOf(configuration)),
     ...Object.entries(configuration.controllers).flatMap(([code, section]) => controllerTexts(code, section)),
   ];
 }
@@ -29,6 +30,31 @@ const as = (kind: string, texts: readonly (string | null | undefined)[]): readon
   texts.flatMap((text): readonly PrivateText[] =>
     text === null || text === undefined || text === "" ? [] : [[kind, text]],
   );
+
+/** `data` alone tells nothing, and stands in many a sentence. */
+const pathTexts = (path: string | undefined) => (path?.includes("/") === true ? as("path", [path]) : []);
+
+/** Below these, names and codes are hidden as such; nothing else there says whose it is. */
+const commonTopic = /^(?:weather\/[^/]*|(?:greenhouse|homeassistant|\$SYS)\/.*)$/;
+
+/** Topics that others chose. */
+function topicsOf({ mqtt, broker, commands, weather }: Configuration): readonly string[] {
+  const ofUsers = broker.users.flatMap(({ publish = [], subscribe = [] }) => [...publish, ...subscribe]);
+  const ofWeather = Object.values(weather).map(({ topic }) => topic);
+  return [...ofUsers, ...commands.response_topics, ...ofWeather]
+    .filter((topic) => !topic.startsWith(`${mqtt.base_topic}/`) && !commonTopic.test(topic))
+    .map(beforeWildcards)
+    .filter((text) => text.includes("/") && text.replace(/[+#/]/g, "").length >= shortestTopic);
+}
+
+/** Shorter ones, such as `on/off`, stand in many a sentence. */
+const shortestTopic = 6;
+
+/** What other messages may write of a topic filter; a single word, such as `sensors`, only with its wildcards. */
+function beforeWildcards(filter: string): string {
+  const [levels = ""] = filter.split(/\/?[+#]/, 1);
+  return levels.includes("/") ? levels : filter;
+}
 
 /** `https://a.example:8443` as messages may write it. */
 function spellings(address: string): readonly string[] {
@@ -65,15 +91,16 @@ export function deviceTexts(account: {
 const ofRules = /^(?:rule|lease) /;
 const ofPeople: ReadonlySet<string> = new Set(["by", "user", "username"]);
 
-/** Names of people in what a bridge tells of itself, and what they called their commands. */
-export function peopleIn(value: unknown, key = ""): readonly PrivateText[] {
+/** Names of people in what a bridge tells of itself, what they called their commands, and its configuration file. */
+export function privateIn(value: unknown, key = ""): readonly PrivateText[] {
   if (typeof value === "string") {
     if (ofPeople.has(key) && !ofRules.test(value)) return as("user", [value]);
+    if (key === "config") return pathTexts(value);
     // As `page:anna`.
     return key === "via" ? as("user", [/:(.*)$/s.exec(value)?.[1]]) : [];
   }
-  if (Array.isArray(value)) return value.flatMap((one) => peopleIn(one, key));
+  if (Array.isArray(value)) return value.flatMap((one) => privateIn(one, key));
   if (typeof value !== "object" || value === null) return [];
   const called = "command" in value && "id" in value && typeof value.id === "string" ? [value.id] : [];
-  return [...as("id", called), ...Object.entries(value).flatMap(([inner, one]) => peopleIn(one, inner))];
+  return [...as("id", called), ...Object.entries(value).flatMap(([inner, one]) => privateIn(one, inner))];
 }

@@ -1,6 +1,6 @@
 import { arch, cpus, freemem, platform, release, totalmem } from "node:os";
 import { secretValues } from "../config/load.js";
-import { peopleIn, privateTexts } from "../config/private-texts.js";
+import { privateIn, privateTexts } from "../config/private-texts.js";
 import type { Configuration } from "../config/schema.js";
 import {
   actuatorDocument,
@@ -103,7 +103,7 @@ export function fitForStrangers(bundle: Bundle, configuration: Configuration, mo
   safe.learn([...privateTexts(configuration), ...more]);
   const { controllers } = bundle;
   if (Array.isArray(controllers)) for (const one of controllers) safe.learn(namesIn(one));
-  safe.learn(peopleIn(bundle));
+  safe.learn(privateIn(bundle));
   return { ...(safe.document(bundle) as object) };
 }
 

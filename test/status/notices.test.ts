@@ -200,6 +200,43 @@ describe("the support bundle", () => {
     });
   });
 
+  it("leaves the house without names of hosts, files and topics that others chose", async () => {
+    const { configuration } = await loaded(`
+platform: { business_url: https://a.example, realtime_url: https://a.example, token: ${secrets.token} }
+broker:
+  users:
+    - { username: ha, password: "${userHash}", publish: ["clients/meier/+/set"], subscribe: ["#", "greenhouse/#"] }
+    - { username: hb, password: "${userHash}", subscribe: ["meier-farm/#", "homeassistant/#", "+/+", "a/b"] }
+  tls: { cert: /home/meier/broker.pem, key: /home/meier/broker.key }
+commands: { response_topics: [answers/meier] }
+http: { allowed_hosts: [meier.example.org], ingress: { address: "fd00::77" } }
+weather: { wind: { topic: station/meier/wind }, rain: { topic: weather/rain }, frost: { topic: frost } }
+`);
+    const made = bundleOf(
+      { configuration, version: "1.2.3", now: 0, secrets: [] },
+      {
+        log: [
+          { message: "starting", facts: { config: "/srv/meier/config.yaml" } },
+          { message: "clients/meier/7/set and station/meier/wind: no frost, a/b, wind" },
+        ],
+      },
+    );
+    const safe = fitForStrangers(made, configuration, []);
+    for (const word of ["meier", "fd00"]) expect(JSON.stringify(safe)).not.toContain(word);
+    expect(safe).toMatchObject({
+      configuration: {
+        broker: {
+          users: [
+            { publish: ["<topic-1>/+/set"], subscribe: ["#", "greenhouse/#"] },
+            { subscribe: ["<topic-2>", "homeassistant/#", "+/+", "a/b"] },
+          ],
+        },
+        weather: { wind: { topic: "<topic-4>" }, rain: { topic: "weather/rain" }, frost: { topic: "frost" } },
+      },
+      log: [{}, { message: "<topic-1>/7/set and <topic-4>: no frost, a/b, wind" }],
+    });
+  });
+
   it("leaves the house without topic ids made of codes, and without people and what they called their commands", async () => {
     const result = {
       id: "order of Mr Meier",
