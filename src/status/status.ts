@@ -7,10 +7,9 @@ import { every, Rest } from "../runtime/schedule.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Bundle } from "./bundle.js";
 import { awaitProven } from "./crash-loop.js";
-import { bridgeInfo, healthDocument, type OwnFacts, type StatusParts } from "./health.js";
+import { bridgeInfo, healthDocument, overdueOf, type OwnFacts, type StatusParts } from "./health.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
 import { BrokerTests } from "./other-bridge.js";
-import { overdueOf } from "./overdue.js";
 
 /** What shows that the bridge really works. Instants are monotonic ms. */
 export interface Progress {
