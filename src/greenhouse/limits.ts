@@ -150,3 +150,6 @@ export interface Alarm {
   /** Shown by the page alone; absent where the message names nothing. */
   readonly facts?: AlarmFacts | undefined;
 }
+
+/** Stands for an actuator's id where a lock is one of the whole controller. */
+export const wholeController = "";

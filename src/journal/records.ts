@@ -248,12 +248,15 @@ export interface KeptLimits {
     readonly command: string;
     readonly ends_with: string;
     readonly until: number;
+    /** That its actuator had then. Absent in records of earlier versions. */
+    readonly address?: string;
   } | null;
   readonly hold: { readonly id: string; readonly by: string | null; readonly until: number } | null;
 }
 
 export interface LimitsEntry {
   readonly controller: string;
+  /** Empty for a lock of the whole controller. */
   readonly actuator: string;
   readonly kept: KeptLimits;
 }

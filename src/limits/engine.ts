@@ -5,14 +5,14 @@ import type { AlarmFacts, AlarmType, Interlock, Restrictions } from "../greenhou
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { HistoryParts, KeptLimits } from "../journal/records.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
-import { type DiskPorts, LimitsOnDisk } from "./on-disk.js";
+import { type DiskPorts, entriesOf, LimitsOnDisk, type Lost } from "./on-disk.js";
 import type { Ended } from "./rules/attempts.js";
 import { afterEnd, afterFirstPost, afterForeignMove, afterPost, begun, sentAs } from "./rules/course.js";
-import { type Entry, isEmpty, keyOf, type LimitedCommand, newEntry, type Shut } from "./rules/entry.js";
+import { type Entry, isEmpty, keyOf, type LimitedCommand, type Shut } from "./rules/entry.js";
 import { type Around, type Instant, type WeatherReading, weatherValue } from "./rules/guards.js";
 import { go, mayPost, mayStart, type Verdict } from "./rules/judge.js";
 import { isMoving } from "./rules/pauses.js";
-import { differsInNumbersOnly, restrictionsOf, unlockedEvent } from "./shown.js";
+import { differsInNumbersOnly, restrictionsOf, unlockedEvents } from "./shown.js";
 import { deadlineWith, type GivenTerm, termOf } from "./rules/terms.js";
 import { dueAt, type DueSend, dueSends, expire, isKeptBack, problemsOf, readGuards } from "./rules/upkeep.js";
 
@@ -78,8 +78,8 @@ export class LimitEngine {
     this.#disk = new LimitsOnDisk(ports);
     this.#rest = new Rest(ports.clock);
     this.#startedAt = ports.clock.monotonic();
-    for (const { info, actuators } of ports.store.controllers())
-      for (const { settings } of actuators.values()) this.#add(newEntry(info.code, settings));
+    for (const controller of ports.store.controllers())
+      for (const entry of entriesOf(controller)) this.#add(entry);
     ports.store.onChange((before, after) => this.#changed(before, after));
   }
 
@@ -232,6 +232,11 @@ export class LimitEngine {
     return entry ? expire(entry, this.#now().mono) : null;
   }
 
+  /** All that can be locked at a controller: also the whole of it, and what an earlier run had locked there. */
+  lockable(code: string): readonly string[] {
+    return [...this.#entries.values()].flatMap((one) => (one.code === code ? [one.id] : []));
+  }
+
   /** Locks, unlocks or releases. Resolves once it is on disk; what cannot be kept is not in force, for none of them. */
   async change(code: string, actuators: readonly string[], change: Partial<Shut>): Promise<void> {
     const present = () => actuators.flatMap((id) => this.#entries.get(keyOf(code, id)) ?? []);
@@ -242,15 +247,13 @@ export class LimitEngine {
     }
   }
 
-  /** What an earlier run left; call it before anything is judged. Says what will not be ended any more; null for nothing. */
-  restore(history: HistoryParts, newestAt: number): string | null {
-    const { entries, events, lost } = this.#disk.restored(history, newestAt, (code, actuator) =>
-      this.#entries.get(keyOf(code, actuator)),
-    );
+  /** What an earlier run left; call it before anything is judged. */
+  restore(history: HistoryParts, newestAt: number): Lost {
+    const { entries, events, lost } = this.#disk.restored(history, newestAt, this.#entries);
     for (const entry of entries) this.#set(entry);
     for (const event of events) this.#ports.onEvent(event);
     this.#touchLimited();
-    return lost.length === 0 ? null : lost.join(" ");
+    return lost;
   }
 
   /** Wakes by itself for what time alone changes. */
@@ -365,7 +368,7 @@ export class LimitEngine {
     const read = expire(readGuards(before, around), around.now.mono);
     const { entry, sends } = this.#isRunning ? dueSends(read, around, newId) : { entry: read, sends: [] };
     const about = { controller: around.own.info.id, actuator: entry.id };
-    if (before.lock && !entry.lock) onEvent(unlockedEvent(about, before.lock.by, clock.now()));
+    for (const event of unlockedEvents(before.lock, entry, about, clock.now())) onEvent(event);
     this.#set(entry);
     this.#disk.keep(entry);
     const shownAt = this.#show(key, entry, around);
@@ -382,6 +385,7 @@ export class LimitEngine {
   /** Shows everybody what is in force; says when what is not shown yet is to be shown, Infinity where all is. */
   #show(key: string, entry: Entry, { own, isReadOnly, now }: Around): number {
     const actuator = own.actuators.get(entry.id);
+    if (actuator === undefined) return Infinity;
     const restrictions =
       isEmpty(entry) && !isReadOnly ? null : restrictionsOf(entry, isReadOnly, actuator, now);
     const { restrictions: shown, at } = this.#shown.get(key) ?? { restrictions: null, at: 0 };

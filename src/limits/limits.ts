@@ -92,14 +92,14 @@ export class LimitService {
     const history = journal.history();
     this.#isFirst = history.starts.length <= 1;
     this.alarms.restore(history.alarms ?? []);
-    const gone = this.engine.restore(history, this.#newestAt);
+    const lost = this.engine.restore(history, this.#newestAt);
     for (const { type, controller, actuator } of this.alarms.list)
       if (ofLimits.has(type) && controller !== null && !this.#isLimited(controller, actuator))
         this.alarms.set(type, { controller, actuator }, null);
-    this.alarms.set("lease_overrun", bridgeItself, gone);
+    this.alarms.set("lease_overrun", bridgeItself, lost.lease_overrun);
     const { unreadable } = journal.state();
     const unread = unreadable > 0 ? `${unreadable} lines of the journal cannot be read.` : null;
-    this.alarms.set("state_lost", bridgeItself, journal.readProblem?.message ?? unread);
+    this.alarms.set("state_lost", bridgeItself, journal.readProblem?.message ?? unread ?? lost.state_lost);
   }
 
   /** A link stands: says what is on, and looks once at what earlier runs left on the broker. */

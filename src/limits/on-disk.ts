@@ -1,9 +1,20 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
+import { wholeController } from "../greenhouse/limits.js";
+import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts, KeptLimits, LimitsEntry, RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import { type Entry, keptOf, keyOf, type LimitedCommand, restored, type Shut } from "./rules/entry.js";
-import { overrunEvent, unlockedEvent } from "./shown.js";
+import {
+  type Entry,
+  keptOf,
+  keyOf,
+  type LimitedCommand,
+  newEntry,
+  restored,
+  type Shut,
+} from "./rules/entry.js";
+import { overrunEvent, unlockedEvents } from "./shown.js";
 
 export interface DiskPorts {
   readonly clock: Clock;
@@ -12,6 +23,21 @@ export interface DiskPorts {
     append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
   };
 }
+
+/** Of what is locked and is no actuator of the configuration: nothing is ever sent there. */
+const noActuator: Omit<ActuatorSettings, "id"> = {
+  ...{ kind: "custom", address: "", values: {}, leadIn: "never", readOnly: true },
+  ...{ settleMs: 0, travelMs: 0, confirmWithinMs: 0, minIntervalMs: 0, tolerance: 0 },
+  homeAssistant: { enabled: false },
+};
+
+const entryWithoutActuator = (code: string, id: string): Entry => newEntry(code, { ...noActuator, id });
+
+/** Of each actuator, and last of the controller as a whole, which can be locked too. */
+export const entriesOf = ({ info: { code }, actuators }: Controller): readonly Entry[] => [
+  ...[...actuators.values()].map(({ settings }) => newEntry(code, settings)),
+  entryWithoutActuator(code, wholeController),
+];
 
 /** What a removed actuator has left is forgotten after that. */
 const goneForMs = 86_400_000;
@@ -29,6 +55,9 @@ export class LimitsOnDisk {
   readonly #held = new Map<string, string | null>();
   /** What it has to have before a first POST, and is so once it is out: nothing may be written over it meanwhile. */
   readonly #ahead = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
+
+  /** By key, what an earlier run left with a lease of an address that is not there any more. */
+  readonly #left = new Map<string, KeptLimits>();
 
   constructor(ports: DiskPorts) {
     this.#ports = ports;
@@ -92,18 +121,20 @@ export class LimitsOnDisk {
   #kept(entry: Entry): KeptLimits | null {
     const { clock } = this.#ports;
     const offset = clock.now() - clock.monotonic();
-    return keptOf(entry, (mono) => Math.round(mono + offset));
+    const kept = keptOf(entry, (mono) => Math.round(mono + offset));
+    const left = this.#left.get(keyOf(entry.code, entry.id)) ?? null;
+    return kept && left ? { ...kept, lease: kept.lease ?? left.lease } : (kept ?? left);
   }
 
-  /** The entries as an earlier run left them, what is told of it, and what will not be ended any more. */
+  /** The entries as an earlier run left them, what is told of it, and what is lost of it, by the alarm that says so. */
   restored(
     history: HistoryParts,
     newestAt: number,
-    entryOf: (code: string, actuator: string) => Entry | undefined,
+    present: ReadonlyMap<string, Entry>,
   ): {
     readonly entries: readonly Entry[];
     readonly events: readonly BridgeEvent[];
-    readonly lost: string[];
+    readonly lost: Lost;
   } {
     const { clock, store } = this.#ports;
     const [at, mono] = [clock.now(), clock.monotonic()];
@@ -111,33 +142,44 @@ export class LimitsOnDisk {
       phase === "sending" || steps.length > 0;
     const open = new Set(history.open.filter(isSent).map(({ taken }) => taken.id));
     const isBehind = at < newestAt;
-    const [entries, events, lost]: [Entry[], BridgeEvent[], string[]] = [[], [], []];
+    const entries = new Map(present);
+    const [events, leases, locks]: [BridgeEvent[], string[], string[]] = [[], [], []];
     for (const left of history.limits ?? []) {
       const { controller: code, actuator, kept } = left;
-      const fresh = entryOf(code, actuator);
-      if (fresh === undefined) {
-        lost.push(...this.#gone(left, at));
-        continue;
-      }
-      const entry = restored(fresh, kept, { at, mono, isBehind, isOpen: (id) => open.has(id) });
-      entries.push(entry);
+      const key = keyOf(code, actuator);
+      const known = present.get(key);
+      const isElsewhere =
+        known === undefined || (kept.lease?.address ?? known.settings.address) !== known.settings.address;
+      if (isElsewhere) leases.push(...this.#gone(left, at));
+      // A controller that is not there takes no request to unlock either.
+      if (known === undefined && (kept.lock === null || store.get(code) === undefined)) continue;
+      const fresh = known ?? entryWithoutActuator(code, actuator);
+      const mine = isElsewhere ? { ...kept, lease: null } : kept;
+      const entry = restored(fresh, mine, { at, mono, isBehind, isOpen: (id) => open.has(id) });
+      entries.set(key, entry);
       const about = { controller: store.get(code)?.info.id ?? code, actuator };
-      if (kept.lock !== null && entry.lock === null) events.push(unlockedEvent(about, kept.lock.by, at));
+      events.push(...unlockedEvents(kept.lock, entry, about, at));
+      if (known === undefined && entry.lock !== null) locks.push(lostLock(left, entry.lock.by));
       if (entry.lease !== null && entry.lease.until <= mono)
         events.push(overrunEvent(entry.lease, about, isBehind ? null : kept, at));
     }
-    return { entries, events, lost };
+    const lost = { lease_overrun: leases.join(" ") || null, state_lost: locks.join(" ") || null };
+    return { entries: [...entries.values()].map((entry) => withWholeLock(entry, entries)), events, lost };
   }
 
   /**
-   * Of an actuator that the configuration has no more; with it again within a day, its lease is ended as any other. What was
-   * locked or held stays so.
+   * Of an address that is no actuator's of that name any more; with it again within a day, its lease is ended as any other.
+   * What was locked or held stays so.
    */
-  #gone({ controller, actuator, kept: { lease, lock, hold } }: LimitsEntry, at: number): readonly string[] {
+  #gone(left: LimitsEntry, at: number): readonly string[] {
+    const { controller, actuator, kept } = left;
+    const { lease, lock, hold } = kept;
     if (lease !== null && at < lease.until + goneForMs) {
+      this.#left.set(keyOf(controller, actuator), { ...kept, lock: null, hold: null });
       const until = new Date(lease.until).toISOString();
+      const where = `${controller}/${actuator}${lease.address === undefined ? "" : ` at address ${lease.address}`}`;
       return [
-        `The configuration has ${controller}/${actuator} no more, where "${lease.command}" was to end with "${lease.ends_with}" at ${until}: nothing ends it.`,
+        `The configuration has ${where} no more, where "${lease.command}" was to end with "${lease.ends_with}" at ${until}: nothing ends it.`,
       ];
     }
     if (lock === null && hold === null) {
@@ -147,3 +189,15 @@ export class LimitsOnDisk {
     return [];
   }
 }
+
+/** What of an earlier run is not in force any more, by the alarm that says so; null for nothing. */
+export type Lost = Readonly<Record<"lease_overrun" | "state_lost", string | null>>;
+
+const lostLock = ({ controller, actuator }: LimitsEntry, by: string): string =>
+  `The configuration has ${controller}/${actuator} no more, which ${by} has locked: that lock refuses nothing now.`;
+
+/** A lock of the whole controller is also one of an actuator that the configuration has since. */
+const withWholeLock = (entry: Entry, entries: ReadonlyMap<string, Entry>): Entry => ({
+  ...entry,
+  lock: entry.lock ?? entries.get(keyOf(entry.code, wholeController))?.lock ?? null,
+});

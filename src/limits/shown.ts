@@ -1,5 +1,5 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { LeaseShown, LockShown, Restrictions } from "../greenhouse/limits.js";
+import { type LeaseShown, type LockShown, type Restrictions, wholeController } from "../greenhouse/limits.js";
 import type { Actuator } from "../greenhouse/model.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Entry, Lock } from "./rules/entry.js";
@@ -63,11 +63,14 @@ export function overrunEvent(
   return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
 }
 
-/** A lock has ended by itself, at the time that was named with it. */
-export const unlockedEvent = (about: About, by: string, at: number): BridgeEvent => ({
-  type: "unlocked",
-  severity: "info",
-  message: `The lock of ${by} on ${about.controller}/${about.actuator} has run out.`,
-  at,
-  facts: { ...about, by },
-});
+/** A lock has ended by itself, at the time that was named with it; of a whole controller each actuator tells it. */
+export const unlockedEvents = (
+  before: KeptLimits["lock"],
+  { lock, id }: Pick<Entry, "lock" | "id">,
+  about: About,
+  at: number,
+): readonly BridgeEvent[] => {
+  if (before === null || lock !== null || id === wholeController) return [];
+  const message = `The lock of ${before.by} on ${about.controller}/${about.actuator} has run out.`;
+  return [{ type: "unlocked", severity: "info", message, at, facts: { ...about, by: before.by } }];
+};

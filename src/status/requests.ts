@@ -2,6 +2,7 @@ import type { Commander } from "../commands/commander.js";
 import { textOf } from "../greenhouse/actuator-kinds.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
+import { wholeController } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { Query } from "../greenhouse/ports.js";
 import type { Journal } from "../journal/journal.js";
@@ -26,12 +27,13 @@ import type { Mirror } from "../sync/mirror.js";
 type Fields = BridgeRequestBody["fields"];
 
 export interface LimitRequestPorts {
-  readonly limits: LimitService;
+  readonly limits: Pick<LimitService, "engine">;
   readonly clock: Clock;
   readonly onEvent: (event: BridgeEvent) => void;
 }
 
 interface RequestPorts extends LimitRequestPorts {
+  readonly limits: LimitService;
   readonly mirror: Mirror;
   readonly platform: PlatformClient;
   readonly journal: Journal;
@@ -214,6 +216,8 @@ function nameField(fields: Fields): string {
   throw new RequestError(`"by" must be a text of 1 to ${mostName} characters.`);
 }
 
+const isOfAll = (fields: Fields): boolean => optionalTextField(fields, "actuator") === null;
+
 /** The actuators that a request is about: the one that it names, or all of the controller. */
 function actuatorsOf({ actuators, info }: Controller, fields: Fields): readonly string[] {
   const actuator = optionalTextField(fields, "actuator");
@@ -253,9 +257,8 @@ export async function lock(
   const until = untilOf(fields, now);
   notOfOthers(limits, controller, actuators, by);
   const endsAt = until === null ? Infinity : clock.monotonic() + (until - now);
-  await limits.engine.change(code, actuators, {
-    lock: { by, via, reason, since: now, until, endsAt },
-  });
+  const locked = isOfAll(fields) ? [...actuators, wholeController] : actuators;
+  await limits.engine.change(code, locked, { lock: { by, via, reason, since: now, until, endsAt } });
   const end = until === null ? null : new Date(until).toISOString();
   for (const actuator of actuators)
     onEvent({
@@ -267,7 +270,7 @@ export async function lock(
 }
 
 function notOfOthers(
-  { engine }: LimitService,
+  { engine }: LimitRequestPorts["limits"],
   { info }: Controller,
   actuators: readonly string[],
   by: string,
@@ -290,10 +293,13 @@ export async function unlock(
   const asked = actuatorsOf(controller, fields);
   const by = nameField(fields);
   const force = flagField(fields, "force", false);
-  const actuators = asked.filter((actuator) => limits.engine.inForce(code, actuator)?.lock);
-  if (actuators.length === 0) throw new RequestError(`Nothing is locked there at controller "${id}".`);
-  if (!force) notOfOthers(limits, controller, actuators, by);
-  await limits.engine.change(code, actuators, { lock: null });
+  const all = isOfAll(fields) ? limits.engine.lockable(code) : asked;
+  const locked = all.filter((one) => limits.engine.inForce(code, one)?.lock);
+  if (locked.length === 0) throw new RequestError(`Nothing is locked there at controller "${id}".`);
+  if (!force) notOfOthers(limits, controller, locked, by);
+  // Of a controller of which one actuator is unlocked, the others are locked, and it is not as a whole any more.
+  await limits.engine.change(code, [...locked, wholeController], { lock: null });
+  const actuators = locked.filter((one) => one !== wholeController);
   for (const actuator of actuators) {
     const message = `${by} has unlocked ${id}/${actuator}.`;
     const facts = { controller: id, actuator, by };
@@ -317,7 +323,7 @@ export async function release(
 }
 
 /** A person has seen an alarm, or with `all` every one that is on, which clears nothing. */
-function acknowledgeAlarm({ limits }: LimitRequestPorts, fields: Fields): unknown {
+function acknowledgeAlarm({ limits }: RequestPorts, fields: Fields): unknown {
   const id = textField(fields, "alarm");
   const by = optionalTextField(fields, "by")?.slice(0, mostText) ?? null;
   const acknowledged = limits.alarms.acknowledge(id, by);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
+import type { HistoryParts, KeptLimits } from "../../src/journal/records.js";
 import { CommandBench } from "../support/command-bench.js";
+import { lock, unlock } from "../../src/status/requests.js";
 import { bench, blow, guard, historyOf, ignored, keptIn, limits, skylight, valve } from "./bench.js";
 
 /* What must not be lost on the way: of a rule's command, of a lease, of a lock. */
@@ -105,6 +107,12 @@ describe("what the disk has", () => {
   });
 });
 
+function newestKept(one: CommandBench): KeptLimits {
+  const kept = keptIn(one.records).at(-1);
+  if (!kept) throw new Error("the disk has nothing");
+  return kept;
+}
+
 describe("a lease", () => {
   const lease = (one: CommandBench) =>
     one.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease ?? null;
@@ -128,11 +136,122 @@ describe("a lease", () => {
     const until = one.clock.now() - 60_000;
     const kept = { lease: { id: "x", by: null, command: "on", ends_with: "off", until } };
     const lost = one.engine.restore(historyOf("pump", kept), one.clock.now());
-    expect(lost).toMatch(/GH-0001\/pump.*"on".*off/);
+    expect(lost.lease_overrun).toMatch(/GH-0001\/pump.*"on".*off/);
     expect(one.records).toEqual([]);
     const old = { lease: { ...kept.lease, until: until - 86_400_000 } };
-    expect(one.engine.restore(historyOf("pump", old), one.clock.now())).toBeNull();
+    expect(one.engine.restore(historyOf("pump", old), one.clock.now()).lease_overrun).toBeNull();
     expect(one.records).toMatchObject([{ type: "limits_kept", actuator: "pump", kept: null }]);
+  });
+
+  describe("of an address that its actuator has no more", () => {
+    const limited = limits({ restMs: 60_000 });
+
+    /** The disk of a run that has switched 210 on and was then started again with the valve at another address. */
+    async function moved(address: string, kept?: KeptLimits) {
+      const earlier = await bench({ actuators: [valve({ limits: limited })] });
+      await earlier.play('{"command":"on","for":"20m"}', 5_000);
+      const left = kept ?? newestKept(earlier);
+      expect(left.lease?.address).toBe("210");
+      const one = await bench({
+        actuators: [valve({ address, limits: limited })],
+        registers: { [address]: "1010" },
+      });
+      const lost = one.engine.restore(historyOf("valve", left), one.clock.now());
+      await one.clock.advance(3_600_000);
+      return { one, lost: lost.lease_overrun };
+    }
+
+    it("is told, and nothing is sent to the address of now", async () => {
+      const { one, lost } = await moved("211");
+      expect(lost).toMatch(/GH-0001\/valve at address 210 no more.*"on".*"off"/);
+      expect(one.values()).toEqual([]);
+      expect(lease(one)).toBeNull();
+    });
+
+    it("is ended as any other where the next start has the address again", async () => {
+      const { one } = await moved("211");
+      await one.play('{"command":"on","for":"5m"}', 600_000);
+      const { one: next, lost } = await moved("210", newestKept(one));
+      expect(lost).toBeNull();
+      expect(next.values()).toEqual(["210=1001"]);
+    });
+  });
+
+  it("of an earlier version, which names no address, is ended at the address of now", async () => {
+    const until = new CommandBench().clock.now() + 60_000;
+    const kept = { lease: { id: "x", by: null, command: "on", ends_with: "off", until } };
+    const one = await bench({ actuators: [valve({ address: "211" })], registers: { 211: "1010" }, kept });
+    await one.clock.advance(120_000);
+    expect(one.values()).toEqual(["211=1001"]);
+  });
+});
+
+describe("a lock of a whole controller", () => {
+  const asks = (one: CommandBench) => {
+    const controller = one.store.get("GH-0001");
+    if (controller === undefined) throw new Error("the bench has no controller");
+    const { engine, clock } = one;
+    const ports = { limits: { engine }, clock, onEvent: () => undefined };
+    return {
+      lock: (fields = {}) => lock(ports, controller, { by: "anna", ...fields }, null),
+      unlock: (fields = {}) => unlock(ports, controller, { by: "anna", ...fields }),
+    };
+  };
+  /** What the journal has at the end of that run. */
+  const left = (...runs: readonly CommandBench[]): HistoryParts => {
+    const kept = new Map<string, KeptLimits | null>();
+    for (const record of runs.flatMap(({ records }) => records))
+      if (record.type === "limits_kept") kept.set(record.actuator, record.kept);
+    const limits = [...kept].flatMap(([actuator, one]) =>
+      one ? [{ controller: "GH-0001", actuator, kept: one }] : [],
+    );
+    return { ...historyOf("", {}), limits };
+  };
+  const next = async (ids: readonly string[], ...runs: readonly CommandBench[]) => {
+    const actuators = ids.map((id, place) => skylight({ id, address: String(101 + place) }));
+    const one = await bench({ actuators });
+    const lost = one.engine.restore(left(...runs), one.clock.now());
+    await one.clock.advance(0);
+    return { one, lost, locked: ids.filter((id) => one.engine.inForce("GH-0001", id)?.lock) };
+  };
+  const first = () =>
+    bench({ actuators: [skylight({ id: "sky" }), skylight({ id: "sky2", address: "102" })] });
+
+  it("is in force for an actuator that comes with a later start too, and shown there", async () => {
+    const one = await first();
+    await asks(one).lock();
+    const { one: after, locked } = await next(["sky", "sky2", "sky3"], one);
+    expect(locked).toEqual(["sky", "sky2", "sky3"]);
+    const { restrictions } = after.store.get("GH-0001")?.actuators.get("sky3") ?? {};
+    expect(restrictions?.lock).toMatchObject({ by: "anna" });
+  });
+
+  it("follows an actuator to another name, says whose lock has no actuator, and ends for all of it", async () => {
+    const one = await first();
+    await asks(one).lock();
+    const { one: renamed, lost, locked } = await next(["sky", "window2"], one);
+    expect(locked).toEqual(["sky", "window2"]);
+    expect(lost.state_lost).toMatch(/GH-0001\/sky2 no more.*anna/);
+    expect(await asks(renamed).unlock()).toMatchObject({ actuators: ["sky", "window2", "sky2"] });
+    const back = await next(["sky", "sky2", "window2"], one, renamed);
+    expect([back.locked, back.lost.state_lost]).toEqual([[], null]);
+  });
+
+  it("of which one actuator is unlocked leaves the others locked, and that one free after a start too", async () => {
+    const one = await first();
+    await asks(one).lock();
+    await asks(one).unlock({ actuator: "sky" });
+    expect((await next(["sky", "sky2"], one)).locked).toEqual(["sky2"]);
+  });
+
+  it("runs out for all of it, told once for each actuator", async () => {
+    const one = await first();
+    await asks(one).lock({ until: "1m" });
+    await one.clock.advance(120_000);
+    const told = one.events.flatMap(({ type, facts }) => (type === "unlocked" ? [facts?.["actuator"]] : []));
+    expect(told).toEqual(["sky", "sky2"]);
+    const { one: after, locked } = await next(["sky", "sky3"], one);
+    expect([locked, after.events]).toEqual([[], []]);
   });
 });
 
@@ -161,6 +280,7 @@ describe("a lock", () => {
     const lock = { by: "anna", via: null, reason: null, since: now - 7_200_000, until: now - 3_600_000 };
     one.engine.restore(historyOf("roof", { lock }), now);
     expect(unlocked(one)).toHaveLength(1);
+    expect(newestKept(one).lock).toBeNull();
   });
 
   it("of all of a controller is in force for all of it or for nothing, on disk too", async () => {

@@ -168,7 +168,7 @@ export class Bridge {
   }
 
   /** What requests over MQTT work with; null while it starts. */
-  get requestPorts(): LimitRequestPorts | null {
+  get requestPorts(): (LimitRequestPorts & Pick<CommandService, "limits">) | null {
     if (this.#desk === null) return null;
     const { limits } = this.#desk;
     return { limits, clock: this.clock, onEvent: ({ type }) => this.#world.journalist.saw(`event ${type}`) };

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { LimitService } from "../../src/limits/limits.js";
 import { flagField } from "../../src/mqtt/requests.js";
 import type { ShapeReport } from "../../src/platform/counters.js";
 import { deviceTexts } from "../../src/config/private-texts.js";
@@ -124,7 +123,7 @@ it.each(["0s", "2020-01-01T00:00:00Z", "2026-03-02", "soon", "999999999w"])(
     const { engine, store, clock } = new CommandBench();
     const controller = store.get("GH-0001");
     if (controller === undefined) throw new Error("the bench has no controller");
-    const ports = { limits: { engine } as unknown as LimitService, clock, onEvent: () => undefined };
+    const ports = { limits: { engine }, clock, onEvent: () => undefined };
     await expect(lock(ports, controller, { by: "anna", until }, null)).rejects.toThrow('"until"');
     expect(engine.inForce("GH-0001", "roof")?.lock ?? null).toBeNull();
   },

@@ -110,7 +110,7 @@ export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimit
     },
     lease: lease && {
       ...{ id: lease.id, by: lease.by, command: lease.command, ends_with: lease.endsWith },
-      until: epoch(lease.until),
+      ...{ until: epoch(lease.until), address: settings.address },
     },
     hold: hold && { ...hold, until: epoch(hold.until) },
   };
