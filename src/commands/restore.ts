@@ -1,5 +1,5 @@
 import { mayStillCome } from "./aftermath.js";
-import type { Awaited } from "./book.js";
+import type { Awaited, ProblemReason } from "./book.js";
 import type { Interrupted } from "./command.js";
 import { type Command, laneKey, type Target } from "./command.js";
 import type { Commander } from "./commander.js";
@@ -245,11 +245,7 @@ export async function restoreCommands(commands: CommandService, past: Past): Pro
   const { commander } = commands;
   commands.limits.restore();
   for (const one of unread) commander.feed({ type: "unread", key: laneKey(targetIn(one)) });
-  for (const one of problems) {
-    const { outcome, reason, finished_at: at } = one;
-    const why = { command: null, outcome, reason, message: null, at: Date.parse(at) };
-    commander.feed({ type: "problem", about: targetIn(one), why });
-  }
+  for (const one of problems) commander.feed({ type: "problem", about: targetIn(one), why: whyOf(one) });
   const records = await readPast(past);
   if (records === null || journal.readProblem !== null) commands.leaveDeliveryMarks();
   if (records !== null) {
@@ -358,6 +354,13 @@ function rememberIds(commander: Commander, recent: readonly RecentCommand[], now
     const agoMs = Math.max(0, now - Date.parse(result.finished_at));
     commander.feed({ type: "ended_before", about: targetIn(about), result, agoMs });
   }
+}
+
+/** As people were told by the run of then. */
+function whyOf(problem: HistoryParts["problems"][number]): ProblemReason {
+  const { command = null, outcome, reason, message = null, finished_at: at } = problem;
+  const ended = reason === "reverted" ? { outcome: reason, reason: null } : { outcome, reason };
+  return { command, ...ended, message, at: Date.parse(at) };
 }
 
 const targetIn = ({ controller, target, actuator }: About): Target => ({

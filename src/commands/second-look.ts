@@ -80,8 +80,8 @@ export function secondLookRead(turn: Turn, secondLook: SecondLook, read: Read | 
 function reverted(turn: Turn, command: SentCommand, step: Step, raw: RawValue): void {
   const { id, controllerId, targetId, settings } = command;
   const value = spelled(settings, raw);
-  note(turn, { type: "reverted", ...recordOf(command), value: value ?? "" }, { quiet: true });
   const message = `${controllerId}/${targetId} was confirmed at ${step.value} and shows ${value ?? "nothing"} now that its travel time is over: another user, a wall switch, or the controller's own protection set it back. Nothing is sent again: check the actuator.`;
+  note(turn, { type: "reverted", ...recordOf(command), value: value ?? "", message }, { quiet: true });
   raiseProblem(turn, command, {
     ...{ command: null, outcome: "reverted", reason: null, message },
     at: turn.now.at,

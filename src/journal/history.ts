@@ -25,6 +25,8 @@ import {
 const mostOpen = 1_000;
 const mostPerActuator = 5_000;
 const mostStarts = 20;
+/** The longest sentence of our own has room; what a platform says to a refusal may be of any length. */
+const mostMessage = 300;
 /** More ids than this among the recent commands means a flood; the oldest are forgotten. */
 const mostRecent = 50_000;
 
@@ -95,14 +97,9 @@ export class History {
       this.#unread.delete(aboutKey(record));
       this.#problems.delete(aboutKey(record));
     } else if (type === "reverted") {
-      const { id, at } = record;
-      this.#addProblem({
-        ...required(record),
-        id,
-        outcome: "confirmed",
-        reason: "reverted",
-        finished_at: at,
-      });
+      const { id, at: finished_at, message = null } = record;
+      const why = { command: null, outcome: "confirmed", reason: "reverted", message } as const;
+      this.#addProblem({ ...required(record), id, ...why, finished_at });
     } else if (type === "acknowledged") {
       for (const [key, { controller, actuator }] of this.#problems)
         if (controller === record.controller && (record.actuator ?? actuator) === actuator)
@@ -162,13 +159,13 @@ export class History {
   }
 
   #addResult(record: ResultRecord): void {
-    const { id, outcome, reason, finished_at, steps } = record.result;
+    const { id, command, outcome, reason, message, finished_at, steps } = record.result;
     const key = aboutKey(record);
     this.#open.delete(commandKey(record, id));
     if (outcome === "confirmed" || outcome === "already") this.#problems.delete(key);
     // One interrupted before anything was sent is no problem of the actuator.
     else if (bad.has(outcome) && !(outcome === "failed" && steps.length === 0))
-      this.#addProblem({ ...required(record), id, outcome, reason, finished_at });
+      this.#addProblem({ ...required(record), id, command, outcome, reason, message, finished_at });
     if (restsOnRead(record.result)) this.#unread.delete(key);
     else if (reason === "not_sent") this.#forgetUnsent(record);
   }
@@ -180,7 +177,8 @@ export class History {
   }
 
   #addProblem(problem: Problem): void {
-    setBounded(this.#problems, aboutKey(problem), problem, mostPerActuator);
+    const message = problem.message?.slice(0, mostMessage) ?? null;
+    setBounded(this.#problems, aboutKey(problem), { ...problem, message }, mostPerActuator);
   }
 
   /** A command refused because its own record could not be made durable may nevertheless have left that record behind. */

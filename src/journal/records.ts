@@ -108,7 +108,12 @@ const schema = {
   },
   confirmed_late: { ...aboutCommand, value: text },
   /** Confirmed, and showing another value when its travel time was over. */
-  reverted: { ...aboutCommand, value: text },
+  reverted: {
+    ...aboutCommand,
+    value: text,
+    /** Absent in files of earlier versions. */
+    message: unchecked<string>().optional(),
+  },
   changed_elsewhere: { ...about, from: textOrNull, to: textOrNull },
   /** `actuator` is null for every actuator of the controller. */
   acknowledged: {
@@ -210,6 +215,9 @@ export interface UnreadPost extends AboutCommand {
 
 /** An actuator whose newest sent command ended badly. */
 export interface Problem extends AboutCommand {
+  /** Absent in files of earlier versions, as `message`. */
+  readonly command?: string | null;
+  readonly message?: string | null;
   readonly outcome: Outcome;
   readonly reason: string | null;
   readonly finished_at: string;

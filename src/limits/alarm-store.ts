@@ -44,6 +44,7 @@ interface AlarmPorts {
   readonly watched: () => WatchedFacts;
   readonly store: {
     onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): void;
+    byId(id: string): Controller | undefined;
   };
 }
 
@@ -125,8 +126,6 @@ export class AlarmStore {
     for (const actuator of told)
       if (!open.has(actuator ?? "")) this.set("command_problem", { controller, actuator }, null);
     for (const { actuator, command, outcome, message } of after?.problems ?? []) {
-      // Of an earlier run, whose sentence only the alarm has.
-      if (message === null && told.includes(actuator)) continue;
       const what = `${controller}/${actuator} ${command ?? ""}`.trim();
       const facts = { command, outcome };
       this.set("command_problem", { controller, actuator }, `${what}: ${message ?? outcome}`, facts);
@@ -159,8 +158,19 @@ export class AlarmStore {
     if (this.#looks++ % overdueEveryLooks === 0) this.#overdue(overdue());
     if (this.#book.alarms.size === 0) return;
     for (const { type, controller, actuator } of this.list)
-      if (controller !== null && isGone(controller)) this.set(type, { controller, actuator }, null);
+      if (controller !== null && (isGone(controller) || this.#isSolved(type, controller, actuator)))
+        this.set(type, { controller, actuator }, null);
     this.#take(passTime(this.#book, clock.now()));
+  }
+
+  /** The problem that an alarm of an earlier run tells of may have moved with the id of its controller. */
+  #isSolved(type: AlarmType, controller: string, actuator: string | null): boolean {
+    const problems = this.#ports.store.byId(controller)?.problems;
+    return (
+      type === "command_problem" &&
+      problems !== undefined &&
+      !problems.some((one) => one.actuator === actuator)
+    );
   }
 
   #overdue({ late, upToDate }: ReturnType<WatchedFacts["overdue"]>): void {

@@ -149,6 +149,20 @@ describe("the newest problem of an actuator", () => {
   ])("%s", (_, records, problem) =>
     expect(historyOf(stamped(records)).problems.map(({ id }) => id)).toEqual(problem),
   );
+
+  it("says which command it was and why, at no great length", () => {
+    const because = (message: string) => ended("a", { outcome: "rejected", message });
+    const reverted = { type: "reverted", ...about, id: "a", value: "10001", message: "set back" } as const;
+    const found = [because("code 500"), because("x".repeat(2_000)), reverted].map((record) => {
+      const [problem] = historyOf(stamped([record])).problems;
+      return [problem?.command, problem?.message];
+    });
+    expect(found).toEqual([
+      ["open", "code 500"],
+      ["open", "x".repeat(300)],
+      [null, "set back"],
+    ]);
+  });
 });
 
 describe("starts", () =>

@@ -232,24 +232,54 @@ it("a start that does not know yet whether a controller is back clears nothing, 
   expect(events).toEqual([]);
 });
 
+const why = { command: "open", outcome: "unconfirmed", reason: null, message: "Look.", at: 0 } as const;
+
 it("a start that takes up the problems of several actuators clears none, tells none again and keeps their words", async () => {
   const ids = ["roof", "fan", "shade"];
   const on = ids.reduce(
     (book, actuator) =>
-      raise(book, "command_problem", { controller: "gh-0001", actuator }, "open: look", 0).book,
+      raise(
+        book,
+        "command_problem",
+        { controller: "gh-0001", actuator },
+        `gh-0001/${actuator} open: Look.`,
+        0,
+      ).book,
     noAlarms,
   );
   const alarms = acknowledge(on, "command_problem.gh-0001.shade", "anna")?.book ?? noAlarms;
   const { limits, store, events, commander } = started({ alarms });
   const before = limits.alarms.list;
   store.admit("GH-0001");
-  const why = { command: null, outcome: "unconfirmed", reason: null, message: null, at: 0 } as const;
   for (const targetId of ids)
     commander.feed({ type: "problem", about: { code: "GH-0001", target: "actuator", targetId }, why });
   await Promise.resolve();
   expect(store.get("GH-0001")?.problems).toHaveLength(3);
   expect(limits.alarms.list).toEqual(before);
   expect(events).toEqual([]);
+});
+
+it("an alarm of a command is cleared where its controller has no such problem, as after two exchanged their ids", async () => {
+  const names = [
+    ["gh-0001", "roof"],
+    ["gh-0002", "roof"],
+    ["gh-0009", "roof"],
+  ] as const;
+  const alarms = names.reduce(
+    (book, [controller, actuator]) =>
+      raise(book, "command_problem", { controller, actuator }, "open: look", 0).book,
+    noAlarms,
+  );
+  const { limits, clock, run, store, commander } = started({ alarms, isAccountKnown: false });
+  for (const code of ["GH-0001", "GH-0002"]) store.admit(code);
+  commander.feed({ type: "problem", about: { code: "GH-0002", target: "actuator", targetId: "roof" }, why });
+  run();
+  await clock.advance(6_000);
+  expect(states(limits)).toEqual([
+    "command_problem.gh-0001.roof cleared",
+    "command_problem.gh-0002.roof active",
+    "command_problem.gh-0009.roof active",
+  ]);
 });
 
 it.each([
