@@ -232,6 +232,8 @@ export class Retention {
   readonly #stripped = new Set<string>();
   #olderBytes = 0;
   #stripping: Promise<void> | null = null;
+  /** There may be more to strip than when it was looked for last. */
+  #isDue = false;
   #isClosed = false;
 
   constructor(parts: RetentionParts) {
@@ -247,6 +249,7 @@ export class Retention {
     const { totalBytes } = this.#parts.limits;
     await this.#deleteSome();
     if (this.bytes <= totalBytes) return;
+    this.#isDue = true;
     this.#stripping ??= this.#strip();
     // Where more is written than is stripped meanwhile, writing has to wait: the disk is not the journal's alone.
     if (this.bytes > 2 * totalBytes) await this.#stripping;
@@ -276,6 +279,15 @@ export class Retention {
 
   /** Makes room beside the writing, oldest files first, until there is enough or nothing more to strip. */
   async #strip(): Promise<void> {
+    while (this.#isDue && !this.#isClosed) {
+      this.#isDue = false;
+      await this.#stripAll();
+      await this.#deleteSome();
+    }
+    this.#stripping = null;
+  }
+
+  async #stripAll(): Promise<void> {
     const { files, limits, log } = this.#parts;
     while (!this.#isClosed && this.bytes > limits.totalBytes) {
       const segments = await this.#sizes().catch(() => []);
@@ -288,8 +300,6 @@ export class Retention {
         log.warn({ err: error, path: next.path }, "an old journal file could not be made smaller; it stays");
       }
     }
-    if (!this.#isClosed) await this.#deleteSome();
-    this.#stripping = null;
   }
 
   async #sizes(): Promise<readonly SegmentSize[]> {
