@@ -55,7 +55,6 @@ export class LimitsOnDisk {
   readonly #held = new Map<string, string | null>();
   /** What it has to have before a first POST, and is so once it is out: nothing may be written over it meanwhile. */
   readonly #ahead = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
-
   /** By key, what an earlier run left with a lease of an address that is not there any more. */
   readonly #left = new Map<string, KeptLimits>();
 

@@ -157,6 +157,20 @@ const isOf = ({ records }: CommandBench, at: number, command: string) => {
 };
 
 describe("a lease", () => {
+  /** It ran out a minute ago, and the platform was not asked for anything yet. */
+  const overdueAtStart = () =>
+    bench({
+      actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
+      registers: { "210": "1010" },
+      kept: {
+        lease: {
+          ...{ id: "x", by: null, command: "on", ends_with: "off" },
+          until: new CommandBench().clock.now() - 60_000,
+        },
+      },
+      isUnasked: true,
+    });
+
   it("has its deadline on disk before the POST, ends by itself, and its topic is emptied", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
     await one.play("on", 0);
@@ -260,13 +274,7 @@ describe("a lease", () => {
   });
 
   it("that is overdue at a start is no alarm before the platform had the time to answer", async () => {
-    const until = new CommandBench().clock.now() - 60_000;
-    const one = await bench({
-      actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
-      registers: { "210": "1010" },
-      kept: { lease: { id: "x", by: null, command: "on", ends_with: "off", until } },
-      isUnasked: true,
-    });
+    const one = await overdueAtStart();
     await one.clock.advance(29_000);
     expect(one.alarms.has("lease_overrun")).toBe(false);
     await one.clock.advance(2_000);
@@ -278,13 +286,7 @@ describe("a lease", () => {
   });
 
   it("that is overdue at a start ends as soon as the platform answers", async () => {
-    const until = new CommandBench().clock.now() - 60_000;
-    const one = await bench({
-      actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
-      registers: { "210": "1010" },
-      kept: { lease: { id: "x", by: null, command: "on", ends_with: "off", until } },
-      isUnasked: true,
-    });
+    const one = await overdueAtStart();
     await one.clock.advance(2_000);
     one.store.setReachable(true);
     await one.clock.advance(5_000);
