@@ -1,4 +1,4 @@
-import type { Clock } from "../runtime/clock.js";
+import { cameWithin, type Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { bridgeCredential, type Credential, type RefusedLogin } from "./authenticator.js";
@@ -62,11 +62,8 @@ export async function startBroker(
     counters: () => ({ ...parts.tally, clients: clientCount() }),
     renewCertificate: () => listeners.renewCertificate(log),
     close: async () => {
-      const waited = new AbortController();
       // A frozen client must not hold up a shutdown; its socket is closed with the listeners.
-      const late = clock.wait(closeTimeoutMs, waited.signal).catch(() => undefined);
-      await Promise.race([closeAedes(aedes), late]);
-      waited.abort();
+      await cameWithin(clock, closeTimeoutMs, closeAedes(aedes));
       await listeners.close();
     },
   };

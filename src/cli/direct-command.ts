@@ -62,6 +62,11 @@ export async function commandDirectly(
 /** What a bridge would look at later, such as a window at the end of its way, is left to the next start of one. */
 const endingWith = (end: AbortSignal, clock: Clock): Clock => ({
   ...clock,
+  after: (ms, call) => {
+    const takeBack = clock.after(ms, call);
+    end.addEventListener("abort", takeBack);
+    return takeBack;
+  },
   wait: (ms, signal) => clock.wait(ms, signal === undefined ? end : AbortSignal.any([signal, end])),
 });
 

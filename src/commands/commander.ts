@@ -2,7 +2,6 @@ import { targetOf } from "../greenhouse/command/words.js";
 import type { Actuator, CommandProblem, Controller, Register } from "../greenhouse/model.js";
 import { PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { PushBell } from "../sync/push-mirror.js";
-import { woken } from "../runtime/schedule.js";
 import { type Book, type Connection, type Effect, type EffectOf, emptyBook, type Input } from "./book.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
@@ -25,7 +24,7 @@ export class Commander implements PushBell {
   /** By controller, on their way to the store. */
   readonly #problems = new Map<string, readonly CommandProblem[]>();
   #book: Book = emptyBook;
-  #timer: { readonly at: number; readonly stop: AbortController } | null = null;
+  #timer: { readonly at: number; readonly takeBack: () => void } | null = null;
   #onPushed: Parameters<PushBell["onPushed"]>[0] = () => undefined;
 
   constructor(ports: CommanderPorts) {
@@ -236,20 +235,16 @@ export class Commander implements PushBell {
   #arm(): void {
     const at = nextWakeAt(this.#book) ?? Infinity;
     if (this.#timer !== null && this.#timer.at <= at) return;
-    this.#timer?.stop.abort(woken);
+    this.#timer?.takeBack();
     this.#timer = null;
     if (at === Infinity) return;
-    const timer = { at, stop: new AbortController() };
-    this.#timer = timer;
     const { clock } = this.#ports;
-    void clock.wait(Math.max(0, at - clock.monotonic()), timer.stop.signal).then(
-      () => {
-        this.#timer = null;
-        this.feed({ type: "woke" });
-        this.#arm();
-      },
-      () => undefined,
-    );
+    const takeBack = clock.after(Math.max(0, at - clock.monotonic()), () => {
+      this.#timer = null;
+      this.feed({ type: "woke" });
+      this.#arm();
+    });
+    this.#timer = { at, takeBack };
   }
 }
 

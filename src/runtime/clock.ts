@@ -7,31 +7,51 @@
 export interface Clock {
   now(): number;
   monotonic(): number;
+  /** Calls back after `ms`; what it returns takes that back. */
+  after(ms: number, call: () => void): () => void;
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-export const systemClock: Clock = {
-  // Bound and not wrapped: nothing is called as often.
-  now: Date.now.bind(Date),
-  monotonic: performance.now.bind(performance),
-  wait: (ms, signal) =>
+/** A clock's `wait`, made of its timers. */
+export const waitingBy =
+  (after: Clock["after"]): Clock["wait"] =>
+  (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) {
         reject(abortReason(signal));
         return;
       }
-      const timer = setTimeout(() => {
+      const takeBack = after(ms, () => {
         signal?.removeEventListener("abort", abort);
         resolve();
-      }, ms);
+      });
       const abort = () => {
-        clearTimeout(timer);
+        takeBack();
         reject(signal ? abortReason(signal) : new Error("aborted"));
       };
       signal?.addEventListener("abort", abort, { once: true });
-    }),
+    });
+
+const after: Clock["after"] = (ms, call) => {
+  const timer = setTimeout(call, ms);
+  return () => clearTimeout(timer);
 };
+
+export const systemClock: Clock = {
+  // Bound and not wrapped: nothing is called as often.
+  now: Date.now.bind(Date),
+  monotonic: performance.now.bind(performance),
+  after,
+  wait: waitingBy(after),
+};
+
+/** Whether `event` came before `ms` were over; leaves no timer behind. Rejects as it does where it fails in time. */
+export const cameWithin = (clock: Clock, ms: number, event: Promise<unknown>): Promise<boolean> =>
+  new Promise((resolve, reject) => {
+    const takeBack = clock.after(ms, () => resolve(false));
+    event.then(() => resolve(true), reject).finally(takeBack);
+  });
 
 /** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

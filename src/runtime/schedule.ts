@@ -65,27 +65,20 @@ export class Rest {
   /** Ends after `ms`, which may be Infinity, with the next wake, or when the signal aborts. */
   async for(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#isWoken && !signal.aborted) {
-      const ended = ms === Infinity ? this.#woken() : this.#timed(ms);
-      signal.addEventListener("abort", this.#end, { once: true });
-      await ended;
+      await new Promise<void>((resolve) => {
+        const takeBack =
+          ms === Infinity ? null : this.#clock.after(Math.min(ms, longestTimerMs), () => resolve());
+        this.#end = () => {
+          takeBack?.();
+          resolve();
+        };
+        signal.addEventListener("abort", this.#end, { once: true });
+      });
       signal.removeEventListener("abort", this.#end);
     }
     this.#isWoken = false;
   }
-
-  #woken(): Promise<void> {
-    return new Promise((resolve) => (this.#end = resolve));
-  }
-
-  #timed(ms: number): Promise<void> {
-    const sleep = new AbortController();
-    this.#end = () => sleep.abort(woken);
-    return this.#clock.wait(Math.min(ms, longestTimerMs), sleep.signal).catch(() => undefined);
-  }
 }
-
-/** Without a reason an abort makes one of its own, with a stack trace, which costs more than all else about a short rest. */
-export const woken = new Error("woken");
 
 /** Does something again and again, with a pause before each time, until the signal aborts. */
 export async function every(ms: number, clock: Clock, signal: AbortSignal, work: () => void): Promise<void> {

@@ -14,7 +14,7 @@ import {
   type ProtocolVersion,
 } from "../mqtt/connection/settings.js";
 import { topicsUnder } from "../mqtt/topics.js";
-import type { Clock } from "../runtime/clock.js";
+import { cameWithin, type Clock } from "../runtime/clock.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 
 type ClientSettings = Pick<
@@ -59,17 +59,6 @@ export function settingsBeside(
   const settings = connectionSettings(reached, topicsUnder(mqtt.base_topic), embedded, [], {});
   const { url, username, password, tls, protocolVersion, clientId } = settings;
   return { url, username, password, tls, protocolVersion, clientId: clientIdBeside(clientId) };
-}
-
-/** Whether `event` came before `ms` were over; leaves no timer behind. */
-export async function cameWithin(clock: Clock, ms: number, event: Promise<unknown>): Promise<boolean> {
-  const done = new AbortController();
-  const over = clock.wait(ms, done.signal).catch(() => undefined);
-  try {
-    return await Promise.race([event.then(() => true), over.then(() => false)]);
-  } finally {
-    done.abort();
-  }
 }
 
 type Watcher = (message: IncomingMessage) => void;

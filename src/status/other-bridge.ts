@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
+import { cameWithin } from "../runtime/clock.js";
 import type { StatusParts } from "./health.js";
 import { SelfTest, selfTestTimes } from "./self-test.js";
 
@@ -231,11 +232,8 @@ export class BrokerTests {
   async goodbye(): Promise<void> {
     const { clock, connection, topics } = this.#parts;
     if (connection.state !== "online") return;
-    const said = new AbortController();
     const goodbye = connection.publish(topics.bridge.selfTest, this.#payload(randomUUID(), true));
-    const late = clock.wait(goodbyeMs, said.signal).catch(() => undefined);
-    await Promise.race([goodbye.catch(() => undefined), late]);
-    said.abort();
+    await cameWithin(clock, goodbyeMs, goodbye).catch(() => undefined);
   }
 
   #everyMs(): number {

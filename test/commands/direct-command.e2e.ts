@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { commandDirectly } from "../../src/cli/direct-command.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
-import { type Clock, nextTurn, seededRandom, systemClock } from "../../src/runtime/clock.js";
+import { type Clock, nextTurn, seededRandom, systemClock, waitingBy } from "../../src/runtime/clock.js";
 import { silentLog } from "../support/builders.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 
@@ -63,17 +63,23 @@ it("a lock is kept without a bridge too: the command is refused, and nothing is 
 }, 30_000);
 
 it("of a command without a bridge nothing goes on once its outcome is told", async () => {
-  let open = 0;
-  const clock: Clock = {
-    ...systemClock,
-    wait: (ms, signal) => {
-      open += 1;
-      return systemClock.wait(ms, signal).finally(() => (open -= 1));
-    },
+  const open = new Set<object>();
+  const after: Clock["after"] = (ms, call) => {
+    const timer = {};
+    open.add(timer);
+    const takeBack = systemClock.after(ms, () => {
+      open.delete(timer);
+      call();
+    });
+    return () => {
+      open.delete(timer);
+      takeBack();
+    };
   };
+  const clock: Clock = { ...systemClock, after, wait: waitingBy(after) };
   const roof = 'fan: { kind: motor, address: "300", values: { on: "00000001" }, settle: 0s }';
   const { switched } = await scene({ actuator: roof, clock });
   expect(await switched(() => undefined)).toMatchObject({ outcome: "confirmed" });
   await nextTurn();
-  expect(open).toBe(0);
+  expect(open.size).toBe(0);
 }, 30_000);

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Clock } from "../../src/runtime/clock.js";
+import { type Clock, waitingBy } from "../../src/runtime/clock.js";
 import { VirtualTime } from "../support/virtual-clock.js";
 import type { Wire } from "./wire.js";
 
@@ -111,7 +111,6 @@ export class BootClock implements Clock {
   }
 
   /** As Node does: no timer is shorter than a millisecond. */
-  wait(ms: number, signal?: AbortSignal): Promise<void> {
-    return this.#time.wait(Math.max(1, ms), signal, (inMs, fire) => this.in(inMs, fire));
-  }
+  readonly after = (ms: number, call: () => void): (() => void) => this.in(Math.max(1, ms), call);
+  readonly wait = waitingBy(this.after);
 }

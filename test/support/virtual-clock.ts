@@ -1,4 +1,4 @@
-import { abortReason, type Clock } from "../../src/runtime/clock.js";
+import { type Clock, waitingBy } from "../../src/runtime/clock.js";
 import { Schedule } from "../../src/runtime/schedule.js";
 
 const mostAtOnce = 100_000;
@@ -58,25 +58,6 @@ export class VirtualTime {
     }
     this.#now = Math.max(this.#now, end);
   }
-
-  /** Resolves in `ms`, unless the signal aborts before. */
-  wait(ms: number, signal?: AbortSignal, start: VirtualTime["in"] = this.in.bind(this)): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(abortReason(signal));
-        return;
-      }
-      const abort = () => {
-        takeBack();
-        reject(signal ? abortReason(signal) : new Error("aborted"));
-      };
-      const takeBack = start(ms, () => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      });
-      signal?.addEventListener("abort", abort, { once: true });
-    });
-  }
 }
 
 /** A clock that stands still until `advance`. */
@@ -105,9 +86,8 @@ export class VirtualClock implements Clock {
     return this.#time.pending;
   }
 
-  wait(ms: number, signal?: AbortSignal): Promise<void> {
-    return this.#time.wait(ms, signal);
-  }
+  readonly after = (ms: number, call: () => void): (() => void) => this.#time.in(ms, call);
+  readonly wait = waitingBy(this.after);
 
   /** Lets `ms` pass. */
   async advance(ms: number): Promise<void> {

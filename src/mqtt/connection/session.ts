@@ -1,3 +1,4 @@
+import { cameWithin } from "../../runtime/clock.js";
 import { filterCovers } from "../../runtime/mqtt.js";
 import type { BrokerLink } from "./link.js";
 import type { PublishQueue } from "./publish.js";
@@ -192,13 +193,10 @@ export class Session {
 
   /** A broker that does not answer in time has granted nothing. */
   async #missing(filters: readonly string[], own: string | undefined): Promise<readonly string[]> {
-    const answered = new AbortController();
-    const signal = AbortSignal.any([this.#life.signal, answered.signal]);
-    const late = waited(this.#around.ports.clock.wait(this.#around.limits.subackTimeoutMs, signal));
+    const { ports, limits } = this.#around;
     const subscribed = this.#link.subscribe(filters, own).catch(() => filters);
-    const missing = await Promise.race([subscribed, late.then(() => filters)]);
-    answered.abort();
-    return missing;
+    const answered = Promise.race([subscribed, this.#link.closed.then(() => filters)]);
+    return (await cameWithin(ports.clock, limits.subackTimeoutMs, answered)) ? answered : filters;
   }
 
   #granted(): void {

@@ -51,10 +51,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with a TransportFailure. */
   readonly answer: Promise<HttpAnswer>;
   readonly #limits: ExchangeLimits;
-  readonly #over = new AbortController();
+  readonly #takeBackDeadline: () => void;
   #resolve: (answer: HttpAnswer) => void = () => undefined;
   #reject: (failure: TransportFailure) => void = () => undefined;
   #controller: Controller | null = null;
+  #isOver = false;
   #started = false;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -67,8 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    const ended = () => undefined;
-    limits.clock.wait(limits.deadlineMs, this.#over.signal).then(() => this.expire(), ended);
+    this.#takeBackDeadline = limits.clock.after(limits.deadlineMs, () => this.expire());
     limits.signal.addEventListener("abort", this);
   }
 
@@ -82,7 +82,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Controller): void {
-    if (this.#over.signal.aborted || (this.#started && !this.#limits.repeatable)) {
+    if (this.#isOver || (this.#started && !this.#limits.repeatable)) {
       controller.abort(new Error("no longer wanted"));
       return;
     }
@@ -125,8 +125,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #end(): boolean {
-    if (this.#over.signal.aborted) return false;
-    this.#over.abort();
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    this.#takeBackDeadline();
     this.#limits.signal.removeEventListener("abort", this);
     return true;
   }

@@ -4,17 +4,11 @@ import type { Configuration } from "../../config/schema.js";
 import { holderOf } from "../../journal/lock.js";
 import { brokerName, versionName, versionReason } from "../../mqtt/connection/link.js";
 import { topicsUnder } from "../../mqtt/topics.js";
+import { cameWithin } from "../../runtime/clock.js";
 import { errorCode } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { isLoopback } from "../../runtime/sockets.js";
-import {
-  BrokerClient,
-  cameWithin,
-  hasLogin,
-  LinkLost,
-  openClient,
-  settingsBeside,
-} from "../broker-client.js";
+import { BrokerClient, hasLogin, LinkLost, openClient, settingsBeside } from "../broker-client.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import type { Check, Scene } from "./scene.js";
 

@@ -1,8 +1,7 @@
 import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import type { Configuration } from "../../config/schema.js";
-import type { Clock } from "../../runtime/clock.js";
+import { cameWithin, type Clock } from "../../runtime/clock.js";
 import { type PrivateText, strangerSafe } from "../../runtime/redaction.js";
-import { cameWithin } from "../broker-client.js";
 
 type Status = "ok" | "warning" | "failed" | "skipped";
 

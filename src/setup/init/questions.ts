@@ -1,9 +1,9 @@
 import { type Readable, Writable } from "node:stream";
 import { confirm, log, password, select, text } from "@clack/prompts";
 import { urlOf } from "../../config/values.js";
-import type { Clock } from "../../runtime/clock.js";
+import { cameWithin, type Clock } from "../../runtime/clock.js";
 import { clientIdBeside } from "../../mqtt/connection/settings.js";
-import { BrokerClient, cameWithin, openClient } from "../broker-client.js";
+import { BrokerClient, openClient } from "../broker-client.js";
 import {
   addressObjection,
   type BrokerAnswer,
