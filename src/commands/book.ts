@@ -59,8 +59,6 @@ export interface Lane {
   readonly confirming: Run | null;
   /** Oldest first; the newest goes next, but while it rests what a rule sends. */
   readonly waiting: readonly Command[];
-  /** How many of those that wait were passed over: they go only where the newer one ends without being sent. */
-  readonly passedOver: number;
   readonly stop: Command | null;
   /** Until when the limits let the newest rest; Infinity where only an end can tell. */
   readonly pausedUntil: number | null;
@@ -120,11 +118,13 @@ export interface Posts {
   readonly unread: boolean;
 }
 
-/** A command on its way. */
-export interface Run {
+/** How far a command on its way has come. */
+export interface Progress {
   readonly command: Command;
   /** As they were when it began; not read back counts also what was confirming then. */
   readonly posts: Posts;
+  /** Those that had waited longer when its turn came: they go only where it ends without being sent. */
+  readonly passedOver: readonly Command[];
   readonly steps: readonly Step[];
   readonly place: number;
   readonly reports: readonly StepReport[];
@@ -132,63 +132,60 @@ export interface Run {
   readonly sentAt: number | null;
   /** Given up for a newer command, a stop or the end of the program; a POST in flight is let end first. */
   readonly cut: boolean;
-  readonly stage: Stage;
 }
+
+/** What moves a command on: the answer to a question, by its number, a time, or whichever comes first. */
+export interface Waits {
+  readonly token: number | null;
+  readonly wakeAt: number | null;
+}
+
+/** Where a command can be, and what is known there. */
+export type Stage = Readonly<
+  | { at: "connection" }
+  | {
+      at: "checking";
+      address: string;
+      left: readonly string[];
+      fresh: Readonly<Record<string, RawValue>>;
+    }
+  /** Checked; the journal has not said yet that it has on disk that the command is sent. Only a stop, and what a rule sends, has a time when it goes without. */
+  | { at: "journal" }
+  /** `unread`: whether an earlier POST to the actuator had not been read back. */
+  | { at: "posting"; first: First | null; unread: boolean }
+  | { at: "confirming"; readBack: ReadBack; after: Confirming }
+  /** A rejection is told together with one read of what the register holds now. */
+  | { at: "last_look"; end: StepEnd }
+  /** A new credential is asked for. */
+  | { at: "renewing"; first: First; end: StepEnd }
+  /** A read is waited for, and then made, that says whether there is a second POST. */
+  | { at: "before_second"; first: First }
+  /** A stop with an address of its own was confirmed; what the state is now has to be read. */
+  | { at: "stopped"; left: readonly string[]; ending: Ending }
+>;
+
+/** A command on its way. */
+export type Run = Progress & Waits & Stage;
+
+/** A command that is there. */
+export type At<Name extends Stage["at"]> = Extract<Run, { readonly at: Name }>;
 
 /** Whether a POST of it has begun, or may have in an earlier run. */
 export const isSent = ({ sentAt, command }: Pick<Run, "sentAt" | "command">): boolean =>
   sentAt !== null || command.isRecovered === true;
 
-/** Where a command can be, and what is known there. */
-export type Stage = Readonly<
-  | { at: "connection"; token: number }
-  | {
-      at: "checking";
-      token: number;
-      address: string;
-      left: readonly string[];
-      fresh: Readonly<Record<string, RawValue>>;
-    }
-  /** Checked; the journal has not said yet that it has on disk that the command is sent. A stop, and what a rule sends, wait until then at most. */
-  | { at: "journal"; token: number; until: number | null }
-  | { at: "posting"; token: number; attempt: Attempt }
-  | { at: "confirming"; readBack: ReadBack; after: Confirming }
-  /** A rejection is told together with one read of what the register holds now. */
-  | { at: "last_look"; token: number; end: StepEnd }
-  | { at: "unclear"; until: number; token: number | null; first: First }
-  | { at: "renewing"; token: number; first: Refused }
-  | { at: "renewed"; until: number; token: number | null; first: Refused }
-  /** A stop with an address of its own was confirmed; what the state is now has to be read. */
-  | { at: "stopped"; token: number; left: readonly string[]; ending: Ending }
->;
-
-/** A command that is there. */
-export type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
-
-/** Which POST of its step is on its way. */
-export type Attempt = Readonly<
-  /** `unread`: whether an earlier POST to the actuator had not been read back. */
-  | { nth: 1; unread: boolean }
-  /**
-   * `readBack`: the last read before it. `ifUnsent`: the step's end should it never leave; null when the first may have been
-   * taken all the same.
-   */
-  | { nth: 2; readBack: RawValue | null; ifUnsent: StepEnd | null }
->;
-
-/** What the first POST came to. */
-interface First {
+/** What the first POST of a step came to. */
+export interface First {
+  /** With what the read before the second POST has shown. */
   readonly facts: Evidence;
   readonly endedAt: number;
+  /** What the mirror held of the address before it. */
   readonly before: RawValue | null;
-}
-
-/**
- * The platform refused its credential, or there was none to send it with, so that nothing was taken: whatever shows or moves is
- * not its doing. A renewed one is the step's one retry; `end` is the step's without it.
- */
-export interface Refused extends First {
-  readonly end: StepEnd;
+  /**
+   * How the step ends without a second one, where the platform refused the credential, or there was none to send it with: nothing
+   * was taken, so that whatever shows or moves is not its doing. Null where it may have been taken all the same.
+   */
+  readonly end: StepEnd | null;
 }
 
 export type Connection =
@@ -235,6 +232,9 @@ export type Journaled = Asking &
     /** `isOpen`: whether the journal holds the command without a result, so that a next start would end it. */
     | { type: "journaled"; sequence: null; problem: string; isOpen: boolean }
   >;
+
+/** What moves a command on its way on. */
+export type Came = Answered | Journaled | { readonly type: "due" };
 
 /** What concerns one lane. */
 export type LaneInput =
@@ -328,7 +328,6 @@ export const emptyLane: Lane = {
   running: null,
   confirming: null,
   waiting: [],
-  passedOver: 0,
   stop: null,
   pausedUntil: null,
   posts: { firstAt: null, stopAt: null, endedAt: null, unread: false },

@@ -2,25 +2,36 @@ import { type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { modeAddress, stateAddresses } from "../greenhouse/fold-registers.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { ask, type At, type Connection, type Posts, type Run, type Turn } from "./book.js";
+import { ask, type At, type Came, type Connection, type Posts, type Progress, type Turn } from "./book.js";
 import type { Read } from "./confirm.js";
 import type { Command } from "./command.js";
 import { type Ending, refused } from "./endings.js";
 import { refusedExpired, sendStep } from "./sending.js";
-import { finish, isTooOld, journalSending, put, urgentWaitsMs } from "./turn.js";
+import { finish, goTo, isTooOld, journalSending, readNext, urgentWaitsMs } from "./turn.js";
 
 /* Single-device status, then a fresh read of every address of the state. */
 
-export function begin(turn: Turn, run: Omit<Run, "stage">): void {
+export function begin(turn: Turn, run: Progress): void {
   turn.effects.push({ type: "phase", command: run.command, phase: "checking" });
   const token = ask(turn, { type: "connection", command: run.command });
-  put(turn, { ...run, stage: { at: "connection", token } });
+  goTo(turn, run, { at: "connection" }, { token });
 }
 
-export function connected(turn: Turn, run: At<"connection">, connection: Connection): void {
+type AtChecks = At<"connection" | "checking" | "journal">;
+
+/** What a command that is not sent yet was waiting for has come. */
+export function checksGoOn(turn: Turn, run: AtChecks, came: Came): void {
+  if (run.at === "connection" && came.type === "connection") connected(turn, run, came.connection);
+  else if (run.at === "checking" && came.type === "read") checkRead(turn, run, came.read);
+  else if (run.at === "journal" && came.type === "due") goOn(turn, run, "the disk does not answer");
+  else if (run.at === "journal" && came.type === "journaled")
+    goOn(turn, run, came.sequence === null ? came.problem : null);
+}
+
+function connected(turn: Turn, run: At<"connection">, connection: Connection): void {
   const refusal = connectionRefusal(connection);
   if (refusal) finish(turn, run, refusal);
-  else readNext(turn, run, readAddresses(run.command), {});
+  else check(turn, run, readAddresses(run.command), {});
 }
 
 function connectionRefusal(connection: Connection): Ending | null {
@@ -52,23 +63,16 @@ function readAddresses({ settings, wanted }: Command): readonly string[] {
   return [row.positionMode === null ? settings.address : modeAddress(settings)];
 }
 
-function readNext(
-  turn: Turn,
-  run: Run,
-  addresses: readonly string[],
-  fresh: Readonly<Record<string, RawValue>>,
-): void {
-  const [address, ...left] = addresses;
-  if (address === undefined) {
-    checked(turn, run, fresh);
-    return;
-  }
-  const token = ask(turn, { type: "read", command: run.command, address });
-  put(turn, { ...run, stage: { at: "checking", token, address, left, fresh } });
+type Fresh = Readonly<Record<string, RawValue>>;
+
+function check(turn: Turn, run: AtChecks, addresses: readonly string[], fresh: Fresh): void {
+  const next = readNext(turn, run, addresses);
+  if (next === null) checked(turn, run, fresh);
+  else goTo(turn, run, { at: "checking", ...next, fresh }, next);
 }
 
-export function checkRead(turn: Turn, run: At<"checking">, read: Read): void {
-  const { address, left, fresh } = run.stage;
+function checkRead(turn: Turn, run: At<"checking">, read: Read): void {
+  const { address, left, fresh } = run;
   if (read.type === "unanswered") {
     const message = `Address ${address} could not be read before sending: ${read.reason}`;
     finish(turn, run, refused("platform_unavailable", message, read.facts?.requestId));
@@ -77,11 +81,11 @@ export function checkRead(turn: Turn, run: At<"checking">, read: Read): void {
     finish(turn, run, refused("no_read_back", message));
   } else {
     const more = read.type === "value" ? { ...fresh, [address]: read.raw } : fresh;
-    readNext(turn, run, left, more);
+    check(turn, run, left, more);
   }
 }
 
-function checked(turn: Turn, run: Run, fresh: Readonly<Record<string, RawValue>>): void {
+function checked(turn: Turn, run: AtChecks, fresh: Fresh): void {
   const { command } = run;
   const { settings, wanted, dryRun } = command;
   const steps = stepsOf(settings, wanted, fresh[settings.address] ?? null);
@@ -97,9 +101,9 @@ function checked(turn: Turn, run: Run, fresh: Readonly<Record<string, RawValue>>
 }
 
 /** Sends once the journal has on disk that it is sent; a stop, and what a rule sends, goes whether the disk has it or not. */
-export function goOn(turn: Turn, run: At<"journal">, problem: string | null): void {
-  const { command, stage } = run;
-  if (problem !== null && stage.until === null) {
+function goOn(turn: Turn, run: At<"journal">, problem: string | null): void {
+  const { command } = run;
+  if (problem !== null && run.wakeAt === null) {
     const message = `Nothing was sent because the journal cannot be written: ${problem}`;
     finish(turn, run, refused("journal_unavailable", message));
   } else if (isTooOld(turn, command)) finish(turn, run, refusedExpired());
@@ -114,7 +118,7 @@ export function goOn(turn: Turn, run: At<"journal">, problem: string | null): vo
 function isAlready(
   command: Command,
   final: Step | undefined,
-  fresh: Readonly<Record<string, RawValue>>,
+  fresh: Fresh,
   posts: Posts,
   monoNow: number,
 ): boolean {

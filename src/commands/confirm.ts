@@ -30,8 +30,8 @@ export interface ReadBack {
   readonly pushedAt: number | null;
   /** What was pushed after the last read began. */
   readonly pushed: RawValue | null;
-  /** The read under way, and whether it is the one that was due. */
-  readonly reading: { readonly token: number; readonly due: boolean } | null;
+  /** Whether the newest read is the one that was due. */
+  readonly isDue: boolean;
   readonly lastRead: RawValue | null;
 }
 
@@ -48,7 +48,7 @@ export type Read =
   | { readonly type: "absent" }
   | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
 
-const idle = { readAt: -Infinity, pushedAt: null, pushed: null, reading: null, lastRead: null };
+const idle = { readAt: -Infinity, pushedAt: null, pushed: null, isDue: false, lastRead: null };
 
 /** Null when its time is over already. */
 export function readBackFrom(
@@ -90,15 +90,13 @@ function nextDue(
   return lastAt > after ? lastAt : null;
 }
 
-export const wakeOf = ({ reading, dueAt, pushedAt }: ReadBack): number | null =>
-  reading !== null ? null : Math.min(dueAt, pushedAt ?? dueAt);
+/** When the next read begins. */
+export const nextReadAt = ({ dueAt, pushedAt }: ReadBack): number => Math.min(dueAt, pushedAt ?? dueAt);
 
-/** The read-back with its read begun, when the time for one has come. */
-export function readNow(one: ReadBack, now: number, token: number): ReadBack | null {
-  const wake = wakeOf(one);
-  if (wake === null || now < wake) return null;
-  return { ...one, readAt: now, pushedAt: null, pushed: null, reading: { token, due: now >= one.dueAt } };
-}
+export const readBegun = (one: ReadBack, now: number): ReadBack => ({
+  ...one,
+  ...{ readAt: now, pushedAt: null, pushed: null, isDue: now >= one.dueAt },
+});
 
 /** A pushed value of the address is a reason to look, never evidence. */
 export function pushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBack {
@@ -120,19 +118,18 @@ export function seen(
   settings: ActuatorSettings,
   now: number,
 ): ReadSeen {
-  const isDue = one.reading?.due ?? false;
   const counts = read !== null && read.startedMono >= one.from;
   const lastRead = counts ? read.raw : one.lastRead;
   const lastAt =
     one.recovered && counts && one.lastRead === null
       ? read.startedMono + confirmWithinMs(settings, one.step)
       : one.lastAt;
-  const next: ReadBack = { ...one, reading: null, lastRead, lastAt };
+  const next: ReadBack = { ...one, lastRead, lastAt };
   if (counts && shows(settings, one.step, read.raw)) return { shown: true, next, isOver: true };
   if (one.recovered) {
     const dueAt = Math.min(now + recoveredEveryMs, lastAt);
     return { shown: false, next: { ...next, dueAt }, isOver: now >= lastAt };
   }
-  const dueAt = isDue ? nextDue(one, one.dueAt, now) : one.dueAt;
+  const dueAt = one.isDue ? nextDue(one, one.dueAt, now) : one.dueAt;
   return { shown: false, next: { ...next, dueAt: dueAt ?? one.dueAt }, isOver: dueAt === null };
 }

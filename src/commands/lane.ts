@@ -4,6 +4,7 @@ import type { RawValue } from "../greenhouse/ports.js";
 import { shown } from "./aftermath.js";
 import {
   type Answered,
+  type Came,
   isOpen,
   isSent,
   type Journaled,
@@ -11,12 +12,11 @@ import {
   type LaneInput,
   note,
   type Run,
-  type Stage,
   type Turn,
 } from "./book.js";
-import { begin, checkRead, connected, goOn } from "./checks.js";
+import { begin, checksGoOn } from "./checks.js";
 import { aboutOf, type Command, type Interrupted } from "./command.js";
-import { pushed, type Read, recoveredReadBack, wakeOf } from "./confirm.js";
+import { nextReadAt, pushed, type Read, recoveredReadBack } from "./confirm.js";
 import { samePayloadMs } from "./admission.js";
 import {
   dryStop,
@@ -24,27 +24,12 @@ import {
   interlocked,
   refused,
   shuttingDown,
-  type StepEnd,
   stepReport,
   superseded,
 } from "./endings.js";
 import { end, recognise, written } from "./results.js";
 import { at } from "../runtime/table.js";
-import {
-  answered,
-  confirmingRead,
-  evidenced,
-  lastLookRead,
-  lookAgain,
-  lookBeforeRetry,
-  refusedExpired,
-  renewed,
-  renewedRead,
-  stepEnded,
-  stepOf,
-  stoppedRead,
-  unclearRead,
-} from "./sending.js";
+import { confirm, endIfCut, refusedExpired, sendingGoesOn, stepEnded, stepOf } from "./sending.js";
 import {
   dropPassedOver,
   dropWaiting,
@@ -84,34 +69,22 @@ export function take(turn: Turn, input: LaneInput): void {
 }
 
 /** The answer to a question of one of the two commands on their way; any other comes too late. */
-function answer(turn: Turn, input: Answered): void {
+function answer(turn: Turn, input: Answered | Journaled): void {
   const { secondLook, running, confirming } = turn.lane;
   if (secondLook !== null && secondLook.token === input.token) {
     secondLookRead(turn, secondLook, input.type === "read" ? input.read : null);
     return;
   }
-  const run = [running, confirming].find((one) => one && waitsFor(one) === input.token);
+  const run = [running, confirming].find((one) => one?.token === input.token);
   if (!run) return;
-  const { stage } = run;
+  if (input.type === "read" && input.read.type === "value") account(turn, run, input.address, input.read);
   if (input.type === "defect") finish(turn, run, defect(run));
-  else if (input.type === "read") reading(turn, run, input);
-  else if (input.type === "connection" && stage.at === "connection")
-    connected(turn, { ...run, stage }, input.connection);
-  else if (input.type === "answered" && stage.at === "posting") answered(turn, { ...run, stage }, input);
-  else if (input.type === "renewed" && stage.at === "renewing") renewed(turn, { ...run, stage }, input.isNew);
+  else moveOn(turn, run, input);
 }
 
-type ReadAnswer = Extract<Answered, { readonly type: "read" }>;
-
-function reading(turn: Turn, run: Run, { address, read }: ReadAnswer): void {
-  const { stage } = run;
-  if (read.type === "value") account(turn, run, address, read);
-  if (stage.at === "checking") checkRead(turn, { ...run, stage }, read);
-  else if (stage.at === "confirming") confirmingRead(turn, { ...run, stage }, read);
-  else if (stage.at === "last_look") lastLookRead(turn, { ...run, stage }, read);
-  else if (stage.at === "unclear") unclearRead(turn, { ...run, stage }, read);
-  else if (stage.at === "renewed") renewedRead(turn, { ...run, stage }, read);
-  else if (stage.at === "stopped") stoppedRead(turn, { ...run, stage });
+function moveOn(turn: Turn, run: Run, came: Came): void {
+  if (run.at === "connection" || run.at === "checking" || run.at === "journal") checksGoOn(turn, run, came);
+  else sendingGoesOn(turn, run, came);
 }
 
 /** A read begun after every POST of ours so far accounts for all of them. */
@@ -154,10 +127,10 @@ export function enter(turn: Turn, command: Command): void {
 
 function rung(turn: Turn, address: string, raw: RawValue): void {
   for (const run of [turn.lane.running, turn.lane.confirming]) {
-    if (run?.stage.at !== "confirming" || run.stage.readBack.step.address !== address) continue;
-    const { stage, command } = run;
-    const isWanted = shows(command.settings, stage.readBack.step, raw);
-    put(turn, { ...run, stage: { ...stage, readBack: pushed(stage.readBack, raw, isWanted) } });
+    if (run?.at !== "confirming" || run.readBack.step.address !== address) continue;
+    const { command, readBack, after, token } = run;
+    const isWanted = shows(command.settings, readBack.step, raw);
+    confirm(turn, run, pushed(readBack, raw, isWanted), after, token);
   }
 }
 
@@ -180,27 +153,16 @@ function giveWay(turn: Turn): void {
 
 function journaled(turn: Turn, input: Journaled): void {
   const outcome = at(turn.book.outcomes, String(input.token));
-  if (outcome) {
-    written(turn, input, outcome);
-    return;
-  }
-  const { running } = turn.lane;
-  if (running?.stage.at !== "journal" || running.stage.token !== input.token) return;
-  goOn(turn, { ...running, stage: running.stage }, input.sequence === null ? input.problem : null);
+  if (outcome) written(turn, input, outcome);
+  else answer(turn, input);
 }
 
 /** What the time has come for. */
 function due(turn: Turn): void {
   beginSecondLook(turn);
-  for (const one of [turn.lane.running, turn.lane.confirming]) {
-    if (!one) continue;
-    const { stage } = one;
-    if (stage.at === "confirming") lookAgain(turn, { ...one, stage });
-    else if (stage.at === "unclear") lookBeforeRetry(turn, { ...one, stage });
-    else if (stage.at === "renewed") lookBeforeRetry(turn, { ...one, stage });
-    else if (stage.at === "journal" && stage.until !== null && turn.now.mono >= stage.until)
-      goOn(turn, { ...one, stage }, "the disk does not answer");
-  }
+  for (const one of [turn.lane.running, turn.lane.confirming])
+    if (one !== null && one.wakeAt !== null && turn.now.mono >= one.wakeAt)
+      moveOn(turn, one, { type: "due" });
 }
 
 /** Chooses who goes, and starts it in the same breath: otherwise another would be lost, or run beside it. */
@@ -216,11 +178,10 @@ function next(turn: Turn): void {
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
     const against = ruledOut(turn, command) ?? (verdict.type === "refuse" ? interlocked(verdict) : null);
     if (against === null && isPaused && !isTooOld(turn, command)) return;
-    if (command === stop) turn.lane.stop = null;
-    else takeOut(turn, command);
+    const passedOver = takeOut(turn, command);
     if (against !== null) endWaiting(turn, command, against);
     else if (isPaused) endWaiting(turn, command, refusedExpired());
-    else if (!takesOver(turn, command)) run(turn, command);
+    else if (!takesOver(turn, command, passedOver)) run(turn, command, passedOver);
   }
 }
 
@@ -242,12 +203,14 @@ const nextUp = ({ stop, waiting, pausedUntil }: Lane): Command | undefined =>
   waiting.at(-1);
 
 /** It has its turn; those that have waited longer are passed over. */
-function takeOut(turn: Turn, command: Command): void {
-  turn.lane.passedOver = turn.lane.waiting.indexOf(command);
-  turn.lane.waiting = turn.lane.waiting.filter((one) => one !== command);
+function takeOut(turn: Turn, command: Command): readonly Command[] {
+  const { waiting, stop } = turn.lane;
+  if (command === stop) turn.lane.stop = null;
+  turn.lane.waiting = waiting.filter((one) => one !== command);
+  return command === stop ? [] : waiting.slice(0, waiting.indexOf(command));
 }
 
-function run(turn: Turn, command: Command): void {
+function run(turn: Turn, command: Command, passedOver: readonly Command[]): void {
   const { posts, confirming } = turn.lane;
   // One that still confirms may show at any moment: until then nothing is there already.
   const memory = { ...posts, unread: posts.unread || confirming !== null };
@@ -255,7 +218,7 @@ function run(turn: Turn, command: Command): void {
     endWaiting(turn, command, refusedExpired());
     return;
   }
-  const started = starting(command, memory);
+  const started = starting(command, memory, passedOver);
   if (command.wanted.type !== "stop") {
     begin(turn, started);
     return;
@@ -265,16 +228,16 @@ function run(turn: Turn, command: Command): void {
 }
 
 /** An equal command takes over the read-backs of the one being confirmed instead of sending again. */
-function takesOver(turn: Turn, command: Command): boolean {
+function takesOver(turn: Turn, command: Command, passedOver: readonly Command[]): boolean {
   const { confirming } = turn.lane;
-  if (confirming?.stage.at !== "confirming") return false;
-  const { facts } = confirming.stage.after;
+  if (confirming?.at !== "confirming") return false;
+  const { facts } = confirming.after;
   // Where nothing is known to have been sent there is nothing of it to be taken over.
   if (facts.attempts === 0) return false;
   if (command.force || command.wanted.type === "stop" || command.dryRun) return false;
   if (canonical(confirming.command.wanted) !== canonical(command.wanted)) return false;
   const before = confirming.command;
-  dropPassedOver(turn);
+  dropPassedOver(turn, passedOver);
   // Before the result of the other closes its record: what was sent for one was sent for both.
   const record = takenRecord(command, { took_over: before.id });
   note(turn, record, { durable: true });
@@ -298,7 +261,7 @@ function defect(run: Run): Ending {
 
 /** When a lane wants to be woken; null when only an answer or a new command can change it. */
 export function wakeOfLane(lane: Lane): number | null {
-  const wakes = [lane.running, lane.confirming].map((one) => (one ? wakeOfStage(one.stage) : null));
+  const wakes = [lane.running, lane.confirming].map((one) => one?.wakeAt ?? null);
   const command = lane.running === null ? nextUp(lane) : undefined;
   if (command) wakes.push(Math.min(mayGoFrom(lane, command), command.deadlineMono + 1));
   if (lane.secondLook?.token === null) wakes.push(lane.secondLook.at);
@@ -306,17 +269,11 @@ export function wakeOfLane(lane: Lane): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-function wakeOfStage(stage: Stage): number | null {
-  if (stage.at === "confirming") return wakeOf(stage.readBack);
-  if (stage.at === "unclear" || stage.at === "renewed") return stage.token === null ? stage.until : null;
-  return stage.at === "journal" ? stage.until : null;
-}
-
 /** Whether a pushed value of the address is waited for; and whether it is just this one. */
 export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
   return [lane.running, lane.confirming].some((one) => {
-    if (one?.stage.at !== "confirming" || one.stage.readBack.step.address !== address) return false;
-    return raw === undefined || shows(one.command.settings, one.stage.readBack.step, raw);
+    if (one?.at !== "confirming" || one.readBack.step.address !== address) return false;
+    return raw === undefined || shows(one.command.settings, one.readBack.step, raw);
   });
 }
 
@@ -335,15 +292,13 @@ function adopt(turn: Turn, { command, step, earlier, sentAt, ...sent }: Interrup
   // The last run died when this one was about to be sent in the place of another that was still confirming.
   if (turn.lane.confirming) cut(turn, turn.lane.confirming);
   const facts = { ...sent, readBack: null };
+  const readBack = recoveredReadBack(step, mono);
   const otherwise = sent.code === "200" ? "unconfirmed" : "failed";
   turn.lane.confirming = {
     ...starting(command, turn.lane.posts),
     ...{ steps: [step], reports: earlier, sentAt },
-    stage: {
-      at: "confirming",
-      readBack: recoveredReadBack(step, mono),
-      after: { facts, otherwise, earlierRead: null },
-    },
+    ...{ at: "confirming", readBack, after: { facts, otherwise, earlierRead: null } },
+    ...{ token: null, wakeAt: nextReadAt(readBack) },
   };
   // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
   turn.lane.posts = { ...turn.lane.posts, endedAt: mono, unread: true };
@@ -353,42 +308,24 @@ function adopt(turn: Turn, { command, step, earlier, sentAt, ...sent }: Interrup
 
 /* What becomes of a command on its way that a stop, a newer command or the end of the program cuts off. */
 
-/** The question whose answer the command waits for; null while it waits for none. */
-const waitsFor = ({ stage }: Run): number | null => {
-  if (stage.at === "confirming") return stage.readBack.reading?.token ?? null;
-  return stage.at === "journal" ? null : stage.token;
-};
-
 /** Gives a command up. A POST in flight is never broken off, as what it did would be unknown. */
 function cut(turn: Turn, run: Run): void {
-  const { stage } = run;
+  const { at, token } = run;
   const isStop = run.command.wanted.type === "stop";
-  const isStopOnItsWay = stage.at === "journal" && isStop && !turn.book.closed;
+  const isStopOnItsWay = at === "journal" && isStop && !turn.book.closed;
   if (run.cut || isStopOnItsWay) return;
   const given = { ...run, cut: true };
-  if (stage.at === "posting") {
+  if (at === "posting") {
     put(turn, given);
     return;
   }
-  const token = waitsFor(run);
   if (token !== null) turn.effects.push({ type: "forget", token });
   givenUp(turn, given);
 }
 
 function givenUp(turn: Turn, run: Run): void {
-  const { stage } = run;
-  const end = stepCutAt(stage);
+  const end = endIfCut(run);
   if (end !== null) stepEnded(turn, run, end);
-  else if (stage.at === "stopped") finish(turn, run, stage.ending);
+  else if (run.at === "stopped") finish(turn, run, run.ending);
   else finish(turn, run, turn.book.closed ? shuttingDown() : superseded("before_sending"));
-}
-
-/** How the step that was sent ends there; null where none waits for its end. */
-function stepCutAt(stage: Stage): StepEnd | null {
-  if (stage.at === "confirming") return evidenced("cut", stage.after, stage.readBack.lastRead);
-  if (stage.at === "last_look") return { ...stage.end, readBack: null };
-  if (stage.at === "unclear") return { type: "interrupted", ...stage.first.facts };
-  if (stage.at !== "renewing" && stage.at !== "renewed") return null;
-  const { facts, end } = stage.first;
-  return end.type === "rejected" && stage.at === "renewed" ? { type: "interrupted", ...facts } : end;
 }

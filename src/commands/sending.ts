@@ -5,15 +5,24 @@ import {
   type Answered,
   ask,
   type At,
-  type Attempt,
+  type Came,
+  type First,
   isSent,
   note,
-  type Refused,
+  type Progress,
   type Run,
   type Turn,
 } from "./book.js";
-import { recordOf } from "./command.js";
-import { readBackFrom, readNow, seen, type Read, type Confirming } from "./confirm.js";
+import { type Command, recordOf } from "./command.js";
+import {
+  type Confirming,
+  nextReadAt,
+  type Read,
+  type ReadBack,
+  readBackFrom,
+  readBegun,
+  seen,
+} from "./confirm.js";
 import {
   type Answer,
   type Ending,
@@ -27,7 +36,7 @@ import {
   superseded,
 } from "./endings.js";
 import { dropSecondLook } from "./second-look.js";
-import { dropPassedOver, finish, isTooOld, keptBack, put, ruledOut } from "./turn.js";
+import { dropPassedOver, finish, goTo, isTooOld, keptBack, readNext, ruledOut } from "./turn.js";
 
 /*
  * From the first POST of a command to its end. There is at most one second POST of a step, of a command that is young
@@ -38,14 +47,31 @@ import { dropPassedOver, finish, isTooOld, keptBack, put, ruledOut } from "./tur
 /** No second POST sooner than this after the first. */
 const secondPostMs = 5_000;
 
-export function stepOf({ steps, place }: Run): Step {
+/** What a command that is being sent, or was sent, was waiting for has come. */
+export function sendingGoesOn(turn: Turn, run: Run, came: Came): void {
+  if (run.at === "posting" && came.type === "answered") answered(turn, run, came);
+  else if (run.at === "confirming" && came.type === "due") lookAgain(turn, run);
+  else if (run.at === "confirming" && came.type === "read") confirmingRead(turn, run, came.read);
+  else if (run.at === "last_look" && came.type === "read")
+    stepEnded(turn, run, { ...run.end, readBack: rawOf(came.read) });
+  else if (run.at === "renewing" && came.type === "renewed") renewed(turn, run, came.isNew);
+  else if (run.at === "before_second" && came.type === "due") lookBeforeSecond(turn, run);
+  else if (run.at === "before_second" && came.type === "read")
+    lookedBeforeSecond(turn, run, rawOf(came.read));
+  else if (run.at === "stopped" && came.type === "read") readStopped(turn, run, run.left, run.ending);
+}
+
+export function stepOf({ steps, place }: Progress): Step {
   const step = steps[place];
   if (step === undefined) throw new Error("a command that is sent has no step to be at");
   return step;
 }
 
-/** Sends the step the command stands at. */
-function post(turn: Turn, run: Run, attempt: Attempt): void {
+/**
+ * Sends the step the command stands at; `first` is what a POST of it before came to. At the first of a command one that is still
+ * confirming gives way in the same turn.
+ */
+export function sendStep(turn: Turn, run: Run, first: First | null = null): void {
   const step = stepOf(run);
   const { command } = run;
   const against = isSent(run) ? null : ruledOut(turn, command);
@@ -55,23 +81,27 @@ function post(turn: Turn, run: Run, attempt: Attempt): void {
   }
   const verdict = turn.limits.mayPost(command, step.purpose === "lead_in");
   if (verdict.type !== "go") {
-    keptBack(turn, run, attempt, verdict);
+    keptBack(turn, run, first, verdict);
     return;
   }
-  if (attempt.nth === 1) beginStep(turn, run);
+  const { unread } = turn.lane.posts;
+  if (first === null) beginStep(turn, run);
   posted(turn, run, "begins");
   if (step.purpose === "stop") turn.lane.posts = { ...turn.lane.posts, stopAt: turn.now.mono };
   const token = ask(turn, { type: "post", command, step });
-  put(turn, { ...run, sentAt: run.sentAt ?? turn.now.at, stage: { at: "posting", token, attempt } });
+  goTo(turn, { ...run, sentAt: run.sentAt ?? turn.now.at }, { at: "posting", first, unread }, { token });
   // Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent.
   const { purpose, address, value } = step;
-  note(turn, { type: "step_sent", ...recordOf(command), purpose, address, value, attempt: attempt.nth });
+  const attempt = nthOf(first);
+  note(turn, { type: "step_sent", ...recordOf(command), purpose, address, value, attempt });
 }
 
+const nthOf = (first: First | null): number => (first === null ? 1 : 2);
+
 /** At the first POST of a command those that it was passed over for end, and one that is still confirming gives way. */
-function beginStep(turn: Turn, { command, place }: Run): void {
+function beginStep(turn: Turn, { command, place, passedOver }: Run): void {
   if (place === 0) {
-    dropPassedOver(turn);
+    dropPassedOver(turn, passedOver);
     dropSecondLook(turn);
     turn.lane.posts = { ...turn.lane.posts, firstAt: turn.now.mono };
   }
@@ -86,30 +116,30 @@ function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "
 
 type PostAnswer = Extract<Answered, { readonly type: "answered" }>;
 
-export function answered(turn: Turn, run: At<"posting">, input: PostAnswer): void {
-  const { attempt } = run.stage;
-  const step = stepOf(run);
+function answered(turn: Turn, run: At<"posting">, input: PostAnswer): void {
+  const { first, unread } = run;
   const { answer } = input;
   posted(turn, run, "ended");
   // What never left need not be read back, as after a restart.
-  if (attempt.nth === 1 && answer.type === "error" && !answer.facts.sent)
-    turn.lane.posts = { ...turn.lane.posts, unread: attempt.unread };
-  const facts = factsOf(answer, attempt.nth);
+  if (first === null && neverLeft(answer)) turn.lane.posts = { ...turn.lane.posts, unread };
+  const facts = factsOf(answer, nthOf(first));
   note(turn, {
     type: "step_answered",
     ...recordOf(run.command),
-    address: step.address,
-    attempt: attempt.nth,
+    address: stepOf(run).address,
+    attempt: facts.attempts,
     code: facts.code,
     request_id: facts.requestId,
     error: answer.type === "accepted" ? null : answer.message,
-    sent: answer.type === "accepted" || answer.facts.sent,
+    sent: !neverLeft(answer),
   });
-  if (attempt.nth === 1) first(turn, run, facts, input);
-  else second(turn, run, attempt, { ...facts, readBack: attempt.readBack }, answer);
+  if (first === null) firstAnswered(turn, run, facts, input);
+  else secondAnswered(turn, run, first, { ...facts, readBack: first.facts.readBack }, answer);
 }
 
-function first(turn: Turn, run: At<"posting">, facts: Evidence, { answer, before }: PostAnswer) {
+const neverLeft = (answer: Answer): boolean => answer.type === "error" && !answer.facts.sent;
+
+function firstAnswered(turn: Turn, run: Run, facts: Evidence, { answer, before }: PostAnswer): void {
   const endedAt = turn.now.mono;
   if (answer.type === "accepted") {
     settle(turn, run, { facts, otherwise: "unconfirmed", earlierRead: null }, endedAt);
@@ -118,22 +148,17 @@ function first(turn: Turn, run: At<"posting">, facts: Evidence, { answer, before
   const end = finalError(answer, facts);
   if (end !== null && answer.facts.kind === "unauthorized" && !run.cut) {
     const token = ask(turn, { type: "renew" });
-    put(turn, { ...run, stage: { at: "renewing", token, first: { facts, endedAt, before, end } } });
+    goTo(turn, run, { at: "renewing", first: { facts, endedAt, before, end }, end }, { token });
   } else if (end !== null) lastLook(turn, run, end);
   else if (run.cut) stepEnded(turn, run, { type: "interrupted", ...facts });
-  else {
-    const until = endedAt + Math.max(secondPostMs, run.command.settings.settleMs);
-    put(turn, { ...run, stage: { at: "unclear", until, token: null, first: { facts, endedAt, before } } });
-  }
+  else awaitSecond(turn, run, { facts, endedAt, before, end });
 }
 
-type SecondPost = Extract<Attempt, { readonly nth: 2 }>;
-
-function second(turn: Turn, run: Run, { ifUnsent }: SecondPost, facts: Evidence, answer: Answer): void {
+function secondAnswered(turn: Turn, run: Run, first: First, facts: Evidence, answer: Answer): void {
   // Where a second POST never left, what the first one came to is as unclear, or as refused, as before.
-  const isUnsent = answer.type === "error" && !answer.facts.sent;
-  if (isUnsent && ifUnsent !== null) {
-    stepEnded(turn, run, { ...ifUnsent, attempts: 2 });
+  const isUnsent = neverLeft(answer);
+  if (isUnsent && first.end !== null) {
+    stepEnded(turn, run, { ...first.end, readBack: facts.readBack, attempts: 2 });
     return;
   }
   const end = answer.type === "accepted" || isUnsent ? null : finalError(answer, facts);
@@ -153,7 +178,7 @@ function lastLook(turn: Turn, run: Run, end: StepEnd): void {
     return;
   }
   const token = read(turn, run, step.address);
-  put(turn, { ...run, stage: { at: "last_look", token, end } });
+  goTo(turn, run, { at: "last_look", end }, { token });
 }
 
 const read = (turn: Turn, { command }: Run, address: string): number =>
@@ -169,16 +194,24 @@ function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
   }
   const readBack = readBackFrom(step, run.command.settings, from, turn.now.mono);
   if (run.cut || readBack === null) stepEnded(turn, run, evidenced(run.cut ? "cut" : "over", after, null));
-  else put(turn, { ...run, stage: { at: "confirming", readBack, after } });
+  else confirm(turn, run, readBack, after);
 }
 
-const isLast = ({ place, steps }: Run): boolean => place === steps.length - 1;
-
-export function evidenced(
-  how: "shown" | "cut" | "over",
+/** Waits for the read under way, or for the time of the next one. */
+export function confirm(
+  turn: Turn,
+  run: Progress,
+  readBack: ReadBack,
   after: Confirming,
-  lastRead: RawValue | null,
-): StepEnd {
+  token: number | null = null,
+): void {
+  const wakeAt = token === null ? nextReadAt(readBack) : null;
+  goTo(turn, run, { at: "confirming", readBack, after }, { token, wakeAt });
+}
+
+const isLast = ({ place, steps }: Progress): boolean => place === steps.length - 1;
+
+function evidenced(how: "shown" | "cut" | "over", after: Confirming, lastRead: RawValue | null): StepEnd {
   const readBack = lastRead ?? after.earlierRead;
   const evidence = { ...after.facts, readBack };
   if (how === "shown") return { type: "confirmed", ...evidence };
@@ -187,81 +220,75 @@ export function evidenced(
 }
 
 /** Begins the read that is due, of whatever is being read back. */
-export function lookAgain(turn: Turn, run: At<"confirming">): void {
-  const { readBack } = run.stage;
-  const reading = readNow(readBack, turn.now.mono, turn.book.asked + 1);
-  if (reading === null) return;
-  read(turn, run, readBack.step.address);
-  put(turn, { ...run, stage: { ...run.stage, readBack: reading } });
+function lookAgain(turn: Turn, run: At<"confirming">): void {
+  const { readBack, after } = run;
+  const token = read(turn, run, readBack.step.address);
+  confirm(turn, run, readBegun(readBack, turn.now.mono), after, token);
 }
 
-export function confirmingRead(turn: Turn, run: At<"confirming">, answer: Read): void {
-  const { readBack, after } = run.stage;
+function confirmingRead(turn: Turn, run: At<"confirming">, answer: Read): void {
+  const { readBack, after } = run;
   const value = answer.type === "value" ? answer : null;
   const { shown, next, isOver } = seen(readBack, value, run.command.settings, turn.now.mono);
   if (isOver) stepEnded(turn, run, evidenced(shown ? "shown" : "over", after, next.lastRead));
-  else put(turn, { ...run, stage: { ...run.stage, readBack: next } });
-}
-
-export function lastLookRead(turn: Turn, run: At<"last_look">, answer: Read): void {
-  stepEnded(turn, run, { ...run.stage.end, readBack: rawOf(answer) });
+  else confirm(turn, run, next, after);
 }
 
 const rawOf = (answer: Read): RawValue | null => (answer.type === "value" ? answer.raw : null);
 
+function renewed(turn: Turn, run: At<"renewing">, isNew: boolean): void {
+  if (isNew) awaitSecond(turn, run, run.first);
+  else lastLook(turn, run, run.end);
+}
+
+/** What never left is sent again at once. */
+function awaitSecond(turn: Turn, run: Run, first: First): void {
+  const waits = first.end?.type === "not_sent" ? 0 : Math.max(secondPostMs, run.command.settings.settleMs);
+  goTo(turn, run, { at: "before_second", first }, { wakeAt: first.endedAt + waits });
+}
+
 /** The time for the read before a second POST has come. */
-export function lookBeforeRetry(turn: Turn, run: At<"unclear"> | At<"renewed">): void {
-  const { stage } = run;
+function lookBeforeSecond(turn: Turn, run: At<"before_second">): void {
+  const { first } = run;
   const step = stepOf(run);
-  if (stage.token !== null || turn.now.mono < stage.until) return;
-  if (stage.at === "renewed" && step.purpose === "stop") {
-    renewedRead(turn, { ...run, stage }, null);
-    return;
-  }
-  const token = read(turn, run, step.address);
-  put(turn, { ...run, stage: { ...stage, token } });
+  if (first.end !== null && step.purpose === "stop") lookedBeforeSecond(turn, run, null);
+  else goTo(turn, run, { at: "before_second", first }, { token: read(turn, run, step.address) });
 }
 
-/** After an ambiguous POST: sent again only where a newer read shows that it was not taken. */
-export function unclearRead(turn: Turn, run: At<"unclear">, answer: Read): void {
-  const { command } = run;
-  const { facts, endedAt, before } = run.stage.first;
-  const step = stepOf(run);
-  const readBack = rawOf(answer);
-  if (readBack !== null && shows(command.settings, step, readBack)) {
-    stepEnded(turn, run, { type: "confirmed", ...facts, readBack });
-    return;
-  }
-  const isTaken = readBack !== null && travels(command.settings, step, before, readBack);
-  if (isTaken || readBack === null || isTooOld(turn, command))
-    settle(turn, run, { facts, otherwise: "failed", earlierRead: readBack }, endedAt);
-  else post(turn, run, { nth: 2, readBack, ifUnsent: null });
+/** Whether a step is confirmed, sent again, or over with its one POST, by what a read since has shown, or nothing has. */
+export function secondPost(
+  { settings, force }: Pick<Command, "settings" | "force">,
+  step: Step,
+  { before, end }: Pick<First, "before" | "end">,
+  raw: RawValue | null,
+): "confirmed" | "again" | "over" {
+  const isRefused = end !== null;
+  // After a refusal an old mode, stop value or equal value in the register says nothing about these.
+  const hasToBeSent = isRefused && (force || step.purpose !== "value");
+  if (raw === null) return isRefused && step.purpose === "stop" ? "again" : "over";
+  if (!hasToBeSent && shows(settings, step, raw)) return "confirmed";
+  return !isRefused && travels(settings, step, before, raw) ? "over" : "again";
 }
 
-export function renewed(turn: Turn, run: At<"renewing">, isNew: boolean): void {
-  const { first } = run.stage;
-  if (!isNew) {
-    lastLook(turn, run, first.end);
-    return;
-  }
-  const waits =
-    first.end.type === "rejected" ? Math.max(secondPostMs, run.command.settings.settleMs) : -Infinity;
-  const until = first.endedAt + waits;
-  put(turn, { ...run, stage: { at: "renewed", until, token: null, first } });
+function lookedBeforeSecond(turn: Turn, run: At<"before_second">, readBack: RawValue | null): void {
+  const { command, first } = run;
+  const { end, endedAt } = first;
+  const facts = { ...first.facts, readBack };
+  const what = secondPost(command, stepOf(run), first, readBack);
+  if (what === "confirmed") stepEnded(turn, run, { type: "confirmed", ...facts });
+  else if (what === "again" && !isTooOld(turn, command)) sendStep(turn, run, { ...first, facts });
+  else if (end !== null) stepEnded(turn, run, { ...end, readBack });
+  else settle(turn, run, { facts: first.facts, otherwise: "failed", earlierRead: readBack }, endedAt);
 }
 
-export function renewedRead(turn: Turn, run: At<"renewed">, answer: Read | null): void {
-  const { command } = run;
-  const { end, facts }: Refused = run.stage.first;
-  const step = stepOf(run);
-  const readBack = answer === null ? null : rawOf(answer);
-  // An old mode, stop value or equal value in the register says nothing about these.
-  const hasToBeSent = command.force || step.purpose !== "value";
-  if (readBack !== null && !hasToBeSent && shows(command.settings, step, readBack))
-    stepEnded(turn, run, { type: "confirmed", ...facts, readBack });
-  else if (isTooOld(turn, command) || (readBack === null && step.purpose !== "stop"))
-    stepEnded(turn, run, { ...end, readBack });
-  else post(turn, run, { nth: 2, readBack, ifUnsent: { ...end, readBack } });
+/** How the step that was sent ends where it is cut off; null where none waits for its end. */
+export function endIfCut(run: Run): StepEnd | null {
+  if (run.at === "confirming") return evidenced("cut", run.after, run.readBack.lastRead);
+  if (run.at === "last_look") return { ...run.end, readBack: null };
+  if (run.at === "renewing") return run.end;
+  if (run.at !== "before_second") return null;
+  const { end, facts } = run.first;
+  return end?.type === "not_sent" ? end : { type: "interrupted", ...facts };
 }
 
 /** One step has ended: the next one goes, or the command ends. */
@@ -275,10 +302,10 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
     nextStep(turn, { ...run, reports, place: run.place + 1 });
     return;
   }
-  const neverLeft = end.type === "not_sent" && run.place === 0;
-  const told: Ending = { ...ending, steps: reports, sentAt: neverLeft ? null : run.sentAt };
+  const sentAt = end.type === "not_sent" && run.place === 0 ? null : run.sentAt;
+  const told: Ending = { ...ending, steps: reports, sentAt };
   if (ending.outcome === "confirmed" && step.purpose === "stop" && !run.cut)
-    readStopped(turn, { ...run, reports }, told);
+    readStopped(turn, { ...run, reports }, stateBeside(run), told);
   else finish(turn, run, told);
 }
 
@@ -288,11 +315,6 @@ function nextStep(turn: Turn, run: Run): void {
   if (run.cut) finish(turn, run, { ...superseded("after_sending"), ...soFar });
   else if (isTooOld(turn, command)) finish(turn, run, { ...expiredMidway, ...soFar });
   else sendStep(turn, run);
-}
-
-/** The first POST of a step; at that of a command one that is still confirming gives way in the same turn. */
-export function sendStep(turn: Turn, run: Run): void {
-  post(turn, run, { nth: 1, unread: turn.lane.posts.unread });
 }
 
 const expiredMidway: Ending = {
@@ -305,23 +327,11 @@ const expiredMidway: Ending = {
 export const refusedExpired = (): Ending => refused(expired().reason, expired().message);
 
 /** A stop with an address of its own says nothing of the state, which is another one now. */
-function readStopped(turn: Turn, run: Run, ending: Ending): void {
-  const left = stateAddresses(run.command.settings).filter((address) =>
-    run.steps.every((step) => step.address !== address),
-  );
-  nextStopped(turn, run, left, ending);
-}
+const stateBeside = ({ command, steps }: Progress): readonly string[] =>
+  stateAddresses(command.settings).filter((address) => steps.every((step) => step.address !== address));
 
-function nextStopped(turn: Turn, run: Run, left: readonly string[], ending: Ending): void {
-  const [address, ...rest] = left;
-  if (address === undefined) {
-    finish(turn, run, ending);
-    return;
-  }
-  const token = read(turn, run, address);
-  put(turn, { ...run, stage: { at: "stopped", token, left: rest, ending } });
-}
-
-export function stoppedRead(turn: Turn, run: At<"stopped">): void {
-  nextStopped(turn, run, run.stage.left, run.stage.ending);
+function readStopped(turn: Turn, run: Run, addresses: readonly string[], ending: Ending): void {
+  const next = readNext(turn, run, addresses);
+  if (next === null) finish(turn, run, ending);
+  else goTo(turn, run, { at: "stopped", left: next.left, ending }, next);
 }

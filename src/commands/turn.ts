@@ -2,7 +2,17 @@ import { stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { CommandTaken, PhaseEntered } from "../journal/records.js";
-import { ask, type Attempt, isSent, type Posts, type Run, type Turn } from "./book.js";
+import {
+  ask,
+  type First,
+  isSent,
+  type Posts,
+  type Progress,
+  type Run,
+  type Stage,
+  type Turn,
+  type Waits,
+} from "./book.js";
 import { recordOf, type Command } from "./command.js";
 import {
   bridgeReadOnly,
@@ -56,30 +66,48 @@ export function put(turn: Turn, run: Run): void {
   turn.lane[isConfirming ? "confirming" : "running"] = run;
 }
 
+/** Goes on to this stage. */
+export function goTo(
+  turn: Turn,
+  run: Progress,
+  stage: Stage,
+  { token = null, wakeAt = null }: Partial<Waits>,
+): void {
+  const { command, posts, passedOver, steps, place, reports, sentAt, cut } = run;
+  const progress = { command, posts, passedOver, steps, place, reports, sentAt, cut };
+  put(turn, { ...progress, token, wakeAt, ...stage });
+}
+
+/** Reads the next of these addresses; null when there is none left. */
+export function readNext(turn: Turn, { command }: Progress, [address, ...left]: readonly string[]) {
+  return address === undefined
+    ? null
+    : { token: ask(turn, { type: "read", command, address }), address, left };
+}
+
 /** Ends a command whose turn never came. */
 export const endWaiting = (turn: Turn, command: Command, ending: Ending): void => {
   end(turn, command, { ...ending, waited: true });
 };
 
-/** Ends those whose place was taken by the one that last had its turn. */
-export function dropPassedOver(turn: Turn): void {
-  const { waiting, passedOver } = turn.lane;
-  turn.lane.waiting = waiting.slice(passedOver);
-  turn.lane.passedOver = 0;
-  for (const command of waiting.slice(0, passedOver)) end(turn, command, superseded("before_sending"));
+/** Ends those of them that wait still: a newer one took their place. */
+export function dropPassedOver(turn: Turn, passedOver: readonly Command[]): void {
+  const { waiting } = turn.lane;
+  turn.lane.waiting = waiting.filter((one) => !passedOver.includes(one));
+  for (const command of waiting)
+    if (passedOver.includes(command)) end(turn, command, superseded("before_sending"));
 }
 
 export function dropWaiting(turn: Turn, ending: () => Ending): void {
   const { waiting } = turn.lane;
   turn.lane.waiting = [];
-  turn.lane.passedOver = 0;
   for (const command of waiting) end(turn, command, ending());
 }
 
-function leaveUnread(turn: Turn, { command, stage }: Run): void {
-  if (stage.at !== "confirming") return;
-  const { pushed: raw, step } = stage.readBack;
-  if (raw !== null) turn.effects.push({ type: "pushed", command, address: step.address, raw });
+function leaveUnread(turn: Turn, run: Run): void {
+  if (run.at !== "confirming") return;
+  const { pushed: raw, step } = run.readBack;
+  if (raw !== null) turn.effects.push({ type: "pushed", command: run.command, address: step.address, raw });
 }
 
 /** Ends a command that was on its way; what the end of the program cut off behind a POST stays open for the next start. */
@@ -96,7 +124,7 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   if (run.cut && isSent(run) && turn.book.closed && ending.outcome === "superseded") return;
   planSecondLook(turn, run, ending);
   // Neither a dry run nor what is refused takes the place of those that waited with it.
-  if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn);
+  if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn, run.passedOver);
   end(turn, run.command, ending);
 }
 
@@ -113,32 +141,31 @@ export function ruledOut({ now: { rules } }: Turn, { dryRun }: Command): Ending 
 export function keptBack(
   turn: Turn,
   run: Run,
-  attempt: Attempt,
+  first: First | null,
   rule: { readonly message: string; readonly interlock: Interlock },
 ): void {
-  const { stage, command, reports, place } = run;
+  const { command, reports, place } = run;
   const step = run.steps[place];
-  const isUnsent = place === 0 && (attempt.nth === 1 || attempt.ifUnsent?.type === "not_sent");
+  const isUnsent = place === 0 && (first === null || first.end?.type === "not_sent");
   if (isUnsent || step === undefined) {
     finish(turn, run, interlocked(rule));
     return;
   }
   // What is unclear at a first POST is the step before.
-  const readBack = attempt.nth === 2 ? attempt.readBack : null;
-  const isAgain = attempt.nth === 2 && (stage.at === "unclear" || stage.at === "renewed");
-  const first = isAgain ? stage.first.facts : null;
+  const { readBack = null, requestId = null } = first?.facts ?? {};
   const last =
-    first === null ? [] : [stepReport(command.settings, step, { type: "interrupted", ...first, readBack })];
+    first === null ? [] : [stepReport(command.settings, step, { type: "interrupted", ...first.facts })];
   finish(turn, run, {
     ...{ outcome: "failed", reason: "interlock", message: rule.message, interlock: rule.interlock },
-    ...{ steps: [...reports, ...last], sentAt: run.sentAt, readBack, requestId: first?.requestId ?? null },
+    ...{ steps: [...reports, ...last], sentAt: run.sentAt, readBack, requestId },
   });
 }
 
 /** A command whose turn has come. */
-export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => ({
+export const starting = (command: Command, posts: Posts, passedOver: readonly Command[] = []): Progress => ({
   command,
   posts,
+  passedOver,
   steps: [],
   place: 0,
   reports: [],
@@ -149,8 +176,8 @@ export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => 
 /** A disk that hangs must not hold up a stop, nor what a rule sends. */
 export const urgentWaitsMs = 200;
 
-/** The first POST waits for this record; a stop, and what a rule sends, until `until` at most. */
-export function journalSending(turn: Turn, run: Run | Omit<Run, "stage">, until: number | null): void {
+/** The first POST waits for this record; a stop, and what a rule sends, until `wakeAt` at most. */
+export function journalSending(turn: Turn, run: Progress, wakeAt: number | null): void {
   const { command } = run;
   const token = ask(turn, {
     type: "journal",
@@ -159,5 +186,5 @@ export function journalSending(turn: Turn, run: Run | Omit<Run, "stage">, until:
     unlessOpen: takenRecord(command),
     sending: command,
   });
-  put(turn, { ...run, stage: { at: "journal", token, until } });
+  goTo(turn, run, { at: "journal" }, { token, wakeAt });
 }

@@ -389,7 +389,7 @@ describe("the book as data", () => {
     const shown = printed(book, { at: 0, mono: 0 }, "GH-0001");
     expect(shown).toMatchObject({
       at: "1970-01-01T00:00:00.000Z",
-      lanes: { [key]: { confirming: { command: { id: "c1" }, stage: { at: "confirming" } } } },
+      lanes: { [key]: { confirming: { command: { id: "c1" }, at: "confirming" } } },
     });
     expect(JSON.stringify(shown)).not.toContain("correlationData");
     expect(printed(book, { at: 0, mono: 0 }, "GH-0002")).toMatchObject({ lanes: {} });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { secondPost } from "../../src/commands/sending.js";
 import { type Step, travels } from "../../src/greenhouse/command/plan.js";
 import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
@@ -23,20 +24,6 @@ describe("after a refused credential nothing was taken", () => {
     refusingOnce(bench, refused);
     expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed", steps: [{ attempts: 2 }] });
     expect(bench.values()).toEqual(["109=00000100", "109=00000100"]);
-  });
-
-  it("the mode is sent all the same where the register shows a mode or degree of before", async () => {
-    const bench = new CommandBench({ registers: { "101": "30" } });
-    refusingOnce(bench, refused);
-    expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
-    expect(bench.values()).toEqual(["101=10100", "101=10100", "101=60"]);
-  });
-
-  it("a forced value is sent all the same where the register shows it", async () => {
-    const bench = new CommandBench({ registers: { "101": "10010" } });
-    refusingOnce(bench, refused);
-    expect(await bench.run('{"command":"open","force":true}')).toMatchObject({ outcome: "confirmed" });
-    expect(bench.values()).toEqual(["101=10010", "101=10010"]);
   });
 
   it("a value that shows by then is confirmed without a second POST", async () => {
@@ -184,16 +171,35 @@ describe("a degree that a cut-off POST did not bring", () => {
     expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
     expect(bench.values()).toEqual(["101=10100", "101=60", "101=60"]);
   });
+});
 
-  it("a POST refused for its credential was not taken, so it is sent once more although the position moves", async () => {
-    const bench = new CommandBench({ ...apart, registers: { "101": "10100", "102": "20" } });
-    bench.platform.onWrite = (post, nth) => {
-      if (nth !== 2) return bench.platform.accept(post);
-      bench.platform.registers.set("102", "25");
-      return Promise.reject(platformError({ kind: "unauthorized", status: 401 }));
-    };
-    expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
-    expect(bench.values()).toEqual(["101=10100", "102=60", "102=60"]);
+describe("what a read before a second POST says", () => {
+  const open: Step = { purpose: "value", address: "101", value: "10010" };
+  const degree: Step = { ...open, value: "60" };
+  const mode: Step = { ...open, purpose: "mode", value: "10100" };
+  const stop: Step = { purpose: "stop", address: "109", value: "00000100" };
+  const facts = { attempts: 1, code: null, requestId: null, readBack: null };
+  const ends = { ambiguous: null, refused: { type: "not_sent", message: "", ...facts } } as const;
+  it.each<[keyof typeof ends, string, Step, string | null, "confirmed" | "again" | "over", boolean?]>([
+    ["ambiguous", "shows the value", open, "10010", "confirmed"],
+    ["ambiguous", "shows the value, with force", open, "10010", "confirmed", true],
+    ["ambiguous", "shows the stop's value", stop, "00000100", "confirmed"],
+    ["ambiguous", "shows another value", open, "10001", "again"],
+    ["ambiguous", "shows a position on its way", degree, "25", "over"],
+    ["ambiguous", "shows the position of before", degree, "20", "again"],
+    ["ambiguous", "shows nothing", open, null, "over"],
+    ["ambiguous", "shows nothing of a stop", stop, null, "over"],
+    ["refused", "shows the value", open, "10010", "confirmed"],
+    ["refused", "shows the value, with force", open, "10010", "again", true],
+    ["refused", "shows the mode, which may be of before", mode, "10100", "again"],
+    ["refused", "shows another value", open, "10001", "again"],
+    ["refused", "shows a position that moves, not by its doing", degree, "25", "again"],
+    ["refused", "shows nothing", open, null, "over"],
+    ["refused", "shows nothing of a mode", mode, null, "over"],
+    ["refused", "is none, of a stop", stop, null, "again"],
+  ])("%s: %s", (end, _what, step, raw, expected, force = false) => {
+    const settings = actuator({ stop });
+    expect(secondPost({ settings, force }, step, { before: "20", end: ends[end] }, raw)).toBe(expected);
   });
 });
 

@@ -35,15 +35,10 @@ const notDurable = `(original) => (turn, ...rest) => {
   return end;
 }`;
 
-/** At the read before a second POST: sends where the condition holds. */
+/** By the read before a second POST: sends where the condition holds. */
 const secondPostWhere = (condition: string) =>
-  `(original) => (turn, run, answer) => {
-    const raw = answer.type === "value" ? answer.raw : null;
-    const isYoung = turn.now.mono <= run.command.deadlineMono;
-    const isShown = raw !== null && shows(run.command.settings, stepOf(run), raw);
-    if (!(${condition})) return original(turn, run, answer);
-    return post(turn, run, { nth: 2, readBack: raw, ifUnsent: null });
-  }`;
+  `(original) => (command, step, first, raw) =>
+    first.end === null && ${condition} ? "again" : original(command, step, first, raw)`;
 
 const beforeSending: Readonly<Record<string, PlantedBug>> = {
   retained_commands_run: {
@@ -56,7 +51,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     seam: "commands/checks#checked",
     plant: `(original) => (turn, ...rest) => {
       original(turn, ...rest);
-      if (turn.lane.running?.stage.at === "journal") sendStep(turn, turn.lane.running);
+      if (turn.lane.running?.at === "journal") sendStep(turn, turn.lane.running);
     }`,
     // What limits have to know waits for the disk too.
     breaks: ["S5", "S19"],
@@ -131,30 +126,37 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S1", "S7"],
   },
   second_post_without_read: {
-    seam: "commands/sending#unclearRead",
-    plant: secondPostWhere("raw === null && isYoung"),
+    seam: "commands/sending#secondPost",
+    plant: secondPostWhere("raw === null"),
     breaks: ["S1"],
   },
   second_post_although_shown: {
-    seam: "commands/sending#unclearRead",
-    plant: secondPostWhere("isShown && isYoung"),
+    seam: "commands/sending#secondPost",
+    plant: secondPostWhere("raw !== null && shows(command.settings, step, raw)"),
     breaks: ["S1"],
     campaign: { rows: "^POST reset after it was done$", lanes: embedded, found: "badPosts" },
   },
   second_post_too_old: {
-    seam: "commands/sending#unclearRead",
-    plant: secondPostWhere("raw !== null && !isShown && !isYoung"),
+    seam: "commands/sending#lookedBeforeSecond",
+    plant: `(original) => (turn, run, raw) => {
+      const isAgain = secondPost(run.command, stepOf(run), run.first, raw) === "again";
+      if (isAgain && run.first.end === null) sendStep(turn, run, run.first);
+      else original(turn, run, raw);
+    }`,
     breaks: ["S6"],
   },
   second_post_at_once: { seam: "commands/sending#secondPostMs", plant: "() => 0", breaks: ["S1"] },
   resend_while_travelling: {
     seam: "commands/sending#confirmingRead",
     plant: `(original) => (turn, run, answer) => {
-      const { readBack, after } = run.stage;
+      const { readBack, after } = run;
       const value = answer.type === "value" ? answer : null;
       const { shown, isOver, next } = seen(readBack, value, run.command.settings, turn.now.mono);
       if (!isOver || shown || after.facts.attempts > 1) original(turn, run, answer);
-      else post(turn, run, { nth: 2, readBack: next.lastRead, ifUnsent: null });
+      else {
+        const facts = { ...after.facts, readBack: next.lastRead };
+        sendStep(turn, run, { facts, endedAt: turn.now.mono, before: null, end: null });
+      }
     }`,
     breaks: ["S1", "S6"],
   },
