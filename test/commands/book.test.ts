@@ -235,8 +235,6 @@ describe("the lane of a fan", () => {
     sending on 1001, ambiguous, after 4999, quiet, after 1, shows 1001 → POST 1010, POST 1010
     # an ambiguous POST whose value shows is confirmed
     sending on 1001, ambiguous, after 5000, shows 1010 → POST 1010, c1 confirmed
-    # an ambiguous POST is not sent again without a read
-    sending on 1001, ambiguous, after 5000, silent → POST 1010
     # an ambiguous POST of a command that is too old is not sent again
     sending on 1001 max_age=3s, ambiguous, after 5000, shows 1001 → POST 1010
     # one that confirms gives way when the newer is about to POST, not before

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { secondPost } from "../../src/commands/sending.js";
-import { type Step, travels } from "../../src/greenhouse/command/plan.js";
+import type { Step } from "../../src/greenhouse/command/plan.js";
 import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 import { platformError } from "../support/scripted-platform.js";
@@ -24,15 +24,6 @@ describe("after a refused credential nothing was taken", () => {
     refusingOnce(bench, refused);
     expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed", steps: [{ attempts: 2 }] });
     expect(bench.values()).toEqual(["109=00000100", "109=00000100"]);
-  });
-
-  it("a value that shows by then is confirmed without a second POST", async () => {
-    const bench = roofBench();
-    bench.platform.onWrite = () => {
-      bench.platform.registers.set("101", "10010");
-      return refused();
-    };
-    expect(await bench.run("open")).toMatchObject({ outcome: "confirmed", steps: [{ attempts: 1 }] });
   });
 
   it.each<[string, string]>([
@@ -160,17 +151,6 @@ describe("a degree that a cut-off POST did not bring", () => {
     const [, first, second] = bench.platform.posts;
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(5_000);
   });
-
-  it("where the mode read back as a standing degree and that stands still: it is sent once more", async () => {
-    const bench = new CommandBench({ ...together, registers: { "101": "20" } });
-    bench.platform.onWrite = (post, nth) => {
-      if (nth === 2) return Promise.reject(platformError({ kind: "interrupted" }));
-      if (post.value !== "10100") return bench.platform.accept(post);
-      return Promise.resolve({ code: "200", requestId: null });
-    };
-    expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
-    expect(bench.values()).toEqual(["101=10100", "101=60", "101=60"]);
-  });
 });
 
 describe("what a read before a second POST says", () => {
@@ -179,53 +159,53 @@ describe("what a read before a second POST says", () => {
   const mode: Step = { ...open, purpose: "mode", value: "10100" };
   const stop: Step = { purpose: "stop", address: "109", value: "00000100" };
   const facts = { attempts: 1, code: null, requestId: null, readBack: null };
-  const ends = { ambiguous: null, refused: { type: "not_sent", message: "", ...facts } } as const;
-  it.each<[keyof typeof ends, string, Step, string | null, "confirmed" | "again" | "over", boolean?]>([
-    ["ambiguous", "shows the value", open, "10010", "confirmed"],
-    ["ambiguous", "shows the value, with force", open, "10010", "confirmed", true],
-    ["ambiguous", "shows the stop's value", stop, "00000100", "confirmed"],
-    ["ambiguous", "shows another value", open, "10001", "again"],
-    ["ambiguous", "shows a position on its way", degree, "25", "over"],
-    ["ambiguous", "shows the position of before", degree, "20", "again"],
-    ["ambiguous", "shows nothing", open, null, "over"],
-    ["ambiguous", "shows nothing of a stop", stop, null, "over"],
-    ["refused", "shows the value", open, "10010", "confirmed"],
-    ["refused", "shows the value, with force", open, "10010", "again", true],
-    ["refused", "shows the mode, which may be of before", mode, "10100", "again"],
-    ["refused", "shows another value", open, "10001", "again"],
-    ["refused", "shows a position that moves, not by its doing", degree, "25", "again"],
-    ["refused", "shows nothing", open, null, "over"],
-    ["refused", "shows nothing of a mode", mode, null, "over"],
-    ["refused", "is none, of a stop", stop, null, "again"],
-  ])("%s: %s", (end, _what, step, raw, expected, force = false) => {
-    const settings = actuator({ stop });
-    expect(secondPost({ settings, force }, step, { before: "20", end: ends[end] }, raw)).toBe(expected);
-  });
-});
+  const refusal = { type: "not_sent", message: "", ...facts } as const;
+  type Told = "confirmed" | "again" | "over";
+  type Row = [
+    shows: string,
+    step: Step,
+    before: string | null,
+    raw: string | number | null,
+    told: Told,
+    force?: boolean,
+  ];
+  const judged = (end: typeof refusal | null, [, step, before, raw, , force = false]: Row, kind = {}) =>
+    secondPost({ settings: actuator({ stop, ...kind }), force }, step, { before, end }, raw);
 
-describe("whether a read shows a position on its way", () => {
-  const degree: Step = { purpose: "value", address: "101", value: "60" };
-  const mode: Step = { ...degree, purpose: "mode", value: "10100" };
-  const word: Step = { ...degree, value: "10010" };
-  it.each<[string, Step, string | null, string | number, boolean]>([
-    ["between start and target", degree, "0", "20", true],
-    ["as a number with a fraction", degree, "0", "20.0", true],
-    ["beyond the target, or away from it", degree, "20", 10, true],
-    ["where it stood before", degree, "20", "20", false],
-    ["where it stood before, spelt otherwise", degree, "20", "020", false],
-    ["a degree where the mode stood: the POST was taken", degree, "10100", "20", true],
-    ["a degree where nothing was known", degree, null, "20", true],
-    ["a mode is no degree", degree, "0", "10100", false],
-    ["nor is a word", degree, "0", "10010", false],
-    ["nor is what nobody knows", degree, "0", "??", false],
-    ["a step that sends the mode", mode, "0", "20", false],
-    ["a step that sends a word", word, "0", "20", false],
-  ])("%s", (_name, step, before, read, expected) =>
-    expect(travels(actuator({}), step, before, read)).toBe(expected),
-  );
+  it.each<Row>([
+    ["the value", open, "10001", "10010", "confirmed"],
+    ["the value, with force", open, "10001", "10010", "confirmed", true],
+    ["the value of a stop", stop, null, "00000100", "confirmed"],
+    ["another value", open, "10001", "10001", "again"],
+    ["nothing", open, "10001", null, "over"],
+    ["nothing, of a stop", stop, null, null, "over"],
+    ["a degree between start and target", degree, "0", "20", "over"],
+    ["one as a number with a fraction", degree, "0", "20.0", "over"],
+    ["one beyond the target, or away from it", degree, "20", 10, "over"],
+    ["one where it stood before", degree, "20", "20", "again"],
+    ["one where it stood before, spelt otherwise", degree, "20", "020", "again"],
+    ["one where the mode stood: the POST was taken", degree, "10100", "20", "over"],
+    ["one where nothing was known", degree, null, "20", "over"],
+    ["a mode, which is no degree", degree, "0", "10100", "again"],
+    ["nor is a word", degree, "0", "10001", "again"],
+    ["nor is what nobody knows", degree, "0", "??", "again"],
+    ["a degree, which is read where the mode was taken", mode, "0", "20", "confirmed"],
+    ["a degree for a step that sends a word", open, "0", "20", "again"],
+  ])("after an ambiguous one: %s", (...row) => expect(judged(null, row)).toBe(row[4]));
 
-  it("never for a kind without degrees", () => {
-    const fan = actuator({ kind: "circulation_fan" });
-    expect(travels(fan, { ...degree, value: "1010" }, "0", "20")).toBe(false);
+  it.each<Row>([
+    ["the value", open, "10001", "10010", "confirmed"],
+    ["the value, with force", open, "10001", "10010", "again", true],
+    ["the mode, which may be of before", mode, "10001", "10100", "again"],
+    ["another value", open, "10001", "10001", "again"],
+    ["a position that moves, which is not its doing", degree, "20", "25", "again"],
+    ["nothing", open, "10001", null, "over"],
+    ["nothing, of a mode", mode, "10001", null, "over"],
+    ["nothing, of a stop", stop, null, null, "again"],
+  ])("after a refused one: %s", (...row) => expect(judged(refusal, row)).toBe(row[4]));
+
+  it("a kind without degrees is never on its way", () => {
+    const row: Row = ["", { ...degree, value: "1010" }, "0", "20", "again"];
+    expect(judged(null, row, { kind: "circulation_fan" })).toBe("again");
   });
 });
