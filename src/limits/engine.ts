@@ -47,13 +47,15 @@ type Taking =
   | Pick<LimitedCommand, "term" | "deadlineMono">
   | { readonly refusal: Refusal; readonly interlock?: Interlock };
 
-type Place = Pick<LimitedCommand, "code" | "targetId">;
+/** An actuator; of a command also what else it may be about. */
+type About = Pick<LimitedCommand, "code" | "targetId"> & Partial<Pick<LimitedCommand, "target" | "term">>;
 
 const numbersEveryMs = 5_000;
 
 /**
  * Holds what limits every configured actuator: judges commands, follows what becomes of them, and sends what a guard or the
- * end of a lease asks for. Of actuators without limits, locks, holds and leases nothing is followed.
+ * end of a lease asks for. Of actuators without limits, locks, holds and leases nothing is followed. What is told, seen or locked
+ * changes an entry at once (`#set`); what follows of that is drawn soon, once for all changes of that moment (`#settle`).
  */
 export class LimitEngine {
   readonly #ports: EnginePorts;
@@ -69,7 +71,8 @@ export class LimitEngine {
   readonly #due = new Schedule<string>();
   readonly #rest: Rest;
   readonly #startedAt: number;
-  readonly #touched = new Set<string>();
+  /** Changed since they were settled. */
+  readonly #dirty = new Set<string>();
   #isRunning = false;
   #wasReadOnly = false;
 
@@ -119,9 +122,8 @@ export class LimitEngine {
   /** As what its inputs show at this moment makes it; null for what nothing limits. */
   #judged({ target, wanted, code, targetId }: LimitedCommand): Entry | null {
     if (target !== "actuator" || wanted.type === "stop") return null;
-    const entry = this.#entries.get(keyOf(code, targetId));
-    const around = entry && this.#around(entry);
-    return entry && around ? expire(readGuards(entry, around), around.now.mono) : null;
+    const read = this.#read(keyOf(code, targetId));
+    return read && expire(read.entry, read.around.now.mono);
   }
 
   /** What has to be on disk before the first POST, in the record that says that it is sent. */
@@ -139,14 +141,12 @@ export class LimitEngine {
 
   /** A POST of it begins, or has ended. */
   posted(command: LimitedCommand): void {
-    // A stop, and what a rule sends, goes out without the disk too.
-    this.#disk.caughtUp(command, command.wanted.type !== "stop" && command.rule === null);
+    this.#disk.caughtUp(command, "post");
     this.#fold(command, (entry, now) => afterPost(entry, command, this.#actuator(command), now));
   }
 
   ended(command: LimitedCommand, result: Ended): void {
-    // Also of one that was never sent: the disk may have been told that it would be.
-    this.#disk.caughtUp(command, false);
+    this.#disk.caughtUp(command, "end");
     const after = this.#fold(command, (entry, now) =>
       sentAs(afterEnd(entry, command, result.outcome, now), result, now),
     );
@@ -155,19 +155,18 @@ export class LimitEngine {
   }
 
   /** What a rule asked for was refused before it was a command. */
-  turnedAway(about: Place, result: Ended): void {
-    this.#fold({ ...about, target: "actuator", term: null }, (entry, now) => sentAs(entry, result, now));
+  turnedAway(about: About, result: Ended): void {
+    this.#fold(about, (entry, now) => sentAs(entry, result, now));
   }
 
   /** It was moved elsewhere. */
   changedElsewhere(controllerId: string, targetId: string, from: string, to: string): void {
     const code = this.#ports.store.byId(controllerId)?.info.code ?? controllerId;
-    const about = { code, targetId, target: "actuator", term: null } as const;
-    this.#fold(about, (entry, now) => afterForeignMove(entry, from, to, now));
+    this.#fold({ code, targetId }, (entry, now) => afterForeignMove(entry, from, to, now));
   }
 
   /** The entry of what is commanded; null where nothing has to be remembered of it. */
-  #followed({ code, targetId, target, term }: Place & Pick<LimitedCommand, "target" | "term">): Entry | null {
+  #followed({ code, targetId, target = "actuator", term = null }: About): Entry | null {
     const key = keyOf(code, targetId);
     const entry = target === "actuator" ? this.#entries.get(key) : undefined;
     if (entry === undefined) return null;
@@ -176,17 +175,12 @@ export class LimitEngine {
   }
 
   /** What has become of a command; who looks at its actuator sees it at once. */
-  #fold(
-    about: Place & Pick<LimitedCommand, "target" | "term">,
-    change: (entry: Entry, now: number) => Entry,
-  ): Entry | null {
+  #fold(about: About, change: (entry: Entry, now: number) => Entry): Entry | null {
     const before = this.#followed(about);
-    if (before === null) return null;
-    const after = change(before, this.#now().mono);
-    if (after === before) return after;
+    const after = before && change(before, this.#now().mono);
+    if (after === null || after === before) return after;
     this.#set(after);
-    this.#touchLater(keyOf(after.code, after.id));
-    this.#touchWatchers(after.code);
+    this.#look(after.code);
     return after;
   }
 
@@ -197,10 +191,10 @@ export class LimitEngine {
       if (own !== topic) continue;
       const source = `weather/${name}`;
       // What time alone has changed comes first, also where a stalled program had no turn for it.
-      this.#touchAll(source);
+      this.#look(source);
       const value = weatherValue(new TextDecoder().decode(payload), field);
       this.#weather.set(name, { value, staleAt: mono + stale_after + 1 });
-      this.#touchAll(source);
+      this.#look(source);
     }
   }
 
@@ -214,7 +208,7 @@ export class LimitEngine {
         before.platformReachable === after.platformReachable);
     if (isSame) return;
     const { code } = after.info;
-    this.#touchWatchers(code);
+    this.#look(code);
     // What was due before the platform was asked for the first time goes as soon as it answers.
     const answers = before?.platformReachable !== after.platformReachable;
     for (const [id, actuator] of after.actuators) {
@@ -222,7 +216,7 @@ export class LimitEngine {
       if (entry === undefined) continue;
       // Which words a light takes under a guard depends on what it shows.
       const isLight = entry.settings.leadIn !== "never" && before?.actuators.get(id) !== actuator;
-      if (isKeptBack(entry) || ((answers || isLight) && !isEmpty(entry))) this.#touchLater(keyOf(code, id));
+      if (isKeptBack(entry) || ((answers || isLight) && !isEmpty(entry))) this.#mark(keyOf(code, id));
     }
   }
 
@@ -241,18 +235,15 @@ export class LimitEngine {
   async change(code: string, actuators: readonly string[], change: Partial<Shut>): Promise<void> {
     const present = () => actuators.flatMap((id) => this.#entries.get(keyOf(code, id)) ?? []);
     await this.#disk.keepAll(present, change);
-    for (const entry of present()) {
-      this.#set({ ...entry, ...change });
-      this.#touchLater(keyOf(code, entry.id));
-    }
+    for (const entry of present()) this.#set({ ...entry, ...change });
   }
 
   /** What an earlier run left; call it before anything is judged. */
   restore(history: HistoryParts, newestAt: number): Lost {
     const { entries, events, lost } = this.#disk.restored(history, newestAt, this.#entries);
-    for (const entry of entries) this.#set(entry);
+    for (const entry of entries) this.#entries.set(keyOf(entry.code, entry.id), entry);
     for (const event of events) this.#ports.onEvent(event);
-    this.#touchLimited();
+    this.#settleLimited();
     return lost;
   }
 
@@ -260,15 +251,15 @@ export class LimitEngine {
   async run(signal: AbortSignal): Promise<void> {
     this.#isRunning = true;
     this.readOnlyChanged();
-    this.#touchLimited();
+    this.#settleLimited();
     while (!signal.aborted) {
       const first = this.#due.first();
       await this.#rest.for(first === null ? Infinity : Math.max(0, first.at - this.#now().mono), signal);
       for (let due = this.#due.first(); due && due.at <= this.#now().mono; due = this.#due.first()) {
         this.#due.take();
-        this.#touch(due.key);
+        this.#settle(due.key);
         const code = this.#entries.get(due.key)?.code;
-        if (code !== undefined) this.#touchWatchers(code);
+        if (code !== undefined) this.#look(code);
       }
     }
     this.#isRunning = false;
@@ -279,24 +270,20 @@ export class LimitEngine {
     const isReadOnly = this.#ports.isReadOnly();
     if (isReadOnly === this.#wasReadOnly) return;
     this.#wasReadOnly = isReadOnly;
-    for (const key of this.#entries.keys()) this.#touchLater(key);
+    for (const key of this.#entries.keys()) this.#mark(key);
   }
 
   /** Writes what the disk could not take when it was so. */
   journalAgain(): void {
-    for (const key of this.#disk.unwritten()) this.#touchLater(key);
+    for (const key of this.#disk.unwritten()) this.#mark(key);
   }
 
   #controller(idOrCode: string): Controller | undefined {
     return this.#ports.store.byId(idOrCode) ?? this.#ports.store.get(idOrCode);
   }
 
-  #actuator({ code, targetId }: Place): Actuator | undefined {
+  #actuator({ code, targetId }: About): Actuator | undefined {
     return this.#ports.store.get(code)?.actuators.get(targetId);
-  }
-
-  #set(entry: Entry): void {
-    this.#entries.set(keyOf(entry.code, entry.id), entry);
   }
 
   #now(): Instant {
@@ -327,49 +314,55 @@ export class LimitEngine {
     };
   }
 
-  #touchLimited(): void {
-    for (const [key, entry] of this.#entries) if (!isEmpty(entry)) this.#touch(key);
+  /** An entry as what its guards see at this moment makes it; null for what nothing limits. */
+  #read(key: string): { readonly entry: Entry; readonly around: Around } | null {
+    const entry = this.#entries.get(key);
+    const around = entry && this.#around(entry);
+    return entry && around ? { entry: readGuards(entry, around), around } : null;
   }
 
-  #touchWatchers(code: string): void {
+  /** Guards that look at something of it count at once what they see, also where it is over before it is settled. */
+  #look(source: string): void {
     if (this.#watchers.size === 0) return;
-    this.#touchAll(code);
-    const id = this.#ports.store.get(code)?.info.id ?? code;
-    if (id !== code) this.#touchAll(id);
+    for (const name of new Set([source, this.#ports.store.get(source)?.info.id ?? source]))
+      for (const key of this.#watchers.get(name) ?? []) {
+        const read = this.#read(key);
+        if (read !== null) this.#set(read.entry);
+      }
   }
 
-  /** What a guard has seen counts at once, also where it is over before its turn comes. */
-  #touchAll(source: string): void {
-    for (const key of this.#watchers.get(source) ?? []) {
-      const before = this.#entries.get(key);
-      const around = before && this.#around(before);
-      if (before && around) this.#set(readGuards(before, around));
-      this.#touchLater(key);
-    }
+  #set(entry: Entry): void {
+    const key = keyOf(entry.code, entry.id);
+    this.#entries.set(key, entry);
+    this.#mark(key);
   }
 
   /** Not within what told of it: a listener of the store must not dispatch. What it shows must not hold up a POST. */
-  #touchLater(key: string): void {
-    if (this.#touched.size === 0)
+  #mark(key: string): void {
+    if (this.#dirty.size === 0)
       (this.#ports.later ?? queueMicrotask)(() => {
-        const keys = [...this.#touched];
-        this.#touched.clear();
-        for (const one of keys) this.#touch(one);
+        const keys = [...this.#dirty];
+        this.#dirty.clear();
+        for (const one of keys) this.#settle(one);
       });
-    this.#touched.add(key);
+    this.#dirty.add(key);
+  }
+
+  #settleLimited(): void {
+    for (const [key, entry] of this.#entries) if (!isEmpty(entry)) this.#settle(key);
   }
 
   /** Lets an actuator's inputs and its time count, and does what follows. */
-  #touch(key: string): void {
-    const before = this.#entries.get(key);
-    const around = before && this.#around(before);
-    if (!before || !around) return;
+  #settle(key: string): void {
+    const read = this.#read(key);
+    if (read === null) return;
+    const { around } = read;
     const { clock, newId, submit, recheck, onEvent, alarm } = this.#ports;
-    const read = expire(readGuards(before, around), around.now.mono);
-    const { entry, sends } = this.#isRunning ? dueSends(read, around, newId) : { entry: read, sends: [] };
+    const now = expire(read.entry, around.now.mono);
+    const { entry, sends } = this.#isRunning ? dueSends(now, around, newId) : { entry: now, sends: [] };
     const about = { controller: around.own.info.id, actuator: entry.id };
-    for (const event of unlockedEvents(before.lock, entry, about, clock.now())) onEvent(event);
-    this.#set(entry);
+    for (const event of unlockedEvents(read.entry.lock, entry, about, clock.now())) onEvent(event);
+    this.#entries.set(key, entry);
     this.#disk.keep(entry);
     const shownAt = this.#show(key, entry, around);
     for (const [type, problem] of problemsOf(entry, around))
@@ -379,7 +372,7 @@ export class LimitEngine {
     else this.#due.set(key, next);
     this.#rest.wake();
     for (const send of sends) submit({ ...send, controllerId: about.controller, actuator: entry.id });
-    if ([...entry.open.values()].some((one) => one.before === null)) recheck(key);
+    if ([...entry.open.values()].some((one) => one.beforePost === null)) recheck(key);
   }
 
   /** Shows everybody what is in force; says when what is not shown yet is to be shown, Infinity where all is. */

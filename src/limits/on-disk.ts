@@ -42,19 +42,19 @@ export const entriesOf = ({ info: { code }, actuators }: Controller): readonly E
 /** What a removed actuator has left is forgotten after that. */
 const goneForMs = 86_400_000;
 
-/** Equal where the disk has to say the same, to the second; "" where it has to say nothing. */
+/** Equal where the disk has to say the same, to the second. */
 const signature = (entry: Entry): string => {
   const kept = keptOf(entry, (mono) => Math.round(mono / 1_000));
-  return kept === null ? "" : JSON.stringify(kept);
+  return kept === null ? "nothing" : JSON.stringify(kept);
 };
 
 /** What the disk has, or is to have, of every actuator's limits. */
 export class LimitsOnDisk {
   readonly #ports: DiskPorts;
-  /** By key, the signature of what it has or is about to have; null where that is not known. */
-  readonly #held = new Map<string, string | null>();
-  /** What it has to have before a first POST, and is so once it is out: nothing may be written over it meanwhile. */
-  readonly #ahead = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
+  /** By key, "nothing", "unknown", or the signature of what it has or is about to have. */
+  readonly #held = new Map<string, string>();
+  /** By key, a command whose first POST is not out, and the change by it, which the disk has already: nothing may be written over it. */
+  readonly #pending = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
   /** By key, what an earlier run left with a lease of an address that is not there any more. */
   readonly #left = new Map<string, KeptLimits>();
 
@@ -66,7 +66,7 @@ export class LimitsOnDisk {
   keep(entry: Entry): void {
     const record = this.#unkept(entry);
     if (record === null) return;
-    const isUnknown = () => this.#held.set(keyOf(entry.code, entry.id), null);
+    const isUnknown = () => this.#held.set(keyOf(entry.code, entry.id), "unknown");
     this.#ports.journal.append(record, { durable: false }).catch(isUnknown);
   }
 
@@ -79,7 +79,7 @@ export class LimitsOnDisk {
     const failed = written.find(({ status }) => status === "rejected");
     if (failed?.status !== "rejected") return;
     for (const entry of present()) {
-      this.#held.set(keyOf(entry.code, entry.id), null);
+      this.#held.set(keyOf(entry.code, entry.id), "unknown");
       this.keep(entry);
     }
     throw failed.reason;
@@ -89,30 +89,31 @@ export class LimitsOnDisk {
   ahead(entry: Entry, id: string, change: (entry: Entry) => Entry): KeptLimits | null {
     const key = keyOf(entry.code, entry.id);
     const after = change(entry);
-    this.#ahead.set(key, { id, change });
+    this.#pending.set(key, { id, change });
     this.#held.set(key, signature(after));
     return this.#kept(after);
   }
 
-  /** Its first POST goes out, or it has ended. */
-  caughtUp({ code, targetId, id }: LimitedCommand, isOnDisk: boolean): void {
+  /** Its first POST goes out; or it has ended, and the disk may have been told that it would be sent. */
+  caughtUp({ code, targetId, id, wanted, rule }: LimitedCommand, by: "post" | "end"): void {
     const key = keyOf(code, targetId);
-    if (this.#ahead.get(key)?.id !== id) return;
-    this.#ahead.delete(key);
-    if (!isOnDisk) this.#held.set(key, null);
+    if (this.#pending.get(key)?.id !== id) return;
+    this.#pending.delete(key);
+    // A stop, and what a rule sends, goes out without the disk too.
+    if (by === "end" || wanted.type === "stop" || rule !== null) this.#held.set(key, "unknown");
   }
 
   /** Of which the disk may not have the newest. */
   unwritten(): readonly string[] {
-    return [...this.#held].flatMap(([key, held]) => (held === null ? [key] : []));
+    return [...this.#held].flatMap(([key, held]) => (held === "unknown" ? [key] : []));
   }
 
   /** Null where the disk has it; what it is given counts as there from now on. */
   #unkept(present: Entry): RecordBody | null {
     const key = keyOf(present.code, present.id);
-    const entry = this.#ahead.get(key)?.change(present) ?? present;
-    const [held = "", wanted] = [this.#held.get(key), signature(entry)];
-    if (held === wanted) return null;
+    const entry = this.#pending.get(key)?.change(present) ?? present;
+    const wanted = signature(entry);
+    if (wanted === (this.#held.get(key) ?? "nothing")) return null;
     this.#held.set(key, wanted);
     return { type: "limits_kept", controller: entry.code, actuator: entry.id, kept: this.#kept(entry) };
   }

@@ -14,16 +14,16 @@ type Shown = Pick<Actuator, "state" | "position"> | undefined;
 /** As many starts are remembered as any limit counts. */
 const mostStarts = 60;
 
-/** It is under way; once it is sent with what was in force `before`. */
-function opened(entry: Entry, command: LimitedCommand, before: UnderWay["before"]): Entry {
-  const inForce = before && { lease: before.lease, hold: before.hold };
-  return { ...entry, open: new Map(entry.open).set(command.id, { command, before: inForce }) };
+/** It is under way; once it is sent with what was in force before. */
+function opened(entry: Entry, command: LimitedCommand, before: UnderWay["beforePost"]): Entry {
+  const beforePost = before && { lease: before.lease, hold: before.hold };
+  return { ...entry, open: new Map(entry.open).set(command.id, { command, beforePost }) };
 }
 
 /** It is under way; with `isPosted` an equal one whose read-backs it takes over, or an earlier run, has sent it. */
 export function begun(entry: Entry, command: LimitedCommand, isPosted: boolean): Entry {
   const under = entry.open.get(command.id);
-  if (isPosted && !under?.before) return opened(afterForeignPost(entry, command), command, entry);
+  if (isPosted && !under?.beforePost) return opened(afterForeignPost(entry, command), command, entry);
   return under === undefined ? opened(entry, command, null) : entry;
 }
 
@@ -53,7 +53,7 @@ const endOfMove = ({ settings }: LimitedCommand, now: number): number =>
 
 /** A POST of it begins, or has ended. */
 export function afterPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
-  if (!entry.open.get(command.id)?.before)
+  if (!entry.open.get(command.id)?.beforePost)
     return opened(afterFirstPost(entry, command, shown, now), command, entry);
   if (command.wanted.type === "stop") return entry;
   return { ...entry, moves: endedAt(entry.moves, endOfMove(command, now)) };
@@ -74,16 +74,16 @@ function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "leas
 /** The command has ended; what a rule had sent is judged apart. */
 export function afterEnd(entry: Entry, command: LimitedCommand, outcome: Outcome, now: number): Entry {
   if (command.dryRun) return entry;
-  const { before = null } = entry.open.get(command.id) ?? {};
+  const { beforePost = null } = entry.open.get(command.id) ?? {};
   const open = new Map([...entry.open].filter(([id]) => id !== command.id));
-  const moves = before ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
+  const moves = beforePost ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
   const moved = { ...entry, open, moves };
   if (outcome === "confirmed" || outcome === "already") return done(moved, command);
   if (outcome !== "rejected" && outcome !== "failed") return moved;
   return {
     ...moved,
-    ...(before ? { lease: sooner(before.lease, moved.lease) } : {}),
-    hold: moved.hold?.id === command.id ? (before?.hold ?? null) : moved.hold,
+    ...(beforePost ? { lease: sooner(beforePost.lease, moved.lease) } : {}),
+    hold: moved.hold?.id === command.id ? (beforePost?.hold ?? null) : moved.hold,
   };
 }
 

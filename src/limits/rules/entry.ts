@@ -69,7 +69,7 @@ export interface LimitedCommand {
 export interface UnderWay {
   readonly command: LimitedCommand;
   /** What was in force before its first POST; null until then. */
-  readonly before: Pick<Entry, "lease" | "hold"> | null;
+  readonly beforePost: Pick<Entry, "lease" | "hold"> | null;
 }
 
 const noLimits: Limits = {

@@ -144,17 +144,16 @@ function folded(
   mayActBlind: boolean,
 ): GuardState {
   const { condition } = guard;
-  const called =
-    guard.sends !== null && before.sending === "idle"
-      ? ({ sending: "due", attempts: firstAttempt } as const)
-      : null;
+  // A guard that trips calls for what it sends, and not again before it was clear.
+  const tripped = guard.sends !== null && before.sending === "idle" ? "due" : before.sending;
   if (reading.quality !== "good") {
     const phase = before.phase === "clear" ? "unsure" : before.phase;
-    return { ...before, phase, clearSince: null, reading, ...(mayActBlind ? called : null) };
+    const sending = mayActBlind ? tripped : before.sending;
+    return { ...before, phase, clearSince: null, reading, sending };
   }
   const state = { ...before, reading, isSeen: true };
   if (reading.values.some((value) => begins(condition, value)))
-    return { ...state, phase: "held", clearSince: null, ...called };
+    return { ...state, phase: "held", clearSince: null, sending: tripped };
   if (before.phase === "clear") return { ...state, clearSince: null };
   if (reading.values.some((value) => goesOn(condition, value))) return { ...state, clearSince: null };
   const clearSince = before.clearSince ?? now;

@@ -106,7 +106,7 @@ export function mayPost(
 ): Verdict {
   const verdict = judge(entry, judgedAs(command, shown, isLeadIn), now);
   if (verdict.type !== "wait") return verdict;
-  return entry.open.get(command.id)?.before ? go : { ...verdict, type: "refuse" };
+  return entry.open.get(command.id)?.beforePost ? go : { ...verdict, type: "refuse" };
 }
 
 const judgedAs = ({ wanted, rule, term }: LimitedCommand, shown: Shown, isLeadIn: boolean): Judged => ({
@@ -118,7 +118,8 @@ function isThereFor({ open }: Entry, { id, wanted, force }: LimitedCommand, show
   if (force || !shown) return false;
   const word = canonical(wanted);
   const isOnItsWay = [...open.values()].some(
-    ({ command, before }) => before !== null && command.id !== id && canonical(command.wanted) === word,
+    ({ command, beforePost }) =>
+      beforePost !== null && command.id !== id && canonical(command.wanted) === word,
   );
   return isOnItsWay || isThere(shown, wanted);
 }

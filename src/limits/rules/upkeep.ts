@@ -57,7 +57,7 @@ export interface DueSend {
   readonly by: string;
 }
 
-/** What is to be sent now; what is kept back says why. */
+/** What is to be sent now for guards that have tripped (`folded` says when) and leases that are over; what is kept back says why. */
 export function dueSends(
   entry: Entry,
   around: Around,
