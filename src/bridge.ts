@@ -112,8 +112,6 @@ export async function startEmbeddedBroker(
   return broker;
 }
 
-/** What an earlier run showed and this one does not waits this long, counted from the first good list. */
-const patienceMs = 24 * 3_600_000;
 /** In the data directory. */
 const withdrawnFile = "homeassistant-withdrawn.json";
 
@@ -346,8 +344,7 @@ class Bridge {
     this.#commands.limits.told(event);
   };
 
-  readonly #platformHadTime = () =>
-    this.#mirror.inventory.knownForMs(this.#given.clock.monotonic()) >= patienceMs;
+  readonly #platformHadTime = () => this.#mirror.inventory.hadTime(this.#given.clock.monotonic());
 
   async #connected(): Promise<void> {
     if (!(await this.#outputs.connected())) return;

@@ -19,6 +19,7 @@ import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./calls.js";
 import { Requests } from "./requests.js";
+import { RequestBudget } from "../runtime/schedule.js";
 import { type CredentialSource, staticToken, TokenFile } from "./session/credential.js";
 import { SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
@@ -40,6 +41,8 @@ export interface PlatformPorts {
 export interface PlatformClient extends PlatformReader, PlatformWriter, PlatformPush {
   /** After a write was refused (401, 403, or no credential at hand): whether another credential is ready. Never rejects. */
   renewCredential(signal: AbortSignal): Promise<boolean>;
+  /** Of polling, which asks it before each request; a read that is repeated takes another of it, one of a command none. */
+  readonly budget: RequestBudget;
   link(host: PlatformHost): HostLink;
   /** Ms the platform's clock is ahead of ours, exact to a few seconds; null while no answer told. */
   clockSkewMs(): number | null;
@@ -73,7 +76,9 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const blank = blanker(() => source.tokens());
   const reports = new ShapeReports("answer", log, clock, redact);
   const hosts = hostsOf(settings, clock);
-  const requests = new Requests({ hosts, links, source, skew, tally, clock, random, redact, blank });
+  const budget = new RequestBudget(settings.requests_per_minute);
+  const ways = { hosts, links, budget };
+  const requests = new Requests({ ...ways, source, skew, tally, clock, random, redact, blank });
   const pushTally = newPushTally();
   const frameReports = new ShapeReports("frame", log, clock, redact);
   const pushParts = { source, readTime, clock, random, log, redact, blank };
@@ -82,6 +87,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     ...platformWriter({ requests, reports }),
     ...lazyPush(settings, { ...pushParts, tally: pushTally, reports: frameReports }),
     renewCredential: (signal) => requests.renewForWrite(signal),
+    budget,
     link: (host) => links.link(host),
     clockSkewMs: () => skew.skewMs(),
     counters: () => ({ ...tally }),

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../greenhouse/ports.js";
 import { type BackoffRange, type Clock, fullJitter, type Random } from "../runtime/clock.js";
+import type { RequestBudget } from "../runtime/schedule.js";
 import type { Blank, Redact } from "../runtime/redaction.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type Scene, transportError } from "./answer.js";
 import type { Admission, HostLinks, RequestEnd } from "./circuit.js";
@@ -76,6 +77,7 @@ type HeldBack = Extract<Admission, { go: false }>;
 interface RequestParts {
   readonly hosts: Readonly<Record<PlatformHost, HostConnections>>;
   readonly links: HostLinks;
+  readonly budget: RequestBudget;
   readonly source: CredentialSource;
   readonly skew: ClockSkew;
   readonly tally: Tally;
@@ -110,6 +112,9 @@ export class Requests {
       if (!(await this.#renew(call, credential))) throw this.#final(call, error);
     }
     const renewed = this.#parts.source.current() ?? (await this.#obtain(call));
+    await this.#turn(call).catch((error: unknown) => {
+      throw asPlatformError(call, error);
+    });
     try {
       return await this.#readWith(call, renewed);
     } catch (error) {
@@ -224,12 +229,19 @@ export class Requests {
         const delayMs = retryDelayMs(policy, attempt, error.facts, this.#parts.random());
         if (delayMs === null) throw error;
         this.#parts.tally.retries += 1;
-        const signal = AbortSignal.any([call.signal, this.#closing.signal]);
-        await this.#parts.clock.wait(delayMs, signal).catch(() => {
+        await this.#turn(call, delayMs).catch(() => {
           throw error;
         });
       }
     }
+  }
+
+  /** Before a read is sent once more: a poll needs another request of the budget for it. */
+  async #turn({ urgent, signal }: Call, delayMs = 0): Promise<void> {
+    const { clock, budget } = this.#parts;
+    const ended = AbortSignal.any([signal, this.#closing.signal]);
+    if (delayMs > 0) await clock.wait(delayMs, ended);
+    if (!urgent) await budget.turn(clock, ended);
   }
 
   /** One request at most; one that no command waits for takes its turn. */

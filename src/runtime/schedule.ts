@@ -121,6 +121,13 @@ export class RequestBudget {
     return Math.max(0, last + gapMs - monotonicMs);
   }
 
+  /** Waits for a request and spends it; rejects with the signal's reason when it aborts first. */
+  async turn(clock: Clock, signal: AbortSignal): Promise<void> {
+    for (let ms = this.waitMs(clock.monotonic()); ms > 0; ms = this.waitMs(clock.monotonic()))
+      await clock.wait(ms, signal);
+    this.spend(clock.monotonic());
+  }
+
   spend(monotonicMs: number): void {
     if (this.#perMinute === 0) return;
     this.#forget(monotonicMs);

@@ -53,9 +53,9 @@ export class Inventory {
     return this.#knownSince !== null;
   }
 
-  /** For how long it has been seen, ms; zero while it is not. */
-  knownForMs(monotonicMs: number): number {
-    return this.#knownSince === null ? 0 : monotonicMs - this.#knownSince;
+  /** Whether the platform had time enough since then to show all that there is: what an earlier run left may go. */
+  hadTime(monotonicMs: number): boolean {
+    return this.#knownSince !== null && monotonicMs - this.#knownSince >= this.#removeAfterMs;
   }
 
   /** The answer of `GET /api/control/mqtt`. */
@@ -109,9 +109,9 @@ export class Inventory {
   /** Whether what an earlier run kept for a code may be removed although this run has not seen it. */
   mayForget(code: string, monotonicMs: number): boolean {
     if (!this.#store.wants(code)) return true;
-    if (this.#knownSince === null || this.#isPart || this.#devices.size === 0) return false;
+    if (this.#isPart || this.#devices.size === 0) return false;
     if (this.#isListed(code) || this.#store.isConfigured(code)) return false;
-    return monotonicMs - this.#knownSince >= this.#removeAfterMs;
+    return this.hadTime(monotonicMs);
   }
 
   /** Whose flag the platform no longer gives is not online any more, though a device list may still hold it. */

@@ -11,7 +11,7 @@ import type { Logger } from "../runtime/log.js";
 import { PlatformWatch } from "./hosts.js";
 import { Inventory, type InventoryNews } from "./inventory.js";
 import { Poller } from "./poller.js";
-import { RequestBudget } from "../runtime/schedule.js";
+import type { RequestBudget } from "../runtime/schedule.js";
 import { mirrorSettings } from "./settings.js";
 import { GreenhouseStore } from "./store.js";
 
@@ -27,7 +27,7 @@ export interface Mirror {
 interface MirrorParts {
   readonly configuration: Pick<Configuration, "mirror" | "controllers" | "polling" | "commands" | "platform">;
   /** What polling reads through. */
-  readonly platform: PlatformReader;
+  readonly platform: PlatformReader & { readonly budget: RequestBudget };
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -46,7 +46,6 @@ export function createMirror(parts: MirrorParts): Mirror {
   const store = new GreenhouseStore(settings, clock, parts.transliterate);
   const { polling } = configuration;
   const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
-  const budget = new RequestBudget(requestsPerMinute);
   const watch: PlatformWatch = new PlatformWatch({
     clock,
     log,
@@ -68,7 +67,7 @@ export function createMirror(parts: MirrorParts): Mirror {
   const onStretch = stretchListener(polling, { store, watch, log });
   const poller = new Poller(
     { intervals: polling, concurrency, requestsPerMinute, onStretch, onTried: parts.onTried },
-    { platform, store, inventory, clock, budget, random, log },
+    { platform, store, inventory, clock, budget: platform.budget, random, log },
   );
   followRawAddresses(store, poller);
   warnOfTypes(store, log);
@@ -76,7 +75,7 @@ export function createMirror(parts: MirrorParts): Mirror {
     if (after && before?.layout.length === 0 && after.layout.length > 0) warnOfSensors(after, log);
   });
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
-  return { store, inventory, poller, watch, budget };
+  return { store, inventory, poller, watch, budget: platform.budget };
 }
 
 function tellNews(

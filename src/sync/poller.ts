@@ -152,7 +152,7 @@ export class Poller {
   constructor(settings: PollerSettings, ports: PollerPorts) {
     this.#settings = settings;
     this.tally = new PollTally(ports.clock);
-    this.#ports = { ...ports, tally: this.tally, turn: (signal) => this.#turn(signal) };
+    this.#ports = { ...ports, tally: this.tally, turn: (signal) => ports.budget.turn(ports.clock, signal) };
     this.#rest = new Rest(ports.clock);
     this.#troubles = new PollTroubles(
       ports.log,
@@ -307,14 +307,6 @@ export class Poller {
       })
       .then((worked) => this.#ended(name, job, worked));
     this.#running.set(name, done);
-  }
-
-  /** Waits for another request of a job that needs more than one. */
-  async #turn(signal: AbortSignal): Promise<void> {
-    const { budget, clock } = this.#ports;
-    for (let ms = budget.waitMs(clock.monotonic()); ms > 0; ms = budget.waitMs(clock.monotonic()))
-      await clock.wait(ms, signal);
-    budget.spend(clock.monotonic());
   }
 
   #ended(name: string, job: PollJob, worked: boolean): void {

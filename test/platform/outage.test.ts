@@ -106,6 +106,22 @@ describe("reads are repeated", () => {
     expect(client.counters()).toMatchObject({ requests: 6, retries: 4, failures: 5 });
   });
 
+  it("a poll's repeat waits for the request budget, and one of a command does not", async () => {
+    const clock = new VirtualClock();
+    const answers = flaky(2, { status: 502, body: "" });
+    const { host, client } = await hosted(answers, { requests_per_minute: 1 }, { clock });
+    client.budget.spend(clock.monotonic());
+    const polled = client.sensors("GH-1", never);
+    await expect.poll(() => client.counters().retries).toBe(1);
+    await client.value("GH-1", "300", true, never).catch(() => undefined);
+    expect(host.requests).toHaveLength(3);
+    await clock.advance(60_000);
+    expect(host.requests).toHaveLength(3);
+    await clock.advance(1);
+    expect(await polled).toEqual([]);
+    expect(host.requests).toHaveLength(4);
+  });
+
   it("Retry-After is obeyed by this call and by all others of the host", async () => {
     const busy: Reply = { status: 429, headers: { "retry-after": "20" }, body: "" };
     const clock = new VirtualClock();

@@ -23,6 +23,7 @@ async function connected(profile: ProfileName, shapes: ShapeSettings = {}) {
       time_zone: "Asia/Shanghai",
       timeouts: { connect: 5000, read: 15_000, control: 30_000 },
       concurrency: 4,
+      requests_per_minute: 0,
       shapes,
       push: { enabled: true, credential: "header", query_name: "token" },
     },

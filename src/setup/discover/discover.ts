@@ -5,7 +5,6 @@ import type { Configuration } from "../../config/schema.js";
 import { isCamera } from "../../greenhouse/device-types.js";
 import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
-import { RequestBudget } from "../../runtime/schedule.js";
 import type { Found } from "./controller-entry.js";
 import { findingsOf } from "./findings.js";
 import { type GivenFile, knownFile, movePaths, readGivenFile, type ReplacedSecret } from "./given-file.js";
@@ -93,20 +92,18 @@ export async function discover(
 ) {
   const { configuration, merge } = request;
   const { platform, clock, meter } = around;
-  const { requests_per_minute: perMinute, concurrency, ...at } = configuration.platform;
+  const { concurrency, ...at } = configuration.platform;
   const progress = new Progress(configuration.data_dir, [at.business_url, at.realtime_url], clock);
   await (request.fresh ? progress.discard() : progress.load()).catch((error: unknown) =>
     meter.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`),
   );
-  const extraRequests = () => platform.counters().retries + platform.counters().signins;
   const { controllers } = merge?.configuration ?? configuration;
   const known = knownFile(controllers, merge?.text);
   // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
   const given = merge === null ? await readGivenFile(request.file) : null;
   // Controllers a file ignores are not asked, unless they are named.
   const isLeftOut = (code: string) => Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
-  const budget = new RequestBudget(perMinute);
-  const parts = { platform, clock, budget, extraRequests, progress, meter, concurrency };
+  const parts = { platform, clock, budget: platform.budget, progress, meter, concurrency };
   const survey = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
   const found = { survey, known, language: configuration.homeassistant.language };
   const written =

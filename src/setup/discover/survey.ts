@@ -116,8 +116,6 @@ export class ScanEnded extends Error {
 export interface AskerParts {
   readonly clock: Clock;
   readonly budget: RequestBudget;
-  /** How many requests the client sent by itself besides what it was asked for: repeats and sign-ins. */
-  readonly extraRequests: () => number;
   /** Begins nothing new. */
   readonly stop: AbortSignal;
   /** Ends what is under way. */
@@ -133,7 +131,6 @@ const mostLeftOut = 10;
 export class Asker {
   readonly #parts: AskerParts;
   #leftOutInARow = 0;
-  #paidExtras = 0;
 
   constructor(parts: AskerParts) {
     this.#parts = parts;
@@ -141,13 +138,11 @@ export class Asker {
 
   /** Waits for its turn. Rejects with ScanEnded when the scan is to end. */
   async turn(): Promise<void> {
-    const { clock, budget, extraRequests } = this.#parts;
-    for (; this.#paidExtras < extraRequests(); this.#paidExtras += 1) budget.spend(clock.monotonic());
-    for (let waitMs = Infinity; waitMs > 0;) {
-      waitMs = budget.waitMs(clock.monotonic());
-      await this.#wait(waitMs);
-    }
-    budget.spend(clock.monotonic());
+    const { clock, budget, stop } = this.#parts;
+    if (stop.aborted) throw new ScanEnded("stopped");
+    await budget.turn(clock, stop).catch(() => {
+      throw new ScanEnded("stopped");
+    });
   }
 
   /** Rejects with the PlatformError of a question that is left out, or with ScanEnded. */

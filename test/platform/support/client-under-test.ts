@@ -24,6 +24,7 @@ export const settingsFor = (url: string, over: Partial<PlatformSettings> = {}): 
   time_zone: "Asia/Shanghai",
   timeouts: { connect: 1_000, read: 5_000, control: 5_000 },
   concurrency: 4,
+  requests_per_minute: 0,
   shapes: {},
   push: { enabled: true, credential: "header", query_name: "token" },
   ...(over.token_file === undefined && over.sign_in === undefined ? { token: "test-token" } : {}),
