@@ -353,12 +353,12 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   page: [2_500, 16],
   journal: [2_369, 10],
   mqtt: [3_340, 13],
-  platform: [4_707, 27],
-  runtime: [1_568, 13],
-  setup: [4_261, 25],
+  platform: [4_725, 27],
+  runtime: [1_575, 13],
+  setup: [4_253, 25],
   simulator: [3_779, 22],
   status: [2_016, 9],
-  sync: [1_973, 10],
+  sync: [1_964, 10],
 };
 
 /** What the page is made of besides its modules. */

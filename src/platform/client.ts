@@ -75,17 +75,24 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const redact = withoutSecrets(() => source.secrets());
   const blank = blanker(() => source.tokens());
   const reports = new ShapeReports("answer", log, clock, redact);
-  const hosts = hostsOf(settings, clock);
   const budget = new RequestBudget(settings.requests_per_minute);
-  const ways = { hosts, links, budget };
-  const requests = new Requests({ ...ways, source, skew, tally, clock, random, redact, blank });
+  const inside = { clock, random, redact, blank };
+  const requests = new Requests({
+    hosts: hostsOf(settings, clock),
+    links,
+    budget,
+    source,
+    skew,
+    tally,
+    ...inside,
+  });
   const pushTally = newPushTally();
   const frameReports = new ShapeReports("frame", log, clock, redact);
-  const pushParts = { source, readTime, clock, random, log, redact, blank };
+  const pushParts = { source, readTime, log, ...inside, tally: pushTally, reports: frameReports };
   return {
     ...platformReader(shapes, { requests, reports, readTime, clock }),
     ...platformWriter({ requests, reports }),
-    ...lazyPush(settings, { ...pushParts, tally: pushTally, reports: frameReports }),
+    ...lazyPush(settings, pushParts),
     renewCredential: (signal) => requests.renewForWrite(signal),
     budget,
     link: (host) => links.link(host),
@@ -94,9 +101,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     pushCounters: () => ({ ...pushTally }),
     shapeReports: () => [...reports.list(), ...frameReports.list()],
     secrets: () => source.secrets(),
-    close: async () => {
-      await Promise.all([requests.close(), source.close()]);
-    },
+    close: () => Promise.all([requests.close(), source.close()]).then(() => undefined),
   };
 }
 
