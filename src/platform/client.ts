@@ -58,7 +58,6 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Platform
 /** Builds the client; throws only for URLs that are none. */
 export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
   const { clock, random, log } = ports;
-  const shapes: ShapeSettings = settings.shapes;
   const tally = newTally();
   const links = new HostLinks(clock, ports.onLink ?? (() => undefined));
   const skew = new ClockSkew(clock);
@@ -66,8 +65,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const signIn: PostSignIn = async (body, tokenPath, signal) => {
     const answer = await requests.signIn(body, signal);
     const nowAt = clock.now() + (skew.skewMs() ?? 0);
-    const path = tokenPath ?? shapes[operations.signIn.name]?.value;
-    const found = readSignIn(answer.body, path, nowAt, (value) => readTime(value, nowAt));
+    const found = readSignIn(answer.body, tokenPath, nowAt, (value) => readTime(value, nowAt));
     if (found === null) reports.of(operations.signIn.name)("a sign-in answer without a token", answer.body);
     return found;
   };
@@ -76,21 +74,14 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const blank = blanker(() => source.tokens());
   const reports = new ShapeReports("answer", log, clock, redact);
   const budget = new RequestBudget(settings.requests_per_minute);
+  const hosts = hostsOf(settings, clock);
   const inside = { clock, random, redact, blank };
-  const requests = new Requests({
-    hosts: hostsOf(settings, clock),
-    links,
-    budget,
-    source,
-    skew,
-    tally,
-    ...inside,
-  });
+  const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside });
   const pushTally = newPushTally();
   const frameReports = new ShapeReports("frame", log, clock, redact);
   const pushParts = { source, readTime, log, ...inside, tally: pushTally, reports: frameReports };
   return {
-    ...platformReader(shapes, { requests, reports, readTime, clock }),
+    ...platformReader(settings.shapes, { requests, reports, readTime, clock }),
     ...platformWriter({ requests, reports }),
     ...lazyPush(settings, pushParts),
     renewCredential: (signal) => requests.renewForWrite(signal),
@@ -125,13 +116,14 @@ type PostSignIn = (
 
 /** The configured source of the token: exactly one of three is there. */
 function credentialSource(
-  { token, token_file: path, sign_in: signingIn, business_url: businessUrl }: PlatformSettings,
+  { token, token_file: path, sign_in: signingIn, business_url: businessUrl, ...given }: PlatformSettings,
   { files = nodeFiles, dataDir, clock, log }: PlatformPorts,
   { links, tally, signIn }: { links: HostLinks; tally: Tally; signIn: PostSignIn },
 ): CredentialSource {
+  const shapes: ShapeSettings = given.shapes;
   if (token !== undefined) return staticToken(token);
   if (path !== undefined) return new TokenFile(path, { files, clock, log, links });
-  const { body = {}, token_path: tokenPath } = signingIn ?? {};
+  const { body = {}, token_path: tokenPath = shapes[operations.signIn.name]?.value } = signingIn ?? {};
   const store = new SessionStore(dataDir, JSON.stringify([businessUrl, body]), files, log);
   const post = (signal: AbortSignal) => signIn(body, tokenPath, signal);
   return new SignIn(body, { store, clock, log, links, tally, post });
