@@ -51,15 +51,19 @@ export interface AnnouncedEntity {
 /** By component key. */
 export type Announced = ReadonlyMap<string, AnnouncedEntity>;
 
+export const nothing: Announced = new Map();
+
 /** What one discovery topic holds, as far as is known. Texts are not kept: there may be 10,000 of them. */
 export interface Held {
   /** Of the text; null where there is none. */
   readonly hash: string | null;
   /** What Home Assistant has from messages on this topic, which is more than the text where something was left out of it. */
   readonly components: Announced;
+  /** This run has announced it. */
+  readonly isOwn: boolean;
 }
 
-export const nothing: Announced = new Map();
+export const nothingHeld: Held = { hash: null, components: nothing, isOwn: false };
 
 /** What is known about one discovery topic. */
 export interface Known {
@@ -67,30 +71,11 @@ export interface Known {
   /** The device code; null for a bridge's own device. */
   code: string | null;
   held: Held;
-  /** This run has announced it. */
-  isOwn: boolean;
-  publishedAt: number;
   /** Publish even if the text has not changed. */
   isForced: boolean;
-  /** A newer view waits to be announced than the one last taken up. */
-  isBehind: boolean;
-  /** The device was deleted in Home Assistant, which emptied our topic. */
-  isDeleted: boolean;
-  /** The broker's copy was looked at since the link came up. */
-  isScanned: boolean;
   /** To be announced once more, so that it can be removed. */
   withdrawn: Announced;
-  /**
-   * Which states may be published: none before the first announcement; all; only what is as last announced, while a newer
-   * announcement waits; or none, as the controller was removed for good and its announcement still stands.
-   */
-  gate: "shut" | "open" | Controller | "leaving";
 }
-
-export const nothingKnown = {
-  ...{ held: { hash: null, components: nothing }, withdrawn: nothing, publishedAt: -Infinity },
-  ...{ isOwn: false, isForced: false, isBehind: false, isDeleted: false, isScanned: false },
-};
 
 /** What may be taken from Home Assistant. */
 export interface Patience {
@@ -100,36 +85,34 @@ export interface Patience {
   mayForget(code: string | null): boolean;
 }
 
-/** Who wants a topic: null stands for the bridge itself, undefined for nobody. */
-type Wanter = Controller | null | undefined;
+/** Who wants a topic. */
+export type Wanter = Controller | "bridge" | "nobody";
 
 /** What is to be done about a topic now; null for nothing. */
 export function nextStep(known: Known, wanter: Wanter, patience: Patience, settings: DocumentSettings) {
-  const { code, held, isOwn, isForced } = known;
+  const { code, held, isForced } = known;
   const isBlank = !isForced && held.hash === null && held.components.size === 0;
-  if (wanter === undefined && !isOwn && !isBlank && !patience.mayForget(code)) return null;
-  const wanted = wanter === undefined ? null : wantedDocument(wanter, settings);
-  const mayGo = removable(wanter ?? null, patience.platformHadTime());
-  const step = reconcile(known, wanted, mayGo, settings);
+  if (wanter === "nobody" && !held.isOwn && !isBlank && !patience.mayForget(code)) return null;
+  const mayGo = removable(wanter, patience.platformHadTime());
+  const step = reconcile(known, wantedDocument(wanter, settings), mayGo, settings);
   if (step.text === "") return isBlank ? null : step;
-  return isForced || !isOwn || step.hash !== held.hash ? step : null;
+  return isForced || !held.isOwn || step.hash !== held.hash ? step : null;
 }
 
-const wantedDocument = (controller: Controller | null, settings: DocumentSettings): DeviceDocument =>
-  controller === null ? bridgeDocument(settings) : controllerDocument(controller, settings);
+function wantedDocument(wanter: Wanter, settings: DocumentSettings): DeviceDocument | null {
+  if (wanter === "nobody") return null;
+  return wanter === "bridge" ? bridgeDocument(settings) : controllerDocument(wanter, settings);
+}
 
 /** Something on the topic was announced by an earlier run, and not by this one. */
-export const hasLeftovers = ({ held, isOwn }: Known): boolean =>
-  (!isOwn && held.hash !== null) || [...held.components.values()].some(({ by }) => by === "earlier run");
+export const hasLeftovers = ({ held }: Known): boolean =>
+  (!held.isOwn && held.hash !== null) || [...held.components.values()].some(({ by }) => by === "earlier run");
 
-/** Something of what `hasLeftovers` may be removed now. */
-export function isOverdue(
-  { isDeleted, isOwn, code, held }: Known,
-  wanter: Wanter,
-  patience: Patience,
-): boolean {
-  if (isDeleted) return false;
-  if (wanter === undefined) return isOwn || patience.mayForget(code);
+/** Something of that may be removed now. */
+export function isOverdue(known: Known, wanter: Wanter, patience: Patience): boolean {
+  const { code, held } = known;
+  if (!hasLeftovers(known)) return false;
+  if (wanter === "nobody") return held.isOwn || patience.mayForget(code);
   const mayGo = removable(wanter, patience.platformHadTime());
   return [...held.components].some(([key, { by }]) => by === "earlier run" && mayGo(key));
 }
@@ -195,8 +178,8 @@ export function reconcile(
 }
 
 /** What is held once the broker has acknowledged a message; others may have been found meanwhile. */
-export const heldAfter = ({ components: before }: Held, { hash, gone, components }: Step): Held => ({
-  hash,
+export const heldAfter = ({ components: before }: Held, { text, hash, gone, components }: Step): Held => ({
+  ...{ hash, isOwn: text !== "" },
   components: new Map([...[...before].filter(([key]) => !gone.has(key)), ...components]),
 });
 
@@ -302,11 +285,11 @@ const ofStatus = /^(?:binary_sensor_status|sensor_text)_/;
  * Which components that an earlier run announced and this one does not may be removed, by key. Removing an entity costs its user the name,
  * the area and every automation built on its id, so one that only the platform can bring back waits: after a start nothing has been read
  * yet. What the configuration decides (actuators, parameters, ignored sensors) may go at once; a sensor or a running status when
- * `platformHadTime` and the controller has shown others of its sort. `null` stands for the bridge itself.
+ * `platformHadTime` and the controller has shown others of its sort.
  */
-export function removable(controller: Controller | null, platformHadTime: boolean): (key: string) => boolean {
-  if (controller === null) return () => true;
-  const { settings, layout, sensors, statuses } = controller;
+export function removable(wanter: Wanter, platformHadTime: boolean): (key: string) => boolean {
+  if (typeof wanter === "string") return () => true;
+  const { settings, layout, sensors, statuses } = wanter;
   const ignores = settings?.sensors.some(({ ignore }) => ignore) ?? false;
   const leftOut = ignores ? layout.filter(({ definition }) => definition === null) : [];
   const ignored = new Set(leftOut.map((slot) => componentKey("sensor", sensorKey(slot))));

@@ -2,15 +2,7 @@ import { outcomes } from "../greenhouse/command/outcomes.js";
 import { takesCommands } from "../greenhouse/device-types.js";
 import { bridgeEventTypes } from "../greenhouse/events.js";
 import type { Language } from "../greenhouse/labels.js";
-import {
-  type Actuator,
-  type Controller,
-  type ControllerInfo,
-  type Parameter,
-  platformStates,
-  type RunningStatus,
-  type Sensor,
-} from "../greenhouse/model.js";
+import { type Controller, type ControllerInfo, platformStates } from "../greenhouse/model.js";
 import type { Topics } from "../mqtt/topics.js";
 import { actuatorEntities } from "./actuator-components.js";
 import {
@@ -33,7 +25,7 @@ import {
   type Platform,
 } from "./identity.js";
 import { field, type Label, labelOf, labelOfWord, optionLabels, templates } from "./labels.js";
-import { parameterEntities, sensorEntities, shownRange, statusEntities } from "./sensor-components.js";
+import { parameterEntities, sensorEntities, statusEntities } from "./sensor-components.js";
 
 /**
  * The discovery message of one controller, what can be moved before what can be read. It depends on definitions and settings alone, with one exception: which of
@@ -158,58 +150,4 @@ function bridgeRows({ topics, language }: DocumentSettings): readonly Row[] {
     ["binary_sensor", "alarm", flag(bridge.alarms, "problem", told)],
     ["button", "acknowledge_alarms", pressed(topics, "acknowledge", seen, "mdi:check-all")],
   ];
-}
-
-/**
- * Whether a controller's discovery message can differ between two views of it. Called for every change of every
- * controller, so it compares references and a handful of fields and builds nothing.
- */
-export const announcesTheSame = (before: Controller, after: Controller): boolean =>
-  before.info === after.info &&
-  same(before.sensors, after.sensors, sameSensor) &&
-  same(before.statuses, after.statuses, sameStatus) &&
-  same(before.actuators, after.actuators, sameActuator) &&
-  same(before.parameters, after.parameters, sameParameter);
-
-type Items<Item> = ReadonlyMap<string, Item>;
-type Same<Item> = (one: Item, other: Item) => boolean;
-
-function same<Item>(before: Items<Item>, after: Items<Item>, equal: Same<Item>): boolean {
-  if (before === after) return true;
-  if (before.size !== after.size) return false;
-  for (const [id, old] of before) {
-    const item = after.get(id);
-    if (item === undefined || (item !== old && !equal(old, item))) return false;
-  }
-  return true;
-}
-
-/** As much of a view as was announced as it is; of anything else the broker keeps what it shows. */
-export const visible = (known: Controller, shown: Controller | undefined, after: Controller): Controller => ({
-  ...after,
-  sensors: passed(known.sensors, shown?.sensors, after.sensors, sameSensor),
-  statuses: passed(known.statuses, shown?.statuses, after.statuses, sameStatus),
-  actuators: passed(known.actuators, shown?.actuators, after.actuators, sameActuator),
-  parameters: passed(known.parameters, shown?.parameters, after.parameters, sameParameter),
-});
-
-function passed<T>(known: Items<T>, shown: Items<T> | undefined, after: Items<T>, equal: Same<T>): Items<T> {
-  const items = new Map(shown);
-  for (const [id, item] of after) {
-    const announced = known.get(id);
-    if (announced !== undefined && equal(announced, item)) items.set(id, item);
-  }
-  return items;
-}
-
-const sameSensor = (one: Sensor, other: Sensor): boolean => one.definition === other.definition;
-const sameStatus = (one: RunningStatus, other: RunningStatus): boolean =>
-  one.key === other.key && one.id === other.id && one.name === other.name && one.number === other.number;
-const sameActuator = (one: Actuator, other: Actuator): boolean => one.settings === other.settings;
-
-export function sameParameter(one: Parameter, other: Parameter): boolean {
-  if (one.settings !== other.settings) return false;
-  if (one.value === other.value || one.settings.writable === undefined) return true;
-  const [before, after] = [shownRange(one), shownRange(other)];
-  return before?.min === after?.min && before?.max === after?.max;
 }

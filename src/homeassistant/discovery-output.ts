@@ -12,13 +12,14 @@ import {
   type Known,
   nextStep,
   nothing,
-  nothingKnown,
+  nothingHeld,
   type Patience,
   type Step,
+  type Wanter,
 } from "./announced.js";
-import { announcesTheSame, visible } from "./device-documents.js";
 import type { DocumentSettings } from "./documents.js";
 import { digest } from "./identity.js";
+import { announcesTheSame, changedGate, type Gate, visible } from "./state-gate.js";
 import { type WithdrawalMemory, Withdrawals } from "./withdrawals.js";
 
 export interface DiscoveryPorts {
@@ -66,6 +67,8 @@ type Task = (signal: AbortSignal) => void | Promise<void>;
 
 /** What is known about one discovery topic, and what falls due for it. */
 interface Device extends Known {
+  gate: Gate;
+  publishedAt: number;
   readonly announce: Task;
   readonly takenIn: Task;
   readonly repeat: Task;
@@ -77,22 +80,15 @@ interface Device extends Known {
  * thousands do not flood the link.
  */
 export class DiscoveryOutput {
-  /**
-   * What may be published of a controller before and while its announcement changes: a state never comes before the announcement that
-   * knows it, because Home Assistant would read it by the old one, and no topic is emptied before the component that reads it is removed.
-   */
+  /** What may be published before and while an announcement changes. */
   readonly gate = {
-    /** The controller as far as it may be shown; null where nothing of it may be yet. `shown` is what the broker holds. */
-    visible: (shown: Controller | undefined, after: Controller): Controller | null => {
-      const { gate } = this.#of(after.info.code);
-      if (typeof gate === "string") return gate === "open" ? after : null;
-      return visible(gate, shown, after);
-    },
+    visible: (shown: Controller | undefined, after: Controller): Controller | null =>
+      visible(this.#of(after.info.code).gate, shown, after),
     /** `null` stands for what an earlier run left: every component that may be removed has to be, and Home Assistant had time to take that in. */
     mayClear: (code: string | null): boolean =>
       code === null
         ? !this.#isPaused && !this.#removeLeftovers() && this.#now() >= this.#removedAt + takenInMs
-        : this.#of(code).gate !== "leaving",
+        : this.#of(code).gate.type !== "leaving",
   };
   readonly #ports: DiscoveryPorts;
   readonly #settings: DocumentSettings;
@@ -102,6 +98,12 @@ export class DiscoveryOutput {
   readonly #due = new Schedule<Task>();
   /** Topics of which was told that the broker takes no announcement there. */
   readonly #refused = new Set<string>();
+  /** Topics that a user emptied by deleting the device in Home Assistant, until that starts next. */
+  readonly #deleted = new Set<string>();
+  /** Topics of which the broker's copy was looked at since the link came up. */
+  readonly #scanned = new Set<string>();
+  /** Of the text that the broker has not acknowledged yet: its echo may come before that. */
+  #pendingHash: string | null = null;
   #isPaused = true;
   readonly #rest: Rest;
   #removedAt = -Infinity;
@@ -131,11 +133,10 @@ export class DiscoveryOutput {
   /** The broker link is up, for the first time or again: the broker may have forgotten or kept anything. */
   connected(): void {
     this.#isPaused = false;
+    this.#scanned.clear();
     this.#announceAll(blankDelayMs);
-    for (const device of this.#devices.values()) {
-      device.isScanned = false;
-      if (device.isOwn && this.#wanter(device) === undefined) this.#later(device.announce, 0);
-    }
+    for (const device of this.#devices.values())
+      if (device.held.isOwn && this.#wanter(device) === "nobody") this.#later(device.announce, 0);
     this.#later(this.#leftovers, leftoversEveryMs);
   }
 
@@ -146,18 +147,18 @@ export class DiscoveryOutput {
   /** A controller appeared (`before` undefined), changed, or was removed for good (`after` undefined). */
   controllerChanged(before: Controller | undefined, after: Controller | undefined): void {
     const code = (after ?? before)?.info.code;
-    if (code === undefined || (before && after && announcesTheSame(before, after))) return;
+    if (code === undefined || announcesTheSame(before ?? "nobody", after ?? "nobody")) return;
     const device = this.#of(code);
-    if (after === undefined) device.gate = device.gate === "shut" ? "shut" : "leaving";
-    else if (device.gate === "open" && before) device.gate = before;
-    if (before && device.isOwn) device.isBehind = true;
-    this.#later(device.announce, device.isOwn ? coalesceMs : firstDelayMs);
+    device.gate = changedGate(device.gate, before, after);
+    // The next announcement opens the gate, and not the one before it.
+    this.#due.delete(device.takenIn);
+    this.#later(device.announce, device.held.isOwn ? coalesceMs : firstDelayMs);
   }
 
   /** Everything of a controller has been asked for once: its first message need not wait for more. */
   tried(code: string): void {
-    const { announce, isOwn } = this.#of(code);
-    if (!isOwn && !this.#isPaused) this.#later(announce, 0);
+    const { announce, held } = this.#of(code);
+    if (!held.isOwn && !this.#isPaused) this.#later(announce, 0);
   }
 
   /** A message on Home Assistant's status topic. A retained one does not tell when it started. */
@@ -176,20 +177,21 @@ export class DiscoveryOutput {
     if (found === null) return;
     const device = this.#at(topic, found.code);
     const hash = digest(payload);
-    const { held, isOwn, isScanned } = device;
-    device.isScanned = true;
-    if (hash === held.hash) device.isDeleted = false;
-    if (hash === held.hash || isScanned) return;
+    const { held } = device;
+    const [isOurs, isScanned] = [hash === held.hash || hash === this.#pendingHash, this.#scanned.has(topic)];
+    this.#scanned.add(topic);
+    if (isOurs) this.#deleted.delete(topic);
+    if (isOurs || isScanned) return;
     const components = new Map([...found.components, ...held.components]);
-    device.held = { hash: isOwn ? held.hash : hash, components };
+    device.held = { ...held, hash: held.isOwn ? held.hash : hash, components };
     this.#removeLeftovers([device]);
     this.#later(this.#leftovers, leftoversEveryMs);
   }
 
   #emptied(topic: string): void {
     const device = this.#devices.get(topic);
-    if (!device?.isOwn || device.isDeleted || this.#wanter(device) === undefined) return;
-    device.isDeleted = true;
+    if (!device?.held.isOwn || this.#deleted.has(topic) || this.#wanter(device) === "nobody") return;
+    this.#deleted.add(topic);
     this.#ports.log.info(
       { topic },
       `Home Assistant's user deleted ${nameOf(device)}; it is announced again when Home Assistant or the bridge starts next`,
@@ -197,7 +199,7 @@ export class DiscoveryOutput {
   }
 
   readonly #birth = (): void => {
-    for (const device of this.#devices.values()) device.isDeleted = false;
+    this.#deleted.clear();
     this.#announceAll(0);
     for (const [topic, { code, components }] of this.#withdrawals.due(this.#ports.clock.now())) {
       const device = this.#at(topic, code);
@@ -231,7 +233,7 @@ export class DiscoveryOutput {
   }
 
   #repeat(device: Device): void {
-    if (!device.isOwn || this.#wanter(device) === undefined) return;
+    if (!device.held.isOwn || this.#wanter(device) === "nobody") return;
     this.#force(device, 0);
     this.#later(device.takenIn, takenInMs + sameTopicGapMs);
   }
@@ -239,57 +241,51 @@ export class DiscoveryOutput {
   /** Lets go what an earlier run announced, where that may be removed now; whether there was any. */
   #removeLeftovers(devices: Iterable<Device> = this.#devices.values()): boolean {
     const overdue = [...devices].filter(
-      (one) => hasLeftovers(one) && isOverdue(one, this.#wanter(one), this.#ports.view),
+      (one) => !this.#deleted.has(one.topic) && isOverdue(one, this.#wanter(one), this.#ports.view),
     );
-    for (const { announce, isOwn } of overdue) this.#later(announce, isOwn ? 0 : firstDelayMs);
+    for (const { announce, held } of overdue) this.#later(announce, held.isOwn ? 0 : firstDelayMs);
     return overdue.length > 0;
   }
 
   async #announce(device: Device, signal: AbortSignal): Promise<void> {
-    const { isDeleted, publishedAt, isBehind, withdrawn } = device;
-    const { hash } = device.held;
-    const waitMs = isDeleted ? 0 : publishedAt + sameTopicGapMs - this.#now();
-    if (waitMs > 0) {
-      this.#later(device.announce, waitMs);
-      return;
-    }
-    try {
-      const step = isDeleted
-        ? null
-        : nextStep(device, this.#wanter(device), this.#ports.view, this.#settings);
-      if (!isDeleted) Object.assign(device, { isBehind: false, isForced: false, withdrawn: nothing });
-      if (step === null) this.#open(device, "held");
-      else if (!(await this.#take(step, device, signal))) {
-        // What it was to tell and to remove is still to be told and removed.
-        Object.assign(device, { isForced: true, isBehind: isBehind || device.isBehind, withdrawn });
-        device.held = { ...device.held, hash };
-        this.#later(device.announce, retryMs);
-      }
-    } catch (error) {
-      const name = nameOf(device);
-      this.#ports.log.error({ err: error, device: name }, `cannot announce ${name} to Home Assistant`);
-      this.#open(device, "held");
+    const waitMs = device.publishedAt + sameTopicGapMs - this.#now();
+    if (this.#deleted.has(device.topic)) this.#open(device, "held");
+    else if (waitMs > 0) this.#later(device.announce, waitMs);
+    else
+      await this.#reconcile(device, signal).catch((error: unknown) => {
+        const name = nameOf(device);
+        this.#ports.log.error({ err: error, device: name }, `cannot announce ${name} to Home Assistant`);
+        this.#open(device, "held");
+      });
+  }
+
+  /** The device changes when the broker has the message; what happens while that is on its way may ask for another one. */
+  async #reconcile(device: Device, signal: AbortSignal): Promise<void> {
+    const { withdrawn } = device;
+    const wanter = this.#wanter(device);
+    const step = nextStep(device, wanter, this.#ports.view, this.#settings);
+    device.isForced = false;
+    if (step === null) this.#open(device, "held");
+    else if (!(await this.#publish(device, step, signal))) this.#force(device, retryMs);
+    else {
+      if (device.withdrawn === withdrawn) device.withdrawn = nothing;
+      this.#taken(device, step, announcesTheSame(wanter, this.#wanter(device)));
     }
   }
 
-  /** Whether the broker took it. */
-  async #take(step: Step, device: Device, signal: AbortSignal): Promise<boolean> {
-    const { topic, code } = device;
-    await this.#withdrawals.note(topic, code, step.gone, this.#ports.clock.now());
-    // Known before it is out: its echo may come before the acknowledgement.
-    device.held = { ...device.held, hash: step.hash };
-    if (!(await this.#publish(device, step.text, signal))) return false;
+  /** The broker has it; the states of a newer view wait for the message that follows. */
+  #taken(device: Device, step: Step, isNewest: boolean): void {
     const { text, news, gone, isFollowed, leftOut } = step;
-    const isBusy = this.#now() - device.publishedAt < busyMs;
-    if (text === "" && !device.isOwn)
+    const [now, { topic }] = [this.#now(), device];
+    const isBusy = now - device.publishedAt < busyMs;
+    if (text === "" && !device.held.isOwn)
       this.#ports.log.info({ topic }, "cleared an announcement that nothing stands for any more");
-    if (gone.size > 0 || text === "") this.#removedAt = this.#now();
+    if (gone.size > 0 || text === "") this.#removedAt = now;
     device.held = heldAfter(device.held, step);
-    device.isOwn = text !== "";
-    device.publishedAt = this.#now();
-    if (news !== "changed") this.#open(device, "held");
-    if (news !== "same") this.#later(device.takenIn, takenInMs);
-    if (device.isOwn && (news === "changed" || (news === "more" && isBusy)))
+    device.publishedAt = now;
+    if (isNewest && news !== "changed") this.#open(device, "held");
+    if (isNewest && news !== "same") this.#later(device.takenIn, takenInMs);
+    if (text !== "" && (news === "changed" || (news === "more" && isBusy)))
       this.#later(device.repeat, repeatAfterMs);
     if (isFollowed) this.#later(device.announce, sameTopicGapMs);
     const name = nameOf(device);
@@ -298,47 +294,43 @@ export class DiscoveryOutput {
         { device: name, leftOut },
         `${name} has too many entities for one message: Home Assistant does not get the last ${leftOut}; ignore some of its sensors in the configuration`,
       );
-    return true;
   }
 
   /** Home Assistant knows the device as it is, or never will. */
   #open(device: Device, which: "held" | "all"): void {
-    if (device.isBehind && !device.isDeleted) return;
-    device.gate = this.#wanter(device) === undefined ? "shut" : "open";
+    device.gate = { type: this.#wanter(device) === "nobody" ? "shut" : "open" };
     this.#ports.publishStates(device.code, which);
   }
 
   /** Whether the broker took it. Of a device that it refuses nothing waits for Home Assistant. */
-  async #publish(device: Device, payload: string, signal: AbortSignal): Promise<boolean> {
+  async #publish(device: Device, { text, hash, gone }: Step, signal: AbortSignal): Promise<boolean> {
     const ports = this.#ports;
-    const { topic } = device;
+    const { topic, code } = device;
+    await this.#withdrawals.note(topic, code, gone, ports.clock.now());
+    this.#pendingHash = hash;
     try {
-      await ports.publish(topic, payload, { retain: true });
+      await ports.publish(topic, text, { retain: true });
       this.#refused.delete(topic);
       await ports.clock.wait(spacingMs);
       return true;
     } catch (error) {
+      this.#pendingHash = null;
       ports.log.debug({ err: error, topic }, "the broker did not take an announcement; it is tried again");
       // All announcing pauses, as most failures come from a lost link.
       await this.#rest.for(pauseAfterFailureMs, signal);
-      if (ports.isRefusal(error)) this.#refusedBy(error, device);
+      if (!ports.isRefusal(error)) return false;
+      this.#open(device, "held");
+      const text = `the broker does not take the announcement of ${nameOf(device)}, which Home Assistant lacks until it does`;
+      if (!this.#refused.has(topic)) ports.log.warn({ topic, reason: String(error) }, text);
+      this.#refused.add(topic);
       return false;
     }
   }
 
-  #refusedBy(error: unknown, device: Device): void {
-    this.#open(device, "held");
-    if (this.#refused.has(device.topic)) return;
-    this.#refused.add(device.topic);
-    const text = `the broker does not take the announcement of ${nameOf(device)}, which Home Assistant lacks until it does`;
-    this.#ports.log.warn({ topic: device.topic, reason: String(error) }, text);
-  }
-
-  /** Who wants its announcement: null stands for the bridge itself, undefined for nobody. */
-  #wanter({ topic, code }: Device): Controller | null | undefined {
-    if (topic === this.#bridgeTopic) return null;
+  #wanter({ topic, code }: Device): Wanter {
+    if (topic === this.#bridgeTopic) return "bridge";
     const isOf = code !== null && discoveryTopic(this.#settings.prefix, code) === topic;
-    return isOf ? this.#ports.view.get(code) : undefined;
+    return (isOf ? this.#ports.view.get(code) : undefined) ?? "nobody";
   }
 
   #of(code: string): Device {
@@ -352,7 +344,8 @@ export class DiscoveryOutput {
     const known = this.#devices.get(topic);
     if (known !== undefined) return known;
     const device: Device = {
-      ...{ topic, code, gate: "shut", ...nothingKnown },
+      ...{ topic, code, gate: { type: "shut" }, publishedAt: -Infinity },
+      ...{ held: nothingHeld, withdrawn: nothing, isForced: false },
       announce: (signal) => this.#announce(device, signal),
       takenIn: () => this.#open(device, "all"),
       repeat: () => this.#repeat(device),

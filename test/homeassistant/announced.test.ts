@@ -5,8 +5,8 @@ import {
   announcedIn,
   discoveryTopic,
   foundDocument,
-  type Held,
   heldAfter,
+  nothingHeld,
   reconcile,
   removable,
 } from "../../src/homeassistant/announced.js";
@@ -38,7 +38,6 @@ interface Situation {
 }
 
 const topic = discoveryTopic("homeassistant", "GH-0001");
-const none: Held = { hash: null, components: new Map() };
 const wantedDocument: DeviceDocument = {
   ...{ device: { identifiers: ["x"], name: "x" }, origin: { name: "greenhouse2mqtt" } },
   components: componentsOf("a:sensor b:cover"),
@@ -48,7 +47,7 @@ const wantedDocument: DeviceDocument = {
 const stepOf = ({ run, earlier, stubs, withdrawn, wanted }: Situation) => {
   const by = (who: AnnouncedEntity["by"], text?: string) => announcedIn(text && componentsOf(text), who);
   const held = [...by("this run", run), ...by("earlier run", earlier), ...by("stub", stubs)];
-  const known = { topic, code: "GH-0001", held: { hash: null, components: new Map(held) } };
+  const known = { topic, code: "GH-0001", held: { ...nothingHeld, components: new Map(held) } };
   const again = { ...known, withdrawn: by("earlier run", withdrawn) };
   return reconcile(
     again,
@@ -94,7 +93,7 @@ test.each<[string, Situation, string, string]>([
 ])("from what is held to what is wanted: %s", (_, situation, expected, news) => {
   const { text, ...step } = stepOf(situation);
   expect([brief(text), `${step.news}${step.isFollowed ? ", followed" : ""}`]).toEqual([expected, news]);
-  const left = [...heldAfter(none, { ...step, text }).components.keys()];
+  const left = [...heldAfter(nothingHeld, { ...step, text }).components.keys()];
   const announced = expected
     .replaceAll("?", "")
     .split(" ")
@@ -184,7 +183,7 @@ test.each([
   ["a connection, in time", "binary_sensor_connectivity", withSensor, true, true],
   ["an ignored sensor", "sensor_name_t0", { ...unread, settings: ignoring }, false, true],
   ["a sensor told from no other", "sensor_name_t0", unread, false, false],
-  ["anything of the bridge", "sensor_name_t0", null, false, true],
+  ["anything of the bridge", "sensor_name_t0", "bridge", false, true],
 ] as const)("%s of an earlier run (%s) may be removed: %#", (_, key, of, hadTime, may) =>
   expect(removable(of, hadTime)(key)).toBe(may),
 );

@@ -389,6 +389,27 @@ describe("states and announcements", () => {
     expect(visible(after)).toEqual(["t1", "t2"]);
   });
 
+  test("a sensor that comes while the first announcement is on its way waits for the next one", async () => {
+    const before = house("A", "t1");
+    const { clock, change, told, visible } = await announced(1_000);
+    change("A", before);
+    await clock.advance(502);
+    const after = grown(before, "t2");
+    change("A", after);
+    expect([await told(1_000), visible(after) ?? []]).toEqual([["A"], []]);
+    expect([await told(3_000), visible(after)]).toEqual([["A"], ["t1", "t2"]]);
+  });
+
+  test("a controller that comes back right after it was removed waits for its announcement", async () => {
+    const one = house("A", "t1");
+    const { change, told, visible } = await announced(5_000, one);
+    change("A", undefined);
+    expect(await told(2_010)).toEqual(["A cleared"]);
+    change("A", one);
+    expect([await told(2_500), visible(one)]).toEqual([[], null]);
+    expect([await told(1_000), visible(one)]).toEqual([["A"], ["t1"]]);
+  });
+
   test("news that come while Home Assistant may be busy with the message before are said once more", async () => {
     const before = house("A", "t1");
     const setup = await announced(10_000, before);
