@@ -54,9 +54,9 @@ export function judge(
   const { origin, host = "", authorization = "", cookie = "" } = headers;
   if (!isOwnHost(host, socket.localAddress ?? "", listener))
     return failure(421, "foreign_host", "This address is not served here; see http.allowed_hosts.");
-  // A proxy may speak https to the browser and http to us.
-  const own = [`http://${host}`, `https://${host}`].map((one) => one.toLowerCase());
-  if (origin !== undefined && !own.includes(origin.toLowerCase()))
+  // A proxy may speak https to the browser and http to us, and may name the port that a browser leaves out.
+  const own = [`http://${host}`, `https://${host}`].map((one) => new URL(one).origin);
+  if (origin !== undefined && !(URL.canParse(origin) && own.includes(new URL(origin).origin)))
     return failure(403, "foreign_origin", "The request comes from the page of another address.");
   const stranger = { user: null, role: null, via: null, who: sourceOf(remote) };
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];

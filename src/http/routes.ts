@@ -107,8 +107,23 @@ const journal = route("GET", "viewer", filter, async (given, { request: { header
   const next = found.length > limit ? (records.at(-1)?.seq ?? null) : null;
   // As RFC 8288 says, since a table has no room for it.
   const link = next ? { link: `<?before=${next}>; rel="next"` } : undefined;
-  return headers.accept?.includes("text/csv") ? table(records, link) : json({ records, next }, 200, link);
+  return prefersCsv(headers.accept ?? "") ? table(records, link) : json({ records, next }, 200, link);
 });
+
+/** By the weights of an `Accept` header; of two that weigh the same the one that is named. */
+function prefersCsv(accept: string): boolean {
+  const weights = new Map(
+    accept.split(",").map((range) => {
+      const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((part) => part.startsWith("q="))?.slice(2);
+      return [type, Number(weight ?? 1)] as const;
+    }),
+  );
+  return (
+    (weights.get("text/csv") ?? 0) > 0 &&
+    (weights.get("text/csv") ?? 0) >= (weights.get("application/json") ?? 0)
+  );
+}
 
 const columns = [
   ...["at", "type", "controller", "actuator", "command", "value", "outcome", "reason", "message"],

@@ -46,6 +46,11 @@ describe("who is let in", () => {
     ["no name at all", { host: undefined }, 421],
     ["its own origin", { origin: "http://127.0.0.1:8099" }, "viewer"],
     ["its own origin behind a proxy that speaks https", { origin: "https://127.0.0.1:8099" }, "viewer"],
+    [
+      "its own origin behind a proxy that names the port of https",
+      { host: "localhost:443", origin: "https://LOCALHOST" },
+      "viewer",
+    ],
     ["its own name at another port", { origin: "http://127.0.0.1:8123" }, 403],
     ["a foreign origin", { origin: "https://evil.example" }, 403],
     ["the null origin of a sandboxed page", { origin: "null" }, 403],

@@ -165,6 +165,10 @@ describe("the API", () => {
       .split("\r\n");
     expect(head).toMatch(/^\uFEFFat,type,controller,actuator,/);
     expect(row).toContain(",gh-0001,'=1+1,");
+    const either = await fetch(`${url}/api/journal`, {
+      headers: { cookie, accept: "application/json, text/csv;q=0.5" },
+    });
+    expect(either.headers.get("content-type")).toMatch("application/json");
   });
 
   it("names the next page of the table, as `next` does, until there is none", async () => {
@@ -175,7 +179,7 @@ describe("the API", () => {
     const rows: string[] = [];
     for (let query = "limit=2", pages = 0; query !== "" && pages < 9; pages += 1) {
       const answer = await fetch(`${url}/api/journal?${query}`, {
-        headers: { cookie, accept: "text/csv" },
+        headers: { cookie, accept: "application/json;q=0.5, text/csv" },
       });
       rows.push(...(await answer.text()).trim().split("\r\n").slice(1));
       const next = /before=\d+(?=>; rel="next")/.exec(answer.headers.get("link") ?? "")?.[0];

@@ -84,6 +84,15 @@ describe("a flood", () => {
   });
 });
 
+it("alarms from before the clock was set back make no flood of later ones", () => {
+  const { book } = raised(11, 1_000);
+  const set = -7 * 24 * 60 * minute;
+  const cleared = [...book.alarms.keys()].reduce((one, id) => clear(one, id, set).book, book);
+  expect(passTime(cleared, set).book.alarms.get("flood")?.state).toBe("cleared");
+  const { events } = raise(cleared, "unauthorized", { controller: null, actuator: null }, "refused", set);
+  expect(events.map(({ type }) => type)).toEqual(["alarm"]);
+});
+
 describe("all alarms in one", () => {
   it("counts those that are on, and begins with what nobody has seen, then the worst, then the newest", () => {
     const { book } = raised(3, minute);

@@ -77,6 +77,10 @@ const shownAfterMs = 3_600_000;
 
 const isOn = (alarm: Alarm | undefined): boolean => alarm !== undefined && alarm.state !== "cleared";
 
+/** When the newest were raised; a time ahead of now is of a clock that was set back since. */
+const recent = ({ raised }: AlarmState, now: number): readonly number[] =>
+  raised.filter((at) => at <= now && now - at < floodWindowMs);
+
 /** Raises an alarm, or changes what it says. */
 export function raise(
   book: AlarmState,
@@ -92,7 +96,7 @@ export function raise(
     if (before.message === message) return unchanged(book);
     return put(book, { ...before, message, facts }, []);
   }
-  const raised = [...book.raised.filter((at) => now - at < floodWindowMs), now];
+  const raised = [...recent(book, now), now];
   const isFlood = raised.length > mostRaised;
   const alarm = { ...newAlarm(type, subject, message, now), facts };
   const news = put({ ...book, raised }, alarm, isFlood ? [] : [told("alarm", alarm, now)]);
@@ -138,9 +142,7 @@ export function passTime(book: AlarmState, now: number): AlarmNews {
   for (const { id } of gone) alarms.delete(id);
   const changed = new Map<string, Alarm | null>(gone.map(({ id }) => [id, null]));
   const forgotten = gone.length === 0 ? book : { ...book, alarms };
-  const isOver =
-    isOn(book.alarms.get("flood")) &&
-    book.raised.filter((at) => now - at < floodWindowMs).length <= mostRaised;
+  const isOver = isOn(book.alarms.get("flood")) && recent(book, now).length <= mostRaised;
   const news = isOver ? clear(forgotten, "flood", now) : unchanged(forgotten);
   return { ...news, changed: new Map([...changed, ...news.changed]) };
 }
