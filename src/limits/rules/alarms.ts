@@ -77,9 +77,8 @@ const shownAfterMs = 3_600_000;
 
 const isOn = (alarm: Alarm | undefined): boolean => alarm !== undefined && alarm.state !== "cleared";
 
-/** When the newest were raised; a time ahead of now is of a clock that was set back since. */
-const recent = ({ raised }: AlarmState, now: number): readonly number[] =>
-  raised.filter((at) => at <= now && now - at < floodWindowMs);
+/** A time ahead of now is of a clock that was set back since. */
+const isRecent = (now: number) => (at: number) => at <= now && now - at < floodWindowMs;
 
 /** Raises an alarm, or changes what it says. */
 export function raise(
@@ -96,7 +95,7 @@ export function raise(
     if (before.message === message) return unchanged(book);
     return put(book, { ...before, message, facts }, []);
   }
-  const raised = [...recent(book, now), now];
+  const raised = [...book.raised.filter(isRecent(now)), now];
   const isFlood = raised.length > mostRaised;
   const alarm = { ...newAlarm(type, subject, message, now), facts };
   const news = put({ ...book, raised }, alarm, isFlood ? [] : [told("alarm", alarm, now)]);
@@ -138,11 +137,10 @@ export function passTime(book: AlarmState, now: number): AlarmNews {
     ({ clearedAt }) =>
       clearedAt !== null && (now - clearedAt >= shownAfterMs || clearedAt > now + shownAfterMs),
   );
-  const alarms = new Map(book.alarms);
-  for (const { id } of gone) alarms.delete(id);
+  const alarms = new Map([...book.alarms].filter(([, alarm]) => !gone.includes(alarm)));
   const changed = new Map<string, Alarm | null>(gone.map(({ id }) => [id, null]));
   const forgotten = gone.length === 0 ? book : { ...book, alarms };
-  const isOver = isOn(book.alarms.get("flood")) && recent(book, now).length <= mostRaised;
+  const isOver = isOn(book.alarms.get("flood")) && book.raised.filter(isRecent(now)).length <= mostRaised;
   const news = isOver ? clear(forgotten, "flood", now) : unchanged(forgotten);
   return { ...news, changed: new Map([...changed, ...news.changed]) };
 }
