@@ -1,5 +1,5 @@
 import { kindRows } from "../greenhouse/actuator-kinds.js";
-import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
+import { type CommandResult, mayStillCome, type Outcome } from "../greenhouse/command/outcomes.js";
 import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
@@ -155,10 +155,6 @@ export function showProblem(turn: Turn, code: string): void {
 }
 
 /* After commands have ended: our own value that comes late or is set back, and values set elsewhere. */
-
-/** Whether the value may still come after the command has ended so. */
-export const mayStillCome = ({ outcome, reason }: CommandResult): boolean =>
-  outcome === "unconfirmed" && reason === null;
 
 /** What to look for after this end; the newest command sent counts. */
 export function awaitedAfter({ awaited }: Lane, command: Command, result: CommandResult): Awaited | null {

@@ -1,95 +1,32 @@
-import { mayStillCome } from "./aftermath.js";
 import type { Awaited, ProblemReason } from "./book.js";
-import type { Interrupted } from "./command.js";
-import { type Command, laneKey, type Target } from "./command.js";
+import { type Command, type Interrupted, laneKey, type Target } from "./command.js";
 import type { Commander } from "./commander.js";
 import { recordedKey } from "./admission.js";
 import { type Abandoned, type Ending, refused } from "./endings.js";
 import { controllerTopicId } from "../config/schema.js";
-import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
+import type { StepReport } from "../greenhouse/command/outcomes.js";
 import { readWanted, targetSent } from "../greenhouse/command/words.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
 import { type RecentCommand, undeliveredResults } from "../journal/history.js";
-import type { About, HistoryParts, JournalRecord, OpenCommand, RecordType } from "../journal/records.js";
+import type { About, HistoryParts, JournalRecord, OpenCommand, Unsettled } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { CommandService } from "./service.js";
 
-const dayMs = 24 * 3_600_000;
-/** A clock that was set back a little must not hide the record of a problem. */
-const slackMs = 60_000;
+const lookedForMs = 24 * 3_600_000;
 
-/** The newest result of a target that something may still come of. */
-interface OpenResult extends Omit<Target, "targetId"> {
-  readonly result: CommandResult;
-}
-
-/** How far back, epoch ms, the results may lie whose value may still come: a day, or the oldest open problem of this kind. */
-export function awaitedSince(problems: HistoryParts["problems"], now: number): number {
-  const open = problems.flatMap(({ outcome, reason, finished_at }) =>
-    outcome === "unconfirmed" && reason === null ? Date.parse(finished_at) - slackMs : [],
-  );
-  return Math.min(now - dayMs, ...open.filter((at) => !Number.isNaN(at)));
-}
-
-/** What says which values may still come, and which confirmed values were not looked at again. */
-const hopefulTypes = ["result", "confirmed_late"] as const satisfies readonly RecordType[];
-const secondLookTypes = [
-  "result",
-  "step_sent",
-  "read_back",
-  "reverted",
-] as const satisfies readonly RecordType[];
-const openingTypes: ReadonlySet<RecordType> = new Set([...hopefulTypes, ...secondLookTypes]);
-type Opening = Extract<JournalRecord, { type: (typeof hopefulTypes | typeof secondLookTypes)[number] }>;
-const isOpening = (record: JournalRecord): record is Opening => openingTypes.has(record.type);
-
-/** The newest result of each target that is `begun`, and not `ended` by a later record; as while running. */
-function openResults(
-  records: Iterable<JournalRecord>,
-  begun: (result: CommandResult) => boolean,
-  ended: (record: Opening, id: string | undefined) => boolean,
-): readonly OpenResult[] {
-  const open = new Map<string, OpenResult>();
-  for (const record of records) {
-    if (!isOpening(record)) continue;
-    const about = targetIn(record);
-    const key = laneKey(about);
-    if (ended(record, open.get(key)?.result.id)) open.delete(key);
-    if (record.type === "result" && begun(record.result)) open.set(key, { ...about, result: record.result });
-  }
-  return [...open.values()];
-}
-
-/** Where the newest sent command ended unconfirmed and its value has not come since. */
-export const lateResults = (records: Iterable<JournalRecord>): readonly OpenResult[] =>
-  openResults(
-    records,
-    mayStillCome,
-    (one) => one.type === "confirmed_late" || (one.type === "result" && one.result.sent_at !== null),
-  );
-
-/** Where the newest sent command was confirmed and not looked at again since. */
-export const unseenResults = (records: Iterable<JournalRecord>): readonly OpenResult[] =>
-  openResults(
-    records,
-    ({ outcome }) => outcome === "confirmed",
-    (one, id) =>
-      one.type === "step_sent" || ((one.type === "read_back" || one.type === "reverted") && one.id === id),
-  );
+/** For a day, and for as long as its problem is open. */
+export const isLookedFor = (one: Unsettled, problems: HistoryParts["problems"], now: number): boolean =>
+  Date.parse(one.at) >= now - lookedForMs || problems.some(({ id }) => id === one.id);
 
 /** What to look for in later reads; null when the configuration no longer knows the target. */
-export function awaitedFrom({ code, target, result }: OpenResult, store: GreenhouseStore): Awaited | null {
-  const known = knownTarget({ code, target, targetId: result.actuator }, store);
-  const sent = result.steps.at(-1);
-  if (known === null || !sent) return null;
-  const { purpose, address, value } = sent;
-  const step = { purpose, address, value };
-  return { command: { id: result.id, ...known }, word: result.command ?? value, step };
+export function awaitedFrom({ id, word, step, ...about }: Unsettled, store: GreenhouseStore): Awaited | null {
+  const known = knownTarget(targetIn(about), store);
+  return known && { command: { id, ...known }, word, step };
 }
 
 /** Null when the configuration no longer has it. */
@@ -190,49 +127,35 @@ export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abando
 }
 
 function endingOf(open: OpenCommand): Ending {
-  if (open.taken.dry_run === true) return dryRunStopped;
-  if (maySend(open)) return targetGone;
+  const { dry_run: isDryRun, max_age_ms: maxAgeMs, steps } = open.taken;
+  const ended = (message: string) => refused("shutting_down", message);
+  const unknown = (message: string): Ending => ({ outcome: "unknown", reason: null, message });
+  if (isDryRun === true)
+    return ended(
+      "The bridge was stopped while it checked this dry run. Nothing was sent; send it again if the answer is still wanted.",
+    );
+  if (maySend(open))
+    return unknown(
+      "The bridge was stopped during the command, and the configuration no longer has what it was for, so it cannot be read back. Check the actuator.",
+    );
   // A stop is also sent when the journal cannot be written, so that nothing there proves that it was not.
-  if (open.taken.steps.at(-1)?.purpose === "stop") return stopUnrecorded;
-  return open.taken.max_age_ms === 0 ? ruleStopped : neverSent;
+  if (steps.at(-1)?.purpose === "stop")
+    return unknown(
+      "The bridge was stopped before its journal could tell whether this stop was sent. Check the actuator.",
+    );
+  // What a rule sends goes without the journal too, but a disk that fails just then is rare, and the rule sends it again.
+  return maxAgeMs === 0
+    ? ended(
+        "The bridge was stopped, and its journal says of nothing that was sent of this command. The rule sends it again where it is still called for.",
+      )
+    : ended(
+        "The bridge was stopped before it sent anything of this command. Send it again if it is still wanted.",
+      );
 }
-
-const neverSent = refused(
-  "shutting_down",
-  "The bridge was stopped before it sent anything of this command. Send it again if it is still wanted.",
-);
-
-/** What a rule sends goes without the journal too, but a disk that fails just then is rare, and the rule sends it again. */
-const ruleStopped = refused(
-  "shutting_down",
-  "The bridge was stopped, and its journal says of nothing that was sent of this command. The rule sends it again where it is still called for.",
-);
-
-const stopUnrecorded: Ending = {
-  outcome: "unknown",
-  reason: null,
-  message:
-    "The bridge was stopped before its journal could tell whether this stop was sent. Check the actuator.",
-};
-
-const targetGone: Ending = {
-  outcome: "unknown",
-  reason: null,
-  message:
-    "The bridge was stopped during the command, and the configuration no longer has what it was for, so it cannot be read back. Check the actuator.",
-};
-
-const dryRunStopped = refused(
-  "shutting_down",
-  "The bridge was stopped while it checked this dry run. Nothing was sent; send it again if the answer is still wanted.",
-);
 
 const ownIdsMs = 12 * 3_600_000;
 const undeliveredMs = 24 * 3_600_000;
 const mostUndelivered = 1_000;
-const mostAwaited = 2_000;
-const secondLookMs = 24 * 3_600_000;
-const mostConfirmed = 10_000;
 
 /**
  * Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids seen, results not delivered,
@@ -241,7 +164,7 @@ const mostConfirmed = 10_000;
  */
 export async function restoreCommands(commands: CommandService, past: Past): Promise<void> {
   const { journal } = past;
-  const { unread, problems } = journal.history();
+  const { unread, problems, unsettled = [] } = journal.history();
   const { commander } = commands;
   commands.limits.restore();
   for (const one of unread) commander.feed({ type: "unread", key: laneKey(targetIn(one)) });
@@ -251,11 +174,8 @@ export async function restoreCommands(commands: CommandService, past: Past): Pro
   if (records !== null) {
     rememberIds(commander, records.recent, past.clock.now());
     for (const one of undeliveredResults(records.told, mostUndelivered)) commands.restoreResult(one);
-    const from = (open: readonly OpenResult[]) => open.flatMap((one) => awaitedFrom(one, past.store) ?? []);
-    for (const awaited of from(lateResults(records.results)))
-      commander.feed({ type: "awaiting", key: laneKey(awaited.command), awaited });
-    for (const { command, step } of from(unseenResults(records.confirmed)))
-      commander.feed({ type: "second_look", key: laneKey(command), command, step });
+    for (const one of unsettled)
+      if (isLookedFor(one, problems, past.clock.now())) takeUpUnsettled(commander, past.store, one);
   }
   takeUpOpen(commands, past, records?.recent ?? []);
 }
@@ -274,10 +194,6 @@ interface Records {
   readonly recent: readonly RecentCommand[];
   /** What says which results were told, and which not. */
   readonly told: readonly JournalRecord[];
-  /** What says which values may still come. */
-  readonly results: readonly JournalRecord[];
-  /** What says which confirmed values were not looked at again. */
-  readonly confirmed: readonly JournalRecord[];
 }
 
 /** Null where a file cannot be read: this run then mirrors only. */
@@ -289,25 +205,27 @@ async function readPast({
 }: Past): Promise<Records | null> {
   const { directory } = journal;
   const now = clock.now();
-  const newest = (types: ReadonlySet<RecordType>, sinceMs: number, limit: number) =>
-    newestRecords(directory, { types, sinceMs, limit }, files);
-  const tellable = new Set(["result", "refusal", "delivered"] as const);
+  const types = new Set(["result", "refusal", "delivered"] as const);
+  const tellable = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };
   try {
     return {
       recent: await readRecentCommands(directory, now - ownIdsMs, files),
-      told: await newest(tellable, now - undeliveredMs, 2 * mostUndelivered),
-      results: await newest(
-        new Set(hopefulTypes),
-        awaitedSince(journal.history().problems, now),
-        mostAwaited,
-      ),
-      confirmed: await newest(new Set(secondLookTypes), now - secondLookMs, mostConfirmed),
+      told: await newestRecords(directory, tellable, files),
     };
   } catch (error) {
     if (!(error instanceof JournalUnreadable)) throw error;
     if (journal.readProblem === null) onUnreadable(error);
     return null;
   }
+}
+
+function takeUpUnsettled(commander: Commander, store: GreenhouseStore, one: Unsettled): void {
+  const awaited = awaitedFrom(one, store);
+  if (awaited === null) return;
+  const { command, step } = awaited;
+  const key = laneKey(command);
+  if (one.outcome === "unconfirmed") commander.feed({ type: "awaiting", key, awaited });
+  else commander.feed({ type: "second_look", key, command, step });
 }
 
 function takeUpOpen(

@@ -1,4 +1,4 @@
-import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
+import { type CommandResult, mayStillCome, type Outcome } from "../greenhouse/command/outcomes.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import {
   type About,
@@ -20,10 +20,12 @@ import {
   type StepAnswered,
   type StepSent,
   type UnreadPost,
+  type Unsettled,
 } from "./records.js";
 
 const mostOpen = 1_000;
 const mostPerActuator = 5_000;
+const mostUnsettled = 3_000;
 const mostStarts = 20;
 /** The longest sentence of our own has room; what a platform says to a refusal may be of any length. */
 const mostMessage = 300;
@@ -48,12 +50,13 @@ const bad: ReadonlySet<Outcome> = new Set(["rejected", "unconfirmed", "failed", 
 
 /**
  * What a restarted bridge must know: which commands were interrupted, which POSTs were not read back, which actuators
- * have a problem. Every record passes through it; most types say nothing that outlives them.
+ * have a problem, which values may still come or be set back. Every record passes through it; most types say nothing that outlives them.
  */
 export class History {
   readonly #open = new Map<string, OpenCommand>();
   readonly #unread = new Map<string, UnreadPost>();
   readonly #problems = new Map<string, Problem>();
+  readonly #unsettled = new Map<string, Unsettled>();
   readonly #limits = new Map<string, LimitsEntry>();
   readonly #alarms = new Map<string, Alarm>();
   #starts: readonly RecordedStart[] = [];
@@ -69,6 +72,7 @@ export class History {
       starts: this.#starts,
       limits: [...this.#limits.values()],
       alarms: [...this.#alarms.values()],
+      unsettled: [...this.#unsettled.values()],
     };
   }
 
@@ -85,8 +89,10 @@ export class History {
     else if (type === "phase") this.#enter(record);
     else if (type === "step_sent") this.#addSent(record);
     else if (type === "step_answered") this.#addAnswer(record);
-    else if (type === "read_back") this.#unread.delete(aboutKey(record));
-    else if (type === "result") this.#addResult(record);
+    else if (type === "read_back") {
+      this.#unread.delete(aboutKey(record));
+      this.#settle(record);
+    } else if (type === "result") this.#addResult(record);
     else if (type === "refusal") this.#addRefusal(record);
     else if (type === "carried") this.#restore(record);
     else if (type === "limits_kept") this.#keep(record, record.kept);
@@ -96,7 +102,9 @@ export class History {
     else if (type === "confirmed_late") {
       this.#unread.delete(aboutKey(record));
       this.#problems.delete(aboutKey(record));
+      this.#settle(record);
     } else if (type === "reverted") {
+      this.#settle(record);
       const { id, at: finished_at, message = null } = record;
       const why = { command: null, outcome: "confirmed", reason: "reverted", message } as const;
       this.#addProblem({ ...required(record), id, ...why, finished_at });
@@ -138,6 +146,7 @@ export class History {
     const key = aboutKey(record);
     const post = { ...required(record), id, address, value, sent_at: at, earlier: this.#unread.has(key) };
     setBounded(this.#unread, key, post, mostPerActuator);
+    if (this.#unsettled.get(key)?.outcome === "confirmed") this.#unsettled.delete(key);
   }
 
   #addAnswer(record: StepAnswered): void {
@@ -158,7 +167,7 @@ export class History {
     if (this.#unread.get(key)?.earlier === false) this.#unread.delete(key);
   }
 
-  #addResult(record: ResultRecord): void {
+  #addResult(record: Stamp & ResultRecord): void {
     const { id, command, outcome, reason, message, finished_at, steps } = record.result;
     const key = aboutKey(record);
     this.#open.delete(commandKey(record, id));
@@ -168,6 +177,25 @@ export class History {
       this.#addProblem({ ...required(record), id, command, outcome, reason, message, finished_at });
     if (restsOnRead(record.result)) this.#unread.delete(key);
     else if (reason === "not_sent") this.#forgetUnsent(record);
+    this.#unsettle(record);
+  }
+
+  #unsettle(record: Stamp & ResultRecord): void {
+    const { id, command, outcome, sent_at: sentAt, steps } = record.result;
+    const key = aboutKey(record);
+    if (sentAt !== null) this.#unsettled.delete(key);
+    const last = steps.at(-1);
+    if (last === undefined || (outcome !== "confirmed" && !mayStillCome(record.result))) return;
+    const { purpose, address, value } = last;
+    const sent = { word: command ?? value, step: { purpose, address, value } };
+    const open = { ...required(record), id, ...sent, outcome, at: record.at };
+    setBounded(this.#unsettled, key, open, mostUnsettled);
+  }
+
+  /** Its value came, or was looked at again. */
+  #settle(record: About & { readonly id: string | null }): void {
+    const key = aboutKey(record);
+    if (this.#unsettled.get(key)?.id === record.id) this.#unsettled.delete(key);
   }
 
   #keep({ controller, actuator }: About, kept: LimitsEntry["kept"] | null): void {
@@ -189,12 +217,15 @@ export class History {
   }
 
   #restore(carried: HistoryParts): void {
-    for (const map of [this.#open, this.#unread, this.#problems, this.#limits, this.#alarms]) map.clear();
+    const { limits = [], alarms = [], unsettled = [] } = carried;
+    const maps = [this.#open, this.#unread, this.#problems, this.#unsettled, this.#limits, this.#alarms];
+    for (const map of maps) map.clear();
     for (const command of carried.open) this.#open.set(commandKey(command.taken, command.taken.id), command);
     for (const post of carried.unread) this.#unread.set(aboutKey(post), post);
     for (const problem of carried.problems) this.#problems.set(aboutKey(problem), problem);
-    for (const entry of carried.limits ?? []) this.#limits.set(aboutKey(entry), entry);
-    for (const alarm of carried.alarms ?? []) this.#alarms.set(alarm.id, alarm);
+    for (const entry of limits) this.#limits.set(aboutKey(entry), entry);
+    for (const alarm of alarms) this.#alarms.set(alarm.id, alarm);
+    for (const one of unsettled) this.#unsettled.set(aboutKey(one), one);
     this.#starts = carried.starts;
   }
 }

@@ -160,9 +160,10 @@ const schema = {
     problems: list<Problem>(),
     /** Newest last, at most 20. */
     starts: list<RecordedStart>(),
-    /** Absent in files of earlier versions, as the next. */
+    /** Absent in files of earlier versions, as the others below. */
     limits: unchecked<readonly LimitsEntry[]>().optional(),
     alarms: unchecked<readonly Alarm[]>().optional(),
+    unsettled: unchecked<readonly Unsettled[]>().optional(),
   },
 };
 
@@ -211,6 +212,18 @@ export interface UnreadPost extends AboutCommand {
   readonly sent_at: string;
   /** An earlier POST had not been read back either, so this one not having been sent settles nothing. */
   readonly earlier: boolean;
+}
+
+/** The newest sent command of a target, where its value may still come, or be set back. */
+export interface Unsettled extends AboutCommand {
+  /** The command's word or degree, else the value. */
+  readonly word: string;
+  /** The last one. */
+  readonly step: PlannedStep;
+  /** `confirmed` or `unconfirmed`. */
+  readonly outcome: Outcome;
+  /** When its result was journaled. */
+  readonly at: string;
 }
 
 /** An actuator whose newest sent command ended badly. */

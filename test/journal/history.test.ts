@@ -165,6 +165,37 @@ describe("the newest problem of an actuator", () => {
   });
 });
 
+describe("commands whose value may still come or be set back", () => {
+  const late = (id: string) => ended(id, { outcome: "unconfirmed" });
+  const lookedAt = (id: string | null, actuator = "roof"): RecordBody => ({
+    ...{ type: "read_back", ...about, actuator, id, address: "101", value: "10010" },
+  });
+  it.each<Row>([
+    ["ended unconfirmed", [late("a")], ["a"]],
+    ["until it came", [late("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }], []],
+    ["until a newer one was sent and ended", [late("a"), sent("b"), ended("b", { outcome: "failed" })], []],
+    ["whatever was refused since", [late("a"), ended("b", { outcome: "refused", sent_at: null })], ["a"]],
+    ["not with a mode that was not confirmed", [ended("a", { outcome: "unconfirmed", reason: "x" })], []],
+    ["not failed", [ended("a", { outcome: "failed" })], []],
+    ["confirmed", [sent("a"), ended("a")], ["a"]],
+    ["until it was looked at again", [ended("a"), lookedAt("a")], []],
+    ["until it was reverted", [ended("a"), { type: "reverted", ...about, id: "a", value: "1" }], []],
+    ["whatever the read-backs of POSTs say", [lookedAt(null), ended("a"), lookedAt(null)], ["a"]],
+    ["until a newer one was sent", [ended("a"), sent("b")], []],
+    [
+      "for each target apart",
+      [late("a"), { ...ended("b"), target: "parameter" }, lookedAt("a", "vent")],
+      ["a", "b"],
+    ],
+  ])("%s", (_, records, ids) => {
+    const { unsettled, ...parts } = historyOf(stamped(records));
+    expect(unsettled?.map(({ id }) => id)).toEqual(ids);
+    const carried = stamped([{ type: "carried", ...parts, unsettled }]);
+    expect(historyOf(carried).unsettled).toEqual(unsettled);
+    expect(historyOf(stamped([{ type: "carried", ...parts }])).unsettled).toEqual([]);
+  });
+});
+
 describe("starts", () =>
   it("without a stop are told apart, so that a crash loop can be seen", () => {
     const start: RecordBody = { type: "start", version: "1" };

@@ -83,3 +83,7 @@ export interface CommandResult {
   /** The first result, when this is the answer to a duplicate; null while the first is open. */
   readonly original?: CommandResult | null;
 }
+
+/** Whether the value may still come after the command has ended so. */
+export const mayStillCome = ({ outcome, reason }: CommandResult): boolean =>
+  outcome === "unconfirmed" && reason === null;
