@@ -5,7 +5,7 @@ import type { AlarmFacts, AlarmType, Interlock, Restrictions } from "../greenhou
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { HistoryParts, KeptLimits } from "../journal/records.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
-import { type DiskPorts, entriesOf, LimitsOnDisk, type Lost } from "./on-disk.js";
+import { afterClockSet, type DiskPorts, entriesOf, LimitsOnDisk, type Lost } from "./on-disk.js";
 import type { Ended } from "./rules/attempts.js";
 import { afterEnd, afterFirstPost, afterForeignMove, afterPost, begun, sentAs } from "./rules/course.js";
 import { type Entry, isEmpty, keyOf, type LimitedCommand, type Shut } from "./rules/entry.js";
@@ -84,6 +84,7 @@ export class LimitEngine {
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
     ports.store.onChange((before, after) => this.#changed(before, after));
+    ports.store.onClockSet((byMs) => this.#clockSet(byMs));
   }
 
   #add(entry: Entry): void {
@@ -218,6 +219,11 @@ export class LimitEngine {
       const isLight = entry.settings.leadIn !== "never" && before?.actuators.get(id) !== actuator;
       if (isKeptBack(entry) || ((answers || isLight) && !isEmpty(entry))) this.#mark(keyOf(code, id));
     }
+  }
+
+  #clockSet(byMs: number): void {
+    this.#disk.clockSet();
+    for (const entry of this.#entries.values()) if (!isEmpty(entry)) this.#set(afterClockSet(entry, byMs));
   }
 
   /** The lock and the hold in force. */

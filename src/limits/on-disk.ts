@@ -39,6 +39,20 @@ export const entriesOf = ({ info: { code }, actuators }: Controller): readonly E
   entryWithoutActuator(code, wholeController),
 ];
 
+/**
+ * Times of this run go on as they were where the clock was set. A lock until a time of day ends by the new one, and a lease of
+ * an earlier run sooner where the start did not know how long ago that was.
+ */
+export function afterClockSet(entry: Entry, byMs: number): Entry {
+  const { lock, lease } = entry;
+  const until = lock?.isSpan === true && lock.until !== null ? lock.until + byMs : (lock?.until ?? null);
+  return {
+    ...entry,
+    lock: lock && { ...lock, until, endsAt: lock.isSpan ? lock.endsAt : lock.endsAt - byMs },
+    lease: lease?.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease,
+  };
+}
+
 /** What a removed actuator has left is forgotten after that. */
 const goneForMs = 86_400_000;
 
@@ -101,6 +115,11 @@ export class LimitsOnDisk {
     this.#pending.delete(key);
     // A stop, and what a rule sends, goes out without the disk too.
     if (by === "end" || wanted.type === "stop" || rule !== null) this.#held.set(key, "unknown");
+  }
+
+  /** The clock was set: every time that the disk has is of another one. */
+  clockSet(): void {
+    for (const [key, held] of this.#held) if (held !== "nothing") this.#held.set(key, "unknown");
   }
 
   /** Of which the disk may not have the newest. */

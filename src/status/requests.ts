@@ -21,7 +21,7 @@ import type { bridgeRequests } from "../mqtt/topics.js";
 import type { LimitService } from "../limits/limits.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
-import { parseSince, parseUntil } from "../runtime/duration.js";
+import { parseDuration, parseSince, parseUntil } from "../runtime/duration.js";
 import type { Mirror } from "../sync/mirror.js";
 
 type Fields = BridgeRequestBody["fields"];
@@ -258,7 +258,10 @@ export async function lock(
   notOfOthers(limits, controller, actuators, by);
   const endsAt = until === null ? Infinity : clock.monotonic() + (until - now);
   const locked = isOfAll(fields) ? [...actuators, wholeController] : actuators;
-  await limits.engine.change(code, locked, { lock: { by, via, reason, since: now, until, endsAt } });
+  const isSpan = parseDuration(optionalTextField(fields, "until") ?? "") !== null;
+  await limits.engine.change(code, locked, { lock: { by, via, reason, since: now, until, endsAt, isSpan } });
+  // Of a controller of which one actuator has a lock of its own, the others are locked, and it is not as a whole any more.
+  if (!isOfAll(fields)) await limits.engine.change(code, [wholeController], { lock: null });
   const end = until === null ? null : new Date(until).toISOString();
   for (const actuator of actuators)
     onEvent({

@@ -18,6 +18,7 @@ export class GreenhouseStore {
   readonly #controllers = new Map<string, Controller>();
   readonly #codes = new Map<string, string>();
   readonly #listeners = new Set<Change>();
+  readonly #clockListeners = new Set<(byMs: number) => void>();
   readonly #settings: MirrorSettings;
   readonly #clock: Clock;
   readonly #transliterate: Transliterate;
@@ -26,7 +27,6 @@ export class GreenhouseStore {
   #freshnessChanged = false;
   /** Before this, epoch ms, time alone makes nothing stale. */
   #judgeAt = Infinity;
-  #onClockSet: (byMs: number) => void = () => undefined;
 
   constructor(settings: MirrorSettings, clock: Clock, transliterate: Transliterate) {
     this.#settings = settings;
@@ -111,7 +111,7 @@ export class GreenhouseStore {
 
   /** Told when the wall clock was set, and by how much; positive is forward. */
   onClockSet(listener: (byMs: number) => void): void {
-    this.#onClockSet = listener;
+    this.#clockListeners.add(listener);
   }
 
   /** Lets time pass: what grew too old becomes stale within a second, also after the clock was set. */
@@ -125,7 +125,7 @@ export class GreenhouseStore {
       const aheadNow = wall - clock.monotonic();
       const jump = jumpMs(ahead, aheadNow);
       ahead = aheadNow;
-      if (jump !== null) this.#onClockSet(jump);
+      if (jump !== null) for (const listener of this.#clockListeners) listener(jump);
       const isAnew = jump !== null || this.#freshnessChanged;
       this.#freshnessChanged = false;
       if (isAnew || wall >= this.#judgeAt) this.#sweep(wall, isAnew);

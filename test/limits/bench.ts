@@ -88,6 +88,7 @@ export const ignored = () => Promise.resolve({ code: "200", requestId: null });
 /** A lock without an end. */
 export const lockOf = (one: CommandBench) => ({
   ...{ by: "anna", via: null, reason: "glass work", since: one.clock.now(), until: null, endsAt: Infinity },
+  isSpan: true,
 });
 
 /** What the disk has of an actuator's limits, newest last: written alone, or with the first POST of a command. */

@@ -244,6 +244,42 @@ describe("a lock of a whole controller", () => {
     expect((await next(["sky", "sky2"], one)).locked).toEqual(["sky2"]);
   });
 
+  it("of which one actuator got a lock with an end of its own leaves that one free after a start too", async () => {
+    const one = await first();
+    await asks(one).lock();
+    await asks(one).lock({ actuator: "sky", until: "2s" });
+    await one.clock.advance(3_000);
+    expect((await next(["sky", "sky2", "sky3"], one)).locked).toEqual(["sky2"]);
+  });
+
+  const hour = 3_600_000;
+
+  it("for a time lasts that long and is kept with its new end where the clock is set", async () => {
+    const one = await first();
+    void one.store.run(AbortSignal.timeout(60_000));
+    await asks(one).lock({ until: "10m" });
+    const set = one.clock.now() + hour;
+    one.clock.setWall(set);
+    await one.clock.advance(5_000);
+    const { restrictions } = one.store.get("GH-0001")?.actuators.get("sky") ?? {};
+    expect(restrictions?.lock?.until).toBe(new Date(set + 600_000).toISOString());
+    expect(left(one).limits?.map(({ kept }) => kept.lock?.until)).toEqual(Array(3).fill(set + 600_000));
+  });
+
+  it("until a time of day ends by the clock as it was set", async () => {
+    const one = await first();
+    void one.store.run(AbortSignal.timeout(60_000));
+    const right = one.clock.now();
+    one.clock.setWall(right + hour);
+    await one.clock.advance(5_000);
+    await asks(one).lock({ until: new Date(right + hour + 15_000).toISOString() });
+    one.clock.setWall(right + 5_000);
+    await one.clock.advance(60_000);
+    expect(one.engine.inForce("GH-0001", "sky")?.lock).toMatchObject({ until: right + hour + 15_000 });
+    await one.clock.advance(hour);
+    expect(one.engine.inForce("GH-0001", "sky")?.lock).toBeNull();
+  });
+
   it("runs out for all of it, told once for each actuator", async () => {
     const one = await first();
     await asks(one).lock({ until: "1m" });
@@ -260,6 +296,7 @@ describe("a lock", () => {
     ...{ by: "anna", via: null, reason: null, since: one.clock.now() },
     until: ms === null ? null : one.clock.now() + ms,
     endsAt: ms === null ? Infinity : one.clock.monotonic() + ms,
+    isSpan: true,
   });
   const unlocked = (one: CommandBench) => one.events.filter(({ type }) => type === "unlocked");
 
@@ -316,6 +353,18 @@ it("rest is counted from the end of a command in the middle of which the bridge 
   const [post] = one.platform.posts;
   expect(post).toMatchObject({ value: "11111111" });
   expect((post?.at ?? 0) - endedAt).toBeGreaterThanOrEqual(29_000);
+});
+
+it("a lease whose start did not know how long the bridge was down ends as the clock is set forward", async () => {
+  const { clock } = new CommandBench({ actuators: [valve()] });
+  const lease = { id: "x", by: null, command: "on", ends_with: "off", until: clock.now() + 600_000 };
+  const started = await bench({ actuators: [valve()], registers: { "210": "1010" }, kept: { lease } });
+  void started.store.run(AbortSignal.timeout(60_000));
+  await started.clock.advance(60_000);
+  expect(started.values()).toEqual([]);
+  started.clock.setWall(started.clock.now() + 3_600_000);
+  await started.clock.advance(5_000);
+  expect(started.values()).toEqual(["210=1001"]);
 });
 
 it("starts of the last hour count over a restart", async () => {

@@ -72,7 +72,7 @@ function standingOf(
   some: readonly (readonly [Guard, GuardState])[],
 ): Standing {
   const movedAt = movedAgoMs === null ? null : now.mono - movedAgoMs;
-  const lock = { by: "anna", via: null, reason: null, since: 0, until: null, endsAt: Infinity };
+  const lock = { by: "anna", via: null, reason: null, since: 0, until: null, endsAt: Infinity, isSpan: true };
   return {
     settings: actuator({ limits: limits({ restMs, startsPerHour, guards: some.map(([one]) => one) }) }),
     guards: new Map(some.map(([{ name }, state]) => [name, state])),

@@ -19,6 +19,8 @@ export interface Lock {
   readonly until: number | null;
   /** Monotonic ms of its end; Infinity for none. */
   readonly endsAt: number;
+  /** Named as a time to last, which it keeps where the clock is set; else as a time of day. */
+  readonly isSpan: boolean;
 }
 
 /** What commands are judged by. */
@@ -105,9 +107,7 @@ export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimit
     // One that only its result can end is read back by the next start.
     moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt) : null,
     direction: moves.direction,
-    lock: lock && {
-      ...{ by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
-    },
+    lock: lock && { by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
     lease: lease && {
       ...{ id: lease.id, by: lease.by, command: lease.command, ends_with: lease.endsWith },
       ...{ until: epoch(lease.until), address: settings.address },
@@ -140,7 +140,7 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
   const past = (epoch: number) => mono - Math.max(0, at - epoch);
   const ahead = (epoch: number) => mono + (epoch - at);
   const { lock, lease, hold } = kept;
-  const isLocked = lock !== null && (lock.until === null || lock.until > at);
+  const isLocked = lock !== null && (lock.until ?? Infinity) > at;
   return {
     ...entry,
     guards: new Map(
@@ -154,10 +154,10 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
         kept.moved_until === null ? null : Math.min(ahead(kept.moved_until), mono + entry.settings.travelMs),
       direction: kept.direction,
     },
-    lock: isLocked ? { ...lock, endsAt: lock.until === null ? Infinity : ahead(lock.until) } : null,
+    lock: isLocked ? { ...lock, endsAt: ahead(lock.until ?? Infinity), isSpan: false } : null,
     lease: lease && {
-      ...{ id: lease.id, by: lease.by, command: lease.command, endsWith: lease.ends_with },
-      ...{ until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs), end: firstAttempt },
+      ...{ command: lease.command, endsWith: lease.ends_with, end: firstAttempt, isKept: true as const },
+      ...{ id: lease.id, by: lease.by, until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs) },
     },
     hold: hold && { ...hold, until: Math.min(ahead(hold.until), mono + dayMs) },
   };

@@ -81,10 +81,8 @@ export interface Lease {
   readonly until: number;
   /** What is sent once it is over. */
   readonly end: Attempts;
+  /** Begun by an earlier run: how long ago, the clock may not have known at the start. */
+  readonly isKept?: true;
 }
 
-export interface Hold {
-  readonly id: string;
-  readonly by: string | null;
-  readonly until: number;
-}
+export type Hold = Pick<Lease, "id" | "by" | "until">;

@@ -127,10 +127,11 @@ function find(node: unknown, search: Search, depth: number, isEnvelope: boolean)
   if (Array.isArray(node)) return findIn(node, search, depth);
   if (!isFields(node)) return null;
   const { address, code, roles } = search;
+  const found = roles(node);
+  if (typeof found.device === "string" && found.device !== code) return null;
   if (Object.hasOwn(node, address) && !(isEnvelope && envelopeNames.has(address)))
     return { value: registerValue(node[address], roles) };
-  const item = asItem(node, search);
-  if (item !== null) return item;
+  if (textOf(found.address) === address && "value" in found) return { value: registerValue(found.value) };
   return findIn([own(node, code), ...doors.map((door) => own(node, door))], search, depth);
 }
 
@@ -140,13 +141,6 @@ function findIn(nodes: readonly unknown[], search: Search, depth: number): Found
     if (found !== null) return found;
   }
   return null;
-}
-
-function asItem(fields: Fields, { address, roles, code }: Search): Found {
-  const found = roles(fields);
-  const isOther = typeof found.device === "string" && found.device !== code;
-  if (isOther || textOf(found.address) !== address || !("value" in found)) return null;
-  return { value: registerValue(found.value) };
 }
 
 /** `data` itself is the value: only digits can be, and neither 0 nor 1 as a number, which may be a flag. */

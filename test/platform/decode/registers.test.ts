@@ -44,6 +44,7 @@ describe("get-value: data is keyed by the address string and holds that address'
   it.each<[string, unknown]>([
     ["another address", { data: { "102": "10010" } }],
     ["an item of another address", { data: register("102", "10010") }],
+    ["the addresses of another device", { data: { deviceCode: "GH-2", "101": "10010" } }],
     ["an item of another device", { data: { deviceCode: "GH-2", ...register("101", "10010") } }],
     ["leading zeros differ", { data: { "0101": "10010" } }],
     ["a value without address", { data: { value: "10010" } }],
@@ -58,6 +59,14 @@ describe("get-value: data is keyed by the address string and holds that address'
     "address %s finds no property that is not the answer's",
     (address) => expect(one({ code: 200, message: "ok", data: {} }, address).value).toBeNull(),
   );
+
+  it("of several devices the own one's value counts, wherever it stands", () => {
+    const data = [
+      { deviceCode: "GH-2", "101": "1010" },
+      { deviceCode: "GH-1", "101": "1001" },
+    ];
+    expect(one({ data }, "101").value).toBe("1001");
+  });
 
   it("paths of the configuration replace the guesses", () => {
     expect(one({ r: { v: "7" } }, "101", { value: "r.v" }).value).toBe("7");
