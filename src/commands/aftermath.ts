@@ -156,22 +156,43 @@ export function showProblem(turn: Turn, code: string): void {
 
 /* After commands have ended: our own value that comes late or is set back, and values set elsewhere. */
 
-/** What to look for after this end; the newest command sent counts. */
-export function awaitedAfter({ awaited }: Lane, command: Command, result: CommandResult): Awaited | null {
-  const step = stepsOf(command.settings, command.wanted, null).at(-1);
-  if (mayStillCome(result) && step) return { command, word: canonical(command.wanted), step };
-  return result.sent_at === null ? awaited : null;
+/**
+ * What to look for after this end; the newest command sent counts. What the platform did not take, as it said or as a read showed,
+ * may come all the same for a while, and whatever comes of it was not done elsewhere.
+ */
+export function awaitedAfter(
+  lane: Lane,
+  command: Command,
+  result: CommandResult,
+  now: number,
+): Awaited | null {
+  const { outcome, sent_at: sentAt, steps } = result;
+  if (sentAt === null) return lane.awaited;
+  const isTold = mayStillCome(result);
+  const planned = stepsOf(command.settings, command.wanted, null);
+  const last = steps.at(-1);
+  const sent = planned.findLast(({ address, value }) => address === last?.address && value === last.value);
+  const step = isTold ? planned.at(-1) : sent;
+  if (!step || consequences[outcome].problem !== true) return null;
+  const isTaken = outcome === "unknown" || outcome === "unconfirmed";
+  const until = isTaken ? Infinity : now + command.settings.confirmWithinMs;
+  return { command, word: canonical(command.wanted), step, isTold, until };
 }
 
 /** A read has shown the target. A parameter or raw address has no state of rest: only our own value matters. */
 export function shown(turn: Turn, about: Addressed, target: Actuator | Register): void {
   if ("settings" in target) shownActuator(turn, about, target);
-  else if (turn.lane.awaited && shows(turn.lane.awaited.command.settings, turn.lane.awaited.step, target.raw))
-    late(turn, turn.lane.awaited);
+  else {
+    const awaited = awaitedNow(turn);
+    if (awaited && shows(awaited.command.settings, awaited.step, target.raw)) late(turn, awaited);
+  }
 }
 
+const awaitedNow = ({ lane: { awaited }, now }: Turn): Awaited | null =>
+  awaited !== null && now.mono <= awaited.until ? awaited : null;
+
 function shownActuator(turn: Turn, about: Addressed, actuator: Actuator): void {
-  const { awaited } = turn.lane;
+  const awaited = awaitedNow(turn);
   const register = awaited && actuator.registers[awaited.step.address];
   if (awaited && register && shows(actuator.settings, awaited.step, register.raw)) {
     const { state, position } = actuator;
@@ -190,8 +211,9 @@ const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
   lane.secondLook !== null ||
   (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
 
-function late(turn: Turn, { command, word, step }: Awaited): void {
+function late(turn: Turn, { command, word, step, isTold }: Awaited): void {
   turn.lane.awaited = null;
+  if (!isTold) return;
   const { id, controllerId, targetId } = command;
   note(turn, { type: "confirmed_late", ...recordOf(command), value: step.value }, { quiet: true });
   clearProblem(turn, command);

@@ -67,7 +67,7 @@ export interface Lane {
   readonly secondLook: SecondLook | null;
   /** The newest command taken. */
   readonly newest: Taken | null;
-  /** Sent, ended unconfirmed, and may still come. */
+  /** Sent, not shown by its end, and may still come. */
   readonly awaited: Awaited | null;
   /** What the actuator was last known to rest at. */
   readonly resting: Resting | null;
@@ -75,12 +75,16 @@ export interface Lane {
 
 export type SentCommand = Addressed & Pick<Command, "id" | "settings">;
 
-/** A value of ours that ended unconfirmed and may still come. */
+/** A value of ours that had not shown when its command ended and may still come. */
 export interface Awaited {
   readonly command: SentCommand;
   /** The command's word or degree. */
   readonly word: string;
   readonly step: Step;
+  /** Whether people are told that it has come: of one that ended unconfirmed. */
+  readonly isTold: boolean;
+  /** Until when it counts as ours. */
+  readonly until: number;
 }
 
 /** A result, from its command's end until everybody was told and the journal has it. */

@@ -114,9 +114,7 @@ export function enter(turn: Turn, command: Command): void {
     turn.lane.stop = command;
     if (running) cut(turn, running);
   } else {
-    // One that may still be sent when the newer is too old keeps its place.
-    const outlives = turn.lane.waiting.some((one) => one.deadlineMono > command.deadlineMono);
-    if (!command.dryRun && !outlives) dropWaiting(turn, () => superseded("before_sending"));
+    // Those that wait keep their place until this one POSTs, as a refused one takes nobody's.
     turn.lane.waiting = [...turn.lane.waiting, command];
   }
   turn.effects.push({ type: "phase", command, phase: "waiting" });
@@ -167,6 +165,7 @@ function due(turn: Turn): void {
 
 /** Chooses who goes, and starts it in the same breath: otherwise another would be lost, or run beside it. */
 function next(turn: Turn): void {
+  for (const one of allWaiting(turn.lane)) if (isTooOld(turn, one)) giveUpWaiting(turn, one);
   for (;;) {
     const { running, stop, waiting } = turn.lane;
     const newest = stop ?? waiting.at(-1);
@@ -177,20 +176,27 @@ function next(turn: Turn): void {
     const verdict = command === newest ? judged : turn.limits.mayStart(command);
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
     const against = ruledOut(turn, command) ?? (verdict.type === "refuse" ? interlocked(verdict) : null);
-    if (against === null && isPaused && !isTooOld(turn, command)) return;
+    if (against === null && isPaused) return;
     const passedOver = takeOut(turn, command);
     if (against !== null) endWaiting(turn, command, against);
-    else if (isPaused) endWaiting(turn, command, refusedExpired());
     else if (!takesOver(turn, command, passedOver)) run(turn, command, passedOver);
   }
+}
+
+const allWaiting = ({ waiting, stop }: Lane): readonly Command[] => (stop ? [...waiting, stop] : waiting);
+
+function giveUpWaiting(turn: Turn, command: Command): void {
+  takeOut(turn, command);
+  endWaiting(turn, command, refusedExpired());
 }
 
 /** Least time between two stops sent to one actuator. */
 const stopIntervalMs = 2_000;
 
-/** From when the command may go: stops keep a distance from stops alone, others `min_interval` and what the limits say. */
-function mayGoFrom({ posts, pausedUntil }: Lane, { wanted, settings, rule }: Command): number {
+/** From when the command may go: stops keep a distance from stops alone, others `min_interval` and what the limits say, and a dry run, which sends nothing, none. */
+function mayGoFrom({ posts, pausedUntil }: Lane, { wanted, settings, rule, dryRun }: Command): number {
   const isStop = wanted.type === "stop";
+  if (dryRun) return -Infinity;
   const since = isStop ? posts.stopAt : posts.firstAt;
   const from = since === null ? -Infinity : since + (isStop ? stopIntervalMs : settings.minIntervalMs);
   return isStop || rule !== null || pausedUntil === null ? from : Math.max(from, pausedUntil);
@@ -214,10 +220,6 @@ function run(turn: Turn, command: Command, passedOver: readonly Command[]): void
   const { posts, confirming } = turn.lane;
   // One that still confirms may show at any moment: until then nothing is there already.
   const memory = { ...posts, unread: posts.unread || confirming !== null };
-  if (command.wanted.type === "stop" && isTooOld(turn, command)) {
-    endWaiting(turn, command, refusedExpired());
-    return;
-  }
   const started = starting(command, memory, passedOver);
   if (command.wanted.type !== "stop") {
     begin(turn, started);
@@ -263,7 +265,8 @@ function defect(run: Run): Ending {
 export function wakeOfLane(lane: Lane): number | null {
   const wakes = [lane.running, lane.confirming].map((one) => one?.wakeAt ?? null);
   const command = lane.running === null ? nextUp(lane) : undefined;
-  if (command) wakes.push(Math.min(mayGoFrom(lane, command), command.deadlineMono + 1));
+  if (command) wakes.push(mayGoFrom(lane, command));
+  for (const one of allWaiting(lane)) wakes.push(one.deadlineMono + 1);
   if (lane.secondLook?.token === null) wakes.push(lane.secondLook.at);
   const times = wakes.filter((at) => at !== null);
   return times.length === 0 ? null : Math.min(...times);

@@ -26,7 +26,7 @@ export const isLookedFor = (one: Unsettled, problems: HistoryParts["problems"], 
 /** What to look for in later reads; null when the configuration no longer knows the target. */
 export function awaitedFrom({ id, word, step, ...about }: Unsettled, store: GreenhouseStore): Awaited | null {
   const known = knownTarget(targetIn(about), store);
-  return known && { command: { id, ...known }, word, step };
+  return known && { command: { id, ...known }, word, step, isTold: true, until: Infinity };
 }
 
 /** Null when the configuration no longer has it. */

@@ -20,7 +20,7 @@ export function end(turn: Turn, command: Command, ending: Ending): void {
   const took = { at: now.at, tookMs: now.mono - command.receivedMono };
   const result = resultOf(askedBy(command), ending, command.settings, took);
   problemEnded(turn, command, result);
-  turn.lane.awaited = awaitedAfter(turn.lane, command, result);
+  turn.lane.awaited = awaitedAfter(turn.lane, command, result, now.mono);
   turn.effects.push({ type: "phase", command, phase: "done", result });
   if (command.isOfFlood && ending.waited) {
     endUncounted(turn, command, result);

@@ -38,6 +38,8 @@ export function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void 
 /** Confirmed by an earlier run, which may have ended before it looked again. */
 export function takeUpSecondLook(turn: Turn, command: SentCommand, step: Step): void {
   lookAgainAt(turn, command, step, turn.now.mono);
+  // How long ago the last run sent it, no clock tells: until its travel time is over nothing is there already.
+  turn.lane.posts = { ...turn.lane.posts, endedAt: turn.now.mono };
 }
 
 function lookAgainAt(turn: Turn, command: SentCommand, step: Step, at: number): void {

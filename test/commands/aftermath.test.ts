@@ -4,6 +4,7 @@ import type { Interrupted, Resting } from "../../src/commands/command.js";
 import { unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
+import { platformError } from "../support/scripted-platform.js";
 import { fan as plainFan, fanBench, ignored } from "./benches.js";
 
 const fan = { ...plainFan, travelMs: 0 };
@@ -65,6 +66,62 @@ describe("our own value after the command had ended unconfirmed", () =>
     expect(bench.events.map(({ type }) => type)).toEqual(["command_unconfirmed", "confirmed_late"]);
     expect(bench.store.get("GH-0001")?.problem).toBe(false);
   }));
+
+describe("our own value that shows after a bad end", () => {
+  const unreadable = platformError({ kind: "server", status: 500 });
+  const late = (raw: string) => (bench: CommandBench) => {
+    bench.platform.onRead = null;
+    bench.platform.registers.set("140", raw);
+    bench.polled("140", raw);
+  };
+
+  it.each<[string, string, number, (bench: CommandBench) => void]>([
+    [
+      "accepted, and not readable for long",
+      "unknown",
+      300_000,
+      ({ platform }) => {
+        platform.onWrite = () => {
+          platform.onRead = () => unreadable;
+          return ignored();
+        };
+      },
+    ],
+    [
+      "answered with another code",
+      "rejected",
+      40_000,
+      ({ platform }) => {
+        platform.onWrite = () => Promise.reject(platformError({ kind: "rejected", code: "500" }));
+      },
+    ],
+    [
+      "its answer lost",
+      "failed",
+      85_000,
+      ({ platform }) => {
+        platform.onWrite = () => Promise.reject(platformError({ kind: "interrupted" }));
+      },
+    ],
+  ])("was not changed elsewhere: %s", async (_, outcome, afterMs, fault) => {
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    bench.polled("140", "1001");
+    await bench.play(fault, "on", afterMs);
+    expect(bench.outcomes).toEqual({ c1: outcome });
+    await bench.play(late("1010"), 1_000, late("1010"), 1_000);
+    expect(bench.events.map(({ type }) => type)).not.toContain("changed_elsewhere");
+    await bench.play(late("1001"), 1_000);
+    expect(bench.events.map(({ type }) => type)).toContain("changed_elsewhere");
+  });
+
+  it("long after it was rejected was set by somebody else", async () => {
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    bench.polled("140", "1001");
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "rejected", code: "500" }));
+    await bench.play("on", 600_000, late("1010"), 1_000);
+    expect(bench.events.map(({ type }) => type)).toContain("changed_elsewhere");
+  });
+});
 
 describe("a confirmed value that is set back before its travel time is over", () => {
   const roof = { travelMs: 90_000 };
@@ -223,6 +280,23 @@ describe("those that wait together", () => {
     expect(bench.values()).toEqual(["140=1010", "140=1100"]);
   });
 
+  it.each<[string, (bench: CommandBench) => void, string]>([
+    ["cannot be read back", ({ platform }) => platform.registers.delete("140"), "refused no_read_back"],
+    [
+      "finds the controller offline",
+      ({ platform }) => (platform.connectionNow = "offline"),
+      "refused controller_offline",
+    ],
+  ])("a command that %s at its turn takes nobody's place", async (_, happens, outcome) => {
+    const bench = new CommandBench({
+      actuators: [{ ...plainFan, minIntervalMs: 10_000 }],
+      registers: { "140": "1001" },
+    });
+    await bench.play("on", 5_000, '{"command":"auto","max_age":"60s"}', 1_000, "off", happens, 10_000);
+    expect(bench.outcomes).toMatchObject({ c3: outcome });
+    expect(bench.outcomes["c2"]).not.toMatch("superseded");
+  });
+
   it("a dry run of what is there already takes nobody's place", async () => {
     const bench = new CommandBench({
       actuators: [{ ...plainFan, minIntervalMs: 60_000 }],
@@ -232,26 +306,16 @@ describe("those that wait together", () => {
     expect(bench.outcomes).toEqual({ c1: "confirmed", c2: "confirmed", c3: "already" });
   });
 
-  it("the newest supersedes the others at once", async () => {
+  it("the newest supersedes the others as it is sent", async () => {
     const bench = slowFan();
     await bench.play("on", 1_000, "auto", "off", 10);
-    expect(bench.outcomes).toEqual({ c2: "superseded before_sending" });
+    expect(bench.outcomes).toEqual({});
     await bench.clock.advance(400_000);
     expect(bench.results.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
       "c2 superseded",
       "c1 superseded",
       "c3 confirmed",
     ]);
-  });
-
-  it("one that may be too old before the others are supersedes them when it is sent", async () => {
-    const bench = slowFan();
-    await bench.play("on", 1_000, "auto", '{"command":"off","max_age":"30s"}');
-    expect(bench.outcomes).toEqual({});
-    await bench.clock.advance(400_000);
-    expect(bench.outcomes).toEqual({
-      ...{ c1: "superseded after_sending", c2: "superseded before_sending", c3: "confirmed" },
-    });
     expect(bench.values()).toEqual(["140=1010", "140=1001"]);
   });
 });

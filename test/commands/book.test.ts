@@ -296,6 +296,14 @@ describe("the lane of what travels", () => {
     expect(lane.said).toEqual(["c1 reverted to 10001"]);
   });
 
+  it("what an earlier run confirmed is not there already before its travel time is over", () => {
+    const lane = new Driver({ address: "101", travelMs: 120_000 });
+    const { command, step: sent } = opened(new Driver({ address: "101" })).lane.secondLook ?? {};
+    if (!command || !sent) throw new Error("nothing is held");
+    lane.feed({ type: "second_look", key: lane.key, command, step: sent }).shows("10010");
+    expect(lane.lane.posts.endedAt).toBe(lane.mono);
+  });
+
   it("what does not travel is not read again", () => {
     expectQuiet(new Driver(fan).sending("on", "1001").accepted().after(2_000).shows("1010").after(900_000));
   });

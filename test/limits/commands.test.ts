@@ -209,6 +209,21 @@ describe("a lease", () => {
     expect(one.values()).toContain("210=1001");
   });
 
+  it("counts where its POST could not be read back in time, and shows only later", async () => {
+    const one = await bench({ actuators: [valve()] });
+    one.platform.onWrite = (post) => {
+      one.platform.onRead = () => platformError({ kind: "server", status: 500 });
+      return one.platform.accept(post);
+    };
+    await one.play('{"command":"on","for":"20m"}', 300_000);
+    expect(one.results).toMatchObject([{ outcome: "unknown" }]);
+    one.platform.onRead = null;
+    one.platform.onWrite = (post) => one.platform.accept(post);
+    one.polled("210", "1010");
+    await one.clock.advance(1_000_000);
+    expect(one.values()).toEqual(["210=1010", "210=1001"]);
+  });
+
   it("is not over because of what was shown before its own steps, where its end was never sent", async () => {
     const one = await bench({ actuators: [skylight()] });
     one.platform.onWrite = (post) =>
@@ -445,6 +460,17 @@ describe("locks and holds", () => {
 });
 
 describe("pauses", () => {
+  it("hold up no dry run, which holds up nothing that waits", async () => {
+    const rested = limits({ restMs: 20_000, reversalMs: 60_000 });
+    const one = await bench({ actuators: [skylight({ travelMs: 1_000, limits: rested })] });
+    await one.run("20");
+    await one.play("30", 12_000, '{"command":"60","max_age":"30s"}', 1_000);
+    await one.play('{"command":"close","dry_run":true}', 100);
+    expect(one.results.at(-1)).toMatchObject({ command: "close", outcome: "dry_run" });
+    await one.clock.advance(30_000);
+    expect(one.results.at(-1)).toMatchObject({ command: "60", outcome: "confirmed" });
+  });
+
   it("let a command wait where they end within its max_age, else it is refused at once", async () => {
     const one = await bench({
       actuators: [skylight({ travelMs: 20_000, limits: limits({ restMs: 10_000, reversalMs: 40_000 }) })],

@@ -145,10 +145,16 @@ export function followsThePlatform(scene: () => MirrorScene): void {
           "every json of gh-0004 says so too",
         );
         expect(fields(watch.latest(`${topic}/json`))).toMatchObject({ measured_at: measuredAt });
-        const mark = watch.mark();
-        await polled(4);
-        const news = watch.seen.slice(mark).filter((one) => one.topic.startsWith("greenhouse/gh-0004/"));
-        expect(news.map(({ topic: where, payload }) => `${where} ${payload}`)).toEqual([]);
+        const news = async () => {
+          const mark = watch.mark();
+          await polled(4);
+          const own = watch.seen.slice(mark).filter((one) => one.topic.startsWith("greenhouse/gh-0004/"));
+          return own.map(({ topic: where, payload }) => `${where} ${payload}`);
+        };
+        const first = await news();
+        // Once an announcement that has grown was repeated for Home Assistant, all states follow it one time.
+        const isRepeated = first.some((line) => line.startsWith("greenhouse/gh-0004/info "));
+        expect(isRepeated ? await news() : first).toEqual([]);
       } finally {
         await platform.tell("unfreeze_sensors", { controller: "GH-0004" });
       }
