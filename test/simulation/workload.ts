@@ -157,6 +157,8 @@ export class Workload {
     const { commands } = this.#world.scenario.configuration;
     const { point, at, expiryS, goodForMs, target, ...said } = message;
     const limitMs = Math.min(commands.max_age, goodForMs);
+    // What ends by itself counts from its arrival, so none begins after its end.
+    const leaseMs = 1_000 * Number(/"for":"(\d+)s"/.exec(message.payload)?.[1] ?? Infinity);
     return {
       ...said,
       by,
@@ -168,7 +170,7 @@ export class Workload {
       dryRun: message.dryRun || commands.dry_run,
       rule: null,
       latestPostAt: Math.min(
-        now + Math.min(limitMs, (expiryS ?? Infinity) * 1_000),
+        now + Math.min(limitMs, leaseMs, (expiryS ?? Infinity) * 1_000),
         at === null ? Infinity : at + limitMs + trustedSkewMs,
       ),
       mustNotPost: message.mustNotPost ?? this.#standing(message),
