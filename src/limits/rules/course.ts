@@ -131,12 +131,12 @@ function givenUp(entry: Entry, word: string | null): Entry {
   return { ...entry, guards: new Map(guards) };
 }
 
-/** It was moved elsewhere: a start that counts, and the end of a lease, unless what shows now is what the lease is of. */
+/** It was moved elsewhere: a start that counts, and the end of a lease. */
 export function afterForeignMove(entry: Entry, from: string, to: string, now: number): Entry {
   const degree = /^\d+$/.test(from) ? Number(from) : null;
   const shown = { state: degree === null ? from : "position", position: degree };
   const { travelMs } = entry.settings;
   const move = { isCounted: isStart(to), direction: directionOf(to, shown), endsAt: now + travelMs };
   const moves = began(entry.moves, move, mostStarts, now);
-  return { ...givenUp(entry, null), moves, lease: entry.lease?.command === to ? entry.lease : null };
+  return { ...givenUp(entry, null), moves, lease: null };
 }
