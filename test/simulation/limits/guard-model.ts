@@ -89,7 +89,7 @@ export class GuardModel {
   #heldLast = 0;
   /** What it was before each of its newest changes. */
   #changes: { readonly at: number; readonly held: boolean }[] = [];
-  /** A power cut or a bad disk may have taken what it was. */
+  /** A power cut or a bad disk may have taken what it was: it may owe what it sends for a beginning that is over. */
   #isUncertain = false;
   seenAt: number | null = null;
   blindSince = 0;
@@ -102,6 +102,10 @@ export class GuardModel {
 
   get isBlind(): boolean {
     return this.#isBlind;
+  }
+
+  get isUncertain(): boolean {
+    return this.#isUncertain;
   }
 
   /** Its value, or that there is none any more. */

@@ -175,7 +175,8 @@ export class Limited {
     if (ask.dryRun || lease === null || lease.word === ask.word) return;
     // One that was sent before the lease began and shows only now ends it all the same, or not; so does a stop.
     const isStop = ask.word === "stop" && ask.word !== lease.endsWith;
-    if (!isStop && ask.at >= lease.ask.at) this.lease = null;
+    // Where the one before may be in force again, its word may have been this one.
+    if (!isStop && !lease.isUncertain && ask.at >= lease.ask.at) this.lease = null;
     else lease.isUncertain = true;
   }
 }

@@ -198,7 +198,7 @@ export class RuleChecks extends LimitCheck {
     this.limits.lose(time.now);
     const { beginning } = model;
     if (beginning === null) {
-      if (guard.blind !== "act" && !this.#isStalled())
+      if (guard.blind !== "act" && !model.isUncertain && !this.#isStalled())
         this.broken("S21", `${where} sends although it has not begun`);
       return;
     }
