@@ -30,7 +30,7 @@ function isGone(host: HostFacts, now: number): boolean {
 }
 
 /** The state to publish, or null while nothing has been learnt yet. The first that applies wins. */
-export function platformState(
+function platformState(
   { realtime, business, stretched, startedAt }: LinkFacts,
   now: number,
 ): PlatformState | null {

@@ -22,8 +22,6 @@ export interface Call {
 /** A platform that answers after `latencyMs` from what the test put into it, and keeps the time of every request. */
 export class CountingPlatform implements PlatformReader {
   readonly calls: Call[] = [];
-  /** Every request, also those a closed way never let out. */
-  attempts = 0;
   latencyMs = 20;
   list: DeviceList = [];
   other: DeviceList = [];
@@ -102,7 +100,6 @@ export class CountingPlatform implements PlatformReader {
     signal: AbortSignal,
     answer: () => Answer,
   ): Promise<Answer> {
-    this.attempts++;
     this.gate(host);
     const call = { at: this.#clock.monotonic(), name, host };
     this.calls.push(call);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { HostFacts } from "../../src/greenhouse/ports.js";
-import { platformState, PlatformWatch, untriedHost } from "../../src/sync/hosts.js";
+import { PlatformWatch, untriedHost } from "../../src/sync/hosts.js";
 import { silentLog } from "../support/builders.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -46,10 +46,9 @@ async function watched(story: string) {
 
 describe("the watched platform", () => {
   it.each<[rule: string, story: string, Partial<Awaited<ReturnType<typeof watched>>>]>([
-    ["says nothing for 29 s before it knows anything", "29s", { states: [], events: [] }],
     [
       "is `unreachable` after 30 s without any contact",
-      "31s",
+      "29s, enough, 2s",
       { states: ["unreachable"], events: ["platform_lost error"] },
     ],
     ["is online with the first answer, without an event", "r up, r up", { states: ["online"], events: [] }],
@@ -82,30 +81,14 @@ describe("the watched platform", () => {
       { states: ["unauthorized", "degraded"], events: ["unauthorized error", "platform_back warning"] },
     ],
     [
+      "that is unreachable is so before it is unauthorized",
+      "b refused, r 2",
+      { states: ["unauthorized", "unreachable"] },
+    ],
+    [
       "takes a jump of the wall clock for no outage",
       "r up, year 1970, 3s, year 2036, 3s",
       { states: ["online"] },
     ],
   ])("%s", async (_rule, story, seen) => expect(await watched(story)).toMatchObject(seen));
 });
-
-const answered = { ...untriedHost, contactAt: 1_000 };
-const once = { ...answered, failures: 1, failingSince: 2_000 };
-const twice = { ...answered, failures: 2, failingSince: 2_000 };
-const refused = { ...answered, unauthorized: true };
-const facts = { realtime: answered, business: answered, stretched: false, startedAt: 0 };
-
-describe("the published state of the platform: the first that applies", () =>
-  it.each([
-    ["nothing tried yet", { ...facts, realtime: untriedHost }, 1_000, null],
-    ["nothing answered in 30 s", { ...facts, realtime: untriedHost }, 30_000, "unreachable"],
-    ["both hosts answer", facts, 3_000, "online"],
-    ["the business host not tried yet", { ...facts, business: untriedHost }, 3_000, "online"],
-    ["one failed attempt at the realtime host", { ...facts, realtime: once }, 3_000, "online"],
-    ["one failed attempt, 30 s ago", { ...facts, realtime: once }, 32_000, "unreachable"],
-    ["two failed attempts at the realtime host", { ...facts, realtime: twice }, 3_000, "unreachable"],
-    ["two failed attempts at the business host", { ...facts, business: twice }, 3_000, "degraded"],
-    ["a stretched budget", { ...facts, stretched: true }, 3_000, "degraded"],
-    ["a refused credential", { ...facts, business: refused, stretched: true }, 3_000, "unauthorized"],
-    ["refused and unreachable", { ...facts, business: refused, realtime: twice }, 3_000, "unreachable"],
-  ])("%s", (_, link, now, state) => expect(platformState(link, now)).toBe(state)));

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { mayDo } from "../../src/config/live-settings.js";
 import { configurationSchema } from "../../src/config/schema.js";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
-import { PlatformError, type PlatformErrorKind } from "../../src/greenhouse/ports.js";
+import { PlatformError, type PlatformErrorKind, type RawValue } from "../../src/greenhouse/ports.js";
 import { newController, reduce } from "../../src/greenhouse/reduce.js";
 import { logActuators, warnOfSensors } from "../../src/sync/mirror.js";
 import type { PollJob } from "../../src/sync/poll-plan.js";
@@ -58,19 +58,6 @@ function bench() {
 }
 
 describe("one read", () => {
-  it.each<[PollJob, string[]]>([
-    [{ kind: "controllers" }, ["controllers"]],
-    [{ kind: "devices", dataType: "TEXT" }, ["devices TEXT"]],
-    [{ kind: "sensors", code: "GH-0" }, ["sensors GH-0"]],
-    [{ kind: "running_status", code: "GH-0" }, ["running_status GH-0"]],
-    [address, ["value GH-0 101"]],
-    [{ ...address, read: { type: "group", group } }, ["values GH-0 10"]],
-  ])("%j asks %j", async (job, calls) => {
-    const one = bench();
-    await one.run(job);
-    expect(one.names()).toEqual(calls);
-  });
-
   it("what it shows is folded, dated when it came and ordered by when it was asked", async () => {
     const one = bench();
     one.platform.registers.set("GH-0 101", "10010");
@@ -81,8 +68,7 @@ describe("one read", () => {
 
   it("one that was asked before a read-back that ended meanwhile changes nothing", async () => {
     const one = bench();
-    one.platform.registers.set("GH-0 101", "10001");
-    one.platform.registers.set("GH-0 101 fresh", "10010");
+    one.platform.registers.set("GH-0 101", "10001").set("GH-0 101 fresh", "10010");
     const slow = perform(address, { ...one, tally: one.poller.tally }, one.abort.signal);
     await one.clock.advance(10);
     one.shown("10010");
@@ -91,150 +77,80 @@ describe("one read", () => {
     expect(one.roof()?.state).toBe("open");
   });
 
-  it("an answer without the address changes nothing", async () => {
+  it("an answer without the address changes nothing, nor does a failure, which rejects", async () => {
     const one = bench();
     one.shown("10010");
     const before = one.roof();
     await one.run(address);
-    expect(one.roof()).toBe(before);
-  });
-
-  it("a failed one rejects and changes nothing", async () => {
-    const one = bench();
-    one.shown("10010");
     one.platform.fate = () => {
       throw failure("rejected", "realtime");
     };
-    const before = one.store.get("GH-0");
     await expect(one.run(address)).rejects.toThrow("did not do it");
-    expect(one.store.get("GH-0")).toBe(before);
+    expect(one.roof()).toBe(before);
   });
 });
 
 describe("an unflushed value that contradicts a flushed one", () => {
-  it("is read again from the device, which decides", async () => {
+  const [unflushed, flushed] = ["value GH-0 101", "value GH-0 101 fresh"];
+  it.each<[rule: string, unflushed: RawValue, fresh: RawValue, calls: string[], states: string[]]>([
+    ["is read again from the device, which decides", "10001", "10010", [unflushed, flushed], ["open"]],
+    ["is a change where the device says so too", "10001", "10001", [unflushed, flushed], ["closed"]],
+    ["is none when it is equal", "10010", "10010", [unflushed], ["open"]],
+    ["is none when it is equal as a number", 10010, 10010, [unflushed], ["open"]],
+  ])("%s", async (_, raw, fresh, calls, shown) => {
     const one = bench();
     one.shown("10010");
-    one.platform.registers.set("GH-0 101", "10001");
-    one.platform.registers.set("GH-0 101 fresh", "10010");
-    const states: unknown[] = [];
-    one.store.onChange(() => states.push(one.roof()?.state));
+    one.platform.registers.set("GH-0 101", raw).set("GH-0 101 fresh", fresh);
+    const states = new Set<unknown>();
+    one.store.onChange(() => states.add(one.roof()?.state));
     await one.run(address);
-    expect(one.names()).toEqual(["value GH-0 101", "value GH-0 101 fresh"]);
-    expect(states).not.toContain("closed");
-    expect(one.roof()?.registers["101"]).toMatchObject({ raw: "10010", fresh: true });
+    expect(one.names()).toEqual(calls);
+    expect([...states, one.roof()?.state].slice(-1)).toEqual(shown);
+    expect(states).not.toContain(shown[0] === "open" ? "closed" : "open");
   });
 
-  it("is never shown where the device cannot be asked", async () => {
-    const one = bench();
-    one.shown("10010");
-    one.platform.registers.set("GH-0 101", "10001");
-    one.platform.fate = ({ name }) => {
-      if (name.endsWith("fresh")) throw failure("unreachable", "realtime");
-    };
-    await expect(one.run(address)).rejects.toThrow();
-    expect(one.roof()?.state).toBe("open");
-  });
-
-  it("in a group is read from the device too, each address, also when one of them cannot be", async () => {
+  it("in a group too, each address, and is never shown where the device cannot be asked", async () => {
     const one = bench();
     one.shown("10010");
     one.shown("10010", "102");
     for (const address of ["101", "102"]) one.platform.registers.set(`GH-0 ${address}`, "10001");
     one.platform.fate = ({ name }) => {
-      if (name === "value GH-0 101 fresh") throw failure("rejected", "realtime");
+      if (name === flushed) throw failure("rejected", "realtime");
     };
     await expect(one.run({ ...address, read: { type: "group", group } })).rejects.toThrow();
-    expect(one.names()).toEqual(["values GH-0 10", "value GH-0 101 fresh", "value GH-0 102 fresh"]);
+    expect(one.names()).toEqual(["values GH-0 10", flushed, "value GH-0 102 fresh"]);
     expect(one.roof()?.state).toBe("open");
     expect(one.store.get("GH-0")?.actuators.get("side")?.state).toBe("closed");
   });
-
-  it("is a change where the device says so too", async () => {
-    const one = bench();
-    one.shown("10010");
-    one.platform.registers.set("GH-0 101", "10001");
-    await one.run(address);
-    expect(one.roof()?.state).toBe("closed");
-  });
-
-  it.each([
-    ["equal", "10010"],
-    ["equal as a number", 10010],
-  ])("is none when it is %s", async (_, raw) => {
-    const one = bench();
-    one.shown("10010");
-    one.platform.registers.set("GH-0 101", raw);
-    await one.run(address);
-    expect(one.names()).toHaveLength(1);
-  });
 });
 
-const { signal } = new AbortController();
-
-async function book() {
+it("what polling asked is counted by operation and result; the time of the last answer is kept for each controller", async () => {
   const clock = new VirtualClock();
   const platform = new CountingPlatform(clock);
-  const reads = new PollTally(clock);
-  /** Lets a read end. */
-  const ended = async (read: Promise<unknown>) => {
-    const caught = read.catch((error: unknown) => error);
+  const tally = new PollTally(clock);
+  await clock.advance(1_000);
+  const sensors = async (code: string) => {
+    const read = platform.sensors(code, new AbortController().signal);
+    const caught = tally.noted("sensors", code, read).catch((error: unknown) => error);
     await clock.advance(20);
     return caught;
   };
-  await clock.advance(1_000);
-  const sensors = (code: string) => ended(reads.noted("sensors", code, platform.sensors(code, signal)));
-  return { clock, platform, reads, sensors, ended };
-}
-
-describe("what polling asked", () => {
-  it("is counted by operation and result, and the answer passes through unchanged", async () => {
-    const { platform, reads, sensors, ended } = await book();
-    platform.registers.set("GH-1 101", "10010");
-    expect(await ended(reads.noted("register", "GH-1", platform.value("GH-1", "101", false, signal)))).toBe(
-      "10010",
-    );
-    await sensors("GH-1");
-    await sensors("GH-2");
-    expect(reads.count("register", "ok")).toBe(1);
-    expect(reads.count("sensors", "ok")).toBe(2);
-    expect(reads.count("controllers", "ok")).toBe(0);
-  });
-
-  it("a failed read passes on its error; one that was held back is told apart", async () => {
-    const { platform, reads, sensors } = await book();
-    platform.fate = () => {
-      throw failure("rejected", "realtime");
-    };
-    expect(await sensors("GH-1")).toMatchObject({ facts: { kind: "rejected" } });
+  expect(tally.endedAt).toBeNull();
+  expect(await sensors("GH-1")).toEqual([]);
+  await sensors("GH-2");
+  for (const kind of ["rejected", "paused", "throttled"] as const) {
     platform.gate = () => {
-      throw failure("paused", "realtime");
+      throw failure(kind, "realtime");
     };
-    expect(await sensors("GH-1")).toMatchObject({ facts: { kind: "paused" } });
-    platform.gate = () => {
-      throw failure("throttled", "realtime");
-    };
-    expect(await sensors("GH-1")).toMatchObject({ facts: { kind: "throttled", sent: false } });
-    expect([reads.count("sensors", "failed"), reads.count("sensors", "held")]).toEqual([1, 2]);
-    expect(reads.answeredAt("sensors", "GH-1")).toBeNull();
-  });
-
-  it("the time of the last answer is kept for each controller, that of the last end for all", async () => {
-    const { clock, platform, reads, sensors } = await book();
-    expect(reads.endedAt).toBeNull();
-    await sensors("GH-1");
-    expect(reads.answeredAt("sensors", "GH-1")).toBe(1_020);
-    expect(reads.answeredAt("sensors", "GH-2")).toBeNull();
-    expect(reads.answeredAt("running_status", "GH-1")).toBeNull();
-    platform.fate = () => {
-      throw failure("unreachable", "realtime");
-    };
-    await sensors("GH-1");
-    expect(reads.answeredAt("sensors", "GH-1")).toBe(1_020);
-    expect(reads.endedAt).toBe(clock.monotonic());
-    reads.forget("GH-1");
-    expect(reads.answeredAt("sensors", "GH-1")).toBeNull();
-  });
+    expect(await sensors("GH-1")).toMatchObject({ facts: { kind } });
+  }
+  const counts = (["ok", "failed", "held"] as const).map((result) => tally.count("sensors", result));
+  expect([...counts, tally.count("controllers", "ok")]).toEqual([2, 1, 2, 0]);
+  expect(tally.answeredAt("sensors", "GH-1")).toBe(1_020);
+  expect(tally.answeredAt("running_status", "GH-1")).toBeNull();
+  expect(tally.endedAt).toBeGreaterThan(1_040);
+  tally.forget("GH-1");
+  expect([tally.answeredAt("sensors", "GH-1"), tally.answeredAt("sensors", "GH-2")]).toEqual([null, 1_040]);
 });
 
 type World = ReturnType<typeof polledMirror>;
@@ -249,11 +165,13 @@ const failing = (kind: PlatformErrorKind = "rejected") =>
     sent: true,
   });
 
-/** The lines above debug that a running poller wrote. */
-async function toldWhile(story: (world: World) => Promise<void>): Promise<readonly string[]> {
+/** The lines above debug that a running poller wrote after it had read this many controllers for ten minutes. */
+async function toldWhile(count: number, story: (world: World) => Promise<void>): Promise<readonly string[]> {
   const { log, lines } = capturedLog();
   const world = polledMirror({ log });
+  world.platform.list = devices(count);
   const run = world.poller.run(world.abort.signal);
+  await world.clock.advance(10 * minute);
   await story(world);
   world.abort.abort();
   await world.clock.advance(0);
@@ -261,14 +179,20 @@ async function toldWhile(story: (world: World) => Promise<void>): Promise<readon
   return lines.filter((line) => !line.startsWith("debug"));
 }
 
-/** Every request whose name begins so fails; returns what ends that. */
-function breakAll({ platform }: World, beginning: string, kind: PlatformErrorKind = "rejected") {
+/** Requests whose name begins so fail for a time, as often as it is said. */
+async function broken(
+  { platform, clock }: World,
+  beginning: string,
+  ms: number,
+  error = failing(),
+  often = Infinity,
+) {
+  let left = often;
   platform.fate = ({ name }) => {
-    if (name.startsWith(beginning)) throw failing(kind);
+    if (name.startsWith(beginning) && left-- > 0) throw error;
   };
-  return () => {
-    platform.fate = () => undefined;
-  };
+  await clock.advance(ms);
+  platform.fate = () => undefined;
 }
 
 describe("a poll that fails though its host answers", () => {
@@ -278,12 +202,8 @@ describe("a poll that fails though its host answers", () => {
     ["sensors", "sensors"],
     ["running_status", "running statuses"],
   ])("is told once with the platform's words, and once when it works again: %s", async (name, subject) => {
-    const lines = await toldWhile(async (world) => {
-      world.platform.list = devices(3);
-      await world.clock.advance(10 * minute);
-      const mend = breakAll(world, name);
-      await world.clock.advance(5 * hour);
-      mend();
+    const lines = await toldWhile(3, async (world) => {
+      await broken(world, name, 5 * hour);
       await world.clock.advance(2 * hour);
     });
     expect(lines).toEqual([
@@ -292,53 +212,31 @@ describe("a poll that fails though its host answers", () => {
     ]);
   });
 
-  it("for 500 controllers is one line that names the first of them", async () => {
-    const lines = await toldWhile(async (world) => {
-      breakAll(world, "sensors");
-      world.platform.list = devices(500);
-      await world.clock.advance(5 * minute);
+  it("is one line for all that names the first of them, and over only when it works for every controller", async () => {
+    const lines = await toldWhile(3, async (world) => {
+      await broken(world, "sensors", 10 * minute);
+      await broken(world, "sensors GH-1", 10 * minute);
     });
-    expect(lines).toEqual([expect.stringContaining("(GH-0 was the first)")]);
-  });
-
-  it("is over only when it works for every controller", async () => {
-    const lines = await toldWhile(async (world) => {
-      world.platform.list = devices(3);
-      await world.clock.advance(10 * minute);
-      breakAll(world, "sensors");
-      await world.clock.advance(10 * minute);
-      breakAll(world, "sensors GH-1");
-      await world.clock.advance(10 * minute);
-    });
-    expect(lines).toHaveLength(1);
+    expect(lines).toEqual([expect.stringMatching(/\(GH-\d was the first\)/)]);
   });
 
   it("every other time is not told every time", async () => {
-    const lines = await toldWhile(async (world) => {
-      world.platform.list = devices(1);
-      let calls = 0;
-      world.platform.fate = ({ name }) => {
-        if (name.startsWith("sensors") && ++calls % 2 === 1) throw failing();
-      };
-      await world.clock.advance(hour);
+    const lines = await toldWhile(1, async (world) => {
+      for (let n = 0; n < 30; n++) await broken(world, "sensors", 2 * minute, failing(), 1);
     });
     expect(lines.length).toBeGreaterThan(2);
     expect(lines.length).toBeLessThanOrEqual(12);
   });
 
   it("of a controller that went away no longer counts", async () => {
-    const lines = await toldWhile(async (world) => {
-      world.platform.list = devices(2);
+    const lines = await toldWhile(2, async (world) => {
+      const { platform, store, poller } = world;
+      await broken(world, "sensors GH-1", 5 * minute);
+      platform.list = devices(1);
+      store.remove("GH-1");
+      poller.forget("GH-1");
       await world.clock.advance(10 * minute);
-      breakAll(world, "sensors GH-1");
-      await world.clock.advance(5 * minute);
-      world.platform.list = devices(1);
-      world.store.remove("GH-1");
-      world.poller.forget("GH-1");
-      await world.clock.advance(10 * minute);
-      const mend = breakAll(world, "sensors GH-0");
-      await world.clock.advance(5 * minute);
-      mend();
+      await broken(world, "sensors GH-0", 5 * minute);
       await world.clock.advance(5 * minute);
     });
     expect(lines.map((line) => line.split(":")[0])).toEqual([
@@ -349,65 +247,54 @@ describe("a poll that fails though its host answers", () => {
   });
 });
 
-describe("what is not told of a single kind of poll", () => {
-  it.each(["unreachable", "paused", "unauthorized"] as const)(
-    "%s: it is the host's, and told there",
-    async (kind) => {
-      const lines = await toldWhile(async (world) => {
-        breakAll(world, "", kind);
-        await world.clock.advance(hour);
-      });
-      expect(lines).toEqual([]);
-    },
-  );
-
-  it("anything while its host is gone", async () => {
-    const lines = await toldWhile(async (world) => {
-      world.platform.list = devices(2);
-      await world.clock.advance(10 * minute);
+it.each<[what: string, lines: number, story: (world: World) => Promise<void>]>([
+  [
+    "what is its host's is told there: unreachable",
+    0,
+    (world) => broken(world, "", hour, failing("unreachable")),
+  ],
+  [
+    "what is its host's is told there: unauthorized",
+    0,
+    (world) => broken(world, "", hour, failing("unauthorized")),
+  ],
+  [
+    "anything while its host is gone",
+    0,
+    (world) => {
       world.poller.hostReachable("realtime", false);
-      breakAll(world, "sensors", "timeout");
-      await world.clock.advance(hour);
-    });
-    expect(lines).toEqual([]);
-  });
-
-  it("one time-out; two in a row are", async () => {
-    const linesOf = (failures: number) =>
-      toldWhile(async (world) => {
-        world.platform.list = devices(1);
-        await world.clock.advance(10 * minute);
-        let left = failures;
-        world.platform.fate = ({ name }) => {
-          if (name.startsWith("sensors") && left-- > 0) throw failing("timeout");
-        };
-        await world.clock.advance(10 * minute);
-      });
-    expect(await linesOf(1)).toEqual([]);
-    expect(await linesOf(2)).toHaveLength(2);
-  });
+      return broken(world, "sensors", hour, failing("timeout"));
+    },
+  ],
+  ["one time-out", 0, (world) => broken(world, "sensors", 10 * minute, failing("timeout"), 1)],
+  [
+    "two of them in a row are told",
+    2,
+    (world) => broken(world, "sensors", 10 * minute, failing("timeout"), 2),
+  ],
+])("what is not told of a single kind of poll: %s", async (_, lines, story) => {
+  expect(await toldWhile(1, story)).toHaveLength(lines);
 });
-
-const commands = (over: object) =>
-  configurationSchema.parse({
-    platform: { business_url: "http://127.0.0.1:1", realtime_url: "http://127.0.0.1:1", token: "none" },
-    commands: over,
-  }).commands;
 
 it.each([
   [{}, "commands are taken and sent to the platform"],
   [{ dry_run: true }, "dry run: commands are checked, and nothing is sent"],
   [{ read_only: true, dry_run: true }, "read-only: every command is refused"],
-])("the log says at the start what the bridge may do: %j", (over, line) =>
-  expect(mayDo(commands(over))).toBe(line),
-);
+])("the log says at the start what the bridge may do: %j", (commands, line) => {
+  const platform = { business_url: "http://127.0.0.1:1", realtime_url: "http://127.0.0.1:1", token: "none" };
+  expect(mayDo(configurationSchema.parse({ platform, commands }).commands)).toBe(line);
+});
+
+const logged = () => {
+  const lines: unknown[] = [];
+  return { lines, log: pino({ level: "info" }, { write: (line: string) => lines.push(JSON.parse(line)) }) };
+};
 
 it.each([
   ["空气温渡", 'the platform shows no sensor "空气温渡", did you mean "空气温度"?'],
   ["t7", 'the platform shows no sensor "t7"; it shows 空气温度'],
 ])("a configured sensor whose `from` fits nothing is told, with what was meant: %s", (from, msg) => {
-  const lines: string[] = [];
-  const log = pino({ level: "info" }, { write: (line: string) => lines.push(line) });
+  const { lines, log } = logged();
   const sensors = [sensorSettings({ id: "air", from }), sensorSettings({ id: "here", from: "空气温度" })];
   const read = { type: "sensors_read", items: [item()], receivedAt: 0, source: "poll" } as const;
   const found = reduce(controller(controllerSettings({ sensors })), read, {
@@ -416,17 +303,16 @@ it.each([
     transliterate: (text) => text,
   });
   warnOfSensors(found, log);
-  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ level: 40, sensor: "air", msg }]);
+  expect(lines).toMatchObject([{ level: 40, sensor: "air", msg }]);
 });
 
 it("the log has a line at info for each actuator found", () => {
-  const lines: string[] = [];
-  const log = pino({ level: "info" }, { write: (line: string) => lines.push(line) });
+  const { lines, log } = logged();
   const settings = controllerSettings({
     actuators: [actuator(), actuator({ id: "fan", kind: "circulation_fan", address: "150", readOnly: true })],
   });
   logActuators(log, newController("GH-0001", "gh-0001", settings, true));
-  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+  expect(lines).toMatchObject([
     { controller: "gh-0001", actuator: "roof", kind: "skylight", msg: "actuator found: gh-0001/roof" },
     { actuator: "fan", msg: "actuator found, read-only: gh-0001/fan" },
   ]);

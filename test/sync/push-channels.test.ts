@@ -52,29 +52,33 @@ function listeningChannels(takesMs = 0) {
 const never = () => Promise.reject(new Error("not asked here"));
 
 describe("the push channels", () => {
-  it("are the account's two, and one for each weather station, as long as it is mirrored", async () => {
-    const { clock, store, open, add } = listeningChannels();
-    await clock.advance(10);
-    expect([...open.keys()].sort()).toEqual(["device-status", "set-value"]);
-    add("WS-2", "W001");
+  it("are the account's two, and one for each of the first sixteen weather stations, as long as it is mirrored", async () => {
+    const { clock, store, open, add, quit, done } = listeningChannels();
+    const opened = async () => {
+      await clock.advance(10_000);
+      return [...open.keys()].sort().join(" ");
+    };
+    expect(await opened()).toBe("device-status set-value");
     add("GH-1", "C001");
     add("CAM-1", "V008");
-    await clock.advance(10_000);
-    expect([...open.keys()].sort()).toEqual(["WS-2", "device-status", "set-value"]);
-    store.remove("WS-2");
-    await clock.advance(10_000);
-    expect([...open.keys()].sort()).toEqual(["device-status", "set-value"]);
+    const stations = Array.from({ length: 40 }, (_, n) => `WS-${String(n).padStart(2, "0")}`);
+    for (const station of stations) add(station, "W001");
+    expect(await opened()).toBe([...stations.slice(0, 16), "device-status", "set-value"].join(" "));
+    for (const station of stations.slice(1)) store.remove(station);
+    expect(await opened()).toBe("WS-00 device-status set-value");
+    const listener = open.get("set-value");
+    expect(["GH-1", "GH-2", "__proto__"].map((known) => listener?.knows(known))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    quit.abort();
+    await done;
+    await settled();
+    expect([open.size, clock.pendingTimers]).toEqual([0, 0]);
   });
 
-  it("of more than sixteen stations are those of the first sixteen", async () => {
-    const { clock, open, add } = listeningChannels();
-    for (let n = 40; n > 0; n--) add(`WS-${String(n).padStart(2, "0")}`, "W001");
-    await clock.advance(10_000);
-    expect(open.size).toBe(18);
-    expect(open.has("WS-16")).toBe(true);
-  });
-
-  it("want everything read after one of the account's was lost, and when it is open again", async () => {
+  it("want everything read, once and at once, after one of the account's was lost, and when it is open again", async () => {
     const { clock, open, add, rounds } = listeningChannels();
     add("WS-1", "W001");
     await clock.advance(10_000);
@@ -86,50 +90,17 @@ describe("the push channels", () => {
     expect(rounds).toEqual([]);
     open.get("set-value")?.lost();
     await clock.advance(100_000);
-    expect(rounds).toHaveLength(1);
+    expect(rounds).toEqual([12_000]);
     open.get("set-value")?.opened();
     await clock.advance(100_000);
     expect(rounds).toHaveLength(2);
   });
 
-  it("know the devices of the mirror and no others", async () => {
-    const { clock, open, add } = listeningChannels();
-    await clock.advance(10);
-    const listener = open.get("set-value");
-    expect(listener?.knows("GH-1")).toBe(false);
-    add("GH-1", "C001");
-    expect([listener?.knows("GH-1"), listener?.knows("__proto__")]).toEqual([true, false]);
-  });
-
-  it("end with the signal, and leave no timer", async () => {
-    const { clock, open, add, quit, done } = listeningChannels();
-    add("WS-1", "W001");
-    await clock.advance(10_000);
-    quit.abort();
-    await done;
-    await settled();
-    expect([open.size, clock.pendingTimers]).toEqual([0, 0]);
-  });
-});
-
-describe("recovery of what was pushed to nobody", () => {
-  const lost = async (takesMs?: number) => {
-    const made = listeningChannels(takesMs);
-    await made.clock.advance(1_000);
-    return { ...made, lose: () => made.open.get("set-value")?.lost() };
-  };
-
-  it("reads everything once, at once", async () => {
-    const { clock, rounds, lose } = await lost(10_000);
-    lose();
-    await clock.advance(600_000);
-    expect(rounds).toEqual([1_000]);
-  });
-
-  it("of 1,000 losses in ten minutes starts a round a minute at most, and one after the last of them", async () => {
-    const { clock, rounds, lose } = await lost(10_000);
+  it("of 1,000 losses in ten minutes want a round a minute at most, and one after the last of them", async () => {
+    const { clock, rounds, open } = listeningChannels(10_000);
+    await clock.advance(1_000);
     for (let n = 0; n < 1_000; n++) {
-      lose();
+      open.get("set-value")?.lost();
       await clock.advance(600);
     }
     const lastAt = clock.monotonic();
@@ -169,51 +140,33 @@ describe("a push while a command is being confirmed", () => {
     expect(bench.results).toMatchObject([{ outcome: "confirmed", read_back: "10010", duration_ms: 5_000 }]);
   });
 
-  it("never confirms by itself: the read-back decides", async () => {
+  it.each<[string, address: string, value: (n: number) => string, fewest: number, most: number, of?: string]>(
+    [
+      ["costs one read-back a second at most", "101", () => "10010", 10, 13],
+      ["of another value is worth one look in ten seconds", "101", (n) => String(n % 100), 1, 4],
+      ["of another address is not worth one", "102", () => "10010", 0, 2],
+      ["of another controller is not worth one", "101", () => "10010", 0, 2, "GH-0002"],
+    ],
+  )("%s, however many there are", async (_, address, value, fewest, most, of = code) => {
+    const bench = slowBench();
+    const reads = await confirming(bench);
+    for (let n = 0; n < 1_000; n++) {
+      bench.commander.ring(of, address, value(n));
+      await bench.clock.advance(10);
+    }
+    expect(bench.platform.reads - reads).toBeLessThanOrEqual(most);
+    expect(bench.platform.reads - reads).toBeGreaterThanOrEqual(fewest);
+  });
+
+  it("never confirms by itself, and is listened to no longer than the command lasts", async () => {
     const bench = slowBench();
     await confirming(bench);
-    for (let n = 0; n < 10; n++) {
+    expect(bench.commander.readsBack(code, "101")).toBe(true);
+    for (let n = 0; n < 20; n++) {
       bench.commander.ring(code, "101", "10010");
       await bench.clock.advance(20_000);
     }
     expect(bench.results).toMatchObject([{ outcome: "unconfirmed", read_back: "10001" }]);
-  });
-
-  it("costs one read-back a second at most, however many there are", async () => {
-    const bench = slowBench();
-    const reads = await confirming(bench);
-    for (let n = 0; n < 1_000; n++) {
-      bench.commander.ring(code, "101", "10010");
-      await bench.clock.advance(10);
-    }
-    expect(bench.platform.reads - reads).toBeLessThanOrEqual(13);
-    expect(bench.platform.reads - reads).toBeGreaterThanOrEqual(10);
-  });
-
-  it("of another value is worth one look in ten seconds", async () => {
-    const bench = slowBench();
-    const reads = await confirming(bench);
-    for (let n = 0; n < 1_000; n++) {
-      expect(bench.commander.ring(code, "101", String(n % 100))).toBe(false);
-      await bench.clock.advance(10);
-    }
-    expect(bench.platform.reads - reads).toBeLessThanOrEqual(4);
-  });
-
-  it("of another address or controller changes nothing", async () => {
-    const bench = slowBench();
-    const reads = await confirming(bench);
-    bench.commander.ring(code, "102", "10010");
-    bench.commander.ring("GH-0002", "101", "10010");
-    await bench.clock.advance(1_000);
-    expect(bench.platform.reads).toBe(reads);
-  });
-
-  it("is listened to no longer than the command lasts", async () => {
-    const bench = slowBench();
-    await confirming(bench);
-    expect(bench.commander.readsBack(code, "101")).toBe(true);
-    await bench.clock.advance(400_000);
     expect(bench.commander.readsBack(code, "101")).toBe(false);
     expect(bench.commander.ring(code, "101", "10010")).toBe(false);
   });
@@ -234,9 +187,8 @@ describe("a push while a command is being confirmed", () => {
   });
 });
 
-describe("a push while a command of an earlier run is being read back", () => {
-  /** A bridge that starts with a command to open the roof, which an earlier run had sent. */
-  const restarted = async () => {
+describe("a push while a command of an earlier run is being read back", () =>
+  it("that shows the value leads to a read-back at once, which confirms it, and to no POST", async () => {
     const earlier = slowBench();
     earlier.send("open");
     await earlier.clock.advance(5_000);
@@ -248,30 +200,16 @@ describe("a push while a command of an earlier run is being read back", () => {
     const sent = { earlier: [], attempts: 1, code: "200", requestId: null, sentAt: bench.clock.now() };
     bench.recover({ command, step, ...sent });
     await bench.clock.advance(5_000);
-    return bench;
-  };
-
-  it("that shows the value leads to a read-back at once, which confirms it", async () => {
-    const bench = await restarted();
-    expect(bench.platform.reads).toBe(1);
-    bench.platform.registers.set("101", "10010");
-    expect(bench.commander.ring(code, "101", 10010)).toBe(true);
-    await bench.clock.advance(0);
-    expect(bench.platform.reads).toBe(2);
+    for (const [raw, reads] of [
+      ["10001", 2],
+      ["10010", 3],
+    ] as const) {
+      bench.platform.registers.set("101", raw);
+      expect(bench.commander.ring(code, "101", 10010)).toBe(true);
+      expect(bench.results).toEqual([]);
+      await bench.clock.advance(1_000);
+      expect(bench.platform.reads).toBe(reads);
+    }
     expect(bench.results).toMatchObject([{ outcome: "confirmed", read_back: "10010" }]);
     expect(bench.platform.posts).toEqual([]);
-  });
-
-  it("never confirms by itself, costs one read-back a second at most, and puts off no deadline", async () => {
-    const bench = await restarted();
-    const { confirmWithinMs } = bench.commander.open[0]?.settings ?? { confirmWithinMs: 0 };
-    for (let n = 0; n < confirmWithinMs / 100; n++) {
-      bench.commander.ring(code, "101", "10010");
-      await bench.clock.advance(100);
-    }
-    expect(bench.results).toMatchObject([{ outcome: "unconfirmed", read_back: "10001" }]);
-    expect(bench.platform.reads).toBeLessThanOrEqual(confirmWithinMs / 1_000 + 2);
-    expect(bench.commander.readsBack(code, "101")).toBe(false);
-    expect(bench.platform.posts).toEqual([]);
-  });
-});
+  }));

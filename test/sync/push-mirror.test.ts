@@ -76,11 +76,14 @@ function bench({
 }
 
 describe("a pushed register", () => {
-  it("that is shown already changes nothing and asks nothing", async () => {
+  it.each([
+    ["that is shown already", { "101": 10001 }],
+    ["of an address nobody follows", { "999": "1", constructor: "1", ["__proto__"]: "1" }],
+  ])("%s changes nothing and asks nothing", async (_, values) => {
     const { polled, pushed, store, clock, asked } = bench();
     polled({ "101": "10001" });
     const before = store.get(code);
-    pushed({ "101": 10001 });
+    pushed(values);
     await clock.advance(60_000);
     expect(asked).toEqual([]);
     expect(store.get(code)).toBe(before);
@@ -109,39 +112,21 @@ describe("a pushed register", () => {
     expect(roof()).toMatchObject({ state: "auto", source: "poll" });
   });
 
-  it("of an address nobody follows is nobody's business", async () => {
-    const { pushed, clock, asked, store } = bench();
-    const before = store.get(code);
-    pushed({ "999": "1", constructor: "1", ["__proto__"]: "1" });
-    await clock.advance(10_000);
-    expect(store.get(code)).toBe(before);
-    expect(asked).toEqual([]);
-  });
-
-  it("that was undone while its read was under way is read once more, within 3 s", async () => {
+  it.each([
+    ["while its read was under way", 50, "1010"],
+    ["right after its read ended", 150, "1001"],
+  ])("that is undone %s shows so within 3 s", async (_, afterMs, register) => {
     const { polled, pushed, roof, clock, registers } = bench({ actuators: [{ kind: "circulation_fan" }] });
     polled({ "101": "1001" }, true);
     registers.set("101", "1010");
     pushed({ "101": "1010" });
-    await clock.advance(50);
-    // The answer on its way still says on.
+    await clock.advance(afterMs);
+    // The answer on its way may still say on.
+    registers.set("101", register);
     pushed({ "101": "1001" });
     await clock.advance(100);
     registers.set("101", "1001");
-    await clock.advance(2_850);
-    expect(roof()?.state).toBe("off");
-  });
-
-  it("that is undone right after its read ended shows so within 3 s", async () => {
-    const { polled, pushed, roof, clock, registers } = bench({ actuators: [{ kind: "circulation_fan" }] });
-    polled({ "101": "1001" }, true);
-    registers.set("101", "1010");
-    pushed({ "101": "1010" });
-    await clock.advance(150);
-    expect(roof()?.state).toBe("on");
-    registers.set("101", "1001");
-    pushed({ "101": "1001" });
-    await clock.advance(2_850);
+    await clock.advance(2_750);
     expect(roof()?.state).toBe("off");
   });
 
@@ -234,24 +219,26 @@ describe("a pushed running status", () => {
 });
 
 describe("a pushed connection", () => {
-  it("is believed when the device's single status agrees", async () => {
-    const { mirror, clock, store, answers } = bench();
-    answers.connection = "offline";
-    mirror.fold({ type: "connection", code, online: false }, 0);
-    expect(store.get(code)?.availability).toBe("online");
-    await clock.advance(1_000);
-    expect(store.get(code)?.availability).toBe("offline");
-  });
-
   it.each([
-    ["contradicted", "online"],
-    ["unreadable", "unknown"],
-  ] as const)("%s changes nothing", async (_name, connection) => {
-    const { mirror, clock, store, answers } = bench();
-    answers.connection = connection;
+    ["is believed when the device's single status agrees", true, "offline", "offline", 1],
+    ["contradicted changes nothing", true, "online", "online", 1],
+    ["unreadable changes nothing", true, "unknown", "online", 1],
+    [
+      "of a device that the list gives no flag for changes nothing and asks nothing",
+      null,
+      "offline",
+      "unknown",
+      0,
+    ],
+  ] as const)("%s", async (_name, online, status, shown, asks) => {
+    const { mirror, clock, store, answers, asked } = bench({ online });
+    answers.connection = status;
+    const before = store.get(code)?.availability;
     mirror.fold({ type: "connection", code, online: false }, 0);
+    expect(store.get(code)?.availability).toBe(before);
     await clock.advance(1_000);
-    expect(store.get(code)?.availability).toBe("online");
+    expect(store.get(code)?.availability).toBe(shown);
+    expect(asked).toHaveLength(asks);
   });
 
   it("that was undone while the status was asked for ends as the platform said last", async () => {
@@ -264,14 +251,6 @@ describe("a pushed connection", () => {
     answers.connection = "online";
     await clock.advance(2_850);
     expect(store.get(code)?.availability).toBe("online");
-  });
-
-  it("of a device that the list gives no flag for changes nothing and asks nothing", async () => {
-    const { mirror, clock, store, asked } = bench({ online: null });
-    mirror.fold({ type: "connection", code, online: false }, 0);
-    await clock.advance(1_000);
-    expect(store.get(code)?.availability).toBe("unknown");
-    expect(asked).toEqual([]);
   });
 });
 
@@ -292,29 +271,25 @@ describe("pushed readings", () => {
   function withWind(measured = true) {
     const made = bench();
     const at = made.clock.now();
-    const items = [
-      wind(3, measured ? at : null),
-      item({ name: "雨量", value: 0, raw: 0, unit: "mm", measuredAt: at }),
-    ];
+    const rain = item({ name: "雨量", value: 0, raw: 0, unit: "mm", measuredAt: at });
+    const items = [wind(3, measured ? at : null), rain];
     made.store.dispatch(code, { type: "sensors_read", items, receivedAt: at, source: "poll" });
-    const push = (...pushed: SensorItem[]) => made.mirror.fold({ type: "sensors", code, items: pushed }, 0);
+    const push = (pushed: SensorItem, openedAt = 0) =>
+      made.mirror.fold({ type: "sensors", code, items: [pushed] }, openedAt);
     return { ...made, at, push };
   }
 
-  it("that are newer change the sensors that reads have shown, one by one", () => {
+  it("that are newer change the sensors that reads have shown, one by one, and never which sensor is which", () => {
     const made = withWind();
+    const layout = made.store.get(code)?.layout;
     made.push(wind(5, made.at + 1_000));
     expect(sensorsOf(made).map(({ value, source }) => `${String(value)} ${source}`)).toEqual([
       "5 push",
       "0 poll",
     ]);
-  });
-
-  it("are recognised by what they say of themselves, where only one sensor fits that", () => {
-    const made = withWind();
-    made.push(wind(6, made.at + 1_000, { name: "", channel: null, unit: null }));
-    expect(sensorsOf(made)[0]?.value).toBe(6);
-    made.push(wind(7, made.at + 2_000, { name: "", channel: null, factor: null, unit: "m/s" }));
+    expect(made.store.get(code)?.layout).toBe(layout);
+    // Recognised by what it says of itself, where only one sensor fits that.
+    made.push(wind(6, made.at + 2_000, { name: "", channel: null, unit: null }));
     expect(sensorsOf(made)[0]?.value).toBe(6);
   });
 
@@ -324,6 +299,10 @@ describe("pushed readings", () => {
     ["from the future", (at) => wind(5, at + 3_600_000)],
     ["in another unit", (at) => wind(5, at + 1_000, { unit: "km/h" })],
     ["of a sensor nobody has read", (at) => wind(5, at + 1_000, { factor: "gust" })],
+    [
+      "of nobody knows which",
+      (at) => wind(5, at + 1_000, { name: "", channel: null, factor: null, unit: "m/s" }),
+    ],
   ])("that are %s change nothing", (_name, pushed) => {
     const made = withWind();
     const before = made.store.get(code);
@@ -331,21 +310,17 @@ describe("pushed readings", () => {
     expect(made.store.get(code)).toBe(before);
   });
 
-  it("without a time count where the sensor never has one, and was read since the channel was opened", () => {
-    const made = withWind(false);
-    made.mirror.fold({ type: "sensors", code, items: [wind(5, null)] }, 0);
-    expect(sensorsOf(made)[0]).toMatchObject({ value: 5, quality: "uncertain", source: "push" });
-    const anew = withWind(false);
-    anew.mirror.fold({ type: "sensors", code, items: [wind(5, null)] }, 1);
-    expect(sensorsOf(anew)[0]?.value).toBe(3);
-  });
-
-  it("never change which sensor is which", () => {
-    const made = withWind();
-    const layout = made.store.get(code)?.layout;
-    made.push(wind(5, made.at + 1_000));
-    expect(made.store.get(code)?.layout).toBe(layout);
-  });
+  it.each([
+    [0, { value: 5, quality: "uncertain", source: "push" }],
+    [1, { value: 3 }],
+  ])(
+    "without a time count where the sensor never has one, and was read since the channel was opened (%i)",
+    (openedAt, shown) => {
+      const made = withWind(false);
+      made.push(wind(5, null), openedAt);
+      expect(sensorsOf(made)[0]).toMatchObject(shown);
+    },
+  );
 });
 
 function reading(perMinute = 0, share = 0) {
@@ -375,46 +350,30 @@ function reading(perMinute = 0, share = 0) {
 }
 
 describe("reads that pushes ask for", () => {
-  it("happen at once, and once however often they are wanted", async () => {
+  it("happen at once, and once however often they are wanted; wanted again soon they wait for the gap", async () => {
     const { clock, begun, want } = reading();
     for (let n = 0; n < 100; n++) want("a");
     want("b");
-    await clock.advance(60_000);
-    expect(begun).toEqual(["a 0", "b 0"]);
-  });
-
-  it("wanted again while one runs, or soon after it, wait for the gap", async () => {
-    const { clock, begun, want } = reading();
-    want("a");
     await clock.advance(50);
     want("a");
     await clock.advance(60_000);
     want("a");
     await clock.advance(1_000);
-    expect(begun).toEqual(["a 0", "a 5000", "a 60050"]);
+    expect(begun).toEqual(["a 0", "b 0", "a 5000", "a 60050"]);
   });
 
-  it("are never more than four at once", async () => {
-    const { clock, begun, want, most } = reading();
-    for (let n = 0; n < 40; n++) want(`a${n}`);
-    await clock.advance(60_000);
-    expect([begun.length, most()]).toEqual([40, 4]);
-  });
-
-  it("keep to the request budget", async () => {
-    const { clock, begun, want } = reading(10);
+  it.each([
+    ["are never more than four at once", 0, 0, 40],
+    ["keep to the request budget", 10, 0, 10],
+    ["leave polling its part of the budget", 100, 25, 25],
+  ])("%s", async (_, perMinute, share, inAMinute) => {
+    const { clock, begun, want, most } = reading(perMinute, share);
     for (let n = 0; n < 40; n++) want(`a${n}`);
     await clock.advance(59_000);
-    expect(begun).toHaveLength(10);
+    expect(begun).toHaveLength(inAMinute);
+    expect(most()).toBe(4);
     await clock.advance(61_000);
-    expect(begun).toHaveLength(20);
-  });
-
-  it("leave polling its part of the budget", async () => {
-    const { clock, begun, want } = reading(100, 25);
-    for (let n = 0; n < 200; n++) want(`a${n}`);
-    await clock.advance(59_000);
-    expect(begun).toHaveLength(25);
+    expect(begun).toHaveLength(Math.min(40, 2 * inAMinute));
   });
 
   it("beyond a thousand are left to polling", () => {
@@ -423,20 +382,15 @@ describe("reads that pushes ask for", () => {
     expect(reads.waiting).toBe(1_000);
   });
 
-  it("that fail are made again at growing pauses, and after the sixth time left to polling", async () => {
+  it("that fail are made again at growing pauses, and after the sixth time left to polling; wanted anew, at once", async () => {
     const { clock, begun, want } = reading();
-    want("a", { fails: true, takesMs: 0 });
-    await clock.advance(3_600_000);
-    expect(begun).toEqual(["a 0", "a 5000", "a 15000", "a 35000", "a 75000", "a 155000"]);
-  });
-
-  it("wanted anew while a repetition waits, are made at once and have all their tries again", async () => {
-    const { clock, begun, want } = reading();
-    want("a", { fails: true, takesMs: 0 });
+    for (const name of ["a", "b"]) want(name, { fails: true, takesMs: 0 });
     await clock.advance(20_000);
-    want("a", { takesMs: 0 });
+    want("b", { takesMs: 0 });
     await clock.advance(3_600_000);
-    expect(begun).toEqual(["a 0", "a 5000", "a 15000", "a 20000"]);
+    const of = (name: string) => begun.filter((one) => one.startsWith(name)).join(", ");
+    expect(of("a")).toBe("a 0, a 5000, a 15000, a 35000, a 75000, a 155000");
+    expect(of("b")).toBe("b 0, b 5000, b 15000, b 20000");
   });
 
   it("end with the signal, and leave no timer", async () => {
