@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { secretValues } from "../../src/config/load.js";
 import { formatProblem } from "../../src/config/problem.js";
-import { itFinds, load, loaded, platform, problemLines, rowsOf, tokenEnv } from "./loading.js";
+import { itFinds, load, loaded, platform, problemLines, problemsIn, tokenEnv } from "./loading.js";
 
 describe("!env and !secret", () => {
   it.each([
@@ -19,16 +19,9 @@ describe("!env and !secret", () => {
   it.each([
     ['"quoted"', "quoted"],
     ["'it''s'", "it's"],
-    ['"half', '"half'],
-    ["a: b", "a: b"],
-    ["[x", "[x"],
-    ["#secret", "#secret"],
-    ["*alias", "*alias"],
-    ["!tag x", "!tag x"],
-    ["@at", "@at"],
-    ["- x", "- x"],
-    ["1.2.3.4", "1.2.3.4"],
-    ["{a: 1}", "{a: 1}"],
+    ...['"half', "a: b", "[x", "#secret", "*alias", "!tag x", "@at", "- x", "1.2.3.4", "{a: 1}"].map(
+      (text) => [text, text],
+    ),
   ])("the text %j of a variable stays one text", async (text, expected) => {
     const env = { ...tokenEnv, PASSWORD: text };
     const { configuration } = await loaded(`${platform}mqtt: { username: a, password: !env PASSWORD }\n`, {
@@ -48,52 +41,33 @@ describe("!env and !secret", () => {
     expect(configuration.http).toBe(false);
   });
 
-  /** `value`, and behind a bar what secrets.yaml holds. */
-  async function linesOf(row: string): Promise<string[]> {
-    const [value = "", secrets] = row.trim().split(" | ");
-    const around = { env: { ...tokenEnv, EMPTY: " " }, ...(secrets === undefined ? {} : { secrets }) };
-    const lines = await problemLines(`${platform}mqtt:\n  username: a\n  password: ${value}\n`, around);
-    return lines.map((line) => line.replace(":7:13 mqtt.password", ""));
-  }
-
   itFinds(
-    rowsOf`
-    !env NO_SUCH
-      : the environment variable NO_SUCH is not set
-    !env toString
-      : the environment variable toString is not set
-    !env EMPTY
-      : the environment variable EMPTY is empty
-    !env
-      : expected a name after !env
-    !env a b
-      : expected a name after !env
-    !env [A]
-      : expected a name after !env
-    !secret x
-      : secrets.yaml is missing; it holds the secrets, one "name: value" a line
-    !secret brocker | broker: x
-      : there is no secret "brocker" in secrets.yaml, did you mean "broker"?
-    !secret x | x:
-      : the secret "x" in secrets.yaml is empty
-    !secret x | y:
-      : there is no secret "x" in secrets.yaml, did you mean "y"?
-    !secret x | - x
-      : secrets.yaml is not a list of "name: value" lines
-    !secret x | x: !secret x
-      : !env and !secret are not allowed here (in the file of secrets)
-    !secret x | x: &a 1⏎y: *a
-      : anchors (&name) are not allowed; write the value where it is needed (in the file of secrets)
-    !secret y | x: 1⏎y: *x
-      : aliases (*name) are not allowed; write the value out (in the file of secrets)
-    "pass\ud83dword"
-      : holds half a character (a \u escape without its other half), which nothing can send; write the whole character
-    !secret x | x: "pass\ud83dword"
-      : holds half a character (a \u escape without its other half), which nothing can send; write the whole character (in the file of secrets)
-    !secert x | x: 1
-      : unknown tag; !env NAME and !secret name are known
+    String.raw`
+    !env NO_SUCH → the environment variable NO_SUCH is not set
+    !env toString → the environment variable toString is not set
+    !env EMPTY → the environment variable EMPTY is empty
+    !env → expected a name after !env
+    !env a b → expected a name after !env
+    !env [A] → expected a name after !env
+    !secret x → secrets.yaml is missing; it holds the secrets, one "name: value" a line
+    !secret brocker | broker: x → there is no secret "brocker" in secrets.yaml, did you mean "broker"?
+    !secret x | x: → the secret "x" in secrets.yaml is empty
+    !secret x | y: → there is no secret "x" in secrets.yaml, did you mean "y"?
+    !secret x | - x → secrets.yaml is not a list of "name: value" lines
+    !secret x | x: !secret x → !env and !secret are not allowed here (in the file of secrets)
+    !secret x | x: &a 1⏎y: *a → anchors (&name) are not allowed
+    !secret y | x: 1⏎y: *x → aliases (*name) are not allowed
+    "pass\ud83dword" → holds half a character (a \u escape without its other half), which nothing can send; write the whole character
+    !secret x | x: "pass\ud83dword" → holds half a character (a \u escape without its other half), which nothing can send; write the whole character (in the file of secrets)
+    !secert x | x: 1 → unknown tag; !env NAME and !secret name are known
   `,
-    linesOf,
+    {
+      around: (row) => `${platform}mqtt: { username: a, password: ‸${row.split(" | ")[0] ?? ""} }\n`,
+      find: async (text, row) => {
+        const secrets = row.split(" | ")[1]?.replaceAll("⏎", "\n");
+        return problemsIn(text, { env: { ...tokenEnv, EMPTY: " " }, ...(secrets && { secrets }) });
+      },
+    },
   );
 
   it("a file of secrets that is no YAML, or holds nothing, is one clear error", async () => {

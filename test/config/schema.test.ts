@@ -1,43 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { contractExample, contractSurroundings, loaded, platform } from "./loading.js";
+import { loaded, platform } from "./loading.js";
 
 describe("configuration", () => {
-  it("reads the contract's example: keys as written, durations in ms", async () => {
-    const { configuration } = await loaded(contractExample, contractSurroundings);
-    expect(configuration.platform).toMatchObject({
-      token: "token-of-the-account",
-      timeouts: { connect: 5000, read: 15_000, control: 30_000 },
-      push: { enabled: true, credential: "header", query_name: "token" },
-    });
-    expect(configuration.mqtt).toMatchObject({ url: "mqtt://localhost:1883", password: "bridge-password" });
-    expect(configuration.broker.websocket_port).toBe(9001);
-    expect(configuration.polling.stale_after).toBe(900_000);
-    const east = configuration.controllers["GH-0001"];
-    expect(east?.actuators.left_skylight).toMatchObject({
-      kind: "skylight",
-      address: "101",
-      travel_time: 90_000,
-    });
-    expect(east?.actuators.special?.values).toEqual({ low: "0110", high: "1001" });
-    expect(east?.sensors.air_temperature).toMatchObject({ from: "空气温度", offset: -0.4, scale: 1 });
-    expect(east?.parameters.ec_target?.writable).toEqual({ min: 0, max: 5, step: 0.1 });
-    expect(configuration.controllers["GH-0002"]?.ignore).toBe(true);
-  });
-
-  it("fills in every default of the contract", async () => {
-    const { configuration: bare } = await loaded(platform);
-    const { configuration: written } = await loaded(contractExample, contractSurroundings);
-    const { business_url, realtime_url, token, ...defaults } = written.platform;
-    expect(bare.platform).toEqual({ ...defaults, business_url, realtime_url, token });
-    for (const key of ["homeassistant", "polling", "commands", "http", "data_dir", "log", "mirror"] as const)
-      expect(bare[key]).toEqual(written[key]);
-    const { url, username, password, ...mqtt } = written.mqtt;
-    expect([url, username, password].every((given) => given !== undefined)).toBe(true);
-    expect(bare.mqtt).toEqual(mqtt);
-    expect(bare.broker).toEqual({ ...written.broker, users: [], websocket_port: undefined });
-    expect(bare.controllers).toEqual({});
-  });
-
   it.each([
     ["skylight", "", { travel_time: 120_000, confirm_within: 150_000, tolerance: 0, lead_in: "never" }],
     ["positioner", ", travel_time: 10s", { travel_time: 10_000, confirm_within: 40_000 }],
