@@ -28,6 +28,8 @@ const topics = topicsUnder("greenhouse");
 /** One run of the program: the product's parts, joined as `compose` joins them, in the simulated world. */
 export class Bridge {
   readonly boot: number;
+  /** How far the machine's clock was ahead at its start. */
+  readonly clockOff: number;
   readonly clock: BootClock;
   readonly #world: World;
   readonly #stopping = new AbortController();
@@ -44,6 +46,7 @@ export class Bridge {
   constructor(world: World, boot: number) {
     this.#world = world;
     this.boot = boot;
+    this.clockOff = world.clockOff;
     this.clock = new BootClock(world.time, world.wall, world.wire);
   }
 

@@ -77,8 +77,10 @@ export class ResultChecks extends Check {
     if (reason === "overloaded") this.#overloaded(ask);
     if (reason === "duplicate") this.saw(`a duplicate by ${ask.ownId === null ? "payload" : "id"}`);
     if (reason === "expired" && bridge.clock.signInsOpen > 0) this.saw("a command expires while signing in");
-    // By its own time it may be older than the sender's clock says here.
-    if (reason === "expired" && !ask.payload.includes('"at"') && time.now < ask.latestPostAt - 1)
+    // What ends by itself counts from its arrival. By its own time it may be older than the sender's clock says here.
+    const isOver =
+      time.now >= Math.min(ask.latestPostAt, ask.at + (ask.settings?.limits?.forMs ?? Infinity)) - 1;
+    if (reason === "expired" && !ask.payload.includes('"at"') && !isOver)
       this.broken("S7", `${ask.by} is refused as too old, ${ask.latestPostAt - time.now} ms too early`);
     if (
       reason === "no_read_back" &&

@@ -129,9 +129,12 @@ export class LimitBook {
     return until;
   }
 
-  /** What an earlier run kept says when by a clock that may have been set since. */
+  /** What an earlier run kept says when by a clock that may have been set since, and was read at the start. */
   #isClockAsThen({ boot, clockOff }: Pick<Move, "boot" | "clockOff">): boolean {
-    return boot === this.world.bridge?.boot || Math.abs(clockOff - this.world.clockOff) < 1_000;
+    const { bridge, clockOff: now } = this.world;
+    return (
+      boot === bridge?.boot || [now, bridge?.clockOff ?? now].every((at) => Math.abs(clockOff - at) < 1_000)
+    );
   }
 
   isKept({ isUncertain, clockOff }: Kept): boolean {
