@@ -57,16 +57,6 @@ function kept() {
   return { controllers, broker, states, find, cleared, known, state };
 }
 
-it("nothing is cleared before whatever reads it was told", async () => {
-  const { find, cleared, known, state } = kept();
-  find("gh-0001/actuator/gone/state");
-  known();
-  state.mayClear = false;
-  expect(await cleared(true)).toEqual([]);
-  state.mayClear = true;
-  expect(await cleared(true)).toEqual(["gh-0001/actuator/gone/state"]);
-});
-
 describe("what an earlier run left is marked stale at once", () => {
   it.each([
     ["gone/sensor/air/quality", "good", "stale"],
@@ -77,13 +67,10 @@ describe("what an earlier run left is marked stale at once", () => {
     ["gh-0001/sensor/air/json", '{"value":1,"quality":"good"}', '{"value":1,"quality":"stale"}'],
     ["gh-0001/sensor/air/json", '{"value":1,"quality":"stale"}', null],
     ["gh-0001/actuator/roof/json", '{"state":"open","quality":"good"}', '{"state":"open","quality":"stale"}'],
-    ["gh-0001/parameter/ec/json", '{"value":1,"quality":"good"}', '{"value":1,"quality":"stale"}'],
+    ["gh-0001/status/fan/json", '{"state":"on"}', null],
     ["gh-0001/sensor/air/json", "{broken", null],
     ["gh-0001/sensor/air/json", "null", null],
     ["gh-0001/sensor/air", "21.5", null],
-    ["gh-0001/actuator/roof/state", "open", null],
-    ["gh-0001/status/fan/json", '{"state":"on"}', null],
-    ["gh-0001/status/fan/json", '{"state":"on","quality":"good"}', '{"state":"on","quality":"stale"}'],
     ["gh-0001/availability", "online", null],
     ["gh-0001/sensor/air/quality", "", null],
   ])("%s %s becomes %s", async (topic, payload, marked) => {
@@ -107,44 +94,38 @@ describe("what an earlier run left is marked stale at once", () => {
     known();
     expect(await cleared(true)).toEqual([]);
   });
-
-  it("marking that failed is done again", async () => {
-    const { broker, find, cleared, known } = kept();
-    broker.refuses = () => true;
-    find("gh-0001/sensor/air/quality");
-    await settled();
-    expect(broker.log).toHaveLength(1);
-    broker.refuses = () => false;
-    known();
-    await cleared(false);
-    expect(broker.kept.get("greenhouse/gh-0001/sensor/air/quality")).toBe("stale");
-  });
 });
 
 describe("what is no longer wanted is cleared", () => {
   const all = ["gone/info", "gone/sensor/air", "ignored/availability", "gh-0001/actuator/old/state"];
 
-  it("never before the account is known, not even what the configuration decides", async () => {
-    const { find, cleared } = kept();
+  it("never before the account is known and whatever reads it was told, not even what the configuration decides", async () => {
+    const { find, cleared, known, state } = kept();
     find(...all);
     expect(await cleared(true)).toEqual([]);
+    known();
+    state.mayClear = false;
+    expect(await cleared(true)).toEqual([]);
+    state.mayClear = true;
+    expect(await cleared(true)).toEqual([...all].sort());
   });
 
-  it("at once where the configuration decides: ignored controllers, actuators and parameters it has no more", async () => {
+  it("at once where the configuration decides, else when the platform had the time to show it again and did not, once", async () => {
     const { find, cleared, known } = kept();
-    find(...all, "gh-0001/parameter/old", "gh-0001/actuator/roof/state", "gh-0001/parameter/ec");
-    known();
-    expect(await cleared(false)).toEqual([
-      "gh-0001/actuator/old/state",
-      "gh-0001/parameter/old",
-      "ignored/availability",
-    ]);
-    expect(await cleared(true)).toEqual([
+    const ours = [
       "gh-0001/actuator/roof/state",
       "gh-0001/parameter/ec",
-      "gone/info",
-      "gone/sensor/air",
-    ]);
+      "gh-0001/sensor/old",
+      "gh-0001/status/old/json",
+    ];
+    // Nobody knows how old a raw address is.
+    find(...all, "gh-0001/parameter/old", "gh-0001/address/900", ...ours);
+    expect(await cleared(false)).toEqual([]);
+    known();
+    const decided = ["gh-0001/actuator/old/state", "gh-0001/address/900", "gh-0001/parameter/old"];
+    expect(await cleared(false)).toEqual([...decided, "ignored/availability"]);
+    expect(await cleared(true)).toEqual([...ours, "gone/info", "gone/sensor/air"]);
+    expect(await cleared(true)).toEqual([]);
   });
 
   it("at once where its controller has another id now", async () => {
@@ -161,29 +142,6 @@ describe("what is no longer wanted is cleared", () => {
     ]);
   });
 
-  it("a raw address with the first list: nobody knows how old it is", async () => {
-    const { find, cleared, known } = kept();
-    find("gh-0001/address/900");
-    expect(await cleared(false)).toEqual([]);
-    known();
-    expect(await cleared(false)).toEqual(["gh-0001/address/900"]);
-  });
-
-  it("when the platform had the time to show it again and did not, once", async () => {
-    const { find, cleared, known } = kept();
-    find("gone/info", "gone/sensor/air/json", "gh-0001/sensor/old", "gh-0001/status/old/json");
-    expect(await cleared(false)).toEqual([]);
-    known();
-    expect(await cleared(false)).toEqual([]);
-    expect(await cleared(true)).toEqual([
-      "gh-0001/sensor/old",
-      "gh-0001/status/old/json",
-      "gone/info",
-      "gone/sensor/air/json",
-    ]);
-    expect(await cleared(true)).toEqual([]);
-  });
-
   it("not where it came back in the meantime", async () => {
     const { controllers, find, cleared, known } = kept();
     find("late/info", "gh-0001/sensor/air_temperature");
@@ -194,43 +152,48 @@ describe("what is no longer wanted is cleared", () => {
     expect(await cleared(true)).toEqual([]);
   });
 
-  it("again where clearing failed", async () => {
+  it("again where clearing failed, as marking is", async () => {
     const { broker, find, cleared, known } = kept();
-    find("ignored/availability");
-    known();
     broker.refuses = () => true;
-    expect(await cleared(false)).toEqual(["ignored/availability"]);
-    broker.refuses = () => false;
-    expect(await cleared(false)).toEqual(["ignored/availability"]);
+    find("ignored/availability", "gh-0001/sensor/air/quality");
+    await settled();
+    known();
+    for (const refuses of [true, false]) {
+      broker.refuses = () => refuses;
+      expect(await cleared(false)).toEqual(["ignored/availability"]);
+    }
     expect(await cleared(false)).toEqual([]);
+    expect(broker.kept.get("greenhouse/gh-0001/sensor/air/quality")).toBe("stale");
   });
 });
 
-describe("never touched", () =>
-  it.each([
-    "greenhouse/gone/actuator/roof/set",
-    "greenhouse/gone/parameter/ec/set",
-    "greenhouse/gone/address/101/set",
-    "greenhouse/bridge/state",
-    "greenhouse/bridge/info",
-    "greenhouse/bridge/sensor/air/quality",
-    "greenhouse/bridge/request/refresh",
-    "greenhouse/gone",
-    "greenhouse/gone/other",
-    "greenhouse/gone/other/x",
-    "greenhouse/gone/sensor/air/json/deep",
-    "greenhouses/gone/info",
-    "other/gone/sensor/air/quality",
-    "homeassistant/device/x/config",
-  ])("%s", async (topic) => {
-    const { states, broker, cleared, known } = kept();
-    states.leftovers.found(topic, "good");
-    known();
-    await cleared(false);
-    await cleared(true);
-    expect(broker.log).toEqual([]);
-    expect(placeOf("greenhouse", topic)).toBeNull();
-  }));
+it("nothing but what a controller retains is ever touched", async () => {
+  const { states, broker, cleared, known } = kept();
+  const others = [
+    ...[
+      "greenhouse/gone/actuator/roof/set",
+      "greenhouse/gone/parameter/ec/set",
+      "greenhouse/gone/address/101/set",
+    ],
+    ...[
+      "greenhouse/bridge/state",
+      "greenhouse/bridge/sensor/air/quality",
+      "greenhouse/bridge/request/refresh",
+    ],
+    ...[
+      "greenhouse/gone",
+      "greenhouse/gone/other",
+      "greenhouse/gone/other/x",
+      "greenhouse/gone/sensor/air/json/deep",
+    ],
+    ...["greenhouses/gone/info", "other/gone/sensor/air/quality", "homeassistant/device/x/config"],
+  ];
+  for (const topic of others) states.leftovers.found(topic, "good");
+  known();
+  for (const hadTime of [false, true]) await cleared(hadTime);
+  expect(broker.log).toEqual([]);
+  expect(others.filter((topic) => placeOf("greenhouse", topic) !== null)).toEqual([]);
+});
 
 it("a lock, a lease and what was allowed of a run whose data are lost go with the first list; what is allowed now stays", async () => {
   const { find, cleared, known } = kept();

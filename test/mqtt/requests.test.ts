@@ -19,37 +19,31 @@ const answer = async (payload: string, handler: RequestHandler, name = "read"): 
   JSON.parse(await answerRequest(name, parseRequest(bytes(payload)), new Map([["read", handler]]), signal));
 const echo: RequestHandler = (fields) => Promise.resolve(fields);
 
+const failed = (why: string) => ({ status: "error", error: expect.stringMatching(why) as unknown });
+
 describe("a request's payload", () => {
-  it.each(["", " ", "x", "{", "\u0000"])("that is empty or no JSON counts as {}: %j", (payload) =>
-    expect(parseRequest(bytes(payload))).toEqual({ transaction: undefined, fields: {} }),
-  );
+  it.each(["", " ", "x", "{", "\u0000"])("that is empty or no JSON counts as {}: %j", async (payload) => {
+    expect(await answer(payload, echo)).toEqual({ status: "ok", data: {} });
+  });
 
-  it.each(["null", "[]", "[1]", "3", '"text"', "true"])(
-    "that is JSON but no object is an error: %j",
-    async (payload) => {
-      expect(await answer(payload, echo)).toEqual({
-        status: "error",
-        error: expect.stringContaining("no object") as unknown,
-      });
-    },
-  );
+  const large = JSON.stringify({ address: "1".repeat(20_000) });
+  it.each([
+    ["null", "no object"],
+    ["[]", "no object"],
+    ["3", "no object"],
+    [large, `${large.length} bytes`],
+    // Another transaction would come back than was sent.
+    ['{"transaction":1795453000123456789,"address":"1"}', "write it in quotes"],
+  ])("that is JSON but no usable object is an error that says why: %.60s", async (payload, why) => {
+    expect(await answer(payload, echo)).toEqual(failed(why));
+  });
 
-  it("may be any bytes", () =>
+  it("may be any bytes, and gives no access to the prototype", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (payload) => {
         expect(() => parseRequest(payload)).not.toThrow();
       }),
-    ));
-
-  it("that is larger than any request needs is not read, and the error says so", async () => {
-    const payload = JSON.stringify({ address: "1".repeat(20_000) });
-    expect(await answer(payload, echo)).toEqual({
-      status: "error",
-      error: expect.stringContaining(`${payload.length} bytes`) as unknown,
-    });
-  });
-
-  it("gives no access to the prototype", () => {
+    );
     const { fields } = parseRequest(bytes('{"__proto__":{"polluted":1},"a":1}'));
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
     expect(fields["a"]).toBe(1);
@@ -57,81 +51,54 @@ describe("a request's payload", () => {
 });
 
 describe("the response", () => {
-  it.each(["7", '"abc"', "null", '{"a":[1]}'])(
-    "echoes the transaction as it came: %s",
-    async (transaction) => {
-      const payload = `{"transaction":${transaction},"address":"1"}`;
-      const expected = { transaction: JSON.parse(transaction) as unknown };
-      expect(await answer(payload, echo)).toEqual({ ...expected, status: "ok", data: { address: "1" } });
-      expect(await answer(payload, echo, "nonsense")).toMatchObject({ ...expected, status: "error" });
-      expect(await answer(payload, () => Promise.reject(new Error("no")))).toEqual({
-        ...expected,
-        status: "error",
-        error: "no",
-      });
-    },
-  );
-
-  it("refuses a transaction of more digits than a number keeps, since another one would come back", async () => {
-    expect(await answer('{"transaction":1795453000123456789,"address":"1"}', echo)).toEqual({
-      status: "error",
-      error: expect.stringContaining("write it in quotes") as unknown,
-    });
+  const fails = (error: unknown) => () =>
+    Promise.reject(error instanceof Error ? error : new Error(String(error)));
+  it.each(["7", '"abc"', "null", '{"a":[1]}'])("echoes the transaction as it came: %s", async (text) => {
+    const payload = `{"transaction":${text},"address":"1"}`;
+    const transaction: unknown = JSON.parse(text);
+    expect(await answer(payload, echo)).toEqual({ transaction, status: "ok", data: { address: "1" } });
+    expect(await answer(payload, echo, "nonsense")).toEqual({ transaction, ...failed("nonsense.*read") });
+    expect(await answer(payload, fails("no"))).toEqual({ transaction, status: "error", error: "no" });
   });
 
-  it("to a request without one has none", async () => {
-    expect(await answer("", echo)).toEqual({ status: "ok", data: {} });
-  });
-
-  it("to an unknown request names the known ones", async () => {
-    expect(await answer("", echo, "nonsense")).toEqual({
-      status: "error",
-      error: expect.stringMatching(/nonsense.*read/) as unknown,
-    });
-  });
-
-  it.each<[string, RequestHandler]>([
+  it.each<[string, RequestHandler, status?: string]>([
     [
       "a handler that throws at once",
       () => {
         throw new RequestError("say why");
       },
     ],
-    ["a handler that throws no error", () => Promise.reject(new Error("say why"))],
     ["an answer JSON cannot hold", () => Promise.resolve({ n: 1n })],
-  ])("is an error and never a crash: %s", async (_, handler) => {
-    expect(await answer('{"transaction":1}', handler)).toMatchObject({ status: "error", transaction: 1 });
+    ["nothing to say, which is an empty answer", () => Promise.resolve(undefined), "ok"],
+  ])("never fails: %s", async (_, handler, status = "error") => {
+    expect(await answer('{"transaction":1}', handler)).toMatchObject({ status, transaction: 1 });
   });
 
   it.each(["read", "nonsense"])("never fails, however deep the transaction is nested: %s", async (name) => {
     const deep = `${"[".repeat(8_000)}${"]".repeat(8_000)}`;
     expect(await answer(`{"transaction":${deep}}`, echo, name)).toMatchObject({ status: "error" });
   });
-
-  it("has data also where there is nothing to say", async () => {
-    expect(await answer("", () => Promise.resolve(undefined))).toEqual({ status: "ok", data: {} });
-  });
 });
 
-describe("fields", () => {
-  it.each([
-    ["GH-1", "GH-1"],
-    [101, "101"],
-    [0, "0"],
-  ])("a text may come as a number: %j", (value, text) => {
-    expect(textField({ controller: value }, "controller")).toBe(text);
-    expect(optionalTextField({ controller: value }, "controller")).toBe(text);
-  });
-
-  it.each([undefined, null, "", true, {}, []])("one that is missing is named: %j", (value) =>
-    expect(() => textField({ controller: value }, "controller")).toThrow('"controller"'),
-  );
-
-  it("an optional one may be missing or null, not wrong", () => {
-    expect([optionalTextField({}, "a"), optionalTextField({ a: null }, "a")]).toEqual([null, null]);
-    expect(() => optionalTextField({ a: {} }, "a")).toThrow(RequestError);
-  });
-});
+it.each<[value: unknown, text: string | null, optional?: string | null]>([
+  ["GH-1", "GH-1"],
+  [101, "101"],
+  [0, "0"],
+  [undefined, null, null],
+  [null, null, null],
+  [true, null],
+  [{}, null],
+])(
+  "a text may come as a number; one that is wrong is named, also where it may be missing: %j",
+  (value, text, optional) => {
+    const read = () => textField({ controller: value }, "controller");
+    const readOptional = () => optionalTextField({ controller: value }, "controller");
+    if (text === null) expect(read).toThrow('"controller"');
+    else expect([read(), readOptional()]).toEqual([text, text]);
+    if (optional === null) expect(readOptional()).toBeNull();
+    else if (text === null) expect(readOptional).toThrow(RequestError);
+  },
+);
 
 interface Answer {
   readonly status: string;
@@ -139,8 +106,10 @@ interface Answer {
   readonly error?: string;
 }
 
+const panel = { client: "panel", user: null };
+
 /** A desk whose platform answers only when told to. */
-function desk(options: { readonly concurrency?: number } = {}) {
+function desk(concurrency = 4) {
   const clock = new VirtualClock();
   const broker = new RetainedBroker();
   const { log, lines } = capturedLog();
@@ -160,20 +129,14 @@ function desk(options: { readonly concurrency?: number } = {}) {
     ["health", () => Promise.resolve({})],
   ]);
   const requests = new RequestServer({
-    ...{ handlers, publisher: broker, clock, log },
+    ...{ handlers, publisher: broker, clock, log, concurrency },
     responseTopic: (name) => `answer/${name}`,
-    concurrency: options.concurrency ?? 4,
   });
   return {
     ...{ clock, broker, lines, end, most },
     ask: async (name: string, count: number) => {
       for (let place = 0; place < count; place++)
-        requests.received(
-          name,
-          bytes(`{"transaction":${place}}`),
-          { client: "panel", user: null },
-          end.signal,
-        );
+        requests.received(name, bytes(`{"transaction":${place}}`), panel, end.signal);
       await settled();
     },
     /** Ends what runs, one after the other, until nothing does. */
@@ -197,9 +160,9 @@ describe("a flood of requests", () => {
     [4, 2],
     [64, 2],
   ])(
-    "that read from the platform leaves polling and commands their connections: %i places of polling, %i at once",
+    "leaves polling and commands their connections: of %i places %i at once",
     async (concurrency, atOnce) => {
-      const { ask, finish, most } = desk({ concurrency });
+      const { ask, finish, most } = desk(concurrency);
       await ask("read", 20);
       await finish("read");
       expect(most.get("read")).toBe(atOnce);

@@ -57,45 +57,43 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
   return { store, broker, output, read, connect, abort: new AbortController() };
 }
 
+/** States of controllers that were read once and published; what was published by then does not count. */
+async function shown(gate?: StateGate, codes: readonly string[] = ["A"], log?: Logger) {
+  const one = running(gate, log);
+  for (const code of codes) one.read(code, 20);
+  await one.connect();
+  one.broker.taken();
+  return one;
+}
+
 describe("what is published", () => {
-  it("on connecting everything, once", async () => {
-    const { store, broker, read, connect } = running();
+  it("on connecting and where a gate asks for it everything, once; then only what differs, as it is then", async () => {
+    const { store, broker, output, read, connect } = running();
     for (const code of ["A", "B", "C"]) read(code, 20);
     await settled();
     expect(broker.taken()).toEqual([]);
     await connect();
-    const all = [...store.controllers()].flatMap((one) => controllerMessages(topics, undefined, one));
-    expect(broker.taken().sort()).toEqual(all.map(({ topic }) => topic).sort());
+    const all = (code: string) =>
+      controllerMessages(topics, undefined, store.get(code)).map(({ topic }) => topic);
+    expect(broker.taken().sort()).toEqual(["A", "B", "C"].flatMap(all).sort());
     expect(broker.inFlight).toBe(0);
-  });
-
-  it("then only what differs, and nothing where nothing does", async () => {
-    const { store, broker, read, connect } = running();
-    read("A", 20);
-    await connect();
-    broker.taken();
-    read("A", 21);
+    for (let value = 21; value < 40; value++) read("A", value);
     await settled();
     expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
+    expect(broker.kept.get(air("A"))).toBe("39");
     store.dispatch("A", { type: "time_passed" });
     store.dispatch("A", { type: "problem", open: [] });
     await settled();
     expect(broker.taken()).toEqual([]);
-  });
-
-  it("again everything when it is asked for", async () => {
-    const { broker, read, connect } = running();
-    read("A", 20);
-    await connect();
-    const first = broker.taken().sort();
-    await connect();
-    expect(broker.taken().sort()).toEqual(first);
+    output.release("A", true);
+    await settled();
+    expect(broker.taken().sort()).toEqual(all("A").sort());
   });
 });
 
 describe("a gate before it", () => {
-  function closable() {
-    const state = { isOpen: false, mayClear: false };
+  function closable(isOpen: boolean) {
+    const state = { isOpen, mayClear: true };
     const gate: StateGate = {
       visible: (_, after) => (state.isOpen ? after : null),
       mayClear: () => state.mayClear,
@@ -103,50 +101,28 @@ describe("a gate before it", () => {
     return { state, gate };
   }
 
-  it("keeps everything back until it opens", async () => {
-    const { state, gate } = closable();
-    state.mayClear = true;
-    const { broker, output, read, connect } = running(gate);
-    read("A", 20);
-    await connect();
-    read("A", 21);
-    await settled();
-    expect(broker.taken()).toEqual([]);
+  it("keeps everything back until it opens, but what a result has to follow from nobody", async () => {
+    const { state, gate } = closable(false);
+    const { broker, output, read } = await shown(gate);
+    for (const value of [21, 22]) {
+      read("A", value);
+      await settled();
+      expect(broker.taken()).toEqual([]);
+      // The gate kept this one back before the result came.
+      output.hasten("A");
+      await settled();
+      expect(broker.kept.get(air("A"))).toBe(String(value));
+      broker.taken();
+    }
+    read("A", 23);
     state.isOpen = true;
     output.release("A", false);
     await settled();
-    expect(broker.kept.get(air("A"))).toBe("21");
+    expect(broker.kept.get(air("A"))).toBe("23");
     broker.taken();
     output.release("A", false);
     await settled();
     expect(broker.taken()).toEqual([]);
-  });
-
-  it("has everything published again where its opening asks for that", async () => {
-    const { broker, output, read, connect } = running();
-    read("A", 20);
-    await connect();
-    const first = broker.taken().sort();
-    output.release("A", true);
-    await settled();
-    expect(broker.taken().sort()).toEqual(first);
-  });
-
-  it("keeps what a result has to follow from nobody", async () => {
-    const { state, gate } = closable();
-    state.mayClear = true;
-    const { broker, output, read, connect } = running(gate);
-    await connect();
-    read("A", 20);
-    output.hasten("A");
-    await settled();
-    expect(broker.kept.get(air("A"))).toBe("20");
-    // The gate kept this one back before the result came.
-    read("A", 21);
-    await settled();
-    output.hasten("A");
-    await settled();
-    expect(broker.kept.get(air("A"))).toBe("21");
   });
 
   it("keeps no parameter back that a result has to follow, and still everything else", async () => {
@@ -156,9 +132,7 @@ describe("a gate before it", () => {
         known.isOpen ? after : { ...after, sensors: shown?.sensors ?? new Map(), parameters: new Map() },
       mayClear: () => true,
     };
-    const { store, broker, output, read, connect } = running(gate);
-    read("A", 20);
-    await connect();
+    const { store, broker, output, read } = await shown(gate);
     known.isOpen = false;
     read("A", 21);
     store.dispatch("A", registersRead({ "501": "70" }));
@@ -169,13 +143,8 @@ describe("a gate before it", () => {
   });
 
   it("empties no topic of a removed controller before it may", async () => {
-    const { state, gate } = closable();
-    state.isOpen = true;
-    const { store, broker, output, read, connect } = running(gate);
-    state.mayClear = true;
-    read("A", 20);
-    await connect();
-    broker.taken();
+    const { state, gate } = closable(true);
+    const { store, broker, output, connect } = await shown(gate);
     state.mayClear = false;
     store.remove("A");
     await settled();
@@ -189,45 +158,22 @@ describe("a gate before it", () => {
   });
 });
 
-describe("without a broker", () => {
-  it("nothing is published or queued, and after the link is back the latest alone, once", async () => {
-    const { broker, output, read, connect } = running();
-    read("A", 1);
-    await connect();
-    output.disconnected();
-    broker.taken();
-    for (let value = 2; value <= 1_000; value++) {
-      read("A", (value % 50) + 1);
-      if (value % 100 === 0) await settled();
-    }
-    read("A", 33);
-    expect(broker.taken()).toEqual([]);
-    await connect();
-    expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([
-      { topic: air("A"), payload: "33" },
-    ]);
-  });
-
-  it("what changes between two publishes is published once, as it is then", async () => {
-    const { broker, read, connect } = running();
-    read("A", 1);
-    await connect();
-    broker.taken();
-    for (let value = 2; value < 40; value++) read("A", value);
-    await settled();
-    expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([
-      { topic: air("A"), payload: "39" },
-    ]);
-  });
+it("without a broker nothing is published or queued, and after the link is back the latest alone, once", async () => {
+  const { broker, output, read, connect } = await shown();
+  output.disconnected();
+  for (let value = 2; value <= 1_000; value++) {
+    read("A", (value % 50) + 1);
+    if (value % 100 === 0) await settled();
+  }
+  read("A", 33);
+  expect(broker.taken()).toEqual([]);
+  await connect();
+  expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([{ topic: air("A"), payload: "33" }]);
 });
 
 describe("a publish that fails", () => {
   it("leads to the whole controller with its next change, and not to an endless loop", async () => {
-    const { broker, read, connect } = running();
-    read("A", 20);
-    read("B", 20);
-    await connect();
-    broker.taken();
+    const { store, broker, read } = await shown(openGate, ["A", "B"]);
     broker.refuses = (topic) => topic === air("A");
     read("A", 21);
     for (let n = 0; n < 50; n++) await settled();
@@ -236,61 +182,44 @@ describe("a publish that fails", () => {
     broker.refuses = () => false;
     read("A", 22);
     await settled();
-    expect(broker.taken().sort()).toEqual(
-      [
-        "availability",
-        "info",
-        "problem",
-        "problems",
-        ...["", "/quality", "/json"].map((leaf) => `sensor/air_temperature${leaf}`),
-      ]
-        .map((leaf) => `greenhouse/a/${leaf}`)
-        .sort(),
-    );
+    const all = controllerMessages(topics, undefined, store.get("A"));
+    expect(broker.taken().sort()).toEqual(all.map(({ topic }) => topic).sort());
     expect(broker.kept.get(air("A"))).toBe("22");
   });
 
-  it("is told in one line with their number, however many fail together", async () => {
+  it.each([
+    [
+      "is told in one line with their number, however many fail together",
+      new Error("not acknowledged"),
+      [{ count: 210 }],
+    ],
+    ["because the link went is not told at all: that it went is", new PublishError("offline", "gone"), []],
+  ])("%s", async (_, error, told) => {
     const lines: unknown[] = [];
-    const log = { ...silentLog, warn: (...line: unknown[]) => lines.push(line) };
+    const log = { ...silentLog, warn: (facts: unknown) => lines.push(facts) };
     const { broker, read, connect } = running(openGate, log);
     for (let n = 0; n < 30; n++) read(`GH-${n}`, 20);
     broker.holds = true;
     await connect();
-    await broker.release(new Error("not acknowledged"));
-
-    expect(lines).toEqual([
-      [expect.objectContaining({ count: 210 }), expect.stringMatching(/^publishes failed/)],
-    ]);
+    await broker.release(error);
+    expect(lines).toMatchObject(told);
+    expect(lines).toHaveLength(told.length);
   });
 
-  it("because the link went is not told at all: that it went is", async () => {
-    const lines: unknown[] = [];
-    const { broker, read, connect } = running(openGate, {
-      ...silentLog,
-      warn: (...line: unknown[]) => lines.push(line),
-    });
-
-    for (let n = 0; n < 30; n++) read(`GH-${n}`, 20);
-    broker.holds = true;
-    await connect();
-    await broker.release(new PublishError("offline", "the link is gone"));
-
-    expect(lines).toEqual([]);
-  });
-
-  it("in the last moment of a link is made good by the next link", async () => {
-    const { broker, output, read, connect } = running();
-    read("A", 20);
-    await connect();
-    broker.holds = true;
-    read("A", 21);
+  it.each<[what: string, act: (one: Awaited<ReturnType<typeof shown>>) => void, kept: string | undefined]>([
+    ["a change", ({ read }) => read("A", 21), "21"],
+    ["a clearing", ({ store }) => store.remove("A"), undefined],
+  ])("in the last moment of a link is made good by the next link: %s", async (_, act, kept) => {
+    const one = await shown();
+    one.broker.holds = true;
+    act(one);
     await settled();
-    output.disconnected();
-    await broker.release(new Error("link lost"));
-    broker.holds = false;
-    await connect();
-    expect(broker.kept.get(air("A"))).toBe("21");
+    one.output.disconnected();
+    await one.broker.release(new Error("link lost"));
+    one.broker.holds = false;
+    await one.connect();
+    expect(one.broker.kept.get(air("A"))).toBe(kept);
+    expect(one.broker.kept.size > 0).toBe(kept !== undefined);
   });
 });
 
@@ -329,49 +258,29 @@ describe("a lock that ends", () => {
 });
 
 describe("a removed controller", () => {
-  it("is cleared; the others are not touched", async () => {
-    const { store, broker, read, connect } = running();
-    read("A", 20);
-    read("B", 20);
-    await connect();
-    broker.taken();
-    store.remove("A");
-    await settled();
-    expect([...broker.kept.keys()].filter((topic) => topic.startsWith("greenhouse/a/"))).toEqual([]);
-    expect(broker.taken().filter((topic) => topic.startsWith("greenhouse/b/"))).toEqual([]);
-  });
-
-  it("is cleared also when it was removed while the link was down", async () => {
-    const { store, broker, output, read, connect } = running();
-    read("A", 20);
-    read("B", 20);
-    await connect();
-    output.disconnected();
-    store.remove("A");
-    await settled();
-    await connect();
-    expect([...broker.kept.keys()].filter((topic) => topic.startsWith("greenhouse/a/"))).toEqual([]);
-    expect(broker.kept.has(air("B"))).toBe(true);
-  });
-
-  it("is cleared also when the link went before the broker had acknowledged the clearing", async () => {
-    const { store, broker, output, read, connect } = running();
-    read("A", 20);
-    await connect();
-    broker.holds = true;
-    store.remove("A");
-    await settled();
-    output.disconnected();
-    await broker.release(new Error("link lost"));
-    broker.holds = false;
-    await connect();
-    expect([...broker.kept.keys()]).toEqual([]);
-  });
+  it.each([
+    ["at once", false],
+    ["also when it was removed while the link was down", true],
+  ])(
+    "is cleared %s, the others are not touched; one that comes back is published whole",
+    async (_, isDown) => {
+      const { store, broker, output, read, connect } = await shown(openGate, ["A", "B"]);
+      if (isDown) output.disconnected();
+      store.remove("A");
+      await settled();
+      if (isDown) await connect();
+      expect([...broker.kept.keys()].filter((topic) => !topic.startsWith("greenhouse/b/"))).toEqual([]);
+      expect(broker.kept.has(air("B"))).toBe(true);
+      if (!isDown) expect(broker.taken().filter((topic) => topic.startsWith("greenhouse/b/"))).toEqual([]);
+      read("A", 22);
+      await settled();
+      expect(broker.kept.get(air("A"))).toBe("22");
+      expect(broker.kept.has("greenhouse/a/info")).toBe(true);
+    },
+  );
 
   it("that came back before it could be cleared leaves no topic the new one does not have", async () => {
-    const { store, broker, output, read, connect } = running();
-    read("A", 20);
-    await connect();
+    const { store, broker, output, connect } = await shown();
     output.disconnected();
     store.remove("A");
     store.admit("A");
@@ -379,18 +288,6 @@ describe("a removed controller", () => {
     await connect();
     expect([...broker.kept.keys()].filter((topic) => topic.startsWith(air("A")))).toEqual([]);
     expect(broker.kept.get("greenhouse/a/availability")).toBe("online");
-  });
-
-  it("that comes back is published whole", async () => {
-    const { store, broker, read, connect } = running();
-    read("A", 20);
-    await connect();
-    store.remove("A");
-    await settled();
-    read("A", 22);
-    await settled();
-    expect(broker.kept.get(air("A"))).toBe("22");
-    expect(broker.kept.has("greenhouse/a/info")).toBe(true);
   });
 });
 
