@@ -62,6 +62,12 @@ export class Asking {
     return Object.fromEntries(list(data).map((item) => [String(item.factor), item.value]));
   }
 
+  /** When the sensors of a device say that they were read. */
+  sampledAt(code: string): number {
+    const [item] = list(this.get("/api/sensor-data", { deviceCode: code }).data);
+    return Date.parse(`${String(item?.dateTime).replace(" ", "T")}+08:00`);
+  }
+
   number(code: string, factor: string): number {
     return Number(this.readings(code)[factor]);
   }

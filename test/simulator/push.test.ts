@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { PushFeed } from "../../src/simulator/push.js";
-import type { SimulatorOptions } from "../../src/simulator/simulator.js";
 import { Asking, json, minuteMs } from "./asking.js";
 import { running } from "./running.js";
 
@@ -25,39 +24,15 @@ describe("push frames", () => {
   });
 });
 
-const opened = (socket: WebSocket) =>
-  new Promise<void>((resolve, reject) => {
-    socket.once("open", () => resolve());
-    socket.once("error", reject);
-  });
-
-async function listening(path: string, options: SimulatorOptions = {}, headers: Record<string, string> = {}) {
-  const simulator = await running({ pushIntervalMs: 20, ...options });
-  const connect = () => {
-    const socket = new WebSocket(simulator.realtimeUrl.replace("http", "ws") + path, { headers });
-    socket.on("error", () => socket.terminate());
-    return socket;
-  };
-  return { simulator, connect };
-}
-
-describe("the WebSocket channels", () => {
-  it("push on /ws/device-status what somebody did to a device nobody had looked at, and what undid it at once", async () => {
-    const { simulator, connect } = await listening("/ws/device-status");
-    const socket = connect();
-    await opened(socket);
-    const heard: unknown[] = [];
-    const both = new Promise<void>((resolve) => {
-      socket.on("message", (data: Buffer) => {
-        heard.push(json(data.toString("utf8"))["online"]);
-        if (heard.length === 2) resolve();
-      });
-    });
-    simulator.control.setOnline(code, false);
-    simulator.control.setOnline(code, true);
-    await both;
-    expect(heard).toEqual([false, true]);
-  });
+it("on /ws/device-status is told what somebody did to a device nobody had looked at, and what undid it at once", async () => {
+  const simulator = await running({ pushIntervalMs: 20 });
+  const socket = new WebSocket(`${simulator.realtimeUrl.replace("http", "ws")}/ws/device-status`);
+  await once(socket, "open");
+  const heard: unknown[] = [];
+  socket.on("message", (data: Buffer) => heard.push(json(data.toString("utf8"))["online"]));
+  for (const online of [false, true]) simulator.control.setOnline(code, online);
+  await expect.poll(() => heard).toEqual([false, true]);
+  socket.terminate();
 });
 
 describe("a push channel that is refused", () => {

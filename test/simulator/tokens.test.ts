@@ -37,40 +37,29 @@ describe("credentials", () => {
   ])("%s", (_rule, auth, host, header, expected) => expect(outcome(auth, host, header)).toEqual(expected));
 });
 
-describe("signing in", () => {
-  const signIn = (asking: Asking, body: unknown) =>
-    json(
-      asking.decide({ path: "/api/account/sign-in", method: "POST", body: JSON.stringify(body), headers: {} })
-        .body,
-    );
+const signIn = (asking: Asking, body: unknown) =>
+  json(
+    asking.decide({ path: "/api/account/sign-in", method: "POST", body: JSON.stringify(body), headers: {} })
+      .body,
+  );
+const status = (asking: Asking, token: unknown) =>
+  asking.decide({ path: "/api/station", headers: { authorization: `Bearer ${String(token)}` } }).status;
 
-  it("needs the fields of the account, where there are any", () => {
-    const asking = new Asking({ auth: { signIn: { account: "a", password: "p" } } });
-    expect(signIn(asking, { account: "a", password: "wrong" })).toMatchObject({ code: 401, data: null });
-    expect(signIn(asking, { account: "a", password: "p", more: 1 }).code).toBe(200);
-  });
+it("signing in needs the fields of the account, and gives a token that is good until it expires", () => {
+  const account = { account: "a", password: "p" };
+  const asking = new Asking({ auth: { tokens: "known", lifetimeMs: minuteMs, signIn: account } });
+  expect(signIn(asking, { ...account, password: "wrong" })).toMatchObject({ code: 401, data: null });
+  const { token, expiresIn } = object(signIn(asking, { ...account, more: 1 }).data);
+  expect(expiresIn).toBe(60);
+  expect(status(asking.pass(minuteMs - 1), token)).toBe(200);
+  expect(status(asking.pass(1), token)).toBe(401);
+});
 
-  it("gives a token that is good until it expires", () => {
-    const asking = new Asking({ auth: { tokens: "known", lifetimeMs: minuteMs } });
-    const { token, expiresIn } = object(signIn(asking, {}).data);
-    expect(expiresIn).toBe(60);
-    const status = () =>
-      asking.decide({ path: "/api/station", headers: { authorization: `Bearer ${String(token)}` } }).status;
-    expect(status()).toBe(200);
-    asking.pass(minuteMs - 1);
-    expect(status()).toBe(200);
-    asking.pass(1);
-    expect(status()).toBe(401);
-  });
-
-  it("is the way back after all tokens were expired, and accepting one by hand is another", () => {
-    const asking = new Asking();
-    asking.control.expireTokens();
-    const status = (token: unknown) =>
-      asking.decide({ path: "/api/station", headers: { authorization: `Bearer ${String(token)}` } }).status;
-    expect(status("t")).toBe(401);
-    expect(status(object(signIn(asking, {}).data).token)).toBe(200);
-    asking.control.acceptToken("t");
-    expect(status("t")).toBe(200);
-  });
+it("after all tokens were expired a new one is the way back, and accepting one by hand is another", () => {
+  const asking = new Asking();
+  asking.control.expireTokens();
+  expect(status(asking, "t")).toBe(401);
+  expect(status(asking, object(signIn(asking, {}).data).token)).toBe(200);
+  asking.control.acceptToken("t");
+  expect(status(asking, "t")).toBe(200);
 });
