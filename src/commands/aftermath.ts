@@ -12,6 +12,7 @@ import {
   type LaneProblem,
   note,
   type ProblemReason,
+  type SentCommand,
   tell,
   type Turn,
 } from "./book.js";
@@ -174,9 +175,13 @@ export function awaitedAfter(
   const sent = planned.findLast(({ address, value }) => address === last?.address && value === last.value);
   const step = isTold ? planned.at(-1) : sent;
   if (!step || consequences[outcome].problem !== true) return null;
+  return { command, word: canonical(command.wanted), step, isTold, until: oursUntil(outcome, command, now) };
+}
+
+/** Until when the value counts as ours after this end. */
+export function oursUntil(outcome: Outcome, { settings }: SentCommand, endedAt: number): number {
   const isTaken = outcome === "unknown" || outcome === "unconfirmed";
-  const until = isTaken ? Infinity : now + command.settings.confirmWithinMs;
-  return { command, word: canonical(command.wanted), step, isTold, until };
+  return isTaken ? Infinity : endedAt + settings.confirmWithinMs;
 }
 
 /** A read has shown the target. A parameter or raw address has no state of rest: only our own value matters. */
@@ -213,9 +218,11 @@ const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
 
 function late(turn: Turn, { command, word, step, isTold }: Awaited): void {
   turn.lane.awaited = null;
-  if (!isTold) return;
   const { id, controllerId, targetId } = command;
-  note(turn, { type: "confirmed_late", ...recordOf(command), value: step.value }, { quiet: true });
+  // A restart does not look for either again.
+  const seen = { ...recordOf(command), address: step.address, value: step.value };
+  note(turn, { type: isTold ? "confirmed_late" : "read_back", ...seen }, { quiet: true });
+  if (!isTold) return;
   clearProblem(turn, command);
   tell(turn, {
     type: "confirmed_late",

@@ -1,10 +1,11 @@
+import { oursUntil } from "./aftermath.js";
 import type { Awaited, ProblemReason } from "./book.js";
 import { type Command, type Interrupted, laneKey, type Target } from "./command.js";
 import type { Commander } from "./commander.js";
 import { recordedKey } from "./admission.js";
 import { type Abandoned, type Ending, refused } from "./endings.js";
 import { controllerTopicId } from "../config/schema.js";
-import type { StepReport } from "../greenhouse/command/outcomes.js";
+import { mayStillCome, type StepReport } from "../greenhouse/command/outcomes.js";
 import { readWanted, targetSent } from "../greenhouse/command/words.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
@@ -24,9 +25,14 @@ export const isLookedFor = (one: Unsettled, problems: HistoryParts["problems"], 
   Date.parse(one.at) >= now - lookedForMs || problems.some(({ id }) => id === one.id);
 
 /** What to look for in later reads; null when the configuration no longer knows the target. */
-export function awaitedFrom({ id, word, step, ...about }: Unsettled, store: GreenhouseStore): Awaited | null {
-  const known = knownTarget(targetIn(about), store);
-  return known && { command: { id, ...known }, word, step, isTold: true, until: Infinity };
+export function awaitedFrom(one: Unsettled, store: GreenhouseStore, clock: Clock): Awaited | null {
+  const { id, word, step, outcome, reason = null, at } = one;
+  const known = knownTarget(targetIn(one), store);
+  if (known === null) return null;
+  const command = { id, ...known };
+  const endedAt = clock.monotonic() - Math.max(0, clock.now() - Date.parse(at));
+  const isTold = mayStillCome({ outcome, reason });
+  return { command, word, step, isTold, until: oursUntil(outcome, command, endedAt) };
 }
 
 /** Null when the configuration no longer has it. */
@@ -175,7 +181,7 @@ export async function restoreCommands(commands: CommandService, past: Past): Pro
     rememberIds(commander, records.recent, past.clock.now());
     for (const one of undeliveredResults(records.told, mostUndelivered)) commands.restoreResult(one);
     for (const one of unsettled)
-      if (isLookedFor(one, problems, past.clock.now())) takeUpUnsettled(commander, past.store, one);
+      if (isLookedFor(one, problems, past.clock.now())) takeUpUnsettled(commander, past, one);
   }
   takeUpOpen(commands, past, records?.recent ?? []);
 }
@@ -219,13 +225,13 @@ async function readPast({
   }
 }
 
-function takeUpUnsettled(commander: Commander, store: GreenhouseStore, one: Unsettled): void {
-  const awaited = awaitedFrom(one, store);
+function takeUpUnsettled(commander: Commander, { store, clock }: Past, one: Unsettled): void {
+  const awaited = awaitedFrom(one, store, clock);
   if (awaited === null) return;
   const { command, step } = awaited;
   const key = laneKey(command);
-  if (one.outcome === "unconfirmed") commander.feed({ type: "awaiting", key, awaited });
-  else commander.feed({ type: "second_look", key, command, step });
+  if (one.outcome === "confirmed") commander.feed({ type: "second_look", key, command, step });
+  else commander.feed({ type: "awaiting", key, awaited });
 }
 
 function takeUpOpen(

@@ -1,4 +1,4 @@
-import { type CommandResult, mayStillCome, type Outcome } from "../greenhouse/command/outcomes.js";
+import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import {
   type About,
@@ -181,14 +181,15 @@ export class History {
   }
 
   #unsettle(record: Stamp & ResultRecord): void {
-    const { id, command, outcome, sent_at: sentAt, steps } = record.result;
+    const { id, command, outcome, reason, sent_at: sentAt, steps } = record.result;
     const key = aboutKey(record);
     if (sentAt !== null) this.#unsettled.delete(key);
     const last = steps.at(-1);
-    if (last === undefined || (outcome !== "confirmed" && !mayStillCome(record.result))) return;
+    const mayCome = sentAt !== null && bad.has(outcome);
+    if (last === undefined || (outcome !== "confirmed" && !mayCome)) return;
     const { purpose, address, value } = last;
     const sent = { word: command ?? value, step: { purpose, address, value } };
-    const open = { ...required(record), id, ...sent, outcome, at: record.at };
+    const open = { ...required(record), id, ...sent, outcome, reason, at: record.at };
     setBounded(this.#unsettled, key, open, mostUnsettled);
   }
 

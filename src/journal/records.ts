@@ -92,7 +92,7 @@ const schema = {
     error: unchecked<string | null>(),
     sent: flag,
   },
-  /** A valid read begun after the last POST: with null it accounts for the POSTs, with an `id` it is the second look at that confirmed command. */
+  /** A valid read begun after the last POST: with null it accounts for the POSTs, with an `id` it is the second look at that confirmed command, or shows the value of one that had ended badly. */
   read_back: { ...about, id: textOrNull, address: text, value: text },
   /** The one outcome of a command. */
   result: { ...about, result: commandResult },
@@ -220,8 +220,10 @@ export interface Unsettled extends AboutCommand {
   readonly word: string;
   /** The last one. */
   readonly step: PlannedStep;
-  /** `confirmed` or `unconfirmed`. */
+  /** `confirmed`, or a bad one. */
   readonly outcome: Outcome;
+  /** Absent in files of earlier versions. */
+  readonly reason?: string | null;
   /** When its result was journaled. */
   readonly at: string;
 }

@@ -104,7 +104,7 @@ describe("a value that an earlier run sent and had not seen", () => {
   ])("is confirmed_late %s, is no change by somebody else, and clears the problem", async (_, reads) => {
     const bench = new CommandBench({ actuators: [fan] });
     const about = { code: "GH-0001", target: "actuator", targetId: "roof" } as const;
-    const awaited = awaitedFrom(late, bench.store);
+    const awaited = awaitedFrom(late, bench.store, bench.clock);
     if (!awaited) throw new Error("nothing is awaited");
     bench.commander.feed({ type: "problem", about, why: roofProblem });
     bench.commander.feed({ type: "awaiting", key: laneKey(about), awaited });
@@ -118,10 +118,36 @@ describe("a value that an earlier run sent and had not seen", () => {
     expect(bench.store.get("GH-0001")?.problem).toBe(false);
   });
 
+  it.each([
+    ["unknown", null, 3_600_000, "ours"],
+    ["unconfirmed", "mode_not_confirmed", 3_600_000, "ours"],
+    ["rejected", null, 30_000, "ours"],
+    ["rejected", null, 61_000, "somebody else's"],
+    ["failed", null, 61_000, "somebody else's"],
+  ] as const)("of one that ended %s (%s) is, %i ms later, %s", async (outcome, reason, agoMs, whose) => {
+    const bench = new CommandBench({ actuators: [fan] });
+    const at = new Date(bench.clock.now() - agoMs).toISOString();
+    const awaited = awaitedFrom({ ...late, outcome, reason, at }, bench.store, bench.clock);
+    if (!awaited) throw new Error("nothing is awaited");
+    bench.commander.feed({ type: "awaiting", key: laneKey(awaited.command), awaited });
+    for (const raw of ["1001", "1010"]) {
+      bench.polled("140", raw);
+      await bench.clock.advance(1_000);
+    }
+    const isOurs = whose === "ours";
+    expect(bench.events.map(({ type }) => type)).toEqual(isOurs ? [] : ["changed_elsewhere"]);
+    // So that a further restart does not look for it again.
+    expect(bench.records).toMatchObject(
+      isOurs
+        ? [{ type: "read_back", id: "a", address: "140", value: "1010" }]
+        : [{ type: "changed_elsewhere" }],
+    );
+  });
+
   it("of a target the configuration no longer has is not awaited", () => {
     const bench = new CommandBench({ actuators: [{ ...fan, id: "other" }] });
-    expect(awaitedFrom(late, bench.store)).toBeNull();
-    expect(awaitedFrom({ ...late, controller: "GH-0009" }, bench.store)).toBeNull();
+    expect(awaitedFrom(late, bench.store, bench.clock)).toBeNull();
+    expect(awaitedFrom({ ...late, controller: "GH-0009" }, bench.store, bench.clock)).toBeNull();
   });
 });
 

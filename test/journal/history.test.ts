@@ -173,10 +173,25 @@ describe("commands whose value may still come or be set back", () => {
   it.each<Row>([
     ["ended unconfirmed", [late("a")], ["a"]],
     ["until it came", [late("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }], []],
-    ["until a newer one was sent and ended", [late("a"), sent("b"), ended("b", { outcome: "failed" })], []],
+    [
+      "until a newer one was sent and ended",
+      [late("a"), sent("b"), ended("b", { outcome: "failed" })],
+      ["b"],
+    ],
+    ["or gave way to another", [late("a"), sent("b"), ended("b", { outcome: "superseded" })], []],
     ["whatever was refused since", [late("a"), ended("b", { outcome: "refused", sent_at: null })], ["a"]],
-    ["not with a mode that was not confirmed", [ended("a", { outcome: "unconfirmed", reason: "x" })], []],
-    ["not failed", [ended("a", { outcome: "failed" })], []],
+    ["with a mode that was not confirmed", [ended("a", { outcome: "unconfirmed", reason: "x" })], ["a"]],
+    ...(["rejected", "failed", "unknown"] as const).map((outcome): Row => [
+      `sent and ended ${outcome}`,
+      [ended("a", { outcome })],
+      ["a"],
+    ]),
+    ["not failed before anything was sent", [ended("a", { outcome: "failed", sent_at: null })], []],
+    [
+      "until it was seen, whatever it had ended with",
+      [ended("a", { outcome: "unknown" }), lookedAt("a")],
+      [],
+    ],
     ["confirmed", [sent("a"), ended("a")], ["a"]],
     ["until it was looked at again", [ended("a"), lookedAt("a")], []],
     ["until it was reverted", [ended("a"), { type: "reverted", ...about, id: "a", value: "1" }], []],

@@ -84,6 +84,6 @@ export interface CommandResult {
   readonly original?: CommandResult | null;
 }
 
-/** Whether the value may still come after the command has ended so. */
-export const mayStillCome = ({ outcome, reason }: CommandResult): boolean =>
+/** Whether people are told when the value comes after the command has ended so. */
+export const mayStillCome = ({ outcome, reason }: Pick<CommandResult, "outcome" | "reason">): boolean =>
   outcome === "unconfirmed" && reason === null;
