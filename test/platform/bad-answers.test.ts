@@ -226,13 +226,13 @@ describe("redirects", () => {
     expect(other.accepted).toBe(0);
   });
 
-  it("a redirect from http to https says which URL to set", async () => {
+  it("from http to https says which URL to set", async () => {
     const { client } = await hosted(() => ({
       status: 301,
       headers: { location: "https://rt.example.com/x" },
     }));
-    const error = await failureOf(client.sensors("GH-1", never));
-    expect(error.message).toContain("set platform.realtime_url to https://rt.example.com");
+    const { message } = await failureOf(client.sensors("GH-1", never));
+    expect(message).toContain("set platform.realtime_url to https://rt.example.com");
   });
 });
 

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { PlatformErrorFacts, PlatformHost } from "../../src/greenhouse/ports.js";
 import { retryAfterMs } from "../../src/platform/answer.js";
@@ -110,30 +109,6 @@ describe("the circuit", () => {
       ["counts where the host did not answer before", [null, "B2"], [2, 0]],
     ] as const)("%s", (_rule, ends, expected) => expect(failures(...ends)).toEqual(expected));
   });
-
-  it("however calls come and fail, an hour without platform lets at most 150 through", () =>
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 9_000 })), { minLength: 400 }),
-        (calls) => {
-          let circuit = closedCircuit;
-          let sent = 0;
-          let now = 0;
-          for (let n = 0; now < 3_600_000; n += 1) {
-            const [isBusiness, pauseMs] = calls[n % calls.length] ?? [false, 1];
-            const host = isBusiness ? "business" : "realtime";
-            now += pauseMs;
-            const asked = admit(circuit, host, now, false);
-            circuit = asked.circuit;
-            if (!asked.admission.go) continue;
-            sent += 1;
-            circuit = settle(circuit, host, { type: "failed" }, now);
-          }
-          expect(sent).toBeLessThanOrEqual(135);
-        },
-      ),
-      { numRuns: 30 },
-    ));
 });
 
 const facts = (over: Partial<PlatformErrorFacts>): PlatformErrorFacts => ({
@@ -144,8 +119,10 @@ const facts = (over: Partial<PlatformErrorFacts>): PlatformErrorFacts => ({
   ...over,
 });
 
+type Retry = [string, Partial<PlatformErrorFacts>, number, number, number | null];
+
 describe("retries of reads", () => {
-  it.each<[string, Partial<PlatformErrorFacts>, number, number, number | null]>([
+  it.each<Retry>([
     ["no connection: full jitter up to 1 s", { kind: "unreachable" }, 0, 0.5, 500],
     ["the second time up to 2 s", { kind: "unreachable" }, 1, 0.5, 1_000],
     ["never a third time", { kind: "unreachable" }, 2, 0.5, null],
@@ -161,12 +138,9 @@ describe("retries of reads", () => {
     ],
     ["not when it asks for long", { kind: "throttled", sent: true, retryAfterMs: 31_000 }, 0, 0.25, null],
     ["not while we hold it back ourselves", { kind: "throttled", retryAfterMs: 7_000 }, 0, 0.25, null],
-    ["not a time-out", { kind: "timeout" }, 0, 0, null],
-    ["not a refusal", { kind: "unauthorized" }, 0, 0, null],
-    ["not a body code", { kind: "rejected" }, 0, 0, null],
-    ["not a web page", { kind: "protocol" }, 0, 0, null],
-    ["not what the circuit held back", { kind: "paused" }, 0, 0, null],
-    ["not what cannot be asked", { kind: "invalid_request" }, 0, 0, null],
+    ...(["timeout", "unauthorized", "rejected", "protocol", "paused", "invalid_request"] as const).map(
+      (kind): Retry => [`not ${kind}`, { kind }, 0, 0, null],
+    ),
   ])("%s", (_name, over, attempt, chance, delay) =>
     expect(retryDelayMs(pollingRetries, attempt, facts(over), chance)).toBe(delay),
   );
@@ -184,18 +158,13 @@ describe("Retry-After", () => {
   const now = Date.parse("2026-03-01T08:00:00Z");
   it.each<[string | undefined, string | undefined, number | null]>([
     ["120", undefined, 120_000],
-    ["0", undefined, 0],
     ["1.5", undefined, 1_500],
     ["100000", undefined, 86_400_000],
-    ["86400", undefined, 86_400_000],
-    ["20000", undefined, 20_000_000],
     ["Sun, 01 Mar 2026 08:01:00 GMT", undefined, 60_000],
     ["Sun, 01 Mar 2026 07:00:00 GMT", undefined, 0],
-    ["Sun, 01 Mar 2026 12:00:00 GMT", undefined, 14_400_000],
     ["Thu, 01 Jan 1970 00:01:00 GMT", "Thu, 01 Jan 1970 00:00:30 GMT", 30_000],
     ["soon", undefined, null],
     ["-5", undefined, null],
-    ["", undefined, null],
     [undefined, undefined, null],
   ])("%j with Date %j is %j ms", (header, date, expected) =>
     expect(retryAfterMs(header, date, now)).toBe(expected),

@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { PlatformError } from "../../src/greenhouse/ports.js";
@@ -57,16 +55,6 @@ describe("get", () => {
 const canary = "CANARY/tok+en=0123456789";
 const password = "CANARY-password-987";
 
-async function credentials(): Promise<readonly Partial<PlatformSettings>[]> {
-  const path = join(await folder(), "token");
-  await writeFile(path, canary);
-  return [
-    { token: canary },
-    { token_file: path },
-    { sign_in: { body: { account: "grower", password, token: canary } } },
-  ];
-}
-
 /** Everything a failing client shows: errors with causes, log lines, link facts, shape reports. */
 async function shownBy(url: string, credential: Partial<PlatformSettings>): Promise<string> {
   const settings = settingsFor(url, credential);
@@ -86,7 +74,10 @@ async function shownBy(url: string, credential: Partial<PlatformSettings>): Prom
 }
 
 async function showNothing(url: string): Promise<void> {
-  for (const credential of await credentials())
+  for (const credential of [
+    { token: canary },
+    { sign_in: { body: { account: "grower", password, token: canary } } },
+  ])
     expect(await shownBy(url, credential)).not.toContain("CANARY");
 }
 

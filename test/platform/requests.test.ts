@@ -92,19 +92,15 @@ describe("answers", () => {
 
   it("any other body code is a failure with code, message and requestId, although HTTP says 200", async () => {
     const { realtime, client } = await twoHosts();
-    realtime.answer(() => ({ body: { code: 5003, message: "设备忙", requestId: "8f-1" } }));
+    realtime.answer(() => ({
+      body: { code: 5003, message: { code: "E1", message: "设备忙" }, requestId: "8f-1" },
+    }));
     const error = await failureOf(client.write("GH-1", "101", "1010", never));
     expect(error.facts).toEqual({
       ...{ kind: "rejected", host: "realtime", operation: "POST /api/set-value", status: 200, sent: true },
-      ...{ code: "5003", platformMessage: "设备忙", requestId: "8f-1" },
+      ...{ code: "5003", platformMessage: "E1: 设备忙", requestId: "8f-1" },
     });
     expect(error.message).toContain("设备忙");
-  });
-
-  it("a message that is an Object is flattened to its code and message", async () => {
-    const { realtime, client } = await twoHosts();
-    realtime.answer(() => ({ body: { code: 500, message: { code: "E1", message: "busy" } } }));
-    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({ platformMessage: "E1: busy" });
   });
 
   it("a missing credential on the business host: 403 with error and message becomes unauthorized and says what to check", async () => {
@@ -121,7 +117,6 @@ describe("answers", () => {
     [{ status: 200, body: { code: 401, message: "token无效" } }, "unauthorized"],
     [{ status: 200, body: { code: "403" } }, "unauthorized"],
     [{ status: 401, body: { code: 10001, message: "expired" } }, "unauthorized"],
-    [{ status: 403, body: "<html>blocked</html>" }, "unauthorized"],
     [{ status: 429, body: "" }, "throttled"],
     [{ status: 200, body: { code: 429 } }, "throttled"],
     [{ status: 503, headers: { "retry-after": "1200" }, body: "" }, "throttled"],
@@ -130,7 +125,6 @@ describe("answers", () => {
     [{ status: 200, body: "<!doctype html><p>maintenance" }, "protocol"],
     [{ status: 200, body: "" }, "protocol"],
     [{ status: 200, body: '{"code":200,"data":[' }, "protocol"],
-    [{ status: 200, body: { code: 500 } }, "rejected"],
     [{ status: 500, body: { code: "E7" } }, "rejected"],
     // Without a code nothing says that it was accepted.
     [{ body: { address: "101", value: "1010", deviceCode: "GH-1" } }, "protocol"],
@@ -200,79 +194,48 @@ describe("device codes", () => {
   });
 
   it.each([
-    ["GH-0001", true],
-    ["a.b_c-9", true],
-    ["x".repeat(64), true],
-    ["x".repeat(65), false],
-    ["", false],
-    [".", false],
-    ["..", false],
-    ["a/../b", false],
-    ["../b", false],
-    ["a\\..", false],
-    ["a\n", false],
-    ["a\u2028", false],
-    ["\ud800", false],
-    [" a", false],
-    ["a ", false],
-    ["温室/1#+", true],
-    ["a b", true],
-    ["a..b", true],
-    ["温".repeat(64), true],
-    ["温".repeat(65), false],
-  ])("%j is allowed: %j", (code, allowed) => expect(isDeviceCode(code)).toBe(allowed));
+    [true, ["GH-0001", "a.b_c-9", "x".repeat(64), "温".repeat(64), "温室/1#+", "a b", "a..b"]],
+    [
+      false,
+      [
+        "",
+        ".",
+        "..",
+        "a/../b",
+        "../b",
+        "a\\..",
+        "a\n",
+        "a\u2028",
+        "\ud800",
+        " a",
+        "a ",
+        "x".repeat(65),
+        "温".repeat(65),
+      ],
+    ],
+  ])("allowed (%j) are %j", (allowed, codes) =>
+    expect(codes.filter((code) => isDeviceCode(code) !== allowed)).toEqual([]),
+  );
 
   it("no operation sends a code that is not allowed", async () => {
     const { host, client } = await hosted();
-    const code = "../../admin";
-    const calls = [
-      client.connection(code, never),
-      client.sensors(code, never),
-      client.runningStatuses(code, never),
-      client.value(code, "101", true, never),
-      client.write(code, "101", "1010", never),
+    for (const call of [
+      client.connection("../admin", never),
+      client.value("../admin", "101", true, never),
+      client.write("../admin", "101", "1010", never),
       client.write("GH-1", "1 01", "1010", never),
       client.write("GH-1", "101", "10\n10", never),
-      client.get("get-value", { deviceCode: code }, never),
-    ];
-    for (const call of calls)
+      client.get("get-value", { deviceCode: "../admin" }, never),
+    ])
       expect(await factsOf(call)).toMatchObject({ kind: "invalid_request", sent: false });
     expect(host.accepted).toBe(0);
   });
 });
 
-/** The HTTP operations of the interface document, by host. */
-const documented = {
-  business: [
-    "POST /api/account/sign-in",
-    "GET /api/station",
-    "GET /api/device",
-    "GET /api/weather-data/avg",
-    "GET /api/weather-data/list",
-    "GET /api/video-data/list",
-    "GET /api/control/mqtt",
-  ],
-  realtime: [
-    "GET /api/sensor-data",
-    "GET /api/mqtt-client-status",
-    "GET /api/device_status",
-    "GET /api/get-value",
-    "GET /api/set-value/flush",
-    "POST /api/set-value",
-  ],
-};
-
-describe("operations", () => {
-  it.each(["business", "realtime"] as const)("of the %s host are those of the document", (host) => {
-    const ours = Object.values(operations).filter((one) => one.host === host);
-    expect(ours.map(({ label }) => label).sort()).toEqual([...documented[host]].sort());
-  });
-
-  it("GET /api/set-value is nowhere among them, and nothing that moves anything is read-only", () => {
-    expect(Object.values(operations).map(({ label }) => label)).not.toContain("GET /api/set-value");
-    expect(readOnlyOperations.map(({ name }) => name)).not.toContain("set-value");
-    expect(new Set(readOnlyOperations.map(({ method }) => method))).toEqual(new Set(["GET"]));
-  });
+it("GET /api/set-value is no operation, and nothing that moves anything is read-only", () => {
+  expect(Object.values(operations).map(({ label }) => label)).not.toContain("GET /api/set-value");
+  expect(readOnlyOperations.map(({ name }) => name)).not.toContain("set-value");
+  expect(new Set(readOnlyOperations.map(({ method }) => method))).toEqual(new Set(["GET"]));
 });
 
 const read = (text: string) => parseJson(Buffer.from(text));
@@ -285,8 +248,6 @@ describe("JSON of the platform", () => {
     ["9007199254740993", "9007199254740993"],
     ["0.12345678901234567890", 0.12345678901234568],
     ["12345678901234567890.5", 12345678901234567000],
-    ["1e3", 1000],
-    ['"1680236549218304003"', "1680236549218304003"],
     ['{"12345678901234567890":1}', { "12345678901234567890": 1 }],
     [
       '["a\\"12345678901234567890,\\\\",12345678901234567890]',
@@ -307,31 +268,22 @@ describe("JSON of the platform", () => {
       { numRuns: 500 },
     ));
 
-  it("any text is a value or an error of ours, never a crash", () =>
+  it("any text is a value or an error of ours, never a crash", () => {
+    const unit = fc.constantFrom(...Array.from('{}[]":,\\0123456789-.eEtruefalsn u'));
     fc.assert(
-      fc.property(
-        fc.string({
-          unit: fc.constantFrom(...Array.from('{}[]":,\\0123456789-.eEtruefalsn u')),
-          maxLength: 60,
-        }),
-        (text) => {
-          try {
-            read(text);
-          } catch (error) {
-            expect(error).toHaveProperty("name", "UnreadableJson");
-          }
-        },
-      ),
+      fc.property(fc.string({ unit, maxLength: 60 }), (text) => {
+        try {
+          read(text);
+        } catch (error) {
+          expect(error).toHaveProperty("name", "UnreadableJson");
+        }
+      }),
       { numRuns: 5_000 },
-    ));
+    );
+  });
 
   // Minutes, were each of them looked at with all that stand before it.
   it("2 MiB of backslashes or quotes are read in one go", () => {
     for (const piece of ["\\\\", '\\"']) read(`"${piece.repeat(1_000_000)}"`);
-  });
-
-  it("__proto__ in JSON changes no prototype", () => {
-    read('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
-    expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
   });
 });

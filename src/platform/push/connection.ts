@@ -14,19 +14,19 @@ const pingEveryMs = 20_000;
 /** Two pings go unanswered within it, and a connection found dead is gone within 45 s. */
 const deadAfterMs = 44_000;
 
-export interface Heard {
+interface Heard {
   /** Any frame, ping or pong. */
   readonly heardAt: number;
   readonly pingedAt: number | null;
 }
 
-export type Liveness =
+type Liveness =
   | { readonly type: "dead" }
   | { readonly type: "ping" }
   /** Look again after so long. */
   | { readonly type: "wait"; readonly ms: number };
 
-export function liveness({ heardAt, pingedAt }: Heard, now: number): Liveness {
+function liveness({ heardAt, pingedAt }: Heard, now: number): Liveness {
   const deadAt = heardAt + deadAfterMs;
   if (now >= deadAt) return { type: "dead" };
   const pingAt = Math.max(heardAt, pingedAt ?? heardAt) + pingEveryMs;

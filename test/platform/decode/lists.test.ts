@@ -34,28 +34,17 @@ describe("all controllers", () => {
     (data) => expect(devices({ code: 200, data })).toEqual({ list: [], problems: [] }),
   );
 
-  it.each<[unknown, boolean | null]>([
-    [true, true],
-    [false, false],
-    [1, true],
-    [0, false],
-    ["1", true],
-    ["0", false],
-    ["true", true],
-    ["False", false],
-    [null, null],
-    ["", null],
-    [2, null],
-    ["yes", null],
-    [[], null],
-  ])("online %j is %j", (online, expected) =>
-    expect(devices({ code: 200, data: [{ ...item, online }] }).list[0]?.online).toBe(expected),
-  );
+  it.each([
+    [true, [true, 1, "1", "true"]],
+    [false, [false, 0, "0", "False"]],
+    [null, [null, "", 2, "yes", []]],
+  ])("the flag online is %j for %j", (expected, spellings) => {
+    const read = (online: unknown) => devices({ code: 200, data: [{ ...item, online }] }).list[0]?.online;
+    expect(spellings.map(read)).toEqual(spellings.map(() => expected));
+  });
 
   it.each<[string, unknown]>([
     ["data.list", { code: 200, data: { list: [item], total: 1 } }],
-    ["data.records", { code: 200, data: { records: [item] } }],
-    ["rows", { code: 200, rows: [item] }],
     ["keyed by code", { code: 200, data: { "GH-0001": item } }],
     ["grouped by station", { code: 200, data: [{ stationName: "北区", devices: [item] }] }],
   ])("the items may stand under %s", (_name, answer) =>
@@ -74,12 +63,13 @@ describe("all controllers", () => {
     expect(() => devices({ code: 200, data: [{ name: "x" }] })).toThrow(UnreadableShape);
   });
 
-  it.each(["ok", 5, true])("data %j is an unknown shape, never an empty account", (data) =>
-    expect(() => devices({ code: 200, data })).toThrow(UnreadableShape),
+  it.each([
+    { code: 200, data: "ok" },
+    { code: 200, data: 5 },
+    { error: "Forbidden", message: "Access Denied" },
+  ])("%j is an unknown shape, never an empty account", (answer) =>
+    expect(() => devices(answer)).toThrow(UnreadableShape),
   );
-
-  it("an answer with neither code nor data is an unknown shape, never an empty account", () =>
-    expect(() => devices({ error: "Forbidden", message: "Access Denied" })).toThrow(UnreadableShape));
 
   it("a device listed twice counts once", () =>
     expect(devices({ data: [item, { ...item, name: "other" }] }).list).toHaveLength(1));
@@ -115,7 +105,6 @@ describe("single-device status", () => {
     ["a String as message, five fields", { code: 200, message: "success", data: online }, "online"],
     ["an Object as message, two fields", { message: notFound, data: { status: 0, type: 1 } }, "offline"],
     ["status as text", { code: "200", data: { status: "1" } }, "online"],
-    ["status as text 0", { code: 200, data: { status: "0" } }, "offline"],
     ["status as Boolean", { code: 200, data: { status: true } }, "online"],
     ["online instead of status", { code: 200, data: { online: false } }, "offline"],
     ["not found without data", { code: 200, message: notFound }, "offline"],
@@ -123,7 +112,6 @@ describe("single-device status", () => {
     ["another status", { code: 200, data: { status: 2 } }, "unknown"],
     ["no status", { code: 200, message: "success", data: {} }, "unknown"],
     ["null data", { code: 200, data: null }, "unknown"],
-    ["a list", { code: 200, data: [] }, "unknown"],
     ["an Object that says something else", { code: 200, message: { code: "BUSY" }, data: null }, "unknown"],
   ])("%s: %j is %s", (_name, answer, expected) =>
     expect(connectionReader({})(answer, decoding()).state).toBe(expected),
@@ -140,8 +128,6 @@ describe("single-device status", () => {
       description: "三号棚",
       lastOnlineAt: Date.parse("2026-03-01T04:00:00Z"),
     });
-    const none = { state: "online", version: "3", description: null, lastOnlineAt: null };
-    expect(connectionReader({})({ code: 200, message: "success", data: online }, decoding())).toEqual(none);
   });
 });
 
@@ -154,20 +140,18 @@ describe("running statuses", () => {
 
   it.each<[string, unknown]>([
     ["a list", [{ name: "一级风机", deviceTypeNumber: 16, status: 1 }]],
-    ["numbers as text", [{ name: "一级风机", deviceTypeNumber: "16", status: 1 }]],
-    ["data.list", { list: [{ name: "一级风机", deviceTypeNumber: 16, status: 1 }] }],
+    ["data.list, numbers as text", { list: [{ name: "一级风机", deviceTypeNumber: "16", status: 1 }] }],
     ["keyed by name", { 一级风机: { deviceTypeNumber: 16, status: 1 } }],
-    ["keyed by name, name inside", { 一级风机: { name: "一级风机", deviceTypeNumber: 16, status: 1 } }],
     ["keyed by number", { "16": { name: "一级风机", status: 1 } }],
   ])("%s", (_name, data) => expect(read({ code: 200, data })).toEqual({ items: [fan], problems: [] }));
 
-  it.each([1, 0, "1", "on", true, false, null, 3, "运行"])(
-    "a status %j is handed on as it came",
-    (status) => {
-      const { items } = read({ data: [{ name: "x", deviceTypeNumber: 49, status }] });
-      expect(items).toEqual([{ name: "x", number: 49, value: status }]);
-    },
-  );
+  it("a status is handed on as it came", () => {
+    const values = [1, 0, "1", "on", true, false, null, 3, "运行"];
+    const { items } = read({
+      data: values.map((status, n) => ({ name: `x${n}`, deviceTypeNumber: 49, status })),
+    });
+    expect(items.map(({ value }) => value)).toEqual(values);
+  });
 
   it("switches under names or numbers", () =>
     expect(read({ data: { 湿帘: 0, "16": true, total: 1, remark: "x" } }).items).toEqual([
@@ -190,35 +174,24 @@ describe("running statuses", () => {
   });
 });
 
-describe("stations", () => {
-  it.each<[string, unknown]>([
-    ["a list", [{ id: 7, name: "北区" }]],
-    ["data.list", { list: [{ stationId: "7", stationName: "北区" }] }],
-    ["keyed", { 北区: { id: 7, name: "北区", address: "x" } }],
-  ])("%s", (_name, data) =>
-    expect(stationReader({})({ code: 200, data }, decoding())).toEqual([{ id: "7", name: "北区" }]),
-  );
-
-  it("only unreadable items are an unknown shape", () => {
-    expect(() => stationReader({})({ data: [{ name: "x" }] }, decoding())).toThrow(UnreadableShape);
-    expect(stationReader({})({ code: 200, data: null }, decoding())).toEqual([]);
-  });
-});
+describe("stations", () =>
+  it("are read from a list, or keyed; only unreadable items are an unknown shape", () => {
+    const read = (data: unknown) => stationReader({})({ code: 200, data }, decoding());
+    expect(read({ list: [{ stationId: "7", stationName: "北区" }] })).toEqual([{ id: "7", name: "北区" }]);
+    expect(read({ 北区: { id: 7, name: "北区", address: "x" } })).toEqual([{ id: "7", name: "北区" }]);
+    expect(read(null)).toEqual([]);
+    expect(() => read([{ name: "x" }])).toThrow(UnreadableShape);
+  }));
 
 describe("lists, any answer", () => {
-  const readers: readonly ((answer: unknown) => unknown)[] = [
-    (answer) => deviceReader({})(answer, decoding()),
-    (answer) => stationReader({})(answer, decoding()),
-    (answer) => runningStatusReader({})(answer, decoding()),
-    (answer) => connectionReader({})(answer, decoding()),
-  ];
+  const readers = [deviceReader({}), stationReader({}), runningStatusReader({}), connectionReader({})];
 
   it("never crash, and never touch a prototype", () =>
     fc.assert(
       fc.property(anyAnswer, (answer) => {
         for (const reader of readers) {
           try {
-            reader(answer);
+            reader(answer, decoding());
           } catch (error) {
             if (!(error instanceof UnreadableShape)) throw error;
           }

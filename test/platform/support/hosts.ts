@@ -28,12 +28,16 @@ export type Answerer = (
   response: http.ServerResponse,
 ) => Reply | null | Promise<Reply | null>;
 
-export interface FakeHost {
+/** TCP connections of a host: accepted and closed so far, and standing now. */
+export interface RawHost {
   readonly url: string;
-  readonly requests: readonly SeenRequest[];
-  /** TCP connections accepted so far, and standing now. */
   readonly accepted: number;
   readonly open: number;
+  readonly closed: number;
+}
+
+export interface FakeHost extends RawHost {
+  readonly requests: readonly SeenRequest[];
   readonly server: http.Server;
   answer(answerer: Answerer): void;
   close(): Promise<void>;
@@ -41,11 +45,35 @@ export interface FakeHost {
 
 export const ok = (data: unknown): Reply => ({ body: { code: 200, message: "success", data } });
 
+/** Connections of a server on a port of its own, which is closed when the test ends. */
+async function opened(server: net.Server) {
+  const sockets = new Set<Socket>();
+  const host = { url: "", accepted: 0, open: 0, closed: 0 };
+  server.on("connection", (socket: Socket) => {
+    host.accepted += 1;
+    host.open += 1;
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      host.open -= 1;
+      host.closed += 1;
+      sockets.delete(socket);
+    });
+  });
+  host.url = `http://127.0.0.1:${await portFor(server)}`;
+  const close = async () => {
+    if (!server.listening) return;
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, "close");
+  };
+  onTestFinished(close);
+  return { host, close };
+}
+
 export async function startFakeHost(first: Answerer = () => ok(null)): Promise<FakeHost> {
   let answerer = first;
-  let accepted = 0;
   const requests: SeenRequest[] = [];
-  const sockets = new Set<Socket>();
   const server = http.createServer((request, response) => {
     void respond(request, response);
   });
@@ -60,35 +88,11 @@ export async function startFakeHost(first: Answerer = () => ok(null)): Promise<F
     response.writeHead(status, { "content-type": "application/json", ...headers });
     response.end(isRaw ? body : JSON.stringify(body));
   };
-  server.on("connection", (socket) => {
-    accepted += 1;
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-    socket.on("error", () => undefined);
-  });
-  const port = await portFor(server);
-  const close = async () => {
-    if (!server.listening) return;
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    await once(server, "close");
+  const { host, close } = await opened(server);
+  const answer = (next: Answerer) => {
+    answerer = next;
   };
-  onTestFinished(close);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    requests,
-    server,
-    get accepted() {
-      return accepted;
-    },
-    get open() {
-      return sockets.size;
-    },
-    answer: (next) => {
-      answerer = next;
-    },
-    close,
-  };
+  return Object.assign(host, { requests, server, answer, close });
 }
 
 async function read(request: http.IncomingMessage): Promise<SeenRequest> {
@@ -106,27 +110,12 @@ async function read(request: http.IncomingMessage): Promise<SeenRequest> {
   };
 }
 
-/** A host below HTTP: gets each connection and the bytes that come, for answers no HTTP server would give. */
-export interface RawHost {
-  readonly url: string;
-  readonly accepted: number;
-  readonly open: number;
-  readonly closed: number;
-}
-
-/** `converse` is called once per request head that has come in whole. */
+/**
+ * A host below HTTP: gets each connection and the bytes that come, for answers no HTTP server would give. `converse` is called once per
+ * request head that has come in whole.
+ */
 export async function startRawHost(converse: (socket: net.Socket, text: string) => void): Promise<RawHost> {
-  let accepted = 0;
-  let closed = 0;
-  const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
-    accepted += 1;
-    sockets.add(socket);
-    socket.on("error", () => undefined);
-    socket.on("close", () => {
-      closed += 1;
-      sockets.delete(socket);
-    });
     let text = "";
     socket.on("data", (chunk) => {
       text += chunk.toString("latin1");
@@ -136,22 +125,5 @@ export async function startRawHost(converse: (socket: net.Socket, text: string) 
       converse(socket, request);
     });
   });
-  const port = await portFor(server);
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    await once(server, "close");
-  });
-  return {
-    url: `http://127.0.0.1:${port}`,
-    get accepted() {
-      return accepted;
-    },
-    get open() {
-      return sockets.size;
-    },
-    get closed() {
-      return closed;
-    },
-  };
+  return (await opened(server)).host;
 }

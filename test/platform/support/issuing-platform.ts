@@ -10,7 +10,7 @@ export async function startPlatform() {
     good: new Set<string>(),
     signIn: (): Reply | null => null,
     /** Instead of looking at the token. */
-    read: null as ((...asked: Parameters<Answerer>) => Reply | null) | null,
+    read: null as Answerer | null,
   };
   const host = await startFakeHost();
   const bearer = ({ headers }: SeenRequest) => headers.authorization?.replace("Bearer ", "") ?? "";
