@@ -1,5 +1,5 @@
 import { kindRows } from "../greenhouse/actuator-kinds.js";
-import { type CommandResult, mayStillCome, type Outcome } from "../greenhouse/command/outcomes.js";
+import { type CommandResult, isToldWhenLate, type Outcome } from "../greenhouse/command/outcomes.js";
 import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
@@ -169,7 +169,7 @@ export function awaitedAfter(
 ): Awaited | null {
   const { outcome, sent_at: sentAt, steps } = result;
   if (sentAt === null) return lane.awaited;
-  const isTold = mayStillCome(result);
+  const isTold = isToldWhenLate(result);
   const planned = stepsOf(command.settings, command.wanted, null);
   const last = steps.at(-1);
   const sent = planned.findLast(({ address, value }) => address === last?.address && value === last.value);

@@ -5,7 +5,7 @@ import type { Commander } from "./commander.js";
 import { recordedKey } from "./admission.js";
 import { type Abandoned, type Ending, refused } from "./endings.js";
 import { controllerTopicId } from "../config/schema.js";
-import { mayStillCome, type StepReport } from "../greenhouse/command/outcomes.js";
+import { isToldWhenLate, type StepReport } from "../greenhouse/command/outcomes.js";
 import { readWanted, targetSent } from "../greenhouse/command/words.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
@@ -31,7 +31,7 @@ export function awaitedFrom(one: Unsettled, store: GreenhouseStore, clock: Clock
   if (known === null) return null;
   const command = { id, ...known };
   const endedAt = clock.monotonic() - Math.max(0, clock.now() - Date.parse(at));
-  const isTold = mayStillCome({ outcome, reason });
+  const isTold = isToldWhenLate({ outcome, reason });
   return { command, word, step, isTold, until: oursUntil(outcome, command, endedAt) };
 }
 

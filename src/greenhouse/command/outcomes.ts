@@ -85,5 +85,5 @@ export interface CommandResult {
 }
 
 /** Whether people are told when the value comes after the command has ended so. */
-export const mayStillCome = ({ outcome, reason }: Pick<CommandResult, "outcome" | "reason">): boolean =>
+export const isToldWhenLate = ({ outcome, reason }: Pick<CommandResult, "outcome" | "reason">): boolean =>
   outcome === "unconfirmed" && reason === null;
