@@ -345,7 +345,8 @@ const mirror: Readonly<Record<string, PlantedBug>> = {
       const held = actuator.registers[address];
       const older = held && { ...held, startedAt: -Infinity };
       const registers = { ...actuator.registers, ...(older && { [address]: older }) };
-      return original({ ...actuator, registers }, address, register);
+      const folded = original({ ...actuator, registers }, address, register);
+      return folded.registers[address] === older ? actuator : folded;
     }`,
     breaks: ["S10"],
   },
