@@ -223,7 +223,8 @@ export class LimitEngine {
 
   #clockSet(byMs: number): void {
     this.#disk.clockSet();
-    for (const entry of this.#entries.values()) if (!isEmpty(entry)) this.#set(afterClockSet(entry, byMs));
+    for (const entry of this.#entries.values())
+      if (!isEmpty(entry)) this.#set(afterClockSet(entry, byMs, this.#startedAt));
   }
 
   /** The lock and the hold in force. */

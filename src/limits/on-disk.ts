@@ -40,14 +40,17 @@ export const entriesOf = ({ info: { code }, actuators }: Controller): readonly E
 ];
 
 /**
- * Times of this run go on as they were where the clock was set. A lock until a time of day ends by the new one, and a lease of
- * an earlier run sooner where the start did not know how long ago that was.
+ * Times of this run go on as they were where the clock was set. A lock until a time of day ends by the new one, a lease of
+ * an earlier run sooner where the start did not know how long ago that was, and what moved before `startedAt`, monotonic ms
+ * of this run, did so as long ago as the new clock says.
  */
-export function afterClockSet(entry: Entry, byMs: number): Entry {
-  const { lock, lease } = entry;
+export function afterClockSet(entry: Entry, byMs: number, startedAt: number): Entry {
+  const { lock, lease, moves } = entry;
   const until = lock?.isSpan === true && lock.until !== null ? lock.until + byMs : (lock?.until ?? null);
+  const earlier = (mono: number) => (mono < startedAt ? Math.min(mono - byMs, startedAt) : mono);
   return {
     ...entry,
+    moves: { ...moves, starts: moves.starts.map(earlier), endsAt: moves.endsAt && earlier(moves.endsAt) },
     lock: lock && { ...lock, until, endsAt: lock.isSpan ? lock.endsAt : lock.endsAt - byMs },
     lease: lease?.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease,
   };

@@ -367,6 +367,25 @@ it("a lease whose start did not know how long the bridge was down ends as the cl
   expect(started.values()).toEqual(["210=1001"]);
 });
 
+it.each([
+  ["20 min ahead", 45, 65],
+  ["2 h ahead", 45, 165],
+  ["10 min behind", 45, 35],
+])(
+  "a start of an earlier run counts for its hour where the clock, %s at first, is set right",
+  async (_, ago, seen) => {
+    const counted = limits({ startsPerHour: 1 });
+    const starts = [new CommandBench({ actuators: [valve()] }).clock.now() - seen * 60_000];
+    const one = await bench({ actuators: [valve({ limits: counted })], kept: { starts } });
+    void one.store.run(AbortSignal.timeout(60_000));
+    one.clock.setWall(one.clock.now() + (ago - seen) * 60_000);
+    await one.clock.advance((50 - ago) * 60_000);
+    expect(await one.run("on")).toMatchObject({ interlock: { rule: "starts_per_hour", limit: 1 } });
+    await one.clock.advance(240_000);
+    expect(await one.run("on")).toMatchObject({ outcome: "confirmed" });
+  },
+);
+
 it("starts of the last hour count over a restart", async () => {
   const counted = limits({ startsPerHour: 2 });
   const earlier = await bench({ actuators: [valve({ limits: counted })] });

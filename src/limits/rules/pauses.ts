@@ -9,7 +9,7 @@ import { degreeOf } from "./guards.js";
 type Direction = "up" | "down";
 
 export interface Moves {
-  /** Oldest first, of the last hour; as many as count. */
+  /** Oldest first, as many as count. */
   readonly starts: readonly number[];
   /** When the newest movement ends; Infinity while only its result can tell. */
   readonly endsAt: number | null;
@@ -47,8 +47,7 @@ interface Movement extends Omit<Moves, "starts"> {
 
 /** A movement begins. */
 export function began(moves: Moves, { isCounted, ...move }: Movement, most: number, now: number): Moves {
-  const recent = startsWithinHour(moves, now);
-  return { ...move, starts: isCounted ? [...recent, now].slice(-most) : recent };
+  return { ...move, starts: isCounted ? [...moves.starts, now].slice(-most) : moves.starts };
 }
 
 export const endedAt = (moves: Moves, at: number): Moves => ({ ...moves, endsAt: at });
