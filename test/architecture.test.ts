@@ -506,6 +506,28 @@ describe("CONTRIBUTING.md", () => {
   const file = resolve(root, "..", "CONTRIBUTING.md");
   const block = /(<!-- imports:start -->\n)[\s\S]*?(<!-- imports:end -->)/;
 
+  it("names files that exist, and of each what stands in it", () => {
+    const text = readFileSync(file, "utf8").replace(block, "");
+    const textOf = (path: string) => {
+      const full = resolve(root, "..", path);
+      return existsSync(full) ? readFileSync(full, "utf8") : "";
+    };
+    const named = [...text.matchAll(/`(src\/[\w/.-]+\.\w+)`/g)].map(([, path = ""]) => path);
+    const places = [
+      ...text.matchAll(/((?:`#?\w+`(?:, | and )?)+)\s(?:\(of `\w+`\)\s)?in\s`(src\/[\w/.-]+)`/g),
+    ];
+    const missing = places.flatMap(([, names = "", path = ""]) =>
+      [...names.matchAll(/`(#?\w+)`/g)].flatMap(([, name = ""]) =>
+        new RegExp(`(?<![\\w#])${name}\\b`).test(textOf(path)) ? [] : [`${name} in ${path}`],
+      ),
+    );
+    expect([places.length > 150, named.filter((path) => textOf(path) === ""), missing]).toEqual([
+      true,
+      [],
+      [],
+    ]);
+  });
+
   it("says of every folder what it holds", () =>
     expect(Object.keys(contents).sort()).toEqual(Object.keys(table).sort()));
 
