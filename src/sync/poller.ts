@@ -187,9 +187,7 @@ export class Poller {
     });
     while (!signal.aborted) {
       const pauseMs = this.#startDue(signal);
-      // With every place taken only an end matters, and in a sweep that is each request's: no timer is worth making.
-      const isFull = this.#running.size >= this.#settings.concurrency;
-      if (pauseMs > 0) await this.#rest.for(isFull ? Infinity : Math.min(pauseMs, idleMs), signal);
+      if (pauseMs > 0) await this.#rest.for(pauseMs, signal);
     }
     stopWatching();
     await Promise.allSettled(this.#running.values());
@@ -268,14 +266,15 @@ export class Poller {
     this.#adjustStretch();
     while (this.#running.size < this.#settings.concurrency) {
       const now = this.#ports.clock.monotonic();
-      const waitMs = this.#book.waitMs(now) ?? idleMs;
+      const waitMs = Math.min(idleMs, this.#book.waitMs(now) ?? idleMs);
       if (waitMs > 0) return waitMs;
       const budgetMs = this.#ports.budget.waitMs(now);
       if (budgetMs > 0) return budgetMs;
       const due = this.#book.take(now);
       if (due !== null && !this.#running.has(due.name) && this.#isWanted(due)) this.#start(due, signal);
     }
-    return idleMs;
+    // With every place taken only an end matters, and in a sweep that is each request's: no timer is worth making.
+    return Infinity;
   }
 
   /** A device may turn out to be a camera only after its jobs were taken up. */

@@ -183,16 +183,20 @@ describe("the link", () => {
   });
 
   it.each([
-    [{ status: 403, body: "" }, 0],
-    [{ status: 404, body: "{}" }, 0],
-    [{ status: 200, body: { code: 500 } }, 0],
-    [{ status: 502, body: "" }, 1],
-    [{ status: 200, body: "<html>" }, 1],
-  ])("an answer %j makes so many failed attempts: %i", async (reply, failures) => {
-    const { client } = await hosted(() => reply);
-    await factsOf(client.write("GH-1", "101", "1010", never));
-    expect(client.link("realtime")).toMatchObject({ failures });
-  });
+    [{ status: 403, body: "" }, 0, 0],
+    // What has no such path need not be the platform.
+    [{ status: 404, body: "{}" }, 0, null],
+    [{ status: 200, body: { code: 500 } }, 0, 0],
+    [{ status: 502, body: "" }, 1, null],
+    [{ status: 200, body: "<html>" }, 1, null],
+  ])(
+    "an answer %j makes so many failed attempts: %i, and a contact at %j",
+    async (reply, failures, contactAt) => {
+      const { client } = await hosted(() => reply, {}, { clock: new VirtualClock() });
+      await factsOf(client.write("GH-1", "101", "1010", never));
+      expect(client.link("realtime")).toMatchObject({ failures, contactAt });
+    },
+  );
 
   it("a call that its caller gives up says nothing about the host", async () => {
     const { host, client, links } = await rawHosted(() => undefined);

@@ -127,6 +127,11 @@ describe("the account's lists", () =>
       ["A B", "/A B", ...times(60, "A…", "/A…")],
       "A online, B online",
     ],
+    [
+      "nor does it remove what a whole list left out before",
+      ["A B", "/A", "A", ...times(60, "A…")],
+      "A online, B offline",
+    ],
     ["a page brings what it shows", ["A…", "B…"], "A online, B online"],
     ["absence begins with the next whole list after a page", ["A B", "/A", "A…", "A"], "A online, B offline"],
     [

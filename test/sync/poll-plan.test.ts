@@ -67,6 +67,16 @@ describe("a host that is away", () => {
     expect(new Set(tried)).toContain("sensors B");
   });
 
+  it("has its last try due at once when that brings it back, and what is not near in its own time", () => {
+    const one = book(sensors("A"), sensors("B"));
+    due(one, 100);
+    one.runAgainAt("sensors B", 60_000);
+    one.hostAway("realtime", 1_000);
+    one.runAgainAt("sensors A", 60_000);
+    one.hostBack("realtime", 1_000);
+    expect(due(one, 1_000)).toEqual(["sensors A"]);
+  });
+
   it("tries nothing where there is nothing to try", () => {
     const one = book({ kind: "controllers" });
     due(one, 0);

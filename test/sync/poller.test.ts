@@ -173,6 +173,23 @@ describe("the first round", () => {
     ]);
   });
 
+  it("of a controller is over before its single-device status was asked for, as lists tell that too", async () => {
+    const { platform, clock, tried } = polling(devices(1), { concurrency: 1 });
+    let triedBefore: readonly string[] | null = null;
+    platform.fate = ({ name }) => {
+      if (name.startsWith("connection")) triedBefore = [...tried];
+    };
+    await clock.advance(1_000);
+    expect(triedBefore).toEqual(["GH-0"]);
+  });
+
+  it("makes no timer of its own while every place is taken", async () => {
+    const { platform, clock } = polling(devices(9), { concurrency: 4 });
+    platform.latencyMs = 1_000;
+    await clock.advance(2_500);
+    expect([platform.mostAtOnce, clock.pendingTimers]).toEqual([4, 4]);
+  });
+
   it("takes up a controller as soon as a list shows it, and drops it when it is removed", async () => {
     const world = await polledFor(10 * minute, devices(1));
     const { platform, clock } = world;

@@ -241,8 +241,10 @@ describe("a pushed connection", () => {
     expect(asked).toHaveLength(asks);
   });
 
-  it("that was undone while the status was asked for ends as the platform said last", async () => {
+  it("that was undone while the status was asked for never shows", async () => {
     const { mirror, clock, store, answers } = bench();
+    const seen = new Set<string | undefined>();
+    store.onChange((_, after) => seen.add(after?.availability));
     answers.connection = "offline";
     mirror.fold({ type: "connection", code, online: false }, 0);
     await clock.advance(50);
@@ -250,7 +252,7 @@ describe("a pushed connection", () => {
     await clock.advance(100);
     answers.connection = "online";
     await clock.advance(2_850);
-    expect(store.get(code)?.availability).toBe("online");
+    expect([...seen]).not.toContain("offline");
   });
 });
 
@@ -391,6 +393,15 @@ describe("reads that pushes ask for", () => {
     const of = (name: string) => begun.filter((one) => one.startsWith(name)).join(", ");
     expect(of("a")).toBe("a 0, a 5000, a 15000, a 35000, a 75000, a 155000");
     expect(of("b")).toBe("b 0, b 5000, b 15000, b 20000");
+  });
+
+  it("that fail and are wanted for just when they are made again still end after the sixth time", async () => {
+    const { clock, begun, want } = reading();
+    want("a", { fails: true, takesMs: 0 });
+    await clock.advance(1_000);
+    want("a", { fails: true, takesMs: 0 });
+    await clock.advance(3_600_000);
+    expect(begun).toHaveLength(6);
   });
 
   it("end with the signal, and leave no timer", async () => {
