@@ -47,10 +47,15 @@ export const entriesOf = ({ info: { code }, actuators }: Controller): readonly E
 export function afterClockSet(entry: Entry, byMs: number, startedAt: number): Entry {
   const { lock, lease, moves } = entry;
   const until = lock?.isSpan === true && lock.until !== null ? lock.until + byMs : (lock?.until ?? null);
-  const earlier = (mono: number) => (mono < startedAt ? Math.min(mono - byMs, startedAt) : mono);
+  // What is yet to come by a clock that was set back counts as of the start.
+  const earlier = (mono: number) => Math.min(mono - byMs, startedAt);
+  const starts = moves.starts.map(({ at, byClock }) =>
+    byClock === undefined ? { at } : { at: earlier(byClock), byClock: byClock - byMs },
+  );
+  const endsAt = moves.endsAt !== null && moves.endsAt < startedAt ? earlier(moves.endsAt) : moves.endsAt;
   return {
     ...entry,
-    moves: { ...moves, starts: moves.starts.map(earlier), endsAt: moves.endsAt && earlier(moves.endsAt) },
+    moves: { ...moves, starts, endsAt },
     lock: lock && { ...lock, until, endsAt: lock.isSpan ? lock.endsAt : lock.endsAt - byMs },
     lease: lease?.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease,
   };

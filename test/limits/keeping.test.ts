@@ -371,6 +371,7 @@ it.each([
   ["20 min ahead", 45, 65],
   ["2 h ahead", 45, 165],
   ["10 min behind", 45, 35],
+  ["80 min behind", 45, -35],
 ])(
   "a start of an earlier run counts for its hour where the clock, %s at first, is set right",
   async (_, ago, seen) => {

@@ -76,7 +76,11 @@ function standingOf(
   return {
     settings: actuator({ limits: limits({ restMs, startsPerHour, guards: some.map(([one]) => one) }) }),
     guards: new Map(some.map(([{ name }, state]) => [name, state])),
-    moves: { starts: movedAt === null ? [] : [movedAt], endsAt: movedAt, direction: null },
+    moves: {
+      starts: movedAt === null ? [] : [{ at: movedAt }],
+      endsAt: movedAt,
+      direction: null,
+    },
     lock: isLocked ? lock : null,
     hold: isHeld ? { id: "h", by: null, until: 2 * now.mono } : null,
   };

@@ -101,9 +101,10 @@ export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimit
   if (isEmpty(entry)) return null;
   const { endsAt } = moves;
   const { startsPerHour } = limitsOf(settings);
+  const starts = moves.starts.map(({ at, byClock = at }) => epoch(byClock));
   return {
     guards: Object.fromEntries([...guards].flatMap(([name, state]) => keptState(name, state))),
-    starts: startsPerHour === null ? [] : moves.starts.slice(-startsPerHour).map(epoch).map(sinceBefore),
+    starts: startsPerHour === null ? [] : starts.slice(-startsPerHour).map(sinceBefore),
     // One that only its result can end is read back by the next start.
     moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt) : null,
     direction: moves.direction,
@@ -136,8 +137,6 @@ const dayMs = 86_400_000;
 
 /** As an earlier run left it. A lease is over where it is not known how much time has passed. */
 export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, isOpen }: Restart): Entry {
-  // What lies in the future by a clock that was set back counts as now.
-  const past = (epoch: number) => mono - Math.max(0, at - epoch);
   const ahead = (epoch: number) => mono + (epoch - at);
   const { lock, lease, hold } = kept;
   const isLocked = lock !== null && (lock.until ?? Infinity) > at;
@@ -147,9 +146,10 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
       limitsOf(entry.settings).guards.map(({ name }) => [name, keptGuard(kept.guards[name], isOpen)]),
     ),
     moves: {
-      starts: kept.starts.map((_, place, all) =>
-        past(all.slice(0, place + 1).reduce((sum, ms) => sum + ms, 0)),
-      ),
+      starts: kept.starts.map((_, place, all) => {
+        const byClock = ahead(all.slice(0, place + 1).reduce((sum, ms) => sum + ms, 0));
+        return { at: Math.min(byClock, mono), byClock };
+      }),
       endsAt:
         kept.moved_until === null ? null : Math.min(ahead(kept.moved_until), mono + entry.settings.travelMs),
       direction: kept.direction,

@@ -9,8 +9,8 @@ import { degreeOf } from "./guards.js";
 type Direction = "up" | "down";
 
 export interface Moves {
-  /** Oldest first, as many as count. */
-  readonly starts: readonly number[];
+  /** Oldest first, as many as count; those of an earlier run also by the clock, where they may be yet to come. */
+  readonly starts: readonly { readonly at: number; readonly byClock?: number }[];
   /** When the newest movement ends; Infinity while only its result can tell. */
   readonly endsAt: number | null;
   /** Null where it is not known. */
@@ -47,7 +47,7 @@ interface Movement extends Omit<Moves, "starts"> {
 
 /** A movement begins. */
 export function began(moves: Moves, { isCounted, ...move }: Movement, most: number, now: number): Moves {
-  return { ...move, starts: isCounted ? [...moves.starts, now].slice(-most) : moves.starts };
+  return { ...move, starts: isCounted ? [...moves.starts, { at: now }].slice(-most) : moves.starts };
 }
 
 export const endedAt = (moves: Moves, at: number): Moves => ({ ...moves, endsAt: at });
@@ -73,9 +73,9 @@ export function pausesFor(
     pauses.push({ rule: "reversal", limit: reversalMs / 1_000, until: endsAt + reversalMs });
   const oldest = startsPerHour === null ? undefined : starts.at(-startsPerHour);
   if (startsPerHour !== null && oldest !== undefined)
-    pauses.push({ rule: "starts_per_hour", limit: startsPerHour, until: oldest + hourMs });
+    pauses.push({ rule: "starts_per_hour", limit: startsPerHour, until: oldest.at + hourMs });
   return pauses.sort((one, other) => other.until - one.until);
 }
 
-export const startsWithinHour = ({ starts }: Moves, now: number): readonly number[] =>
-  starts.filter((at) => now - at < hourMs);
+export const startsWithinHour = ({ starts }: Moves, now: number): Moves["starts"] =>
+  starts.filter(({ at }) => now - at < hourMs);
