@@ -344,7 +344,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   "bridge.ts": [400, 1],
   broker: [1_816, 8],
   cli: [2_508, 18],
-  limits: [2_574, 14],
+  limits: [2_579, 14],
   commands: [4_454, 19],
   config: [3_375, 19],
   greenhouse: [3_942, 25],
