@@ -361,10 +361,11 @@ const mirror: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S3"],
   },
   groups_are_taken_for_fresh: {
-    seam: "sync/poll-reads#registersEvent",
-    plant: `(original) => async (ports, fresh, ask) => {
-      const event = await original(ports, fresh, ask);
-      return { ...event, fresh: fresh || event.values.size > 1 };
+    seam: "sync/poll-reads#readRegisters",
+    plant: `(original) => (code, read, ports, signal) => {
+      const dispatch = (code, event) => ports.store.dispatch(code, { ...event, fresh: true });
+      const store = { get: () => undefined, dispatch };
+      return original(code, read, read.type === "group" ? { ...ports, store } : ports, signal);
     }`,
     breaks: ["S10"],
     campaign: { rows: "^a type from the platform's memory$", lanes: embedded, found: "wrongStates" },
