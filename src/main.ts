@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-import { guardStreams, isOnTerminal, runProgram } from "./cli/program.js";
+import { isatty } from "node:tty";
+
+/* A signal kills the process until it has a listener, so all else is loaded after these. */
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -8,20 +10,25 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     stop.abort();
   });
 }
-// A terminal that is closed ends what was started in it; a service is asked to read its configuration again.
-const endsWithTerminal = isOnTerminal();
+// A terminal that is closed ends what was started in it, and is none any more; a service reads its configuration again.
+const endsWithTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
 let reload: (() => void) | null = null;
-process.on("SIGHUP", () => {
-  if (reload === null || endsWithTerminal) stop.abort();
+let isLoading = true;
+let isHungUp = false;
+const hangUp = () => {
+  if (isLoading) isHungUp = true;
+  else if (reload === null || endsWithTerminal) stop.abort();
   else reload();
-});
+};
+process.on("SIGHUP", hangUp);
+
+const { guardStreams, runProgram } = await import("./cli/program.js");
 const { out, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);
 // Only by then is it known that the last words could not be written either.
 process.on("exit", (code) => {
   process.exitCode = exitCode(code);
 });
-
-process.exitCode = await runProgram(process.argv, {
+const ended = runProgram(process.argv, {
   env: process.env,
   out,
   err,
@@ -32,5 +39,11 @@ process.exitCode = await runProgram(process.argv, {
     reload = listener;
   },
 });
+// By its next turn a command that reloads has said so.
+setImmediate(() => {
+  isLoading = false;
+  if (isHungUp) hangUp();
+});
+process.exitCode = await ended;
 // What a stopped command has given up may go on in the background, and would hold the process for minutes.
 if (stop.signal.aborted) process.stdout.write("", () => process.stderr.write("", () => process.exit()));

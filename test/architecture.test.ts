@@ -33,7 +33,7 @@ const edges = {
 } as const;
 
 const table: Readonly<Record<string, Row>> = {
-  "main.ts": { node: [], folders: { cli: "all" } },
+  "main.ts": { node: ["tty"], folders: { cli: "all" } },
   runtime: { npm: ["pino"], node: "any", folders: {} },
   greenhouse: { node: [], folders: {} },
   config: { npm: ["zod", "yaml", "fastest-levenshtein", "any-ascii"], node: "any", folders: core },
@@ -340,7 +340,7 @@ function circlesOfFiles(): readonly string[] {
 
 /** Most lines and files of each folder. What is taken away lowers them; raising one needs a sentence in the commit. */
 const budgets: Readonly<Record<string, readonly [lines: number, files: number]>> = {
-  "main.ts": [40, 1],
+  "main.ts": [49, 1],
   "bridge.ts": [400, 1],
   broker: [1_816, 8],
   cli: [2_508, 18],

@@ -1,4 +1,3 @@
-import { isatty } from "node:tty";
 import { Command, CommanderError } from "commander";
 import { addCommands, commonOptions, rootHelp } from "./commands.js";
 import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
@@ -105,9 +104,3 @@ export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
     exitCode: (own: number) => (isLost && own === exitCodes.done ? exitCodes.failed : own),
   };
 }
-
-/**
- * Whether this was started from a terminal: input, output or log belongs to one. To be asked at the start, as a
- * terminal that is closed is none any more.
- */
-export const isOnTerminal = (ask: (descriptor: number) => boolean = isatty): boolean => [0, 1, 2].some(ask);

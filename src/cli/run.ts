@@ -7,7 +7,13 @@ import { systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { serviceManager } from "../runtime/systemd.js";
 import { loggerFor, readConfiguration } from "./errands.js";
-import { CommandFailure, type CommonOptions, programVersion, type Surroundings } from "./surroundings.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  programVersion,
+  type Surroundings,
+  untilStopped,
+} from "./surroundings.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(around: Surroundings, options: CommonOptions): Promise<void> {
@@ -36,7 +42,8 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
     void reload(options, around, live, log);
   });
   const ended = new AbortController();
-  around.stop.addEventListener("abort", () => void endInTime(ended.signal, log), { once: true });
+  // The signal may have come before any of this was loaded.
+  void untilStopped(around.stop).then(() => endInTime(ended.signal, log));
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
   const page = { doctor: doctorFor(configuration) };

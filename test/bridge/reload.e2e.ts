@@ -30,6 +30,25 @@ async function running() {
   return { folder, bridge, say, seen, write, reload, fan };
 }
 
+/** For the process itself: a signal comes while its first files are loaded. */
+function duringLoad(signal: "SIGHUP" | "SIGINT" | "SIGTERM"): string {
+  const hooks = `export async function load(url, context, next) {
+    if (url.endsWith("/cli/program.js")) process.kill(process.pid, "${signal}");
+    return next(url, context);
+  }`;
+  const data = `data:text/javascript,${encodeURIComponent(hooks)}`;
+  return `import { register } from "node:module"; register(${JSON.stringify(data)});`;
+}
+
+async function starting(before: string) {
+  const folder = await tempFolder();
+  const { businessUrl } = await platform();
+  const hosts = { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-99" };
+  const configuration = { platform: hosts, broker: { port: await freePort() }, http: false };
+  await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
+  return startProcess({ folder, before });
+}
+
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -103,20 +122,24 @@ describe("SIGHUP", () => {
     60_000,
   );
 
-  it("during the start of a service does not end it", async () => {
-    const folder = await tempFolder();
-    const { businessUrl } = await platform();
-    const hosts = { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-99" };
-    const configuration = { platform: hosts, broker: { port: await freePort() }, http: false };
-    await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
-    const before = `process.on("newListener", (name) => {
-      if (name === "SIGHUP") setImmediate(() => process.kill(process.pid, "SIGHUP"));
-    });`;
-    const bridge = startProcess({ folder, before });
-    await until(() => bridge.hasEnded || says(bridge, "connected to"), "connected", [bridge.stderr]);
-    expect(bridge.hasEnded).toBe(false);
-    expect(says(bridge, "configuration read again: nothing has changed")).toBe(true);
-  }, 60_000);
+  it.each([
+    ["is loaded", duringLoad("SIGHUP")],
+    [
+      "listens to it for the first time",
+      `process.on("newListener", (name) => {
+        if (name === "SIGHUP") setImmediate(() => process.kill(process.pid, "SIGHUP"));
+      });`,
+    ],
+  ])(
+    "while a service %s does not end it",
+    async (_, before) => {
+      const bridge = await starting(before);
+      await until(() => bridge.hasEnded || says(bridge, "connected to"), "connected", [bridge.stderr]);
+      expect(bridge.hasEnded).toBe(false);
+      expect(says(bridge, "configuration read again: nothing has changed")).toBe(true);
+    },
+    60_000,
+  );
 
   it("stops what cannot reload", async () => {
     const folder = await tempFolder();
@@ -124,5 +147,13 @@ describe("SIGHUP", () => {
     await until(() => says(simulator, "simulated platform started"), "started", [simulator.stderr]);
     simulator.signal("SIGHUP");
     expect((await simulator.ended).signal).toBeNull();
+  }, 60_000);
+});
+
+describe.each(["SIGTERM", "SIGINT"] as const)("%s", (signal) => {
+  it("while the program is loaded ends it in order", async () => {
+    const bridge = await starting(duringLoad(signal));
+    expect(await bridge.ended).toMatchObject({ code: 0, signal: null });
+    expect(says(bridge, "stopped")).toBe(true);
   }, 60_000);
 });
