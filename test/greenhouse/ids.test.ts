@@ -21,22 +21,18 @@ const shuffled = <T>(items: readonly T[], seed: number): T[] =>
     .sort((one, other) => (one.order < other.order ? -1 : 1))
     .map(({ item }) => item);
 
-describe("hash8", () => {
-  test.each([
-    ["", "el88vcn6"],
-    ["GH-0001", "byg4lm92"],
-    ["空调温度", "yu3ldu9h"],
-    ["\ud800", "zw34ctiv"],
-  ])("the hash of %j is frozen, since ids are made of it", (text, hash) => expect(hash8(text)).toBe(hash));
-});
+test.each([
+  ["", "el88vcn6"],
+  ["GH-0001", "byg4lm92"],
+  ["空调温度", "yu3ldu9h"],
+  ["\ud800", "zw34ctiv"],
+])("the hash of %j is frozen, since ids are made of it", (text, hash) => expect(hash8(text)).toBe(hash));
 
 describe("topic ids", () => {
   test.each([
     ["GH-0001", "gh-0001"],
     ["C001_9f", "c001_9f"],
-    ["East house", "east_house"],
     [" gh-1 ", "gh-1"],
-    ["soilTemp", "soiltemp"],
     ["a".repeat(64), "a".repeat(64)],
   ])("a text that loses nothing but letter case keeps its name: %j", (raw, id) =>
     expect(topicId(raw, anyAscii)).toBe(id),
@@ -44,11 +40,8 @@ describe("topic ids", () => {
 
   test.each([
     ["空调温度", "kong_diao_wen_du"],
-    ["GH空调01", "gh_kong_diao01"],
     ["Ñandú", "nandu"],
     ["a/b", "a_b"],
-    ["a+b#", "a_b"],
-    ["..", "s"],
     ["", "s"],
     ["🌱", "seedling"],
     ["\u0000", "s"],
@@ -77,7 +70,6 @@ describe("topic ids of controllers that were given none", () => {
 
   test.each([
     ["GH-0001", "gh-0001"],
-    ["C001_9F", "c001_9f"],
     ["20240117", "20240117"],
     ["A".repeat(64), "a".repeat(64)],
     ["ZONE_BUILDING", "zone_building"],
@@ -88,7 +80,6 @@ describe("topic ids of controllers that were given none", () => {
 
   test.each([
     ["gh-1", "gh-1"],
-    ["Gh-1", "gh-1"],
     ["A B", "a_b"],
     ["温室", "wen_shi"],
     ["GH/1", "gh_1"],
@@ -170,38 +161,27 @@ describe("sensors", () => {
     expect(sensorKey(item)).toBe(key);
   });
 
-  test("sensors that share a code are told apart by channel", () =>
-    expect(
-      identifySensors([sensor("温度", "t", "1"), sensor("温度", "t", "2"), sensor("温度", "t")]),
-    ).toEqual([
-      { key: "factor:t@1", id: "t_1" },
-      { key: "factor:t@2", id: "t_2" },
-      { key: "factor:t", id: "t" },
-    ]));
-
-  test("sensors that share code and channel are told apart by name", () => {
-    expect(identifySensors([sensor("空气温度", "t", "1"), sensor("土壤温度", "t", "1")])).toEqual([
-      { key: "factor:t~空气温度", id: "t_air_temperature" },
-      { key: "factor:t~土壤温度", id: "t_soil_temperature" },
-    ]);
-    expect(
-      identifySensors([
-        sensor("空气温度", null, "1"),
-        sensor("空气湿度", null, "1"),
-        sensor("光照", null, "2"),
-      ]),
-    ).toEqual([
-      { key: "channel:1~空气温度", id: "channel_1_air_temperature" },
-      { key: "channel:1~空气湿度", id: "channel_1_air_humidity" },
-      { key: "channel:2", id: "channel_2" },
-    ]);
+  test.each([
+    [
+      "a code are told apart by channel",
+      [sensor("温度", "t", "1"), sensor("温度", "t", "2"), sensor("温度", "t")],
+      "factor:t@1 t_1, factor:t@2 t_2, factor:t t",
+    ],
+    [
+      "code and channel by name",
+      [sensor("空气温度", "t", "1"), sensor("土壤温度", "t", "1")],
+      "factor:t~空气温度 t_air_temperature, factor:t~土壤温度 t_soil_temperature",
+    ],
+    [
+      "a channel without code by name",
+      [sensor("空气温度", null, "1"), sensor("空气湿度", null, "1"), sensor("光照", null, "2")],
+      "channel:1~空气温度 channel_1_air_temperature, channel:1~空气湿度 channel_1_air_humidity, channel:2 channel_2",
+    ],
+    ["everything are one: the first is kept", [sensor("温度", "t"), sensor("温度", "t")], "factor:t t, none"],
+  ])("sensors that share %s", (_, items, told) => {
+    const found = identifySensors(items).map((one) => (one === null ? "none" : `${one.key} ${one.id}`));
+    expect(found.join(", ")).toBe(told);
   });
-
-  test("of two that nothing tells apart the first is kept", () =>
-    expect(identifySensors([sensor("温度", "t"), sensor("温度", "t")])).toEqual([
-      { key: "factor:t", id: "t" },
-      null,
-    ]));
 
   test("keys can be carried by every outlet: short, no controls, no lone surrogates", () => {
     for (const text of ["x".repeat(70_000), "a\u0000b", "\ud800", "🌱".repeat(100)])

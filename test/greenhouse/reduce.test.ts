@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerEvent } from "../../src/greenhouse/events.js";
 import { sensorQuality } from "../../src/greenhouse/freshness.js";
-import type { Sensor, SensorDefinition } from "../../src/greenhouse/model.js";
+import type { Sensor } from "../../src/greenhouse/model.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import { controllerMessages } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
@@ -121,109 +121,59 @@ describe("the last known value is never stamped anew", () =>
       { type: "platform", reachable: true },
       sensorsRead([item({ measuredAt: start })], start + 60 * minute),
     );
-    expect(onlySensor(later)).toMatchObject({
-      value: 21.5,
-      measuredAt: start,
-      receivedAt: start,
-      quality: "stale",
-    });
+    const kept = { value: 21.5, measuredAt: start, receivedAt: start, quality: "stale" };
+    expect(onlySensor(later)).toMatchObject(kept);
   }));
 
 describe("registers of a controller", () => {
   it("one answer feeds the actuators and parameters whose address it holds, and no others", () => {
-    expect(alive.actuators.get("roof")).toMatchObject({
-      state: "open",
-      value: "10010",
-      readAt: start,
-      source: "poll",
-      quality: "good",
-    });
+    const roof = { state: "open", value: "10010", readAt: start, source: "poll", quality: "good" };
+    expect(alive.actuators.get("roof")).toMatchObject(roof);
     expect(alive.parameters.get("ec")).toMatchObject({ value: 2.5, quality: "good" });
     const other = after(alive, start, registersRead({ "999": "1" }, { startedAt: 50 }));
     expect(other.actuators.get("roof")).toBe(alive.actuators.get("roof"));
     expect(other.parameters.get("ec")).toBe(alive.parameters.get("ec"));
   });
 
-  it("a read begun before our POST changes nothing, one begun after it does", () => {
-    const posted = after(alive, start, { type: "posted", target: "actuator", id: "roof", at: 100 });
-    const before = after(posted, start, registersRead({ "101": "10001" }, { startedAt: 99 }));
-    expect(before.actuators.get("roof")).toBe(posted.actuators.get("roof"));
-    const behind = after(posted, start, registersRead({ "101": "10001" }, { startedAt: 100 }));
-    expect(behind.actuators.get("roof")?.state).toBe("closed");
-  });
-
-  it("a read begun before our POST to a writable parameter changes nothing", () => {
-    const posted = after(alive, start, { type: "posted", target: "parameter", id: "ec", at: 100 });
-    const before = after(posted, start, registersRead({ "501": 300 }, { startedAt: 99 }));
-    expect(before.parameters.get("ec")?.value).toBe(2.5);
+  it("one begun before our POST changes nothing, one begun after it does", () => {
+    const posted = after(
+      alive,
+      start,
+      { type: "posted", target: "actuator", id: "roof", at: 100 },
+      { type: "posted", target: "parameter", id: "ec", at: 100 },
+    );
+    const shown = (startedAt: number) => {
+      const read = after(posted, start, registersRead({ "101": "10001", "501": 300 }, { startedAt }));
+      return [read.actuators.get("roof")?.state, read.parameters.get("ec")?.value];
+    };
+    expect([shown(99), shown(100)]).toEqual([
+      ["open", 2.5],
+      ["closed", 3],
+    ]);
   });
 });
 
-const now = Date.parse("2026-03-01T08:00:00Z");
-
-const definition: SensorDefinition = {
-  id: "t",
-  key: "name:t",
-  name: "t",
-  platformName: "t",
-  factor: null,
-  channel: null,
-  kind: "temperature",
-  unit: "°C",
-  decimals: null,
-  numeric: true,
-  scale: 1,
-  offset: 0,
-  min: null,
-  max: null,
-  staleAfterMs: null,
-};
-
-const sensor = (over: Partial<Sensor>): Sensor => ({
-  definition,
-  value: 1,
-  raw: 1,
-  measuredAt: now,
-  receivedAt: now,
-  fault: null,
-  source: "poll",
-  quality: "stale",
-  ...over,
-});
-
+const read = onlySensor(after(controller(), start, listed, sensorsRead([item({ measuredAt: start })])));
 const here = { availability: "online", platformReachable: true } as const;
 
 describe("a reading's quality", () => {
-  it.each([
-    ["measured now", sensor({}), here, "good"],
-    ["as old as allowed", sensor({ measuredAt: now - 15 * minute }), here, "good"],
-    ["older than allowed", sensor({ measuredAt: now - 15 * minute - 1 }), here, "stale"],
-    ["without a usable time", sensor({ measuredAt: null }), here, "uncertain"],
-    [
-      "without a time and long received",
-      sensor({ measuredAt: null, receivedAt: now - 16 * minute }),
-      here,
-      "stale",
-    ],
-    ["a little in the future", sensor({ measuredAt: now + minute }), here, "good"],
-    ["in the future", sensor({ measuredAt: now + 60 * minute }), here, "uncertain"],
-    ["implausible", sensor({ fault: "implausible" }), here, "bad"],
-    ["unreadable", sensor({ fault: "unreadable" }), here, "bad"],
-    ["of an offline controller", sensor({}), { ...here, availability: "offline" } as const, "stale"],
-    [
-      "of a controller whose state is unknown",
-      sensor({}),
-      { ...here, availability: "unknown" } as const,
-      "good",
-    ],
-    ["while the platform is away", sensor({}), { ...here, platformReachable: false }, "stale"],
-    [
-      "bad, while the platform is away",
-      sensor({ fault: "unreadable" }),
-      { ...here, platformReachable: false },
-      "stale",
-    ],
-  ])("%s", (_, one, around, quality) => expect(sensorQuality(one, around, now, limits)).toBe(quality));
+  it.each<[string, Partial<Sensor>, Partial<Parameters<typeof sensorQuality>[1]>, Sensor["quality"]]>([
+    ["measured now", {}, {}, "good"],
+    ["as old as allowed", { measuredAt: start - 15 * minute }, {}, "good"],
+    ["older than allowed", { measuredAt: start - 15 * minute - 1 }, {}, "stale"],
+    ["without a usable time", { measuredAt: null }, {}, "uncertain"],
+    ["without a time, long received", { measuredAt: null, receivedAt: start - 16 * minute }, {}, "stale"],
+    ["a little in the future", { measuredAt: start + minute }, {}, "good"],
+    ["in the future", { measuredAt: start + 60 * minute }, {}, "uncertain"],
+    ["implausible", { fault: "implausible" }, {}, "bad"],
+    ["unreadable", { fault: "unreadable" }, {}, "bad"],
+    ["of an offline controller", {}, { availability: "offline" }, "stale"],
+    ["of a controller whose state is unknown", {}, { availability: "unknown" }, "good"],
+    ["while the platform is away", {}, { platformReachable: false }, "stale"],
+    ["bad, while the platform is away", { fault: "unreadable" }, { platformReachable: false }, "stale"],
+  ])("%s", (_, over, around, quality) =>
+    expect(sensorQuality({ ...read, ...over }, { ...here, ...around }, start, limits)).toBe(quality),
+  );
 });
 
 describe("an actuator with two addresses", () =>
@@ -233,7 +183,6 @@ describe("an actuator with two addresses", () =>
     });
     const both = registersRead({ "201": "10100", "202": "45" });
     const one = registersRead({ "201": "10100" }, { startedAt: 1, readAt: start + 16 * minute });
-    const listed = { type: "listed", record: record(), availability: "online" } as const;
     const later = after(after(controller(settings), start, listed, both), start + 16 * minute, one);
     expect(later.actuators.get("roof")?.quality).toBe("stale");
   }));

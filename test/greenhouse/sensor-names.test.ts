@@ -15,29 +15,20 @@ const coded = (factor: string, unit: string | null = null, name = "") =>
   recogniseSensor({ name, factor, unit });
 
 describe("names", () => {
+  // What names mean is frozen in the golden file; here stand the ways to write them.
   test.each([
-    ["空气温度", "temperature", "air_temperature"],
-    ["空氣溫度", "temperature", "air_temperature"],
-    ["空气温度(℃)", "temperature", "air_temperature"],
-    ["空气温度（℃）", "temperature", "air_temperature"],
-    ["空气温度℃", "temperature", "air_temperature"],
-    [" 空气 温度 ", "temperature", "air_temperature"],
-    ["空气温度传感器1", "temperature", "air_temperature_1"],
-    ["Air Temp", "temperature", "air_temperature"],
-    ["airTemp", "temperature", "air_temperature"],
-    ["AIR_TEMPERATURE", "temperature", "air_temperature"],
-    ["ＣＯ２", "co2", "co2"],
-    ["CO₂浓度(ppm)", "co2", "co2"],
-    ["光照/klx", "illuminance", "light"],
-  ])("a name is recognised however it is spelt: %s", (name, kind, word) =>
-    expect(named(name)).toEqual({ kind, word }),
-  );
+    ["temperature", "air_temperature", ["空气温度（℃）", "空气温度℃", " 空气 温度 ", "AIR_TEMPERATURE"]],
+    ["temperature", "air_temperature_1", ["空气温度传感器1"]],
+    ["co2", "co2", ["ＣＯ２", "CO₂浓度(ppm)"]],
+    ["illuminance", "light", ["光照/klx"]],
+    ["temperature", "outdoor_temperature", ["温度(室外)", "temperature outside"]],
+    ["temperature", "indoor_air_temperature", ["棚内空气温度"]],
+  ])("a %s, %s, is recognised however it is spelt: %j", (kind, word, names) => {
+    for (const name of names) expect(named(name), name).toEqual({ kind, word });
+  });
 
   test.each([
-    ["土壤温度1", "soil_temperature", "soil_temperature_1"],
-    ["土壤水分 2", "soil_moisture", "soil_moisture_2"],
     ["土壤水分12", "soil_moisture", "soil_moisture_12"],
-    ["1号土壤温度", "soil_temperature", "soil_temperature_1"],
     ["土壤温度三", "soil_temperature", "soil_temperature_3"],
     ["土壤温度#4", "soil_temperature", "soil_temperature_4"],
     ["土壤温度1-2", "soil_temperature", "soil_temperature_1_2"],
@@ -45,54 +36,17 @@ describe("names", () => {
     ["土壤温度(20cm)", "soil_temperature", "soil_temperature_20cm"],
     ["20厘米土壤水分", "soil_moisture", "soil_moisture_20cm"],
     ["土壤10cm温度", "soil_temperature", "soil_temperature_10cm"],
-    ["A区土壤湿度", "soil_moisture", "soil_moisture_zone_a"],
     ["1号棚内温度", "temperature", "indoor_temperature_house_1"],
     ["Zone 1 temperature", "temperature", "temperature_zone_1"],
     ["CO21", "co2", "co2_1"],
     ["CO2-2", "co2", "co2_2"],
-    ["A罐液位", "other", "tank_level_a"],
   ])("numbers, depths and zones go to the end of the word: %s", (name, kind, word) =>
     expect(named(name)).toEqual({ kind, word }),
   );
 
   test.each([
-    ["室外风速", "wind_speed", "outdoor_wind_speed"],
-    ["叶面温度", "temperature", "leaf_temperature"],
-    ["叶面湿度", "other", "leaf_wetness"],
-    ["排液EC", "ec", "drain_ec"],
-    ["回液pH", "ph", "return_ph"],
-    ["营养液温度", "temperature", "nutrient_solution_temperature"],
-    ["基质温度", "soil_temperature", "substrate_temperature"],
-    ["基质含水率", "soil_moisture", "substrate_moisture"],
-    ["土壤湿度", "soil_moisture", "soil_moisture"],
-    ["棚内空气温度", "temperature", "indoor_air_temperature"],
-    ["东侧土壤温度", "soil_temperature", "east_soil_temperature"],
-    ["管道压力", "pressure", "pipe_pressure"],
-    ["室外大气压力", "pressure", "outdoor_air_pressure"],
-    ["温度(室外)", "temperature", "outdoor_temperature"],
-    ["temperature outside", "temperature", "outdoor_temperature"],
-    ["水温", "temperature", "water_temperature"],
-    ["外温", "temperature", "outdoor_temperature"],
-  ])("a place before or after the quantity decides what it is: %s", (name, kind, word) =>
-    expect(named(name)).toEqual({ kind, word }),
-  );
-
-  test.each([
-    "温度报警",
-    "温度设定",
-    "温度上限",
-    "高温报警",
-    "温湿度",
-    "空气温湿度",
-    "内外温度",
-    "天窗开度",
-    "设备状态",
-    "传感器1",
-    "CO 1",
-    "土壤温度1号2",
-    "1",
-    "?",
-    "",
+    ...["温度报警", "温度设定", "温度上限", "温湿度", "内外温度", "天窗开度", "设备状态", "传感器1"],
+    ...["CO 1", "土壤温度1号2", "1", "?", ""],
     "温度 is what this long explanation of a probe is about, and it goes on for ever and ever",
   ])("a name of which any part is not understood is other, without a word: %s", (name) =>
     expect(named(name)).toEqual({ kind: "other", word: null }),
@@ -104,9 +58,6 @@ describe("units", () => {
     ["温度", "%", "other"],
     ["温度", "度", "other"],
     ["温度(%)", null, "other"],
-    ["空气湿度", "℃", "other"],
-    ["风速", "级", "other"],
-    ["温度", "℃", "temperature"],
     ["温度", "", "temperature"],
     ["温度", "--", "temperature"],
     ["pH", "pH", "ph"],
@@ -114,18 +65,14 @@ describe("units", () => {
     ["光照", "W/m2", "irradiance"],
     ["光照", "umol/m2/s", "par"],
     ["雨量", "mm/h", "rain_rate"],
-    ["雨量", "mm", "rain"],
     ["电池", "V", "voltage"],
     ["电池", "%", "battery"],
-    ["土壤EC", "us/cm", "ec"],
-    ["管道压力", "MPa", "pressure"],
   ])("a unit settles or contradicts the kind: %s in %s", (name, unit, kind) =>
     expect(named(name, unit).kind).toBe(kind),
   );
 
-  test.each(["降雨", "rain", "电池", "电量", "饱和差"])(
-    "a name that says too little without a unit waits: %s",
-    (name) => expect(named(name).kind).toBe("other"),
+  test.each(["降雨", "电池", "饱和差"])("a name that says too little without a unit waits: %s", (name) =>
+    expect(named(name).kind).toBe("other"),
   );
 
   test("the word does not depend on the unit, so that an id never changes when one appears", () => {
@@ -136,16 +83,11 @@ describe("units", () => {
 describe("factor codes", () => {
   test.each([
     ["ecfii", null, "ec"],
-    ["phfii", null, "ph"],
     ["ECFII", "mS/cm", "ec"],
     ["t1", null, "temperature"],
-    ["h1", null, "humidity"],
-    ["co2", "ppm", "co2"],
-    ["soiltemp", "℃", "soil_temperature"],
     ["trwd", "℃", "soil_temperature"],
     ["wd", "℃", "temperature"],
     ["wd", "°", "wind_direction"],
-    ["fs", "m/s", "wind_speed"],
     ["fs", "W/m2", "irradiance"],
     ["yl", "mm", "rain"],
     ["yl", "hPa", "pressure"],
@@ -154,10 +96,8 @@ describe("factor codes", () => {
   );
 
   test.each([
-    ["lp", null],
     ["lp", "MPa"],
     ["wd", null],
-    ["yl", null],
     ["t1", "%"],
     ["x9", "℃"],
   ])("a code that nobody explained, or that the unit contradicts, is other: %s in %s", (factor, unit) =>

@@ -11,16 +11,7 @@ const spellings = {
   ppm: ["PPM", "Ppm", "ｐｐｍ", "μmol/mol"],
   lx: ["Lux", "lux", "LUX", "Lx", "勒克斯"],
   klx: ["Klux", "klx", "KLX", "kLux", "千勒克斯"],
-  "μmol/m²/s": [
-    "umol/m2/s",
-    "µmol/m²/s",
-    "μmol/(m²·s)",
-    "μmol·m-2·s-1",
-    "µmol m⁻² s⁻¹",
-    "umol/m2s",
-    "umol/㎡s",
-    "umol/m^2/s",
-  ],
+  "μmol/m²/s": ["µmol/m²/s", "μmol/(m²·s)", "μmol·m-2·s-1", "µmol m⁻² s⁻¹", "umol/㎡s", "umol/m^2/s"],
   "W/m²": ["w/m2", "W/㎡", "W/m^2", "W·m-2", "瓦/平方米"],
   "mS/cm": ["ms/cm", "MS/CM", "mS/CM", "毫西门子/厘米"],
   "μS/cm": ["us/cm", "uS/cm", "µS/cm", "μs/cm"],
@@ -42,7 +33,7 @@ test.each(Object.entries(spellings).flatMap(([unit, texts]) => texts.map((text) 
   (text, unit) => expect(normaliseUnit(text)).toBe(unit),
 );
 
-test.each([[null], [""], ["  "], ["-"], ["--"], ["无"], ["/"], ["null"], ["N/A"], ["\u0000"], ["\ud800"]])(
+test.each([null, "", "  ", "-", "--", "无", "/", "null", "N/A", "\u0000", "\ud800"])(
   "no unit is null: %j",
   (text) => expect(normaliseUnit(text)).toBeNull(),
 );
