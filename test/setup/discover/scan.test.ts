@@ -4,60 +4,61 @@ import { describe, expect, it } from "vitest";
 import { deviceType, parameterGroup, scannedTypes } from "../../../src/greenhouse/device-types.js";
 import type { PlatformErrorFacts } from "../../../src/greenhouse/ports.js";
 import { Progress } from "../../../src/setup/discover/progress.js";
-import { type Answer, pauseBeforeRetryMs, planScan } from "../../../src/setup/discover/survey.js";
+import {
+  type Answer,
+  type ListedDevice,
+  pauseBeforeRetryMs,
+  planScan,
+} from "../../../src/setup/discover/survey.js";
 import { folder } from "../../cli/in-process.js";
 import { VirtualClock } from "../../support/virtual-clock.js";
 import { device } from "./support/surveys.js";
-
-const all = { controllers: [], types: scannedTypes };
-const everyone = () => false;
 
 const house = device({ code: "GH-0001" });
 const machine = device({ code: "FM-0002", type: deviceType("C003") });
 const station = device({ code: "WS-0001", type: deviceType("W001"), online: null });
 const camera = device({ code: "CAM-0001", type: deviceType("V008"), online: null });
 const stranger = device({ code: "Z-0001", type: deviceType("Z001"), online: null, isController: false });
+const ignored = device({ code: "GH-0007" });
 const account = [house, machine, station, camera, stranger];
 
-const asks = (plan: ReturnType<typeof planScan>) =>
-  Object.fromEntries(plan.map(({ device: { code }, asks: some }) => [code, some.length]));
+const odd = (code: string) => device({ code });
+const every = 2 + 31;
 
 describe("the plan of a scan", () => {
-  it("one request per type brings all its addresses, beside one for readings and one for running statuses", () => {
-    expect(asks(planScan(account, all, everyone))).toEqual({
-      "GH-0001": 2 + 31,
-      "FM-0002": 2 + 31,
-      "WS-0001": 2,
-      "CAM-0001": 0,
-      "Z-0001": 2,
-    });
-    const [first] = planScan([house], all, everyone);
-    expect(first?.asks).toEqual(["sensors", "statuses", ...scannedTypes]);
-  });
-
-  it("--controller takes a device code or a topic id, and asks that device for addresses whatever its type", () => {
-    const chosen = { controllers: ["gh-0001", "WS-0001", "Z-0001"], types: scannedTypes };
-    expect(asks(planScan(account, chosen, everyone))).toEqual({ "GH-0001": 33, "WS-0001": 33, "Z-0001": 33 });
-  });
-
-  it("--controller takes the topic id that the bridge makes of a code in another script", () => {
-    const asked = planScan(
-      [device({ code: "温室1" })],
-      { ...all, controllers: ["wen_shi1_fmxa87c0"] },
-      everyone,
-    );
-    expect(Object.keys(asks(asked))).toEqual(["温室1"]);
-  });
-
-  it("what the configuration ignores is asked only by name", () => {
-    const ignored = (code: string) => code === "GH-0001";
-    expect(asks(planScan([house], all, ignored))).toEqual({});
-    expect(asks(planScan([house], { ...all, controllers: ["GH-0001"] }, ignored))).toEqual({ "GH-0001": 33 });
-  });
-
-  it("a device whose code cannot be part of a request is not asked", () => {
-    expect(asks(planScan([device({ code: "../x?y=1" })], all, everyone))).toEqual({ "../x?y=1": 0 });
-    expect(asks(planScan([device({ code: "x?y=1" })], all, everyone))).toEqual({ "x?y=1": 2 + 31 });
+  it.each<[string, readonly ListedDevice[], readonly string[], Readonly<Record<string, number>>]>([
+    [
+      "one request per type brings all addresses of a controller, beside one for readings and one for statuses",
+      account,
+      [],
+      { "GH-0001": every, "FM-0002": every, "WS-0001": 2, "CAM-0001": 0, "Z-0001": 2 },
+    ],
+    [
+      "--controller takes a code or a topic id, and asks that device for addresses whatever its type",
+      account,
+      ["gh-0001", "WS-0001", "Z-0001"],
+      { "GH-0001": every, "WS-0001": every, "Z-0001": every },
+    ],
+    [
+      "--controller takes the topic id that the bridge makes of a code in another script",
+      [odd("温室1")],
+      ["wen_shi1_fmxa87c0"],
+      { 温室1: every },
+    ],
+    ["what the configuration ignores is not asked", [ignored], [], {}],
+    ["unless it is named", [ignored], [ignored.code], { [ignored.code]: every }],
+    [
+      "a device whose code cannot be part of a request is not asked",
+      [odd("../x?y=1")],
+      [],
+      { "../x?y=1": 0 },
+    ],
+    ["one with an odd code that can is", [odd("x?y=1")], [], { "x?y=1": every }],
+  ])("%s", (_, devices, controllers, asked) => {
+    const plan = planScan(devices, { controllers, types: scannedTypes }, (code) => code === ignored.code);
+    expect(Object.fromEntries(plan.map(({ device: { code }, asks }) => [code, asks.length]))).toEqual(asked);
+    for (const { asks } of plan)
+      if (asks.length === every) expect(asks).toEqual(["sensors", "statuses", ...scannedTypes]);
   });
 });
 
@@ -91,44 +92,38 @@ describe("the progress on disk", () => {
   const answer: Answer = { type: "values", values: [["101", "10001"]] };
   const answers = new Map([[ask, answer]]);
 
-  async function saved(clock: VirtualClock) {
-    const dataDir = await folder();
-    const progress = new Progress(dataDir, hosts, clock);
-    await progress.add("GH-0001", ask, answer);
-    await progress.list({ takenAt: clock.now(), stations: [], devices: [device()] });
-    return dataDir;
-  }
-
-  const opened = async (dataDir: string, clock: VirtualClock, other: readonly [string, string] = hosts) => {
-    const progress = new Progress(dataDir, other, clock);
-    await progress.load();
-    return { answer: progress.answer("GH-0001", ask), devices: progress.lists?.devices.length ?? null };
-  };
-
-  it("is there in the next run", async () => {
+  /** A scan that was saved, the clock it was saved by, and what a later run finds of it. */
+  async function saved() {
     const clock = new VirtualClock();
-    expect(await opened(await saved(clock), clock)).toEqual({ answer, devices: 1 });
-  });
+    const dataDir = await folder();
+    const run = async (of: readonly [string, string] = hosts) => {
+      const progress = new Progress(dataDir, of, clock);
+      await progress.load();
+      return progress;
+    };
+    const first = await run();
+    await first.add("GH-0001", ask, answer);
+    await first.list({ takenAt: clock.now(), stations: [], devices: [device()] });
+    const found = async (of?: readonly [string, string]) => {
+      const progress = await run(of);
+      return { answer: progress.answer("GH-0001", ask), devices: progress.lists?.devices.length ?? null };
+    };
+    return { clock, file: join(dataDir, "discover-progress.json"), run, found };
+  }
 
   it.each(["", "null", "[]", "{}", '{"version":4', '{"version":3,"hosts":["a","b"],"answers":[]}'])(
     "what is none starts over: %s",
     async (text) => {
-      const clock = new VirtualClock();
-      const dataDir = await saved(clock);
-      await writeFile(join(dataDir, "discover-progress.json"), text);
-      expect(await opened(dataDir, clock)).toEqual({ answer: null, devices: null });
+      const { file, found } = await saved();
+      await writeFile(file, text);
+      expect(await found()).toEqual({ answer: null, devices: null });
     },
   );
 
-  it("belongs to both hosts it came from", async () => {
-    const clock = new VirtualClock();
-    const dataDir = await saved(clock);
-    for (const other of [
-      [hosts[0], "https://other"],
-      ["https://other", hosts[1]],
-    ] as const)
-      expect(await opened(dataDir, clock, other)).toEqual({ answer: null, devices: null });
-  });
+  it.each([[[hosts[0], "https://other"]], [["https://other", hosts[1]]]] as const)(
+    "belongs to both hosts it came from: %j",
+    async (others) => expect(await (await saved()).found(others)).toEqual({ answer: null, devices: null }),
+  );
 
   it.each([
     ["9 minutes later", 9 * 60_000, { answer, devices: 1 }],
@@ -136,48 +131,37 @@ describe("the progress on disk", () => {
     ["25 hours later all of it is old", 25 * 3_600_000, { answer: null, devices: null }],
     ["after the clock was set back nothing can be judged", -1_000, { answer: null, devices: null }],
   ])("%s", async (_title, laterMs, expected) => {
-    const clock = new VirtualClock();
-    const dataDir = await saved(clock);
+    const { clock, found } = await saved();
     clock.setWall(clock.now() + laterMs);
-    expect(await opened(dataDir, clock)).toEqual(expected);
+    expect(await found()).toEqual(expected);
   });
 
   it("a finished scan takes only its own answers away", async () => {
-    const clock = new VirtualClock();
-    const dataDir = await saved(clock);
-    const progress = new Progress(dataDir, hosts, clock);
-    await progress.load();
+    const { file, run, found } = await saved();
+    const progress = await run();
     await progress.add("GH-0002", ask, answer);
     await progress.finish([{ device: device({ code: "GH-0002" }), answers }]);
-    expect((await opened(dataDir, clock)).answer).toEqual(answer);
+    expect((await found()).answer).toEqual(answer);
     await progress.finish([{ device: device(), answers }]);
-    await expect(readFile(join(dataDir, "discover-progress.json"))).rejects.toThrow("ENOENT");
+    await expect(readFile(file)).rejects.toThrow("ENOENT");
   });
 
   it("a line that was broken off costs one answer, and what is added behind it none", async () => {
-    const clock = new VirtualClock();
-    const dataDir = await saved(clock);
-    await appendFile(join(dataDir, "discover-progress.json"), '\n{"code":"GH-0002","ask":2,"at');
-    const progress = new Progress(dataDir, hosts, clock);
-    await progress.load();
-    await progress.add("GH-0003", ask, answer);
-    const next = new Progress(dataDir, hosts, clock);
-    await next.load();
-    expect(["GH-0001", "GH-0002", "GH-0003"].map((code) => next.answer(code, ask))).toEqual([
-      answer,
-      null,
-      answer,
-    ]);
+    const { file, run } = await saved();
+    await appendFile(file, '\n{"code":"GH-0002","ask":2,"at');
+    await (await run()).add("GH-0003", ask, answer);
+    const next = await run();
+    const kept = ["GH-0001", "GH-0002", "GH-0003"].map((code) => next.answer(code, ask));
+    expect(kept).toEqual([answer, null, answer]);
   });
 
   it("a disk that takes nothing rejects, and the next answer is tried again", async () => {
-    const clock = new VirtualClock();
     const dataDir = join(await folder(), "data");
     await writeFile(dataDir, "a file where the folder should be");
-    const progress = new Progress(dataDir, hosts, clock);
+    const progress = new Progress(dataDir, hosts, new VirtualClock());
     await expect(progress.add("GH-0001", ask, answer)).rejects.toThrow("EEXIST");
     await rm(dataDir);
     await progress.add("GH-0001", ask, answer);
-    expect((await opened(dataDir, clock)).answer).toEqual(answer);
+    expect(await readFile(join(dataDir, "discover-progress.json"), "utf8")).toContain("GH-0001");
   });
 });

@@ -31,51 +31,42 @@ async function findingsOf(checks: readonly Check[], stop: AbortSignal): Promise<
 
 const skipped = { status: "skipped", summary: "not tried: stopped" };
 
-describe("an examination that is stopped", () => {
-  it("takes the check it breaks off, and every one after it, for not tried", async () => {
-    const stop = new AbortController();
-    const broken: Check = {
-      id: "broken",
-      needs: [],
-      run: (_, signal) =>
-        new Promise((__, reject) => {
+describe("an examination that is stopped", () =>
+  it.each<[string, (stop: AbortController, signal: AbortSignal) => ReturnType<Check["run"]>, object]>([
+    [
+      "takes the check it breaks off for not tried",
+      (stop, signal) =>
+        new Promise((_, reject) => {
           signal.addEventListener("abort", () => reject(new Error("aborted")));
           stop.abort();
         }),
-    };
-    const next: Check = { id: "next", needs: [], run: () => Promise.resolve(ok("fine")) };
-    expect(await findingsOf([broken, next], stop.signal)).toEqual([
-      { check: "broken", ...skipped },
-      { check: "next", ...skipped },
-    ]);
-  });
-
-  it("does not wait for a check that does not listen", async () => {
-    const stop = new AbortController();
-    const deaf: Check = {
-      id: "deaf",
-      needs: [],
-      run: () => {
+      skipped,
+    ],
+    [
+      "does not wait for a check that does not listen",
+      (stop) => {
         stop.abort();
         return new Promise(() => undefined);
       },
-    };
-    expect(await findingsOf([deaf], stop.signal)).toEqual([{ check: "deaf", ...skipped }]);
-  });
-
-  it("keeps what was found before", async () => {
-    const stop = new AbortController();
-    const last: Check = {
-      id: "last",
-      needs: [],
-      run: () => {
+      skipped,
+    ],
+    [
+      "keeps what was found before",
+      (stop) => {
         stop.abort();
         return Promise.resolve(ok("fine"));
       },
-    };
-    expect(await findingsOf([last], stop.signal)).toEqual([{ check: "last", ...ok("fine") }]);
-  });
-});
+      ok("fine"),
+    ],
+  ])("%s, and the next was not tried", async (_, run, found) => {
+    const stop = new AbortController();
+    const first: Check = { id: "first", needs: [], run: (_, signal) => run(stop, signal) };
+    const next: Check = { id: "next", needs: [], run: () => Promise.resolve(ok("fine")) };
+    expect(await findingsOf([first, next], stop.signal)).toEqual([
+      { check: "first", ...found },
+      { check: "next", ...skipped },
+    ]);
+  }));
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -93,12 +84,8 @@ describe("the clock", () =>
 
 describe("the zone", () => {
   const judged = (ages: readonly number[], timeZone = "UTC", dependsOnZone = true) => {
-    const {
-      status,
-      summary,
-      remedy = "",
-    } = zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs: 15 * minute });
-    return `${status}: ${summary}; ${remedy}`;
+    const found = zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs: 15 * minute });
+    return `${found.status}: ${found.summary}; ${found.remedy ?? ""}`;
   };
   const old = /^warning: .* old, so all of them are `stale`; no time zone explains it/;
   const future = /^failed: .* in the future, so all of them are `uncertain`; no time zone explains it/;

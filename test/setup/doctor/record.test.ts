@@ -10,16 +10,18 @@ import {
   readingsIn,
 } from "../../../src/setup/doctor/shape-suggestion.js";
 import { profileNames } from "../../../src/simulator/dialects.js";
-import { canaries, examined, type Examined, loaded, plainConfiguration, platform } from "./support/bench.js";
+import { canaries, examined, loaded, plainConfiguration, platform } from "./support/bench.js";
 import { folder } from "../../cli/in-process.js";
 
 const nowhere = { url: "mqtt://127.0.0.1:1" };
 const zone = "Asia/Shanghai";
 
-async function recorded(profile: (typeof profileNames)[number], directory: string): Promise<Examined> {
-  const simulator = await platform({ profile });
-  const section = plainConfiguration(simulator, nowhere);
-  return examined(await loaded(section, await folder()), {}, [recordCheck(directory)]);
+/** What comes of a recording, and the folder it is in. */
+async function recorded(profile: (typeof profileNames)[number], into?: string) {
+  const directory = into ?? join(await folder(), "recorded");
+  const section = plainConfiguration(await platform({ profile }), nowhere);
+  const { scene, of } = await examined(await loaded(section, await folder()), {}, [recordCheck(directory)]);
+  return { directory, scene, finding: of("record") };
 }
 
 async function fixturesIn(directory: string): Promise<readonly RawAnswer[]> {
@@ -57,9 +59,8 @@ describe("recorded answers", () => {
   it.each(profileNames.filter((name) => name !== "odd"))(
     "of the dialect %s say the same to the decoders as the real ones, value for value",
     async (profile) => {
-      const directory = join(await folder(), "recorded");
-      const { scene, of } = await recorded(profile, directory);
-      expect(of("record").summary).toMatch(/answers are in/);
+      const { directory, scene, finding } = await recorded(profile);
+      expect(finding.summary).toMatch(/answers are in/);
       const replayed = await fixturesIn(directory);
       expect(countsOf(replayed)).toEqual(countsOf([...scene.answers.values()]));
       expect(valuesOf(replayed)).toEqual(valuesOf([...scene.answers.values()]));
@@ -68,16 +69,11 @@ describe("recorded answers", () => {
   );
 
   it("hold no device code, name, token or configured name, and only their owner can read them", async () => {
-    const directory = join(await folder(), "recorded");
-    const { scene } = await recorded("default", directory);
+    const { directory, scene } = await recorded("default");
     const names = await readdir(directory);
     const text = (await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")))).join("\n");
     const { controllers, devices } = scene.evidence;
-    const own = [...controllers, ...devices].flatMap(({ code, name, stationName }) => [
-      code,
-      name,
-      stationName,
-    ]);
+    const own = [...controllers, ...devices].flatMap((one) => [one.code, one.name, one.stationName]);
     expect(own.length).toBeGreaterThan(10);
     for (const secret of [...own, canaries.token, "East roof"])
       if (secret !== null) expect(text).not.toContain(secret);
@@ -85,9 +81,7 @@ describe("recorded answers", () => {
   });
 
   it("name one device the same in every file", async () => {
-    const directory = join(await folder(), "recorded");
-    await recorded("default", directory);
-    const answers = await fixturesIn(directory);
+    const answers = await fixturesIn((await recorded("default")).directory);
     const list = answers.find(({ operation }) => operation === "control/mqtt");
     if (list === undefined) throw new Error("no list");
     const codes = new Set(
@@ -101,26 +95,28 @@ describe("recorded answers", () => {
   it("never replace a file that is there", async () => {
     const directory = await folder();
     await writeFile(join(directory, "sensor-data.json"), "mine");
-    const { of } = await recorded("default", directory);
-    expect(of("record")).toMatchObject({ status: "failed", remedy: "name another folder" });
+    const { finding } = await recorded("default", directory);
+    expect(finding).toMatchObject({ status: "failed", remedy: "name another folder" });
     expect(await readFile(join(directory, "sensor-data.json"), "utf8")).toBe("mine");
     expect(await readdir(directory)).toEqual(["sensor-data.json"]);
   });
 });
 
-describe("scrubbing", () =>
+describe("scrubbing", () => {
   it.each([
-    ["a value", { value: "23.5℃", val: 12 }, { value: "23.5℃", val: 12 }],
-    ["a time", { dateTime: "2026-11-21 15:32:15" }, { dateTime: "2026-11-21 15:32:15" }],
-    ["a field whose name only looks like a secret's", { voltage: 5, humid: 3 }, { voltage: 5, humid: 3 }],
+    ["a value", { value: "23.5℃", val: 12 }],
+    ["a time", { dateTime: "2026-11-21 15:32:15" }],
+    ["a field whose name only looks like a secret's", { voltage: 5, humid: 3 }],
+    ["a control address", { address: "101", data: { "101": "10010" } }],
+  ])("%s stays", (_, given) => expect(scrubbed(given, "sensor-data", scrubBook())).toEqual(given));
+
+  it.each([
     ["a token", { token: "abc" }, { token: "TOKEN-1" }],
     ["an id", { id: 77, stationId: "78" }, { id: 900_001, stationId: "900002" }],
     ["a whereabout", { lat: 31.2, lng: "121.5" }, { lat: 0, lng: "0" }],
     ["an address of a machine", { note: "at 10.1.2.3 or a@b.example" }, { note: "at HOST-1 or MAIL-1" }],
     ["an address of a video", { url: "rtsp://u:p@cam.example/1" }, { url: "URL-1" }],
-    [
-      "a control address",
-      { address: "101", data: { "101": "10010" } },
-      { address: "101", data: { "101": "10010" } },
-    ],
-  ])("%s", (_, given, expected) => expect(scrubbed(given, "sensor-data", scrubBook())).toEqual(expected)));
+  ])("%s is replaced", (_, given, expected) =>
+    expect(scrubbed(given, "sensor-data", scrubBook())).toEqual(expected),
+  );
+});
