@@ -5,7 +5,7 @@ import { describeEnd, type LinkFacts } from "../../src/mqtt/connection/reasons.j
 import type { LinkEnd } from "../../src/mqtt/connection/settings.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { capturedLog, connect, markTopic, until } from "./support.js";
-import { connack, obliging, scriptedBroker, versionOf } from "./wire.js";
+import { connack, muteBroker, obliging, scriptedBroker, versionOf } from "./wire.js";
 
 describe("a refused CONNACK", () =>
   it.each([
@@ -22,72 +22,47 @@ describe("a refused CONNACK", () =>
           peer.close();
         } else obliging(packet, peer, version);
       });
-      const { connection, online, lines } = connect({
-        url: broker.url,
-        protocolVersion: version,
-        subscriptions: ["a"],
-      });
+      const { url } = broker;
+      const { connection, online, lines } = connect({ url, protocolVersion: version, subscriptions: ["a"] });
       await online();
       expect(connection.counters()).toMatchObject({ refused: 5, connects: 1 });
       expect(lines.filter((line) => line.startsWith("warn"))).toHaveLength(1);
     },
   ));
 
+/** The first pauses of a connection, which end at once, and what it warned of until then. */
+async function pausesOf(url: string, count: number, isPause: (ms: number) => boolean) {
+  const waits: number[] = [];
+  const life = new AbortController();
+  const clock = {
+    ...systemClock,
+    wait: (ms: number, signal?: AbortSignal) => {
+      if (!isPause(ms)) return systemClock.wait(ms, signal);
+      waits.push(ms);
+      if (waits.length === count) life.abort();
+      return Promise.resolve();
+    },
+  };
+  const { log, lines } = capturedLog();
+  const client = { clientId: "x", protocolVersion: 5, subscriptions: [], markTopic } as const;
+  const settings = { url, ...client, limits: { ackTimeoutMs: 77_770 } };
+  await new BrokerConnection(settings, { clock, random: () => 0.5, log }).run(life.signal);
+  return { waits, warnings: lines.filter((line) => line.startsWith("warn")) };
+}
+
 describe("waiting between attempts", () => {
   it("is full jitter between 0 and 1, 2, 4, 8, 16, 30, 30 s; the first attempt is at once", async () => {
-    const waits: number[] = [];
-    const life = new AbortController();
-    const clock = {
-      ...systemClock,
-      wait: (ms: number) => {
-        waits.push(ms);
-        if (waits.length === 7) life.abort();
-        return Promise.resolve();
-      },
-    };
-    const { log, lines } = capturedLog();
-    const settings = {
-      url: "mqtt://127.0.0.1:1",
-      clientId: "x",
-      protocolVersion: 5,
-      subscriptions: [],
-      markTopic,
-    } as const;
-    await new BrokerConnection(settings, { clock, random: () => 0.5, log }).run(life.signal);
+    const { waits, warnings } = await pausesOf("mqtt://127.0.0.1:1", 7, () => true);
     expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
-    expect(lines.filter((line) => line.startsWith("warn"))).toEqual([
-      expect.stringContaining("is the broker running"),
-    ]);
+    expect(warnings).toEqual([expect.stringContaining("is the broker running")]);
   });
 
   it("does not start over for a link that falls at once", async () => {
-    const waits: number[] = [];
-    const life = new AbortController();
     const broker = await scriptedBroker((packet, peer) => {
       obliging(packet, peer, 5);
       if (packet.type === 1) peer.close();
     });
-    const clock = {
-      ...systemClock,
-      wait: (ms: number, signal?: AbortSignal) => {
-        if (![500, 1_000, 2_000].includes(ms)) return systemClock.wait(ms, signal);
-        waits.push(ms);
-        if (waits.length === 3) life.abort();
-        return Promise.resolve();
-      },
-    };
-    const limits = { ackTimeoutMs: 77_770 };
-    const settings = {
-      url: broker.url,
-      clientId: "x",
-      protocolVersion: 5,
-      subscriptions: [],
-      markTopic,
-      limits,
-    } as const;
-    await new BrokerConnection(settings, { clock, random: () => 0.5, log: capturedLog().log }).run(
-      life.signal,
-    );
+    const { waits } = await pausesOf(broker.url, 3, (ms) => [500, 1_000, 2_000].includes(ms));
     expect(waits).toEqual([500, 1_000, 2_000]);
   });
 });
@@ -103,11 +78,7 @@ describe("the fall back to MQTT 3.1.1", () => {
         peer.close();
       } else obliging(packet, peer, 4);
     });
-    const { connection, online, lines } = connect({
-      url: broker.url,
-      protocolVersion: 5,
-      subscriptions: ["a"],
-    });
+    const { connection, online, lines } = connect({ url: broker.url, subscriptions: ["a"] });
     await online();
     expect(connection.counters().protocolVersion).toBe(4);
     expect(connection.versionReason).toBe("the broker refuses MQTT 5");
@@ -135,9 +106,7 @@ describe("the fall back to MQTT 3.1.1", () => {
 
 describe("a link that goes", () =>
   it("tells in its one line how many publishes went with it", async () => {
-    const broker = await scriptedBroker((packet, peer) => {
-      if (packet.type !== 3) obliging(packet, peer, 5);
-    });
+    const broker = await muteBroker();
     const { connection, online, lines } = connect({ url: broker.url });
     await online();
     const lost = Array.from({ length: 1_650 }, (_, n) =>
@@ -152,9 +121,7 @@ describe("a link that goes", () =>
 
 describe("a publish", () => {
   it("that the broker never acknowledges is given up after the time, and the link lives on", async () => {
-    const broker = await scriptedBroker((packet, peer) => {
-      if (packet.type !== 3) obliging(packet, peer, 5);
-    });
+    const broker = await muteBroker();
     const { connection, online } = connect({ url: broker.url, limits: { ackTimeoutMs: 300 } });
     await online();
     await expect(connection.publish("a/b", "x")).rejects.toMatchObject({
@@ -204,47 +171,22 @@ describe("why a link ended", () =>
       "wrong credentials, 3.1.1",
       { opened: true, refusal: 4 },
       "refused",
-      "check mqtt.username and mqtt.password",
+      "check mqtt.username and mqtt.pass",
     ],
-    [
-      "wrong credentials, 5",
-      { opened: true, refusal: 0x86 },
-      "refused",
-      "check mqtt.username and mqtt.password",
-    ],
+    ["wrong credentials, 5", { opened: true, refusal: 0x86 }, "refused", "check mqtt.username and mqtt.pass"],
     ["an id not let in", { opened: true, refusal: 5 }, "refused", "access list"],
     ["a broker starting", { opened: true, refusal: 3 }, "refused", "starting or overloaded"],
     ["quota, 5", { opened: true, refusal: 0x97 }, "refused", "quota"],
     ["an unknown code", { opened: true, refusal: 250 }, "refused", "code 250"],
     ["nobody listening", { error: coded("ECONNREFUSED") }, "unreachable", "is the broker running"],
     ["an unknown name", { error: coded("ENOTFOUND") }, "unreachable", "check the host in mqtt.url"],
-    [
-      "a self-signed certificate",
-      { error: coded("DEPTH_ZERO_SELF_SIGNED_CERT") },
-      "unreachable",
-      "mqtt.tls.ca",
-    ],
-    [
-      "a wrong web server",
-      { error: new Error("Unexpected server response: 404") },
-      "unreachable",
-      "HTTP 404",
-    ],
+    ["a self-signed one", { error: coded("DEPTH_ZERO_SELF_SIGNED_CERT") }, "unreachable", "mqtt.tls.ca"],
+    ["a web server", { error: new Error("Unexpected server response: 404") }, "unreachable", "HTTP 404"],
     ["no CONNACK", { opened: true, error: new Error("connack timeout") }, "silent", "is this an MQTT broker"],
     ["a close before the CONNACK", { opened: true }, "closed_early", "without an answer"],
-    [
-      "a reset before the CONNACK",
-      { opened: true, error: coded("ECONNRESET") },
-      "closed_early",
-      "without an answer",
-    ],
+    ["an early reset", { opened: true, error: coded("ECONNRESET") }, "closed_early", "without an answer"],
     ["a reset before anything stood", { error: coded("ECONNRESET") }, "unreachable", "reset"],
-    [
-      "a dead link",
-      { connected: true, error: new Error("Keepalive timeout") },
-      "lost",
-      "no longer answers pings",
-    ],
+    ["a dead link", { connected: true, error: new Error("Keepalive timeout") }, "lost", "no longer answers"],
     ["a close", { connected: true }, "lost", "closed the connection"],
     ["a take-over", { connected: true, serverDisconnect: 0x8e }, "taken_over", "mqtt.client_id"],
     ["a shutdown", { connected: true, serverDisconnect: 0x8b }, "lost", "shutting down"],
@@ -256,11 +198,8 @@ describe("why a link ended", () =>
     expect(end.reason).toContain(words);
   }));
 
-const end = (kind: LinkEnd["kind"], code: number | null = null, connected = false): LinkEnd => ({
-  kind,
-  code,
-  connected,
-  reason: "",
+const end = (kind: LinkEnd["kind"], code: number | null = null): LinkEnd => ({
+  ...{ kind, code, connected: false, reason: "" },
 });
 const refusal5 = end("refused", 0x84);
 const early = end("closed_early");

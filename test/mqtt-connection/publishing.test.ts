@@ -9,17 +9,12 @@ function recordingLink() {
   const forgotten: number[] = [];
   const acks: ((error: Error | null) => void)[] = [];
   const link: QueueLink = {
-    send: (publish, done) => {
-      sent.push(publish.topic);
-      acks.push(done);
-      return acks.length;
+    send: ({ topic }, done) => {
+      sent.push(topic);
+      return acks.push(done);
     },
-    write: (publish) => {
-      sent.push(`${publish.topic} 0`);
-    },
-    forget: (id) => {
-      forgotten.push(id);
-    },
+    write: ({ topic }) => void sent.push(`${topic} 0`),
+    forget: (id) => void forgotten.push(id),
   };
   return { link, sent, forgotten, acks };
 }
@@ -100,13 +95,14 @@ describe("the queue of publishes", () => {
 
   it("loses everything with the link and keeps nothing for the next one", async () => {
     const { queue } = opened({ window: 1 });
-    const all = ["a", "b", "c"].map((topic) => kindOf(queue.publish(message(topic))));
-    queue.close("gone");
-    expect(await Promise.all(all)).toEqual(["offline", "offline", "offline"]);
+    const light: Publish = { ...message("with QoS 0"), options: { qos: 0 } };
+    const all = [light, message("a"), message("b"), message("c")].map((one) => kindOf(queue.publish(one)));
+    expect(queue.close("gone")).toBe(4);
+    expect(await Promise.all(all)).toEqual(all.map(() => "offline"));
     const next = recordingLink();
     queue.open(next.link, { receiveMaximum: null, maximumQos: 2 });
     expect(next.sent).toEqual([]);
-    expect(queue.counters).toMatchObject({ dropped: 3, waiting: 0, inFlight: 0 });
+    expect(queue.counters).toMatchObject({ dropped: 4, waiting: 0, inFlight: 0 });
   });
 
   it("is ready when nothing waits and the window has room, and when there is no link", async () => {
@@ -206,14 +202,6 @@ describe("what is published with QoS 0", () => {
     expect(queue.counters).toMatchObject({ published: 2, inFlight: 0 });
   });
 
-  it("is lost with the link", async () => {
-    const { queue } = opened();
-    const seen = ends([queue.publish(light("a")), queue.publish(light("b"))]);
-    expect(queue.close("gone")).toBe(2);
-    expect(await seen()).toEqual(["0 offline", "1 offline"]);
-    expect(queue.counters).toMatchObject({ dropped: 2, inFlight: 0 });
-  });
-
   it("counts as done when it is sent at a broker that acknowledges nothing at all", async () => {
     const { queue, sent } = opened({}, null, 0);
     await queue.publish(light("a"));
@@ -253,13 +241,11 @@ describe("the last check before the wire", () => {
     ["an empty topic", "", "empty"],
     ["more than 512 bytes", "é".repeat(257), "512 bytes"],
     ["#", "greenhouse/#", "holds #"],
-    ["# within a level", "greenhouse/fan #2/state", "holds #"],
     ["+", "greenhouse/+/state", "holds #"],
     ["NUL", "greenhouse/a\0b", "holds #"],
     ["a lone high surrogate", "greenhouse/\ud83c", "half a character"],
     ["a lone low surrogate", "greenhouse/\udf31/x", "half a character"],
     ["101 levels", Array.from({ length: 101 }, () => "a").join("/"), "levels"],
-    ["70,000 characters", "a".repeat(70_000), "512 bytes"],
   ])("judges %s", (_, topic, expected) => {
     if (expected === null) expect(problem(topic)).toBeNull();
     else expect(problem(topic)).toContain(expected);

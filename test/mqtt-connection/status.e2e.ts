@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { BrokerConnection } from "../../src/mqtt/connection.js";
 import type { ConnectionSettings } from "../../src/mqtt/connection/settings.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
@@ -45,19 +45,28 @@ function bridge(settings: Partial<ConnectionSettings> & { readonly url: string }
   };
 }
 
-describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) => {
+/** The way to a broker of any make through a proxy, by which the link can be harmed; told what is sent. */
+async function proxied({ make, version }: (typeof brokerTable)[number], sent: Buffer[] = []) {
+  const broker = await anyBroker(make);
+  const proxy = await startTcpProxy(broker.port, (bytes) => sent.push(bytes));
+  onTestFinished(() => proxy.close());
+  const url = `mqtt://127.0.0.1:${proxy.port}`;
+  return { broker, proxy, way: { ...broker.credential, url, protocolVersion: version } };
+}
+
+/** What another client sees, as `topic payload`. */
+async function watched({ url }: { readonly url: string }, filter = stateTopic): Promise<string[]> {
+  const watcher = await otherClient(url, { protocolVersion: 4 });
+  const seen = received(watcher);
+  await watcher.subscribeAsync(filter, { qos: 1 });
+  return seen;
+}
+
+describe.each(brokerTable)("on $make with MQTT $version", (at) => {
   it("the old link's will never wins over the new link's birth: 20 of 20 (32; trap 6)", async () => {
-    const broker = await anyBroker(make);
-    const proxy = await startTcpProxy(broker.port);
-    const { connection, born } = bridge({
-      ...broker.credential,
-      url: `mqtt://127.0.0.1:${proxy.port}`,
-      protocolVersion: version,
-      limits: { backoff: { firstMs: 1, maxMs: 5 } },
-    });
-    const watcher = await otherClient(broker.url, { protocolVersion: 4 });
-    const seen = received(watcher);
-    await watcher.subscribeAsync(stateTopic, { qos: 1 });
+    const { broker, proxy, way } = await proxied(at);
+    const { connection, born } = bridge({ ...way, limits: { backoff: { firstMs: 1, maxMs: 5 } } });
+    const seen = await watched(broker);
     for (let round = 1; round <= 20; round += 1) {
       await born(round);
       expect(await retainedValue(broker.url, stateTopic)).toBe("online");
@@ -67,139 +76,95 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     await born(21);
     await until(() => seen.at(-1) === `${stateTopic} online`, "online last");
     expect(await retainedValue(broker.url, stateTopic)).toBe("online");
-    await proxy.close();
   });
 
   it("the old link's will does not come later either, when the broker would have missed it (32; trap 6)", async () => {
-    const broker = await anyBroker(make);
-    const proxy = await startTcpProxy(broker.port);
-    const viaProxy = {
-      ...broker.credential,
-      url: `mqtt://127.0.0.1:${proxy.port}`,
-      protocolVersion: version,
-    };
+    const { broker, proxy, way } = await proxied(at);
     // Without the guard, which would repair it.
-    const { connection, born } = bridge({ ...viaProxy, guard: undefined, limits: { keepaliveS: 1 } });
+    const { connection, born } = bridge({ ...way, guard: undefined, limits: { keepaliveS: 1 } });
     await born(1);
     // Another client whose link goes dead at the same moment shows when the broker notices.
     const control = connect({
-      ...viaProxy,
+      ...way,
       clientId: "control",
       will: { topic: "greenhouse/control", payload: "died" },
       limits: { keepaliveS: 1, backoff: { firstMs: 60_000, maxMs: 60_000 } },
     });
     await control.online();
-    const watcher = await otherClient(broker.url, { protocolVersion: 4 });
-    const seen = received(watcher);
-    await watcher.subscribeAsync("greenhouse/#", { qos: 1 });
+    const seen = await watched(broker, "greenhouse/#");
     proxy.deafen("both");
     connection.reconnect("the test has cut it");
     await born(2);
     await until(() => seen.includes("greenhouse/control died"), "the other client missed");
     expect(seen.filter((line) => line.startsWith(stateTopic)).at(-1)).toBe(`${stateTopic} online`);
     expect(await retainedValue(broker.url, stateTopic)).toBe("online");
-    await proxy.close();
   });
 
   it("a foreign offline is repaired, an emptied topic too", async () => {
-    const broker = await anyBroker(make);
-    const { connection, born } = bridge({ ...broker, ...broker.credential, protocolVersion: version });
+    const broker = await anyBroker(at.make);
+    const login = { ...broker.credential, protocolVersion: at.version };
+    const { connection, born } = bridge({ ...broker, ...login });
     await born(1);
     // The embedded broker lets nobody else write there, so the stranger has the bridge's rights.
-    const stranger = await otherClient(broker.url, { ...broker.credential, protocolVersion: version });
+    const stranger = await otherClient(broker.url, login);
     const seen = received(stranger);
     await stranger.subscribeAsync(stateTopic, { qos: 1 });
     await until(() => seen.length === 1, "the birth message seen");
     for (const payload of ["offline", ""]) {
       const mark = seen.length;
       await stranger.publishAsync(stateTopic, payload, { qos: 1, retain: true });
-      await until(
-        () => seen.slice(mark).join() === `${stateTopic} ${payload},${stateTopic} online`,
-        "repaired",
-      );
+      const repaired = `${stateTopic} ${payload},${stateTopic} online`;
+      await until(() => seen.slice(mark).join() === repaired, "repaired");
       expect(await retainedValue(broker.url, stateTopic)).toBe("online");
     }
     expect(connection.counters().repairs).toBeGreaterThanOrEqual(2);
   });
 
-  it("its own messages on the status topic are no contradiction and are not handed on", async () => {
-    const broker = await anyBroker(make);
-    const { connection, born, messages, stop } = bridge({
-      ...broker,
-      ...broker.credential,
-      protocolVersion: version,
-    });
+  it("a clean end publishes offline before DISCONNECT, and no will follows; its own messages are no contradiction", async () => {
+    const sent: Buffer[] = [];
+    const { broker, way } = await proxied(at, sent);
+    const { born, stop, connection, messages } = bridge({ ...way, will: { ...will, payload: "died" } });
     await born(1);
+    const seen = await watched(broker);
+    // Acknowledged behind the birth, which has come back by then.
     await connection.publish("greenhouse/self", "x");
     await stop();
+    expect(connection.state).toBe("ended");
     expect(connection.counters().repairs).toBe(0);
     expect(messages).toEqual([]);
-  });
-
-  it("a clean end publishes offline before DISCONNECT, and no will follows", async () => {
-    const broker = await anyBroker(make);
-    const sent: Buffer[] = [];
-    const proxy = await startTcpProxy(broker.port, (bytes) => sent.push(bytes));
-    const { born, stop, connection } = bridge({
-      ...broker.credential,
-      url: `mqtt://127.0.0.1:${proxy.port}`,
-      protocolVersion: version,
-      will: { ...will, payload: "died" },
-    });
-    await born(1);
-    const watcher = await otherClient(broker.url, { protocolVersion: 4 });
-    const seen = received(watcher);
-    await watcher.subscribeAsync(stateTopic, { qos: 1 });
-    await stop();
-    expect(connection.state).toBe("ended");
-    const packets = splitPackets(Buffer.concat(sent)).packets;
+    const { packets } = splitPackets(Buffer.concat(sent));
     expect(packets.at(-1)?.type).toBe(14);
-    const publishes = packets.filter((packet) => packet.type === 3);
-    const said = publishes.map((packet) => publishOf(packet, version));
-    expect(said.map(({ topic, payload }) => `${topic} ${payload}`)).toEqual([
-      `${stateTopic} online`,
-      `${stateTopic} offline`,
-    ]);
+    const publishes = packets.filter(({ type }) => type === 3).map((packet) => publishOf(packet, at.version));
+    const states = publishes.filter(({ topic }) => topic === stateTopic).map(({ payload }) => payload);
+    expect(states).toEqual(["online", "offline"]);
     await until(() => seen.at(-1) === `${stateTopic} offline`, "offline seen");
     expect(await retainedValue(broker.url, stateTopic)).toBe("offline");
-    await proxy.close();
   });
 
   it("a half-open link is found by its keepalive and replaced", async () => {
-    const broker = await anyBroker(make);
-    const proxy = await startTcpProxy(broker.port);
+    const { broker, proxy, way } = await proxied(at);
     const { born, ends, messages } = bridge({
-      ...broker.credential,
-      url: `mqtt://127.0.0.1:${proxy.port}`,
-      protocolVersion: version,
+      ...way,
       subscriptions: ["greenhouse/+/actuator/+/set"],
       limits: { keepaliveS: 1, backoff: { firstMs: 20, maxMs: 100 } },
     });
     await born(1);
     proxy.deafen("both");
     await until(() => ends.length === 1, "noticed");
-    expect(ends[0]).toMatchObject({
-      kind: "lost",
-      reason: expect.stringContaining("no longer answers pings") as string,
-    });
+    const reason = expect.stringContaining("no longer answers pings") as string;
+    expect(ends[0]).toMatchObject({ kind: "lost", reason });
     await born(2);
-    const other = await otherClient(broker.url, { protocolVersion: version });
+    const other = await otherClient(broker.url, { protocolVersion: at.version });
     await other.publishAsync("greenhouse/east/actuator/roof/set", "open", { qos: 1 });
     await until(() => messages.length === 1, "the command received over the new link");
     expect(await retainedValue(broker.url, stateTopic)).toBe("online");
-    await proxy.close();
   });
 });
 
 describe("a half-open link", () =>
   it("is found while publishing all the time, and the publishes are rejected", async () => {
-    const broker = await testBroker();
-    const proxy = await startTcpProxy(broker.port);
-    const { connection, ends, online } = connect({
-      ...broker.credential,
-      url: `mqtt://127.0.0.1:${proxy.port}`,
-      limits: { keepaliveS: 1 },
-    });
+    const { proxy, way } = await proxied({ make: "aedes", version: 5 });
+    const { connection, ends, online } = connect({ ...way, limits: { keepaliveS: 1 } });
     await online();
     proxy.deafen("both");
     const kinds = new Set<string>();
@@ -211,7 +176,6 @@ describe("a half-open link", () =>
     }
     await online(2);
     expect([...kinds].filter((kind) => kind !== "busy")).toEqual(["offline"]);
-    await proxy.close();
   }));
 
 describe("shutting down", () => {

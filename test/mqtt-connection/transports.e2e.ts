@@ -2,7 +2,6 @@ import { createServer } from "node:http";
 import https from "node:https";
 import net from "node:net";
 import tls from "node:tls";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWebSocketStream, WebSocketServer } from "ws";
@@ -10,84 +9,68 @@ import { testCertificate } from "../broker/certificate.js";
 import { connect, testBroker, testMosquitto, until, tempFolder } from "./support.js";
 import { portFor } from "../support/free-port.js";
 
+/** The port of a server that is closed with the test. */
+async function open(server: net.Server): Promise<number> {
+  const port = await portFor(server);
+  onTestFinished(() => void server.close());
+  return port;
+}
+
+/** Why a connection does not come about. */
+async function failureOf(settings: Parameters<typeof connect>[0]): Promise<string | null> {
+  const { connection, lines } = connect(settings);
+  await until(() => connection.lastFailure !== null, "failed", lines);
+  return connection.lastFailure;
+}
+
 describe("the way to the broker", () => {
-  it.each([5, 4] as const)("is mqtts with the certificate from a file, with MQTT %i", async (version) => {
-    const folder = await tempFolder();
-    const ca = join(folder, "ca.pem");
-    await writeFile(ca, testCertificate.cert);
-    const mosquitto = await testMosquitto({ tls: testCertificate });
-    const { connection, online } = connect({ url: mosquitto.url, protocolVersion: version, tls: { ca } });
+  it.each([
+    ["the certificate from a file, with MQTT 5", "127.0.0.1", 5, { ca: "ca.pem" }],
+    ["the certificate from a file, with MQTT 4", "127.0.0.1", 4, { ca: "ca.pem" }],
+    ["a host name and the certificate as text", "localhost", 5, { ca: testCertificate.cert }],
+    ["no check where the configuration says so", "127.0.0.1", 5, { rejectUnauthorized: false }],
+  ] as const)("is mqtts with %s", async (_, host, protocolVersion, tls) => {
+    const folder = await tempFolder({ "ca.pem": testCertificate.cert });
+    const { port } = await testMosquitto({ tls: testCertificate });
+    const given = "ca" in tls && tls.ca === "ca.pem" ? { ca: join(folder, tls.ca) } : tls;
+    const { connection, online } = connect({ url: `mqtts://${host}:${port}`, protocolVersion, tls: given });
     await online();
     await connection.publish("a", "b");
-  });
-
-  it("is mqtts with a host name and the certificate as text", async () => {
-    const mosquitto = await testMosquitto({ tls: testCertificate });
-    const url = `mqtts://localhost:${mosquitto.port}`;
-    await connect({ url, tls: { ca: testCertificate.cert } }).online();
   });
 
   it.each(["mqtts", "wss"] as const)(
     "is refused for a self-signed certificate with %s, whatever NODE_TLS_REJECT_UNAUTHORIZED says",
     async (scheme) => {
       vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
-      onTestFinished(() => {
-        vi.unstubAllEnvs();
-      });
-      const server = tls.createServer(testCertificate);
-      server.on("tlsClientError", () => undefined);
-      const port = await portFor(server);
-      onTestFinished(() => {
-        server.close();
-      });
-      const { lines } = connect({ url: `${scheme}://127.0.0.1:${port}` });
-      await until(() => lines.some((line) => line.includes("mqtt.tls.ca")), "the remedy told", lines);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      const port = await open(tls.createServer(testCertificate).on("tlsClientError", () => undefined));
+      expect(await failureOf({ url: `${scheme}://127.0.0.1:${port}` })).toContain("mqtt.tls.ca");
     },
   );
 
-  it.each([
-    ["a self-signed certificate", {}, "mqtt.tls.ca"],
-    ["a file that does not exist", { ca: "/nowhere/ca.pem" }, "'/nowhere/ca.pem': check mqtt.tls.ca"],
-  ])("is refused for %s, with the remedy", async (_, tls, remedy) => {
-    const mosquitto = await testMosquitto({ tls: testCertificate });
-    const { connection, lines } = connect({ url: mosquitto.url, tls });
-    await until(() => connection.lastFailure !== null, "failed", lines);
-    expect(connection.lastFailure).toContain(remedy);
-  });
-
-  it("is mqtts unverified only where the configuration says so", async () => {
-    const mosquitto = await testMosquitto({ tls: testCertificate });
-    await connect({ url: mosquitto.url, tls: { rejectUnauthorized: false } }).online();
+  it("is refused for a file of certificates that does not exist, with the remedy", async () => {
+    const settings = { url: "mqtts://127.0.0.1:1", tls: { ca: "/nowhere/ca.pem" } };
+    expect(await failureOf(settings)).toContain("'/nowhere/ca.pem': check mqtt.tls.ca");
   });
 
   it.each([
     ["a web server", () => createServer((_, answer) => answer.end("hello"))],
     ["a shell", () => net.createServer((socket) => socket.write("SSH-2.0-OpenSSH_9.2\r\n"))],
-  ])("names the likely cause where %s answers instead of a broker", async (_, make) => {
-    const server: net.Server = make();
-    const port = await portFor(server);
-    onTestFinished(() => void server.close());
-    const { connection, lines } = connect({ url: `mqtt://127.0.0.1:${port}` });
-    await until(() => connection.lastFailure !== null, "failed", lines);
-    expect(connection.lastFailure).toMatch(
+  ])("names the likely cause where %s answers instead of a broker", async (_, make) =>
+    expect(await failureOf({ url: `mqtt://127.0.0.1:${await open(make())}` })).toMatch(
       /^mqtt:\/\/127\.0\.0\.1:\d+: what answers there does not speak MQTT, .*check the port in mqtt\.url/,
-    );
-  });
+    ),
+  );
 
   it("asks about the port where what answers closes without a word, as a TLS port does", async () => {
-    const server = tls.createServer({ cert: testCertificate.cert, key: testCertificate.key });
-    const port = await portFor(server);
-    onTestFinished(() => void server.close());
-    const { connection, lines } = connect({ url: `mqtt://127.0.0.1:${port}` });
-    await until(() => connection.lastFailure !== null, "failed", lines);
-    expect(connection.lastFailure).toMatch(/is this the port of an MQTT broker, without TLS/);
+    const port = await open(tls.createServer(testCertificate));
+    const failure = await failureOf({ url: `mqtt://127.0.0.1:${port}` });
+    expect(failure).toMatch(/is this the port of an MQTT broker, without TLS/);
   });
 
   it("tells a port without TLS from one with", async () => {
-    const mosquitto = await testMosquitto();
-    const { connection } = connect({ url: `mqtts://127.0.0.1:${mosquitto.port}` });
-    await until(() => connection.lastFailure !== null, "failed");
-    expect(connection.lastFailure).toMatch(/TLS|reset|closed/);
+    const { port } = await testMosquitto();
+    expect(await failureOf({ url: `mqtts://127.0.0.1:${port}` })).toMatch(/TLS|reset|closed/);
   });
 
   it.each([5, 4] as const)("is a WebSocket, with MQTT %i", async (version) => {
@@ -110,25 +93,14 @@ describe("the way to the broker", () => {
       upstream.on("error", () => undefined).on("close", () => stream.destroy());
       stream.pipe(upstream).pipe(stream);
     });
-    const port = await portFor(server);
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const { connection, online, stop } = connect({
-      ...broker.credential,
-      url: `wss://localhost:${port}/mqtt`,
-      tls: { ca: testCertificate.cert },
-    });
+    const port = await open(server);
+    onTestFinished(() => server.closeAllConnections());
+    const way = { ...broker.credential, tls: { ca: testCertificate.cert } };
+    const { connection, online, stop } = connect({ ...way, url: `wss://localhost:${port}/mqtt` });
     await online();
     await connection.publish("a", "b");
     await stop();
-    const wrong = connect({
-      url: `wss://localhost:${port}/other`,
-      tls: { ca: testCertificate.cert },
-    });
-    await until(() => wrong.connection.lastFailure !== null, "failed");
-    expect(wrong.connection.lastFailure).toContain("HTTP 400");
+    expect(await failureOf({ ...way, url: `wss://localhost:${port}/other` })).toContain("HTTP 400");
   });
 
   it.each(["http://broker", "not a url", "mqtt//x"])(

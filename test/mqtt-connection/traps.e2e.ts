@@ -29,9 +29,8 @@ describe.each(brokerTable)("on $make with MQTT $version", (at) => {
     });
     for (let n = 0; n < 20; n += 1) await other.publishAsync(set, `${n}`, { qos: 1 });
     await until(() => messages.length === 20, "20 messages received");
-    expect(messages.map((message) => message.payload.toString())).toEqual(
-      Array.from({ length: 20 }, (_, n) => `${n}`),
-    );
+    const payloads = messages.map((message) => Number(message.payload.toString()));
+    expect(payloads).toEqual(Array.from({ length: 20 }, (_, n) => n));
     expect(connection.counters()).toMatchObject({ listenerErrors: 20, connects: 1 });
   });
 
@@ -90,17 +89,14 @@ describe.each(brokerTable)("on $make with MQTT $version", (at) => {
     await online();
     await other.publishAsync(set, "live", { qos: 1 });
     await other.publishAsync(set, "live with the flag", { qos: 1, retain: true });
-    await until(
-      () => messages.some((message) => message.payload.toString() === "live with the flag"),
-      "the last one",
-    );
-    const seen = messages.map((message) => `${message.payload.toString()}: ${message.retain}`);
+    const seen = () => messages.map((message) => `${message.payload.toString()}: ${message.retain}`);
+    await until(() => seen().some((line) => line.startsWith("live with the flag")), "the last one");
     // MQTT 5: no retained ones at all on subscribing, and the flag as published; 3.1.1 knows neither.
     const expected =
       version === 5
         ? ["live: false", "live with the flag: true"]
         : ["left over: true", "live: false", "live with the flag: false"];
-    expect(seen).toEqual(expected);
+    expect(seen()).toEqual(expected);
   });
 
   it("a response topic and correlation data arrive as plain data", async () => {
@@ -114,14 +110,9 @@ describe.each(brokerTable)("on $make with MQTT $version", (at) => {
     await other.publishAsync(set, "open", { qos: 1, properties });
     await until(() => messages.length === 1, "the command received");
     const got = messages[0]?.properties;
+    const { messageExpiryInterval: messageExpiryIntervalS, ...same } = properties;
     if (version === 4) expect(got).toEqual({});
-    else
-      expect(got).toMatchObject({
-        responseTopic: "answers/1",
-        correlationData: Buffer.from([1, 2]),
-        messageExpiryIntervalS: 30,
-        userProperties: { by: "night shift" },
-      });
+    else expect(got).toMatchObject({ ...same, messageExpiryIntervalS });
   });
 
   it("of thousands of user properties only the used one arrives, cut to a length", async () => {
@@ -129,26 +120,17 @@ describe.each(brokerTable)("on $make with MQTT $version", (at) => {
     const others = Array.from({ length: 5_000 }, (_, n) => [`p${n}`, "v".repeat(30)] as const);
     const userProperties = { ...Object.fromEntries(others), by: `Anna ${"木".repeat(5_000)}` };
     await other.publishAsync(set, "open", { qos: 1, properties: { userProperties } });
+    const tooLong = { responseTopic: "answers/1", correlationData: Buffer.alloc(1_025) };
     await other.publishAsync(set, "close", {
       qos: 1,
-      properties: {
-        responseTopic: "answers/1",
-        correlationData: Buffer.alloc(1_025),
-        userProperties: { p: "v" },
-      },
+      properties: { ...tooLong, userProperties: { p: "v" } },
     });
     await until(() => messages.length === 2, "both received");
-    const kept = version === 5 ? { by: `Anna ${"木".repeat(195)}` } : undefined;
-    const arrived = messages.map((message) => [message.payload.toString(), message.properties]);
-    const stampless = (properties: unknown) =>
-      JSON.parse(
-        JSON.stringify(properties, (name, value: unknown) =>
-          name === "greenhouse2mqtt-via" ? undefined : value,
-        ),
-      ) as { userProperties?: object };
-    expect(arrived.map(([payload]) => payload)).toEqual(["open", "close"]);
-    expect(stampless(arrived[0]?.[1]).userProperties).toEqual(kept);
-    expect(Object.keys(stampless(arrived[1]?.[1]).userProperties ?? {})).toEqual([]);
+    const kept = version === 5 ? [["by", `Anna ${"木".repeat(195)}`]] : [];
+    const own = messages.map(({ properties }) =>
+      Object.entries(properties.userProperties ?? {}).filter(([name]) => name !== "greenhouse2mqtt-via"),
+    );
+    expect(own).toEqual([kept, []]);
     expect(messages[1]?.properties).not.toHaveProperty("responseTopic");
     expect(messages[1]?.properties).not.toHaveProperty("correlationData");
   });

@@ -136,6 +136,12 @@ export function obliging(packet: WirePacket, peer: Peer, version: 4 | 5): void {
   }
 }
 
+/** A broker that acknowledges no publish. */
+export const muteBroker = (): Promise<ScriptedBroker> =>
+  scriptedBroker((packet, peer) => {
+    if (packet.type !== 3) obliging(packet, peer, 5);
+  });
+
 function grants({ body }: WirePacket, version: 4 | 5): number[] {
   const fields = new Fields(body);
   fields.number(2);
