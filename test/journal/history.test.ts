@@ -29,28 +29,34 @@ const answered = (id: string, changes: Partial<StepAnswered> = {}): StepAnswered
   ...changes,
 });
 
-/** What was recorded, and the ids that are found. */
-type Row = [rule: string, records: readonly RecordBody[], ids: readonly string[]];
+/** A record in words: `a taken`, `a sent`, `a ended unknown` (`confirmed` where it says nothing), `a refused expired`, `a late`. */
+function recordOf(words: string): RecordBody {
+  const [id = "", what, how = "confirmed"] = words.split(" ");
+  if (what === "taken") return taken(id);
+  if (what === "sent") return sent(id);
+  if (what === "refused") return refused(id, how);
+  if (what === "late") return { type: "confirmed_late", ...about, id, value: "1" };
+  return ended(id, { outcome: how as CommandResult["outcome"] });
+}
+
+/** What was recorded, in words as far as they say it, and the ids that are found. */
+type Row = [rule: string, records: readonly (string | RecordBody)[], ids: string];
+
+const recorded = (parts: Row[1]) =>
+  stamped(parts.flatMap((part) => (typeof part === "string" ? part.split(", ").map(recordOf) : [part])));
+const idsOf = (found: readonly { readonly id: string | null }[]) => found.map(({ id }) => id).join(" ");
 
 describe("open commands", () => {
   it.each<Row>([
-    ["taken without result is open", [taken("a"), taken("b"), ended("a")], ["b"]],
-    [
-      "a refusal of a duplicate does not close the first",
-      [taken("a"), sent("a"), refused("a", "duplicate")],
-      ["a"],
-    ],
-    ["nor before anything was sent", [taken("a"), refused("a", "duplicate")], ["a"]],
-    ["one refused before it was taken never was", [refused("a", "expired")], []],
-    [
-      "one refused because its own record was not durable is closed",
-      [taken("a"), refused("a", "journal_unavailable")],
-      [],
-    ],
-    ["but not once something was sent", [taken("a"), sent("a"), refused("a", "journal_unavailable")], ["a"]],
-    ["an id used again is open again", [taken("a"), ended("a"), taken("a")], ["a"]],
+    ["taken without result is open", ["a taken, b taken, a ended"], "b"],
+    ["a refusal of a duplicate does not close the first", ["a taken, a sent, a refused duplicate"], "a"],
+    ["nor before anything was sent", ["a taken, a refused duplicate"], "a"],
+    ["one refused before it was taken never was", ["a refused expired"], ""],
+    ["one whose own record was not durable is closed", ["a taken, a refused journal_unavailable"], ""],
+    ["but not once something was sent", ["a taken, a sent, a refused journal_unavailable"], "a"],
+    ["an id used again is open again", ["a taken, a ended, a taken"], "a"],
   ])("%s", (_, records, open) =>
-    expect(historyOf(stamped(records)).open.map(({ taken: { id } }) => id)).toEqual(open),
+    expect(idsOf(historyOf(recorded(records)).open.map(({ taken }) => taken))).toBe(open),
   );
 
   it("say what was sent last and whether an answer came", () => {
@@ -88,67 +94,46 @@ describe("open commands", () => {
 describe("posts that nobody has read back", () => {
   const readBack = { type: "read_back", ...about, id: null, address: "101", value: "10010" } as const;
   it.each<Row>([
-    ["sent", [taken("a"), sent("a")], ["a"]],
-    ["sent and read back", [sent("a"), readBack], []],
-    ["sent again after the read", [sent("a"), readBack, sent("b")], ["b"]],
-    ...(["confirmed", "already", "unconfirmed"] as const).map((outcome): Row => [
-      `ended ${outcome}, which rests on a read`,
-      [sent("a"), ended("a", { outcome })],
-      [],
-    ]),
-    ...(["unknown", "superseded"] as const).map((outcome): Row => [
-      `ended ${outcome}`,
-      [sent("a"), ended("a", { outcome })],
-      ["a"],
-    ]),
-    ["failed by a read that differs", [sent("a"), ended("a", { outcome: "failed" })], []],
-    ["rejected without a read", [sent("a"), ended("a", { outcome: "rejected", read_back: null })], ["a"]],
-    ["never connected", [sent("a"), answered("a", { sent: false, code: null })], []],
+    ["sent", ["a taken, a sent"], "a"],
+    ["sent and read back", ["a sent", readBack], ""],
+    ["sent again after the read", ["a sent", readBack, "b sent"], "b"],
+    ["ended confirmed, which rests on a read", ["a sent, a ended"], ""],
+    ["ended already, which rests on a read", ["a sent, a ended already"], ""],
+    ["ended unconfirmed, which rests on a read", ["a sent, a ended unconfirmed"], ""],
+    ["ended unknown", ["a sent, a ended unknown"], "a"],
+    ["ended superseded", ["a sent, a ended superseded"], "a"],
+    ["failed by a read that differs", ["a sent, a ended failed"], ""],
+    ["rejected without a read", ["a sent", ended("a", { outcome: "rejected", read_back: null })], "a"],
+    ["never connected", ["a sent", answered("a", { sent: false, code: null })], ""],
     [
       "never connected, after one that may have arrived",
-      [
-        sent("a"),
-        ended("a", { outcome: "unknown" }),
-        sent("b"),
-        ended("b", { outcome: "failed", reason: "not_sent" }),
-      ],
-      ["b"],
+      ["a sent, a ended unknown, b sent", ended("b", { outcome: "failed", reason: "not_sent" })],
+      "b",
     ],
-    ["found late", [sent("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }], []],
-    ["a parameter of the same id is another thing", [sent("a"), { ...readBack, target: "parameter" }], ["a"]],
-  ])("%s", (_, records, unread) =>
-    expect(historyOf(stamped(records)).unread.map(({ id }) => id)).toEqual(unread),
-  );
+    ["found late", ["a sent, a late"], ""],
+    ["a parameter of the same id is another thing", ["a sent", { ...readBack, target: "parameter" }], "a"],
+  ])("%s", (_, records, unread) => expect(idsOf(historyOf(recorded(records)).unread)).toBe(unread));
 });
 
 describe("the newest problem of an actuator", () => {
-  const bad = (id: string, outcome: CommandResult["outcome"] = "failed") => ended(id, { outcome });
   const acknowledged = (actuator: string | null) =>
     ({ type: "acknowledged", controller: "GH-0001", actuator, by: null, via: null }) as const;
   it.each<Row>([
-    ...(["rejected", "unconfirmed", "failed", "unknown"] as const).map((outcome): Row => [
-      `${outcome} is one`,
-      [bad("a", outcome)],
-      ["a"],
-    ]),
-    ...(["confirmed", "already"] as const).map((outcome): Row => [
-      `${outcome} ends it`,
-      [bad("a"), ended("b", { outcome })],
-      [],
-    ]),
-    ...(["superseded", "dry_run", "refused"] as const).map((outcome): Row => [
-      `${outcome} changes nothing`,
-      [bad("a"), ended("b", { outcome })],
-      ["a"],
-    ]),
-    ["a newer one replaces it", [bad("a"), bad("b", "unknown")], ["b"]],
-    ["late confirmation ends it", [bad("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }], []],
-    ["acknowledging it ends it", [bad("a"), acknowledged("roof")], []],
-    ["acknowledging the controller ends it", [bad("a"), acknowledged(null)], []],
-    ["acknowledging another does not", [bad("a"), acknowledged("vent")], ["a"]],
-  ])("%s", (_, records, problem) =>
-    expect(historyOf(stamped(records)).problems.map(({ id }) => id)).toEqual(problem),
-  );
+    ["rejected is one", ["a ended rejected"], "a"],
+    ["unconfirmed is one", ["a ended unconfirmed"], "a"],
+    ["failed is one", ["a ended failed"], "a"],
+    ["unknown is one", ["a ended unknown"], "a"],
+    ["confirmed ends it", ["a ended failed, b ended"], ""],
+    ["already ends it", ["a ended failed, b ended already"], ""],
+    ["superseded changes nothing", ["a ended failed, b ended superseded"], "a"],
+    ["dry_run changes nothing", ["a ended failed, b ended dry_run"], "a"],
+    ["refused changes nothing", ["a ended failed, b ended refused"], "a"],
+    ["a newer one replaces it", ["a ended failed, b ended unknown"], "b"],
+    ["late confirmation ends it", ["a ended failed, a late"], ""],
+    ["acknowledging it ends it", ["a ended failed", acknowledged("roof")], ""],
+    ["acknowledging the controller ends it", ["a ended failed", acknowledged(null)], ""],
+    ["acknowledging another does not", ["a ended failed", acknowledged("vent")], "a"],
+  ])("%s", (_, records, problem) => expect(idsOf(historyOf(recorded(records)).problems)).toBe(problem));
 
   it("says which command it was and why, at no great length", () => {
     const because = (message: string) => ended("a", { outcome: "rejected", message });
@@ -166,45 +151,39 @@ describe("the newest problem of an actuator", () => {
 });
 
 describe("commands whose value may still come or be set back", () => {
-  const late = (id: string) => ended(id, { outcome: "unconfirmed" });
+  const unsent = { sent_at: null };
   const lookedAt = (id: string | null, actuator = "roof"): RecordBody => ({
     ...{ type: "read_back", ...about, actuator, id, address: "101", value: "10010" },
   });
   it.each<Row>([
-    ["ended unconfirmed", [late("a")], ["a"]],
-    ["until it came", [late("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }], []],
+    ["ended unconfirmed", ["a ended unconfirmed"], "a"],
+    ["until it came", ["a ended unconfirmed, a late"], ""],
+    ["until a newer one was sent and ended", ["a ended unconfirmed, b sent, b ended failed"], "b"],
+    ["or gave way to another", ["a ended unconfirmed, b sent, b ended superseded"], ""],
     [
-      "until a newer one was sent and ended",
-      [late("a"), sent("b"), ended("b", { outcome: "failed" })],
-      ["b"],
+      "whatever was refused since",
+      ["a ended unconfirmed", ended("b", { ...unsent, outcome: "refused" })],
+      "a",
     ],
-    ["or gave way to another", [late("a"), sent("b"), ended("b", { outcome: "superseded" })], []],
-    ["whatever was refused since", [late("a"), ended("b", { outcome: "refused", sent_at: null })], ["a"]],
-    ["with a mode that was not confirmed", [ended("a", { outcome: "unconfirmed", reason: "x" })], ["a"]],
-    ...(["rejected", "failed", "unknown"] as const).map((outcome): Row => [
-      `sent and ended ${outcome}`,
-      [ended("a", { outcome })],
-      ["a"],
-    ]),
-    ["not failed before anything was sent", [ended("a", { outcome: "failed", sent_at: null })], []],
-    [
-      "until it was seen, whatever it had ended with",
-      [ended("a", { outcome: "unknown" }), lookedAt("a")],
-      [],
-    ],
-    ["confirmed", [sent("a"), ended("a")], ["a"]],
-    ["until it was looked at again", [ended("a"), lookedAt("a")], []],
-    ["until it was reverted", [ended("a"), { type: "reverted", ...about, id: "a", value: "1" }], []],
-    ["whatever the read-backs of POSTs say", [lookedAt(null), ended("a"), lookedAt(null)], ["a"]],
-    ["until a newer one was sent", [ended("a"), sent("b")], []],
+    ["with a mode that was not confirmed", [ended("a", { outcome: "unconfirmed", reason: "x" })], "a"],
+    ["sent and ended rejected", ["a ended rejected"], "a"],
+    ["sent and ended failed", ["a ended failed"], "a"],
+    ["sent and ended unknown", ["a ended unknown"], "a"],
+    ["not failed before anything was sent", [ended("a", { ...unsent, outcome: "failed" })], ""],
+    ["until it was seen, whatever it had ended with", ["a ended unknown", lookedAt("a")], ""],
+    ["confirmed", ["a sent, a ended"], "a"],
+    ["until it was looked at again", ["a ended", lookedAt("a")], ""],
+    ["until it was reverted", ["a ended", { type: "reverted", ...about, id: "a", value: "1" }], ""],
+    ["whatever the read-backs of POSTs say", [lookedAt(null), "a ended", lookedAt(null)], "a"],
+    ["until a newer one was sent", ["a ended, b sent"], ""],
     [
       "for each target apart",
-      [late("a"), { ...ended("b"), target: "parameter" }, lookedAt("a", "vent")],
-      ["a", "b"],
+      ["a ended unconfirmed", { ...ended("b"), target: "parameter" }, lookedAt("a", "vent")],
+      "a b",
     ],
   ])("%s", (_, records, ids) => {
-    const { unsettled, ...parts } = historyOf(stamped(records));
-    expect(unsettled?.map(({ id }) => id)).toEqual(ids);
+    const { unsettled, ...parts } = historyOf(recorded(records));
+    expect(idsOf(unsettled ?? [])).toBe(ids);
     const carried = stamped([{ type: "carried", ...parts, unsettled }]);
     expect(historyOf(carried).unsettled).toEqual(unsettled);
     expect(historyOf(stamped([{ type: "carried", ...parts }])).unsettled).toEqual([]);
@@ -214,11 +193,8 @@ describe("commands whose value may still come or be set back", () => {
 describe("starts", () =>
   it("without a stop are told apart, so that a crash loop can be seen", () => {
     const start: RecordBody = { type: "start", version: "1" };
-    const runs = [
-      ...stamped([start, { type: "stop", reason: "SIGTERM" }], { boot: "b1" }),
-      ...stamped([start], { boot: "b2" }),
-    ];
-    expect(historyOf(runs).starts).toMatchObject([
+    const stopped = stamped([start, { type: "stop", reason: "SIGTERM" }], { boot: "b1" });
+    expect(historyOf([...stopped, ...stamped([start], { boot: "b2" })]).starts).toMatchObject([
       { boot: "b1", stopped: true },
       { boot: "b2", stopped: false },
     ]);
@@ -236,24 +212,26 @@ describe("memory of the history", () =>
 
 describe("recent commands, to tell duplicates", () => {
   const at = (seconds: number) => Date.UTC(2026, 4, 1, 6, 0, seconds);
-  const seen = (records: readonly RecordBody[], since = 0) => {
-    const found = recentOf(stamped(records), at(since));
-    return found.map(({ id, result }) => `${id} ${result?.outcome ?? "open"}`);
+  const seen = (records: Row[1], since = 0) => {
+    const found = recentOf(recorded(records), at(since));
+    return found.map(({ id, result }) => `${id} ${result?.outcome ?? "open"}`).join(", ");
   };
   it.each<[...Row, number?]>([
-    ["with their result", [taken("a"), ended("a")], ["a confirmed"]],
-    ["open ones too", [taken("a")], ["a open"]],
-    ["ended before anything was sent", [ended("a", { outcome: "already" })], ["a already"]],
+    ["with their result", ["a taken, a ended"], "a confirmed"],
+    ["open ones too", ["a taken"], "a open"],
+    ["ended before anything was sent", ["a ended already"], "a already"],
+    ["the answer to a duplicate does not end one", ["a taken, a ended, a refused duplicate"], "a confirmed"],
+    ["nor an open one", ["a taken, a refused duplicate"], "a open"],
+    ["a refused one", ["a refused expired"], "a refused"],
+    ["taken after being refused", ["a refused expired, a taken"], "a open"],
+    ["none older than asked for", ["a taken, a ended, b taken"], "b open", 3],
     [
-      "the answer to a duplicate does not replace the first result",
-      [taken("a"), ended("a"), refused("a", "duplicate")],
-      ["a confirmed"],
+      "of an id used before, the use within the time",
+      ["a taken, a ended, b ended, a ended already"],
+      "b confirmed, a already",
+      3,
     ],
-    ["nor end an open one", [taken("a"), refused("a", "duplicate")], ["a open"]],
-    ["a refused one", [refused("a", "expired")], ["a refused"]],
-    ["taken after being refused", [refused("a", "expired"), taken("a")], ["a open"]],
-    ["none older than asked for", [taken("a"), ended("a"), taken("b")], ["b open"], 3],
-  ])("%s", (_, records, found, since) => expect(seen(records, since)).toEqual(found));
+  ])("%s", (_, records, found, since) => expect(seen(records, since)).toBe(found));
 
   it("of several targets under one id are commands of their own", () => {
     const vent = { actuator: "vent" };
@@ -266,46 +244,28 @@ describe("recent commands, to tell duplicates", () => {
   });
 
   it("count as taken when they waited and were never sent, and not when they were refused at the door", () => {
-    const records = [ended("a", { outcome: "superseded" }), refused("b", "expired"), taken("c")];
-    expect(recentOf(stamped(records), 0).map(({ id, isTaken }) => [id, isTaken])).toEqual([
-      ["a", true],
-      ["b", false],
-      ["c", true],
-    ]);
+    const found = recentOf(recorded(["a ended superseded, b refused expired, c taken"]), 0);
+    expect(idsOf(found.filter(({ isTaken }) => isTaken))).toBe("a c");
   });
 
-  it("whose id was used before and again count the use within the time", () => {
-    const records = [taken("a"), ended("a"), ended("b"), ended("a", { outcome: "already" })];
-    expect(seen(records, 3)).toEqual(["b confirmed", "a already"]);
-  });
+  const unset = (synced: boolean | null) =>
+    stamped([taken("a")], { synced }).map((record) => ({ ...record, at: "1970-01-01T00:00:01.000Z" }));
 
   it("made before the clock was set are placed by a later record of the same boot", () => {
-    const early = stamped([taken("a")], { synced: null }).map((record) => ({
-      ...record,
-      at: "1970-01-01T00:00:01.000Z",
-    }));
+    const early = unset(null);
     const later = stamped([{ type: "clock_jump", by_ms: 1 }], { from: 10 });
     expect(recentOf([...early, ...later], at(0)).map(({ id }) => id)).toEqual(["a"]);
     expect(recentOf([...early, ...later], at(5)).map(({ id }) => id)).toEqual([]);
   });
 
   it("made in a boot whose clock was never set count as new", () => {
-    const early = stamped([taken("a")], { synced: false }).map((record) => ({
-      ...record,
-      at: "1970-01-01T00:00:01.000Z",
-    }));
-    expect(recentOf(early, at(5)).map(({ id }) => id)).toEqual(["a"]);
+    expect(recentOf(unset(false), at(5)).map(({ id }) => id)).toEqual(["a"]);
   });
 });
 
 describe("results the broker may not have", () => {
   it("are those after the last delivered one, the newest of them", () => {
-    const records = stamped([
-      ended("a"),
-      ended("b"),
-      { type: "delivered", through: 1 },
-      refused("c", "expired"),
-    ]);
+    const records = recorded(["a ended, b ended", { type: "delivered", through: 1 }, "c refused expired"]);
     expect(undeliveredResults(records, 10).map(({ result }) => result.id)).toEqual(["b", "c"]);
     expect(undeliveredResults(records, 1).map(({ result }) => result.id)).toEqual(["c"]);
   });
