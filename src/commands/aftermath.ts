@@ -168,13 +168,16 @@ export function awaitedAfter(
   now: number,
 ): Awaited | null {
   const { outcome, sent_at: sentAt, steps } = result;
-  if (sentAt === null) return lane.awaited;
+  const isBad = consequences[outcome].problem === true;
+  // Of one of an earlier run the record of a first POST may be lost.
+  const isUnrecorded = command.isRecovered === true && isBad && steps.length === 0;
+  if (sentAt === null && !isUnrecorded) return lane.awaited;
   const isTold = isToldWhenLate(result);
   const planned = stepsOf(command.settings, command.wanted, null);
   const last = steps.at(-1);
   const sent = planned.findLast(({ address, value }) => address === last?.address && value === last.value);
-  const step = isTold ? planned.at(-1) : sent;
-  if (!step || consequences[outcome].problem !== true) return null;
+  const step = isTold ? planned.at(-1) : isUnrecorded ? planned[0] : sent;
+  if (!step || !isBad) return null;
   return { command, word: canonical(command.wanted), step, isTold, until: oursUntil(outcome, command, now) };
 }
 

@@ -11,6 +11,7 @@ import {
   type LimitsEntry,
   type OpenCommand,
   type PhaseEntered,
+  type PlannedStep,
   type Problem,
   type RecordedStart,
   type Refusal,
@@ -170,6 +171,7 @@ export class History {
   #addResult(record: Stamp & ResultRecord): void {
     const { id, command, outcome, reason, message, finished_at, steps } = record.result;
     const key = aboutKey(record);
+    const open = this.#open.get(commandKey(record, id));
     this.#open.delete(commandKey(record, id));
     if (outcome === "confirmed" || outcome === "already") this.#problems.delete(key);
     // One interrupted before anything was sent is no problem of the actuator.
@@ -177,15 +179,17 @@ export class History {
       this.#addProblem({ ...required(record), id, command, outcome, reason, message, finished_at });
     if (restsOnRead(record.result)) this.#unread.delete(key);
     else if (reason === "not_sent") this.#forgetUnsent(record);
-    this.#unsettle(record);
+    // About to be sent when its run ended, and of its first POST no record.
+    const unrecorded = open?.phase === "sending" && open.steps.length === 0 ? open.taken.steps[0] : undefined;
+    this.#unsettle(record, unrecorded);
   }
 
-  #unsettle(record: Stamp & ResultRecord): void {
+  #unsettle(record: Stamp & ResultRecord, unrecorded?: PlannedStep): void {
     const { id, command, outcome, reason, sent_at: sentAt, steps } = record.result;
     const key = aboutKey(record);
     if (sentAt !== null) this.#unsettled.delete(key);
-    const last = steps.at(-1);
-    const mayCome = sentAt !== null && bad.has(outcome);
+    const last = steps.at(-1) ?? (bad.has(outcome) ? unrecorded : undefined);
+    const mayCome = (sentAt !== null || unrecorded !== undefined) && bad.has(outcome);
     if (last === undefined || (outcome !== "confirmed" && !mayCome)) return;
     const { purpose, address, value } = last;
     const sent = { word: command ?? value, step: { purpose, address, value } };

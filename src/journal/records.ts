@@ -23,7 +23,7 @@ const commandResult = as<CommandResult>(z.object({ id: text, outcome: text, fini
 
 export type CommandTarget = "actuator" | "parameter" | "address";
 
-interface PlannedStep {
+export interface PlannedStep {
   readonly purpose: StepPurpose;
   readonly address: string;
   readonly value: string;

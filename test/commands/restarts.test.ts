@@ -231,6 +231,40 @@ describe("the outcome of a command of this run while the journal cannot write", 
   });
 });
 
+describe("a command whose process ended before the journal had a record of its POST", () => {
+  /** About to be sent, by the journal. */
+  function restarted(bench: CommandBench, word: string): void {
+    const earlier = new CommandBench({
+      actuators: [bench.store.get("GH-0001")?.actuators.get("roof")?.settings ?? {}],
+    });
+    earlier.send(word);
+    const [command] = earlier.commander.open;
+    const step = command && stepsOf(command.settings, command.wanted, null).at(-1);
+    if (!command || !step) throw new Error("the command is over");
+    bench.recover({ command, step, earlier: [], attempts: 0, code: null, requestId: null, sentAt: null });
+  }
+
+  it.each([
+    ["a value", "on", { ...fan, travelMs: 10_000 }, "140", ["1001", "1010"]],
+    ["a degree", "45", { id: "roof", travelMs: 10_000 }, "101", ["10001", "10100", "45", "45"]],
+  ] as const)(
+    "and ended badly is still ours when %s comes late",
+    async (_, word, actuator, address, [first, ...late]) => {
+      const bench = new CommandBench({ actuators: [actuator], registers: { [address]: first } });
+      bench.polled(address, first);
+      restarted(bench, word);
+      while (bench.results.length === 0) await bench.clock.advance(1_000);
+      expect(bench.results).toMatchObject([{ outcome: "failed", sent_at: null, steps: [] }]);
+      await bench.clock.advance(20_000);
+      for (const raw of late) {
+        bench.polled(address, raw);
+        await bench.clock.advance(1_000);
+      }
+      expect(bench.events.map(({ type }) => type)).toEqual(["command_failed"]);
+    },
+  );
+});
+
 describe("two commands of an earlier run that stood open for one actuator", () => {
   /** The newer one was about to be sent, or was, when the program died. */
   function restarted(attempts: number): CommandBench {

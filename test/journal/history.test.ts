@@ -29,10 +29,11 @@ const answered = (id: string, changes: Partial<StepAnswered> = {}): StepAnswered
   ...changes,
 });
 
-/** A record in words: `a taken`, `a sent`, `a ended unknown` (`confirmed` where it says nothing), `a refused expired`, `a late`. */
+/** A record in words: `a taken`, `a sending`, `a sent`, `a ended unknown` (`confirmed` where it says nothing), `a refused expired`, `a late`. */
 function recordOf(words: string): RecordBody {
   const [id = "", what, how = "confirmed"] = words.split(" ");
   if (what === "taken") return taken(id);
+  if (what === "sending") return { type: "phase", ...about, id, phase: "sending" };
   if (what === "sent") return sent(id);
   if (what === "refused") return refused(id, how);
   if (what === "late") return { type: "confirmed_late", ...about, id, value: "1" };
@@ -152,6 +153,7 @@ describe("the newest problem of an actuator", () => {
 
 describe("commands whose value may still come or be set back", () => {
   const unsent = { sent_at: null };
+  const unrecorded = (outcome: CommandResult["outcome"]) => ended("a", { ...unsent, steps: [], outcome });
   const lookedAt = (id: string | null, actuator = "roof"): RecordBody => ({
     ...{ type: "read_back", ...about, actuator, id, address: "101", value: "10010" },
   });
@@ -170,6 +172,8 @@ describe("commands whose value may still come or be set back", () => {
     ["sent and ended failed", ["a ended failed"], "a"],
     ["sent and ended unknown", ["a ended unknown"], "a"],
     ["not failed before anything was sent", [ended("a", { ...unsent, outcome: "failed" })], ""],
+    ["failed after a crash without a record of its POST", ["a taken, a sending", unrecorded("failed")], "a"],
+    ["not after a crash before its turn came", ["a taken", unrecorded("unknown")], ""],
     ["until it was seen, whatever it had ended with", ["a ended unknown", lookedAt("a")], ""],
     ["confirmed", ["a sent, a ended"], "a"],
     ["until it was looked at again", ["a ended", lookedAt("a")], ""],
