@@ -125,6 +125,16 @@ describe("the last known value is never stamped anew", () =>
     expect(onlySensor(later)).toMatchObject(kept);
   }));
 
+it("a running status is good while it is listed and young, else stale, and goes once three lists left it out", () => {
+  const empty: ControllerEvent = { type: "statuses_read", items: [], receivedAt: start };
+  const qualities = (now: number, ...events: ControllerEvent[]) =>
+    [...after(alive, now, ...events).statuses.values()].map(({ quality }) => quality);
+  expect(qualities(start, { type: "time_passed" })).toEqual(["good"]);
+  expect(qualities(start + 24 * 60 * minute, { type: "time_passed" })).toEqual(["stale"]);
+  expect(qualities(start, empty)).toEqual(["stale"]);
+  expect(qualities(start, empty, empty, empty)).toEqual([]);
+});
+
 describe("registers of a controller", () => {
   it("one answer feeds the actuators and parameters whose address it holds, and no others", () => {
     const roof = { state: "open", value: "10010", readAt: start, source: "poll", quality: "good" };

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { needsLeadIn, shows } from "../../src/greenhouse/command/plan.js";
+import type { RawValue } from "../../src/greenhouse/ports.js";
+import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import { actuator } from "../support/builders.js";
+
+const apart = { modeAddress: "201", positionAddress: "202" };
+
+describe("a read-back shows what a step asked for", () => {
+  it.each<[string, Partial<ActuatorSettings>, "mode" | "value" | "lead_in", string, RawValue, boolean]>([
+    ["the same value", { kind: "irrigation" }, "value", "1010", "1010", true],
+    ["as a number, without its leading zeros", { kind: "custom" }, "value", "0110", 110, true],
+    ["another value", { kind: "irrigation" }, "value", "1010", "1001", false],
+    ["the lead-in of a light", { kind: "light" }, "lead_in", "1010", "1010", true],
+    ["a degree", {}, "value", "30", 30, true],
+    ["a degree besides", {}, "value", "30", "31", false],
+    ["a degree within the tolerance", { tolerance: 2 }, "value", "30", "32", true],
+    ["a degree below within the tolerance", { tolerance: 2 }, "value", "30", "28", true],
+    ["a degree beyond the tolerance", { tolerance: 2 }, "value", "30", "33", false],
+    ["a word where a degree was asked for", { tolerance: 2 }, "value", "30", "10010", false],
+    ["a degree where a word was asked for", {}, "value", "10010", "30", false],
+    ["a number of a kind without degrees", { kind: "custom", tolerance: 2 }, "value", "30", "31", false],
+    ["the mode of a position", {}, "mode", "10100", "10100", true],
+    ["a degree, which stands where the mode stood", {}, "mode", "10100", "45", true],
+    ["a degree at the address of the mode alone", apart, "mode", "10100", "45", false],
+    ["another mode", {}, "mode", "10100", "11000", false],
+  ])("%s", (_, over, purpose, value, raw, isShown) =>
+    expect(shows(actuator(over), { purpose, address: "101", value }, raw)).toBe(isShown),
+  );
+});
+
+describe("`on` goes first", () => {
+  it.each<[Partial<ActuatorSettings>, string, RawValue | null, boolean]>([
+    [{ leadIn: "when_not_on" }, "auto", "1001", true],
+    [{ leadIn: "when_not_on" }, "auto", null, true],
+    [{ leadIn: "when_not_on" }, "auto", 1010, false],
+    [{ leadIn: "when_not_on" }, "on", "1001", false],
+    [{ leadIn: "always" }, "off", "1010", true],
+    [{ leadIn: "always" }, "on", "1001", false],
+    [{ leadIn: "never" }, "off", "1001", false],
+    [{ leadIn: "always", kind: "irrigation" }, "off", "1001", false],
+  ])("of a light with %j before %s where it reads %j: %s", (over, word, fresh, isFirst) =>
+    expect(needsLeadIn(actuator({ kind: "light", ...over }), word, fresh)).toBe(isFirst),
+  );
+});
