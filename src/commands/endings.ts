@@ -75,6 +75,10 @@ export const wantedValue = (wanted: Wanted): string =>
 export const spelled = (settings: ActuatorSettings, raw: RawValue | null): string | null =>
   raw === null ? null : decodeValue(settings, raw).value || textOf(raw);
 
+/** The value itself where it shows; what a stop reads back is no degree. */
+const spelledStop = (value: string, raw: RawValue | null): string | null =>
+  raw === null ? null : sameValue(value, textOf(raw)) ? value : textOf(raw);
+
 /** Without a known POST it is one of an earlier run, which may have ended before or after this step was sent. */
 function supersededAt({ value }: Step, { attempts }: StepEnd): Ending {
   const ending = superseded("after_sending");
@@ -115,7 +119,6 @@ export function resultOf(
   settings: ActuatorSettings | null,
   { at, tookMs }: { readonly at: number; readonly tookMs: number },
 ): CommandResult {
-  const readBack = ending.readBack ?? null;
   return {
     id: asked.id,
     controller: asked.controller,
@@ -129,8 +132,7 @@ export function resultOf(
     by: asked.by,
     via: asked.via,
     steps: ending.steps ?? [],
-    read_back:
-      readBack !== null && settings === null ? textOf(readBack) : settings && spelled(settings, readBack),
+    read_back: shownBack(asked, ending.readBack ?? null, settings),
     received_at: asked.received_at,
     sent_at: ending.sentAt ? iso(ending.sentAt) : null,
     finished_at: iso(at),
@@ -138,6 +140,12 @@ export function resultOf(
     repeated: false,
     interlock: ending.interlock ?? null,
   };
+}
+
+function shownBack({ command, value }: Asked, raw: RawValue | null, settings: ActuatorSettings | null) {
+  if (command === "stop" && value !== null) return spelledStop(value, raw);
+  if (settings !== null) return spelled(settings, raw);
+  return raw === null ? null : textOf(raw);
 }
 
 const iso = (at: number) => new Date(at).toISOString();
@@ -206,7 +214,7 @@ export function factsOf(answer: Answer, attempts: number): Evidence {
 
 export function stepReport(settings: ActuatorSettings, step: Step, end: StepEnd): StepReport {
   const { purpose, address, value } = step;
-  const read_back = spelled(settings, end.readBack);
+  const read_back = purpose === "stop" ? spelledStop(value, end.readBack) : spelled(settings, end.readBack);
   return { purpose, address, value, attempts: end.attempts, code: end.code, read_back };
 }
 

@@ -54,6 +54,20 @@ describe("stop", () => {
     expect(bench.store.get("GH-0001")?.actuators.get("roof")).toMatchObject({ state: "position" });
   });
 
+  it.each([
+    ["00000100", "00000100"],
+    ["100", "00000100"],
+    ["0", "0"],
+  ])("that reads %j is told as %s, and as no degree", async (raw, told) => {
+    const bench = stopBench();
+    bench.platform.onWrite = () => {
+      bench.platform.registers.set("109", raw);
+      return ignored();
+    };
+    await bench.play("stop", 400_000);
+    expect(bench.results).toMatchObject([{ read_back: told, steps: [{ purpose: "stop", read_back: told }] }]);
+  });
+
   it("waits for the POST in flight, and no further step follows it", async () => {
     const bench = stopBench();
     bench.platform.onWrite = async (post) => {
