@@ -5,7 +5,7 @@ import type { Logger } from "../runtime/log.js";
 import { PublishError } from "./connection/publish.js";
 import type { PublishOptions } from "./connection/settings.js";
 
-/** A request as it arrives on `<base>/bridge/request/<name>`; an empty one, or a plain text, counts as `{}`. */
+/** A request as it arrives on `<base>/bridge/request/<name>`; an empty or non-JSON payload counts as `{}`. */
 export interface BridgeRequestBody {
   /** Why nothing can be made of the payload. */
   readonly problem?: string;
@@ -22,7 +22,6 @@ export class RequestError extends Error {
 }
 
 const notAnObject = "The payload is JSON but no object; send an object of fields, or nothing.";
-const broken = "The payload is broken JSON; check quotes, commas and brackets.";
 const inexact = 'The "transaction" has more digits than a number keeps; write it in quotes.';
 /** Far more than any request needs; many of them may be waiting at once. */
 const mostBytes = 16 * 1024;
@@ -31,11 +30,7 @@ export function parseRequest(payload: Uint8Array): BridgeRequestBody {
   const refused = (problem: string): BridgeRequestBody => ({ problem, transaction: undefined, fields: {} });
   if (payload.length > mostBytes)
     return refused(`The request has ${payload.length} bytes; at most ${mostBytes} are read.`);
-  const text = new TextDecoder().decode(payload).trim();
-  const parsed = parseJson(text);
-  // Taken for `{}` it would ask for more than its sender meant, such as a refresh of all controllers.
-  if (parsed === undefined && /^[{["]/.test(text)) return refused(broken);
-  if (parsed === undefined) return { transaction: undefined, fields: {} };
+  const parsed = parseJson(new TextDecoder().decode(payload));
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return refused(notAnObject);
   const fields = Object.fromEntries(Object.entries(parsed).filter(([key]) => key !== "transaction"));
   const transaction = "transaction" in parsed ? parsed.transaction : undefined;
@@ -48,7 +43,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    return {};
   }
 }
 

@@ -22,29 +22,21 @@ const echo: RequestHandler = (fields) => Promise.resolve(fields);
 const failed = (why: string) => ({ status: "error", error: expect.stringMatching(why) as unknown });
 
 describe("a request's payload", () => {
-  it.each(["", " ", "x", "PRESS", "\u0000"])(
-    "that is empty or a plain text counts as {}: %j",
-    async (payload) => {
-      expect(await answer(payload, echo)).toEqual({ status: "ok", data: {} });
-    },
-  );
+  it.each(["", " ", "x", "{", "\u0000"])("that is empty or no JSON counts as {}: %j", async (payload) => {
+    expect(await answer(payload, echo)).toEqual({ status: "ok", data: {} });
+  });
 
   const large = JSON.stringify({ address: "1".repeat(20_000) });
   it.each([
-    ["{", "broken JSON"],
-    [' {"controller": "east"', "broken JSON"],
     ["null", "no object"],
     ["[]", "no object"],
     ["3", "no object"],
     [large, `${large.length} bytes`],
     // Another transaction would come back than was sent.
     ['{"transaction":1795453000123456789,"address":"1"}', "write it in quotes"],
-  ])(
-    "that is broken JSON, or JSON but no usable object, is an error that says why: %.60s",
-    async (payload, why) => {
-      expect(await answer(payload, echo)).toEqual(failed(why));
-    },
-  );
+  ])("that is JSON but no usable object is an error that says why: %.60s", async (payload, why) => {
+    expect(await answer(payload, echo)).toEqual(failed(why));
+  });
 
   it("may be any bytes, and gives no access to the prototype", () => {
     fc.assert(
