@@ -17,24 +17,17 @@ const closingBytes = mark.length + 8 + 2;
 export const longestLineBytes = 4 * 1024 * 1024;
 /** Senders of commands fill the journal, and what is in it pushes older records out. Checkpoints hold what they must. */
 const longestRecordBytes = 2_048;
-/**
- * Texts are cut to so many characters, lists to an eighth of that, and guards to so many, until the record is short enough.
- * A guard that is left out begins as holding; only then is the name of who locks cut, which has at most 64.
- */
-const cuts: readonly (readonly [texts: number, guards: number])[] = [
-  ...[512, 256, 128, 64].map((texts) => [texts, Infinity] as const),
-  ...[8, 4, 2, 1, 0].map((guards) => [64, guards] as const),
-  ...[32, 16].map((texts) => [texts, 0] as const),
-];
+/** Texts are cut to so many characters, and lists to an eighth of that, until the record is short enough. */
+const textLimits = [512, 256, 128, 64, 32, 16, 8] as const;
 /** By these a later record finds the one it belongs to, or the platform the address; and starts that are not counted allow more. */
 const neverCut: ReadonlySet<string> = new Set([
   ...["id", "name", "took_over", "payload_hash", "controller", "actuator", "steps", "starts"],
 ]);
 
-/** Of people, names and sentences alone less than that is left: times, words and values would not be what they were. */
+/** Less than that is left of these alone: other texts are times, words, values, and who may unlock. */
 const leastOfOthers = 64;
 const told: ReadonlySet<string> = new Set([
-  ...["message", "remedy", "error", "by", "client", "user", "request_id", "rule", "input"],
+  ...["message", "remedy", "error", "client", "user", "request_id", "rule", "input"],
 ]);
 
 interface DecodedLine {
@@ -59,9 +52,9 @@ export function encodeLine(record: JournalRecord): Buffer {
 function fitting(record: JournalRecord): Buffer {
   let line = encode(record);
   if (record.type === "carried") return line;
-  for (const [texts, guards] of cuts) {
+  for (const limit of textLimits) {
     if (line.length <= longestRecordBytes) break;
-    line = encode({ ...record, cut: true }, cutTo(texts, guards));
+    line = encode({ ...record, cut: true }, cutTo(limit));
   }
   return line;
 }
@@ -80,13 +73,11 @@ function tooLong({ type, seq, at, mono, boot, clock_synced }: JournalRecord): Jo
 }
 
 const cutTo =
-  (limit: number, guards: number) =>
+  (limit: number) =>
   (key: string, value: unknown): unknown => {
     if (neverCut.has(key)) return value;
     // The first result of a duplicate has a record of its own.
     if (key === "original") return null;
-    if (key === "guards" && typeof value === "object" && value !== null && !Array.isArray(value))
-      return Object.fromEntries(Object.entries(value).slice(0, guards));
     const most = told.has(key) ? limit : Math.max(leastOfOthers, limit);
     if (typeof value === "string") return value.length > most ? `${value.slice(0, most)}…` : value;
     return Array.isArray(value) ? value.slice(0, limit / 8) : value;

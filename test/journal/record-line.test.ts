@@ -139,33 +139,6 @@ describe("a line of the journal", () => {
     expect(read).toMatchObject({ cut: true, at, boot, result: { received_at, finished_at, steps } });
   });
 
-  it("of what limits an actuator has at most 2 KiB however many guards there are; those left out begin as holding", () => {
-    const guard = {
-      phase: "clear",
-      sending: "due",
-      id: "2e0d5b0f-8d6d-4f6e-9f3c-6b1f7f0f2a11",
-      tries: 3,
-    } as const;
-    const names = Array.from({ length: 40 }, (_, place) => `guard ${place}`);
-    const [by, since] = ["安".repeat(64), 1_772_352_000_000];
-    const kept = {
-      ...{
-        guards: Object.fromEntries(names.map((name) => [name, guard])),
-        moved_until: null,
-        direction: null,
-      },
-      ...{ lease: null, hold: null, starts: [since, ...Array.from({ length: 59 }, () => 59_999)] },
-      lock: { by, via: null, reason: by, since, until: null },
-    };
-    const [record] = stamped([{ type: "limits_kept", controller: "GH-0001", actuator: "roof", kept }]);
-    if (!record) throw new Error("there is no record");
-    const line = encodeLine(record);
-    expect(line.length).toBeLessThanOrEqual(2_048);
-    const [read] = decodeLine(line.subarray(0, -1)).records;
-    const { guards, ...rest } = kept;
-    expect(read).toMatchObject({ cut: true, kept: { ...rest, guards: { "guard 0": guards["guard 0"] } } });
-  });
-
   it("that is short enough is not said to be cut", () => {
     const [record] = stamped([ended("a", { message: "m".repeat(1_000) })]) as [JournalRecord];
     expect(decodeLine(withoutNewline(record)).records).toEqual([record]);
