@@ -253,11 +253,8 @@ class Bridge {
       ...{ link: this.#connection, outputs: this.#outputs },
       rules: () => live.current.commands,
       clockTrusted: () => clockAgrees(this.platform.clockSkewMs()) === true,
-      onPhase: (command, phase) => this.#page?.board.phase(command, phase),
-      onResult: (result, about) => {
-        this.#metrics?.note(result);
-        this.#page?.board.result(result, about);
-      },
+      onPhase: (command, phase) => this.#page?.phase(command, phase),
+      onResult: (result, about) => this.#page?.result(result, about),
       ...{ otherBridge: () => this.#status.otherBridge, isAccountKnown: () => inventory.isKnown },
       ...{ configuration: this.#given.configuration, overdue: () => this.#status.overdue() },
     });
@@ -376,8 +373,13 @@ class Bridge {
 
   async #serveHttp(signal: AbortSignal): Promise<void> {
     if (this.#page === null) return;
-    const { serveHttp } = await import("./http/server.js");
-    await serveHttp(this.#page, signal);
+    try {
+      const { serveHttp } = await import("./http/server.js");
+      await serveHttp(this.#page, signal);
+    } catch (error) {
+      // Whoever looks at a greenhouse over MQTT must not lose it for the page.
+      this.#page.faults.note(error);
+    }
   }
 
   #reloaded(changes: readonly string[]): void {

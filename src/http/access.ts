@@ -52,11 +52,12 @@ export function judge(
   const guest = ingressVisitor(headers, remote, listener);
   if (guest !== null) return guest;
   const { origin, host = "", authorization = "", cookie = "" } = headers;
-  if (!isOwnHost(host, socket.localAddress ?? "", listener))
+  const asked = askedHost(host);
+  if (asked === null && host !== "")
+    return failure(400, "bad_host", "The Host header names no host; IPv6 addresses stand in brackets.");
+  if (asked === null || !isOwnHost(asked.name, socket.localAddress ?? "", listener))
     return failure(421, "foreign_host", "This address is not served here; see http.allowed_hosts.");
-  // A proxy may speak https to the browser and http to us, and may name the port that a browser leaves out.
-  const own = [`http://${host}`, `https://${host}`].map((one) => new URL(one).origin);
-  if (origin !== undefined && !(URL.canParse(origin) && own.includes(new URL(origin).origin)))
+  if (origin !== undefined && !(URL.canParse(origin) && asked.origins.includes(new URL(origin).origin)))
     return failure(403, "foreign_origin", "The request comes from the page of another address.");
   const stranger = { user: null, role: null, via: null, who: sourceOf(remote) };
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
@@ -85,17 +86,23 @@ const plainAddress = (address: string) => address.toLowerCase().replace(/^::ffff
  * A page on the internet that resolves to this address must not get answers, so only known names count, and the address
  * itself, which is no name that could resolve to something else.
  */
-function isOwnHost(host: string, local: string, { host: own, allowed_hosts: allowed }: Listener): boolean {
+function isOwnHost(asked: string, local: string, { host: own, allowed_hosts: allowed }: Listener): boolean {
   const known = [own, plainAddress(local), "localhost", "127.0.0.1", "::1", ...allowed];
-  const asked = hostName(host);
   // A zone is for this computer alone.
-  return asked !== "" && known.some((one) => hostName(one.replace(/%[^\]]*/, "")) === asked);
+  const names = known.map((one) => one.replace(/%[^\]]*/, ""));
+  return names.some((one) => askedHost(isIPv6(one) ? `[${one}]` : one)?.name === asked);
 }
 
-/** As URLs have it, without a port: in small letters, IPv6 in brackets and in its short form. Empty for what is no host. */
-function hostName(given: string): string {
-  const url = `http://${isIPv6(given) ? `[${given}]` : given}`;
-  return /[^\p{L}\p{N}.:[\]_-]/u.test(given) || !URL.canParse(url) ? "" : new URL(url).hostname;
+/**
+ * What a `Host` header names, as URLs have it: in small letters, IPv6 in its short form, without the port; and the origins that a
+ * page there may have, since a proxy may speak https to the browser and http to us, and may name the port that a browser
+ * leaves out. Null for what is no host.
+ */
+function askedHost(header: string): { readonly name: string; readonly origins: readonly string[] } | null {
+  const urls = ["http", "https"].map((scheme) => `${scheme}://${header}`);
+  if (/[^\p{L}\p{N}.:[\]_-]/u.test(header) || !urls.every((url) => URL.canParse(url))) return null;
+  const parsed = urls.map((url) => new URL(url));
+  return { name: parsed[0]?.hostname ?? "", origins: parsed.map(({ origin }) => origin) };
 }
 
 interface Session {

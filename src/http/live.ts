@@ -4,6 +4,7 @@ import { z } from "zod";
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { Clock } from "../runtime/clock.js";
 import { Rest } from "../runtime/schedule.js";
+import type { Faults } from "./faults.js";
 import type { LiveMessage } from "../page/protocol.js";
 
 interface Viewer {
@@ -40,6 +41,7 @@ const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with a
 export class LiveViews {
   readonly #clock: Clock;
   readonly #view: (name: string) => object | null;
+  readonly #faults: Faults;
   /** Lasts while there is no viewer. */
   readonly #someone: Rest;
   readonly #viewers = new Set<Viewer>();
@@ -48,8 +50,9 @@ export class LiveViews {
   #ticks = 0;
 
   /** `view` gives what a view shows: a document, or a list that only grows, newest first; null for no such view. */
-  constructor(clock: Clock, view: (name: string) => object | null) {
+  constructor(clock: Clock, view: (name: string) => object | null, faults: Faults) {
     this.#clock = clock;
+    this.#faults = faults;
     this.#someone = new Rest(clock);
     this.#view = view;
   }
@@ -59,7 +62,7 @@ export class LiveViews {
     while (!signal.aborted) {
       if (this.#viewers.size === 0) await this.#someone.for(Infinity, signal);
       await this.#clock.wait(tickMs, signal).catch(() => undefined);
-      this.#tick();
+      this.#faults.attempt(() => this.#tick());
     }
     for (const { socket } of this.#viewers) socket.close(1001);
   }
@@ -75,9 +78,9 @@ export class LiveViews {
     const viewer = { socket, who, isWelcome, views, stalledTicks: 0, isAnswered: false };
     this.#viewers.add(viewer);
     this.#someone.wake();
-    socket.on("message", (data, isBinary) =>
-      this.#received(viewer, isBinary ? "" : (data as Buffer).toString()),
-    );
+    socket.on("message", (data, isBinary) => {
+      this.#faults.attempt(() => this.#received(viewer, isBinary ? "" : (data as Buffer).toString()));
+    });
     socket.on("error", () => socket.terminate());
     socket.on("close", () => this.#viewers.delete(viewer));
   }
@@ -90,9 +93,10 @@ export class LiveViews {
   #tick(): void {
     const looked = new Set([...this.#viewers].flatMap(({ views }) => [...views.keys()]));
     for (const name of this.#shown.keys()) if (!looked.has(name)) this.#shown.delete(name);
-    for (const name of looked) this.#tellNews(name);
+    // One view that cannot be made keeps nobody from the others.
+    for (const name of looked) this.#faults.attempt(() => this.#tellNews(name));
     for (const viewer of this.#viewers) {
-      this.#pay(viewer);
+      this.#faults.attempt(() => this.#pay(viewer));
       viewer.isAnswered = false;
       viewer.stalledTicks = isBehind(viewer.socket) ? viewer.stalledTicks + 1 : 0;
       // A viewer that never catches up is let go.

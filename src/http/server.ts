@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { extname, join, sep } from "node:path";
 import { unescape } from "node:querystring";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,7 @@ import { SilentSockets } from "../runtime/sockets.js";
 import { judge, servesPage, Sessions, type Visitor } from "./access.js";
 import { type Answer, busy, failure, loginRequired, send } from "./answer.js";
 import { apiRoutes, plainRoutes, type Route, type Routes } from "./routes.js";
+import type { Faults } from "./faults.js";
 import type { PageService } from "./service.js";
 
 // A limit of Node's own would turn away newcomers instead, for as long as one client holds sockets open.
@@ -22,7 +23,12 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
   const sockets = new SilentSockets(maxSockets, () => undefined);
   const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
   const server = createServer(timeouts);
-  server.on("connection", (socket) => sockets.add(socket));
+  const { faults } = service;
+  server.on("connection", (socket) => {
+    // Also while no request owns it; one that is read again comes here again.
+    socket.off("error", close).on("error", close);
+    faults.attempt(() => sockets.add(socket));
+  });
   try {
     await once(server.listen(http.port, http.host), "listening");
   } catch (error) {
@@ -32,7 +38,23 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
   }
   const { port } = server.address() as AddressInfo;
   const sessions = new Sessions({ ...http, port }, service.sources.clock);
-  const site = new Site(service, sessions);
+  listen(server, new Site(service, sessions), sockets, faults);
+  const page = servesPage(http) ? service.run(signal).catch((error: unknown) => faults.note(error)) : null;
+  if (!signal.aborted) await once(signal, "abort");
+  sessions.close();
+  server.closeAllConnections();
+  await once(server.close(), "close");
+  await page;
+}
+
+function close(this: Socket): void {
+  this.destroy();
+}
+
+/** Nothing that is thrown in a listener of a socket would be caught by anybody, so nothing is. */
+function listen(server: Server, site: Site, sockets: SilentSockets, faults: Faults): void {
+  // A system without file descriptors to accept with says so here.
+  server.on("error", (error) => faults.note(error));
   server.on("request", (request, response) => {
     const { socket } = request;
     // A client that waits for an answer is not silent.
@@ -43,15 +65,15 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
     void site.serve(request, response);
   });
   server.on("upgrade", (request, _, head) => {
-    if (site.isLive(request)) site.upgrade(request, head, () => sockets.spoke(request.socket));
-    else readAgain(server, request, head);
+    const { socket } = request;
+    try {
+      if (site.isLive(request)) site.upgrade(request, head, () => sockets.spoke(socket));
+      else readAgain(server, request, head);
+    } catch (error) {
+      faults.note(error);
+      socket.destroy();
+    }
   });
-  const page = servesPage(http) ? service.run(signal) : Promise.resolve();
-  if (!signal.aborted) await once(signal, "abort");
-  sessions.close();
-  server.closeAllConnections();
-  await once(server.close(), "close");
-  await page;
 }
 
 /** Some clients offer HTTP/2 with an ordinary request; it is read once more, without the offer. */
@@ -86,15 +108,16 @@ class Site {
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
+    response.on("error", () => response.destroy());
     try {
       const visitor = this.#judged(request);
       const isRefused = "status" in visitor;
       await send(response, isRefused ? visitor : await this.#answer(request, visitor, gone.signal));
     } catch (error) {
       // A client that hangs up in the middle of a request has not found a defect.
-      if (!request.destroyed || request.complete)
-        this.#service.sources.log.error({ err: error }, "a request to the page could not be served");
-      response.destroy();
+      if (!request.destroyed || request.complete) this.#service.faults.note(error);
+      if (response.headersSent) response.destroy();
+      else await send(response, fault).catch(() => response.destroy());
     }
   }
 
@@ -107,7 +130,6 @@ class Site {
   upgrade(request: IncomingMessage, head: Buffer, taken: () => void): void {
     const { socket } = request;
     const { live } = this.#service;
-    socket.on("error", () => socket.destroy());
     const viewer = this.#viewer(request);
     if ("status" in viewer || live.isFullFor(viewer.who)) {
       const response = new ServerResponse(request);
@@ -115,7 +137,8 @@ class Site {
       // The other side may never close its half.
       response.once("finish", () => socket.destroySoon());
       const answer = "status" in viewer ? viewer : busy("Too many look at once; try again later.");
-      void send(response, { ...answer, headers: { ...answer.headers, connection: "close" } });
+      const refusal = { ...answer, headers: { ...answer.headers, connection: "close" } };
+      send(response, refusal).catch(() => socket.destroy());
       return;
     }
     this.#upgrades.handleUpgrade(request, socket, head, (opened) => {
@@ -154,6 +177,11 @@ class Site {
   }
 }
 
+const fault = failure(
+  500,
+  "fault",
+  "This could not be answered, which is a defect; the log of the bridge says more.",
+);
 const served =
   "There are /healthz, /readyz and /metrics, and where the page is served what docs/page.md lists.";
 

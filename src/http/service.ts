@@ -1,5 +1,5 @@
-import type { CommandRequest } from "../commands/command.js";
-import type { Via } from "../greenhouse/command/outcomes.js";
+import type { Command, CommandRequest, Phase, ResultAddressee } from "../commands/command.js";
+import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { controllerItem, isoOrNull } from "../greenhouse/documents.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
@@ -10,6 +10,7 @@ import type { Alarms, BridgeFacts, Overview } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Listener } from "./access.js";
 import { CommandBoard } from "./board.js";
+import { Faults } from "./faults.js";
 import { LiveViews } from "./live.js";
 import { TrendRing } from "./trends.js";
 import { controllerView, nameOf, overviewRow } from "./views.js";
@@ -20,7 +21,7 @@ export interface PageSources {
   readonly log: Logger;
   /** Asked for every request, so that a new token or name counts at once. */
   readonly listener: () => Listener;
-  readonly metrics: { page(): Promise<string> };
+  readonly metrics: { page(): Promise<string>; note(result: CommandResult): void };
   readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId">;
   readonly status: {
     facts(): Omit<BridgeFacts, "demo">;
@@ -55,6 +56,7 @@ const [mostRecords, mostRestored] = [200, 1_000];
 /** The documents of the API, and who is told when they change. */
 export class PageService {
   readonly sources: PageSources;
+  readonly faults: Faults;
   readonly board = new CommandBoard();
   readonly trends: TrendRing;
   readonly live: LiveViews;
@@ -72,22 +74,33 @@ export class PageService {
 
   constructor(sources: PageSources) {
     this.sources = sources;
-    const { clock, store, journal } = sources;
+    const { clock, log, store, journal } = sources;
+    this.faults = new Faults(log, clock);
     this.trends = new TrendRing(clock, () => store.controllers());
-    this.live = new LiveViews(clock, (name) => this.view(name));
+    this.live = new LiveViews(clock, (name) => this.view(name), this.faults);
     journal.onWritten((record) => {
       if (commandOutcomes.has(record.type)) this.#records = [record, ...this.#records].slice(0, mostRecords);
     });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const parts = [this.trends.run(signal), this.live.run(signal)];
+    const parts = [this.trends.run(signal, this.faults), this.live.run(signal)];
     const wanted = { types: commandOutcomes, limit: mostRestored };
     const records = (await this.sources.past(wanted).catch(() => [])).toReversed();
     for (const record of records)
       if ("result" in record) this.board.restore(record.result, record.target ?? "actuator");
     this.#records = [...this.#records, ...records].slice(0, mostRecords);
     await Promise.all(parts);
+  }
+
+  /** What became of a command: told within its path, which a defect here must not end. */
+  phase(command: Command, phase: Phase): void {
+    this.faults.attempt(() => this.board.phase(command, phase));
+  }
+
+  result(result: CommandResult, about: ResultAddressee): void {
+    this.faults.attempt(() => this.sources.metrics.note(result));
+    this.faults.attempt(() => this.board.result(result, about));
   }
 
   controllerOf(idOrCode: string): Controller | undefined {

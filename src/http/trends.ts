@@ -1,6 +1,7 @@
 import type { Controller } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
 import { every } from "../runtime/schedule.js";
+import type { Faults } from "./faults.js";
 import type { Trends } from "../page/protocol.js";
 
 const minuteMs = 60_000;
@@ -32,8 +33,8 @@ export class TrendRing {
   }
 
   /** Twice a minute, as a pause of a whole one would leave a minute out now and then. */
-  run(signal: AbortSignal): Promise<void> {
-    return every(minuteMs / 2, this.#clock, signal, () => this.sample());
+  run(signal: AbortSignal, faults: Faults): Promise<void> {
+    return every(minuteMs / 2, this.#clock, signal, () => faults.attempt(() => this.sample()));
   }
 
   get bytes(): number {

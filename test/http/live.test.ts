@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Faults } from "../../src/http/faults.js";
 import { LiveViews, mergePatch } from "../../src/http/live.js";
-import { RecentLog } from "../../src/runtime/log.js";
+import { RecentLog, silentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { emptyService, patched, Reader } from "./support.js";
 
@@ -45,7 +46,7 @@ function scene() {
     looks.count += 1;
     return name === "counter" ? { ...shown } : null;
   };
-  const live = running(new LiveViews(clock, view));
+  const live = running(new LiveViews(clock, view, new Faults(silentLog, clock)));
   const join = (isWelcome?: () => boolean, who?: string) =>
     new Reader().join(live, "counter", isWelcome, who);
   const change = (change: Partial<typeof shown> = {}) => {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type IncomingHttpHeaders, request } from "node:http";
 import net from "node:net";
+import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Listener } from "../../src/http/access.js";
 import { serveHttp } from "../../src/http/server.js";
@@ -222,6 +223,130 @@ describe("the API", () => {
     await post("logout", {}, cookies[0]);
     expect((await Promise.all(closed)).map(([code]) => code as unknown)).toEqual([4401, 4401]);
     expect(ben?.readyState).toBe(ben?.OPEN);
+  });
+});
+
+/** Sends bytes and reads until the server or the time ends it. */
+function spoken(port: number, bytes: Buffer | string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, "127.0.0.1");
+    let heard = "";
+    socket.on("data", (data: Buffer) => (heard += data.toString("latin1")));
+    socket.on("error", () => undefined);
+    socket.on("close", () => resolve(heard));
+    socket.end(bytes);
+  });
+}
+
+describe("what anybody may send", () => {
+  it("an upgrade with a Host that names none is refused, and others are served on", async () => {
+    const { port, lines } = await serve();
+    const upgrade =
+      "GET /api/live HTTP/1.1\r\nHost: ::1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    expect(await spoken(port, upgrade)).toContain("400 Bad Request");
+    expect(await spoken(port, upgrade.replace("GET /api/live", "GET /healthz"))).toContain("400 Bad Request");
+    expect((await ask(port, "/healthz")).status).toBe(200);
+    expect(lines.filter((line) => line.startsWith("error"))).toEqual([]);
+  });
+
+  it("no bytes on the port end the process or are a defect", async () => {
+    const { port, lines } = await serve();
+    const byte = fc.integer({ min: 0, max: 255 }).map((one) => String.fromCharCode(one));
+    const bytes = fc.string({ unit: byte });
+    const name = fc.constantFrom(
+      ...["Host", "Origin", "Cookie", "Authorization", "Upgrade", "Connection", "HTTP2-Settings", "Expect"],
+      ...[
+        "Content-Length",
+        "Transfer-Encoding",
+        "X-Ingress-Path",
+        "Accept",
+        "Accept-Encoding",
+        "Content-Type",
+      ],
+      ...["Sec-WebSocket-Key", "Sec-WebSocket-Version", "Sec-WebSocket-Extensions", "Sec-WebSocket-Protocol"],
+    );
+    const usual = fc.constantFrom(
+      ...[
+        "localhost",
+        "::1",
+        "[::1]:8099",
+        "127.0.0.1",
+        "websocket",
+        "h2c",
+        "Upgrade",
+        "keep-alive, Upgrade",
+      ],
+      ...[
+        "13",
+        "dGhlIHNhbXBsZSBub25jZQ==",
+        "chunked",
+        "100-continue",
+        "7",
+        "-1",
+        "application/json",
+        "text/csv",
+      ],
+      ...["permessage-deflate", "Bearer x", "greenhouse2mqtt_8099=x", "null", "gzip", "a, b;q=2", "%"],
+    );
+    const path = fc.oneof(
+      fc.constantFrom(
+        ...[
+          "/",
+          "/api/live",
+          "/healthz",
+          "/metrics",
+          "/api/session",
+          "/api/overview",
+          "/api/journal?limit=1",
+        ],
+        ...["/api/controllers/__proto__", "/api/controllers/%", "/api/commands/%E0%A4%A", "/api/trends/%00"],
+        ...[
+          "/api/requests/constructor",
+          "/api/login",
+          "/api/doctor",
+          "//",
+          "http://[::1",
+          "*",
+          "/api/live/%",
+        ],
+      ),
+      bytes.map((text) => `/${text}`),
+    );
+    const method = fc.constantFrom("GET", "HEAD", "POST", "CONNECT", "OPTIONS", "PRI", "PUT", "x");
+    const header = fc.tuple(name, fc.oneof({ arbitrary: usual, weight: 3 }, bytes));
+    const request = fc
+      .tuple(method, path, fc.array(header, { maxLength: 8 }), fc.oneof(bytes, fc.constant("{}")))
+      .map(([verb, target, headers, body]) => {
+        const lines = headers.map(([key, value]) => `${key}: ${value}\r\n`).join("");
+        return `${verb} ${target} HTTP/1.1\r\n${lines}\r\n${body}`;
+      });
+    await fc.assert(
+      fc.asyncProperty(fc.oneof({ arbitrary: request, weight: 9 }, bytes), async (sent) => {
+        await spoken(port, Buffer.from(sent, "latin1"));
+      }),
+      { numRuns: 1_500 },
+    );
+    expect((await ask(port, "/healthz")).status).toBe(200);
+    expect(lines.filter((line) => line.startsWith("error"))).toEqual([]);
+  });
+
+  it("a defect that is met again and again is one line of the log a minute, with their number", async () => {
+    const clock = new VirtualClock();
+    let isBroken = true;
+    const page = () => (isBroken ? Promise.reject(new Error("a defect")) : Promise.resolve("up 1\n"));
+    const { port, lines } = await serve({}, undefined, {
+      ...{ clock, metrics: { page, note: () => undefined } },
+    });
+    for (let times = 0; times < 20; times += 1) expect((await ask(port, "/metrics")).status).toBe(500);
+    const said = () => lines.filter((line) => line.startsWith("error"));
+    expect(said()).toHaveLength(1);
+    expect(said()[0]).toContain("a defect");
+    await clock.advance(60_000);
+    expect((await ask(port, "/metrics")).status).toBe(500);
+    expect(said()).toHaveLength(2);
+    expect(said()[1]).toContain('"count":20');
+    isBroken = false;
+    expect((await ask(port, "/metrics")).status).toBe(200);
   });
 });
 

@@ -168,7 +168,10 @@ export function emptyService(
       store,
       status: { ...everythingFine, ...checked, facts: () => facts, health: () => ({}) },
     },
-    ...{ listener: () => loopback, metrics: { page: () => Promise.resolve("up 1\n") } },
+    ...{
+      listener: () => loopback,
+      metrics: { page: () => Promise.resolve("up 1\n"), note: () => undefined },
+    },
     ...{ journal: { onWritten: () => undefined }, past: () => Promise.resolve([]) },
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
     ...over,
