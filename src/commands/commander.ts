@@ -308,12 +308,11 @@ async function freshRead(
 }
 
 async function sent(
-  { command, step: { address, value, purpose } }: EffectOf<"post">,
+  { command, step: { address, value } }: EffectOf<"post">,
   { platform }: CommanderPorts,
 ): Promise<Answer> {
   try {
-    const manner = { stops: purpose === "stop" };
-    const answer = await platform.write(command.code, address, value, untilItEnds, manner);
+    const answer = await platform.write(command.code, address, value, untilItEnds);
     return { type: "accepted", answer };
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;

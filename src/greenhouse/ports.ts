@@ -162,23 +162,12 @@ export interface WriteAccepted {
   readonly code: string;
 }
 
-interface WriteManner {
-  /** It stops what moves, so it waits for no other command's connection. */
-  readonly stops?: boolean;
-}
-
 export interface PlatformWriter {
   /**
    * One `POST /api/set-value`, never repeated by any layer. Rejects with a PlatformError whose `facts.sent` and `kind`
    * tell whether the value may have reached the device.
    */
-  write(
-    code: string,
-    address: string,
-    value: string,
-    signal: AbortSignal,
-    manner?: WriteManner,
-  ): Promise<WriteAccepted>;
+  write(code: string, address: string, value: string, signal: AbortSignal): Promise<WriteAccepted>;
 }
 
 /** A channel on which the platform says by itself what changed. */

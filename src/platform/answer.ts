@@ -108,18 +108,11 @@ const urlKey = (operation: Operation): string =>
 export function transportError(failure: TransportFailure, scene: Scene, deadlineMs: number): PlatformError {
   const { sent, status, cause } = failure;
   const facts = { sent, ...(status === 0 ? {} : { status }) };
-  const seconds = deadlineMs / 1000;
   switch (failure.reason) {
-    case "timeout":
-      return sent
-        ? errorAt(scene, `no whole answer within ${seconds} s; the platform is slow or the line is bad`, {
-            ...facts,
-            kind: "timeout",
-          })
-        : errorAt(scene, `no connection within ${seconds} s; check this machine's network and router`, {
-            ...facts,
-            kind: "unreachable",
-          });
+    case "timeout": {
+      const text = `no whole answer within ${deadlineMs / 1000} s; the platform is slow or the line is bad`;
+      return errorAt(scene, text, { ...facts, kind: "timeout" });
+    }
     case "aborted":
       return errorAt(scene, "given up by the caller", { ...facts, kind: "interrupted" });
     case "too_large": {

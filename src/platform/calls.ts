@@ -101,14 +101,14 @@ function knownOperation(name: string): Operation {
 export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "reports">): PlatformWriter {
   const operation = operations.setValue;
   return {
-    write: async (code, address, value, signal, manner = {}) => {
+    write: async (code, address, value, signal) => {
       const sent = {
         address: plainText(address, operation, "address"),
         value: plainText(value, operation, "value"),
         deviceCode: deviceCode(code, operation),
       };
       const call = { operation, path: operation.path, body: JSON.stringify(sent), signal, urgent: true };
-      const { body, envelope } = await requests.write({ ...call, ...manner });
+      const { body, envelope } = await requests.write(call);
       const accepted = readWriteAnswer(body, envelope, sent, reports.of(operation.name));
       if (accepted !== null) return accepted;
       throw errorAt(

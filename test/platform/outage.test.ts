@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Semaphore } from "../../src/platform/http/connections.js";
+import { Exchange } from "../../src/platform/http/exchange.js";
 import { seededRandom } from "../../src/runtime/clock.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -15,6 +16,21 @@ import {
 import { type Answerer, ok, type Reply, startFakeHost, startRawHost } from "./support/hosts.js";
 
 const healthy: Answerer = () => ok([]);
+
+/** What undici hands to whoever waits for a connection. */
+function controllerOf() {
+  const controller = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    abort: () => {
+      controller.aborted = true;
+    },
+    pause: () => undefined,
+    resume: () => undefined,
+  };
+  return controller;
+}
 const ways: readonly (readonly [string, Answerer])[] = [
   ["connections cut", (_request, response) => (response.socket?.destroy(), null)],
   ["HTTP 502", () => ({ status: 502, body: "bad gateway" })],
@@ -77,14 +93,18 @@ describe("an hour without platform", () => {
     expect(client.counters().paused).toBeGreaterThan(0);
   });
 
-  it("a stop waits for no other command, even where all of them hang", async () => {
-    const hangs = ({ body }: { body: string }) => (body.includes('"00000100"') ? ok(null) : null);
+  it("a POST and the read of a command wait for no other, however many hang", async () => {
+    const hangs = ({ target, body }: { target: string; body: string }) =>
+      /GH-9/.test(target + body) ? ok({ 300: "1" }) : null;
     const { host, client } = await hosted(hangs);
-    const hanging = Array.from({ length: 40 }, (_, n) => client.write("GH-1", String(n), "00000010", never));
-    const ended = Promise.allSettled(hanging);
-    await client.write("GH-1", "300", "00000100", never, { stops: true });
-    expect(host.requests.at(-1)?.body).toContain('"00000100"');
-    expect(host.requests.length).toBeLessThan(40);
+    const hanging = Array.from({ length: 40 }, (_, n) => [
+      client.write(`GH-${n + 10}`, "300", "00000100", never),
+      client.value(`GH-${n + 10}`, "300", true, never),
+    ]);
+    const ended = Promise.allSettled(hanging.flat());
+    await expect.poll(() => host.requests.length).toBe(80);
+    await client.write("GH-9", "300", "00000100", never);
+    await client.value("GH-9", "300", true, never);
     await client.close();
     await ended;
   });
@@ -244,6 +264,45 @@ it("once a host answers again, no request is lost on a connection that was made 
 });
 
 describe("deadlines", () => {
+  it("the time runs from the first byte: what waited for its connection has all of it", async () => {
+    const clock = new VirtualClock();
+    const ended: boolean[] = [];
+    const exchange = new Exchange({
+      clock,
+      deadlineMs: 30_000,
+      maxBytes: 1_000,
+      signal: never,
+      repeatable: false,
+      onEnd: (_, expired) => ended.push(expired),
+    });
+    const failed = exchange.answer.catch((error: unknown) => error);
+    await clock.advance(20_000);
+    exchange.onRequestStart(controllerOf());
+    await clock.advance(29_999);
+    expect(ended).toEqual([]);
+    await clock.advance(1);
+    expect(await failed).toMatchObject({ reason: "timeout", sent: true });
+    expect(ended).toEqual([true]);
+  });
+
+  it("without a connection nothing was sent, and the network is named", async () => {
+    const clock = new VirtualClock();
+    const exchange = new Exchange({
+      clock,
+      deadlineMs: 30_000,
+      maxBytes: 1_000,
+      signal: never,
+      repeatable: false,
+      onEnd: () => undefined,
+    });
+    const failed = exchange.answer.catch((error: unknown) => error);
+    await clock.advance(30_000);
+    expect(await failed).toMatchObject({ reason: "connection", sent: false });
+    const late = controllerOf();
+    exchange.onRequestStart(late);
+    expect(late.aborted).toBe(true);
+  });
+
   it("a read has 15 s, a control value and a fresh read 30 s, as configured", async () => {
     const host = await startRawHost(() => undefined);
     const clock = new VirtualClock();

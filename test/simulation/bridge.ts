@@ -315,9 +315,9 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
       end(read, connection.state);
       return connection;
     },
-    write: (code, address, value, signal, manner) =>
+    write: (code, address, value, signal) =>
       observedWrite(world, bridge, { code, address, value }, () =>
-        client.write(code, address, value, signal, manner),
+        client.write(code, address, value, signal),
       ),
   };
 }

@@ -89,8 +89,11 @@ export class Wire {
         abort();
         return;
       }
-      trip.deadline = clock.in(limitMs, () => fail("timeout"));
+      trip.deadline = clock.in(limitMs, () => fail("connection", "UND_ERR_CONNECT_TIMEOUT"));
       clock.in(this.#latency(), () => {
+        if (trip.ended) return;
+        trip.deadline?.();
+        trip.deadline = clock.in(limitMs, () => fail("timeout"));
         this.#connected(trip, clock, { fail, answer: (answer) => end(() => resolve(answer)) });
       });
     });
@@ -101,7 +104,6 @@ export class Wire {
   }
 
   #connected(trip: Trip, clock: BootClock, ends: TripEnds): void {
-    if (trip.ended) return;
     const isRefused = this.#state.outageOf(trip.host, this.platformNow) === "refuse";
     if (isRefused || this.#around.chance.hits(this.manners.connectFailure)) {
       ends.fail("connection", this.#around.chance.of(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH"]));

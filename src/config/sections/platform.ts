@@ -110,7 +110,7 @@ const signIn = () =>
 const timeouts = () =>
   section({
     connect: withDefault(duration(100), "5s", "To open a connection."),
-    read: withDefault(duration(100), "15s", "From a read's start to its whole answer."),
+    read: withDefault(duration(100), "15s", "From a read's first byte to its whole answer."),
     control: withDefault(
       duration(100),
       "30s",
@@ -156,7 +156,7 @@ export const platformSection = section({
   ),
   sign_in: optional(signIn(), "Get a token with an account, best one that nobody else uses.", { off: true }),
   time_zone: withDefault(timeZone(), defaultZone, "Of the platform's times that carry no zone."),
-  timeouts: withDefault(timeouts(), {}, "Total deadlines, except connect."),
+  timeouts: withDefault(timeouts(), {}, "Total deadlines from the first byte on, except connect."),
   requests_per_minute: withDefault(
     whole(0, 100_000),
     300,

@@ -66,19 +66,16 @@ export interface Call {
   readonly body?: string;
   /** A command waits for it: connections of its own, the longer deadline, and it goes out even while the circuit is open. */
   readonly urgent: boolean;
-  /** Stops what moves: does not wait for a free connection behind other commands. */
-  readonly stops?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** A warm connection is only worth something within one command; an old one may be dead and make a POST ambiguous. */
-const purposes = {
-  polling: { connections: null, keepAliveTimeout: 15_000 },
-  commands: { connections: 8, keepAliveTimeout: 4_000 },
-  stops: { connections: 4, keepAliveTimeout: 4_000 },
-} as const;
+/**
+ * How long a connection is kept that nothing uses, ms. A warm one is only worth something within one command; an old one may be
+ * dead and make a POST ambiguous.
+ */
+const keptFor = { polling: 15_000, reads: 4_000, posts: 4_000 } as const;
 
-type Purpose = keyof typeof purposes;
+type Purpose = keyof typeof keptFor;
 
 interface HeldPool {
   readonly pool: UndiciPool;
@@ -86,13 +83,13 @@ interface HeldPool {
   readonly open: Set<Exchange>;
 }
 
-const purposeOf = ({ stops, urgent }: Call): Purpose =>
-  stops === true ? "stops" : urgent ? "commands" : "polling";
+const purposeOf = ({ operation, urgent }: Call): Purpose =>
+  !urgent ? "polling" : operation.method === "GET" ? "reads" : "posts";
 
 /**
- * Everything that leads to one host: polls, commands and stops on connections of their own, so that none waits for the others.
- * Follows no redirect and repeats nothing by itself. Of the URL a path prefix is kept; user name, password, query and fragment are
- * not used.
+ * Everything that leads to one host. Polls, the reads of commands and their POSTs have connections of their own. Of the latter two
+ * none waits for another: where no connection is free a new one is opened. Follows no redirect and repeats nothing by itself. Of
+ * the URL a path prefix is kept; user name, password, query and fragment are not used.
  */
 export class HostConnections {
   readonly url: URL;
@@ -119,7 +116,7 @@ export class HostConnections {
     this.#clock = clock;
   }
 
-  /** Rejects with a TransportFailure. The deadline runs from here to the last byte of the answer. */
+  /** Rejects with a TransportFailure. */
   exchange(call: Call, headers: string[]): Promise<HttpAnswer> {
     const { operation, body, signal } = call;
     const { method } = operation;
@@ -153,7 +150,7 @@ export class HostConnections {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#held].map(({ pool }) => pool.destroy()));
-    for (const { open } of this.#held) for (const exchange of open) exchange.expire();
+    for (const { open } of this.#held) for (const exchange of open) exchange.giveUp();
   }
 
   /**
@@ -172,14 +169,13 @@ export class HostConnections {
   #pool(purpose: Purpose): HeldPool {
     const current = this.#pools.get(purpose);
     if (current !== undefined) return current;
-    const { connections, keepAliveTimeout } = purposes[purpose];
     const pool = new Pool(this.url.origin, {
-      connections: connections ?? this.#concurrency,
+      ...(purpose === "polling" ? { connections: this.#concurrency } : {}),
       pipelining: 1,
       connect: { timeout: this.#timeouts.connect, ...verifiedTls },
       headersTimeout: 0,
       bodyTimeout: 0,
-      keepAliveTimeout,
+      keepAliveTimeout: keptFor[purpose],
       keepAliveMaxTimeout: 60_000,
       maxHeaderSize: 32 * 1024,
     });

@@ -30,7 +30,7 @@ export interface HttpAnswer {
 /** What bounds an exchange. */
 interface ExchangeLimits {
   readonly clock: Clock;
-  /** From now to the last byte of the answer. */
+  /** From the first byte of the request to the last one of the answer. */
   readonly deadlineMs: number;
   /** Of the answer, on the wire. */
   readonly maxBytes: number;
@@ -43,6 +43,9 @@ interface ExchangeLimits {
 
 type Controller = Dispatcher.DispatchController;
 
+/** As undici calls it. */
+const noConnection = () => Object.assign(new Error("no connection"), { code: "UND_ERR_CONNECT_TIMEOUT" });
+
 /**
  * One request and its answer, below undici's `request` because only a dispatch handler learns the moment the request
  * goes onto the wire, and because its promise must not wait for a connection that stalls.
@@ -51,7 +54,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with a TransportFailure. */
   readonly answer: Promise<HttpAnswer>;
   readonly #limits: ExchangeLimits;
-  readonly #takeBackDeadline: () => void;
+  /** Of the time for a connection, then of the deadline. */
+  #takeBackTimer: () => void;
   #resolve: (answer: HttpAnswer) => void = () => undefined;
   #reject: (failure: TransportFailure) => void = () => undefined;
   #controller: Controller | null = null;
@@ -68,7 +72,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#takeBackDeadline = limits.clock.after(limits.deadlineMs, () => this.expire());
+    // A try to connect has a time-out of its own, and is followed by another where an idle connection had died.
+    this.#takeBackTimer = limits.clock.after(limits.deadlineMs, () =>
+      this.#fail("connection", noConnection()),
+    );
     limits.signal.addEventListener("abort", this);
   }
 
@@ -77,8 +84,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail("aborted", abortReason(this.#limits.signal));
   }
 
-  expire(): void {
-    this.#fail("timeout");
+  /** The program ends. */
+  giveUp(): void {
+    this.#fail("aborted");
   }
 
   onRequestStart(controller: Controller): void {
@@ -87,7 +95,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#controller = controller;
+    if (this.#started) return;
     this.#started = true;
+    const { clock, deadlineMs } = this.#limits;
+    this.#takeBackTimer();
+    this.#takeBackTimer = clock.after(deadlineMs, () => this.#fail("timeout"));
   }
 
   onResponseStart(_controller: Controller, status: number, headers: IncomingHttpHeaders): void {
@@ -127,7 +139,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
-    this.#takeBackDeadline();
+    this.#takeBackTimer();
     this.#limits.signal.removeEventListener("abort", this);
     return true;
   }
