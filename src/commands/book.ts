@@ -155,8 +155,11 @@ export type Stage = Readonly<
     }
   /** Checked; the journal has not said yet that it has on disk that the command is sent. Only a stop, and what a rule sends, has a time when it goes without. */
   | { at: "journal" }
-  /** `unread`: whether an earlier POST to the actuator had not been read back. */
-  | { at: "posting"; first: First | null; unread: boolean }
+  /** A connection is waited for, and nothing of this POST has left. `tries`: how many connections have been asked for. */
+  | { at: "connecting"; first: First | null; tries: number }
+  /** A stop that never left goes out again. */
+  | { at: "unconnected"; first: First | null; tries: number }
+  | { at: "posting"; first: First | null }
   | { at: "confirming"; readBack: ReadBack; after: Confirming }
   /** A rejection is told together with one read of what the register holds now. */
   | { at: "last_look"; end: StepEnd }
@@ -225,6 +228,8 @@ export type Answered = Asking &
     | { type: "read"; address: string; read: Read }
     /** `before` is what the mirror held of the address when the POST began. */
     | { type: "answered"; answer: Answer; before: RawValue | null }
+    /** The connection of the POST stands and its first byte is about to leave: it is judged once more. */
+    | { type: "begins" }
     | { type: "renewed"; isNew: boolean }
     /** A question could not be asked for a reason of ours. */
     | { type: "defect" }

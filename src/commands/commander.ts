@@ -11,9 +11,6 @@ import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } fr
 
 type PlatformQuestion = EffectOf<"connection" | "read" | "post" | "renew">;
 
-// A POST is never aborted: what it did would be unknown. Its own deadline ends it.
-const untilItEnds = new AbortController().signal;
-
 /**
  * Takes commands, and does what their book says is to be done: asks the platform and the journal, tells of every command's
  * life, feeds the answers back, and wakes the book with one timer.
@@ -219,7 +216,7 @@ export class Commander implements PushBell {
     const given = new AbortController();
     this.#questions.set(token, given);
     try {
-      const answer = await answerTo(question, this.#ports, given);
+      const answer = await answerTo(question, this.#ports, given, () => this.#mayPost(key, token));
       this.feed({ key, token, ...answer });
     } catch (error) {
       // The answer of a question that was broken off is not awaited.
@@ -230,6 +227,11 @@ export class Commander implements PushBell {
     } finally {
       this.#questions.delete(token);
     }
+  }
+
+  /** The connection of a POST stands: whether it may leave. What then becomes of its command the book has said by now. */
+  #mayPost(key: string, token: number): boolean {
+    return this.feed({ type: "begins", key, token }).some(({ type }) => type === "posted");
   }
 
   #arm(): void {
@@ -249,7 +251,12 @@ export class Commander implements PushBell {
 }
 
 /** `given` ends the question; its signal costs more than many an answer, so it is only made where it is listened to. */
-async function answerTo(question: PlatformQuestion, ports: CommanderPorts, given: AbortController) {
+async function answerTo(
+  question: PlatformQuestion,
+  ports: CommanderPorts,
+  given: AbortController,
+  mayPost: () => boolean,
+) {
   const { type } = question;
   if (type === "renew")
     return { type: "renewed", isNew: await ports.platform.renewCredential(given.signal) } as const;
@@ -260,9 +267,13 @@ async function answerTo(question: PlatformQuestion, ports: CommanderPorts, given
     const { address } = question;
     return { type, address, read: await freshRead(code, address, ports, given.signal) } as const;
   }
-  const registers = ports.store.get(code)?.actuators.get(question.command.targetId)?.registers;
-  const before = registers?.[question.step.address]?.raw ?? null;
-  return { type: "answered", answer: await sent(question, ports), before } as const;
+  let before: RawValue | null = null;
+  const begins = () => {
+    const registers = ports.store.get(code)?.actuators.get(question.command.targetId)?.registers;
+    before = registers?.[question.step.address]?.raw ?? null;
+    return mayPost();
+  };
+  return { type: "answered", answer: await sent(question, ports, given.signal, begins), before } as const;
 }
 
 /** The single-device status, folded into the mirror. */
@@ -310,9 +321,11 @@ async function freshRead(
 async function sent(
   { command, step: { address, value } }: EffectOf<"post">,
   { platform }: CommanderPorts,
+  signal: AbortSignal,
+  mayPost: () => boolean,
 ): Promise<Answer> {
   try {
-    const answer = await platform.write(command.code, address, value, untilItEnds);
+    const answer = await platform.write(command.code, address, value, signal, { mayPost });
     return { type: "accepted", answer };
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;

@@ -23,6 +23,7 @@ export interface HostFacts {
  * - `server`: an HTTP error status without a body code
  * - `protocol`: an answer that is not what the operation returns (HTML, broken JSON, redirect, too large)
  * - `paused`: not sent; the circuit of this host is open
+ * - `withheld`: not sent; it was not wanted any more when its connection stood
  * - `invalid_request`: not sent; an argument could not safely be put into a request
  */
 export type PlatformErrorKind =
@@ -35,6 +36,7 @@ export type PlatformErrorKind =
   | "server"
   | "protocol"
   | "paused"
+  | "withheld"
   | "invalid_request";
 
 export interface PlatformErrorFacts {
@@ -162,12 +164,27 @@ export interface WriteAccepted {
   readonly code: string;
 }
 
+interface WriteManner {
+  /**
+   * Asked once, when the connection stands and before the first byte: whether the value may still be sent. Where it may not, the
+   * POST ends `withheld`.
+   */
+  readonly mayPost?: () => boolean;
+}
+
 export interface PlatformWriter {
   /**
    * One `POST /api/set-value`, never repeated by any layer. Rejects with a PlatformError whose `facts.sent` and `kind`
-   * tell whether the value may have reached the device.
+   * tell whether the value may have reached the device. The signal ends only the waiting for a connection: what a POST did that
+   * was broken off would be unknown.
    */
-  write(code: string, address: string, value: string, signal: AbortSignal): Promise<WriteAccepted>;
+  write(
+    code: string,
+    address: string,
+    value: string,
+    signal: AbortSignal,
+    manner?: WriteManner,
+  ): Promise<WriteAccepted>;
 }
 
 /** A channel on which the platform says by itself what changed. */

@@ -101,14 +101,20 @@ function knownOperation(name: string): Operation {
 export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "reports">): PlatformWriter {
   const operation = operations.setValue;
   return {
-    write: async (code, address, value, signal) => {
+    write: async (code, address, value, signal, { mayPost = () => true } = {}) => {
       const sent = {
         address: plainText(address, operation, "address"),
         value: plainText(value, operation, "value"),
         deviceCode: deviceCode(code, operation),
       };
-      const call = { operation, path: operation.path, body: JSON.stringify(sent), signal, urgent: true };
-      const { body, envelope } = await requests.write(call);
+      const { body, envelope } = await requests.write({
+        operation,
+        path: operation.path,
+        body: JSON.stringify(sent),
+        urgent: true,
+        mayBegin: mayPost,
+        signal,
+      });
       const accepted = readWriteAnswer(body, envelope, sent, reports.of(operation.name));
       if (accepted !== null) return accepted;
       throw errorAt(

@@ -264,12 +264,16 @@ export class Requests {
     const { hosts, links, skew, tally, clock, blank } = this.#parts;
     const admission = links.admit(host, call.urgent);
     if (!admission.go && !this.#isRemedy(operation, admission)) throw this.#heldBack(operation, admission);
-    tally.requests += 1;
-    if (operation === operations.setValue) tally.writes += 1;
-    if (operation === operations.signIn) tally.signins += 1;
+    const mayBegin = () => {
+      if (call.mayBegin?.() === false) return false;
+      tally.requests += 1;
+      if (operation === operations.setValue) tally.writes += 1;
+      if (operation === operations.signIn) tally.signins += 1;
+      return true;
+    };
     let answer: HttpAnswer;
     try {
-      answer = await hosts[host].exchange(call, headers);
+      answer = await hosts[host].exchange({ ...call, mayBegin }, headers);
     } catch (error) {
       throw this.#lost(call, error);
     }
@@ -287,7 +291,8 @@ export class Requests {
   #lost(call: Call, error: unknown): unknown {
     if (!(error instanceof TransportFailure)) return error;
     const { host } = call.operation;
-    const wasGivenUp = error.reason === "aborted" || this.#closing.signal.aborted;
+    const { reason } = error;
+    const wasGivenUp = reason === "aborted" || reason === "withheld" || this.#closing.signal.aborted;
     if (!wasGivenUp) this.#parts.tally.failures += 1;
     this.#parts.links.settle(host, { type: wasGivenUp ? "abandoned" : "failed" });
     return transportError(error, this.scene(call.operation), this.#parts.hosts[host].deadlineMs(call));

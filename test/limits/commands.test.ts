@@ -226,15 +226,12 @@ describe("a lease", () => {
 
   it("is not over because of what was shown before its own steps, where its end was never sent", async () => {
     const one = await bench({ actuators: [skylight()] });
-    one.platform.onWrite = (post) =>
-      post.value === "25"
-        ? ignored()
-        : post.value === "10001"
-          ? Promise.reject(platformError({ kind: "unreachable", sent: false }))
-          : one.platform.accept(post);
+    one.platform.onWrite = (post) => (post.value === "25" ? ignored() : one.platform.accept(post));
+    one.platform.connects = (nth) => (nth > 2 ? platformError({ kind: "unreachable", sent: false }) : null);
     await one.play('{"command":"25","for":"40s"}', 50_000);
     expect(one.results.at(-1)).toMatchObject({ command: "close", outcome: "failed", reason: "not_sent" });
     expect(one.alarms.has("lease_overrun")).toBe(true);
+    one.platform.connects = () => null;
     one.platform.onWrite = (post) => one.platform.accept(post);
     await one.clock.advance(60_000);
     expect(one.results.at(-1)).toMatchObject({ command: "close", outcome: "confirmed" });

@@ -272,7 +272,8 @@ describe("deadlines", () => {
       deadlineMs: 30_000,
       maxBytes: 1_000,
       signal: never,
-      repeatable: false,
+      mayBegin: () => true,
+      isRead: false,
       onEnd: (_, expired) => ended.push(expired),
     });
     const failed = exchange.answer.catch((error: unknown) => error);
@@ -292,7 +293,8 @@ describe("deadlines", () => {
       deadlineMs: 30_000,
       maxBytes: 1_000,
       signal: never,
-      repeatable: false,
+      mayBegin: () => true,
+      isRead: false,
       onEnd: () => undefined,
     });
     const failed = exchange.answer.catch((error: unknown) => error);

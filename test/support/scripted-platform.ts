@@ -27,6 +27,10 @@ export class ScriptedPlatform implements CommandPlatform {
   renewWorks = true;
   reads = 0;
   writing = 0;
+  /** Why there is no connection for the nth try to send; null where there is one, after so many ms. */
+  connects: (nth: number) => PlatformError | null = () => null;
+  connectMs = 0;
+  tries = 0;
   /** Replaces what a write does; by default it is accepted and takes effect at once. */
   onWrite: WriteScript = (post) => this.accept(post);
   onRead: ((address: string, nth: number) => RawValue | null | PlatformError) | null = null;
@@ -52,7 +56,17 @@ export class ScriptedPlatform implements CommandPlatform {
     return Promise.resolve(scripted === undefined ? (this.registers.get(address) ?? null) : scripted);
   }
 
-  async write(code: string, address: string, value: string): Promise<WriteAccepted> {
+  async write(
+    code: string,
+    address: string,
+    value: string,
+    signal: AbortSignal,
+    { mayPost = () => true }: NonNullable<Parameters<CommandPlatform["write"]>[4]> = {},
+  ): Promise<WriteAccepted> {
+    const problem = this.connects(++this.tries);
+    if (this.connectMs > 0) await this.#clock.wait(this.connectMs, signal);
+    if (problem !== null) throw problem;
+    if (!mayPost()) throw platformError({ kind: "withheld", sent: false });
     const post = { at: this.#clock.monotonic(), code, address, value };
     this.posts.push(post);
     this.writing++;

@@ -66,6 +66,8 @@ export interface Call {
   readonly body?: string;
   /** A command waits for it: connections of its own, the longer deadline, and it goes out even while the circuit is open. */
   readonly urgent: boolean;
+  /** Whether it may leave, asked as its first byte is about to. */
+  readonly mayBegin?: () => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -82,6 +84,8 @@ interface HeldPool {
   /** What is under way in it. */
   readonly open: Set<Exchange>;
 }
+
+const always = () => true;
 
 const purposeOf = ({ operation, urgent }: Call): Purpose =>
   !urgent ? "polling" : operation.method === "GET" ? "reads" : "posts";
@@ -118,7 +122,7 @@ export class HostConnections {
 
   /** Rejects with a TransportFailure. */
   exchange(call: Call, headers: string[]): Promise<HttpAnswer> {
-    const { operation, body, signal } = call;
+    const { operation, body, signal, mayBegin = always } = call;
     const { method } = operation;
     if (this.#isClosed || signal.aborted) return Promise.reject(new TransportFailure("aborted", false, 0));
     const purpose = purposeOf(call);
@@ -128,7 +132,8 @@ export class HostConnections {
       deadlineMs: this.deadlineMs(call),
       maxBytes: operation.maxAnswerMiB * 1024 * 1024,
       signal,
-      repeatable: method === "GET",
+      mayBegin,
+      isRead: method === "GET",
       onEnd: (ended, expired) => this.#left(purpose, held, ended, expired),
     });
     held.open.add(exchange);
