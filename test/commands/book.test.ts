@@ -30,7 +30,7 @@ type Question = Extract<Effect, { readonly key: string }>;
 
 const usualRules: CommandRules = {
   ...{ read_only: false, dry_run: false, max_age: 60_000, require_age: false, require_by: false },
-  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [] },
+  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [], readOnlyForRules: false },
 };
 
 const answers = { topic: "a/b", correlationData: new Uint8Array([1]) };

@@ -403,6 +403,52 @@ it("a dry run begins no lease and no hold, also where it ends already", async ()
   expect((await one.run("off")).outcome).toBe("confirmed");
 });
 
+describe("read-only", () => {
+  const guarded = () =>
+    bench({ actuators: [skylight({ limits: limits({ guards: [closing] }) })], registers: open });
+  const leased = async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
+    await one.play("on", 30_000);
+    return one;
+  };
+  const becomes = (readOnly: boolean | "own") => (one: CommandBench) => {
+    one.readOnly = readOnly;
+    one.engine.readOnlyChanged();
+  };
+
+  it("that the program gave itself refuses what others ask for and keeps back no guard", async () => {
+    const one = await guarded();
+    await one.play(becomes("own"), "open", 0);
+    expect(one.results).toMatchObject([{ outcome: "refused", reason: "read_only" }]);
+    expect(allowed(one)).toMatchObject({ words: [], because: [{ rule: "read_only" }] });
+    await one.play(blow(14), 30_000);
+    expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed", by: "rule wind" });
+    expect(one.alarms.size).toBe(0);
+  });
+
+  it("that the program gave itself keeps back no lease's end", async () => {
+    const one = await leased();
+    await one.play(becomes("own"), 600_000);
+    expect(one.values()).toEqual(["210=1010", "210=1001"]);
+    expect(one.alarms.size).toBe(0);
+  });
+
+  it.each([
+    ["guard", guarded, "guard_unmet", ["101=10001"]],
+    ["lease's end", leased, "lease_overrun", ["210=1010", "210=1001"]],
+  ])(
+    "by the user's setting keeps back a %s, with its alarm, for as long",
+    async (_, scene, alarm, values) => {
+      const one = await scene();
+      await one.play(becomes(true), blow(14), 30_000, blow(14), 30_000, blow(14), 600_000);
+      expect(one.values()).toEqual(values.slice(0, -1));
+      expect(one.alarms.get(alarm)).toContain("read-only");
+      await one.play(becomes("own"), blow(14), 40_000);
+      expect(one.values()).toEqual(values);
+    },
+  );
+});
+
 describe("on disk", () => {
   const kept = (one: CommandBench) => keptIn(one.records).at(-1);
 

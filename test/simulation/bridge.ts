@@ -77,7 +77,7 @@ export class Bridge {
     const { store } = mirror;
     const desk = new CommandService({
       ...{ platform, store, journal, topics, clock, log: silentLog, ...this.#broker() },
-      rules: () => configuration.commands,
+      rules: () => ({ ...configuration.commands, readOnlyForRules: false }),
       clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
       otherBridge: () => false,
       ...{
