@@ -157,7 +157,7 @@ function unconnected(turn: Turn, run: At<"connecting">, input: PostAnswer): void
     goTo(turn, run, { at: "unconnected", first, tries }, { wakeAt });
     return;
   }
-  if (first === null) firstAnswered(turn, run, factsOf(answer, 1), input);
+  if (first === null) firstAnswered(turn, run, factsOf(answer, 0), input);
   else secondAnswered(turn, run, first, first.facts, answer);
 }
 
@@ -368,7 +368,7 @@ export function endIfCut(run: Run): StepEnd | null {
 export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   const step = stepOf(run);
   // Of a command of an earlier run no POST may be known.
-  const isKnown = end.attempts > 0;
+  const isKnown = end.attempts > 0 || end.type === "not_sent";
   const reports = isKnown ? [...run.reports, stepReport(run.command.settings, step, end)] : run.reports;
   const ending = endingAfter(step, end, isLast(run));
   if (ending === null) {

@@ -49,7 +49,7 @@ describe("without a credential at hand nothing was sent", () => {
       outcome: "failed",
       reason: "not_sent",
       sent_at: null,
-      steps: [{ attempts: 1, code: null }],
+      steps: [{ attempts: 0, code: null }],
     });
   });
 
