@@ -205,9 +205,12 @@ interface Asking {
   readonly token: number;
 }
 
+/** Whoever a read is for. */
+export type Asker = Pick<Command, "code"> & Partial<Pick<Command, "rule" | "wanted">>;
+
 type Question = Readonly<
   | { type: "connection"; command: Command }
-  | { type: "read"; command: Pick<Command, "code">; address: string }
+  | { type: "read"; command: Asker; address: string }
   | { type: "post"; command: Command; step: Step }
   | { type: "renew" }
   | {

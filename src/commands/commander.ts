@@ -1,8 +1,16 @@
 import { targetOf } from "../greenhouse/command/words.js";
 import type { Actuator, CommandProblem, Controller, Register } from "../greenhouse/model.js";
-import { PlatformError, type RawValue } from "../greenhouse/ports.js";
+import { type Pace, PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { PushBell } from "../sync/push-mirror.js";
-import { type Book, type Connection, type Effect, type EffectOf, emptyBook, type Input } from "./book.js";
+import {
+  type Asker,
+  type Book,
+  type Connection,
+  type Effect,
+  type EffectOf,
+  emptyBook,
+  type Input,
+} from "./book.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import { type Answer, endedLine, takenLine } from "./endings.js";
@@ -262,10 +270,10 @@ async function answerTo(
     return { type: "renewed", isNew: await ports.platform.renewCredential(given.signal) } as const;
   const { code } = question.command;
   if (type === "connection")
-    return { type, connection: await connection(code, ports, given.signal) } as const;
+    return { type, connection: await connection(question.command, ports, given.signal) } as const;
   if (type === "read") {
     const { address } = question;
-    return { type, address, read: await freshRead(code, address, ports, given.signal) } as const;
+    return { type, address, read: await freshRead(question.command, address, ports, given.signal) } as const;
   }
   let before: RawValue | null = null;
   const begins = () => {
@@ -276,14 +284,19 @@ async function answerTo(
   return { type: "answered", answer: await sent(question, ports, given.signal, begins), before } as const;
 }
 
+/** No unanswered request of others holds up a stop, nor what a rule sends. */
+const paceOf = ({ rule = null, wanted }: Asker): Pace =>
+  rule !== null || wanted?.type === "stop" ? "first" : "urgent";
+
 /** The single-device status, folded into the mirror. */
 async function connection(
-  code: string,
+  command: Asker,
   { platform, store }: CommanderPorts,
   signal: AbortSignal,
 ): Promise<Connection> {
+  const { code } = command;
   try {
-    const status = await platform.connection(code, signal);
+    const status = await platform.connection(code, signal, paceOf(command));
     store.dispatch(code, { type: "connection", status });
     return { type: status.state };
   } catch (error) {
@@ -293,14 +306,15 @@ async function connection(
 
 /** One fresh read of an address, folded into the mirror. */
 async function freshRead(
-  code: string,
+  command: Asker,
   address: string,
   { platform, clock, store }: CommanderPorts,
   signal: AbortSignal,
 ): Promise<Read> {
   const startedMono = clock.monotonic();
+  const { code } = command;
   try {
-    const raw = await platform.value(code, address, true, signal);
+    const raw = await platform.value(code, address, true, signal, paceOf(command));
     if (raw === null) return { type: "absent" };
     const values = new Map([[address, raw]]);
     const readAt = clock.now();
@@ -325,7 +339,8 @@ async function sent(
   mayPost: () => boolean,
 ): Promise<Answer> {
   try {
-    const answer = await platform.write(command.code, address, value, signal, { mayPost });
+    const manner = { pace: paceOf(command), mayPost };
+    const answer = await platform.write(command.code, address, value, signal, manner);
     return { type: "accepted", answer };
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;

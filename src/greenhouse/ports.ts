@@ -104,8 +104,11 @@ export interface ClientStatus {
   readonly lastOnlineAt: number | null;
 }
 
-/** How a read is paced: `polled` keeps to the polling's turn and pauses, `urgent` goes at once. */
-type Pace = "polled" | "urgent";
+/**
+ * How a request is paced: `polled` keeps to the polling's turn and pauses; `urgent` goes at once, but for its own controller's
+ * unanswered ones; `first` waits for none.
+ */
+export type Pace = "polled" | "urgent" | "first";
 
 /** One item of the real-time sensor data. */
 export interface SensorItem {
@@ -165,6 +168,8 @@ export interface WriteAccepted {
 }
 
 interface WriteManner {
+  /** `urgent` where nothing is said. */
+  readonly pace?: Pace;
   /**
    * Asked once, when the connection stands and before the first byte: whether the value may still be sent. Where it may not, the
    * POST ends `withheld`.

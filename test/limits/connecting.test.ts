@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CommandBench, type CommandBenchOptions } from "../support/command-bench.js";
 import { platformError } from "../support/scripted-platform.js";
-import { bench, blow, guard, limits, lockOf, skylight } from "./bench.js";
+import { bench, blow, guard, limits, lockOf, skylight, valve } from "./bench.js";
 
 /*
  * A POST that waits for its connection: what is judged before its first byte, and that nothing of it is sent where it may not
@@ -161,5 +161,36 @@ describe("a stop that never left", () => {
     await one.play("open", 0);
     expect(one.platform.tries).toBe(1);
     expect(one.outcomes).toEqual({ c1: "failed not_sent" });
+  });
+});
+
+describe("no unanswered request of others holds up", () => {
+  const paced = (one: CommandBench) => new Set(one.platform.paces);
+
+  it("a stop", async () => {
+    const one = await waitingBench(0);
+    await one.play("stop", 60_000);
+    expect(paced(one)).toEqual(new Set(["first"]));
+  });
+
+  it("what a guard sends, from its checks to its read-backs", async () => {
+    const acting = { ...wind, sends: "close" };
+    const one = await waitingBench(0, {
+      actuators: [skylight({ limits: limits({ guards: [acting] }) })],
+      registers: { "101": "10010" },
+    });
+    await one.play(blow(14), 60_000);
+    expect(one.values()).toEqual(["101=10001"]);
+    expect(paced(one)).toEqual(new Set(["first"]));
+  });
+
+  it("the end of a lease; what began it waits as any command", async () => {
+    const one = await bench({ actuators: [valve()] });
+    await one.play('{"command":"on","for":"20m"}', 60_000);
+    expect(paced(one)).toEqual(new Set(["urgent"]));
+    one.platform.paces.length = 0;
+    await one.clock.advance(20 * 60_000);
+    expect(one.values()).toEqual(["210=1010", "210=1001"]);
+    expect(paced(one)).toEqual(new Set(["first"]));
   });
 });

@@ -301,9 +301,9 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
     Object.assign(read, { endedAt: time.now, answered: true, raw, isLie });
   return {
     ...client,
-    value: async (code, address, fresh, signal) => {
+    value: async (code, address, fresh, signal, pace) => {
       const read = begin(code, address, fresh);
-      const raw = await client.value(code, address, fresh, signal);
+      const raw = await client.value(code, address, fresh, signal, pace);
       const isLie = raw !== null && world.isLie(read, raw);
       end(read, raw, isLie);
       journalist.note("read", { of: `${code}/${address}`, raw, ...(isLie ? { lie: true } : {}) });
@@ -315,9 +315,10 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
       end(read, connection.state);
       return connection;
     },
-    write: (code, address, value, signal, { mayPost } = {}) =>
+    write: (code, address, value, signal, { pace = "urgent", mayPost } = {}) =>
       observedWrite(world, bridge, { code, address, value }, (begins) =>
         client.write(code, address, value, signal, {
+          pace,
           mayPost: () => {
             if (mayPost?.() === false) return false;
             begins();

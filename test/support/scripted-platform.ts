@@ -1,6 +1,7 @@
 import type { CommandPlatform } from "../../src/commands/command.js";
 import {
   type ClientStatus,
+  type Pace,
   PlatformError,
   type PlatformErrorFacts,
   type RawValue,
@@ -21,6 +22,8 @@ export type WriteScript = (post: Post, nth: number) => Promise<WriteAccepted>;
 /** A platform on a virtual clock whose registers take a value at once unless the test scripts something else. */
 export class ScriptedPlatform implements CommandPlatform {
   readonly posts: Post[] = [];
+  /** Of every request, in order. */
+  readonly paces: Pace[] = [];
   readonly registers = new Map<string, RawValue>();
   connectionNow: "online" | "offline" | "unknown" = "online";
   renewals = 0;
@@ -45,11 +48,19 @@ export class ScriptedPlatform implements CommandPlatform {
     return Promise.resolve({ code: "200", requestId: "r-1" });
   }
 
-  connection(): Promise<ClientStatus> {
+  connection(_code: string, _signal: AbortSignal, pace: Pace = "urgent"): Promise<ClientStatus> {
+    this.paces.push(pace);
     return Promise.resolve(clientStatus(this.connectionNow));
   }
 
-  value(_code: string, address: string): Promise<RawValue | null> {
+  value(
+    _code: string,
+    address: string,
+    _fresh: boolean,
+    _signal: AbortSignal,
+    pace: Pace = "urgent",
+  ): Promise<RawValue | null> {
+    this.paces.push(pace);
     this.reads++;
     const scripted = this.onRead?.(address, this.reads);
     if (scripted instanceof PlatformError) return Promise.reject(scripted);
@@ -61,8 +72,9 @@ export class ScriptedPlatform implements CommandPlatform {
     address: string,
     value: string,
     signal: AbortSignal,
-    { mayPost = () => true }: NonNullable<Parameters<CommandPlatform["write"]>[4]> = {},
+    { pace = "urgent", mayPost = () => true }: NonNullable<Parameters<CommandPlatform["write"]>[4]> = {},
   ): Promise<WriteAccepted> {
+    this.paces.push(pace);
     const problem = this.connects(++this.tries);
     if (this.connectMs > 0) await this.#clock.wait(this.connectMs, signal);
     if (problem !== null) throw problem;
