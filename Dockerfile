@@ -1,4 +1,4 @@
-# The program is plain JavaScript: the same files run on amd64, arm64 and arm/v7.
+# The program is plain JavaScript in a few files with nothing to install beside them: the same run on amd64, arm64 and arm/v7.
 # A tag may mean another image tomorrow. To build from the same one each time, give it with its digest, which
 # `docker buildx imagetools inspect node:22-bookworm-slim` shows: --build-arg NODE_IMAGE=node:22-bookworm-slim@sha256:…
 ARG NODE_IMAGE=node:22-bookworm-slim
@@ -6,19 +6,14 @@ FROM --platform=$BUILDPLATFORM $NODE_IMAGE AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
+COPY build ./build
 COPY src ./src
-RUN npm run build && chmod +x dist/main.js
-
-FROM --platform=$BUILDPLATFORM $NODE_IMAGE AS packages
-WORKDIR /app
-COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm run build && npm run sbom
 
 FROM $NODE_IMAGE
-ENV NODE_ENV=production
+ENV NODE_ENV=production XDG_CACHE_HOME=/data/.cache
 WORKDIR /app
-COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
 # `docker exec … greenhouse2mqtt doctor` and the like.

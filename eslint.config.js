@@ -20,7 +20,7 @@ const clockRule = {
 };
 
 export default tseslint.config(
-  { ignores: ["dist/", "node_modules/", "bench/**/*.mjs", "coverage/"] },
+  { ignores: ["dist/", "dist-modules/", "node_modules/", "bench/**/*.mjs", "coverage/"] },
   {
     files: ["**/*.ts", "**/*.tsx"],
     extends: [tseslint.configs.strictTypeChecked],

@@ -1,6 +1,6 @@
 // The bridge's own modules, from a message on a topic to the command's result, on a clock that costs no time.
 // `deciding` stops where the POST would follow (a dry run), `sending` goes on until the value is confirmed.
-// Arguments: JSON {dist, files, controllers, actuatorsEach, decisions, rounds, memoryCommands}. Says "result {JSON}".
+// Arguments: JSON {modules, files, controllers, actuatorsEach, decisions, rounds, memoryCommands}. Says "result {JSON}".
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -11,7 +11,7 @@ const settings = JSON.parse(process.argv[2]);
 const actuators = settings.controllers * settings.actuatorsEach;
 const controllerOf = (n) => codeOf(n % settings.controllers);
 const placeOf = (n) => Math.floor((n % actuators) / settings.controllers);
-const module = (path) => import(pathToFileURL(`${settings.dist}/${path}`).href);
+const module = (path) => import(pathToFileURL(`${settings.modules}/${path}`).href);
 const { Commander } = await module("commands/commander.js");
 const { mirrorSettings } = await module("sync/settings.js");
 const { loadConfiguration } = await module("config/load.js");

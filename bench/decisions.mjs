@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { codeOf } from "./account.mjs";
 import { figure } from "./figures.mjs";
 import { here, newFile, start, stop, untilSays } from "./processes.mjs";
-import { dist } from "./surroundings.mjs";
+import { modules } from "./surroundings.mjs";
 
 const controllers = 20;
 const actuatorsEach = 5;
@@ -29,7 +29,7 @@ function configurationFile(dryRun) {
 
 export async function measureDecisions({ decisions, memoryCommands, rounds, wanted, say }) {
   const files = { deciding: configurationFile(true), sending: configurationFile(false) };
-  const settings = { dist, files, controllers, actuatorsEach };
+  const settings = { modules, files, controllers, actuatorsEach };
   const counts = {
     ...{ decisions, rounds: wanted("g") ? rounds : 0 },
     ...{ memoryCommands: wanted("h") ? memoryCommands : 0 },

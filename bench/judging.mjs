@@ -4,9 +4,9 @@ import { pathToFileURL } from "node:url";
 import { codeOf } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
 import { newFile } from "./processes.mjs";
-import { dist } from "./surroundings.mjs";
+import { modules } from "./surroundings.mjs";
 
-const module = (path) => import(pathToFileURL(`${dist}/${path}`).href);
+const module = (path) => import(pathToFileURL(`${modules}/${path}`).href);
 
 const weather = { wind: { topic: "weather/wind" }, rain: { topic: "weather/rain" } };
 const guards = {

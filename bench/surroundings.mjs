@@ -9,6 +9,9 @@ import { Counter } from "./wire.mjs";
 /** The built program that is measured. */
 export const dist = resolve(process.env.GREENHOUSE2MQTT_DIST ?? here("../dist"));
 
+/** Its modules, each in a file of its own (`npm run build:modules`), where single ones are measured. */
+export const modules = here("../dist-modules");
+
 /** The bridge's base topic and the baseline's, equally long, so that their messages are too. */
 export const bases = { bridge: "greenhouse", bare: "barehouse0" };
 export const allSensors = (base) => [`${base}/+/sensor/#`];
@@ -64,7 +67,7 @@ const restingPolls = { controllers: never, sensors: never, running_status: never
 /** Starts the built bridge. `resting`: it polls once, then only when asked to refresh. */
 export function startBridge(platform, broker, options = {}) {
   const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
-  const { controllers = {}, embedded = false, weather = {}, http = false } = options;
+  const { controllers = {}, embedded = false, weather = {}, http = false, program = dist } = options;
   const file = newFile("config.yaml");
   const configuration = {
     platform: {
@@ -87,7 +90,7 @@ export function startBridge(platform, broker, options = {}) {
   };
   writeFileSync(file, JSON.stringify(configuration));
   const memory = measured ? nodeFlagsForMemory : [];
-  const command = [...memory, ...flags, `${dist}/main.js`, "run", "-c", file];
+  const command = [...memory, ...flags, `${program}/main.js`, "run", "-c", file];
   return start(process.execPath, command, { env, measured });
 }
 
@@ -143,7 +146,12 @@ export async function notePackages() {
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(1)]);
   const flags = ["--import", new URL("./note-packages.mjs", import.meta.url).href];
   const counter = await Counter.open(broker.port, allSensors(bases.bridge));
-  const child = startBridge(platform, broker, { flags, env: { BENCH_PACKAGES: file } });
+  const child = startBridge(platform, broker, {
+    flags,
+    env: { BENCH_PACKAGES: file },
+    // The bundle has them in it.
+    program: modules,
+  });
   await counter.until(sensors.length, 20_000);
   await counter.quiet(1_000);
   counter.close();

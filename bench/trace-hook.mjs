@@ -1,8 +1,8 @@
 // Loaded into the traced program: answers each message of its parent with what ran since the last one.
 import { Session } from "node:inspector";
 
-/** Of the built program, and not of a package that has a folder of the same name. */
-const root = new URL("../dist/", import.meta.url).href;
+/** Of the program, and not of a package that has a folder of the same name. */
+const root = new URL("../dist-modules/", import.meta.url).href;
 const session = new Session();
 session.connect();
 session.post("Profiler.enable");

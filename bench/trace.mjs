@@ -1,5 +1,5 @@
 // npm run trace [-- --files] [-- --json FILE]
-// How much of the built program runs for a start, a poll, a command and an idle second: files, functions and calls by
+// How much of the program, built module by module, runs for a start, a poll, a command and an idle second: files, functions and calls by
 // V8's own coverage, beside their budgets. --files lists the files of each with the functions that ran and their calls.
 import { fork } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -11,8 +11,8 @@ import mqtt from "mqtt";
 import { here, newFile, stopAll } from "./processes.mjs";
 
 const { values } = parseArgs({ options: { files: { type: "boolean" }, json: { type: "string" } } });
-const { startSimulator } = await import(here("../dist/simulator/simulator.js"));
-const { systemClock } = await import(here("../dist/runtime/clock.js"));
+const { startSimulator } = await import(here("../dist-modules/simulator/simulator.js"));
+const { systemClock } = await import(here("../dist-modules/runtime/clock.js"));
 
 const budgets = {
   "start to the first states": { files: 160 },
@@ -89,7 +89,7 @@ async function measure() {
   const seen = new Map();
   client.on("message", (topic, payload) => seen.set(topic, payload.toString()));
   await client.subscribeAsync("greenhouse/#", { qos: 1 });
-  const child = fork(here("../dist/main.js"), ["-c", configuration(simulator, broker.url)], {
+  const child = fork(here("../dist-modules/main.js"), ["-c", configuration(simulator, broker.url)], {
     execArgv: ["--import", new URL("./trace-hook.mjs", import.meta.url).href],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });

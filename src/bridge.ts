@@ -58,8 +58,7 @@ export interface BridgeOptions {
   readonly onListening?: () => void;
 }
 
-/** `crashLoop`: what is to be told of one; null for none. */
-type Given = BridgeOptions & { readonly live: LiveSettings; readonly crashLoop: () => string | null };
+type Given = BridgeOptions & { readonly live: LiveSettings };
 
 /** The whole bridge: makes every part, joins them, and runs until `stop` aborts or a part fails. */
 export async function runBridge(options: BridgeOptions, stop: AbortSignal): Promise<void> {
@@ -71,9 +70,9 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const given = { ...options, live };
     const broker = await startEmbeddedBroker(given, journal);
     options.onListening?.();
-    const crashLoop = await beginLife(journal, options, live);
+    await beginLife(journal, options, live);
     const serving = configuration.http === false ? null : await loadServing();
-    const bridge = new Bridge({ ...given, crashLoop }, broker, journal, serving);
+    const bridge = new Bridge(given, broker, journal, serving);
     opened.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
     try {
       await bridge.run(stop);
@@ -252,8 +251,7 @@ class Bridge {
       ...{ platform: this.platform, store, journal: this.#journal, topics: this.#topics },
       ...{ clock, log, commandLog, onEvent: this.#event, later: afterRequests },
       ...{ link: this.#connection, outputs: this.#outputs },
-      rules: () => live.commandRules,
-      crashLoop: this.#given.crashLoop,
+      rules: () => live.current.commands,
       clockTrusted: () => clockAgrees(this.platform.clockSkewMs()) === true,
       onPhase: (command, phase) => this.#page?.phase(command, phase),
       onResult: (result, about) => this.#page?.result(result, about),

@@ -1,5 +1,9 @@
 #!/usr/bin/env node
+import module from "node:module";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import { isatty } from "node:tty";
+import { prepareStackTrace } from "./runtime/stack-trace.js";
 
 /* A signal kills the process until it has a listener, so all else is loaded after these. */
 
@@ -21,6 +25,9 @@ const hangUp = () => {
   else reload();
 };
 process.on("SIGHUP", hangUp);
+
+Error.prepareStackTrace = prepareStackTrace;
+keepCompiled();
 
 const { guardStreams, runProgram } = await import("./cli/program.js");
 const { out, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);
@@ -47,3 +54,19 @@ setImmediate(() => {
 process.exitCode = await ended;
 // What a stopped command has given up may go on in the background, and would hold the process for minutes.
 if (stop.signal.aborted) process.stdout.write("", () => process.stderr.write("", () => process.exit()));
+
+/**
+ * Node 22 and later can keep what they have compiled, below the user's folder for such things or the one that systemd made
+ * for the service. Where that cannot be, a start takes a little longer.
+ */
+function keepCompiled(): void {
+  const enable: unknown = Reflect.get(module, "enableCompileCache");
+  if (typeof enable !== "function" || process.env["NODE_COMPILE_CACHE"] !== undefined) return;
+  try {
+    const { CACHE_DIRECTORY, XDG_CACHE_HOME } = process.env;
+    const folder = CACHE_DIRECTORY ?? join(XDG_CACHE_HOME ?? join(homedir(), ".cache"), "greenhouse2mqtt");
+    if (isAbsolute(folder)) Reflect.apply(enable, module, [folder]);
+  } catch {
+    // A user without a home.
+  }
+}

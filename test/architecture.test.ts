@@ -33,7 +33,10 @@ const edges = {
 } as const;
 
 const table: Readonly<Record<string, Row>> = {
-  "main.ts": { node: ["tty"], folders: { cli: "all" } },
+  "main.ts": {
+    node: ["module", "os", "path", "tty"],
+    folders: { cli: "all", runtime: { files: ["stack-trace.ts"], typesOnly: false } },
+  },
   runtime: { npm: ["pino"], node: "any", folders: {} },
   greenhouse: { node: [], folders: {} },
   config: { npm: ["zod", "yaml", "fastest-levenshtein", "any-ascii"], node: "any", folders: core },

@@ -113,7 +113,6 @@ export type AlarmType =
   | "journal_unavailable"
   | "other_bridge"
   | "state_lost"
-  | "crash_loop"
   | "flood";
 
 /** What an alarm's message names, for who tells it in another language. */

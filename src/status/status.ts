@@ -180,10 +180,7 @@ export class Status {
       awaitProven(
         {
           ...{ ...this.#parts, startedAt: this.#startedAt, note: this.#note.bind(this) },
-          onNews: () => {
-            this.publish();
-            this.#parts.commands.limits.engine.readOnlyChanged();
-          },
+          onNews: () => this.publish(),
         },
         signal,
       ),

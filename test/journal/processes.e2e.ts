@@ -1,19 +1,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { holderText, identityOf } from "../../src/journal/lock.js";
-import { programFile } from "../end-to-end/support/program.js";
+import { modulesFolder } from "../end-to-end/support/program.js";
 import { acquire, openJournal, recordsIn, tempDirectory } from "./support/disk.js";
 
 const since = "2026-05-01T06:00:00.000Z";
 
 describe("two processes on one data directory", () => {
   const program = `
-import { DirectoryLock } from "${pathToFileURL(dirname(programFile)).href}/journal/lock.js";
+import { DirectoryLock } from "${pathToFileURL(modulesFolder).href}/journal/lock.js";
 const quiet = () => {};
 const log = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
 const [, directory, boot] = process.argv;
@@ -54,7 +54,7 @@ process.stdin.resume();
   });
 });
 
-const built = pathToFileURL(dirname(programFile)).href;
+const built = pathToFileURL(modulesFolder).href;
 const writer = `
 import { Journal } from "${built}/journal/journal.js";
 import { systemClock } from "${built}/runtime/clock.js";

@@ -214,8 +214,7 @@ export interface Around {
   readonly now: Instant;
   /** When this run began. */
   readonly startedAt: number;
-  /** `rules`: by the user's own setting, which keeps back also what a rule sends. */
-  readonly readOnly: { readonly commands: boolean; readonly rules: boolean };
+  readonly isReadOnly: boolean;
 }
 
 const absentTexts = new Set(["", "null", "unknown", "unavailable"]);

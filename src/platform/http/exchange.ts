@@ -9,7 +9,7 @@ import { abortReason, type Clock } from "../../runtime/clock.js";
  */
 export class TransportFailure extends Error {
   override name = "TransportFailure" as const;
-  readonly reason: "connection" | "timeout" | "aborted" | "withheld" | "too_large";
+  readonly reason: "connection" | "timeout" | "aborted" | "too_large";
   readonly sent: boolean;
   readonly status: number;
 
@@ -34,12 +34,9 @@ interface ExchangeLimits {
   readonly deadlineMs: number;
   /** Of the answer, on the wire. */
   readonly maxBytes: number;
-  /** Of a POST it ends only the waiting for a connection. */
   readonly signal: AbortSignal;
-  /** Asked before the first byte. */
-  readonly mayBegin: () => boolean;
-  /** Then undici may begin it again on another connection. */
-  readonly isRead: boolean;
+  /** Whether undici may begin it again on another connection. */
+  readonly repeatable: boolean;
   /** Called once it is over; `expired` when its deadline has passed. */
   readonly onEnd: (exchange: Exchange, expired: boolean) => void;
 }
@@ -84,8 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** The caller's signal. */
   handleEvent(): void {
-    const { isRead, signal } = this.#limits;
-    if (isRead || !this.#started) this.#fail("aborted", abortReason(signal));
+    this.#fail("aborted", abortReason(this.#limits.signal));
   }
 
   /** The program ends. */
@@ -93,17 +89,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail("aborted");
   }
 
-  /** The connection stands. Undici writes the head of the request behind this call; where it is aborted here it writes nothing. */
   onRequestStart(controller: Controller): void {
-    const { clock, deadlineMs, mayBegin, isRead } = this.#limits;
-    if (!this.#isOver && !this.#started && !mayBegin()) this.#fail("withheld");
-    if (this.#isOver || (this.#started && !isRead)) {
+    if (this.#isOver || (this.#started && !this.#limits.repeatable)) {
       controller.abort(new Error("no longer wanted"));
       return;
     }
     this.#controller = controller;
     if (this.#started) return;
     this.#started = true;
+    const { clock, deadlineMs } = this.#limits;
     this.#takeBackTimer();
     this.#takeBackTimer = clock.after(deadlineMs, () => this.#fail("timeout"));
   }

@@ -1,31 +1,52 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundle, root } from "../../../build/bundle.mjs";
 import { programFile } from "../../end-to-end/support/program.js";
 import { plantedBugs } from "../../planted/bugs.js";
 import { type Planted, planted, seamFile } from "../../planted/plant.mjs";
 
-/* Whether the campaign can fail: it is run on copies of the built program with one bug each, and must find it. */
+/* Whether the campaign can fail: it is run on the program built with one bug each, and must find it. */
 
 let folder = "";
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-planted-"));
-  await symlink(resolve("node_modules"), join(folder, "node_modules"));
   await cp("package.json", join(folder, "package.json"));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** Builds the program anew, with the bug in its module. */
 async function plant(bug: Planted, name: string): Promise<string> {
   const copy = join(folder, name);
-  await cp(dirname(programFile), copy, { recursive: true });
-  const file = join(copy, `${seamFile(bug)}.js`);
-  await writeFile(file, planted(await readFile(file, "utf8"), bug));
+  const seam = join(root, "src", `${seamFile(bug)}.ts`);
+  let isPlanted = false;
+  const plugin = {
+    name: "planted",
+    transform(text: string, file: string) {
+      if (file !== seam) return null;
+      isPlanted = true;
+      return { code: planted(javaScript(text), bug), moduleType: "js" as const, map: { mappings: "" } };
+    },
+  };
+  await bundle({ folder: copy, plugins: [plugin] });
+  expect(isPlanted, `${seam} is part of the program`).toBe(true);
+  await cp(join(dirname(programFile), "page"), join(copy, "page"), { recursive: true });
   return join(copy, "main.js");
 }
+
+const javaScript = (text: string) =>
+  ts.transpileModule(text, {
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.ESNext,
+      verbatimModuleSyntax: true,
+    },
+  }).outputText;
 
 interface Outcome {
   readonly code: unknown;

@@ -1,11 +1,11 @@
 /*
  * The embedded broker in a process of its own, so that it can be reached through the chaos proxy, killed and frozen like
- * any other. `node aedes-broker.mjs <dist> <port>`; everybody on this computer may do everything.
+ * any other. `node aedes-broker.mjs <dist-modules> <port>`; everybody on this computer may do everything.
  */
 import { pathToFileURL } from "node:url";
 
-const [, , dist, port] = process.argv;
-const load = (path) => import(pathToFileURL(`${dist}/${path}`).href);
+const [, , modules, port] = process.argv;
+const load = (path) => import(pathToFileURL(`${modules}/${path}`).href);
 const { startBroker } = await load("broker/broker.js");
 const { systemClock } = await load("runtime/clock.js");
 const quiet = () => undefined;

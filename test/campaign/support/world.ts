@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Ended, type Program, programFile } from "../../end-to-end/support/program.js";
+import { type Ended, modulesFolder, type Program } from "../../end-to-end/support/program.js";
 import {
   canaries,
   type Configuration,
@@ -123,7 +123,7 @@ async function startTestBroker(kind: "Mosquitto" | "aedes"): Promise<TestBroker>
   // By default it drops what a subscriber has not taken of a burst; the watch is to see every message.
   if (kind === "Mosquitto") return startMosquitto({ extra: ["max_queued_messages 0"] });
   const port = await freePort();
-  const aedes = await ownProcess(process.execPath, [script, dirname(programFile), String(port)]);
+  const aedes = await ownProcess(process.execPath, [script, modulesFolder, String(port)]);
   return { ...aedes, port, stop: () => aedes.kill() };
 }
 

@@ -8,6 +8,9 @@ import { endsWithThisProcess } from "../../support/at-exit.js";
 /** `dist/main.js`, or the file that GREENHOUSE2MQTT_DIST names. */
 export const programFile = resolve(process.env["GREENHOUSE2MQTT_DIST"] ?? "dist/main.js");
 
+/** Its modules, each in a file of its own (`npm run build:modules`), for processes that need one of them alone. */
+export const modulesFolder = resolve("dist-modules");
+
 export interface ProgramOptions {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;

@@ -1,0 +1,8 @@
+import type { OutputChunk, Plugin } from "rolldown";
+
+export const root: string;
+export function bundle(options: {
+  readonly folder: string;
+  readonly plugins?: readonly Plugin[];
+}): Promise<OutputChunk[]>;
+export function writeModules(options: { readonly folder: string }): Promise<OutputChunk[]>;

@@ -1,0 +1,121 @@
+// The program and its packages in a few files, by rolldown, which is what Vite builds the page with: what every command
+// needs, what reads a configuration, what runs the bridge, and a file for each part that is loaded when it is used.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { decode, encode } from "@jridgewell/sourcemap-codec";
+import { rolldown } from "rolldown";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Each with all that it imports; what stands earlier keeps what both need. Everything else goes with the parts that use it. */
+const groups = [
+  { name: "program", test: /\/src\/cli\/program\.ts$/ },
+  { name: "configuration", test: /\/src\/config\/load\.ts$/ },
+  // What is done once needs of the bridge no more than this.
+  { name: "common", test: /\/src\/(?:runtime\/(?!stack-trace)|mqtt\/connection\/settings\.ts$)/ },
+  { name: "bridge", test: /\/src\/(?:cli\/run|bridge)\.ts$/ },
+].map((group, place) => ({ ...group, priority: 10 - place }));
+
+/** What packages bring for browsers, old releases and other languages, and what stands here in its place. */
+const replaced = [
+  // Zod's sentences in some fifty languages: the program has its own, and zod falls back to these alone.
+  {
+    from: /^\.\.\/locales\/index\.js$/,
+    by: /\/node_modules\/zod\//,
+    text: 'export { default as en } from "zod/v4/locales/en.js";',
+  },
+  // A copy of Node's own streams.
+  { from: /^readable-stream$/, by: /./, text: 'module.exports = require("node:stream");' },
+  // Timers in a thread, for pages in the background.
+  { from: /^worker-timers$/, by: /./, text: 'module.exports = require("node:timers");' },
+];
+
+const replacements = {
+  name: "replacements",
+  resolveId(source, importer) {
+    const place = replaced.findIndex(({ from, by }) => from.test(source) && by.test(importer ?? ""));
+    return place < 0 ? null : `\0replacement-${place}`;
+  },
+  load: (id) => replaced[/^\0replacement-(\d+)$/.exec(id)?.[1]]?.text ?? null,
+};
+
+/** A single character beyond these makes Node keep all of a file at two bytes each. */
+const latin = {
+  name: "latin",
+  generateBundle(_, output) {
+    for (const chunk of Object.values(output).filter(({ type }) => type === "chunk"))
+      chunk.code = chunk.code.replace(
+        /[^\0-\xff]/g,
+        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      );
+  },
+};
+
+async function write(input, output) {
+  const built = await rolldown({
+    cwd: root,
+    platform: "node",
+    resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
+    transform: { target: "node20.18" },
+    ...input,
+  });
+  try {
+    const written = await built.write({
+      format: "esm",
+      comments: false,
+      entryFileNames: "[name].js",
+      ...output,
+    });
+    return written.output.filter(({ type }) => type === "chunk");
+  } finally {
+    await built.close();
+  }
+}
+
+/**
+ * Leaves in a source map what a stack trace needs: where the lines of the sources begin. With the place of each word the
+ * maps would be half as large as the program.
+ */
+function thin(file) {
+  const map = JSON.parse(readFileSync(file, "utf8"));
+  const lines = decode(map.mappings).map((segments) => {
+    const begins = ([, source, line], at) =>
+      at === 0 || source !== segments[at - 1][1] || line !== segments[at - 1][2];
+    return segments.filter(begins).map((segment) => segment.slice(0, 4));
+  });
+  writeFileSync(
+    file,
+    JSON.stringify({ version: 3, sources: map.sources, names: [], mappings: encode(lines) }),
+  );
+}
+
+/** Writes the program to `folder`, where `main.js` is what is run, and returns its chunks. `plugins` see each module first. */
+export async function bundle({ folder, plugins = [] }) {
+  const chunks = await write(
+    { input: { main: "src/main.ts" }, plugins: [...plugins, replacements, latin] },
+    {
+      dir: folder,
+      chunkFileNames: "program/[name].js",
+      codeSplitting: { groups },
+      sourcemap: true,
+      sourcemapExcludeSources: true,
+    },
+  );
+  for (const { sourcemapFileName } of chunks)
+    if (sourcemapFileName !== null) thin(join(folder, sourcemapFileName));
+  return chunks;
+}
+
+/** Writes each module of the program to a file of its own, without packages, for what measures or runs single ones. */
+export const writeModules = ({ folder }) =>
+  write(
+    {
+      input: readdirSync(join(root, "src"), { recursive: true })
+        .filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts") && !path.startsWith("page"))
+        .map((path) => `src/${path}`),
+      external: /^[^./\0]/,
+      treeshake: false,
+    },
+    { dir: folder, preserveModules: true, preserveModulesRoot: "src" },
+  );

@@ -1,0 +1,10 @@
+export interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly folder: string;
+}
+
+export const allowedLicences: readonly string[];
+export function packageOf(file: string): BundledPackage | null;
+export function noticesOf(packages: readonly BundledPackage[]): string;
