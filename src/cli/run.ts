@@ -1,7 +1,6 @@
 import { runBridge } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
-import { secretValues } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, type Logger, RecentLog, silentLog } from "../runtime/log.js";
@@ -19,14 +18,14 @@ import {
 export async function run(around: Surroundings, options: CommonOptions): Promise<void> {
   const configuration = await readConfiguration(options, around);
   let learned = (): readonly string[] => [];
-  const secrets = () => [...secretValues(configuration), ...learned()];
+  const live = new LiveSettings(configuration);
+  const secrets = () => [...live.secrets, ...learned()];
   const onSecrets = (list: typeof learned) => {
     learned = list;
   };
   const recentLog = new RecentLog();
   const log = loggerFor(configuration, around, secrets, recentLog);
   const version = programVersion();
-  const live = new LiveSettings(configuration);
   const logs = adjustableLogs(log, () => live.current.log.level);
   const unguard = guardProcess({
     process,

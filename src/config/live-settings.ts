@@ -1,3 +1,4 @@
+import { secretValues } from "./load.js";
 import { formatPath, type Path } from "./problem.js";
 import type { Configuration } from "./schema.js";
 
@@ -13,6 +14,9 @@ export const reloadableKeys: ReadonlySet<string> = new Set([
   "http.allowed_hosts",
 ]);
 
+/** A program that rotates a token every minute must not make every line of the log cost more and more. */
+const mostSecrets = 200;
+
 /** What a reload did, by the names of the keys and never by their values. */
 interface Reloaded {
   readonly applied: readonly string[];
@@ -23,10 +27,19 @@ interface Reloaded {
 export class LiveSettings {
   readonly #listeners = new Set<(reloaded: Reloaded) => void>();
   #current: Configuration;
+  readonly #ofStart: readonly string[];
+  #secrets: readonly string[];
   readonly #forced: { readonly because: string; readonly holds: () => boolean }[] = [];
 
   constructor(configuration: Configuration) {
     this.#current = configuration;
+    this.#ofStart = secretValues(configuration);
+    this.#secrets = this.#ofStart;
+  }
+
+  /** All that must not be shown: also what a reload replaced, or what it will be replaced with at the next start. */
+  get secrets(): readonly string[] {
+    return this.#secrets;
   }
 
   get current(): Configuration {
@@ -50,6 +63,8 @@ export class LiveSettings {
 
   /** Takes over what can change, and tells the rest by name. What needs a restart is told again the next time. */
   reload(next: Configuration): Reloaded {
+    const known = new Set([...this.#ofStart, ...secretValues(next), ...this.#secrets]);
+    this.#secrets = [...known].slice(0, this.#ofStart.length + mostSecrets);
     const changed = changedKeys(this.#current, next);
     const applied = changed.filter((key) => reloadableKeys.has(key));
     const needRestart = changed.filter((key) => !reloadableKeys.has(key));

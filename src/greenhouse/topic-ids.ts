@@ -6,7 +6,8 @@
 const idLength = 64;
 const hashLength = 8;
 const suffixedLength = idLength - hashLength - 1;
-export const topicIdPattern = /^[a-z0-9_-]{1,64}$/;
+/** Not `__proto__`: in documents ids are keys, and many programs lose that one. */
+export const topicIdPattern = /^(?!__proto__$)[a-z0-9_-]{1,64}$/;
 
 export type Transliterate = (text: string) => string;
 
@@ -41,8 +42,8 @@ function slug(
 ): { readonly text: string; readonly exact: boolean } {
   const short = text.length <= 4 * idLength;
   const plain = short ? text.trim() : "";
-  if (plain.length <= idLength && /^[A-Za-z0-9_ -]+$/.test(plain))
-    return { text: plain.toLowerCase().replaceAll(" ", "_"), exact: true };
+  const small = plain.toLowerCase().replaceAll(" ", "_");
+  if (/^[A-Za-z0-9_ -]+$/.test(plain) && topicIdPattern.test(small)) return { text: small, exact: true };
   const ascii = transliterate(text.slice(0, 4 * idLength).normalize("NFKC"));
   const words = ascii
     .replace(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, "_")
@@ -74,7 +75,7 @@ const looksHashed = /_(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z\d]{8}$/;
 export function controllerTopicId(code: string, transliterate: Transliterate): string {
   const small = code.toLowerCase();
   const isPlain = /^[A-Z\d_-]{1,64}$/.test(code) && !looksHashed.test(code);
-  if (isPlain && !reservedControllerIds.has(small)) return small;
+  if (isPlain && topicIdPattern.test(small) && !reservedControllerIds.has(small)) return small;
   const { text } = slug(code, transliterate);
   let salt = code;
   // A hash without letters or without digits could be a word or a number that ends a plain code.

@@ -142,7 +142,7 @@ export class Sessions {
   }
 
   /** The answer that sets the cookie, or says why there is none. */
-  async login(username: string, password: string, remote: string): Promise<Answer> {
+  async login(username: string, password: string, remote: string, isSecure: boolean): Promise<Answer> {
     const source = sourceOf(remote);
     const guessers = [
       { key: JSON.stringify([source, username]), share: 1 },
@@ -163,7 +163,7 @@ export class Sessions {
     const visitor = { user: username, role: user.role, via: `page:${username}`, who };
     this.#sessions.set(who, { visitor, beganAt: now, usedAt: now });
     forgetOldest(this.#sessions, mostSessions);
-    return this.#withCookie(secret, longestMs / 1000);
+    return this.#withCookie(secret, longestMs / 1000, isSecure);
   }
 
   /** Whose session a `Cookie` header shows; looking at it counts as use. */
@@ -191,9 +191,13 @@ export class Sessions {
     this.#logins.close();
   }
 
-  /** Without a path it holds for `api/` alone, below whatever path a proxy gave the page. */
-  #withCookie(value: string, seconds: number): Answer {
-    const cookie = `${this.#cookieName}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`;
+  /**
+   * Without a path it holds for `api/` alone, below whatever path a proxy gave the page. `isSecure`: the login came over https, and
+   * so does all that follows.
+   */
+  #withCookie(value: string, seconds: number, isSecure = false): Answer {
+    const secure = isSecure ? "; Secure" : "";
+    const cookie = `${this.#cookieName}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
     return { status: 204, headers: { "set-cookie": cookie } };
   }
 }

@@ -9,6 +9,8 @@ const mostKept = 1_000;
 
 interface Told {
   command: CommandDocument;
+  /** The last one before its end. */
+  openPhase: Phase;
   /** Null until there is one. */
   result: CommandResult | null;
 }
@@ -32,8 +34,9 @@ export class CommandBoard {
     const place = placeOf(controller, target, actuator);
     const key = `${place} ${received_at} ${id}`;
     const known = this.#told.get(key);
-    const told = known ?? { command, result: null };
+    const told = known ?? { command, openPhase: phase, result: null };
     told.command = command;
+    if (phase !== "done") told.openPhase = phase;
     this.#told.set(key, told);
     // One that was passed over for another may have its turn after all.
     if (phase === "checking" || known === undefined) this.#newest.set(place, told);
@@ -70,9 +73,13 @@ export class CommandBoard {
   }
 
   /** The newest under an id: that of this sender, else of any, as senders choose ids by themselves. */
-  find(id: string, via: string | null): Readonly<Told> | null {
+  find(id: string, via: string | null) {
     const named = [...this.#told.values()].filter(({ command }) => command.id === id);
-    return named.findLast(({ command }) => command.via === via) ?? named.at(-1) ?? null;
+    const found = named.findLast(({ command }) => command.via === via) ?? named.at(-1);
+    if (found === undefined) return null;
+    const { command, result, openPhase } = found;
+    // Its end waits for the disk, and is no end before that.
+    return { command, result, phase: result === null ? openPhase : command.phase };
   }
 
   /** The newest command of a target, and the last result, which may be that of a later refusal. */

@@ -197,10 +197,11 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 export function mergePatch(before: unknown, after: unknown): unknown {
   if (before === after) return undefined;
   if (!isObject(before) || !isObject(after)) return isDeepStrictEqual(before, after) ? undefined : after;
-  const patch: Record<string, unknown> = {};
-  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const change = mergePatch(before[key] ?? null, after[key] ?? null);
-    if (change !== undefined) patch[key] = change;
-  }
-  return Object.keys(patch).length === 0 ? undefined : patch;
+  // Ids are keys here, and one may be called as what every plain object inherits.
+  const own = (of: typeof before, key: string) => (Object.hasOwn(of, key) ? (of[key] ?? null) : null);
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changes = keys
+    .map((key) => [key, mergePatch(own(before, key), own(after, key))] as const)
+    .filter(([, change]) => change !== undefined);
+  return changes.length === 0 ? undefined : Object.fromEntries(changes);
 }

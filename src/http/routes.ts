@@ -174,18 +174,21 @@ async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
 }
 
+const metrics: Route = {
+  method: "GET",
+  role: "viewer",
+  // A token is there for the programs that read these.
+  answer: async ({ visitor, service: { sources } }) =>
+    visitor.via === null && sources.listener().token !== undefined
+      ? loginRequired
+      : said((await sources.metrics.page()).trimEnd(), "version=0.0.4; "),
+};
+
 /** What every bridge answers that has a port for it. */
 export const plainRoutes: Routes = {
   "/healthz": health((status) => status.isHealthy(), "no link to the broker"),
   "/readyz": health((status) => status.isHealthy() && status.isReady(), "broker or platform is away"),
-  "/metrics": {
-    ...{ method: "GET", role: "viewer" },
-    // A token is there for the programs that read these.
-    answer: async ({ visitor, service: { sources } }) =>
-      visitor.via === null && sources.listener().token !== undefined
-        ? loginRequired
-        : said((await sources.metrics.page()).trimEnd(), "version=0.0.4; "),
-  },
+  "/metrics": metrics,
 };
 
 /** Of all sensors enough for a line as wide as a phone, of one every point. */
@@ -204,8 +207,10 @@ export const apiRoutes: Routes = {
   "/api/login": route("POST", null, fields({ username: text, password: text }), async (given, asked) => {
     const { status, log } = asked.service.sources;
     const { username: user, password } = given;
-    const address = asked.request.socket.remoteAddress ?? "";
-    const answer = await asked.sessions.login(user, password, address);
+    const { socket, headers } = asked.request;
+    const address = socket.remoteAddress ?? "";
+    const isSecure = /^https:/i.test(headers.origin ?? "");
+    const answer = await asked.sessions.login(user, password, address, isSecure);
     // People type passwords into the wrong field, so the name is left out.
     if (answer.status === 401) status.refusedLogin("password", address);
     if (answer.status === 204) log.info({ user, address }, "logged in to the page");
@@ -230,13 +235,16 @@ export const apiRoutes: Routes = {
   }),
   "/api/journal": journal,
   "/api/alarms": shows("alarms"),
+  // A session's cookie comes to what is below `api/` alone.
+  "/api/metrics": metrics,
   "/api/health": look(({ service }) => json(service.sources.status.health())),
   "/api/commands": submit,
   "/api/commands/": look(async ({ id, visitor, service: { board, sources } }) => {
     const known = board.find(id, visitor.via);
     if (known !== null) {
-      const { controller, actuator, phase } = known.command;
-      return json({ id, controller, actuator, phase, result: known.result });
+      const { command, phase, result } = known;
+      const { controller, actuator } = command;
+      return json({ id, controller, actuator, phase, result });
     }
     const [record] = await sources.past({ types: commandOutcomes, id, limit: 1 });
     if (record === undefined || !("result" in record)) return notFound("command", id);

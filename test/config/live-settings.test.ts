@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { changedKeys, LiveSettings, reloadableKeys } from "../../src/config/live-settings.js";
+import { withoutSecrets } from "../../src/runtime/redaction.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 
 describe("what changed between two configurations", () =>
@@ -45,6 +46,21 @@ describe("a configuration read again", () => {
     });
     expect(live.reload(next)).toEqual({ applied: [], needRestart: first.needRestart });
     expect(JSON.stringify(first)).not.toContain("second-token");
+  });
+
+  it("keeps out of the log what it brings and what it replaces, from the moment of the reload", async () => {
+    const live = new LiveSettings(await settings("http: { port: 0, token: first-token }"));
+    const hide = withoutSecrets(() => live.secrets);
+    const next = await settings("http: { port: 0, token: second-token }");
+    const atOnce: string[] = [];
+    live.onReload(() => atOnce.push(hide("a second-token b")));
+    live.reload(next);
+    expect(atOnce).toEqual(["a [hidden] b"]);
+    expect(hide("first-token second-token")).toBe("[hidden] [hidden]");
+    for (let times = 0; times < 500; times += 1)
+      live.reload({ ...next, http: next.http && { ...next.http, token: `token-number-${times}` } });
+    expect(hide("first-token token-number-499")).toBe("[hidden] [hidden]");
+    expect(live.secrets.length).toBeLessThan(300);
   });
 
   it("every key that is said to be reloadable really comes into force", async () => {

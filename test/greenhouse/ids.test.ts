@@ -50,6 +50,8 @@ describe("topic ids", () => {
     ["x".repeat(65), "x".repeat(55)],
     ["x/".repeat(35_000), "x_".repeat(27) + "x"],
     ["\u212a", "k"],
+    ["__proto__", "proto"],
+    [" __PROTO__ ", "proto"],
   ])("a text that loses more is followed by its hash: %j", (raw, start) =>
     expect(topicId(raw, anyAscii)).toBe(`${start}_${hash8(raw)}`),
   );

@@ -210,7 +210,7 @@ describe("a login", async () => {
     const clock = new VirtualClock();
     const sessions = new Sessions({ users: [hashed], port: 8099 }, clock);
     const login = async (password: string, username = "anna", from = "10.0.0.1") => {
-      const { status, headers } = await sessions.login(username, password, from);
+      const { status, headers } = await sessions.login(username, password, from, false);
       return headers?.["set-cookie"] ?? status;
     };
     const cookie = async () => String(await login(anna.password)).split(";")[0] ?? "";
@@ -222,6 +222,11 @@ describe("a login", async () => {
     expect(await login(anna.password)).toMatch(
       /^greenhouse2mqtt_8099=[\w-]{43}; Max-Age=604800; HttpOnly; SameSite=Strict$/,
     );
+  });
+
+  it("over https gives one that comes back over https alone", async () => {
+    const { headers } = await scene().sessions.login("anna", anna.password, "10.0.0.1", true);
+    expect(headers?.["set-cookie"]).toMatch(/; SameSite=Strict; Secure$/);
   });
 
   it("with a wrong password or name tells neither", async () => {

@@ -63,12 +63,21 @@ describe("what is told of commands", () => {
     expect(board.find("x", null)?.result?.outcome).toBe("failed");
   });
 
+  it("a command is done for who asks by its id only once there is its result", () => {
+    const { board, command, phases, result } = scene();
+    const one = command("x", 1);
+    phases(one, "checking", "confirming", "done");
+    expect(board.find("x", null)).toMatchObject({ phase: "confirming", result: null });
+    result(one, "confirmed");
+    expect(board.find("x", null)).toMatchObject({ phase: "done", result: { outcome: "confirmed" } });
+  });
+
   it("of an id that two senders use each finds the own command, and any other sender the newest", () => {
     const { board, command, phases } = scene();
     phases(command("x", 1, "page:anna"), "checking", "done");
     phases(command("x", 2, "page:ben"), "checking");
-    expect(board.find("x", "page:anna")?.command.phase).toBe("done");
-    expect(board.find("x", "token")?.command.phase).toBe("checking");
+    expect(board.find("x", "page:anna")?.command.via).toBe("page:anna");
+    expect(board.find("x", "token")?.phase).toBe("checking");
   });
 
   it("a refusal is the last result, but for the answer to a repeated message", () => {
