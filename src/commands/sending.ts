@@ -41,7 +41,8 @@ import { dropPassedOver, finish, goTo, isTooOld, keptBack, readNext, ruledOut } 
 /*
  * From the first POST of a command to its end. There is at most one second POST of a step, of a command that is young
  * enough: after an ambiguous end where a newer read differs and shows no position on its way; after a renewed credential
- * where a newer read differs, of a mode, a lead-in and with `force` whatever it shows, of a stop without a read.
+ * where a newer read differs, of a mode, a lead-in and with `force` whatever it shows, of a stop without a read. A position on its
+ * way speaks against the first alone: what was refused was not taken, so what moves obeys an earlier command.
  */
 
 /** No second POST sooner than this after the first. */

@@ -138,6 +138,30 @@ describe("a position still travelling is never a reason to send again", () => {
   });
 });
 
+describe("a degree that was refused while the command before it still travels", () => {
+  it.each<[string, () => Promise<never>]>([
+    ["the platform refused it", refused],
+    ["there was no credential to send it with", unsent],
+  ])("is sent again all the same, for that movement is not its own: %s", async (_why, fate) => {
+    const bench = new CommandBench({ ...apart, registers: { "101": "10100", "102": "0" } });
+    const { platform, clock } = bench;
+    let isRefused = false;
+    platform.onWrite = (post) => {
+      if (post.value === "30") {
+        for (let second = 1; second <= 30; second += 1)
+          void clock.wait(second * 1_000).then(() => platform.registers.set("102", String(second)));
+        return Promise.resolve({ code: "200", requestId: null });
+      }
+      if (post.value !== "60" || isRefused) return platform.accept(post);
+      isRefused = true;
+      return fate();
+    };
+    await bench.play("30", 12_000, "60", 200_000);
+    expect(bench.values()).toEqual(["101=10100", "102=30", "101=10100", "102=60", "102=60"]);
+    expect(bench.results.at(-1)).toMatchObject({ command: "60", steps: [{}, { attempts: 2 }] });
+  });
+});
+
 describe("a degree that a cut-off POST did not bring", () => {
   it.each([
     ["an address of its own", apart, ["101=10100", "102=60", "102=60"]],
