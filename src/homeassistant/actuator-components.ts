@@ -99,36 +99,33 @@ function entity(
   return {
     platform,
     key: `${word}:${address}`,
-    slug: label === undefined || label === "switch" ? id : `${id}_${label}`,
+    slug: label === undefined ? id : `${id}_${label}`,
     name: label === undefined ? name : suffixed(language, name, label),
     fields: {
       icon: usableIcon(homeAssistant.icon) ?? (hasOwnIcon ? undefined : views[kind][1]),
       ...fields,
-      enabled_by_default: homeAssistant.enabled ? fields["enabled_by_default"] : false,
+      enabled_by_default: homeAssistant.enabled ? undefined : false,
     },
   };
 }
 
 /**
- * Each thing once: beside its select, which says everything, an actuator has what Home Assistant has a domain of its own
- * for. A switch would only say less than the select, so it is there for those who want it, and says so in its name.
+ * The view that people expect (voice, areas and default dashboards know a switch, and no select) and the select, which says
+ * everything. Both are enabled at first.
  */
 function controls(subject: Subject, view: View): Entity[] {
   const { actuator, topic } = subject;
-  const isSpare = view === "switch" && actuator.homeAssistant.as !== "switch";
-  const isMain = view === "select" || isSpare;
+  const isAlone = view === "select";
   // What may be commanded now and why no more, at the main entity.
   const allowed = attributes(topic.allowed, templates.allowed);
   const entities: Entity[] = [];
   if (view !== "select") {
-    const beside = isSpare ? { enabled_by_default: false } : allowed;
-    entities.push(
-      entity(subject, view, { ...viewFields[view](subject), ...beside }, isSpare ? "switch" : undefined),
-    );
+    const fields = { ...viewFields[view](subject), ...allowed };
+    entities.push(entity(subject, view, fields));
   }
   if (optionsOf(actuator).length > 0) {
-    const fields = { ...selectFields(subject), ...(isMain ? allowed : {}) };
-    entities.push(entity(subject, "select", fields, isMain ? undefined : "mode"));
+    const fields = { ...selectFields(subject), ...(isAlone ? allowed : {}) };
+    entities.push(entity(subject, "select", fields, isAlone ? undefined : "mode"));
   }
   const stop = { icon: "mdi:stop", ...commandFields(topic.set), payload_press: "stop" };
   // A cover has a stop of its own.

@@ -10,7 +10,6 @@ const labels = {
   result: { en: "Command result", zh: "命令结果" },
   acknowledge: { en: "Acknowledge problem", zh: "确认异常" },
   mode: { en: "mode", zh: "模式" },
-  switch: { en: "switch", zh: "开关" },
   stop: { en: "stop", zh: "停止" },
   lock: { en: "lock", zh: "锁定" },
   position: { en: "position", zh: "开度" },

@@ -67,7 +67,7 @@ describe("limits", () => {
     ["skylight", "cover"],
     ["irrigation", "valve"],
     ["light", "light"],
-    ["machine", "select"],
+    ["machine", "switch"],
     ["fan_wet_curtain", "select"],
   ])("of a %s the %s alone says what is allowed, and why no more", (kind, platform) => {
     const told = "greenhouse/gh-0001/actuator/it/allowed";
@@ -117,17 +117,22 @@ describe("actuator kinds", () => {
   });
 
   test.each<[ActuatorKind, HomeAssistantView | undefined, string[]]>([
-    ["machine", undefined, ["It switch (disabled)", "It"]],
+    ["machine", undefined, ["It", "It mode"]],
+    ["circulation_fan", undefined, ["It", "It mode"]],
     ["machine", "switch", ["It", "It mode"]],
+    ["machine", "select", ["It"]],
     ["skylight", undefined, ["It", "It mode"]],
     ["irrigation", undefined, ["It", "It mode"]],
     ["light", undefined, ["It", "It mode"]],
     ["fan_wet_curtain", undefined, ["It"]],
-  ])("%s shown as %s reads %j: a switch beside the select only where it is asked for", (kind, as, names) => {
-    const found = ownOf({ kind, homeAssistant: { enabled: true, ...(as && { as }) } });
-    const off = (one: Component) => (one["enabled_by_default"] === false ? " (disabled)" : "");
-    expect(found.map((one) => `${text(one["name"])}${off(one)}`)).toEqual(names);
-  });
+  ])(
+    "%s shown as %s reads %j: the view that people expect and its select, both enabled",
+    (kind, as, names) => {
+      const found = ownOf({ kind, homeAssistant: { enabled: true, ...(as && { as }) } });
+      const off = (one: Component) => (one["enabled_by_default"] === false ? " (disabled)" : "");
+      expect(found.map((one) => `${text(one["name"])}${off(one)}`)).toEqual(names);
+    },
+  );
 
   test("icon and enabled reach every component of the actuator; an icon that is none is not sent", () => {
     const homeAssistant = { enabled: false, icon: "mdi:fan" };

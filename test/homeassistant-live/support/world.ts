@@ -29,12 +29,7 @@ export const actuators: Readonly<Record<string, Configuration>> = {
   side_vent: { kind: "side_vent", address: "104", stop: { address: "300", value: "00000100" }, ...moving },
   louvre: { kind: "positioner", address: "108", position_address: "109", ...moving },
   roof_fans: { kind: "fan_wet_curtain", address: "140", ...quick },
-  circulation_fan: {
-    kind: "circulation_fan",
-    address: "150",
-    homeassistant: { as: "switch" },
-    ...quick,
-  },
+  circulation_fan: { kind: "circulation_fan", address: "150", ...quick },
   valve_1: { kind: "irrigation", address: "210", name: "Bed 1", ...quick },
   valve_2: { kind: "irrigation", address: "211", ...quick },
   grow_light: { kind: "light", address: "220", ...quick },
