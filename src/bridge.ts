@@ -317,16 +317,15 @@ class Bridge {
         throw error;
       });
     const link = watched(this.#connection.run(linkEnd.signal));
-    const bell = this.#commands.commander;
-    const { push, requests_per_minute: requestsPerMinute } = configuration.platform;
-    const pushParts = { platform: this.platform, mirror: this.#mirror, requestsPerMinute, bell, clock, log };
+    const readBacks = this.#commands.commander;
+    const pushParts = { platform: this.platform, mirror: this.#mirror, readBacks, clock, log };
     const pushing = async () =>
       new (await import("./sync/push-channels.js")).PushChannels(pushParts).run(signal);
     const parts = [this.#outputs, this.#commands, this.#commands.limits, store, watch, poller, this.#status];
     const results = await Promise.allSettled(
       [
         ...parts.map((part) => part.run(signal)),
-        push.enabled ? pushing() : undefined,
+        configuration.platform.push.enabled ? pushing() : undefined,
         this.#discovery?.run(signal),
         this.#serveHttp(signal),
       ].map((part) => watched(Promise.resolve(part))),

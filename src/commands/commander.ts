@@ -1,7 +1,7 @@
 import { targetOf } from "../greenhouse/command/words.js";
 import type { Actuator, CommandProblem, Controller, Register } from "../greenhouse/model.js";
 import { PlatformError, type RawValue } from "../greenhouse/ports.js";
-import type { PushBell } from "../sync/push-mirror.js";
+import type { ReadBacks } from "../sync/push-mirror.js";
 import { type Book, type Connection, type Effect, type EffectOf, emptyBook, type Input } from "./book.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
@@ -18,14 +18,14 @@ const untilItEnds = new AbortController().signal;
  * Takes commands, and does what their book says is to be done: asks the platform and the journal, tells of every command's
  * life, feeds the answers back, and wakes the book with one timer.
  */
-export class Commander implements PushBell {
+export class Commander implements ReadBacks {
   readonly #ports: CommanderPorts;
   readonly #questions = new Map<number, AbortController>();
   /** By controller, on their way to the store. */
   readonly #problems = new Map<string, readonly CommandProblem[]>();
   #book: Book = emptyBook;
   #timer: { readonly at: number; readonly takeBack: () => void } | null = null;
-  #onPushed: Parameters<PushBell["onPushed"]>[0] = () => undefined;
+  #onPushed: Parameters<ReadBacks["onPushed"]>[0] = () => undefined;
 
   constructor(ports: CommanderPorts) {
     this.#ports = ports;
@@ -108,7 +108,7 @@ export class Commander implements PushBell {
     return isWanted;
   }
 
-  onPushed(listener: Parameters<PushBell["onPushed"]>[0]): void {
+  onPushed(listener: Parameters<ReadBacks["onPushed"]>[0]): void {
     this.#onPushed = listener;
   }
 

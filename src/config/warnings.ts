@@ -33,14 +33,23 @@ export function callsPerHourNeeded(intervals: Intervals, load: ReadLoad): number
 const callsPerController = (intervals: Intervals): number =>
   hourMs / intervals.sensors + hourMs / intervals.running_status;
 
-/** What polling costs by this configuration, in a sentence; an account may hold controllers it does not name. */
+/**
+ * What polling costs by this configuration, in a sentence; an account may hold controllers it does not name. The single-device status
+ * of each is asked once after a start, spread over an interval.
+ */
 export function costSentence(configuration: Configuration): string {
   const { polling, platform, mirror } = configuration;
-  const calls = Math.round(callsPerHourNeeded(polling, configuredLoad(configuration)));
+  const load = configuredLoad(configuration);
+  const calls = Math.round(callsPerHourNeeded(polling, load));
   const budget = platform.requests_per_minute * 60;
-  const costs = `polling costs ${calls} calls an hour${budget === 0 ? "" : ` of the budget of ${budget}`}`;
+  const ofBudget = budget === 0 ? "" : ` of the budget of ${budget}`;
+  const spread = `spread over ${formatDuration(polling.controllers)}`;
+  const statuses = `single-device status${load.controllers === 1 ? "" : "es"}`;
+  const start = load.controllers === 0 ? "" : `, and each start ${load.controllers} ${statuses}, ${spread}`;
+  const costs = `polling costs ${calls} calls an hour${ofBudget}${start}`;
   if (mirror === "listed") return costs;
-  return `${costs}; each controller that is not named here costs ${Math.round(callsPerController(polling))} more`;
+  const more = Math.round(callsPerController(polling));
+  return `${costs}; each controller that is not named here costs ${more} more, and one at each start`;
 }
 
 /** Fewest reads for the addresses of a controller: those with a type together, every other one alone. */

@@ -13,7 +13,8 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger, RecentLog } from "../runtime/log.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Mirror } from "../sync/mirror.js";
-import { jobIntervalMs, type PollIntervals, type PollJob, type PollOperation } from "../sync/poll-plan.js";
+import { jobIntervalMs, type PollIntervals, type PollJob } from "../sync/poll-plan.js";
+import type { PollOperation } from "../sync/poll-reads.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { SelfTest } from "./self-test.js";
 

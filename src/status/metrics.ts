@@ -1,8 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { type CommandResult, outcomes, refusalReasons } from "../greenhouse/command/outcomes.js";
 import { platformStates } from "../greenhouse/model.js";
-import { pollOperations } from "../sync/poll-plan.js";
-import { pollResults } from "../sync/poll-reads.js";
+import { pollOperations, pollResults } from "../sync/poll-reads.js";
 import type { OwnFacts, StatusParts } from "./health.js";
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];

@@ -9,8 +9,8 @@ export type InventoryNews =
   | { readonly type: "account_empty" }
   /** `found`: one of the configuration is in a list for the first time. */
   | { readonly type: "added" | "found" | "removed"; readonly code: string; readonly name: string }
-  /** A list says something else than what is shown; its single-device status decides. */
-  | { readonly type: "doubted"; readonly code: string };
+  /** `doubted`: a list says something else than what is shown, its single-device status decides; `settled`: a later list did so first. */
+  | { readonly type: "doubted" | "settled"; readonly code: string };
 
 const availabilityOf = (record: DeviceRecord): Availability =>
   record.online === null ? "unknown" : record.online ? "online" : "offline";
@@ -133,8 +133,9 @@ export class Inventory {
     this.#store.dispatch(record.code, { type: "listed", record, availability });
     const type = before === undefined ? "added" : "found";
     if (!before?.info.record) this.#tell({ type, code: record.code, name: record.name ?? record.code });
-    if ((this.#store.get(record.code)?.doubted ?? null) !== null)
-      this.#tell({ type: "doubted", code: record.code });
+    const doubted = this.#store.get(record.code)?.doubted ?? null;
+    if (doubted !== null) this.#tell({ type: "doubted", code: record.code });
+    else if ((before?.doubted ?? null) !== null) this.#tell({ type: "settled", code: record.code });
   }
 
   #judgeAbsence(monotonicMs: number): void {

@@ -59,7 +59,8 @@ export function createMirror(parts: MirrorParts): Mirror {
   const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
     tellNews(news, parts, store);
     if (news.type === "removed") poller.forget(news.code);
-    if (news.type === "doubted") poller.askConnection(news.code);
+    if (news.type === "doubted") poller.readSoon({ kind: "connection", code: news.code }, 0, null);
+    if (news.type === "settled") poller.spareConnection(news.code);
     if (news.type !== "added") return;
     poller.follow(news.code);
     parts.onAdded(news.code);

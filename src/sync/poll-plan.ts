@@ -4,7 +4,7 @@ import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import { hasOwnClient } from "../greenhouse/reduce.js";
-import { Schedule } from "../runtime/schedule.js";
+import { type RequestBudget, Schedule } from "../runtime/schedule.js";
 
 /** One thing to ask the platform again and again. */
 export type PollJob =
@@ -13,9 +13,9 @@ export type PollJob =
   | { readonly kind: "sensors" | "running_status" | "connection"; readonly code: string }
   | { readonly kind: "registers"; readonly code: string; readonly read: RegisterRead };
 
-/** One request for registers: a single address, or a whole parameter group at once. */
+/** One request for registers: a single address, a whole parameter group at once, or an address as the device itself has it. */
 export type RegisterRead =
-  | { readonly type: "address"; readonly address: string }
+  | { readonly type: "address" | "fresh"; readonly address: string }
   | { readonly type: "group"; readonly group: ParameterGroup };
 
 export type PollIntervals = Pick<
@@ -28,7 +28,8 @@ export function jobName(job: PollJob): string {
   if (job.kind === "devices") return `devices ${job.dataType}`;
   if (job.kind !== "registers") return `${job.kind} ${job.code}`;
   const { read } = job;
-  return `registers ${job.code} ${read.type === "group" ? `group ${read.group}` : read.address}`;
+  const what = read.type === "group" ? `group ${read.group}` : read.address;
+  return `registers ${job.code} ${what}${read.type === "fresh" ? " fresh" : ""}`;
 }
 
 export const jobHost = (job: PollJob): PlatformHost =>
@@ -55,7 +56,8 @@ export function jobIntervalMs(
     case "running_status":
       return intervals.running_status * slower;
     case "registers":
-      return intervals.actuators * slower;
+      // What the device itself has is asked for when something says that it is another value.
+      return job.read.type === "fresh" ? Infinity : intervals.actuators * slower;
     // Lists tell about all others; these are asked once, and whenever a list is doubted.
     case "connection":
       return controller !== undefined && hasOwnClient(controller) ? intervals.controllers : Infinity;
@@ -95,153 +97,6 @@ export function jobsOf(controller: Controller, hasReadings: boolean): readonly P
   return [...(hasReadings ? readings : []), ...registers, { kind: "connection", code }];
 }
 
-/** A host that is away is tried this often; the circuit decides which tries become requests. */
-const probeMs = 5_000;
-
-export interface DueJob {
-  readonly name: string;
-  readonly job: PollJob;
-}
-
-/**
- * All jobs and when each runs next. Of a host that is away one job is tried now and then; when it comes back all that it
- * missed is due at once.
- */
-export class PollSchedule {
-  readonly #jobs = new Map<string, PollJob>();
-  readonly #schedules = { business: new Schedule<string>(), realtime: new Schedule<string>() };
-  /** Of a host that is away: when the next of its jobs is tried. */
-  readonly #probeAt = new Map<PlatformHost, number>();
-
-  jobs(): Iterable<PollJob> {
-    return this.#jobs.values();
-  }
-
-  has(name: string): boolean {
-    return this.#jobs.has(name);
-  }
-
-  add(job: PollJob): boolean {
-    const name = jobName(job);
-    if (this.#jobs.has(name)) return false;
-    this.#jobs.set(name, job);
-    this.#schedules[jobHost(job)].set(name, jobRank(job));
-    return true;
-  }
-
-  /** Drops the chosen jobs; returns their names. */
-  remove(chosen: (job: PollJob) => boolean): readonly string[] {
-    const removed: string[] = [];
-    for (const [name, job] of this.#jobs) {
-      if (!chosen(job)) continue;
-      removed.push(name);
-      this.#jobs.delete(name);
-      this.#schedules[jobHost(job)].delete(name);
-    }
-    return removed;
-  }
-
-  namesOf(host: PlatformHost): readonly string[] {
-    return [...this.#jobs].filter(([, job]) => jobHost(job) === host).map(([name]) => name);
-  }
-
-  /**
-   * Makes the chosen jobs due now, first things first; returns their names. Those of a host that is away are left out, and what is
-   * due already keeps its place: asked for again and again, it would never have its turn.
-   */
-  makeDue(now: number, chosen: (job: PollJob) => boolean): readonly string[] {
-    const due = [...this.#jobs].filter(([, job]) => chosen(job) && !this.isAway(jobHost(job)));
-    for (const [name, job] of due) {
-      const at = now - 10 + jobRank(job);
-      const schedule = this.#schedules[jobHost(job)];
-      if ((schedule.dueAt(name) ?? Infinity) > at) schedule.set(name, at);
-    }
-    return due.map(([name]) => name);
-  }
-
-  /** What was tried of a host that is away waits behind its other jobs, and for its return. */
-  runAgainAt(name: string, at: number): void {
-    const job = this.#jobs.get(name);
-    if (!job) return;
-    const host = jobHost(job);
-    this.#schedules[host].set(name, Math.min(at, this.#probeAt.get(host) ?? at));
-  }
-
-  isAway(host: PlatformHost): boolean {
-    return this.#probeAt.has(host);
-  }
-
-  hostAway(host: PlatformHost, now: number): void {
-    if (!this.isAway(host)) this.#probeAt.set(host, now + probeMs);
-  }
-
-  hostBack(host: PlatformHost, now: number): void {
-    if (!this.#probeAt.delete(host)) return;
-    const schedule = this.#schedules[host];
-    for (const [name, job] of this.#jobs)
-      if ((schedule.dueAt(name) ?? Infinity) <= now + probeMs) schedule.set(name, now - 10 + jobRank(job));
-  }
-
-  /** Ms until something is due, 0 when something is, null when nothing is planned. */
-  waitMs(now: number): number | null {
-    const at = Math.min(this.#dueAt("business"), this.#dueAt("realtime"));
-    return at === Infinity ? null : Math.max(0, at - now);
-  }
-
-  /** Takes the next due job. */
-  take(now: number): DueJob | null {
-    const host = this.#dueAt("business") <= this.#dueAt("realtime") ? "business" : "realtime";
-    if (this.isAway(host)) this.#probeAt.set(host, now + probeMs);
-    const name = this.#schedules[host].take();
-    const job = name === null ? undefined : this.#jobs.get(name);
-    return name === null || !job ? null : { name, job };
-  }
-
-  #dueAt(host: PlatformHost): number {
-    const first = this.#schedules[host].first();
-    return first === null ? Infinity : Math.max(first.at, this.#probeAt.get(host) ?? 0);
-  }
-}
-
-/** Reads that polling makes, in the words of health and metrics; `register` is one address, `registers` one parameter group of a controller. */
-export const pollOperations = [
-  "controllers",
-  "devices",
-  "connection",
-  "sensors",
-  "running_status",
-  "register",
-  "registers",
-] as const;
-
-export type PollOperation = (typeof pollOperations)[number];
-
-/** Calls an hour, by operation. */
-export type PollCost = Readonly<Record<PollOperation, number>>;
-
-const hourMs = 3_600_000;
-
-export function operationOf(job: PollJob): PollOperation {
-  if (job.kind !== "registers") return job.kind;
-  return job.read.type === "group" ? "registers" : "register";
-}
-
-/** What these jobs cost when each is asked for once in its interval (ms), as whole calls. */
-export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob) => number): PollCost {
-  const cost = {
-    controllers: 0,
-    devices: 0,
-    connection: 0,
-    sensors: 0,
-    running_status: 0,
-    register: 0,
-    registers: 0,
-  };
-  for (const job of jobs) cost[operationOf(job)] += hourMs / intervalMs(job);
-  const whole = pollOperations.map((operation) => [operation, Math.round(cost[operation])] as const);
-  return { ...cost, ...Object.fromEntries(whole) };
-}
-
 /**
  * When a job runs next: at its own phase of the interval, at least half an interval away, give or take 5 %. The phase
  * comes from the job's name, which spreads many jobs evenly.
@@ -251,6 +106,10 @@ export function nextDueAt(job: string, now: number, intervalMs: number, chance: 
   const periods = Math.ceil((now + intervalMs / 2 - phase) / intervalMs);
   return phase + periods * intervalMs + (chance - 0.5) * 0.1 * intervalMs;
 }
+
+/** For what is asked once: within an interval from now, at its own phase. */
+export const withinInterval = (job: string, now: number, intervalMs: number): number =>
+  now + fraction(job) * intervalMs;
 
 function fraction(text: string): number {
   let hash = 0x811c9dc5;
@@ -266,4 +125,259 @@ export const notBefore = (_job: string, now: number, intervalMs: number, chance:
 /** By how much every interval has to stretch for the demand to fit the budget; 1 when it fits. */
 export function stretchFactor(requestsPerMinute: number, budgetPerMinute: number): number {
   return budgetPerMinute === 0 ? 1 : Math.max(1, requestsPerMinute / budgetPerMinute);
+}
+
+/** A host that is away is tried this often; the circuit decides which tries become requests. */
+const probeMs = 5_000;
+
+/** What was asked for soon and fails is asked for again after such pauses; then it is left to its interval. */
+const repeatAfterMs = [5_000, 10_000, 20_000, 40_000, 80_000];
+
+export interface DueJob {
+  readonly name: string;
+  readonly job: PollJob;
+}
+
+/** Something says that what is shown is not what is there any more. */
+interface Wanted {
+  /** What was said of it, the newest; a read may show it or not. */
+  readonly said: string | null;
+  /** Least time from the read before to this one. */
+  readonly gapMs: number;
+  /** A read that began later than it was said is under way. */
+  readonly isBegun: boolean;
+  /** Failed reads in a row. */
+  readonly failures: number;
+}
+
+interface PlannedJob {
+  readonly job: PollJob;
+  readonly begunAt: number;
+  readonly wanted: Wanted | null;
+}
+
+/** What is asked for soon goes before what is due by its interval, and the status of a single device keeps its own distance. */
+const lanes = ["soon", "connection", "business", "realtime"] as const;
+type Lane = (typeof lanes)[number];
+
+interface PollPace {
+  /** What is asked for soon may take this much of the budget, so that polling keeps the rest. */
+  readonly soon: RequestBudget;
+  /** Least time between two requests for the status of a single device, ms. */
+  readonly connectionGapMs: () => number;
+}
+
+/**
+ * All jobs and when each runs next. Of a host that is away one job is tried now and then; when it comes back all that it
+ * missed is due at once.
+ */
+export class PollSchedule {
+  readonly #pace: PollPace;
+  readonly #jobs = new Map<string, PlannedJob>();
+  readonly #schedules: Readonly<Record<Lane, Schedule<string>>> = {
+    soon: new Schedule<string>(),
+    connection: new Schedule<string>(),
+    business: new Schedule<string>(),
+    realtime: new Schedule<string>(),
+  };
+  /** Of a host that is away: when the next of its jobs is tried. */
+  readonly #probeAt = new Map<PlatformHost, number>();
+  #connectionBegunAt = -Infinity;
+
+  constructor(pace: PollPace) {
+    this.#pace = pace;
+  }
+
+  *jobs(): Iterable<PollJob> {
+    for (const { job } of this.#jobs.values()) yield job;
+  }
+
+  has(name: string): boolean {
+    return this.#jobs.has(name);
+  }
+
+  /** The status of a single device is not due before it is asked for. */
+  add(job: PollJob): boolean {
+    const name = jobName(job);
+    if (this.#jobs.has(name)) return false;
+    this.#jobs.set(name, { job, begunAt: -Infinity, wanted: null });
+    if (job.kind !== "connection") this.#schedules[jobHost(job)].set(name, jobRank(job));
+    return true;
+  }
+
+  /** Drops the chosen jobs; returns their names. */
+  remove(chosen: (job: PollJob) => boolean): readonly string[] {
+    const removed: string[] = [];
+    for (const [name, { job }] of this.#jobs) {
+      if (!chosen(job)) continue;
+      removed.push(name);
+      this.#jobs.delete(name);
+      for (const lane of lanes) this.#schedules[lane].delete(name);
+    }
+    return removed;
+  }
+
+  namesOf(host: PlatformHost): readonly string[] {
+    return [...this.#jobs].filter(([, { job }]) => jobHost(job) === host).map(([name]) => name);
+  }
+
+  /**
+   * Makes the chosen jobs due now, first things first; returns their names. Those of a host that is away are left out, and what is
+   * due already keeps its place: asked for again and again, it would never have its turn.
+   */
+  makeDue(now: number, chosen: (job: PollJob) => boolean): readonly string[] {
+    const due = [...this.#jobs].filter(([, { job }]) => chosen(job) && !this.isAway(jobHost(job)));
+    for (const [name, { job }] of due) {
+      const at = now - 10 + jobRank(job);
+      if ((this.#dueAt(name) ?? Infinity) > at) this.#plan(name, at);
+    }
+    return due.map(([name]) => name);
+  }
+
+  /** Asks for it at `at`, in its own time. What was tried of a host that is away waits behind its other jobs, and for its return. */
+  runAgainAt(name: string, at: number): void {
+    const planned = this.#jobs.get(name);
+    if (planned) this.#plan(name, Math.min(at, this.#probeAt.get(jobHost(planned.job)) ?? at));
+  }
+
+  /**
+   * Asks for it soon, once however often that is wanted, but not sooner than `gapMs` after the last read of it began. What waits
+   * already may come sooner by it.
+   */
+  readSoon(job: PollJob, now: number, gapMs: number, said: string | null): void {
+    const name = jobName(job);
+    const { begunAt, wanted } = this.#jobs.get(name) ?? { begunAt: -Infinity, wanted: null };
+    const at = Math.max(now, begunAt + gapMs);
+    const isSooner = at < (this.#dueAt(name) ?? Infinity);
+    const failures = isSooner || wanted === null ? 0 : wanted.failures;
+    this.#jobs.set(name, { job, begunAt, wanted: { said, gapMs, isBegun: false, failures } });
+    if (isSooner) this.#plan(name, at);
+  }
+
+  /** Whether what was asked for soon has not been read since. */
+  isWanted(name: string): boolean {
+    return (this.#jobs.get(name)?.wanted ?? null) !== null;
+  }
+
+  /** What was said last of what is asked for soon; undefined where nothing was. */
+  saidOf(name: string): string | undefined {
+    return this.#jobs.get(name)?.wanted?.said ?? undefined;
+  }
+
+  /** What was asked for soon, for no value that was said, needs no read any more; returns whether one was waiting. */
+  takeBack(name: string): boolean {
+    const planned = this.#jobs.get(name);
+    const wanted = planned?.wanted ?? null;
+    if (planned === undefined || wanted === null || wanted.isBegun || wanted.said !== null) return false;
+    this.#jobs.set(name, { ...planned, wanted: null });
+    for (const lane of lanes) this.#schedules[lane].delete(name);
+    return true;
+  }
+
+  /** A read of it begins. */
+  begun(name: string, now: number): void {
+    const planned = this.#jobs.get(name);
+    if (planned === undefined) return;
+    const { job, wanted } = planned;
+    this.#jobs.set(name, { job, begunAt: now, wanted: wanted && { ...wanted, isBegun: true } });
+    if (job.kind === "connection") this.#connectionBegunAt = now;
+  }
+
+  /**
+   * The read of it ended. It runs again at `nextAt`, in its own time, Infinity for never; sooner where that was asked for while it was
+   * under way, or where it had been and the read failed. Returns whether it runs again.
+   */
+  ended(name: string, worked: boolean, now: number, nextAt: number): boolean {
+    const planned = this.#jobs.get(name);
+    if (planned === undefined) return false;
+    const { begunAt, wanted } = planned;
+    if (wanted?.isBegun === false) {
+      this.#plan(name, Math.max(now, begunAt + wanted.gapMs));
+      return true;
+    }
+    const pauseMs = wanted === null || worked ? undefined : repeatAfterMs[wanted.failures];
+    if (wanted === null || pauseMs === undefined) {
+      if (wanted !== null) this.#jobs.set(name, { ...planned, wanted: null });
+      if (nextAt < Infinity) this.runAgainAt(name, nextAt);
+      return nextAt < Infinity;
+    }
+    const failures = wanted.failures + 1;
+    this.#jobs.set(name, { ...planned, wanted: { ...wanted, isBegun: false, failures } });
+    this.#plan(name, Math.min(now + pauseMs, nextAt));
+    return true;
+  }
+
+  isAway(host: PlatformHost): boolean {
+    return this.#probeAt.has(host);
+  }
+
+  hostAway(host: PlatformHost, now: number): void {
+    if (!this.isAway(host)) this.#probeAt.set(host, now + probeMs);
+  }
+
+  hostBack(host: PlatformHost, now: number): void {
+    if (!this.#probeAt.delete(host)) return;
+    for (const [name, { job }] of this.#jobs)
+      if (jobHost(job) === host && (this.#dueAt(name) ?? Infinity) <= now + probeMs)
+        this.#plan(name, now - 10 + jobRank(job));
+  }
+
+  /** Ms until something is due, 0 when something is, null when nothing is planned. */
+  waitMs(now: number): number | null {
+    const { at } = this.#next(now);
+    return at === Infinity ? null : Math.max(0, at - now);
+  }
+
+  /** Takes the next due job. */
+  take(now: number): DueJob | null {
+    const { lane } = this.#next(now);
+    const host = lane === "business" ? "business" : "realtime";
+    if (this.isAway(host)) this.#probeAt.set(host, now + probeMs);
+    const name = this.#schedules[lane].take();
+    const job = name === null ? undefined : this.#jobs.get(name)?.job;
+    if (name === null || job === undefined) return null;
+    if (lane === "soon") this.#pace.soon.spend(now);
+    return { name, job };
+  }
+
+  /** Into the lane that it belongs to, and out of any other. */
+  #plan(name: string, at: number): void {
+    const planned = this.#jobs.get(name);
+    if (planned === undefined) return;
+    for (const lane of lanes) this.#schedules[lane].delete(name);
+    const { job, wanted } = planned;
+    const isSoon = wanted !== null && !wanted.isBegun;
+    const lane = job.kind === "connection" ? job.kind : isSoon ? "soon" : jobHost(job);
+    this.#schedules[lane].set(name, at);
+  }
+
+  #dueAt(name: string): number | undefined {
+    for (const lane of lanes) {
+      const at = this.#schedules[lane].dueAt(name);
+      if (at !== undefined) return at;
+    }
+    return undefined;
+  }
+
+  /** The lane that may go first, and when. */
+  #next(now: number): { readonly lane: Lane; readonly at: number } {
+    let next: { readonly lane: Lane; readonly at: number } = { lane: "business", at: Infinity };
+    for (const lane of lanes) {
+      const at = this.#laneAt(lane, now);
+      if (at < next.at) next = { lane, at };
+    }
+    return next;
+  }
+
+  /** When the first of a lane may go. Those of the first two lanes go before all others that are due. */
+  #laneAt(lane: Lane, now: number): number {
+    const first = this.#schedules[lane].first();
+    if (first === null) return Infinity;
+    const host = lane === "business" ? lane : "realtime";
+    let at = Math.max(first.at, this.#probeAt.get(host) ?? 0);
+    if (lane === host) return at;
+    if (lane === "soon") at = Math.max(at, now + this.#pace.soon.waitMs(now));
+    else at = Math.max(at, this.#connectionBegunAt + this.#pace.connectionGapMs());
+    return at > now ? at : -Infinity;
+  }
 }

@@ -2,16 +2,17 @@ import { sameValue, textOf } from "../greenhouse/actuator-kinds.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";
-import { PlatformError, type PlatformReader, type RawValue } from "../greenhouse/ports.js";
-import type { Clock } from "../runtime/clock.js";
-import type { Inventory } from "./inventory.js";
 import {
-  operationOf,
-  type PollJob,
-  type PollOperation,
-  pollOperations,
-  type RegisterRead,
-} from "./poll-plan.js";
+  PlatformError,
+  type PlatformErrorKind,
+  type PlatformHost,
+  type PlatformReader,
+  type RawValue,
+} from "../greenhouse/ports.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { Inventory } from "./inventory.js";
+import type { PollJob, RegisterRead } from "./poll-plan.js";
 import type { GreenhouseStore } from "./store.js";
 
 export interface PollPorts {
@@ -24,8 +25,16 @@ export interface PollPorts {
   readonly turn?: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Performs one job: asks the platform and folds the answer. Rejects with the PlatformError of a failed request. */
-export async function perform(job: PollJob, ports: PollPorts, signal: AbortSignal): Promise<void> {
+/**
+ * Performs one job: asks the platform and folds the answer. Rejects with the PlatformError of a failed request. `saidOf` is what
+ * something has said last of what is read, by the time the answer is there.
+ */
+export async function perform(
+  job: PollJob,
+  ports: PollPorts,
+  signal: AbortSignal,
+  saidOf: () => string | undefined = () => undefined,
+): Promise<void> {
   const { platform, store, inventory, clock, tally } = ports;
   const code = "code" in job ? job.code : null;
   const answer = <Answer>(read: Promise<Answer>) => tally.noted(operationOf(job), code, read);
@@ -38,7 +47,10 @@ export async function perform(job: PollJob, ports: PollPorts, signal: AbortSigna
       return;
     case "connection": {
       const status = await answer(platform.connection(job.code, signal, "polled"));
-      store.dispatch(job.code, { type: "connection", status });
+      const said = saidOf();
+      // What was said since says otherwise than the answer, which may be older: it is read once more.
+      if (said === undefined || said === status.state)
+        store.dispatch(job.code, { type: "connection", status });
       return;
     }
     case "sensors": {
@@ -53,8 +65,35 @@ export async function perform(job: PollJob, ports: PollPorts, signal: AbortSigna
       return;
     }
     case "registers":
-      await readRegisters(job.code, job.read, ports, signal);
+      if (job.read.type === "fresh") await readFresh(job.code, job.read.address, ports, signal, saidOf);
+      else await readRegisters(job.code, job.read, ports, signal);
   }
+}
+
+/** One address as the device itself has it. Where it shows what was said of it, the news came from there. */
+async function readFresh(
+  code: string,
+  address: string,
+  ports: PollPorts,
+  signal: AbortSignal,
+  saidOf: () => string | undefined,
+): Promise<void> {
+  const event = await registersEvent(ports, true, () => readOne(code, address, true, ports, signal));
+  const raw = event.values.get(address);
+  const said = saidOf();
+  const isNews = raw !== undefined && said !== undefined && sameValue(said, textOf(raw));
+  ports.store.dispatch(code, { ...event, source: isNews ? "push" : "poll" });
+}
+
+async function readOne(
+  code: string,
+  address: string,
+  fresh: boolean,
+  { platform, tally }: PollPorts,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, RawValue>> {
+  const raw = await tally.noted("register", code, platform.value(code, address, fresh, signal, "polled"));
+  return new Map(raw === null ? [] : [[address, raw]]);
 }
 
 /** Nothing says that a group is read from the device, so it counts as the platform's memory, as a plain read does. */
@@ -65,14 +104,10 @@ async function readRegisters(
   signal: AbortSignal,
 ): Promise<void> {
   const { platform, store, tally } = ports;
-  const one = async (address: string, fresh: boolean) => {
-    const raw = await tally.noted("register", code, platform.value(code, address, fresh, signal, "polled"));
-    return new Map(raw === null ? [] : [[address, raw] as const]);
-  };
   const first = await registersEvent(ports, false, () =>
     read.type === "group"
       ? tally.noted("registers", code, platform.values(code, read.group, signal))
-      : one(read.address, false),
+      : readOne(code, read.address, false, ports, signal),
   );
   const doubtful = contradicted(store.get(code), first);
   store.dispatch(code, { ...first, values: without(first.values, doubtful) });
@@ -80,7 +115,7 @@ async function readRegisters(
   for (const address of doubtful) {
     await ports.turn?.(signal);
     try {
-      store.dispatch(code, await registersEvent(ports, true, () => one(address, true)));
+      await readFresh(code, address, ports, signal, () => undefined);
     } catch (error) {
       // An address that cannot be read must not keep its neighbours from being read.
       if (!(error instanceof PlatformError) || signal.aborted) throw error;
@@ -122,6 +157,45 @@ export function registerAt(controller: Controller, address: string): Register | 
   for (const { settings, register } of controller.parameters.values())
     if (settings.address === address) return register;
   return controller.addresses.get(address)?.register;
+}
+
+/** Reads that polling makes, in the words of health and metrics; `register` is one address, `registers` one parameter group of a controller. */
+export const pollOperations = [
+  "controllers",
+  "devices",
+  "connection",
+  "sensors",
+  "running_status",
+  "register",
+  "registers",
+] as const;
+
+export type PollOperation = (typeof pollOperations)[number];
+
+/** Calls an hour, by operation. */
+export type PollCost = Readonly<Record<PollOperation, number>>;
+
+const hourMs = 3_600_000;
+
+export function operationOf(job: PollJob): PollOperation {
+  if (job.kind !== "registers") return job.kind;
+  return job.read.type === "group" ? "registers" : "register";
+}
+
+/** What these jobs cost when each is asked for once in its interval (ms), as whole calls. */
+export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob) => number): PollCost {
+  const cost = {
+    controllers: 0,
+    devices: 0,
+    connection: 0,
+    sensors: 0,
+    running_status: 0,
+    register: 0,
+    registers: 0,
+  };
+  for (const job of jobs) cost[operationOf(job)] += hourMs / intervalMs(job);
+  const whole = pollOperations.map((operation) => [operation, Math.round(cost[operation])] as const);
+  return { ...cost, ...Object.fromEntries(whole) };
 }
 
 /** Not sent: the host is away, or asked to be left alone for a while. */
@@ -183,3 +257,101 @@ export class PollTally {
     this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1);
   }
 }
+
+/** What concerns a host as a whole is reported by the part that watches it. */
+const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "unauthorized"]);
+/** Once is bad luck, twice in a row is not. */
+const passing = new Set<PlatformErrorKind>(["timeout", "interrupted", "throttled"]);
+/** A kind of poll that fails every other time is not worth a line each time. */
+const logAgainMs = 600_000;
+
+interface Trouble {
+  /** Failures in a row, by the job's name. */
+  readonly failing: Map<string, number>;
+  /** Its end is worth a line. */
+  isLogged: boolean;
+  loggedAt: number;
+}
+
+/**
+ * Logs once per kind of poll that it fails and once that it works again, however many controllers it concerns. What is wrong with a
+ * whole host is left out.
+ */
+export class PollTroubles {
+  readonly #log: Logger;
+  readonly #now: () => number;
+  readonly #isAway: (host: PlatformHost) => boolean;
+  readonly #byKind = new Map<PollJob["kind"], Trouble>();
+
+  /** `now` is monotonic ms. */
+  constructor(log: Logger, now: () => number, isAway: (host: PlatformHost) => boolean) {
+    this.#log = log;
+    this.#now = now;
+    this.#isAway = isAway;
+  }
+
+  onFailed(name: string, job: PollJob, error: unknown): void {
+    if (!(error instanceof PlatformError)) {
+      this.#log.error({ err: error, job: name }, "a poll failed unexpectedly");
+      return;
+    }
+    const { kind, host } = error.facts;
+    if (wasHeld(error)) return;
+    this.#log.debug({ job: name }, error.message);
+    if (ofTheHost.has(kind) || this.#isAway(host)) return;
+    const fresh: Trouble = { failing: new Map(), isLogged: false, loggedAt: -Infinity };
+    const trouble = this.#byKind.get(job.kind) ?? fresh;
+    this.#byKind.set(job.kind, trouble);
+    const inARow = (trouble.failing.get(name) ?? 0) + 1;
+    trouble.failing.set(name, inARow);
+    if (inARow > 1 || !passing.has(kind)) this.#warn(job, trouble, error);
+  }
+
+  onWorked(name: string, { kind }: PollJob): void {
+    if (this.#isOver(kind, name)) this.#log.info({ poll: kind }, `polling ${subjects[kind]} works again`);
+  }
+
+  /** These are not asked for any more. */
+  forget(names: Iterable<string>): void {
+    for (const name of names) for (const kind of this.#byKind.keys()) this.#isOver(kind, name);
+  }
+
+  /** Whether this was the last one to fail of a kind of which that was logged. */
+  #isOver(kind: PollJob["kind"], name: string): boolean {
+    const trouble = this.#byKind.get(kind);
+    if (trouble?.failing.delete(name) !== true || trouble.failing.size > 0) return false;
+    const { isLogged } = trouble;
+    trouble.isLogged = false;
+    return isLogged;
+  }
+
+  #warn(job: PollJob, trouble: Trouble, { message, facts }: PlatformError): void {
+    const now = this.#now();
+    if (trouble.isLogged || now - trouble.loggedAt < logAgainMs) return;
+    trouble.isLogged = true;
+    trouble.loggedAt = now;
+    const controller = "code" in job ? job.code : undefined;
+    const first = controller === undefined ? "" : ` (${controller} was the first)`;
+    const { operation, code, platformMessage, requestId } = facts;
+    this.#log.warn(
+      {
+        poll: job.kind,
+        controller,
+        operation,
+        code,
+        platform_message: platformMessage,
+        request_id: requestId,
+      },
+      `polling ${subjects[job.kind]} fails${first}, so what is shown of them grows old: ${message}`,
+    );
+  }
+}
+
+const subjects = {
+  controllers: "the list of controllers",
+  devices: "the list of other devices",
+  connection: "the status of single devices",
+  sensors: "sensors",
+  running_status: "running statuses",
+  registers: "actuators and parameters",
+} as const satisfies Record<PollJob["kind"], string>;

@@ -1,116 +1,28 @@
-import { PlatformError, type PlatformErrorKind, type PlatformHost } from "../greenhouse/ports.js";
+import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/clock.js";
-import { type RequestBudget, Rest } from "../runtime/schedule.js";
+import { RequestBudget, Rest } from "../runtime/schedule.js";
 import {
-  callsPerHour,
   type DueJob,
   jobIntervalMs,
   jobName,
   jobsOf,
   nextDueAt,
   notBefore,
-  PollSchedule,
-  type PollCost,
   type PollIntervals,
   type PollJob,
+  PollSchedule,
   stretchFactor,
+  withinInterval,
 } from "./poll-plan.js";
-import { perform, type PollPorts, PollTally, wasHeld } from "./poll-reads.js";
-
-/** Told of the host as a whole, by the part that watches it. */
-const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "unauthorized"]);
-/** Once is bad luck, twice in a row is not. */
-const passing = new Set<PlatformErrorKind>(["timeout", "interrupted", "throttled"]);
-/** A kind of poll that fails every other time is not worth a line each time. */
-const tellAgainMs = 600_000;
-
-interface Trouble {
-  /** Failures in a row, by the job's name. */
-  readonly failing: Map<string, number>;
-  /** Its end is worth a line. */
-  isTold: boolean;
-  toldAt: number;
-}
-
-/**
- * Tells once per kind of poll that it fails and once that it works again, however many controllers it concerns. What is wrong with a
- * whole host is left out.
- */
-class PollTroubles {
-  readonly #log: Logger;
-  readonly #now: () => number;
-  readonly #isAway: (host: PlatformHost) => boolean;
-  readonly #byKind = new Map<PollJob["kind"], Trouble>();
-
-  /** `now` is monotonic ms. */
-  constructor(log: Logger, now: () => number, isAway: (host: PlatformHost) => boolean) {
-    this.#log = log;
-    this.#now = now;
-    this.#isAway = isAway;
-  }
-
-  failed(name: string, job: PollJob, error: unknown): void {
-    if (!(error instanceof PlatformError)) {
-      this.#log.error({ err: error, job: name }, "a poll failed unexpectedly");
-      return;
-    }
-    const { kind, host } = error.facts;
-    if (wasHeld(error)) return;
-    this.#log.debug({ job: name }, error.message);
-    if (ofTheHost.has(kind) || this.#isAway(host)) return;
-    const untold: Trouble = { failing: new Map(), isTold: false, toldAt: -Infinity };
-    const trouble = this.#byKind.get(job.kind) ?? untold;
-    this.#byKind.set(job.kind, trouble);
-    const inARow = (trouble.failing.get(name) ?? 0) + 1;
-    trouble.failing.set(name, inARow);
-    if (inARow > 1 || !passing.has(kind)) this.#tell(job, trouble, error);
-  }
-
-  worked(name: string, { kind }: PollJob): void {
-    if (this.#isOver(kind, name)) this.#log.info({ poll: kind }, `polling ${subjects[kind]} works again`);
-  }
-
-  /** These are not asked for any more. */
-  forget(names: Iterable<string>): void {
-    for (const name of names) for (const kind of this.#byKind.keys()) this.#isOver(kind, name);
-  }
-
-  /** Whether this was the last one to fail of a kind of which that was told. */
-  #isOver(kind: PollJob["kind"], name: string): boolean {
-    const trouble = this.#byKind.get(kind);
-    if (trouble?.failing.delete(name) !== true || trouble.failing.size > 0) return false;
-    const { isTold } = trouble;
-    trouble.isTold = false;
-    return isTold;
-  }
-
-  #tell(job: PollJob, trouble: Trouble, { message, facts }: PlatformError): void {
-    const now = this.#now();
-    if (trouble.isTold || now - trouble.toldAt < tellAgainMs) return;
-    trouble.isTold = true;
-    trouble.toldAt = now;
-    const controller = "code" in job ? job.code : undefined;
-    const first = controller === undefined ? "" : ` (${controller} was the first)`;
-    const { operation, code, platformMessage, requestId } = facts;
-    this.#log.warn(
-      {
-        ...{ poll: job.kind, controller, operation, code },
-        ...{ platform_message: platformMessage, request_id: requestId },
-      },
-      `polling ${subjects[job.kind]} fails${first}, so what is shown of them grows old: ${message}`,
-    );
-  }
-}
-
-const subjects = {
-  controllers: "the list of controllers",
-  devices: "the list of other devices",
-  connection: "the status of single devices",
-  sensors: "sensors",
-  running_status: "running statuses",
-  registers: "actuators and parameters",
-} as const satisfies Record<PollJob["kind"], string>;
+import {
+  callsPerHour,
+  perform,
+  type PollCost,
+  type PollPorts,
+  PollTally,
+  PollTroubles,
+} from "./poll-reads.js";
 
 interface PollerPorts extends Omit<PollPorts, "tally" | "turn"> {
   readonly budget: RequestBudget;
@@ -131,13 +43,18 @@ interface PollerSettings {
 const idleMs = 60_000;
 /** Smaller changes of the stretch are not worth new intervals. */
 const noticeable = 0.1;
+/** What is asked for soon may take a quarter of the budget, and the status of single devices half of it. */
+const soonPart = 1 / 4;
+const connectionPart = 1 / 2;
+/** Of few devices the status is asked for at this distance. */
+const longestConnectionGapMs = 1_000;
 
 /** Asks for everything in turn: one request per job at a time, spread over the interval, within the budget. */
 export class Poller {
   readonly tally: PollTally;
   readonly #settings: PollerSettings;
   readonly #ports: PollerPorts & PollPorts;
-  readonly #book = new PollSchedule();
+  readonly #schedule: PollSchedule;
   readonly #troubles: PollTroubles;
   readonly #rest: Rest;
   readonly #running = new Map<string, Promise<void>>();
@@ -154,10 +71,14 @@ export class Poller {
     this.tally = new PollTally(ports.clock);
     this.#ports = { ...ports, tally: this.tally, turn: (signal) => ports.budget.turn(ports.clock, signal) };
     this.#rest = new Rest(ports.clock);
+    this.#schedule = new PollSchedule({
+      soon: new RequestBudget(Math.ceil(settings.requestsPerMinute * soonPart)),
+      connectionGapMs: () => this.#connectionGapMs(),
+    });
     this.#troubles = new PollTroubles(
       ports.log,
       () => ports.clock.monotonic(),
-      (host) => this.#book.isAway(host),
+      (host) => this.#schedule.isAway(host),
     );
   }
 
@@ -167,19 +88,21 @@ export class Poller {
 
   /** In force, of what is asked for again and again: an account without sensors is only asked for its lists. */
   get shortestIntervalMs(): number {
-    return Math.min(...Array.from(this.#book.jobs(), (job) => this.#plainIntervalMs(job))) * this.#stretch;
+    return (
+      Math.min(...Array.from(this.#schedule.jobs(), (job) => this.#plainIntervalMs(job))) * this.#stretch
+    );
   }
 
   /** What the jobs cost at the intervals in force. */
   callsPerHour(): PollCost {
-    return callsPerHour(this.#book.jobs(), (job) => this.#plainIntervalMs(job) * this.#stretch);
+    return callsPerHour(this.#schedule.jobs(), (job) => this.#plainIntervalMs(job) * this.#stretch);
   }
 
   /** Polls until the signal aborts; running requests are aborted with it. */
   async run(signal: AbortSignal): Promise<void> {
-    this.#book.add({ kind: "controllers" });
-    this.#book.add({ kind: "devices", dataType: "TEXT" });
-    this.#book.add({ kind: "devices", dataType: "STREAM" });
+    this.#schedule.add({ kind: "controllers" });
+    this.#schedule.add({ kind: "devices", dataType: "TEXT" });
+    this.#schedule.add({ kind: "devices", dataType: "STREAM" });
     for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
     // What is offline is asked less often, so one that comes or goes is another demand.
     const stopWatching = this.#ports.store.onChange((before, after) => {
@@ -200,8 +123,9 @@ export class Poller {
     if (!controller) return;
     const untried = this.#untried.get(code) ?? new Set();
     for (const job of jobsOf(controller, this.#ports.inventory.hasReadings(code)))
-      if (this.#book.add(job) && job.kind !== "connection") untried.add(jobName(job));
+      if (this.#schedule.add(job) && job.kind !== "connection") untried.add(jobName(job));
     if (untried.size > 0) this.#untried.set(code, untried);
+    else this.#planConnection(code);
     this.#demandChanged = true;
     this.#rest.wake();
   }
@@ -215,25 +139,62 @@ export class Poller {
 
   /** The chosen jobs are not asked for any more. */
   #drop(chosen: (job: PollJob) => boolean): void {
-    const names = this.#book.remove(chosen);
+    const names = this.#schedule.remove(chosen);
     for (const name of names) this.#answerWaiting(name);
     this.#troubles.forget(names);
     this.#demandChanged = true;
   }
 
-  /** Asks a controller's single-device status before everything else that is due. */
-  askConnection(code: string): void {
-    this.#book.runAgainAt(jobName({ kind: "connection", code }), 0);
+  /**
+   * Reads before what is due by its interval, for something says that it is not as it is shown: what that `said` of it, null where it
+   * told no value. Not sooner than `gapMs` after the last read of it began; a read that fails is made again a few times.
+   */
+  readSoon(job: PollJob, gapMs: number, said: string | null): void {
+    this.#schedule.readSoon(job, this.#ports.clock.monotonic(), gapMs, said);
     this.#rest.wake();
+  }
+
+  /** Whether what was asked for soon has not been read since. */
+  isWanted(job: PollJob): boolean {
+    return this.#schedule.isWanted(jobName(job));
+  }
+
+  /** A list has told what the single-device status was to be asked for. */
+  spareConnection(code: string): void {
+    if (this.#schedule.takeBack(jobName({ kind: "connection", code }))) this.#planConnection(code);
+  }
+
+  /**
+   * A first time after everything else of the controller was read: at once where no list tells whether it is online, else within
+   * an interval, for what it says besides. The platform advises against asking it of many at a time.
+   */
+  #planConnection(code: string): void {
+    const job = { kind: "connection", code } as const;
+    const name = jobName(job);
+    const controller = this.#ports.store.get(code);
+    const isAsked = this.#schedule.isWanted(name) || this.tally.answeredAt("connection", code) !== null;
+    if (controller === undefined || isAsked) return;
+    const now = this.#ports.clock.monotonic();
+    if ((controller.info.record?.online ?? null) === null) this.readSoon(job, 0, null);
+    else this.#schedule.runAgainAt(name, withinInterval(name, now, this.#settings.intervals.controllers));
+    this.#rest.wake();
+  }
+
+  #connectionGapMs(): number {
+    const { intervals, requestsPerMinute } = this.#settings;
+    const everyMs = intervals.controllers / (this.#ports.store.size + 1);
+    const budgetMs = requestsPerMinute === 0 ? 0 : 60_000 / (requestsPerMinute * connectionPart);
+    return Math.max(Math.min(longestConnectionGapMs, everyMs), budgetMs);
   }
 
   hostReachable(host: PlatformHost, reachable: boolean): void {
     const now = this.#ports.clock.monotonic();
-    if (reachable) this.#book.hostBack(host, now);
+    if (reachable) this.#schedule.hostBack(host, now);
     else {
-      this.#book.hostAway(host, now);
+      this.#schedule.hostAway(host, now);
       // These are not asked before it is back, and a request for a refresh would wait as long.
-      for (const name of this.#book.namesOf(host)) if (!this.#running.has(name)) this.#answerWaiting(name);
+      for (const name of this.#schedule.namesOf(host))
+        if (!this.#running.has(name)) this.#answerWaiting(name);
     }
     this.#rest.wake();
   }
@@ -254,7 +215,8 @@ export class Poller {
 
   async #readNow(code: string | undefined): Promise<void> {
     const now = this.#ports.clock.monotonic();
-    const names = this.#book.makeDue(now, (job) => code === undefined || concerns(job, code));
+    const isMeant = (job: PollJob) => isRepeated(job) && (code === undefined || concerns(job, code));
+    const names = this.#schedule.makeDue(now, isMeant);
     this.#rest.wake();
     const nextEnd = (name: string) =>
       new Promise<void>((resolve) => this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]));
@@ -266,11 +228,11 @@ export class Poller {
     this.#adjustStretch();
     while (this.#running.size < this.#settings.concurrency) {
       const now = this.#ports.clock.monotonic();
-      const waitMs = Math.min(idleMs, this.#book.waitMs(now) ?? idleMs);
+      const waitMs = Math.min(idleMs, this.#schedule.waitMs(now) ?? idleMs);
       if (waitMs > 0) return waitMs;
       const budgetMs = this.#ports.budget.waitMs(now);
       if (budgetMs > 0) return budgetMs;
-      const due = this.#book.take(now);
+      const due = this.#schedule.take(now);
       if (due !== null && !this.#running.has(due.name) && this.#isWanted(due)) this.#start(due, signal);
     }
     // With every place taken only an end matters, and in a sweep that is each request's: no timer is worth making.
@@ -290,18 +252,21 @@ export class Poller {
     const untried = this.#untried.get(code);
     if (untried?.delete(name) !== true || untried.size > 0) return;
     this.#untried.delete(code);
+    this.#planConnection(code);
     this.#settings.onTried(code);
   }
 
   #start({ name, job }: DueJob, signal: AbortSignal): void {
-    this.#ports.budget.spend(this.#ports.clock.monotonic());
-    const done = perform(job, this.#ports, signal)
+    const now = this.#ports.clock.monotonic();
+    this.#ports.budget.spend(now);
+    this.#schedule.begun(name, now);
+    const done = perform(job, this.#ports, signal, () => this.#schedule.saidOf(name))
       .then(() => {
-        this.#troubles.worked(name, job);
+        this.#troubles.onWorked(name, job);
         return true;
       })
       .catch((error: unknown) => {
-        if (!signal.aborted && this.#book.has(name)) this.#troubles.failed(name, job, error);
+        if (!signal.aborted && this.#schedule.has(name)) this.#troubles.onFailed(name, job, error);
         return false;
       })
       .then((worked) => this.#ended(name, job, worked));
@@ -310,14 +275,17 @@ export class Poller {
 
   #ended(name: string, job: PollJob, worked: boolean): void {
     this.#running.delete(name);
+    const { controllers } = this.#settings.intervals;
+    const now = this.#ports.clock.monotonic();
     const plainMs = this.#plainIntervalMs(job);
-    // What is asked once is asked again until it was answered.
-    const againMs = worked ? plainMs : Math.min(plainMs, this.#settings.intervals.controllers);
+    // A status is asked once, until it was answered; a fresh read is left to polling.
+    const againMs = !worked && job.kind === "connection" ? Math.min(plainMs, controllers) : plainMs;
     const next = job.kind === "controllers" ? notBefore : nextDueAt;
-    if (Number.isFinite(againMs)) {
-      const now = this.#ports.clock.monotonic();
-      this.#book.runAgainAt(name, next(name, now, againMs * this.#stretch, this.#ports.random()));
-    }
+    const chance = this.#ports.random();
+    const at = againMs === Infinity ? againMs : next(name, now, againMs * this.#stretch, chance);
+    const comesAgain = this.#schedule.ended(name, worked, now, at);
+    // What is left to others to read is no trouble of its own.
+    if (!comesAgain) this.#troubles.forget([name]);
     this.#answerWaiting(name);
     if ("code" in job) this.#tried(name, job.code);
     this.#rest.wake();
@@ -332,7 +300,7 @@ export class Poller {
     if (!this.#demandChanged) return;
     this.#demandChanged = false;
     let perMinute = 0;
-    for (const job of this.#book.jobs()) perMinute += 60_000 / this.#plainIntervalMs(job);
+    for (const job of this.#schedule.jobs()) perMinute += 60_000 / this.#plainIntervalMs(job);
     const stretch = stretchFactor(perMinute, this.#settings.requestsPerMinute);
     const change = Math.abs(stretch - this.#stretch) / this.#stretch;
     if (change < noticeable && (stretch === 1) === (this.#stretch === 1)) return;
@@ -345,5 +313,9 @@ export class Poller {
     return jobIntervalMs(job, this.#settings.intervals, controller);
   }
 }
+
+/** A round of everything leaves out what a list tells too, and what only news of it asks for. */
+const isRepeated = (job: PollJob): boolean =>
+  job.kind !== "connection" && !(job.kind === "registers" && job.read.type === "fresh");
 
 const concerns = (job: PollJob, code: string) => "code" in job && job.code === code;

@@ -1,18 +1,18 @@
-import type { Configuration } from "../config/schema.js";
 import type { Controller } from "../greenhouse/model.js";
-import type { PlatformPush, PlatformReader, PushChannel, PushListener } from "../greenhouse/ports.js";
+import type { PlatformPush, PushChannel, PushListener } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
-import { RequestBudget, Rest } from "../runtime/schedule.js";
+import { Rest } from "../runtime/schedule.js";
 import type { Logger } from "../runtime/log.js";
 import type { Mirror } from "./mirror.js";
-import { type PushBell, PushMirror, PushReads } from "./push-mirror.js";
+import type { Poller } from "./poller.js";
+import { PushMirror, type ReadBacks } from "./push-mirror.js";
 
 interface PushParts {
-  readonly platform: PlatformPush & Pick<PlatformReader, "connection" | "runningStatuses" | "value">;
-  readonly mirror: Pick<Mirror, "store" | "budget"> & { readonly poller: Pick<Mirror["poller"], "refresh"> };
-  readonly requestsPerMinute: Configuration["platform"]["requests_per_minute"];
-  /** What the commands listen to. */
-  readonly bell: PushBell;
+  readonly platform: PlatformPush;
+  readonly mirror: Pick<Mirror, "store"> & {
+    readonly poller: Pick<Poller, "refresh" | "readSoon" | "isWanted">;
+  };
+  readonly readBacks: ReadBacks;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -23,7 +23,6 @@ const recoveryPauseMs = 60_000;
 /** Listens on the channels of the account, and on one for each weather station that the mirror holds. */
 export class PushChannels {
   readonly #parts: PushParts;
-  readonly #reads: PushReads;
   readonly #mirror: PushMirror;
   readonly #stations = new Map<string, AbortController>();
   readonly #look: Rest;
@@ -32,13 +31,11 @@ export class PushChannels {
 
   constructor(parts: PushParts) {
     this.#parts = parts;
-    const { mirror, requestsPerMinute, bell, clock, log } = parts;
+    const { mirror, readBacks, clock } = parts;
     this.#look = new Rest(clock);
     this.#recovery = new Rest(clock);
-    const share = new RequestBudget(Math.ceil(requestsPerMinute / 4));
-    this.#reads = new PushReads({ clock, budgets: [mirror.budget, share], log });
-    this.#mirror = new PushMirror({ ...parts, store: mirror.store, reads: this.#reads });
-    bell.onPushed((code, address, raw) => this.#mirror.pushed(code, address, raw));
+    this.#mirror = new PushMirror({ store: mirror.store, poller: mirror.poller, readBacks, clock });
+    readBacks.onPushed((code, address, raw) => this.#mirror.pushed(code, address, raw));
   }
 
   /** Resolves once every connection is released after the signal's abort. */
@@ -46,7 +43,7 @@ export class PushChannels {
     const account = (["device-status", "set-value"] as const).map((type) =>
       this.#parts.platform.listen({ type }, this.#listener({ type }), AbortSignal.any([signal])),
     );
-    const own = [this.#reads.run(signal), this.#recover(signal), this.#followStations(signal)];
+    const own = [this.#recover(signal), this.#followStations(signal)];
     await Promise.all([...account, ...own]);
   }
 

@@ -2,15 +2,15 @@ import { sameValue, textOf } from "../greenhouse/actuator-kinds.js";
 import { isDated } from "../greenhouse/fold-sensors.js";
 import { differsFrom } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";
-import { PlatformError, type PlatformReader, type PushNews, type RawValue } from "../greenhouse/ports.js";
+import type { PushNews, RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
-import { type RequestBudget, Rest, Schedule } from "../runtime/schedule.js";
+import type { PollJob } from "./poll-plan.js";
+import type { Poller } from "./poller.js";
 import { registerAt } from "./poll-reads.js";
 import type { GreenhouseStore } from "./store.js";
 
-/** The commands that read an address back are told of a pushed value of it. */
-export interface PushBell {
+/** The commands that read an address back learn of a pushed value of it. */
+export interface ReadBacks {
   /** Whether a command reads the address back. */
   readsBack(code: string, address: string): boolean;
   /** Whether a command waited for just this value and reads it back now. */
@@ -21,9 +21,8 @@ export interface PushBell {
 
 interface PushMirrorParts {
   readonly store: GreenhouseStore;
-  readonly platform: Pick<PlatformReader, "connection" | "runningStatuses" | "value">;
-  readonly bell: PushBell;
-  readonly reads: PushReads;
+  readonly poller: Pick<Poller, "readSoon" | "isWanted">;
+  readonly readBacks: ReadBacks;
   readonly clock: Clock;
 }
 
@@ -40,8 +39,6 @@ type News<Type extends PushNews["type"]> = Extract<PushNews, { type: Type }>;
  */
 export class PushMirror {
   readonly #parts: PushMirrorParts;
-  /** What was said last, by the name of the read that looks after it, until a read begun later has ended. */
-  readonly #told = new Map<string, string>();
 
   constructor(parts: PushMirrorParts) {
     this.#parts = parts;
@@ -53,16 +50,16 @@ export class PushMirror {
     if (!controller) return;
     switch (news.type) {
       case "registers":
-        this.#registers(controller, news);
+        this.#foldRegisters(controller, news);
         return;
       case "statuses":
-        this.#statuses(controller, news);
+        this.#foldStatuses(controller, news);
         return;
       case "connection":
-        this.#connection(controller, news);
+        this.#foldConnection(controller, news);
         return;
       case "sensors":
-        this.#sensors(controller, news, openedAt);
+        this.#foldSensors(controller, news, openedAt);
     }
   }
 
@@ -70,73 +67,47 @@ export class PushMirror {
   pushed(code: string, address: string, raw: RawValue): void {
     const controller = this.#parts.store.get(code);
     const register = controller && registerAt(controller, address);
-    if (register !== undefined) this.#register(code, address, raw, register);
+    if (register !== undefined) this.#foldRegister(code, address, raw, register);
   }
 
-  #registers(controller: Controller, { code, values }: News<"registers">): void {
-    const { bell } = this.#parts;
+  #foldRegisters(controller: Controller, { code, values }: News<"registers">): void {
+    const { readBacks } = this.#parts;
     for (const [address, raw] of values) {
       // A command that waits for this value reads it back now, and the mirror shows what it reads.
-      if (bell.ring(code, address, raw) || bell.readsBack(code, address)) continue;
+      if (readBacks.ring(code, address, raw) || readBacks.readsBack(code, address)) continue;
       const register = registerAt(controller, address);
-      if (register !== undefined) this.#register(code, address, raw, register);
+      if (register !== undefined) this.#foldRegister(code, address, raw, register);
     }
   }
 
-  #register(code: string, address: string, raw: RawValue, shown: Register | null): void {
-    const { store, platform, clock } = this.#parts;
-    const isShown = shown !== null && sameValue(textOf(shown.raw), textOf(raw));
-    this.#look(`registers ${code} ${address}`, textOf(raw), isShown, async (told, signal) => {
-      const startedAt = clock.monotonic();
-      const read = await platform.value(code, address, true, signal, "polled");
-      if (read === null) return;
-      // Where the read shows what was pushed, the news came from there.
-      const source = sameValue(told(), textOf(read)) ? "push" : "poll";
-      const event = { type: "registers_read", startedAt, readAt: clock.now(), fresh: true, source } as const;
-      store.dispatch(code, { ...event, values: new Map([[address, read]]) });
-    });
+  #foldRegister(code: string, address: string, raw: RawValue, register: Register | null): void {
+    const isVisible = register !== null && sameValue(textOf(register.raw), textOf(raw));
+    this.#readWhereNews(
+      { kind: "registers", code, read: { type: "fresh", address } },
+      textOf(raw),
+      isVisible,
+    );
   }
 
-  #statuses({ statuses }: Controller, { code, items }: News<"statuses">): void {
-    const { store, clock, reads, platform } = this.#parts;
+  #foldStatuses({ statuses }: Controller, { code, items }: News<"statuses">): void {
     const isNews = differsFrom(statuses, items);
-    reads.want(`statuses ${code}`, isNews ? gapMs : idleGapMs, async (signal) => {
-      const read = await platform.runningStatuses(code, signal);
-      store.dispatch(code, { type: "statuses_read", items: read, receivedAt: clock.now() });
-    });
+    this.#parts.poller.readSoon({ kind: "running_status", code }, isNews ? gapMs : idleGapMs, null);
   }
 
   /** A device that neither a list nor its own status ever gave a flag has none that could change. */
-  #connection({ info, availability }: Controller, { code, online }: News<"connection">): void {
-    const { store, platform } = this.#parts;
+  #foldConnection({ info, availability }: Controller, { code, online }: News<"connection">): void {
     if ((info.record?.online ?? null) === null && availability === "unknown") return;
     const said = online ? "online" : "offline";
-    this.#look(`connection ${code}`, said, availability === said, async (told, signal) => {
-      const status = await platform.connection(code, signal, "polled");
-      if (status.state === told()) store.dispatch(code, { type: "connection", status });
-    });
+    this.#readWhereNews({ kind: "connection", code }, said, availability === said);
   }
 
-  /** Reads what differs from what is shown, and once more what was said while a read was under way: that may be older. */
-  #look(
-    name: string,
-    said: string,
-    isShown: boolean,
-    read: (told: () => string, signal: AbortSignal) => Promise<void>,
-  ): void {
-    if (isShown && !this.#told.has(name)) return;
-    this.#told.set(name, said);
-    const { reads } = this.#parts;
-    reads.want(name, gapMs, async (signal) => {
-      try {
-        await read(() => this.#told.get(name) ?? said, signal);
-      } finally {
-        if (!reads.isWaiting(name)) this.#told.delete(name);
-      }
-    });
+  /** What is visible already needs no read, unless one is to come that may have been begun before this was said. */
+  #readWhereNews(job: PollJob, said: string, isVisible: boolean): void {
+    const { poller } = this.#parts;
+    if (!isVisible || poller.isWanted(job)) poller.readSoon(job, gapMs, said);
   }
 
-  #sensors(controller: Controller, { code, items }: News<"sensors">, openedAt: number): void {
+  #foldSensors(controller: Controller, { code, items }: News<"sensors">, openedAt: number): void {
     const { store, clock } = this.#parts;
     const now = clock.now();
     const openedWall = now - (clock.monotonic() - openedAt);
@@ -146,108 +117,5 @@ export class PushMirror {
     const usable = isRead ? items : items.filter((item) => isDated(item, now));
     if (usable.length > 0)
       store.dispatch(code, { type: "sensors_read", items: usable, receivedAt: now, source: "push" });
-  }
-}
-
-type WantedRead = (signal: AbortSignal) => Promise<void>;
-
-/** One that fails is made again after such pauses; then it is left to polling. */
-const repeatAfterMs = [5_000, 10_000, 20_000, 40_000, 80_000];
-const mostAtOnce = 4;
-const mostWaiting = 1_000;
-
-/**
- * The reads that pushes ask for: each thing once however often it is wanted, with a pause between two reads of it, within
- * the request budget, and never more than a few at once. What finds no place is left to polling.
- */
-export class PushReads {
-  readonly #clock: Clock;
-  readonly #budgets: readonly RequestBudget[];
-  readonly #log: Logger;
-  readonly #rest: Rest;
-  readonly #wanted = new Map<string, { readonly read: WantedRead; readonly failures: number }>();
-  readonly #due = new Schedule<string>();
-  readonly #begunAt = new Map<string, number>();
-  readonly #running = new Set<Promise<void>>();
-
-  /** Every budget has to have room: polling's, and a share of its own that leaves polling the rest. */
-  constructor({ clock, budgets, log }: { clock: Clock; budgets: readonly RequestBudget[]; log: Logger }) {
-    this.#clock = clock;
-    this.#budgets = budgets;
-    this.#log = log;
-    this.#rest = new Rest(clock);
-  }
-
-  get waiting(): number {
-    return this.#wanted.size;
-  }
-
-  /** Whether a read under this name is still to begin. */
-  isWaiting(name: string): boolean {
-    return this.#wanted.has(name);
-  }
-
-  /** Reads soon, but not sooner than `gapMs` after the last read under this name; what waits already may come sooner by it. */
-  want(name: string, gapMs: number, read: WantedRead): void {
-    if (!this.#wanted.has(name) && this.#wanted.size >= mostWaiting) return;
-    const at = Math.max(this.#clock.monotonic(), (this.#begunAt.get(name) ?? -Infinity) + gapMs);
-    if (at >= (this.#due.dueAt(name) ?? Infinity)) return;
-    this.#plan(name, at, read, 0);
-  }
-
-  #plan(name: string, at: number, read: WantedRead, failures: number): void {
-    this.#wanted.set(name, { read, failures });
-    this.#due.set(name, at);
-    this.#rest.wake();
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const ms = this.#restMs();
-      if (ms > 0) {
-        await this.#rest.for(ms, signal);
-        continue;
-      }
-      const done = this.#startFirst(signal).finally(() => {
-        this.#running.delete(done);
-        this.#rest.wake();
-      });
-      this.#running.add(done);
-    }
-    await Promise.allSettled(this.#running);
-  }
-
-  /** Ms until a read may be started; an end or a new wish wakes sooner. */
-  #restMs(): number {
-    const first = this.#due.first();
-    if (first === null || this.#running.size >= mostAtOnce) return Infinity;
-    const now = this.#clock.monotonic();
-    return Math.max(first.at - now, ...this.#budgets.map((budget) => budget.waitMs(now)), 0);
-  }
-
-  async #startFirst(signal: AbortSignal): Promise<void> {
-    const name = this.#due.take() ?? "";
-    const wanted = this.#wanted.get(name);
-    if (wanted === undefined) return;
-    this.#wanted.delete(name);
-    this.#remember(name);
-    for (const budget of this.#budgets) budget.spend(this.#clock.monotonic());
-    try {
-      await wanted.read(signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof PlatformError) {
-        this.#log.debug({ read: name }, error.message);
-        const pauseMs = repeatAfterMs[wanted.failures];
-        if (pauseMs !== undefined && !this.#wanted.has(name))
-          this.#plan(name, this.#clock.monotonic() + pauseMs, wanted.read, wanted.failures + 1);
-      } else this.#log.error({ err: error, read: name }, "a read after a push failed unexpectedly");
-    }
-  }
-
-  /** Names are bounded by what the mirror holds; a mirror that changes for months must not fill this. */
-  #remember(name: string): void {
-    if (this.#begunAt.size >= 10 * mostWaiting) this.#begunAt.clear();
-    this.#begunAt.set(name, this.#clock.monotonic());
   }
 }

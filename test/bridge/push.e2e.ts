@@ -63,7 +63,7 @@ async function mirrored(
     onAdded: () => undefined,
     onTried: () => undefined,
   });
-  const push = new PushChannels({ platform, mirror, requestsPerMinute: 0, bell: nobodyWaits, ...around });
+  const push = new PushChannels({ platform, mirror, readBacks: nobodyWaits, ...around });
   const quit = new AbortController();
   const parts = [mirror.store, mirror.watch, mirror.poller, push];
   const running = Promise.all(parts.map((part) => part.run(quit.signal)));

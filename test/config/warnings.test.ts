@@ -57,13 +57,19 @@ describe("what works but is probably not wanted", () => {
 
 describe("what polling costs", () => {
   it.each([
-    ["", "14 calls an hour of the budget of 18000; each controller that is not named here costs 72 more"],
-    ["mirror: listed\ncontrollers: { G: }\n", "86 calls an hour of the budget of 18000"],
+    [
+      "",
+      "14 calls an hour of the budget of 18000; each controller that is not named here costs 72 more, and one at each start",
+    ],
+    [
+      "mirror: listed\npolling: { controllers: 10m }\ncontrollers: { G: }\n",
+      "79 calls an hour of the budget of 18000, and each start 1 single-device status, spread over 10m",
+    ],
     [
       "mirror: listed\npolling: { actuators: 1m }\ncontrollers: { G: { actuators: { a: { kind: light, address: 1 } } }, H: }\n",
-      "218 calls an hour of the budget of 18000",
+      "218 calls an hour of the budget of 18000, and each start 2 single-device statuses, spread over 5m",
     ],
-    ["  requests_per_minute: 0\nmirror: listed\ncontrollers: { G: }\n", "86 calls an hour"],
+    ["  requests_per_minute: 0\nmirror: listed\ncontrollers: { G: { ignore: true } }\n", "14 calls an hour"],
   ])("%j is told as a sentence", async (text, sentence) => {
     const { configuration } = await loaded(`${platform}${text}`);
     expect(costSentence(configuration)).toBe(`polling costs ${sentence}`);

@@ -6,6 +6,7 @@ import {
   type PlatformHost,
   type PlatformReader,
   type RawValue,
+  type RunningStatusItem,
   type SensorItem,
 } from "../../src/greenhouse/ports.js";
 import { clientStatus } from "./builders.js";
@@ -28,6 +29,7 @@ export class CountingPlatform implements PlatformReader {
   /** What the single-device status says; as the list unless the test has another answer. */
   status: (code: string) => ClientStatus = (code) =>
     clientStatus(this.list.find((one) => one.code === code)?.online === true ? "online" : "offline");
+  statuses: readonly RunningStatusItem[] = [];
   readonly registers = new Map<string, RawValue | null>();
   readonly open = new Map<string, number>();
   mostAtOnce = 0;
@@ -64,8 +66,8 @@ export class CountingPlatform implements PlatformReader {
     return this.#ask(`sensors ${code}`, "realtime", signal, () => this.#items(code));
   }
 
-  runningStatuses(code: string, signal: AbortSignal): Promise<readonly []> {
-    return this.#ask(`running_status ${code}`, "realtime", signal, () => []);
+  runningStatuses(code: string, signal: AbortSignal): Promise<readonly RunningStatusItem[]> {
+    return this.#ask(`running_status ${code}`, "realtime", signal, () => this.statuses);
   }
 
   value(code: string, address: string, fresh: boolean, signal: AbortSignal): Promise<RawValue | null> {

@@ -49,7 +49,8 @@ export function polledMirror(options: PolledOptions = {}) {
   const inventory = new Inventory(store, settings.removeAfterMs, (one) => {
     if (one.type === "added") poller.follow(one.code);
     if (one.type === "removed") poller.forget(one.code);
-    if (one.type === "doubted") poller.askConnection(one.code);
+    if (one.type === "doubted") poller.readSoon({ kind: "connection", code: one.code }, 0, null);
+    if (one.type === "settled") poller.spareConnection(one.code);
     news.push(one);
   });
   const stretches: number[] = [];

@@ -66,10 +66,20 @@ it.each([
 it("a list's offline is asked about once for each list, and taken where nothing else could be learnt before the next", () => {
   const one = account();
   one.answer("A");
-  for (const availability of ["online", "offline"]) {
+  for (const [availability, told] of [
+    ["online", "added A, doubted A"],
+    ["offline", "added A, doubted A, settled A"],
+  ]) {
     one.inventory.controllersListed(listed(["A"], { online: false }), 1);
-    expect([one.shown(), one.told()]).toEqual([`A ${availability}`, "added A, doubted A"]);
+    expect([one.shown(), one.told()]).toEqual([`A ${availability}`, told]);
   }
+});
+
+it("a list's offline that the next list takes back needs no question any more", () => {
+  const one = account();
+  one.answer("A");
+  for (const online of [false, true, true]) one.inventory.controllersListed(listed(["A"], { online }), 1);
+  expect([one.shown(), one.told()]).toEqual(["A online", "added A, doubted A, settled A"]);
 });
 
 const both = ["A B", "/A B"];

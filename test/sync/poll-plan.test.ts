@@ -7,7 +7,6 @@ import type { Availability } from "../../src/greenhouse/model.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { RequestBudget, Rest, Schedule } from "../../src/runtime/schedule.js";
 import {
-  callsPerHour,
   jobHost,
   jobIntervalMs,
   jobsOf,
@@ -15,6 +14,7 @@ import {
   PollSchedule,
   registerReads,
 } from "../../src/sync/poll-plan.js";
+import { callsPerHour } from "../../src/sync/poll-reads.js";
 import { mirrorSettings } from "../../src/sync/settings.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { loaded, platform } from "../config/loading.js";
@@ -24,7 +24,7 @@ import { VirtualClock } from "../support/virtual-clock.js";
 const sensors = (code: string): PollJob => ({ kind: "sensors", code });
 
 function book(...jobs: PollJob[]): PollSchedule {
-  const one = new PollSchedule();
+  const one = new PollSchedule({ soon: new RequestBudget(0), connectionGapMs: () => 0 });
   for (const job of jobs) one.add(job);
   return one;
 }

@@ -106,7 +106,7 @@ describe("intervals", () => {
     const seen: string[] = [];
     const { platform, clock, store } = polling(devices(20), { concurrency: 1 });
     platform.status = (code) => clientStatus(code === "GH-3" ? "offline" : "online");
-    await clock.advance(30_000);
+    await clock.advance(6 * minute);
     store.onChange((before, after) => {
       if (after && before?.availability !== after.availability) seen.push(after.info.code);
     });
@@ -169,7 +169,7 @@ describe("the first round", () => {
     await clock.advance(1_000);
     expect(platform.calls.map(({ name }) => name.split(" ")[0])).toEqual([
       ...["controllers", "devices", "devices", "sensors", "sensors"],
-      ...["value", "value", "running_status", "running_status", "connection", "connection"],
+      ...["value", "value", "running_status", "running_status"],
     ]);
   });
 
@@ -179,7 +179,7 @@ describe("the first round", () => {
     platform.fate = ({ name }) => {
       if (name.startsWith("connection")) triedBefore = [...tried];
     };
-    await clock.advance(1_000);
+    await clock.advance(6 * minute);
     expect(triedBefore).toEqual(["GH-0"]);
   });
 
@@ -210,6 +210,190 @@ describe("the first round", () => {
     await clock.advance(hour);
     expect(platform.times("sensors GH-0").length).toBeGreaterThan(0);
     for (const code of ["CAM", "CAM-2"]) expect(platform.times(`sensors ${code}`)).toEqual([]);
+  });
+});
+
+const statuses = ({ platform }: Polled) => platform.calls.filter(({ name }) => name.startsWith("connection"));
+/** The most of these that began within so many ms. */
+const mostWithin = (ms: number, calls: readonly { readonly at: number }[]): number => {
+  let first = 0;
+  return calls.reduce((most, { at }, last) => {
+    while ((calls[first]?.at ?? 0) <= at - ms) first++;
+    return Math.max(most, last - first + 1);
+  }, 0);
+};
+
+describe("the status of single devices, which the platform advises against asking of many at once", () => {
+  it("is asked of 500 controllers once, after their first readings, spread over polling.controllers", async () => {
+    const world = polling(devices(500), { concurrency: 8 });
+    const { platform, clock } = world;
+    await clock.advance(7 * minute);
+    const asked = statuses(world);
+    expect(new Set(asked.map(({ name }) => name)).size).toBe(500);
+    expect(asked).toHaveLength(500);
+    expect(mostWithin(10_000, asked)).toBeLessThanOrEqual(30);
+    for (const { code } of platform.list) {
+      const [status = 0] = platform.times(`connection ${code}`);
+      for (const what of ["sensors", "running_status"])
+        expect(status).toBeGreaterThan(platform.times(`${what} ${code}`)[0] ?? Infinity);
+    }
+  });
+
+  it("is asked at once of what no list says whether it is online", async () => {
+    const world = polling([]);
+    world.platform.other = [record({ code: "WS-1", type: deviceType("W001"), online: null })];
+    await world.clock.advance(2_000);
+    expect(statuses(world)).toHaveLength(1);
+  });
+
+  it("is no part of a refresh", async () => {
+    const world = await polledFor(10 * minute, devices(20));
+    for (const code of [undefined, "GH-7"]) {
+      void world.poller.refresh(code);
+      await world.clock.advance(5_000);
+    }
+    expect(world.platform.times("sensors GH-7").length).toBeGreaterThanOrEqual(2);
+    expect(statuses(world)).toEqual([]);
+  });
+
+  it.each<[count: number, perMinute: number, mostInASecond: number]>([
+    [500, 0, 2],
+    [2_000, 0, 7],
+    [500, 300, 3],
+    [5, 300, 2],
+  ])(
+    "after a list that turns all of %i offline is asked at a pace (%i requests a minute), all before the next list",
+    async (count, perMinute, mostInASecond) => {
+      const intervals = { controllers: 10 * minute, sensors: hour, running_status: hour };
+      const world = await polledFor(25 * minute, devices(count), { perMinute, intervals });
+      const { platform, clock } = world;
+      platform.list = devices(count, { online: false });
+      platform.status = () => clientStatus("online");
+      while (platform.times("controllers").length === 0) await clock.advance(1_000);
+      await clock.advance(10 * minute - 1_000);
+      const asked = statuses(world);
+      expect(mostWithin(1_000, asked)).toBeLessThanOrEqual(mostInASecond);
+      expect(new Set(asked.map(({ name }) => name)).size).toBe(count);
+    },
+  );
+
+  it("is not asked of what the next list turned back before", async () => {
+    const world = await polledFor(25 * minute, devices(500), { perMinute: 20 });
+    const { platform, clock } = world;
+    platform.status = () => clientStatus("online");
+    platform.list = devices(500, { online: false });
+    const lists = () => platform.times("controllers").length;
+    while (lists() < 1) await clock.advance(1_000);
+    platform.list = devices(500);
+    while (lists() < 2) await clock.advance(1_000);
+    await clock.advance(1_000);
+    const before = statuses(world).length;
+    await clock.advance(30 * minute);
+    expect(before).toBeGreaterThan(5);
+    expect(statuses(world).length).toBe(before);
+  });
+});
+
+describe("what is asked for soon", () => {
+  const fresh = (address: string) =>
+    ({ kind: "registers", code: "GH-0", read: { type: "fresh", address } }) as const;
+  const month = 30 * 24 * hour;
+  const rested = { controllers: month, sensors: month, running_status: month, actuators: month };
+  /** One controller that is polled no more; times count from here. */
+  async function resting(options: PolledOptions = {}) {
+    const world = await polledFor(2 * minute, devices(1), { intervals: rested, ...options });
+    const from = world.clock.monotonic();
+    const seconds = (address: string) =>
+      world.platform.times(`value GH-0 ${address} fresh`).map((at) => (at - from) / 1_000);
+    const soon = (address: string, gapMs = 5_000) => world.poller.readSoon(fresh(address), gapMs, null);
+    return { ...world, seconds, soon };
+  }
+
+  it("is read at once, and once however often it is wanted; wanted again it waits for its distance", async () => {
+    const { clock, soon, seconds } = await resting();
+    for (let times = 0; times < 100; times++) soon("a");
+    soon("b");
+    await clock.advance(50);
+    soon("a");
+    await clock.advance(59_950);
+    soon("a");
+    await clock.advance(1_000);
+    expect([seconds("a"), seconds("b")]).toEqual([[0, 5, 60], [0]]);
+  });
+
+  it("is read once more where it is wanted while a read of it hangs", async () => {
+    const { clock, platform, soon, seconds } = await resting();
+    platform.latencyMs = 15_000;
+    soon("a", 2_000);
+    await clock.advance(3_000);
+    soon("a", 2_000);
+    await clock.advance(40_000);
+    expect(seconds("a")).toEqual([0, 15]);
+    expect(platform.overlaps).toEqual([]);
+  });
+
+  it("goes before a whole round that is due, and takes a quarter of the budget at most", async () => {
+    const world = polling(devices(500), { perMinute: 100 });
+    await world.clock.advance(minute);
+    world.platform.calls.length = 0;
+    for (let n = 0; n < 200; n++) world.poller.readSoon(fresh(String(n)), 0, null);
+    await world.clock.advance(minute - 1);
+    const [soon, others] = [true, false].map((isSoon) =>
+      world.platform.calls.filter(({ name }) => name.endsWith("fresh") === isSoon),
+    );
+    expect(soon).toHaveLength(25);
+    expect(others?.length).toBeGreaterThan(70);
+    expect(soon?.[0]?.at).toBeLessThan(minute + 1_000);
+  });
+
+  it("is read again at growing pauses where it fails, and after the sixth time left to polling; wanted anew, at once", async () => {
+    const { clock, platform, soon, seconds, poller } = await resting();
+    let fails = true;
+    platform.fate = ({ name }) => {
+      if (fails || name.includes(" a ")) throw failure("rejected", "realtime");
+    };
+    platform.latencyMs = 0;
+    for (const address of ["a", "b"]) soon(address);
+    await clock.advance(20_000);
+    fails = false;
+    soon("b");
+    await clock.advance(hour);
+    expect(seconds("a")).toEqual([0, 5, 15, 35, 75, 155]);
+    expect(seconds("b")).toEqual([0, 5, 15, 20]);
+    expect(["a", "b"].map((address) => poller.isWanted(fresh(address)))).toEqual([false, false]);
+  });
+
+  it("that is wanted for just when it is read again still ends after the sixth failure", async () => {
+    const { clock, platform, soon, seconds } = await resting();
+    platform.latencyMs = 0;
+    platform.fate = () => {
+      throw failure("rejected", "realtime");
+    };
+    soon("a");
+    await clock.advance(1_000);
+    soon("a");
+    await clock.advance(hour);
+    expect(seconds("a")).toHaveLength(6);
+  });
+
+  it("is what is polled too: the read of one is the read of the other", async () => {
+    const { clock, platform, poller } = await resting({ intervals: { ...rested, running_status: minute } });
+    const job = { kind: "running_status", code: "GH-0" } as const;
+    const read = () => platform.times("running_status GH-0").length;
+    for (let minutes = 0; minutes < 60; minutes++) {
+      poller.readSoon(job, minute, null);
+      await clock.advance(minute);
+    }
+    expect(read()).toBeGreaterThanOrEqual(58);
+    expect(read()).toBeLessThanOrEqual(62);
+  });
+
+  it("costs nothing by itself: neither intervals nor what polling is said to cost change by it", async () => {
+    const { clock, poller, soon } = await resting();
+    const before = poller.callsPerHour();
+    soon("a");
+    await clock.advance(hour);
+    expect([poller.callsPerHour(), poller.stretch]).toEqual([before, 1]);
   });
 });
 

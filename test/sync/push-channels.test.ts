@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { PushChannel, PushListener } from "../../src/greenhouse/ports.js";
-import { RequestBudget } from "../../src/runtime/schedule.js";
 import { PushChannels } from "../../src/sync/push-channels.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { nobodyWaits, record, silentLog } from "../support/builders.js";
@@ -17,7 +16,6 @@ function listeningChannels(takesMs = 0) {
   const open = new Map<string, PushListener>();
   const nameOf = (channel: PushChannel) => (channel.type === "weather-station" ? channel.code : channel.type);
   const platform = {
-    ...{ connection: never, runningStatuses: never, value: never },
     listen: async (channel: PushChannel, listener: PushListener, signal: AbortSignal) => {
       open.set(nameOf(channel), listener);
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -26,6 +24,8 @@ function listeningChannels(takesMs = 0) {
   };
   const rounds: number[] = [];
   const poller = {
+    readSoon: () => undefined,
+    isWanted: () => false,
     refresh: async () => {
       rounds.push(clock.monotonic());
       if (takesMs > 0) await clock.wait(takesMs);
@@ -33,8 +33,10 @@ function listeningChannels(takesMs = 0) {
   };
   const channels = new PushChannels({
     platform,
-    mirror: { store, poller, budget: new RequestBudget(0) },
-    ...{ requestsPerMinute: 0, bell: nobodyWaits, clock, log: silentLog },
+    mirror: { store, poller },
+    readBacks: nobodyWaits,
+    clock,
+    log: silentLog,
   });
   const quit = new AbortController();
   const done = channels.run(quit.signal);
@@ -48,8 +50,6 @@ function listeningChannels(takesMs = 0) {
   };
   return { clock, store, open, add, quit, done, rounds };
 }
-
-const never = () => Promise.reject(new Error("not asked here"));
 
 describe("the push channels", () => {
   it("are the account's two, and one for each of the first sixteen weather stations, as long as it is mirrored", async () => {
