@@ -81,6 +81,7 @@ function foldReading(
   const judged = judgeValue(definition, item);
   const value = judged.fault === null ? judged.value : lastGood(held, definition);
   if (held !== undefined && unchanged(held, definition, item, judged, value)) return held;
+  const words = isMisplacedWord(definition, item) ? (held?.words ?? 0) + 1 : undefined;
   return {
     definition,
     value,
@@ -88,10 +89,25 @@ function foldReading(
     measuredAt: item.measuredAt,
     receivedAt: context.receivedAt,
     fault: judged.fault,
+    ...(words !== undefined && { words }),
     source: context.source,
     quality: held?.quality ?? "stale",
   };
 }
+
+/** So many readings in a row that are words make a text of what showed numbers, unless a unit or its kind says that it is a quantity. */
+const wordsUntilText = 3;
+
+const isMisplacedWord = (definition: SensorDefinition, { value }: SensorItem): boolean =>
+  definition.numeric && typeof value === "string";
+
+/** Whether with this reading a sensor is no number any more; `made` is what it would be if it were seen for the first time. */
+export const becomesText = (held: Sensor, made: SensorDefinition, item: SensorItem): boolean =>
+  !made.numeric &&
+  made.unit === null &&
+  isMisplacedWord(held.definition, item) &&
+  held.measuredAt !== item.measuredAt &&
+  (held.words ?? 0) + 1 >= wordsUntilText;
 
 /** The sensors after readings, each of the sensor that `definitionOf` names; the same reference when they brought no news. */
 export function foldReadings(

@@ -41,6 +41,8 @@ export interface Sensor {
   readonly measuredAt: number | null;
   readonly receivedAt: number;
   readonly fault: "implausible" | "unreadable" | null;
+  /** Readings in a row that were a word where a number belongs; none where absent. */
+  readonly words?: number;
   readonly source: Source;
   readonly quality: Quality;
 }

@@ -1,5 +1,5 @@
-import { defineSensor } from "./fold-sensors.js";
-import type { Controller, LayoutSlot, SensorDefinition } from "./model.js";
+import { becomesText, defineSensor } from "./fold-sensors.js";
+import type { Controller, LayoutSlot, Sensor, SensorDefinition } from "./model.js";
 import type { SensorItem } from "./ports.js";
 import { catalogueWord } from "./sensor-names.js";
 import type { SensorSettings } from "./settings.js";
@@ -16,19 +16,28 @@ export function layoutFor(
   controller: Known,
   transliterate: Transliterate,
 ): readonly LayoutSlot[] {
-  const { layout } = controller;
-  if (layout.length === items.length && items.every((item, place) => fits(layout[place], item)))
+  const { layout, sensors } = controller;
+  if (layout.length === items.length && items.every((item, place) => fits(layout[place], item, sensors)))
     return layout;
   return newLayout(items, controller, transliterate);
 }
 
-const fits = (slot: LayoutSlot | undefined, item: SensorItem) =>
+const fits = (slot: LayoutSlot | undefined, item: SensorItem, sensors: Known["sensors"]) =>
   slot !== undefined &&
   slot.name === item.name &&
   slot.factor === item.factor &&
   slot.channel === item.channel &&
   slot.unit === item.unit &&
-  !(slot.provisional && item.value !== null);
+  !(slot.provisional && item.value !== null) &&
+  !(typeof item.value === "string" && mayBecomeText(slot, item, sensors));
+
+/** Whether what a sensor is has to be looked at again, as it shows words. */
+function mayBecomeText({ definition }: LayoutSlot, item: SensorItem, sensors: Known["sensors"]): boolean {
+  // Every other kind is a quantity, whatever it shows.
+  if (definition?.kind !== "other" && definition?.kind !== "wind_direction") return false;
+  const held = sensors?.get(definition.id);
+  return held !== undefined && becomesText(held, { ...held.definition, numeric: false }, item);
+}
 
 type Known = Pick<Controller, "layout" | "settings"> & Partial<Pick<Controller, "sensors">>;
 
@@ -38,8 +47,8 @@ function newLayout(
   transliterate: Transliterate,
 ): readonly LayoutSlot[] {
   const known = knownSensors(controller);
-  const held = heldBy(items, known);
-  const identities = identitiesOf(items, held, known, transliterate);
+  const knownAt = heldBy(items, known);
+  const identities = identitiesOf(items, knownAt, known, transliterate);
   const configured = controller.settings?.sensors ?? [];
   const settings = settingsByPlace(items, identities, configured);
   const taken = new Set([...configured, ...known.values()].map(({ id }) => id));
@@ -47,10 +56,13 @@ function newLayout(
   return items.map((item, place): LayoutSlot => {
     const identity = identities[place] ?? null;
     const own = settings.get(place);
-    const old = held.get(place);
+    const old = knownAt.get(place);
     const id = own?.id ?? (identity === null ? null : (old?.id ?? freeId(identity, taken)));
     const isLeftOut = identity === null || own?.ignore === true || id === null || used.has(id);
-    const definition = isLeftOut ? null : defined(item, { key: old?.key ?? identity.key, id }, own, old);
+    const held = id === null ? undefined : controller.sensors?.get(id);
+    const definition = isLeftOut
+      ? null
+      : defined(item, { key: old?.key ?? identity.key, id }, own, old, held);
     if (definition) used.add(definition.id);
     if (definition) taken.add(definition.id);
     const provisional = item.value === null && definition?.kind === "other" && definition.unit === null;
@@ -149,17 +161,19 @@ const freeId = (
   taken: ReadonlySet<string>,
 ): string => (taken.has(identity.id) ? `${identity.id.slice(0, 55)}_${hash8(identity.key)}` : identity.id);
 
-/** The held definition where nothing about it changed. A sensor that showed numbers does not become a text. */
+/** The old definition where nothing about it changed. A sensor that showed numbers becomes a text only by a row of words. */
 function defined(
   item: SensorItem,
   identity: { readonly key: string; readonly id: string },
   own: SensorSettings | undefined,
-  held: SensorDefinition | undefined,
+  old: SensorDefinition | undefined,
+  held: Sensor | undefined,
 ): SensorDefinition {
   const made = defineSensor(item, identity, own);
-  const stays = held !== undefined && (held.numeric || item.value === null);
-  const definition = stays ? { ...made, numeric: held.numeric } : made;
-  return held && sameDefinition(held, definition) ? held : definition;
+  const isText = held !== undefined && becomesText(held, made, item);
+  const stays = old !== undefined && !isText && (old.numeric || item.value === null);
+  const definition = stays ? { ...made, numeric: old.numeric } : made;
+  return old && sameDefinition(old, definition) ? old : definition;
 }
 
 function sameDefinition(one: SensorDefinition, other: SensorDefinition): boolean {

@@ -125,6 +125,61 @@ describe("texts", () => {
     }));
 });
 
+describe("a sensor that showed numbers and shows words", () => {
+  const unknown = { name: "神秘", unit: null };
+  /** A number, then these a minute apart, each measured anew. */
+  const shown = (values: readonly (string | number | null)[], over: Partial<SensorItem> = unknown) => {
+    const all = [7, ...values].map((value, n) => ({
+      ...over,
+      value,
+      raw: value,
+      measuredAt: start + n * minute,
+    }));
+    const { value, quality, definition } = read(all, null, start + all.length * minute);
+    return `${String(value)} ${quality} ${definition.numeric ? "number" : "text"}`;
+  };
+
+  it.each<[string, readonly (string | number | null)[], string, Partial<SensorItem>?]>([
+    ["once is broken", ["Err"], "7 bad number"],
+    ["twice is broken", ["Err", "Err"], "7 bad number"],
+    ["three times in a row is a text from then on", ["晴", "晴", "阴"], "阴 good text"],
+    ["and stays one where it shows a number again", ["晴", "晴", "阴", 8], "8 good text"],
+    ["with a number in between counts anew", ["Err", "Err", 8, "Err"], "8 bad number"],
+    ["with nothing in between counts anew", ["Err", "Err", null, "Err", "Err"], "7 bad number"],
+    [
+      "under a unit is a quantity that cannot be read",
+      ["Err", "Err", "Err", "Err"],
+      "7 bad number",
+      { name: "神秘", unit: "kg" },
+    ],
+    ["where a temperature belongs is one too", ["Err", "Err", "Err", "Err"], "7 bad number", {}],
+    [
+      "for a wind direction is a word for it",
+      ["东", "东北", "北"],
+      "北 good text",
+      { name: "风向", unit: null },
+    ],
+  ])("%s", (_, values, expected, over) => expect(shown(values, over)).toBe(expected));
+
+  it("the same reading asked for again and again is one", () => {
+    const known = item({ ...unknown, value: 7, raw: 7, measuredAt: start - 1 });
+    const broken = sensorsRead([{ ...known, value: "Err", raw: "Err", measuredAt: start }]);
+    const folded = after(controller(), start, sensorsRead([known]), broken, broken, broken, broken);
+    expect(onlySensor(folded)).toMatchObject({ value: 7, quality: "bad" });
+  });
+
+  it("the configured kind decides, whatever it shows", () => {
+    const words = [7, "Err", "Err", "Err"].map((value, n) => ({
+      ...unknown,
+      value,
+      raw: value,
+      measuredAt: start + n * minute,
+    }));
+    const settings = { from: "神秘", kind: "temperature" } as const;
+    expect(read(words, settings, start + 4 * minute)).toMatchObject({ value: 7, quality: "bad" });
+  });
+});
+
 const layout = (items: readonly SensorItem[], sensors: readonly SensorSettings[] = []) =>
   layoutFor(items, { layout: [], settings: controllerSettings({ sensors }) }, anyAscii);
 const idsOf = (items: readonly SensorItem[], sensors: readonly SensorSettings[] = []) =>
