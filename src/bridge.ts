@@ -112,8 +112,11 @@ export async function startEmbeddedBroker(
   return broker;
 }
 
-/** In the data directory. */
-const withdrawnFile = "homeassistant-withdrawn.json";
+/** A small file of the data directory. */
+function textFile(dataDir: string, name: string) {
+  const file = join(dataDir, name);
+  return { read: () => nodeFiles.read(file), write: (text: string) => nodeFiles.writePrivate(file, text) };
+}
 
 class Bridge {
   readonly platform: PlatformClient;
@@ -164,6 +167,7 @@ class Bridge {
         for (const part of [this.#outputs, alarms]) part.platformState(state);
       },
       onEvent: this.#event,
+      absences: textFile(configuration.data_dir, "absent-controllers.json"),
       onAdded: (code) => this.#commands.commander.feed({ type: "admitted", code }),
       onTried: (code) => this.#discovery?.tried(code),
     });
@@ -192,7 +196,6 @@ class Bridge {
     const { homeassistant, mqtt } = configuration;
     if (!homeassistant.enabled) return null;
     const { store, inventory } = this.#mirror;
-    const file = join(configuration.data_dir, withdrawnFile);
     return new DiscoveryOutput(
       {
         publish: (topic, payload, options) =>
@@ -205,7 +208,7 @@ class Bridge {
           this.#commands.outbox.repeatLate();
         },
         publishStates: (code, which) => this.#outputs.release(code, which === "all"),
-        memory: { read: () => nodeFiles.read(file), write: (text) => nodeFiles.writePrivate(file, text) },
+        memory: textFile(configuration.data_dir, "homeassistant-withdrawn.json"),
         view: {
           controllers: () => store.controllers(),
           get: (code) => store.get(code),

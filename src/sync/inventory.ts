@@ -8,7 +8,8 @@ type DataType = "TEXT" | "STREAM";
 export type InventoryNews =
   | { readonly type: "account_empty" }
   /** `found`: one of the configuration is in a list for the first time. */
-  | { readonly type: "added" | "found" | "removed"; readonly code: string; readonly name: string }
+  /** `absent`: one that an earlier run mirrored is in no list since. */
+  | { readonly type: "added" | "found" | "absent" | "removed"; readonly code: string; readonly name: string }
   /** `doubted`: a list says something else than what is shown, its single-device status decides; `settled`: a later list did so first. */
   | { readonly type: "doubted" | "settled"; readonly code: string };
 
@@ -16,6 +17,43 @@ const availabilityOf = (record: DeviceRecord): Availability =>
   record.online === null ? "unknown" : record.online ? "online" : "offline";
 
 const emptyAnswersUntilNone = 3;
+
+/** Where the absence of controllers is kept over a restart; a text that nothing else reads. */
+export interface InventoryMemory {
+  read(): Promise<string | null>;
+  write(text: string): void;
+}
+
+const noAbsence = "{}";
+const noMemory: InventoryMemory = { read: () => Promise.resolve(null), write: () => undefined };
+
+interface Absence {
+  /** How long whole lists had left it out. */
+  readonly absentMs: number;
+  readonly record: DeviceRecord;
+}
+
+/** What an earlier run kept; what cannot be read counts anew. */
+function readAbsences(text: string | null): Map<string, Absence> {
+  const absences = new Map<string, Absence>();
+  let kept: unknown = null;
+  try {
+    kept = JSON.parse(text ?? "null");
+  } catch {
+    // As no file.
+  }
+  for (const [code, one] of Object.entries(kept ?? {}) as [string, unknown][]) {
+    const { absent_ms: absentMs, record } = (one ?? {}) as Record<string, unknown>;
+    if (typeof absentMs === "number" && isRecordOf(code, record)) absences.set(code, { absentMs, record });
+  }
+  return absences;
+}
+
+function isRecordOf(code: string, record: unknown): record is DeviceRecord {
+  const { code: own, name, extra } = (record ?? {}) as Partial<Record<keyof DeviceRecord, unknown>>;
+  const isNamed = name === null || typeof name === "string";
+  return own === code && isNamed && typeof extra === "object" && extra !== null;
+}
 
 /** What a list holds; a page leaves in place what was held before. */
 const codesOf = (records: DeviceList, before: ReadonlySet<string> = new Set()): Set<string> =>
@@ -41,11 +79,28 @@ export class Inventory {
   #isPart = false;
   /** Monotonic ms of the first whole list that was not empty. */
   #knownSince: number | null = null;
+  readonly #memory: InventoryMemory;
+  /** Of an earlier run, until a list of each sort has come. */
+  #kept: ReadonlyMap<string, Absence> = new Map();
+  #written = noAbsence;
 
-  constructor(store: GreenhouseStore, removeAfterMs: number, tell: (news: InventoryNews) => void) {
+  constructor(
+    store: GreenhouseStore,
+    removeAfterMs: number,
+    tell: (news: InventoryNews) => void,
+    memory: InventoryMemory = noMemory,
+  ) {
     this.#store = store;
     this.#removeAfterMs = removeAfterMs;
     this.#tell = tell;
+    this.#memory = memory;
+  }
+
+  /** Reads what an earlier run kept, before the first list. */
+  async restore(): Promise<void> {
+    const text = await this.#memory.read();
+    this.#kept = readAbsences(text);
+    this.#written = text ?? noAbsence;
   }
 
   /** Whether a whole list that was not empty has been seen since start; nothing may be cleared before. */
@@ -139,6 +194,7 @@ export class Inventory {
   }
 
   #judgeAbsence(monotonicMs: number): void {
+    if (this.#devices.size > 0) this.#admitKept(monotonicMs);
     for (const controller of [...this.#store.controllers()]) {
       const { code, name, record } = controller.info;
       // Never seen, and the list it may stand in has not come yet.
@@ -151,5 +207,31 @@ export class Inventory {
       this.#emptyAnswers.delete(code);
       this.#tell({ type: "removed", code, name });
     }
+    if (this.#kept.size === 0) this.#keepAbsences(monotonicMs);
+  }
+
+  /** What was absent when an earlier run ended, and is in no list of this one, is absent for longer. */
+  #admitKept(monotonicMs: number): void {
+    const kept = this.#kept;
+    this.#kept = new Map();
+    for (const [code, { absentMs, record }] of kept) {
+      if (!this.#store.wants(code) || this.#isListed(code) || this.#store.get(code) !== undefined) continue;
+      this.#store.admit(code);
+      this.#store.dispatch(code, { type: "listed", record, availability: "offline" });
+      this.#store.dispatch(code, { type: "absent", since: monotonicMs - absentMs });
+      this.#tell({ type: "absent", code, name: record.name ?? code });
+    }
+  }
+
+  #keepAbsences(monotonicMs: number): void {
+    const absences = [...this.#store.controllers()].flatMap(({ info: { code, record }, absentSince }) => {
+      if (absentSince === null || record === null || this.#store.isConfigured(code)) return [];
+      // The address of a stream may hold a password.
+      return [[code, { absent_ms: monotonicMs - absentSince, record: { ...record, hls: null } }] as const];
+    });
+    const text = JSON.stringify(Object.fromEntries(absences));
+    if (text === this.#written) return;
+    this.#written = text;
+    this.#memory.write(text);
   }
 }

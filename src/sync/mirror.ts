@@ -9,7 +9,7 @@ import type { Transliterate } from "../greenhouse/topic-ids.js";
 import type { Clock, Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { PlatformWatch } from "./hosts.js";
-import { Inventory, type InventoryNews } from "./inventory.js";
+import { Inventory, type InventoryMemory, type InventoryNews } from "./inventory.js";
 import { Poller } from "./poller.js";
 import type { RequestBudget } from "../runtime/schedule.js";
 import { mirrorSettings } from "./settings.js";
@@ -24,6 +24,11 @@ export interface Mirror {
   readonly budget: RequestBudget;
 }
 
+interface TextFile {
+  read(): Promise<string | null>;
+  write(text: string): Promise<void>;
+}
+
 interface MirrorParts {
   readonly configuration: Pick<Configuration, "mirror" | "controllers" | "polling" | "commands" | "platform">;
   /** What polling reads through. */
@@ -32,6 +37,8 @@ interface MirrorParts {
   readonly random: Random;
   readonly log: Logger;
   readonly transliterate: Transliterate;
+  /** Where absent controllers are kept over a restart; without it they count anew. */
+  readonly absences?: TextFile;
   readonly onPlatformState: (state: PlatformState) => void;
   readonly onEvent: (event: BridgeEvent) => void;
   /** A controller was found that was not mirrored before. */
@@ -56,15 +63,17 @@ export function createMirror(parts: MirrorParts): Mirror {
     onHost: (host, reachable) => poller.hostReachable(host, reachable),
     onEvent: parts.onEvent,
   });
-  const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
+  const onNews = (news: InventoryNews) => {
     tellNews(news, parts, store);
     if (news.type === "removed") poller.forget(news.code);
     if (news.type === "doubted") poller.readSoon({ kind: "connection", code: news.code }, 0, null);
     if (news.type === "settled") poller.spareConnection(news.code);
-    if (news.type !== "added") return;
+    if (news.type !== "added" && news.type !== "absent") return;
     poller.follow(news.code);
     parts.onAdded(news.code);
-  });
+  };
+  const memory = parts.absences && inventoryMemory(parts.absences, log);
+  const inventory = new Inventory(store, settings.removeAfterMs, onNews, memory);
   const onStretch = stretchListener(polling, { store, watch, log });
   const poller = new Poller(
     { intervals: polling, concurrency, requestsPerMinute, onStretch, onTried: parts.onTried },
@@ -78,6 +87,15 @@ export function createMirror(parts: MirrorParts): Mirror {
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   return { store, inventory, poller, watch, budget: platform.budget };
 }
+
+/** A file that cannot be read counts as none, and one that cannot be written is told of. */
+const inventoryMemory = (file: TextFile, log: Logger): InventoryMemory => ({
+  read: () => file.read().catch(() => null),
+  write: (text) =>
+    void file.write(text).catch((error: unknown) => {
+      log.warn({ err: error }, "which controllers are absent cannot be written; a restart counts that anew");
+    }),
+});
 
 function tellNews(
   news: InventoryNews,

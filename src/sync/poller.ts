@@ -100,6 +100,7 @@ export class Poller {
 
   /** Polls until the signal aborts; running requests are aborted with it. */
   async run(signal: AbortSignal): Promise<void> {
+    await this.#ports.inventory.restore();
     this.#schedule.add({ kind: "controllers" });
     this.#schedule.add({ kind: "devices", dataType: "TEXT" });
     this.#schedule.add({ kind: "devices", dataType: "STREAM" });

@@ -47,7 +47,7 @@ export function polledMirror(options: PolledOptions = {}) {
   const platform = new CountingPlatform(clock, (code) => options.items?.(code, clock) ?? []);
   const news: InventoryNews[] = [];
   const inventory = new Inventory(store, settings.removeAfterMs, (one) => {
-    if (one.type === "added") poller.follow(one.code);
+    if (one.type === "added" || one.type === "absent") poller.follow(one.code);
     if (one.type === "removed") poller.forget(one.code);
     if (one.type === "doubted") poller.readSoon({ kind: "connection", code: one.code }, 0, null);
     if (one.type === "settled") poller.spareConnection(one.code);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { DeviceRecord } from "../../src/greenhouse/ports.js";
 import type { MirrorSettings } from "../../src/greenhouse/settings.js";
-import { Inventory, type InventoryNews } from "../../src/sync/inventory.js";
+import { Inventory, type InventoryMemory, type InventoryNews } from "../../src/sync/inventory.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { controllerSettings, record } from "../support/builders.js";
 import { hour, mirrorSettings } from "../support/polled-mirror.js";
@@ -12,13 +12,22 @@ import { VirtualClock } from "../support/virtual-clock.js";
 const listed = (codes: readonly string[], over: Partial<DeviceRecord> = {}): DeviceRecord[] =>
   codes.map((code) => record({ code, name: `House ${code}`, ...over }));
 
-function account(settings: MirrorSettings = mirrorSettings()) {
+/** What is kept over a restart; a text, as a file is. */
+const memoryOf = (kept: { text: string | null; writes?: number }): InventoryMemory => ({
+  read: () => Promise.resolve(kept.text),
+  write: (text) => {
+    kept.text = text;
+    kept.writes = (kept.writes ?? 0) + 1;
+  },
+});
+
+function account(settings: MirrorSettings = mirrorSettings(), memory?: InventoryMemory) {
   const clock = new VirtualClock();
   const store = new GreenhouseStore(settings, clock, anyAscii);
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const news: InventoryNews[] = [];
-  const inventory = new Inventory(store, settings.removeAfterMs, (one) => news.push(one));
+  const inventory = new Inventory(store, settings.removeAfterMs, (one) => news.push(one), memory);
   const id = (code: string) => store.get(code)?.info.id;
   let hours = 0;
   /** `A B`: the controllers, an hour after those before; `/A W`: other devices; with `…` a page of a longer list. */
@@ -158,6 +167,83 @@ describe("the account's lists", () =>
     if (told) expect(one.told().endsWith(told)).toBe(true);
     if (one.id("B") !== undefined) expect(one.id("B")).toBe("b");
   }));
+
+describe("a controller that is absent over restarts", () => {
+  /** One run after another, each with these lists, an hour apart; what each showed and told at its end. */
+  async function runs(...all: (readonly string[])[]) {
+    const kept = { text: null as string | null };
+    const ends: string[] = [];
+    for (const lists of all) {
+      const one = account(configured(), memoryOf(kept));
+      await one.inventory.restore();
+      one.answer(...lists);
+      ends.push(`${one.shown()}: ${one.told()}`);
+    }
+    return { ends, kept };
+  }
+
+  it("is removed after 24 h of whole lists without it, counted over all of them", async () => {
+    const { ends } = await runs(
+      [...both, ...times(11, "/A", "A")],
+      times(8, "/A", "A"),
+      times(8, "/A", "A"),
+      times(3, "/A", "A"),
+    );
+    expect(ends).toEqual([
+      "A online, B offline: added A, added B",
+      "A online, B offline: added A, absent B",
+      "A online: added A, absent B, removed B",
+      "A online: added A",
+    ]);
+  });
+
+  it("is not offline for a moment while the list that it stands in has not come, and counts anew once it was listed", async () => {
+    const { ends, kept } = await runs([...both, ...times(20, "/A", "A")], ["A", "/A B", "A B"]);
+    expect(ends[1]).toBe("A online, B online: added A, added B");
+    expect(kept.text).toBe("{}");
+  });
+
+  it("is kept under its name, and without the address of its stream, which may hold a password", async () => {
+    const kept = { text: null as string | null };
+    const first = account(configured(), memoryOf(kept));
+    const house = record({ code: "B", name: "West house", hls: "rtsp://user:secret@b/1" });
+    first.inventory.controllersListed([record({ code: "A" }), house], 0);
+    first.answer("/A", "A");
+    expect(kept.text).not.toContain("secret");
+    const second = account(configured(), memoryOf(kept));
+    await second.inventory.restore();
+    second.answer("/A", "A");
+    expect(second.store.get("B")?.info).toMatchObject({ name: "West house", id: "b" });
+  });
+
+  it("that the configuration names or no longer wants is not kept", async () => {
+    const kept = { text: null as string | null };
+    account(configured("B"), memoryOf(kept)).answer("A B", "/A", "A");
+    expect(kept.text).toBe(null);
+    account(configured(), memoryOf(kept)).answer("A B", "/A", "A");
+    const ignored = mirrorSettings([controllerSettings({ code: "B", ignore: true })]);
+    const later = account(ignored, memoryOf(kept));
+    await later.inventory.restore();
+    later.answer("/A", "A");
+    expect([later.shown(), kept.text]).toEqual(["A online", "{}"]);
+  });
+
+  it.each(["", "{", "[]", "null", '{"B":1}', '{"B":{"absent_ms":"x","record":{}}}', '{"B":{"absent_ms":1}}'])(
+    "a file that holds %j is as none",
+    async (text) => {
+      const one = account(configured(), memoryOf({ text }));
+      await one.inventory.restore();
+      one.answer("/A", "A");
+      expect(one.shown()).toBe("A online");
+    },
+  );
+
+  it("costs no write while nobody is absent", () => {
+    const kept = { text: null, writes: 0 };
+    account(configured(), memoryOf(kept)).answer(...times(50, "A B", "/A"));
+    expect(kept.writes).toBe(0);
+  });
+});
 
 it("a renamed controller is the same one under its new name", () => {
   const one = account();
