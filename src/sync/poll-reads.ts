@@ -290,21 +290,23 @@ export class PollTroubles {
     this.#isAway = isAway;
   }
 
-  onFailed(name: string, job: PollJob, error: unknown): void {
+  /** Returns whether this is the first failure in a row, and none of the host as a whole. */
+  onFailed(name: string, job: PollJob, error: unknown): boolean {
     if (!(error instanceof PlatformError)) {
       this.#log.error({ err: error, job: name }, "a poll failed unexpectedly");
-      return;
+      return false;
     }
     const { kind, host } = error.facts;
-    if (wasHeld(error)) return;
+    if (wasHeld(error)) return false;
     this.#log.debug({ job: name }, error.message);
-    if (ofTheHost.has(kind) || this.#isAway(host)) return;
+    if (ofTheHost.has(kind) || this.#isAway(host)) return false;
     const fresh: Trouble = { failing: new Map(), isLogged: false, loggedAt: -Infinity };
     const trouble = this.#byKind.get(job.kind) ?? fresh;
     this.#byKind.set(job.kind, trouble);
     const inARow = (trouble.failing.get(name) ?? 0) + 1;
     trouble.failing.set(name, inARow);
     if (inARow > 1 || !passing.has(kind)) this.#warn(job, trouble, error);
+    return inARow === 1 && kind !== "throttled";
   }
 
   onWorked(name: string, { kind }: PollJob): void {

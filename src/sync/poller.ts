@@ -267,11 +267,19 @@ export class Poller {
         return true;
       })
       .catch((error: unknown) => {
-        if (!signal.aborted && this.#schedule.has(name)) this.#troubles.onFailed(name, job, error);
+        if (!signal.aborted && this.#schedule.has(name)) this.#onFailed(name, job, error);
         return false;
       })
       .then((worked) => this.#ended(name, job, worked));
     this.#running.set(name, done);
+  }
+
+  /** A controller whose reads begin to fail may be gone, and the next list is minutes away. */
+  #onFailed(name: string, job: PollJob, error: unknown): void {
+    const isFirst = this.#troubles.onFailed(name, job, error);
+    if (!isFirst || !("code" in job) || job.kind === "connection") return;
+    if (this.#ports.store.get(job.code)?.availability !== "online") return;
+    this.readSoon({ kind: "connection", code: job.code }, this.#settings.intervals.controllers, null);
   }
 
   #ended(name: string, job: PollJob, worked: boolean): void {

@@ -277,6 +277,38 @@ describe("the status of single devices, which the platform advises against askin
     },
   );
 
+  it("is asked of a controller that is gone as soon as a read of it fails, once until one works again", async () => {
+    const world = await polledFor(70 * minute, devices(20), { intervals: { controllers: hour } });
+    const { platform, clock, store } = world;
+    platform.status = (code) => clientStatus(code === "GH-3" ? "offline" : "online");
+    const broken = new Set(["GH-3", "GH-4"]);
+    platform.fate = ({ name }) => {
+      const [what = "", code = ""] = name.split(" ");
+      if (what !== "connection" && broken.has(code)) throw failure("rejected", "realtime");
+    };
+    await clock.advance(75_000);
+    expect(["GH-3", "GH-4", "GH-5"].map((code) => store.get(code)?.availability)).toEqual([
+      "offline",
+      "online",
+      "online",
+    ]);
+    await clock.advance(40 * minute);
+    expect(platform.times("connection GH-4")).toHaveLength(1);
+  });
+
+  it.each(["throttled", "unreachable", "paused"] as const)(
+    "is not asked because of what concerns the whole host: %s",
+    async (kind) => {
+      const world = await polledFor(70 * minute, devices(20), { intervals: { controllers: hour } });
+      world.platform.fate = ({ name }) => {
+        if (name === "sensors GH-3") throw failure(kind, "realtime");
+      };
+      await world.clock.advance(5 * minute);
+      expect(world.platform.times("sensors GH-3").length).toBeGreaterThan(3);
+      expect(world.platform.times("connection GH-3")).toEqual([]);
+    },
+  );
+
   it("is not asked of what the next list turned back before", async () => {
     const world = await polledFor(25 * minute, devices(500), { perMinute: 20 });
     const { platform, clock } = world;
