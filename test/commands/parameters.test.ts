@@ -100,13 +100,16 @@ describe("a command to a raw address", () => {
     expect(shown(made)?.addresses.get("900")?.register?.raw).toBe("0110");
   });
 
-  it.each(["101", "501"])("%s is refused: it belongs to an actuator or parameter", async (targetId) => {
-    const made = bench({ rawAddresses: true });
-    const result = await made.run("1", { target: "address", targetId });
-    expect(result).toMatchObject({ outcome: "refused", reason: "unknown_actuator" });
-    expect(result.message).toContain("belongs to");
-    expect(made.values()).toEqual([]);
-  });
+  it.each(["101", "501", "0101", "000501"])(
+    "%s is refused: it belongs to an actuator or parameter, whatever its leading zeros",
+    async (targetId) => {
+      const made = bench({ rawAddresses: true });
+      const result = await made.run("1", { target: "address", targetId });
+      expect(result).toMatchObject({ outcome: "refused", reason: "unknown_actuator" });
+      expect(result.message).toContain("belongs to");
+      expect(made.values()).toEqual([]);
+    },
+  );
 
   it("is refused by a read-only bridge", async () => {
     const made = bench({ rawAddresses: true, readOnly: true });

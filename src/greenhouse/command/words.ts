@@ -1,4 +1,4 @@
-import { type KindRow, kindRows, stateOfWord, valueTable } from "../actuator-kinds.js";
+import { type KindRow, kindRows, sameValue, stateOfWord, valueTable } from "../actuator-kinds.js";
 import { contradiction, contradictionRemedy } from "../device-types.js";
 import type { Allowed } from "../limits.js";
 import { type Actuator, addressPattern, type Controller } from "../model.js";
@@ -213,15 +213,19 @@ function rawTarget(
   return { ...plain(address, address, rules), accepts: { type: "raw" } };
 }
 
-/** The actuator or parameter an address belongs to; null for any other address. */
+/**
+ * The actuator or parameter an address belongs to; null for any other address. Whether the platform takes `0101` for `101`
+ * is not known, so both are the owner's.
+ */
 export function ownerOf(controller: Controller, address: string): string | null {
+  const isIt = (own: string | undefined) => own !== undefined && sameValue(own, address);
   for (const { settings } of controller.actuators.values()) {
     const { modeAddress, positionAddress, stop } = settings;
-    if ([settings.address, modeAddress, positionAddress, stop?.address].includes(address))
+    if ([settings.address, modeAddress, positionAddress, stop?.address].some(isIt))
       return `actuator "${settings.id}"`;
   }
   for (const { settings } of controller.parameters.values())
-    if (settings.address === address) return `parameter "${settings.id}"`;
+    if (isIt(settings.address)) return `parameter "${settings.id}"`;
   return null;
 }
 
