@@ -205,19 +205,31 @@ describe("limits that could not do what they say are errors", () =>
     { around: withOne },
   ));
 
-describe("check says in a sentence what they mean", () =>
+describe("check says in a sentence what they mean, and names stop only where there is one", () =>
   it.each([
     [
       "kind: irrigation, limits: { for: 15m, at_most: 45m, starts_per_hour: 6 }",
-      'it starts at most 6 times an hour; each command ends with "off" after 15m unless it names a time, at most 45m. stop always passes.',
+      'it starts at most 6 times an hour; each command ends with "off" after 15m unless it names a time, at most 45m.',
+    ],
+    [
+      "kind: skylight, limits: { guards: { g: { sensor: weather/wind, above: 9, allow: [close, stop, 0..10] } } }",
+      'while weather/wind is above 9 or is not known ("g"), until it is over, only close, 0..10 pass.',
+    ],
+    [
+      "kind: skylight, limits: { guards: { g: { sensor: weather/wind, above: 9 } } }",
+      'while weather/wind is above 9 or is not known ("g"), until it is over, nothing passes.',
+    ],
+    [
+      "kind: skylight, stop: { address: 7, value: 1 }, limits: { guards: { g: { sensor: weather/wind, above: 9 } } }",
+      'while weather/wind is above 9 or is not known ("g"), until it is over, only stop passes. stop always passes.',
     ],
     [
       "kind: irrigation, read_only: true, limits: { for: 15m }",
-      "while it is read-only, nothing is taken or sent",
+      'while it is read-only, nothing is taken or sent, not even that; else each command ends with "off" after 15m unless it names a time.',
     ],
   ])("%s", async (keys, sentence) => {
     const { configuration } = await loaded(withOne(keys));
-    expect(limitSentences(configuration)).toEqual([expect.stringContaining(`actuators.one: ${sentence}`)]);
+    expect(limitSentences(configuration)).toEqual([`controllers.GH-0001.actuators.one: ${sentence}`]);
   }));
 
 describe("check warns of a light that gets on first only now and then, where the guard that sends off forbids it", () =>

@@ -64,6 +64,24 @@ describe("a guard", () => {
     expect(one.results.filter(({ reason }) => reason === "interlock")).toEqual([]);
   });
 
+  it("names stop as allowed only where the actuator has one, and so does a lock", async () => {
+    const told = async (own: Partial<ActuatorSettings>) => {
+      const one = await bench({ actuators: [skylight({ limits: limits({ guards: [wind] }), ...own })] });
+      await one.play(blow(14));
+      const guarded = (await one.run("open")).message;
+      await one.engine.change("GH-0001", ["roof"], { lock: lockOf(one) });
+      return [guarded, (await one.run("close")).message];
+    };
+    expect(await told({})).toEqual([
+      expect.stringMatching(/Allowed: close, 0 to 10\.$/),
+      expect.stringMatching(/; nothing passes until it is unlocked\.$/),
+    ]);
+    expect(await told({ stop: { address: "101", value: "00000" } })).toEqual([
+      expect.stringMatching(/Allowed: close, 0 to 10, stop\.$/),
+      expect.stringMatching(/; only stop passes until it is unlocked\.$/),
+    ]);
+  });
+
   it("is judged between the mode and the degree: what was sent is told, and no further step goes", async () => {
     const clear = { ...wind, clearAfterMs: 0 };
     const one = await bench({ actuators: [skylight({ limits: limits({ guards: [clear] }) })] });

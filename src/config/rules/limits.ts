@@ -5,6 +5,7 @@ import {
   kindRows,
   stateOfWord,
 } from "../../greenhouse/actuator-kinds.js";
+import { canStop } from "../../greenhouse/command/words.js";
 import { endingWords } from "../../greenhouse/limits.js";
 import { controllerTopicId, type Configuration } from "../schema.js";
 import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
@@ -306,15 +307,17 @@ type GuardConfiguration = LimitsConfiguration["guards"][string];
 /** One plain sentence for each actuator of what its limits mean. */
 export const limitSentences = ({ controllers, commands }: Configuration): readonly string[] =>
   limited(controllers).map(({ code, id, actuator, limits }) => {
+    const hasStop = canStop(actuator);
     const parts = [
       ...pauses(limits),
       ...terms(actuator, limits),
-      ...Object.entries(limits.guards).map(guardText),
+      ...Object.entries(limits.guards).map(([name, guard]) => guardText(name, guard, hasStop)),
     ];
     const what = parts.length === 0 ? "nothing is limited" : parts.join("; ");
     const isReadOnly = commands.read_only || actuator.read_only;
     const first = isReadOnly ? "while it is read-only, nothing is taken or sent, not even that; else " : "";
-    return `controllers.${code}.actuators.${id}: ${first}${what}. stop always passes.`;
+    const always = hasStop ? " stop always passes." : "";
+    return `controllers.${code}.actuators.${id}: ${first}${what}.${always}`;
   });
 
 function limited(controllers: Configuration["controllers"]) {
@@ -342,9 +345,12 @@ function terms({ kind }: Actuator, limits: LimitsConfiguration): readonly string
   ];
 }
 
-function guardText([name, guard]: readonly [string, GuardConfiguration]): string {
-  const allowed = guard.allow.filter((word) => word !== "stop");
-  const only = allowed.length === 0 ? "only stop passes" : `only ${allowed.join(", ")} and stop pass`;
+function guardText(name: string, guard: GuardConfiguration, hasStop: boolean): string {
+  const allowed = [...guard.allow.filter((word) => word !== "stop"), ...(hasStop ? ["stop"] : [])];
+  const only =
+    allowed.length === 0
+      ? "nothing passes"
+      : `only ${allowed.join(", ")} ${allowed.length === 1 ? "passes" : "pass"}`;
   const after = guard.clear_after === 0 ? "" : ` for ${formatDuration(guard.clear_after)}`;
   const lost = guard.blind === "act" ? ", also when the value is lost" : "";
   const sends = guard.then === undefined ? "" : `, and "${guard.then}" is sent once${lost}`;

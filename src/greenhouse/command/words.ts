@@ -30,6 +30,10 @@ export function vocabulary(target: Pick<Target, "kind" | "values" | "stop">): Om
   return { words, degrees: row.positionMode === null ? null : { min: 0, max: 100 } };
 }
 
+/** Whether the word stop means anything to the target. */
+export const canStop = (target: Pick<Target, "kind" | "values" | "stop">): boolean =>
+  vocabulary(target).words.includes("stop");
+
 const nothing: Allowed = {
   ...{ words: [], degrees: null },
   because: [{ rule: "read_only", input: null, value: null, limit: null, quality: null, until: null }],

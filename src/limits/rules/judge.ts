@@ -1,6 +1,6 @@
 import { decodeValue, stateOfWord } from "../../greenhouse/actuator-kinds.js";
 import { needsLeadIn } from "../../greenhouse/command/plan.js";
-import { canonical, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
+import { canonical, canStop, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
 import type { Allowance, Allowed, DegreeRange, Guard, Interlock } from "../../greenhouse/limits.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import { type Entry, type LimitedCommand, limitsOf, type Lock, type Standing } from "./entry.js";
@@ -60,11 +60,15 @@ function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
   const { settings, lock, hold } = standing;
   const reasons: Reason[] = [];
   if (lock !== null)
-    reasons.push({ interlock: lockInterlock(lock), message: () => lockedSentence(lock), allow: nothing });
+    reasons.push({
+      interlock: lockInterlock(lock),
+      message: () => lockedSentence(lock, canStop(settings)),
+      allow: nothing,
+    });
   for (const guard of limitsOf(settings).guards) {
     const state = stateOf(standing, guard);
     if (!holds(state)) continue;
-    const message = () => guardSentence(guard, state);
+    const message = () => guardSentence(guard, state, canStop(settings));
     reasons.push({ interlock: guardInterlock(guard, state, now), message, allow: guard.allow });
   }
   if (hold !== null) {
@@ -185,8 +189,8 @@ function guardInterlock(guard: Guard, state: GuardState, { iso }: Instant): Inte
 
 const leadInSentence = 'This light gets "on" first (lead_in) unless it shows on, and "on" is not allowed.';
 
-const lockedSentence = ({ by, reason }: Lock) =>
-  `${by} has locked this actuator${reason === null ? "" : ` (${reason})`}; only stop passes until it is unlocked.`;
+const lockedSentence = ({ by, reason }: Lock, hasStop: boolean) =>
+  `${by} has locked this actuator${reason === null ? "" : ` (${reason})`}; ${hasStop ? "only stop" : "nothing"} passes until it is unlocked.`;
 
 const heldSentence = ({ by }: Hold) =>
   `A command${by === null ? "" : ` of ${by}`} holds this actuator; send with "hold", or release it first.`;
@@ -202,7 +206,8 @@ function pauseSentence({ rule, limit, until }: Interlock): string {
   return until === null ? why : `${why} It may go at ${until}.`;
 }
 
-export function guardSentence(guard: Guard, state: GuardState): string {
+/** `hasStop`: the actuator takes the word, which always passes; without it the word would lead a person astray in a storm. */
+export function guardSentence(guard: Guard, state: GuardState, hasStop: boolean): string {
   const [value, { quality }] = [valueOf(state), state.reading];
   const shown = value === null ? "has no value" : `is ${String(value)}`;
   const why = isBlind(state)
@@ -210,7 +215,7 @@ export function guardSentence(guard: Guard, state: GuardState): string {
     : state.clearSince === null
       ? `${guard.from} ${shown}, and the limit is ${conditionText(guard)}`
       : `${guard.from} ${shown} again, not yet for long enough`;
-  return `The guard "${guard.name}" holds: ${why}. Allowed: ${allowanceText(guard.allow)}.`;
+  return `The guard "${guard.name}" holds: ${why}. Allowed: ${allowanceText(guard.allow, hasStop)}.`;
 }
 
 function conditionText({ condition }: Guard): string {
@@ -219,10 +224,11 @@ function conditionText({ condition }: Guard): string {
   return `${condition.type.replace("_", " ")} ${typeof limit === "object" ? limit.join(", ") : String(limit)}`;
 }
 
-/** `close, stop, 0 to 10`. */
-function allowanceText({ words, degrees }: Allowance): string {
+/** `close, 0 to 10, stop`. */
+function allowanceText({ words, degrees }: Allowance, hasStop: boolean): string {
   const range = degrees === null ? [] : [`${degrees.min} to ${degrees.max}`];
-  return [...words.filter((word) => word !== "stop"), ...range, "stop"].join(", ");
+  const stop = hasStop ? ["stop"] : [];
+  return [...words.filter((word) => word !== "stop"), ...range, ...stop].join(", ") || "nothing";
 }
 
 /** What may be commanded now. Pauses stand among the reasons and narrow nothing. */

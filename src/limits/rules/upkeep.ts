@@ -1,4 +1,4 @@
-import { readWanted } from "../../greenhouse/command/words.js";
+import { canStop, readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
 import { type Attempts, isGivenUp } from "./attempts.js";
 import { type Entry, limitsOf } from "./entry.js";
@@ -173,8 +173,8 @@ export function problemsOf(
   const unmet = due.filter(({ state: { attempts } }) => isUnmet(attempts));
   const isOver = lease !== null && lease.until <= around.now.mono;
   const problems = [
-    ["guard_blind", ofGuards(blind, "blind"), unread.length > 0],
-    ["guard_unmet", ofGuards(unmet, "unmet"), due.length > 0],
+    ["guard_blind", ofGuards(entry, blind, "blind"), unread.length > 0],
+    ["guard_unmet", ofGuards(entry, unmet, "unmet"), due.length > 0],
     ["lease_overrun", lease && overrunOf(lease), isOver],
   ] as const;
   return problems.flatMap(([type, problem, mayBe]) => (problem || !mayBe ? [[type, problem] as const] : []));
@@ -185,13 +185,14 @@ const isUnmet = ({ id, tries, problem, isKeptBack: isHindered }: Attempts): bool
 
 /** Null for none. */
 function ofGuards(
+  { settings }: Entry,
   guards: readonly { readonly guard: Guard; readonly state: GuardState }[],
   are: "blind" | "unmet",
 ): EntryProblem | null {
   if (guards.length === 0) return null;
   const message = guards.map(({ guard, state }) =>
     are === "blind"
-      ? guardSentence(guard, state)
+      ? guardSentence(guard, state, canStop(settings))
       : `The guard "${guard.name}" sends ${guard.sends ?? ""}: ${state.attempts.problem ?? ""}`,
   );
   const named = guards.map(({ guard, state }) => ({
