@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
 import { readOnlyOperations } from "../platform/operations.js";
-import { parseUntil } from "../runtime/duration.js";
+import { parseDuration, parseUntil } from "../runtime/duration.js";
 import type { CommonOptions, Surroundings } from "./surroundings.js";
 import type { SimulateOptions } from "./trials.js";
 
@@ -27,6 +27,19 @@ function oneOf(words: readonly string[]): (text: string) => string {
     throw new InvalidArgumentError(`expected one of ${words.join(", ")}`);
   };
 }
+
+/** A duration, taken as it is written. */
+const durationFrom =
+  (least: number, most: number, what: string) =>
+  (text: string): string => {
+    const ms = parseDuration(text);
+    if (ms !== null && ms >= least && ms <= most) return text;
+    throw new InvalidArgumentError(`expected a duration ${what}`);
+  };
+
+/** As `for` and `hold` of a command take it. */
+const term = durationFrom(1_000, 86_400_000, "from 1s to 24h, such as 20m");
+const span = durationFrom(0, Infinity, "such as 30s");
 
 /* What `--help` says beyond the options: groups, examples, exit codes. */
 
@@ -299,6 +312,7 @@ function addCommanding(add: Add): void {
     [
       "greenhouse2mqtt set GH-0001 left_skylight 45",
       "greenhouse2mqtt set GH-0001 roof_fans all_on --dry-run",
+      "greenhouse2mqtt set GH-0001 valve_1 on --for 20m --by anna",
       "greenhouse2mqtt set GH-0001 parameter/ec_target 1.8",
     ],
     lazily(async () => (await import("./set.js")).set),
@@ -307,6 +321,10 @@ function addCommanding(add: Add): void {
     .argument("<actuator>", "id in the configuration; also parameter/ID or address/ADDRESS")
     .argument("<command>", "a word, a degree 0..100, a value of the kind, or a parameter's number")
     .option("--dry-run", "check everything, send nothing")
+    .option("--for <duration>", "ends by itself after this, 1s to 24h, such as 20m", term)
+    .option("--hold <duration>", "keeps commands without a hold off for so long, 1s to 24h", term)
+    .option("--force", "send even what is there already, or what the platform shows no value for")
+    .option("--max-age <duration>", "how old it may be when it is sent; only shortens commands.max_age", span)
     .option("--by <name>", "who asks, for the journal; default: your user name");
   const limit = "at most so many, the newest; default: 100, with --since all";
   add(

@@ -1,3 +1,4 @@
+import { type Outcome, resultSentence, type ToldResult } from "../greenhouse/command/outcomes.js";
 import { systemClock } from "../runtime/clock.js";
 import type { Surroundings } from "./surroundings.js";
 
@@ -37,17 +38,11 @@ export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoV
   return `Readings of ${shownController}, as the platform shows them:\n${lines.join("\n")}\n\n`;
 }
 
-/** One line for a result, as its topic shows it. */
-export function resultLine(result: Fields, view: DemoView): string {
-  const { controller, actuator, command, outcome, reason, message, duration_ms, read_back, finished_at } =
-    result;
-  const colour = good.has(textOf(outcome)) ? "green" : neutral.has(textOf(outcome)) ? "yellow" : "red";
-  const why = textOf(reason) === "" ? "" : ` (${textOf(reason)})`;
-  const took = typeof duration_ms === "number" ? ` after ${(duration_ms / 1000).toFixed(1)} s` : "";
-  const shows = textOf(read_back) === "" ? "" : `, the platform shows ${textOf(read_back)}`;
-  const sentence = textOf(message) === "" ? "" : `: ${textOf(message)}`;
-  const what = `${textOf(controller)}/${textOf(actuator)} ${textOf(command)}`.trim();
-  return `${time(textOf(finished_at))} ${what} → ${coloured(textOf(outcome), colour, view)}${why}${took}${shows}${sentence}\n`;
+/** One line for a result. */
+export function resultLine(result: ToldResult & { readonly finished_at: string }, view: DemoView): string {
+  const paint = (outcome: Outcome) =>
+    coloured(outcome, good.has(outcome) ? "green" : neutral.has(outcome) ? "yellow" : "red", view);
+  return `${time(result.finished_at)} ${resultSentence(result, paint)}\n`;
 }
 
 const time = (at: number | string) => new Date(at).toLocaleTimeString("sv-SE");
@@ -104,8 +99,8 @@ export function noteLine(
   return `${time(systemClock.now())} ${about ?? ""} ${kind}: ${coloured(said, colour, view)}\n`;
 }
 
-const good: ReadonlySet<string> = new Set(["confirmed", "already"]);
-const neutral: ReadonlySet<string> = new Set(["dry_run", "superseded"]);
+const good: ReadonlySet<Outcome> = new Set(["confirmed", "already"]);
+const neutral: ReadonlySet<Outcome> = new Set(["dry_run", "superseded"]);
 const colours = { green: 32, yellow: 33, red: 31, cyan: 36 } as const;
 
 const coloured = (text: string, colour: keyof typeof colours, { isColoured }: DemoView): string =>

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
+import { commandSentences } from "../commands/endings.js";
 import { loadConfiguration, secretValues } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
@@ -55,11 +56,22 @@ export function loggerFor(
   secrets: () => readonly string[] = () => secretValues(configuration),
   recent?: RecentLog,
 ) {
-  const log = createLogger({ ...configuration.log, secrets }, err, recent);
+  const log = createLogger({ ...configuration.log, secrets, sentences: commandSentences }, err, recent);
   const ignored = ignoredTlsEnvironment(env);
   if (ignored !== null) log.warn(ignored);
   return log;
 }
+
+const mostNamed = 8;
+
+/** Some of many names, for a sentence. */
+export const shortList = (names: readonly string[]): string =>
+  names.slice(0, mostNamed).join(", ") +
+  (names.length > mostNamed ? `, and ${names.length - mostNamed} more` : "");
+
+/** The bridge speaks of fields of JSON, which are options here. */
+export const inOptions = (sentence: string): string =>
+  sentence.replace(/"force": true/g, "--force").replace(/"(for|hold)"/g, "--$1");
 
 /** Who runs the program. A container may give it a number that has no entry in the list of users. */
 export function userName(

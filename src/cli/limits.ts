@@ -1,7 +1,7 @@
 import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { localTime, textTable } from "../runtime/text-table.js";
-import { readConfiguration, userName } from "./errands.js";
+import { inOptions, readConfiguration, userName } from "./errands.js";
 import { codeOf } from "./read.js";
 import { type Document, missingLogin, requestOf, retainedOfBridge } from "./running-bridge.js";
 import { hasLogin } from "../setup/broker-client.js";
@@ -41,7 +41,7 @@ async function request(
   const patience = { longestMs, endings: endings(name) };
   const answer = await requestOf(configuration, name, fields, patience, stop);
   if (answer === null) throw noBridge(configuration);
-  if (answer["status"] !== "ok") throw new CommandFailure(String(answer["error"]));
+  if (answer["status"] !== "ok") throw new CommandFailure(inOptions(String(answer["error"])));
   return answer["data"];
 }
 

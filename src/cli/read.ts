@@ -4,7 +4,7 @@ import { textOf } from "../greenhouse/actuator-kinds.js";
 import { PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
 import { commentText } from "../setup/yaml-text.js";
-import { readConfiguration, withPlatform } from "./errands.js";
+import { readConfiguration, shortList, withPlatform } from "./errands.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt read CONTROLLER ADDRESS`: the value the device itself gives now. */
@@ -69,8 +69,6 @@ async function codesOf(platform: PlatformClient, signal: AbortSignal): Promise<r
   }
 }
 
-const mostNamed = 8;
-
 function unknownController(
   { controllers }: Configuration,
   name: string,
@@ -79,13 +77,12 @@ function unknownController(
   const idOf = (code: string) => (Object.hasOwn(controllers, code) ? controllers[code]?.id : undefined);
   const near = nearest(name, [...known, ...known.map((code) => idOf(code) ?? controllerTopicId(code))]);
   const hint = near === null ? "it has" : `did you mean "${commentText(near)}"? It has`;
-  const more = known.length > mostNamed ? `, and ${known.length - mostNamed} more` : "";
-  const named = known.slice(0, mostNamed).map((code) => {
+  const named = known.map((code) => {
     const id = idOf(code);
     return id === undefined ? commentText(code) : `${commentText(code)} (${id})`;
   });
   return new CommandFailure(
-    `the account has no controller "${commentText(name)}"; ${hint} ${named.join(", ")}${more}`,
+    `the account has no controller "${commentText(name)}"; ${hint} ${shortList(named)}`,
   );
 }
 

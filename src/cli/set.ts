@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { BridgeOptions } from "../bridge.js";
 import { commandDirectly } from "./direct-command.js";
+import { nearest } from "../config/problem.js";
 import { type Configuration, controllerTopicId } from "../config/schema.js";
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { type CommandResult, resultSentence } from "../greenhouse/command/outcomes.js";
 import { addressPattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { DirectoryInUse } from "../journal/lock.js";
 import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
-import { loggerFor, readConfiguration, userName } from "./errands.js";
+import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./errands.js";
 import { askBridge, type Document, missingLogin } from "./running-bridge.js";
 import { hasLogin } from "../setup/broker-client.js";
 import {
@@ -56,6 +57,10 @@ function commandThroughBridge(
 interface SetOptions extends CommonOptions {
   readonly dryRun?: boolean;
   readonly by?: string;
+  readonly for?: string;
+  readonly hold?: string;
+  readonly force?: boolean;
+  readonly maxAge?: string;
 }
 
 interface SetRequest {
@@ -78,7 +83,8 @@ export async function set(
   const code = codeOf(configuration, controller);
   const id = randomUUID();
   const by = options.by ?? userName();
-  const payload = JSON.stringify({ command, id, by, dry_run: options.dryRun === true });
+  const { for: lasts, hold, force, maxAge: max_age, dryRun: dry_run = false } = options;
+  const payload = JSON.stringify({ command, id, by, dry_run, for: lasts, hold, force, max_age });
   // A name the configuration does not know is an id where it can be one.
   const isId = !Object.hasOwn(configuration.controllers, code) && topicIdPattern.test(code);
   const controllerId = isId ? code : (configuration.controllers[code]?.id ?? controllerTopicId(code));
@@ -87,10 +93,16 @@ export async function set(
     if (around.isTerminal) around.err.write(`${phase}…\n`);
   };
   const log = loggerFor(configuration, around);
+  const throughBridge = await commandThroughBridge(configuration, request, progress, around.stop);
+  if (throughBridge === null && lasts !== undefined) throw nothingEndsIt(lasts);
   const result =
-    (await commandThroughBridge(configuration, request, progress, around.stop)) ??
-    (await directly(request, by, progress, { configuration, log }, around.stop));
-  around.out(around.isTerminal ? `${sentence(result)}\n` : `${JSON.stringify(result)}\n`);
+    throughBridge ?? (await directly(request, by, progress, { configuration, log }, around.stop));
+  // What could not be understood has no word of its own in the result.
+  const told = { ...result, command: result.command ?? command };
+  const hint = result.reason === "unknown_actuator" ? meant(configuration, controller, code, request) : "";
+  around.out(
+    around.isTerminal ? `${inOptions(resultSentence(told))}${hint}\n` : `${JSON.stringify(result)}\n`,
+  );
   const isDone =
     ["confirmed", "already"].includes(result.outcome) ||
     (result.outcome === "dry_run" && options.dryRun === true);
@@ -159,9 +171,24 @@ const unlessStopped = <Answer>(work: Promise<Answer>, stop: AbortSignal): Promis
     }),
   ]);
 
-function sentence({ controller, actuator, command, ...result }: CommandResult): string {
-  const { outcome, reason, message, read_back, duration_ms } = result;
-  const why = reason === null ? "" : ` (${reason})`;
-  const shows = read_back === null ? "" : ` The platform shows ${read_back}.`;
-  return `${controller}/${actuator} ${command ?? ""}: ${outcome}${why} after ${(duration_ms / 1000).toFixed(1)} s.${shows}${message === null ? "" : ` ${message}`}`;
+const nothingEndsIt = (lasts: string): CommandFailure =>
+  new CommandFailure(
+    `the command was not sent: only a running bridge could end it after ${lasts}, and none is running; start it first`,
+  );
+
+/** What a person probably meant by a name that nothing has; empty where nothing is near. */
+function meant(
+  { controllers }: Configuration,
+  typed: string,
+  code: string,
+  { target, targetId }: SetRequest,
+): string {
+  const own = Object.hasOwn(controllers, code) ? controllers[code] : undefined;
+  const ids = Object.entries(controllers).map(([one, { id }]) => id ?? controllerTopicId(one));
+  const near =
+    own === undefined
+      ? nearest(typed, [...Object.keys(controllers), ...ids])
+      : nearest(targetId, Object.keys(target === "parameter" ? own.parameters : own.actuators));
+  if (near !== null) return ` Did you mean "${near}"?`;
+  return own === undefined && ids.length > 0 ? ` The configuration has ${shortList(ids)}.` : "";
 }

@@ -6,6 +6,7 @@ import { runBridge } from "../bridge.js";
 import { loadConfiguration, withTexts } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, createLogger, RecentLog } from "../runtime/log.js";
 import {
@@ -83,7 +84,7 @@ async function watchDemo(
       else if (!topic.endsWith("/result"))
         view.out(noteLine(topic, fields, seen.stands(topic, fields), view) ?? "");
       else if (fields !== null) {
-        view.out(resultLine(fields, view));
+        view.out(resultLine(fields as unknown as CommandResult, view));
         seen.resulted(fields);
       }
     });

@@ -5,7 +5,7 @@ import type { ReadBacks } from "../sync/push-mirror.js";
 import { type Book, type Connection, type Effect, type EffectOf, emptyBook, type Input } from "./book.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
-import { type Answer, endedLine, takenLine } from "./endings.js";
+import { type Answer, commandLines, endedLine, takenLine } from "./endings.js";
 import { claimedId } from "./payload.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
@@ -167,8 +167,8 @@ export class Commander implements ReadBacks {
     else if (type === "event") audience.event(effect.event);
     else if (type === "pushed") this.#onPushed(effect.command.code, effect.address, effect.raw);
     else if (type === "warn") log.error({ reason: effect.reason }, effect.message);
-    else if (type === "taken") commandLog?.info(takenLine(effect.command), "command taken");
-    else if (type === "ended") commandLog?.info(endedLine(effect.result), "command ended");
+    else if (type === "taken") commandLog?.info(takenLine(effect.command), commandLines.taken);
+    else if (type === "ended") commandLog?.info(endedLine(effect.result), commandLines.ended);
     else if (type === "counted")
       commandLog?.info({ ...effect.count }, "commands ended that were only counted");
     else void this.#asking(effect);

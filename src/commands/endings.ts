@@ -1,10 +1,17 @@
 import { decodeValue, degreeOf, kindRows, sameValue, textOf } from "../greenhouse/actuator-kinds.js";
-import type { CommandResult, Outcome, RefusalReason, StepReport } from "../greenhouse/command/outcomes.js";
+import {
+  type CommandResult,
+  type Outcome,
+  type RefusalReason,
+  resultSentence,
+  type StepReport,
+} from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
 import { canonical, type Wanted } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { Sentences } from "../runtime/log.js";
 import type { Command } from "./command.js";
 
 /** How a command ended, in the words of the result. */
@@ -159,8 +166,27 @@ export function takenLine(command: Command) {
 
 export function endedLine(result: CommandResult) {
   const { id, controller, actuator, command, value, outcome, reason, by, via } = result;
-  return { id, controller, actuator, command, value, outcome, reason, by, via };
+  const { message, read_back, duration_ms } = result;
+  const what = { id, controller, actuator, command, value, outcome, reason, message };
+  return { ...what, read_back, duration_ms, by, via };
 }
+
+/** The messages of these lines. */
+export const commandLines = { taken: "command taken", ended: "command ended" } as const;
+
+const bySender = (by: unknown): string => (typeof by === "string" ? ` (by ${by})` : "");
+
+/** How a person reads them on a terminal. */
+export const commandSentences: Sentences = {
+  [commandLines.taken]: (facts) => {
+    const { controller, actuator, command, by } = facts as ReturnType<typeof takenLine>;
+    return `${controller}/${actuator} ${command ?? ""}: taken${bySender(by)}`;
+  },
+  [commandLines.ended]: (facts) => {
+    const line = facts as ReturnType<typeof endedLine>;
+    return `${resultSentence(line)}${bySender(line.by)}`;
+  },
+};
 
 export type Answer =
   | { readonly type: "accepted"; readonly answer: WriteAccepted }

@@ -63,12 +63,18 @@ function partsOf(line: string) {
   };
 }
 
-/** One JSON log line as a person reads it: time, severity where it matters, message, then the facts. */
-function readableLine(line: string): string {
+/** What a person reads in the place of a message and its facts, by that message. */
+export type Sentences = Readonly<Record<string, (facts: Readonly<Record<string, unknown>>) => string>>;
+
+/** One JSON log line as a person reads it: time, severity where it matters, message, then the facts, or the sentence of both. */
+function readableLine(line: string, sentences: Sentences): string {
   const parts = partsOf(line);
   if (parts === null) return line;
-  const { severity, at, message } = parts;
-  const { err, ...facts } = parts.facts;
+  const { severity, at } = parts;
+  const sentence = Object.hasOwn(sentences, parts.message) ? sentences[parts.message] : undefined;
+  // What a sender wrote must not begin a line of its own.
+  const message = sentence?.(parts.facts).replace(/\p{Cc}/gu, "\ufffd") ?? parts.message;
+  const { err, ...facts } = sentence === undefined ? parts.facts : { err: undefined };
   const word =
     severity === 30
       ? ""
@@ -92,6 +98,7 @@ interface LogSettings {
   readonly format: "auto" | "text" | "json";
   /** Texts that must never appear in a line, wherever they come from; asked for each line. */
   readonly secrets: () => readonly string[];
+  readonly sentences?: Sentences;
 }
 
 interface LogTarget {
@@ -152,11 +159,12 @@ function logLineOf(line: string): LogLine {
 export function createLogger(settings: LogSettings, target: LogTarget, recent?: RecentLog): PinoLogger {
   const readable = settings.format === "text" || (settings.format === "auto" && target.isTTY === true);
   const hide = withoutSecrets(settings.secrets);
+  const { sentences = {} } = settings;
   const destination: DestinationStream = {
     write: (line) => {
       const safe = hide(line);
       recent?.add(safe);
-      target.write(readable ? readableLine(safe) : safe);
+      target.write(readable ? readableLine(safe, sentences) : safe);
     },
   };
   return pino({ level: settings.level, base: undefined, timestamp: stdTimeFunctions.isoTime }, destination);

@@ -1,4 +1,5 @@
 import type { Commander } from "../commands/commander.js";
+import { suggestion } from "../config/problem.js";
 import { textOf } from "../greenhouse/actuator-kinds.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
@@ -223,7 +224,10 @@ function actuatorsOf({ actuators, info }: Controller, fields: Fields): readonly 
   const actuator = optionalTextField(fields, "actuator");
   if (actuator === null) return [...actuators.keys()];
   if (actuators.has(actuator)) return [actuator];
-  throw new RequestError(`There is no actuator "${actuator}" at controller "${info.id}".`);
+  const meant = suggestion(actuator, [...actuators.keys()]);
+  throw new RequestError(
+    `There is no actuator "${actuator}" at controller "${info.id}"${meant === "" ? "." : meant}`,
+  );
 }
 
 /** What comes later no ISO time of four digits says. */

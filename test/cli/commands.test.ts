@@ -17,14 +17,16 @@ import { folder, greenhouse2mqtt as program } from "./in-process.js";
 
 const controllers = `controllers:
   温室1: { parameters: { ec: { address: 501, writable: { min: 0, max: 5, step: 1 } } } }
-  GH-0001: { id: east }
+  GH-0001: { id: east, actuators: { roof: { kind: skylight, address: 101 } } }
 `;
 
 /** `set` beside a bridge that answers every command alike; `asked` are the topics it was asked on. */
 async function answering(answer: Fields = { outcome: "confirmed" }) {
   const asked: string[] = [];
-  const answersTo = (topic: string, { id }: Fields) => {
+  const payloads: Fields[] = [];
+  const answersTo = (topic: string, { id, ...payload }: Fields) => {
     asked.push(topic);
+    payloads.push(payload);
     return [[topic.replace(/set$/, "result"), { id, ...answer }]] as const;
   };
   const { keep, run } = await besideBridge("greenhouse/+/+/+/set", answersTo, controllers);
@@ -32,8 +34,17 @@ async function answering(answer: Fields = { outcome: "confirmed" }) {
     const { code, err } = await run(["set", ...words], stop && { stop });
     return { code, err };
   };
-  return { asked, keep, set };
+  /** What a person reads on a terminal. */
+  const told = async (...words: readonly string[]) =>
+    (await run(["set", ...words], { terminal: "both" })).out.trimEnd();
+  return { asked, payloads, keep, set, told };
 }
+
+/** A refusal as the bridge answers it. */
+const refusal = (actuator: string, message: string): Fields => ({
+  ...{ controller: "east", actuator, command: null, outcome: "refused", reason: "unknown_actuator", message },
+  ...{ read_back: null, duration_ms: 4 },
+});
 
 async function idInBridge(code: string): Promise<string | undefined> {
   const { configuration } = await loaded(`${platform}${controllers}`);
@@ -89,6 +100,58 @@ describe("set", () => {
     expect(await set(["east", "nowhere", "open"])).toMatchObject({ code: 3 });
     expect(await set(["east", "address/A.1", "1010"])).toMatchObject({ code: 3 });
     expect(asked).toEqual(["greenhouse/east/actuator/nowhere/set", "greenhouse/east/address/A.1/set"]);
+  });
+
+  it("hands on every field of a command that it has an option for", async () => {
+    const { payloads, set } = await answering();
+    const options = ["--for", "20m", "--hold", "2h", "--force", "--max-age", "30s", "--by", "anna"];
+    expect(await set(["east", "roof", "open", ...options])).toEqual({ code: 0, err: "" });
+    await set(["east", "roof", "open", "--dry-run", "--by", "anna"]);
+    expect(payloads).toEqual([
+      {
+        ...{ command: "open", by: "anna", dry_run: false, for: "20m", hold: "2h", force: true },
+        max_age: "30s",
+      },
+      { command: "open", by: "anna", dry_run: true },
+    ]);
+  });
+
+  it.each([
+    ["--for", "25h"],
+    ["--for", "500ms"],
+    ["--hold", "soon"],
+    ["--max-age", "30"],
+  ])("takes no %s of %s, which is wrong usage", async (option, text) => {
+    const { asked, set } = await answering();
+    const { code, err } = await set(["east", "roof", "open", option, text]);
+    expect({ code, asked }).toEqual({ code: 2, asked: [] });
+    expect(err).toContain("expected a duration");
+  });
+
+  it("sends nothing that has to end by itself where no bridge runs to end it", async () => {
+    const { keep, set } = await answering();
+    await keep(stateTopic, "offline");
+    const { code, err } = await set(["east", "roof", "open", "--for", "20m"]);
+    expect(code).toBe(1);
+    expect(err).toContain("the command was not sent: only a running bridge could end it after 20m");
+  });
+
+  it("keeps the typed word in the line of what is refused, and says what was meant", async () => {
+    const near = await answering(refusal("roff", 'Controller "east" has no actuator "roff"; it has roof.'));
+    expect(await near.told("east", "roff", "close")).toBe(
+      'east/roff close → refused (unknown_actuator) after 0.0 s: Controller "east" has no actuator "roff"; it has roof. Did you mean "roof"?',
+    );
+    const { told } = await answering(refusal("roof", "There is no controller."));
+    expect(await told("eats", "roof", "close")).toMatch(/There is no controller\. Did you mean "east"\?$/);
+    expect(await told("nothing-like-it", "roof", "close")).toMatch(
+      /There is no controller\. The configuration has \S+, east\.$/,
+    );
+  });
+
+  it("speaks of options where the bridge speaks of fields", async () => {
+    const message = 'A command of ben holds this actuator; send with "hold", or release it first.';
+    const { told } = await answering({ ...refusal("roof", message), reason: "interlock" });
+    expect(await told("east", "roof", "close")).toMatch(/send with --hold, or release it first\.$/);
   });
 });
 

@@ -9,9 +9,11 @@ const result = {
   controller: "gh-0001",
   actuator: "roof",
   command: "45",
+  ...{ reason: null, message: null },
   duration_ms: 4_083,
   read_back: "45",
-};
+  finished_at: "2026-11-22T20:00:00.000Z",
+} as const;
 
 describe("what the demo shows", () => {
   it("ends with how to send a command, on the port it listens on", () => {
@@ -31,8 +33,8 @@ describe("what the demo shows", () => {
   it("a result is one line with outcome, reason, read-back and sentence", () => {
     const line = resultLine({ ...result, outcome: "confirmed" }, plain);
     expect(line).toMatch(/ gh-0001\/roof 45 → confirmed after 4\.1 s, the platform shows 45\n$/);
-    const refused = { ...result, command: null, outcome: "refused", reason: "bad_payload", read_back: null };
-    expect(resultLine({ ...refused, message: "It is empty." }, coloured)).toContain(
+    const refused = { ...result, command: null, outcome: "refused", reason: "bad_payload" } as const;
+    expect(resultLine({ ...refused, read_back: null, message: "It is empty." }, coloured)).toContain(
       "gh-0001/roof → \u001b[31mrefused\u001b[0m (bad_payload) after 4.1 s: It is empty.",
     );
   });

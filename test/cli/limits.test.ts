@@ -66,10 +66,11 @@ describe("lock, unlock and release", () => {
     );
   });
 
-  it("end with 1 and the bridge's sentence where it refuses", async () => {
+  it("end with 1 and the bridge's sentence where it refuses, with the option in the place of the field", async () => {
     const error = 'east/roof is locked by ben; ask there, or unlock with "force": true.';
     const { run } = await answering({ status: "error", error });
-    expect(await run(["lock", "east", "roof"])).toEqual({ code: 1, out: "", err: `${error}\n` });
+    const err = "east/roof is locked by ben; ask there, or unlock with --force.\n";
+    expect(await run(["lock", "east", "roof"])).toEqual({ code: 1, out: "", err });
   });
 
   it.each(["tomorrow", "2026-11-22T20:00", "-1h", ""])(

@@ -56,7 +56,13 @@ describe("the log", () => {
     await bench.run('{"command":"on","by":"anna","id":"a"}');
     expect(bench.lines).toEqual([
       ["command taken", { id: "a", ...asked, via: null }],
-      ["command ended", { id: "a", ...asked, via: null, outcome: "confirmed", reason: null }],
+      [
+        "command ended",
+        {
+          ...{ id: "a", ...asked, via: null, outcome: "confirmed", reason: null, message: null },
+          ...{ read_back: "1010", duration_ms: expect.any(Number) as number },
+        },
+      ],
     ]);
   });
 

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import { readPayload } from "../../src/commands/payload.js";
 import { kindRows, valueTable } from "../../src/greenhouse/actuator-kinds.js";
 import { readNumberSetpoint, readRawSetpoint } from "../../src/greenhouse/command/setpoints.js";
-import { readWanted, type Target } from "../../src/greenhouse/command/words.js";
+import { readWanted, type Target, targetOf } from "../../src/greenhouse/command/words.js";
+import type { Controller } from "../../src/greenhouse/model.js";
+import { actuator, controller, controllerSettings } from "../support/builders.js";
 
 const skylight: Target = { kind: "skylight", values: {}, address: "101" };
 const fan: Target = { kind: "fan_wet_curtain", values: {}, address: "140" };
@@ -40,6 +42,31 @@ describe("a command's text", () => {
     [fan, "unknown_command", ["45", "0"]],
   ])("%# is refused as %s: %j", (target, reason, texts) => {
     for (const text of texts) expect(readWanted(text, target), text).toMatchObject({ reason });
+  });
+});
+
+describe("of a target that is not there", () => {
+  const known = controller(
+    controllerSettings({
+      actuators: [actuator({ id: "left_skylight" }), actuator({ id: "right_skylight" })],
+    }),
+  );
+  const many = Array.from({ length: 14 }, (_, at) => actuator({ id: `valve_${at}` }));
+  const told = (of: Controller | undefined, target: "actuator" | "parameter" = "actuator") => {
+    const addressee = { controllerId: "gh-0001", target, targetId: "left_skylite" };
+    const found = targetOf(of, addressee, { raw_addresses: false, min_interval: 0 });
+    return "message" in found ? found.message : found;
+  };
+
+  it("a wrong controller is told from a wrong actuator, with what there is", () => {
+    expect(told(undefined)).toBe(
+      'There is no controller "gh-0001"; bridge/controllers lists those there are.',
+    );
+    expect(told(known)).toBe(
+      'Controller "gh-0001" has no actuator "left_skylite"; it has left_skylight, right_skylight.',
+    );
+    expect(told(known, "parameter")).toMatch(/; the configuration lists no parameters of it\.$/);
+    expect(told(controller(controllerSettings({ actuators: many })))).toMatch(/, valve_11, and 2 more\.$/);
   });
 });
 

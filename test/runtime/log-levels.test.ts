@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { commandSentences } from "../../src/commands/endings.js";
 import { adjustableLogs, createLogger, RecentLog } from "../../src/runtime/log.js";
 
 function logs(configured: string) {
@@ -35,14 +36,35 @@ describe("a log level that a request asked for", () => {
   });
 });
 
-it("a text of a sender cannot forge a line of the log", () => {
+it.each([{}, commandSentences])("a text of a sender cannot forge a line of the log", (sentences) => {
   const lines: string[] = [];
   const log = createLogger(
-    { level: "info", format: "text", secrets: () => [] },
+    { level: "info", format: "text", secrets: () => [], sentences },
     { write: (text) => lines.push(text) },
   );
   log.info({ by: "anna\n12:00:00 command ended" }, "command taken");
   expect(lines.join("").trimEnd().split("\n")).toHaveLength(1);
+});
+
+it("a command is a sentence on a terminal, and fields in a pipe", () => {
+  const lines: string[] = [];
+  const target = { write: (text: string) => lines.push(text) };
+  const settings = { level: "info", secrets: () => ["hunter2"], sentences: commandSentences } as const;
+  const asked = { id: "a", controller: "gh-0001", actuator: "roof", command: "45", value: "45", by: "anna" };
+  const end = { outcome: "refused", reason: "interlock", message: "It blows, hunter2.", read_back: null };
+  for (const format of ["text", "json"] as const) {
+    const log = createLogger({ ...settings, format }, target);
+    log.info({ ...asked, via: null }, "command taken");
+    log.info({ ...asked, ...end, via: null, duration_ms: 940 }, "command ended");
+  }
+  expect(lines.slice(0, 2).map((line) => line.slice(9))).toEqual([
+    "gh-0001/roof 45: taken (by anna)\n",
+    "gh-0001/roof 45 → refused (interlock) after 0.9 s: It blows, [hidden]. (by anna)\n",
+  ]);
+  expect(lines.slice(2).map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { msg: "command taken", ...asked },
+    { msg: "command ended", ...asked, outcome: "refused", duration_ms: 940 },
+  ]);
 });
 
 describe("the newest lines of the log", () => {

@@ -84,6 +84,25 @@ export interface CommandResult {
   readonly original?: CommandResult | null;
 }
 
+/** What of a result people are told. */
+export type ToldResult = Pick<
+  CommandResult,
+  "controller" | "actuator" | "command" | "outcome" | "reason" | "message" | "read_back" | "duration_ms"
+>;
+
+/**
+ * `gh-0001/roof 45 → confirmed after 0.9 s, the platform shows 45`: a result as a person reads it on a terminal. `paint` may
+ * colour the outcome.
+ */
+export function resultSentence(result: ToldResult, paint = (outcome: Outcome): string => outcome): string {
+  const { controller, actuator, command, outcome, reason, message, read_back, duration_ms } = result;
+  const what = [`${controller}/${actuator}`, command ?? []].flat().join(" ");
+  const why = reason === null ? "" : ` (${reason})`;
+  const shows = read_back === null ? "" : `, the platform shows ${read_back}`;
+  const more = message === null ? "" : `: ${message}`;
+  return `${what} → ${paint(outcome)}${why} after ${(duration_ms / 1000).toFixed(1)} s${shows}${more}`;
+}
+
 /** Whether people are told when the value comes after the command has ended so. */
 export const isToldWhenLate = ({ outcome, reason }: Pick<CommandResult, "outcome" | "reason">): boolean =>
   outcome === "unconfirmed" && reason === null;

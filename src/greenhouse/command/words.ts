@@ -138,7 +138,7 @@ export function targetOf(
   if (target === "address") return rawTarget(controller, addressee, rules);
   if (target === "actuator") return actuatorTarget(controller, addressee);
   const parameter = controller?.parameters.get(targetId)?.settings;
-  return parameter ? parameterTarget(parameter, rules) : unknown(addressee);
+  return parameter ? parameterTarget(parameter, rules) : unknown(controller, addressee);
 }
 
 /** The same of what was commanded before, which stays so whatever may be commanded by now; null where nothing knows it any more. */
@@ -155,7 +155,7 @@ function actuatorTarget(
   addressee: Addressee,
 ): ActuatorSettings | Refusal {
   const settings = controller?.actuators.get(addressee.targetId)?.settings;
-  if (controller === undefined || settings === undefined) return unknown(addressee);
+  if (controller === undefined || settings === undefined) return unknown(controller, addressee);
   const why = contradiction(settings, controller.info.type);
   if (why === null) return settings;
   return {
@@ -200,7 +200,7 @@ function rawTarget(
   rules: TargetRules,
 ): ActuatorSettings | Refusal {
   const { targetId: address } = addressee;
-  if (controller === undefined || !addressPattern.test(address)) return unknown(addressee);
+  if (controller === undefined || !addressPattern.test(address)) return unknown(controller, addressee);
   if (!rules.raw_addresses) {
     return {
       reason: "unknown_actuator",
@@ -233,7 +233,24 @@ export function ownerOf(controller: Controller, address: string): string | null 
   return null;
 }
 
-const unknown = ({ controllerId, target, targetId }: Addressee): Refusal => ({
-  reason: "unknown_actuator",
-  message: `There is no ${target} "${targetId}" on a controller "${controllerId}"; see the configuration and bridge/controllers.`,
-});
+const mostNamed = 12;
+
+/** Which of the two is unknown, and what there is. */
+function unknown(controller: Controller | undefined, { controllerId, target, targetId }: Addressee): Refusal {
+  const reason = "unknown_actuator";
+  if (controller === undefined)
+    return {
+      reason,
+      message: `There is no controller "${controllerId}"; bridge/controllers lists those there are.`,
+    };
+  const none = `Controller "${controllerId}" has no ${target} "${targetId}"`;
+  if (target === "address")
+    return { reason, message: `${none}; an address is letters, digits, ".", "_", "-".` };
+  const ids = [...(target === "actuator" ? controller.actuators : controller.parameters).keys()];
+  const more = ids.length > mostNamed ? `, and ${ids.length - mostNamed} more` : "";
+  const has =
+    ids.length === 0
+      ? `the configuration lists no ${target}s of it`
+      : `it has ${ids.slice(0, mostNamed).join(", ")}${more}`;
+  return { reason, message: `${none}; ${has}.` };
+}
