@@ -21,7 +21,7 @@ import { StatusLine } from "../setup/status-line.js";
 import { type Bundle, bundleOf, fitForStrangers, mostOf } from "../status/bundle.js";
 import { writeNew } from "../setup/init/new-file.js";
 import { loggerFor, overridden, refuseToOverwrite } from "./errands.js";
-import { requestOf } from "./running-bridge.js";
+import { NotAsked, requestOf } from "./running-bridge.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -103,7 +103,7 @@ async function bundleOfBridge(configuration: Configuration, stop: AbortSignal): 
   const why = "the running bridge did not answer";
   const endings = { notSent: why, stopped: why, gone: why, late: why };
   const answer = await requestOf(configuration, "bundle", {}, { longestMs: 20_000, endings }, stop);
-  if (answer === null) return "none is online with this configuration";
+  if (answer instanceof NotAsked) return `none is online with this configuration (${answer.reason})`;
   const { data, error } = answer;
   return typeof data === "object" && data !== null ? { ...data } : String(error);
 }

@@ -3,8 +3,8 @@ import { topicsUnder } from "../mqtt/topics.js";
 import { localTime, textTable } from "../runtime/text-table.js";
 import { inOptions, readConfiguration, userName } from "./errands.js";
 import { codeOf } from "./read.js";
-import { type Document, missingLogin, requestOf, retainedOfBridge } from "./running-bridge.js";
-import { hasLogin } from "../setup/broker-client.js";
+import { NotOverHttp, overHttp } from "./over-http.js";
+import { type Document, isDocument, NotAsked, requestOf, retainedOfBridge } from "./running-bridge.js";
 import { CommandFailure, type CommonOptions, type Surroundings } from "./surroundings.js";
 
 /* `lock`, `unlock`, `release` and `alarms`: requests to the running bridge, which alone keeps what they are about. */
@@ -19,13 +19,19 @@ const endings = (name: string) => ({
   late: `the bridge did not answer "${name}"; ask again`,
 });
 
-function noBridge(configuration: Configuration): CommandFailure {
-  if (!hasLogin(configuration))
-    return new CommandFailure(`the running bridge could not be asked, so nothing was done. ${missingLogin}`);
-  const { state } = topicsUnder(configuration.mqtt.base_topic).bridge;
-  const where = configuration.mqtt.url ?? "the embedded broker";
+/** Somebody who is about to climb must not be told to start a second bridge beside the one that runs. */
+function notReached(asked: NotAsked, { holder, reason }: NotOverHttp): CommandFailure {
+  if (holder !== null)
+    return new CommandFailure(
+      `a bridge is running (process ${holder.pid}, since ${holder.since}) and was not reached, so nothing was done. ` +
+        `Do not start another one.\n  over the broker: ${asked.reason}\n  over HTTP: ${reason}`,
+    );
+  if (asked.why === "offline")
+    return new CommandFailure(`no bridge is running (${asked.reason}), so nothing was done; start it first.`);
   return new CommandFailure(
-    `no bridge is running (${state} at ${where} does not say "online"), so nothing was done; start it first.`,
+    asked.why === "no_login"
+      ? `the running bridge could not be asked, so nothing was done. ${asked.reason}`
+      : `the broker could not be reached, so nothing was done, and nobody knows whether a bridge is running.\n  ${asked.reason}`,
   );
 }
 
@@ -39,10 +45,28 @@ async function request(
   stop: AbortSignal,
 ): Promise<unknown> {
   const patience = { longestMs, endings: endings(name) };
-  const answer = await requestOf(configuration, name, fields, patience, stop);
-  if (answer === null) throw noBridge(configuration);
-  if (answer["status"] !== "ok") throw new CommandFailure(inOptions(String(answer["error"])));
-  return answer["data"];
+  const asked = await requestOf(configuration, name, fields, patience, stop);
+  const answer =
+    asked instanceof NotAsked
+      ? await insteadOverHttp(configuration, asked, `/api/requests/${name}`, fields, stop)
+      : asked;
+  const { status, error, message, data } = answer;
+  if (status !== "ok") throw new CommandFailure(inOptions(String(message ?? error)));
+  return data;
+}
+
+/** With fields it is a request, without them only looked at. */
+async function insteadOverHttp(
+  configuration: Configuration,
+  asked: NotAsked,
+  path: string,
+  fields: Fields | undefined,
+  stop: AbortSignal,
+): Promise<Document> {
+  const acts = fields !== undefined;
+  const answer = await overHttp(configuration, acts, (ask) => ask(path, fields), stop);
+  if (answer instanceof NotOverHttp) throw notReached(asked, answer);
+  return answer.document;
 }
 
 interface LimitOptions extends CommonOptions {
@@ -119,8 +143,13 @@ export async function alarms(around: Surroundings, options: AlarmsOptions): Prom
     around.out(around.isTerminal ? `${alarm}: acknowledged (${by}).\n` : `${JSON.stringify(data)}\n`);
     return;
   }
-  const shown = await retainedOfBridge(configuration, topicsUnder(configuration.mqtt.base_topic).alarms);
-  if (shown === null) throw noBridge(configuration);
+  const kept = await retainedOfBridge(configuration, topicsUnder(configuration.mqtt.base_topic).alarms);
+  const shown =
+    kept instanceof NotAsked
+      ? Object.values(
+          await insteadOverHttp(configuration, kept, "/api/alarms", undefined, around.stop),
+        ).filter(isDocument)
+      : kept;
   const since = (one: Document) => String(one["since"]);
   const sorted = [...shown].sort((one, other) => (since(one) < since(other) ? -1 : 1));
   if (options.json === true) for (const one of sorted) around.out(`${JSON.stringify(one)}\n`);

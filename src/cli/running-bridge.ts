@@ -9,7 +9,32 @@ import { CommandFailure } from "./surroundings.js";
 
 export type Document = Readonly<Record<string, unknown>>;
 
-class NoBroker extends CommandFailure {}
+class NoBroker extends CommandFailure {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`no connection to the broker: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** Why the running bridge was not asked over the broker. Only `offline` says that none is connected there. */
+export class NotAsked {
+  readonly why: "no_login" | "unreachable" | "offline";
+  readonly reason: string;
+
+  constructor(why: NotAsked["why"], reason: string) {
+    this.why = why;
+    this.reason = reason;
+  }
+}
+
+const brokerOf = ({ mqtt }: Configuration): string => mqtt.url ?? "the embedded broker";
+
+const offline = (configuration: Configuration): NotAsked => {
+  const { state } = topicsUnder(configuration.mqtt.base_topic).bridge;
+  return new NotAsked("offline", `${state} at ${brokerOf(configuration)} does not say "online"`);
+};
 
 /** Runs one errand on a link of its own; rejects with a CommandFailure when the broker does not let it in. */
 export async function withBroker<Answer>(
@@ -18,7 +43,7 @@ export async function withBroker<Answer>(
   connectMs = 15_000,
 ): Promise<Answer> {
   const client = await openClient(settingsBeside(configuration), systemClock, connectMs);
-  if (!(client instanceof BrokerClient)) throw new NoBroker(`no connection to the broker: ${client.reason}`);
+  if (!(client instanceof BrokerClient)) throw new NoBroker(client.reason);
   try {
     return await errand(client);
   } finally {
@@ -29,15 +54,15 @@ export async function withBroker<Answer>(
 /** Checking a password takes a small computer that is busy a while. */
 const besideMs = 5_000;
 
-/** The same at the broker of a bridge that may run; null where there is no way in, as there is no bridge then. */
+/** The same at the broker of a bridge that may run. */
 async function besideBridge<Answer>(
   configuration: Configuration,
-  errand: (client: BrokerClient) => Promise<Answer | null>,
-): Promise<Answer | null> {
-  if (!hasLogin(configuration)) return null;
+  errand: (client: BrokerClient) => Promise<Answer | NotAsked>,
+): Promise<Answer | NotAsked> {
+  if (!hasLogin(configuration)) return new NotAsked("no_login", missingLogin);
   return withBroker(configuration, errand, besideMs).catch((error: unknown) => {
-    if (error instanceof NoBroker) return null;
-    throw error;
+    if (!(error instanceof NoBroker)) throw error;
+    return new NotAsked("unreachable", error.reason);
   });
 }
 
@@ -53,15 +78,15 @@ export interface Question<Answer> {
 }
 
 /**
- * Asks the running bridge; null when no bridge is online there. Rejects with a CommandFailure when it leaves, when it
+ * Asks the running bridge, if it is online there. Rejects with a CommandFailure when it leaves, when it
  * does not answer in time, and when the user has enough.
  */
 export const askBridge = <Answer>(
   configuration: Configuration,
   { topics, send, heard, longestMs, endings }: Question<Answer>,
   stop: AbortSignal,
-): Promise<Answer | null> =>
-  besideBridge(configuration, async (client) => {
+): Promise<Answer | NotAsked> =>
+  besideBridge<Answer>(configuration, async (client) => {
     const stateTopic = topicsUnder(configuration.mqtt.base_topic).bridge.state;
     const seen: { isOnline: boolean; answer: Answer | null } = { isOnline: false, answer: null };
     const over = new AbortController();
@@ -76,9 +101,11 @@ export const askBridge = <Answer>(
       if (document !== null) seen.answer ??= heard(topic, document);
       if (seen.answer !== null) over.abort();
     });
-    if ((await client.subscribe(topics)).length > 0) return null;
+    const refused = await client.subscribe(topics);
+    if (refused.length > 0)
+      return new NotAsked("unreachable", `${brokerOf(configuration)}: ${refused.join(", ")} may not be read`);
     await client.subscribeWithRetained([stateTopic]);
-    if (!seen.isOnline) return null;
+    if (!seen.isOnline) return offline(configuration);
     if (stop.aborted) throw new CommandFailure(endings.notSent);
     stop.addEventListener("abort", () => ends(endings.stopped));
     // The embedded broker ends with its bridge, which is then too late to say so.
@@ -93,25 +120,28 @@ export const askBridge = <Answer>(
     throw over.signal.aborted ? over.signal.reason : new CommandFailure(endings.late);
   });
 
-/** What a running bridge keeps under the filter, each an object; null when no bridge is online there. */
+/** What a running bridge keeps under the filter, each an object. */
 export const retainedOfBridge = (
   configuration: Configuration,
   filter: string,
-): Promise<readonly Document[] | null> =>
+): Promise<readonly Document[] | NotAsked> =>
   besideBridge(configuration, async (client) => {
     const { state } = topicsUnder(configuration.mqtt.base_topic).bridge;
     const { found, isWhole } = await client.retained([state, filter]);
     if (!isWhole) throw new CommandFailure(`the broker did not show all of ${filter}; let this user read it`);
-    if (found.get(state) !== "online") return null;
+    if (found.get(state) !== "online") return offline(configuration);
     found.delete(state);
     return [...found.values()].map(documentOf).filter((document) => document !== null);
   });
+
+export const isDocument = (value: unknown): value is Document =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A payload as the JSON object that it is; null for any other. */
 export function documentOf(payload: string): Document | null {
   try {
     const parsed: unknown = JSON.parse(payload);
-    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
+    return isDocument(parsed) ? parsed : null;
   } catch {
     return null;
   }
@@ -128,7 +158,7 @@ export async function requestOf(
   fields: Document,
   { longestMs, endings }: Pick<Question<unknown>, "longestMs" | "endings">,
   stop: AbortSignal,
-): Promise<Document | null> {
+): Promise<Document | NotAsked> {
   const { bridge } = topicsUnder(configuration.mqtt.base_topic);
   const transaction = randomUUID();
   const question = {

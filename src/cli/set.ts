@@ -11,8 +11,8 @@ import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
 import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./errands.js";
-import { askBridge, type Document, missingLogin } from "./running-bridge.js";
-import { hasLogin } from "../setup/broker-client.js";
+import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
+import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -34,13 +34,13 @@ const endings = {
   late: `the bridge did not answer; ${journalShows}`,
 };
 
-/** Sends the command through the running bridge and waits for its result; null when no bridge is online there. */
+/** Sends the command through the running bridge and waits for its result. */
 function commandThroughBridge(
   configuration: Configuration,
   request: SetRequest,
   progress: (phase: string) => void,
   stop: AbortSignal,
-): Promise<CommandResult | null> {
+): Promise<CommandResult | NotAsked> {
   const topics = topicsUnder(configuration.mqtt.base_topic);
   const topic = topics[request.target](request.controllerId, request.targetId);
   const heard = (from: string, document: Document) => {
@@ -93,19 +93,23 @@ export async function set(
     if (around.isTerminal) around.err.write(`${phase}…\n`);
   };
   const log = loggerFor(configuration, around);
-  const throughBridge = await commandThroughBridge(configuration, request, progress, around.stop);
-  if (throughBridge === null && lasts !== undefined) throw nothingEndsIt(lasts);
+  const asked = await commandThroughBridge(configuration, request, progress, around.stop);
   const result =
-    throughBridge ?? (await directly(request, by, progress, { configuration, log }, around.stop));
-  // What could not be understood has no word of its own in the result.
-  const told = { ...result, command: result.command ?? command };
+    asked instanceof NotAsked
+      ? await commandOtherwise(
+          asked,
+          { ...request, by, lasts },
+          progress,
+          { configuration, log },
+          around.stop,
+        )
+      : asked;
   const hint = result.reason === "unknown_actuator" ? meant(configuration, controller, code, request) : "";
-  around.out(
-    around.isTerminal ? `${inOptions(resultSentence(told))}${hint}\n` : `${JSON.stringify(result)}\n`,
-  );
+  // What could not be understood has no word of its own in the result.
+  const told = `${inOptions(resultSentence({ ...result, command: result.command ?? command }))}${hint}`;
+  around.out(around.isTerminal ? `${told}\n` : `${JSON.stringify(result)}\n`);
   const isDone =
-    ["confirmed", "already"].includes(result.outcome) ||
-    (result.outcome === "dry_run" && options.dryRun === true);
+    ["confirmed", "already"].includes(result.outcome) || (result.outcome === "dry_run" && dry_run);
   if (!isDone) throw new CommandFailure("", exitCodes.notConfirmed);
 }
 
@@ -140,7 +144,61 @@ function targetNamed(
   return { target: isParameter ? "parameter" : "actuator", targetId };
 }
 
-async function directly(
+/** Where the broker leads to no bridge: over HTTP to the one that runs, else without one. */
+async function commandOtherwise(
+  asked: NotAsked,
+  request: SetRequest & { readonly by: string; readonly lasts: string | undefined },
+  progress: (phase: string) => void,
+  around: Pick<BridgeOptions, "configuration" | "log">,
+  stop: AbortSignal,
+): Promise<CommandResult> {
+  const answer = await overHttp(
+    around.configuration,
+    true,
+    (ask) => commandOverHttp(ask, request, progress, stop),
+    stop,
+  );
+  if (!(answer instanceof NotOverHttp)) return answer;
+  if (answer.holder === null && request.lasts !== undefined) throw nothingEndsIt(request.lasts);
+  return directly(request, request.by, progress, around, stop).catch((error: unknown) => {
+    if (!(error instanceof DirectoryInUse)) throw error;
+    throw new CommandFailure(
+      `${error.message} It was not reached, so the command was not sent.\n  over the broker: ${asked.reason}\n  over HTTP: ${answer.reason}`,
+    );
+  });
+}
+
+const lookEveryMs = 300;
+
+async function commandOverHttp(
+  ask: AskHttp,
+  { controllerId, target, targetId, id, payload }: SetRequest,
+  progress: (phase: string) => void,
+  stop: AbortSignal,
+): Promise<CommandResult> {
+  if (target === "address")
+    throw new CommandFailure(
+      "raw addresses are commanded over the broker alone, which is away; nothing was sent",
+    );
+  const fields = documentOf(payload) ?? {};
+  const taken = await ask("/api/commands", { controller: controllerId, [target]: targetId, ...fields });
+  if (taken.status === 409) return taken.document as unknown as CommandResult;
+  if (taken.status !== 202) throw new CommandFailure(String(taken.document["message"]));
+  const until = systemClock.monotonic() + longestMs;
+  let before: unknown = null;
+  while (systemClock.monotonic() < until) {
+    const { document } = await ask(`/api/commands/${id}`);
+    const { phase, result } = document;
+    if (isDocument(result)) return result as unknown as CommandResult;
+    if (typeof phase === "string" && phase !== before && phase !== "done") progress(phase);
+    before = phase;
+    await systemClock.wait(lookEveryMs, stop).catch(() => undefined);
+    if (stop.aborted) throw new CommandFailure(endings.stopped);
+  }
+  throw new CommandFailure(endings.late);
+}
+
+function directly(
   request: SetRequest,
   by: string,
   progress: (phase: string) => void,
@@ -151,13 +209,7 @@ async function directly(
   const payload = new TextEncoder().encode(request.payload);
   const asked = { ...request, payload, by, via: `command line, user ${userName()}` };
   const done = commandDirectly({ ...around, ...own, version: programVersion() }, asked, progress);
-  return unlessStopped(done, stop).catch((error: unknown) => {
-    if (!(error instanceof DirectoryInUse)) throw error;
-    const why = hasLogin(around.configuration) ? "" : ` ${missingLogin}`;
-    throw new CommandFailure(
-      `${error.message} It could not be reached over the broker, so the command was not sent.${why}`,
-    );
-  });
+  return unlessStopped(done, stop);
 }
 
 /** Gives the command up like a crash would: its journal tells the next start of the bridge how far it came. */

@@ -57,13 +57,14 @@ export interface OwnFacts {
 
 /** What `bridge/health` tells. */
 export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Record<string, unknown>> {
-  const { clock, live, mirror, connection, platform, configuration } = sources;
+  const { clock, live, mirror, connection, platform, configuration, journal } = sources;
   const { store, poller, budget } = mirror;
   const now = clock.monotonic();
   const wall = (mono: number | null) => isoOrNull(mono === null ? null : clock.now() - (now - mono));
   const oldest = oldestReading(store.controllers());
   const callsPerHour = poller.callsPerHour();
   return {
+    instance: journal.boot,
     uptime_s: Math.round((now - own.startedAt) / 1000),
     rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 102.4) / 10,
     event_loop_lag_ms: Math.round(own.lagMs * 10) / 10,
