@@ -43,6 +43,12 @@ export class JournalUnavailable extends Error {
   }
 }
 
+/** What the log tells beside the sentence: of a disk's known troubles no stack, which would only hide it. */
+function factsOf({ code, cause }: JournalUnavailable) {
+  const isKnown = Object.hasOwn(diskRemedies, code) || cause instanceof JournalUnreadable;
+  return isKnown ? { code, reason: cause === undefined ? null : String(cause) } : { code, err: cause };
+}
+
 /** What any error of the file system means for the journal. */
 function unavailable(directory: string, error: unknown): JournalUnavailable {
   if (error instanceof JournalUnavailable) return error;
@@ -302,7 +308,7 @@ export class Journal {
     const lost = (before?.lost ?? 0) + batch.length;
     this.#outage = { error, since: before?.since ?? at, lost, triedAt: clock.monotonic() };
     if (before?.error.code !== error.code)
-      log.error({ err: error }, "no commands are taken until the journal can be written again");
+      log.error(factsOf(error), `${error.message} Until it can, no commands are taken.`);
     if (!this.#retrying) void this.#retry();
   }
 

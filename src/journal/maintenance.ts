@@ -273,7 +273,7 @@ export class Retention {
       const older = segments.slice(doomed.length).filter(({ path }) => path !== current()?.path);
       this.#olderBytes = older.reduce((sum, { bytes }) => sum + bytes, 0);
     } catch (error) {
-      log.warn({ err: error }, "old journal files could not be deleted; the journal goes on");
+      log.warn({ reason: String(error) }, "old journal files could not be deleted; the journal goes on");
     }
   }
 
@@ -297,7 +297,10 @@ export class Retention {
       try {
         this.#olderBytes -= next.bytes - (await stripFile(files, next.path));
       } catch (error) {
-        log.warn({ err: error, path: next.path }, "an old journal file could not be made smaller; it stays");
+        log.warn(
+          { reason: String(error), path: next.path },
+          "an old journal file could not be made smaller; it stays",
+        );
       }
     }
   }

@@ -31,12 +31,9 @@ export async function openJournal({
   const boot = randomBytes(8).toString("hex");
   const at = new Date(clock.now()).toISOString();
   const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log });
+  // The journal tries it again, and tells why it cannot be written.
   await lock.take().catch((error: unknown) => {
     if (error instanceof DirectoryInUse) throw error;
-    log.error(
-      { reason: String(error) },
-      "the data directory cannot be written: no commands are taken until it can",
-    );
   });
   let clockAgrees: () => boolean | null = () => null;
   const journal = await Journal.open(journalDirectory(dataDir), {

@@ -5,6 +5,7 @@ import { JournalUnavailable } from "../../src/journal/journal.js";
 import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
 import { encodeLine, JournalUnreadable } from "../../src/journal/segments.js";
 import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.js";
+import { silentLog } from "../../src/runtime/log.js";
 import { faultyDisk, openJournal, recordsIn, stillClock, tempDirectory } from "./support/disk.js";
 import { ended, stamped, taken } from "./support/samples.js";
 import { capturedLog } from "../mqtt-connection/support.js";
@@ -70,7 +71,21 @@ describe("a disk that fills up", () => {
     expect(journal.state().reason).toMatch(
       /^The journal in .* cannot be written: the disk is full; free some space/,
     );
-    expect(lines.filter((line) => line.startsWith("error"))).toHaveLength(1);
+    expect(lines.filter((line) => line.startsWith("error"))).toEqual([
+      expect.stringMatching(
+        /^error The journal in [^:]*: the disk is full; free .*\. Until it can, no commands/,
+      ),
+    ]);
+  });
+
+  it("tells no stack, which would only hide the sentence", async () => {
+    const facts: unknown[] = [];
+    const log = { ...silentLog, error: (about: unknown) => facts.push(about) };
+    const disk = faultyDisk();
+    disk.freeBytes = 0;
+    const journal = await openJournal(await tempDirectory(), { files: disk.files, log });
+    await journal.append(taken("a"), { durable: true }).catch(() => undefined);
+    expect(facts).toEqual([{ code: "ENOSPC", reason: "Error: ENOSPC" }]);
   });
 
   it("is tried again by itself; the journal says for how long it was blind and what it missed", async () => {

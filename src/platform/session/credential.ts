@@ -149,7 +149,7 @@ export class TokenFile implements CredentialSource {
       const version = await files.version(this.#path);
       if (always || version === null || version !== this.#version) await this.#take(version);
     } catch (error) {
-      log.warn({ err: error }, "platform.token_file cannot be read; the last token stays in use");
+      log.warn({ reason: String(error) }, "platform.token_file cannot be read; the last token stays in use");
     }
     this.#lookedAt = clock.monotonic();
   }

@@ -47,7 +47,7 @@ export class SessionStore {
       const saved = parsed(await this.#files.read(this.#path));
       if (saved !== null && (await this.#isOurs(saved))) return savedSession(saved);
     } catch (error) {
-      this.#log.warn({ err: error }, `${this.#path} cannot be read; signing in starts afresh`);
+      this.#log.warn({ reason: String(error) }, `${this.#path} cannot be read; signing in starts afresh`);
     }
     return nothing;
   }
@@ -66,7 +66,10 @@ export class SessionStore {
       };
       await this.#files.writePrivate(this.#path, `${JSON.stringify(record)}\n`);
     } catch (error) {
-      this.#log.warn({ err: error }, `${this.#path} cannot be written; the next start has to sign in again`);
+      this.#log.warn(
+        { reason: String(error) },
+        `${this.#path} cannot be written; the next start has to sign in again`,
+      );
     }
   }
 
