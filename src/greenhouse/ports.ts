@@ -9,6 +9,8 @@ export interface HostFacts {
   /** Consecutive attempts without a usable answer, and since when. */
   readonly failures: number;
   readonly failingSince: number | null;
+  /** Why the newest of them brought none, with the host and the key to look at; null where it is not known. */
+  readonly trouble: string | null;
   /** The credential is refused: never accepted since it is in use, or refused twice in a row; or signing in is refused. */
   readonly unauthorized: boolean;
 }

@@ -202,12 +202,18 @@ export type OnLink = (link: HostLink) => void;
 
 interface Contact {
   contactAt: number | null;
+  trouble: string | null;
   /** The credential in use has been accepted here. */
   accepted: boolean;
   told: HostLink | null;
 }
 
-const untried = (): Contact => ({ contactAt: null, accepted: false, told: null });
+const untried = (): Contact => ({
+  contactAt: null,
+  trouble: null,
+  accepted: false,
+  told: null,
+});
 
 const hosts = ["business", "realtime"] as const;
 
@@ -239,14 +245,15 @@ export class HostLinks {
     return this.#clock.monotonic() - this.#circuit[host].heldAt;
   }
 
-  /** Notes how an admitted request ended. */
-  settle(host: PlatformHost, outcome: RequestEnd): void {
+  /** Notes how an admitted request ended; `trouble` is the sentence of its error. */
+  settle(host: PlatformHost, outcome: RequestEnd, trouble: string | null = null): void {
     const now = this.#clock.monotonic();
     const contact = this.#contacts[host];
     this.#circuit = settle(this.#circuit, host, outcome, now);
     const { type } = outcome;
     if (type === "answered" || type === "challenged" || type === "held") contact.contactAt = now;
     if (type === "answered") contact.accepted = true;
+    if (type !== "abandoned") contact.trouble = trouble;
     if (type !== "abandoned") this.#tell(host);
   }
 
@@ -273,10 +280,10 @@ export class HostLinks {
   }
 
   link(host: PlatformHost): HostLink {
-    const { contactAt, accepted } = this.#contacts[host];
+    const { contactAt, trouble, accepted } = this.#contacts[host];
     const { failures, failingSince, refusals } = this.#circuit[host];
     const unauthorized = this.#isMissing || refusals >= (accepted ? 2 : 1);
-    return { host, contactAt, failures, failingSince, unauthorized };
+    return { host, contactAt, failures, failingSince, trouble, unauthorized };
   }
 
   #tell(host: PlatformHost): void {

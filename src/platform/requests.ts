@@ -279,7 +279,7 @@ export class Requests {
     const judged = judgeAnswer(answer, this.scene(operation), clock.now(), hidden);
     const outcome = requestEnd(judged, call, isRetry);
     if (outcome.type === "failed") tally.failures += 1;
-    links.settle(host, outcome);
+    links.settle(host, outcome, judged instanceof PlatformError ? judged.message : null);
     if (judged instanceof PlatformError) throw judged;
     return judged;
   }
@@ -289,8 +289,9 @@ export class Requests {
     const { host } = call.operation;
     const wasGivenUp = error.reason === "aborted" || this.#closing.signal.aborted;
     if (!wasGivenUp) this.#parts.tally.failures += 1;
-    this.#parts.links.settle(host, { type: wasGivenUp ? "abandoned" : "failed" });
-    return transportError(error, this.scene(call.operation), this.#parts.hosts[host].deadlineMs(call));
+    const told = transportError(error, this.scene(call.operation), this.#parts.hosts[host].deadlineMs(call));
+    this.#parts.links.settle(host, { type: wasGivenUp ? "abandoned" : "failed" }, told.message);
+    return told;
   }
 
   /** Signing in keeps to pauses of its own, and is what ends the refusals of a credential. */

@@ -17,6 +17,7 @@ export const untriedHost: HostFacts = {
   contactAt: null,
   failures: 0,
   failingSince: null,
+  trouble: null,
   unauthorized: false,
 };
 
@@ -59,6 +60,8 @@ export class PlatformWatch {
   readonly #away = { realtime: false, business: false };
   #facts: LinkFacts;
   #state: PlatformState | null = null;
+  /** Which of the two makes it degraded. */
+  #degradedBy: "business" | "budget" = "budget";
   /** How often the platform came back after it was unreachable. */
   reconnects = 0;
 
@@ -109,7 +112,13 @@ export class PlatformWatch {
       this.#ports.onHost(host, !away);
     }
     const state = platformState(this.#facts, now);
-    if (state === null || state === this.#state) return;
+    const by = this.#away.business ? "business" : "budget";
+    if (state === null || (state === this.#state && by === this.#degradedBy)) return;
+    this.#degradedBy = by;
+    if (state === this.#state) {
+      if (state === "degraded") this.#ports.log.warn(this.#sentence(state));
+      return;
+    }
     const before = this.#state;
     if (before === "unreachable") this.reconnects += 1;
     this.#state = state;
@@ -119,7 +128,7 @@ export class PlatformWatch {
 
   #tell(before: PlatformState | null, state: PlatformState): void {
     const { log, onEvent, clock } = this.#ports;
-    const message = sentences[state];
+    const message = this.#sentence(state);
     const wasAway = before === "unreachable" || before === "unauthorized";
     if (state === "online") {
       log.info(before === null ? "the platform answers" : message);
@@ -132,14 +141,23 @@ export class PlatformWatch {
       state === "unauthorized" ? "unauthorized" : state === "degraded" ? "platform_back" : "platform_lost";
     onEvent({ type, severity: state === "degraded" ? "warning" : "error", message, at: clock.now() });
   }
+
+  /** What is the matter, with the cause, and what it means. */
+  #sentence(state: PlatformState): string {
+    const { realtime, business } = this.#facts;
+    switch (state) {
+      case "online":
+        return "the platform answers again";
+      case "degraded":
+        return this.#degradedBy === "budget"
+          ? "platform.requests_per_minute stretches the intervals; readings and commands go on"
+          : `the platform's business host is gone${because(business)}. Readings and commands of known controllers go on; new controllers, names and stations wait for it`;
+      case "unauthorized":
+        return "the platform refuses the credential: check platform.token, platform.token_file or platform.sign_in";
+      case "unreachable":
+        return `the platform's realtime host does not answer${because(realtime)}. All readings are stale and commands are refused until it does`;
+    }
+  }
 }
 
-const sentences = {
-  online: "the platform answers again",
-  degraded:
-    "the business host is gone or the request budget stretches the intervals; readings and commands go on",
-  unauthorized:
-    "the platform refuses the credential: check platform.token, platform.token_file or platform.sign_in",
-  unreachable:
-    "the platform's real-time host does not answer; all readings are stale and commands are refused until it does",
-} as const satisfies Record<PlatformState, string>;
+const because = ({ trouble }: HostFacts): string => (trouble === null ? "" : `: ${trouble}`);

@@ -183,7 +183,7 @@ describe("the link", () => {
     const { host, client, links } = await hosted(healthy, {}, { clock });
     await client.sensors("GH-1", never);
     await client.sensors("GH-1", never);
-    const none = { failures: 0, failingSince: null, unauthorized: false };
+    const none = { failures: 0, failingSince: null, trouble: null, unauthorized: false };
     expect(links).toEqual([{ host: "realtime", contactAt: 0, ...none }]);
     await clock.advance(1_000);
     host.answer((_request, response) => (response.socket?.destroy(), null));
@@ -193,7 +193,10 @@ describe("the link", () => {
       [2, 1_000],
       [3, 1_000],
     ]);
-    expect(links.at(-1)).toMatchObject({ contactAt: 0 });
+    expect(links.at(-1)).toMatchObject({
+      contactAt: 0,
+      trouble: expect.stringMatching(/at the realtime host \(127\.0\.0\.1:\d+\): /) as string,
+    });
     host.answer(healthy);
     await clock.advance(500);
     await client.sensors("GH-1", never);

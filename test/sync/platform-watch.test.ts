@@ -6,7 +6,13 @@ import { silentLog } from "../support/builders.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
 const up: HostFacts = { ...untriedHost, contactAt: 0 };
-const failing = (failures: number, failingSince = 0): HostFacts => ({ ...up, failures, failingSince });
+const trouble = "device list at the business host (b.example): no such name; check platform.business_url";
+const failing = (failures: number, failingSince = 0): HostFacts => ({
+  ...up,
+  failures,
+  failingSince,
+  trouble,
+});
 
 /**
  * Plays a story: `30s` pass; `r up`, `b 2` is what is learnt of a host, a number how often it failed; `r refused` its credential;
@@ -28,9 +34,10 @@ async function watched(story: string) {
   const states: string[] = [];
   const hosts: string[] = [];
   const events: BridgeEvent[] = [];
+  const warnings: string[] = [];
   const watch = new PlatformWatch({
     clock,
-    log: silentLog,
+    log: { ...silentLog, warn: (line: string) => warnings.push(line) },
     onState: (state) => states.push(state),
     onHost: (host, reachable) => hosts.push(`${host} ${reachable ? "back" : "away"}`),
     onEvent: (event) => events.push(event),
@@ -41,7 +48,7 @@ async function watched(story: string) {
   abort.abort();
   await run;
   expect(clock.pendingTimers).toBe(0);
-  return { states, hosts, events: events.map(({ type, severity }) => `${type} ${severity}`) };
+  return { states, hosts, warnings, events: events.map(({ type, severity }) => `${type} ${severity}`) };
 }
 
 describe("the watched platform", () => {
@@ -73,6 +80,18 @@ describe("the watched platform", () => {
         states: ["online", "degraded", "online", "degraded", "online"],
         hosts: ["business away", "business back"],
         events: [],
+      },
+    ],
+    [
+      "tells the two causes of `degraded` apart, each when it begins, a lost host with its cause and key",
+      "r up, stretched, b 2, b up, enough",
+      {
+        states: ["online", "degraded", "online"],
+        warnings: [
+          expect.stringMatching(/^platform\.requests_per_minute stretches/) as string,
+          expect.stringContaining(`business host is gone: ${trouble}. Readings`) as string,
+          expect.stringMatching(/^platform\.requests_per_minute stretches/) as string,
+        ],
       },
     ],
     [
