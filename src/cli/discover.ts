@@ -7,7 +7,7 @@ import { ScanEnded } from "../setup/discover/survey.js";
 import { Meter } from "../setup/discover/progress.js";
 
 import { codeOf } from "./read.js";
-import { writeNew } from "../setup/init/new-file.js";
+import { addLines, writeNew } from "../setup/init/new-file.js";
 import { readConfiguration, refuseToOverwrite, withPlatform } from "./errands.js";
 import { CommandFailure, type CommonOptions, programVersion, type Surroundings } from "./surroundings.js";
 
@@ -50,7 +50,7 @@ export async function discover(around: Surroundings, given: DiscoverOptions, sel
   const { out } = options;
   if (out === undefined) around.out(found.text);
   else {
-    await writeNew(out, found.text);
+    await writeFound(out, found);
     around.err.write(`${out} written: ${whatNext(out, options.merge)}\n`);
   }
   await found.settle().catch((error: unknown) => {
@@ -59,6 +59,15 @@ export async function discover(around: Surroundings, given: DiscoverOptions, sel
   for (const note of found.notes) around.err.write(`${note}\n`);
   if (found.problems.length > 0)
     throw new CommandFailure(["`check` will not take the file as it is:", ...found.problems].join("\n"));
+}
+
+/** The secrets first: a configuration that is there works. */
+async function writeFound(
+  out: string,
+  { text, secrets }: Pick<Awaited<ReturnType<typeof discoverAccount>>, "text" | "secrets">,
+): Promise<void> {
+  if (secrets !== null) await addLines(secrets.file, secrets.lines);
+  await writeNew(out, text);
 }
 
 const whatNext = (out: string, merge: string | undefined): string =>

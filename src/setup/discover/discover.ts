@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { loadConfiguration, mostConfigurationBytes, withTexts } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
@@ -7,30 +7,45 @@ import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Found } from "./controller-entry.js";
 import { findingsOf } from "./findings.js";
-import { type GivenFile, knownFile, movePaths, readGivenFile, type ReplacedSecret } from "./given-file.js";
+import {
+  type GivenFile,
+  knownFile,
+  movePaths,
+  readGivenFile,
+  type ReplacedSecret,
+  secretLinesOf,
+} from "./given-file.js";
 import { type Meter, Progress } from "./progress.js";
 import { scanAccount } from "./scan.js";
 import { type DeviceSurvey, isComplete, type Selection, type Survey } from "./survey.js";
+import { secretNames, textIn, withLines } from "../init/new-file.js";
 import { commentText } from "../yaml-text.js";
 import { newsText, wholeFileText } from "./whole-file.js";
 
-/** What `check` says about a text that is to lie at `file`, once the environment holds the secrets taken out of it. */
+/** What `check` says about a text that is to lie at `file`, once the secrets taken out of it are where they belong. */
 export async function verdictOn(
   text: string,
   file: string,
   env: Readonly<Record<string, string | undefined>>,
   replaced: readonly ReplacedSecret[],
 ) {
-  const secrets = Object.fromEntries(replaced.map(({ variable, value }) => [variable, value]));
+  const variables = replaced
+    .filter(({ tag }) => tag === "!env")
+    .map(({ name, value }) => [name, value] as const);
+  const lines = secretLinesOf(replaced);
+  const secretsFile = secretsBeside(file);
+  const secrets = lines === "" ? {} : { [secretsFile]: withLines(await textIn(secretsFile), lines) };
   const result = await loadConfiguration(file, {
-    readFile: withTexts({ [file]: text }),
-    env: { ...env, ...secrets },
+    readFile: withTexts({ [file]: text, ...secrets }),
+    env: { ...env, ...Object.fromEntries(variables) },
   });
   return {
     problems: result.ok ? [] : result.problems.map(formatProblem),
     warnings: result.warnings.map(formatProblem),
   };
 }
+
+const secretsBeside = (file: string): string => join(dirname(file), "secrets.yaml");
 
 /** What a scan found, in sentences for the person who started it. */
 function summaryOf({ devices, stations }: Survey): readonly string[] {
@@ -100,7 +115,8 @@ export async function discover(
   const { controllers } = merge?.configuration ?? configuration;
   const known = knownFile(controllers, merge?.text);
   // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
-  const given = merge === null ? await readGivenFile(request.file) : null;
+  const taken = request.out === null ? null : await secretNames(secretsBeside(request.out));
+  const given = merge === null ? await readGivenFile(request.file, taken) : null;
   // Controllers a file ignores are not asked, unless they are named.
   const isLeftOut = (code: string) => Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
   const parts = { platform, clock, budget: platform.budget, progress, meter, concurrency };
@@ -124,12 +140,14 @@ interface Written {
   readonly notes: readonly string[];
   /** Why the text would not pass `check`; empty when it does. */
   readonly problems: readonly string[];
+  /** To be added to the secrets beside the text before it is written. */
+  readonly secrets: { readonly file: string; readonly lines: string } | null;
 }
 
 function newsIn(file: string, writtenBy: string, found: Found): Written {
   const { text, newControllers, newActuators } = newsText(file, writtenBy, found);
   const note = `new: ${counted(newControllers, "device")}, ${counted(newActuators, "actuator")}`;
-  return { text, notes: [note], problems: [] };
+  return { text, notes: [note], problems: [], secrets: null };
 }
 
 async function wholeFile(
@@ -141,15 +159,19 @@ async function wholeFile(
   if (out !== null) movePaths(given, dirname(file), dirname(out));
   const text = wholeFileText({ ...found, given, writtenBy, at });
   const { problems, warnings } = await verdictOn(text, out ?? file, env, given.replaced);
-  const variables = given.replaced.map(
-    ({ path, variable }) =>
-      `${commentText(path.join("."))} is not written out: set ${variable} in the environment`,
-  );
+  const moved = given.replaced.map(({ path, tag, name }) => {
+    const what = commentText(path.join("."));
+    return tag === "!env"
+      ? `${what} is not written out: set ${name} in the environment`
+      : `${what} is kept in ${secretsBeside(out ?? file)} as ${name}`;
+  });
+  const lines = secretLinesOf(given.replaced);
   const isTooLarge = Buffer.byteLength(text) > mostConfigurationBytes;
   return {
     text,
-    notes: [...variables, ...warnings],
+    notes: [...moved, ...warnings],
     problems: [...problems, ...(isTooLarge ? [smaller] : [])],
+    secrets: lines === "" ? null : { file: secretsBeside(out ?? file), lines },
   };
 }
 

@@ -7,11 +7,12 @@ import { readDocument } from "../../config/yaml/read-document.js";
 import { pathKey, type Source } from "../../config/yaml/source.js";
 import { commentText, keyOf } from "../yaml-text.js";
 
-/** A secret that stood in the file, and the environment variable that stands for it in what is written. */
+/** A secret that stood in the file, and the variable or the name in `secrets.yaml` that stands for it in what is written. */
 export interface ReplacedSecret {
   readonly path: Path;
-  readonly variable: string;
-  /** As the variable would have to be set. */
+  readonly tag: "!env" | "!secret";
+  readonly name: string;
+  /** As it would have to be written there. */
   readonly value: string;
 }
 
@@ -21,19 +22,25 @@ export interface GivenFile {
   readonly replaced: readonly ReplacedSecret[];
 }
 
-/** Reads a file that `loadConfiguration` took; rejects where it can no longer be read. */
-export async function readGivenFile(file: string, read: ReadFile = readFile): Promise<GivenFile> {
+/**
+ * Reads a file that `loadConfiguration` took; rejects where it can no longer be read. `taken`: the names in the `secrets.yaml`
+ * that its secrets are to go to; null where they can go to none, and variables of the environment stand for them.
+ */
+export async function readGivenFile(
+  file: string,
+  taken: ReadonlySet<string> | null = null,
+  read: ReadFile = readFile,
+): Promise<GivenFile> {
   const found = await readYaml(file, read);
   if (!found.ok || !isMap(found.source.root)) throw new Error(`${file} changed while it was read; try again`);
   const root = found.source.root as YAMLMap;
-  const replaced = literalSecrets(found.source, root);
+  const replaced = literalSecrets(found.source, root, taken);
   // A comment may hold an old password.
   visit(root, {
     Node: (_key, node) =>
       void Object.assign(node, { comment: null, commentBefore: null, spaceBefore: false }),
   });
-  for (const { path, variable } of replaced)
-    root.setIn(path, Object.assign(new Scalar(variable), { tag: "!env" }));
+  for (const { path, tag, name } of replaced) root.setIn(path, Object.assign(new Scalar(name), { tag }));
   return { root, replaced };
 }
 
@@ -47,7 +54,11 @@ export const sectionIn = (parent: unknown, key: string): YAMLMap => {
 const harmless =
   /^(?:account|user|user_?name|e?mail|phone|mobile|login|tenant(?:_?id)?|client_?id|grant_?type|type|scope|lang(?:uage)?|remember(?:_?me)?)$/i;
 
-function literalSecrets(source: Source, root: YAMLMap): readonly ReplacedSecret[] {
+function literalSecrets(
+  source: Source,
+  root: YAMLMap,
+  taken: ReadonlySet<string> | null,
+): readonly ReplacedSecret[] {
   const references = { env: {}, secrets: { ok: false, message: null } } as const;
   const { literalSecrets: known } = readDocument(source, configurationSchema, references);
   const body = ["platform", "sign_in", "body"] as const;
@@ -55,16 +66,17 @@ function literalSecrets(source: Source, root: YAMLMap): readonly ReplacedSecret[
     (path) => !harmless.test(String(path.at(-1))),
   );
   const paths = new Map([...known, ...inBody].map((path) => [pathKey(path), path]));
-  const variables = new Set<string>();
+  const tag = taken === null ? "!env" : "!secret";
+  const names = new Set(taken);
   return [...paths.values()].flatMap((path) => {
     const node = root.getIn(path, true);
     if (!isScalar(node) || node.tag === "!env" || node.tag === "!secret") return [];
-    const wanted = variableFor(path);
-    let variable = wanted;
-    for (let other = 2; variables.has(variable); other += 1) variable = `${wanted}_${other}`;
-    variables.add(variable);
+    const wanted = taken === null ? variableFor(path) : secretFor(path);
+    let name = wanted;
+    for (let other = 2; names.has(name); other += 1) name = `${wanted}_${other}`;
+    names.add(name);
     const value = typeof node.value === "string" ? JSON.stringify(node.value) : (node.source ?? "");
-    return [{ path, variable, value }];
+    return [{ path, tag, name, value }];
   });
 }
 
@@ -75,13 +87,24 @@ function scalarsIn(node: unknown, path: Path): readonly Path[] {
   return isScalar(node) && typeof node.value !== "boolean" && node.value !== null ? [path] : [];
 }
 
+const wordsOf = (path: Path): string =>
+  path
+    .map((part) => (typeof part === "number" ? String(part + 1) : part.replace(/[^A-Za-z0-9]+/g, "_")))
+    .join("_");
+
 /** `GREENHOUSE_TOKEN`, `GREENHOUSE_MQTT_PASSWORD`, `GREENHOUSE_BROKER_USERS_1_PASSWORD`. */
-function variableFor(path: Path): string {
-  const parts = path
-    .filter((part) => part !== "platform")
-    .map((part) => (typeof part === "number" ? String(part + 1) : part.replace(/[^A-Za-z0-9]+/g, "_")));
-  return `GREENHOUSE_${parts.join("_").toUpperCase()}`;
-}
+const variableFor = (path: Path): string =>
+  `GREENHOUSE_${wordsOf(path.filter((part) => part !== "platform")).toUpperCase()}`;
+
+/** `platform_token`, `mqtt_password`, `broker_users_1_password`. */
+const secretFor = (path: Path): string => wordsOf(path).toLowerCase();
+
+/** Lines for the `secrets.yaml` beside what is written; empty where nothing goes there. */
+export const secretLinesOf = (replaced: readonly ReplacedSecret[]): string =>
+  replaced
+    .filter(({ tag }) => tag === "!secret")
+    .map(({ name, value }) => `${name}: ${value}\n`)
+    .join("");
 
 /** What a configuration says about one controller already. */
 export interface KnownController {

@@ -38,10 +38,11 @@ export function wholeFileText(file: WholeFile): string {
 const head = ({ writtenBy, at, given, survey }: WholeFile): readonly string[] => [
   `Found by \`discover\` of ${writtenBy}, ${new Date(at).toISOString().slice(0, 16)}Z. Nothing was sent to any actuator.`,
   "Which address moves what is told by its type alone: compare every actuator with the real one before it is used.",
-  ...given.replaced.map(
-    ({ path, variable }) =>
-      `${commentText(path.join("."))} stood in the file; set ${variable} in the environment instead.`,
-  ),
+  ...given.replaced.map(({ path, tag, name }) => {
+    const remedy =
+      tag === "!env" ? `set ${name} in the environment instead` : `now ${name} in secrets.yaml does`;
+    return `${commentText(path.join("."))} stood in the file; ${remedy}.`;
+  }),
   ...wrapped(
     "Stations: ",
     survey.stations.slice(0, 500).map(({ id, name }) => nameOr(name, commentText(id))),

@@ -59,15 +59,20 @@ export async function addLines(path: string, lines: string): Promise<void> {
     await writeNew(path, lines);
     return;
   }
-  const joint = before === "" || before.endsWith("\n") ? "" : "\n";
   // It holds a secret now, whatever could be read before.
-  await replaceFile(path, `${before}${joint}${lines}`).catch((error: unknown) => {
+  await replaceFile(path, withLines(before, lines)).catch((error: unknown) => {
     throw unusable(dirname(path), error);
   });
 }
 
+/** A text with more lines at its end. */
+export function withLines(before: string | null, lines: string): string {
+  const joint = before === null || before === "" || before.endsWith("\n") ? "" : "\n";
+  return `${before ?? ""}${joint}${lines}`;
+}
+
 /** Null where there is no file. */
-async function textIn(path: string): Promise<string | null> {
+export async function textIn(path: string): Promise<string | null> {
   return readFile(path, "utf8").catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") return null;
     throw unusable(path, error);

@@ -153,6 +153,32 @@ http: { port: 8099, token: http-t0ken }
     const found = await loadedText(out, env);
     expect(found.mqtt).toMatchObject({ url: "mqtt://127.0.0.1:1883", username: "me", password: "other" });
   });
+
+  it("a new file has them in the secrets.yaml beside it, mode 600, beside what stands there already", async () => {
+    const simulator = await running({ controllers: 1 });
+    const config = await fileWith(`platform:
+  business_url: ${simulator.businessUrl}
+  realtime_url: ${simulator.realtimeUrl}
+  token: s3cret-token
+  requests_per_minute: 0
+mqtt: { url: "mqtt://127.0.0.1:1883", username: me, password: 0012 }
+`);
+    const beside = join(dirname(config), "secrets.yaml");
+    await writeFile(beside, "platform_token: of another # kept", { mode: 0o644 });
+    const file = join(dirname(config), "found.yaml");
+    const { code, err } = await greenhouse2mqtt(["discover", "-c", config, "-o", file]);
+    expect({ code, err }).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("platform_token_2") as string,
+    });
+    expect(await readFile(beside, "utf8")).toBe(
+      'platform_token: of another # kept\nplatform_token_2: "s3cret-token"\nmqtt_password: 0012\n',
+    );
+    expect((await stat(beside)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, "utf8")).toContain("token: !secret platform_token_2");
+    const checked = await greenhouse2mqtt(["check", file]);
+    expect(checked).toMatchObject({ code: 0, err: "" });
+  });
 });
 
 describe("what the platform writes", () => {

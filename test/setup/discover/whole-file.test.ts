@@ -280,7 +280,9 @@ describe("what the given file says", () => {
 describe("the verdict on what is written", () => {
   it("is what `check` says, with the secrets that were taken out", async () => {
     const text = `${hosts}\n  token: !env GREENHOUSE_TOKEN\n`;
-    const replaced = [{ path: ["platform", "token"], variable: "GREENHOUSE_TOKEN", value: '"0012"' }];
+    const replaced = [
+      { path: ["platform", "token"], tag: "!env", name: "GREENHOUSE_TOKEN", value: '"0012"' },
+    ] as const;
     expect(await verdictOn(text, "found.yaml", {}, replaced)).toEqual({ problems: [], warnings: [] });
     const { problems } = await verdictOn(text, "found.yaml", {}, []);
     expect(problems.join()).toContain("GREENHOUSE_TOKEN is not set");
