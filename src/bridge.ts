@@ -58,7 +58,8 @@ export interface BridgeOptions {
   readonly onListening?: () => void;
 }
 
-type Given = BridgeOptions & { readonly live: LiveSettings };
+/** `crashLoop`: what is to be told of one; null for none. */
+type Given = BridgeOptions & { readonly live: LiveSettings; readonly crashLoop: () => string | null };
 
 /** The whole bridge: makes every part, joins them, and runs until `stop` aborts or a part fails. */
 export async function runBridge(options: BridgeOptions, stop: AbortSignal): Promise<void> {
@@ -70,9 +71,9 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const given = { ...options, live };
     const broker = await startEmbeddedBroker(given, journal);
     options.onListening?.();
-    await beginLife(journal, options, live);
+    const crashLoop = await beginLife(journal, options, live);
     const serving = configuration.http === false ? null : await loadServing();
-    const bridge = new Bridge(given, broker, journal, serving);
+    const bridge = new Bridge({ ...given, crashLoop }, broker, journal, serving);
     opened.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
     try {
       await bridge.run(stop);
@@ -254,7 +255,8 @@ class Bridge {
       ...{ platform: this.platform, store, journal: this.#journal, topics: this.#topics },
       ...{ clock, log, commandLog, onEvent: this.#event, later: afterRequests },
       ...{ link: this.#connection, outputs: this.#outputs },
-      rules: () => live.current.commands,
+      rules: () => live.commandRules,
+      crashLoop: this.#given.crashLoop,
       clockTrusted: () => clockAgrees(this.platform.clockSkewMs()) === true,
       onPhase: (command, phase) => this.#page?.phase(command, phase),
       onResult: (result, about) => this.#page?.result(result, about),

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import anyAscii from "any-ascii";
 import { type CommandRequest, laneKey, type Phase } from "../commands/command.js";
 import { Commander } from "../commands/commander.js";
+import { LiveSettings } from "../config/live-settings.js";
 import type { BridgeOptions } from "../bridge.js";
 import { mirrorSettings } from "../sync/settings.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
@@ -38,7 +39,7 @@ export async function commandDirectly(
       const commander: Commander = new Commander({
         ...{ platform, store, journal, clock, log, newId: randomUUID },
         limits: limitsOf(configuration, { clock, store, journal, recheck }),
-        ...{ rules: () => configuration.commands, otherBridge: () => false },
+        ...{ rules: rulesOf(configuration), otherBridge: () => false },
         clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
         audience: {
           phase: (_, phase) => {
@@ -89,11 +90,15 @@ function limitsOf(
   const { newestAt } = parts.journal;
   const engine = new LimitEngine({
     ...{ ...parts, weather, staleAfterMs: polling.stale_after, newId: randomUUID },
-    ...{ isReadOnly: () => commands.read_only, onEvent: nothing, alarm: nothing, submit: nothing },
+    readOnly: () => ({ commands: commands.read_only, rules: commands.read_only }),
+    ...{ onEvent: nothing, alarm: nothing, submit: nothing },
   });
   engine.restore(parts.journal.history(), newestAt);
   return engine;
 }
+
+const rulesOf = (configuration: BridgeOptions["configuration"]) => () =>
+  new LiveSettings(configuration).commandRules;
 
 const toldWithinMs = 5_000;
 

@@ -155,8 +155,11 @@ export type Stage = Readonly<
     }
   /** Checked; the journal has not said yet that it has on disk that the command is sent. Only a stop, and what a rule sends, has a time when it goes without. */
   | { at: "journal" }
-  /** `unread`: whether an earlier POST to the actuator had not been read back. */
-  | { at: "posting"; first: First | null; unread: boolean }
+  /** A connection is waited for, and nothing of this POST has left. `tries`: how many connections have been asked for. */
+  | { at: "connecting"; first: First | null; tries: number }
+  /** A stop that never left goes out again. */
+  | { at: "unconnected"; first: First | null; tries: number }
+  | { at: "posting"; first: First | null }
   | { at: "confirming"; readBack: ReadBack; after: Confirming }
   /** A rejection is told together with one read of what the register holds now. */
   | { at: "last_look"; end: StepEnd }
@@ -202,9 +205,12 @@ interface Asking {
   readonly token: number;
 }
 
+/** Whoever a read is for. */
+export type Asker = Pick<Command, "code"> & Partial<Pick<Command, "rule" | "wanted">>;
+
 type Question = Readonly<
   | { type: "connection"; command: Command }
-  | { type: "read"; command: Pick<Command, "code">; address: string }
+  | { type: "read"; command: Asker; address: string }
   | { type: "post"; command: Command; step: Step }
   | { type: "renew" }
   | {
@@ -225,6 +231,8 @@ export type Answered = Asking &
     | { type: "read"; address: string; read: Read }
     /** `before` is what the mirror held of the address when the POST began. */
     | { type: "answered"; answer: Answer; before: RawValue | null }
+    /** The connection of the POST stands and its first byte is about to leave: it is judged once more. */
+    | { type: "begins" }
     | { type: "renewed"; isNew: boolean }
     /** A question could not be asked for a reason of ours. */
     | { type: "defect" }
@@ -310,7 +318,7 @@ export interface Now {
   readonly at: number;
   readonly mono: number;
   /** What is in force by now, whatever was when a command was taken. */
-  readonly rules?: Pick<CommandRules, "read_only" | "dry_run">;
+  readonly rules?: Pick<CommandRules, "read_only" | "readOnlyForRules" | "dry_run">;
 }
 
 type Draft<Value> = { -readonly [Part in keyof Value]: Value[Part] };

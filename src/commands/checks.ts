@@ -5,8 +5,8 @@ import type { RawValue } from "../greenhouse/ports.js";
 import { ask, type At, type Came, type Connection, type Posts, type Progress, type Turn } from "./book.js";
 import type { Read } from "./confirm.js";
 import type { Command } from "./command.js";
-import { type Ending, refused } from "./endings.js";
-import { refusedExpired, sendStep } from "./sending.js";
+import { type Ending, refused, refusedExpired } from "./endings.js";
+import { sendStep } from "./sending.js";
 import { finish, goTo, isTooOld, journalSending, readNext, urgentWaitsMs } from "./turn.js";
 
 /* Single-device status, then a fresh read of every address of the state. */

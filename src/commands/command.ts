@@ -149,7 +149,10 @@ export type BookLimits = Pick<LimitEngine, "take" | "mayStart" | "mayPost">;
 type CommandLimits = BookLimits &
   Pick<LimitEngine, "beforeSending" | "phase" | "posted" | "ended" | "turnedAway" | "journalAgain">;
 
-export type CommandRules = Configuration["commands"];
+export type CommandRules = Configuration["commands"] & {
+  /** `read_only` as it is configured: what the program gave itself keeps back no lease's end and nothing that a guard sends. */
+  readonly readOnlyForRules: boolean;
+};
 
 /** A request with all that is known at its arrival. */
 export interface Arrived {

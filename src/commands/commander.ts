@@ -1,8 +1,16 @@
 import { targetOf } from "../greenhouse/command/words.js";
 import type { Actuator, CommandProblem, Controller, Register } from "../greenhouse/model.js";
-import { PlatformError, type RawValue } from "../greenhouse/ports.js";
+import { type Pace, PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { ReadBacks } from "../sync/push-mirror.js";
-import { type Book, type Connection, type Effect, type EffectOf, emptyBook, type Input } from "./book.js";
+import {
+  type Asker,
+  type Book,
+  type Connection,
+  type Effect,
+  type EffectOf,
+  emptyBook,
+  type Input,
+} from "./book.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import { type Answer, commandLines, endedLine, takenLine } from "./endings.js";
@@ -10,9 +18,6 @@ import { claimedId } from "./payload.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
 type PlatformQuestion = EffectOf<"connection" | "read" | "post" | "renew">;
-
-// A POST is never aborted: what it did would be unknown. Its own deadline ends it.
-const untilItEnds = new AbortController().signal;
 
 /**
  * Takes commands, and does what their book says is to be done: asks the platform and the journal, tells of every command's
@@ -219,7 +224,7 @@ export class Commander implements ReadBacks {
     const given = new AbortController();
     this.#questions.set(token, given);
     try {
-      const answer = await answerTo(question, this.#ports, given);
+      const answer = await answerTo(question, this.#ports, given, () => this.#mayPost(key, token));
       this.feed({ key, token, ...answer });
     } catch (error) {
       // The answer of a question that was broken off is not awaited.
@@ -230,6 +235,11 @@ export class Commander implements ReadBacks {
     } finally {
       this.#questions.delete(token);
     }
+  }
+
+  /** The connection of a POST stands: whether it may leave. What then becomes of its command the book has said by now. */
+  #mayPost(key: string, token: number): boolean {
+    return this.feed({ type: "begins", key, token }).some(({ type }) => type === "posted");
   }
 
   #arm(): void {
@@ -249,30 +259,44 @@ export class Commander implements ReadBacks {
 }
 
 /** `given` ends the question; its signal costs more than many an answer, so it is only made where it is listened to. */
-async function answerTo(question: PlatformQuestion, ports: CommanderPorts, given: AbortController) {
+async function answerTo(
+  question: PlatformQuestion,
+  ports: CommanderPorts,
+  given: AbortController,
+  mayPost: () => boolean,
+) {
   const { type } = question;
   if (type === "renew")
     return { type: "renewed", isNew: await ports.platform.renewCredential(given.signal) } as const;
   const { code } = question.command;
   if (type === "connection")
-    return { type, connection: await connection(code, ports, given.signal) } as const;
+    return { type, connection: await connection(question.command, ports, given.signal) } as const;
   if (type === "read") {
     const { address } = question;
-    return { type, address, read: await freshRead(code, address, ports, given.signal) } as const;
+    return { type, address, read: await freshRead(question.command, address, ports, given.signal) } as const;
   }
-  const registers = ports.store.get(code)?.actuators.get(question.command.targetId)?.registers;
-  const before = registers?.[question.step.address]?.raw ?? null;
-  return { type: "answered", answer: await sent(question, ports), before } as const;
+  let before: RawValue | null = null;
+  const begins = () => {
+    const registers = ports.store.get(code)?.actuators.get(question.command.targetId)?.registers;
+    before = registers?.[question.step.address]?.raw ?? null;
+    return mayPost();
+  };
+  return { type: "answered", answer: await sent(question, ports, given.signal, begins), before } as const;
 }
+
+/** No unanswered request of others holds up a stop, nor what a rule sends. */
+const paceOf = ({ rule = null, wanted }: Asker): Pace =>
+  rule !== null || wanted?.type === "stop" ? "first" : "urgent";
 
 /** The single-device status, folded into the mirror. */
 async function connection(
-  code: string,
+  command: Asker,
   { platform, store }: CommanderPorts,
   signal: AbortSignal,
 ): Promise<Connection> {
+  const { code } = command;
   try {
-    const status = await platform.connection(code, signal);
+    const status = await platform.connection(code, signal, paceOf(command));
     store.dispatch(code, { type: "connection", status });
     return { type: status.state };
   } catch (error) {
@@ -282,14 +306,15 @@ async function connection(
 
 /** One fresh read of an address, folded into the mirror. */
 async function freshRead(
-  code: string,
+  command: Asker,
   address: string,
   { platform, clock, store }: CommanderPorts,
   signal: AbortSignal,
 ): Promise<Read> {
   const startedMono = clock.monotonic();
+  const { code } = command;
   try {
-    const raw = await platform.value(code, address, true, signal);
+    const raw = await platform.value(code, address, true, signal, paceOf(command));
     if (raw === null) return { type: "absent" };
     const values = new Map([[address, raw]]);
     const readAt = clock.now();
@@ -310,9 +335,12 @@ async function freshRead(
 async function sent(
   { command, step: { address, value } }: EffectOf<"post">,
   { platform }: CommanderPorts,
+  signal: AbortSignal,
+  mayPost: () => boolean,
 ): Promise<Answer> {
   try {
-    const answer = await platform.write(command.code, address, value, untilItEnds);
+    const manner = { pace: paceOf(command), mayPost };
+    const answer = await platform.write(command.code, address, value, signal, manner);
     return { type: "accepted", answer };
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;

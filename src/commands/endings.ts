@@ -6,7 +6,7 @@ import {
   resultSentence,
   type StepReport,
 } from "../greenhouse/command/outcomes.js";
-import type { Step } from "../greenhouse/command/plan.js";
+import { expired, type Step } from "../greenhouse/command/plan.js";
 import { canonical, type Wanted } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
@@ -74,6 +74,24 @@ export const superseded = (when: "before_sending" | "after_sending"): Ending => 
       ? "A newer command took its place before anything was sent."
       : "A newer command took its place after its value had been sent.",
 });
+
+/** What a command was cut off with that had sent some of its steps. */
+export const cutBetween = ({
+  reports,
+  sentAt,
+}: {
+  readonly reports: readonly StepReport[];
+  readonly sentAt: number | null;
+}): Ending => ({ ...superseded("after_sending"), steps: reports, sentAt });
+
+export const refusedExpired = (): Ending => refused(expired().reason, expired().message);
+
+export const expiredMidway: Ending = {
+  outcome: "failed",
+  reason: "expired_midway",
+  message:
+    "The command grew older than its max_age half way; the steps told here were done, the rest was not sent.",
+};
 
 export const wantedValue = (wanted: Wanted): string =>
   wanted.type === "position" ? String(wanted.degree) : wanted.value;

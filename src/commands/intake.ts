@@ -4,7 +4,7 @@ import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.
 import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Now } from "./book.js";
-import type { Arrived, Command, CommandRequest } from "./command.js";
+import type { Arrived, Command, CommandRequest, CommandRules } from "./command.js";
 import type { Duplicate } from "./admission.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
 import { type Asked, bridgeReadOnly, refused, resultOf } from "./endings.js";
@@ -106,12 +106,18 @@ const closing: Refusal = {
   message: "The bridge is shutting down; send the command again when it is back.",
 };
 
+/** `rule`: of what a guard or the end of a lease sends. */
+export const isReadOnlyFor = (
+  rule: CommandRequest["rule"] | null,
+  rules: Pick<CommandRules, "read_only" | "readOnlyForRules">,
+): boolean => (rule ? rules.readOnlyForRules : rules.read_only);
+
 function standingRefusal(
-  { rules, otherBridge }: Arrived,
+  { request, rules, otherBridge }: Arrived,
   target: ActuatorSettings,
   isStop: boolean,
 ): Refusal | null {
-  if (rules.read_only) return bridgeReadOnly;
+  if (isReadOnlyFor(request.rule, rules)) return bridgeReadOnly;
   if (target.readOnly)
     return { reason: "read_only", message: "This actuator is read-only in the configuration." };
   if (otherBridge && !isStop) {

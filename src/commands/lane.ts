@@ -19,17 +19,19 @@ import { aboutOf, type Command, type Interrupted } from "./command.js";
 import { nextReadAt, pushed, type Read, recoveredReadBack } from "./confirm.js";
 import { samePayloadMs } from "./admission.js";
 import {
+  cutBetween,
   dryStop,
   type Ending,
   interlocked,
   refused,
+  refusedExpired,
   shuttingDown,
   stepReport,
   superseded,
 } from "./endings.js";
 import { end, recognise, written } from "./results.js";
 import { at } from "../runtime/table.js";
-import { confirm, endIfCut, refusedExpired, sendingGoesOn, stepEnded, stepOf } from "./sending.js";
+import { confirm, endIfCut, sendingGoesOn, stepEnded, stepOf } from "./sending.js";
 import {
   dropPassedOver,
   dropWaiting,
@@ -315,7 +317,8 @@ function adopt(turn: Turn, { command, step, earlier, sentAt, ...sent }: Interrup
 function cut(turn: Turn, run: Run): void {
   const { at, token } = run;
   const isStop = run.command.wanted.type === "stop";
-  const isStopOnItsWay = at === "journal" && isStop && !turn.book.closed;
+  const isOnItsWay = at === "journal" || at === "connecting" || at === "unconnected";
+  const isStopOnItsWay = isOnItsWay && isStop && !turn.book.closed;
   if (run.cut || isStopOnItsWay) return;
   const given = { ...run, cut: true };
   if (at === "posting") {
@@ -330,5 +333,6 @@ function givenUp(turn: Turn, run: Run): void {
   const end = endIfCut(run);
   if (end !== null) stepEnded(turn, run, end);
   else if (run.at === "stopped") finish(turn, run, run.ending);
+  else if (isSent(run)) finish(turn, run, cutBetween(run));
   else finish(turn, run, turn.book.closed ? shuttingDown() : superseded("before_sending"));
 }

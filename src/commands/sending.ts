@@ -1,6 +1,6 @@
-import { expired, shows, type Step, travels } from "../greenhouse/command/plan.js";
+import { shows, type Step, travels } from "../greenhouse/command/plan.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
-import type { RawValue } from "../greenhouse/ports.js";
+import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
 import {
   type Answered,
   ask,
@@ -25,15 +25,16 @@ import {
 } from "./confirm.js";
 import {
   type Answer,
+  cutBetween,
   type Ending,
   endingAfter,
   type Evidence,
+  expiredMidway,
   factsOf,
   finalError,
-  refused,
+  refusedExpired,
   type StepEnd,
   stepReport,
-  superseded,
 } from "./endings.js";
 import { dropSecondLook } from "./second-look.js";
 import { dropPassedOver, finish, goTo, isTooOld, keptBack, readNext, ruledOut } from "./turn.js";
@@ -51,6 +52,10 @@ const secondPostMs = 5_000;
 /** What a command that is being sent, or was sent, was waiting for has come. */
 export function sendingGoesOn(turn: Turn, run: Run, came: Came): void {
   if (run.at === "posting" && came.type === "answered") answered(turn, run, came);
+  else if (run.at === "connecting" && came.type === "begins") judgeAndBegin(turn, run);
+  else if (run.at === "connecting" && came.type === "answered") unconnected(turn, run, came);
+  else if (run.at === "connecting" && came.type === "due") giveUpConnecting(turn, run);
+  else if (run.at === "unconnected" && came.type === "due") sendStep(turn, run, run.first, run.tries);
   else if (run.at === "confirming" && came.type === "due") lookAgain(turn, run);
   else if (run.at === "confirming" && came.type === "read") confirmingRead(turn, run, came.read);
   else if (run.at === "last_look" && came.type === "read")
@@ -68,36 +73,100 @@ export function stepOf({ steps, place }: Progress): Step {
   return step;
 }
 
+/** What stands against a POST. */
+type Against =
+  | { readonly type: "expired" }
+  | { readonly type: "ruled_out"; readonly ending: Ending }
+  | { readonly type: "limits"; readonly verdict: Parameters<typeof keptBack>[3] };
+
 /**
- * Sends the step the command stands at; `first` is what a POST of it before came to. At the first of a command one that is still
- * confirming gives way in the same turn.
+ * Why the POST that the command stands before may not leave at this moment; null where it may. Judged when a connection is asked
+ * for, and once more when it stands, before the first byte: on the way there a storm may have begun.
  */
-export function sendStep(turn: Turn, run: Run, first: First | null = null): void {
-  const step = stepOf(run);
+export function mayPost(turn: Turn, run: Run): Against | null {
   const { command } = run;
-  const against = isSent(run) ? null : ruledOut(turn, command);
-  if (against !== null) {
-    finish(turn, run, against);
-    return;
-  }
-  const verdict = turn.limits.mayPost(command, step.purpose === "lead_in");
-  if (verdict.type !== "go") {
-    keptBack(turn, run, first, verdict);
-    return;
-  }
-  const { unread } = turn.lane.posts;
-  if (first === null) beginStep(turn, run);
-  posted(turn, run, "begins");
-  if (step.purpose === "stop") turn.lane.posts = { ...turn.lane.posts, stopAt: turn.now.mono };
-  const token = ask(turn, { type: "post", command, step });
-  goTo(turn, { ...run, sentAt: run.sentAt ?? turn.now.at }, { at: "posting", first, unread }, { token });
-  // Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent.
-  const { purpose, address, value } = step;
-  const attempt = nthOf(first);
-  note(turn, { type: "step_sent", ...recordOf(command), purpose, address, value, attempt });
+  const ending = isSent(run) ? null : ruledOut(turn, command);
+  if (ending !== null) return { type: "ruled_out", ending };
+  if (isTooOld(turn, command)) return { type: "expired" };
+  const verdict = turn.limits.mayPost(command, stepOf(run).purpose === "lead_in");
+  return verdict.type === "go" ? null : { type: "limits", verdict };
 }
 
-const nthOf = (first: First | null): number => (first === null ? 1 : 2);
+/** Nothing of this POST has left, and nothing will. */
+function withhold(turn: Turn, run: Run, first: First | null, against: Against): void {
+  const { place, reports, sentAt } = run;
+  if (against.type === "limits") keptBack(turn, run, first, against.verdict);
+  else if (against.type === "ruled_out") finish(turn, run, against.ending);
+  else if (first !== null) endWithFirst(turn, run, first);
+  else if (place === 0) finish(turn, run, refusedExpired());
+  else finish(turn, run, { ...expiredMidway, steps: reports, sentAt });
+}
+
+/**
+ * Asks for a connection to send the step the command stands at; `first` is what a POST of it before came to, `tries` how often
+ * there was no connection.
+ */
+export function sendStep(turn: Turn, run: Run, first: First | null = null, tries = 0): void {
+  const against = mayPost(turn, run);
+  if (against !== null) {
+    withhold(turn, run, first, against);
+    return;
+  }
+  const { command } = run;
+  const token = ask(turn, { type: "post", command, step: stepOf(run) });
+  const wakeAt = Number.isFinite(command.deadlineMono) ? command.deadlineMono + 1 : null;
+  goTo(turn, run, { at: "connecting", first, tries: tries + 1 }, { token, wakeAt });
+}
+
+/** Its connection stands: the last moment at which nothing has left. */
+function judgeAndBegin(turn: Turn, run: At<"connecting">): void {
+  const against = mayPost(turn, run);
+  if (against === null) begin(turn, run);
+  else withhold(turn, run, run.first, against);
+}
+
+/** The first byte leaves. At the first of a command one that is still confirming gives way in the same turn. */
+function begin(turn: Turn, run: At<"connecting">): void {
+  const { command, first, token } = run;
+  const { purpose, address, value } = stepOf(run);
+  if (first === null) beginStep(turn, run);
+  posted(turn, run, "begins");
+  if (purpose === "stop") turn.lane.posts = { ...turn.lane.posts, stopAt: turn.now.mono };
+  goTo(turn, { ...run, sentAt: run.sentAt ?? turn.now.at }, { at: "posting", first }, { token });
+  // Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent.
+  note(turn, { type: "step_sent", ...recordOf(command), purpose, address, value, attempt: nthOf(first) });
+}
+
+/** It grew too old while it waited for its connection. */
+function giveUpConnecting(turn: Turn, run: At<"connecting">): void {
+  if (!isTooOld(turn, run.command)) return;
+  if (run.token !== null) turn.effects.push({ type: "forget", token: run.token });
+  withhold(turn, run, run.first, { type: "expired" });
+}
+
+/** A stop is not asked for more often than this. */
+const unconnectedPauseMs = 1_000;
+
+/** No connection came about. A stop that never left goes out again: at once, then every second, while it is young enough. */
+function unconnected(turn: Turn, run: At<"connecting">, input: PostAnswer): void {
+  const { command, first, tries } = run;
+  const { answer } = input;
+  const { mono } = turn.now;
+  const isLost = answer.type === "error" && lostOnTheWay.has(answer.facts.kind);
+  const wakeAt = tries === 1 ? mono : mono + unconnectedPauseMs;
+  if (isLost && command.wanted.type === "stop" && !run.cut && wakeAt <= command.deadlineMono) {
+    goTo(turn, run, { at: "unconnected", first, tries }, { wakeAt });
+    return;
+  }
+  if (first === null) firstAnswered(turn, run, factsOf(answer, 0), input);
+  else secondAnswered(turn, run, first, first.facts, answer);
+}
+
+/** The network is to blame, which may be better a moment later. */
+const lostOnTheWay: ReadonlySet<PlatformErrorKind> = new Set(["unreachable", "timeout", "interrupted"]);
+
+/** Which POST of the step this is; what never left is none. */
+const nthOf = (first: First | null): number => (first === null || first.end?.type === "not_sent" ? 1 : 2);
 
 /** At the first POST of a command those that it was passed over for end, and one that is still confirming gives way. */
 function beginStep(turn: Turn, { command, place, passedOver }: Run): void {
@@ -118,11 +187,9 @@ function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "
 type PostAnswer = Extract<Answered, { readonly type: "answered" }>;
 
 function answered(turn: Turn, run: At<"posting">, input: PostAnswer): void {
-  const { first, unread } = run;
+  const { first } = run;
   const { answer } = input;
   posted(turn, run, "ended");
-  // What never left need not be read back, as after a restart.
-  if (first === null && neverLeft(answer)) turn.lane.posts = { ...turn.lane.posts, unread };
   const facts = factsOf(answer, nthOf(first));
   note(turn, {
     type: "step_answered",
@@ -132,7 +199,7 @@ function answered(turn: Turn, run: At<"posting">, input: PostAnswer): void {
     code: facts.code,
     request_id: facts.requestId,
     error: answer.type === "accepted" ? null : answer.message,
-    sent: !neverLeft(answer),
+    sent: true,
   });
   if (first === null) firstAnswered(turn, run, facts, input);
   else secondAnswered(turn, run, first, { ...facts, readBack: first.facts.readBack }, answer);
@@ -159,7 +226,7 @@ function secondAnswered(turn: Turn, run: Run, first: First, facts: Evidence, ans
   // Where a second POST never left, what the first one came to is as unclear, or as refused, as before.
   const isUnsent = neverLeft(answer);
   if (isUnsent && first.end !== null) {
-    stepEnded(turn, run, { ...first.end, readBack: facts.readBack, attempts: 2 });
+    stepEnded(turn, run, { ...first.end, readBack: facts.readBack });
     return;
   }
   const end = answer.type === "accepted" || isUnsent ? null : finalError(answer, facts);
@@ -273,13 +340,18 @@ export function secondPost(
 
 function lookedBeforeSecond(turn: Turn, run: At<"before_second">, readBack: RawValue | null): void {
   const { command, first } = run;
-  const { end, endedAt } = first;
   const facts = { ...first.facts, readBack };
   const what = secondPost(command, stepOf(run), first, readBack);
   if (what === "confirmed") stepEnded(turn, run, { type: "confirmed", ...facts });
-  else if (what === "again" && !isTooOld(turn, command)) sendStep(turn, run, { ...first, facts });
-  else if (end !== null) stepEnded(turn, run, { ...end, readBack });
-  else settle(turn, run, { facts: first.facts, otherwise: "failed", earlierRead: readBack }, endedAt);
+  else if (what === "again") sendStep(turn, run, { ...first, facts });
+  else endWithFirst(turn, run, { ...first, facts });
+}
+
+/** There is no second POST: the step is what the first came to, and what was read since. */
+function endWithFirst(turn: Turn, run: Run, { facts, end, endedAt }: First): void {
+  const { readBack } = facts;
+  if (end !== null) stepEnded(turn, run, { ...end, readBack });
+  else settle(turn, run, { facts, otherwise: "failed", earlierRead: readBack }, endedAt);
 }
 
 /** How the step that was sent ends where it is cut off; null where none waits for its end. */
@@ -287,7 +359,8 @@ export function endIfCut(run: Run): StepEnd | null {
   if (run.at === "confirming") return evidenced("cut", run.after, run.readBack.lastRead);
   if (run.at === "last_look") return { ...run.end, readBack: null };
   if (run.at === "renewing") return run.end;
-  if (run.at !== "before_second") return null;
+  if (run.at !== "before_second" && run.at !== "connecting" && run.at !== "unconnected") return null;
+  if (run.first === null) return null;
   const { end, facts } = run.first;
   return end?.type === "not_sent" ? end : { type: "interrupted", ...facts };
 }
@@ -296,7 +369,7 @@ export function endIfCut(run: Run): StepEnd | null {
 export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   const step = stepOf(run);
   // Of a command of an earlier run no POST may be known.
-  const isKnown = end.attempts > 0;
+  const isKnown = end.attempts > 0 || end.type === "not_sent";
   const reports = isKnown ? [...run.reports, stepReport(run.command.settings, step, end)] : run.reports;
   const ending = endingAfter(step, end, isLast(run));
   if (ending === null) {
@@ -311,21 +384,9 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
 }
 
 function nextStep(turn: Turn, run: Run): void {
-  const { command, reports, sentAt } = run;
-  const soFar = { steps: reports, sentAt };
-  if (run.cut) finish(turn, run, { ...superseded("after_sending"), ...soFar });
-  else if (isTooOld(turn, command)) finish(turn, run, { ...expiredMidway, ...soFar });
+  if (run.cut) finish(turn, run, cutBetween(run));
   else sendStep(turn, run);
 }
-
-const expiredMidway: Ending = {
-  outcome: "failed",
-  reason: "expired_midway",
-  message:
-    "The command grew older than its max_age half way; the steps told here were done, the rest was not sent.",
-};
-
-export const refusedExpired = (): Ending => refused(expired().reason, expired().message);
 
 /** A stop with an address of its own says nothing of the state, which is another one now. */
 const stateBeside = ({ command, steps }: Progress): readonly string[] =>

@@ -47,6 +47,8 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "audience" | "
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   /** What is read too late. */
   readonly overdue: ConstructorParameters<typeof LimitService>[0]["overdue"];
+  /** What is to be told of a crash loop; null for none. */
+  readonly crashLoop?: () => string | null;
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
   readonly onPhase?: (command: Command, phase: Phase) => void;
@@ -93,7 +95,11 @@ export class CommandService {
       },
     });
     this.limits = new LimitService({
-      ...{ ...parts, newId: randomUUID, isReadOnly: () => parts.rules().read_only },
+      ...{ ...parts, newId: randomUUID },
+      readOnly: () => {
+        const { read_only: commands, readOnlyForRules: rules } = parts.rules();
+        return { commands, rules };
+      },
       submit: (command) => this.#submitRule(command),
       recheck: (key) => this.commander.feed({ type: "limits_changed", key }),
     });

@@ -24,6 +24,7 @@ import {
   superseded,
   wantedValue,
 } from "./endings.js";
+import { isReadOnlyFor } from "./intake.js";
 import { end } from "./results.js";
 import { planSecondLook } from "./second-look.js";
 
@@ -132,8 +133,9 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
 export const isTooOld = ({ now }: Turn, { deadlineMono }: Command): boolean => now.mono > deadlineMono;
 
 /** What the configuration says by now against a command of which nothing was sent; null for nothing. */
-export function ruledOut({ now: { rules } }: Turn, { dryRun }: Command): Ending | null {
-  if (rules?.read_only === true) return refused(bridgeReadOnly.reason, bridgeReadOnly.message);
+export function ruledOut({ now: { rules } }: Turn, { dryRun, rule }: Command): Ending | null {
+  if (rules !== undefined && isReadOnlyFor(rule, rules))
+    return refused(bridgeReadOnly.reason, bridgeReadOnly.message);
   return rules?.dry_run === true && !dryRun ? dryByNow : null;
 }
 

@@ -47,6 +47,11 @@ export class LiveSettings {
     return { ...this.#current, commands: { ...this.#current.commands, read_only: true } };
   }
 
+  /** What rules a command; of `read_only` also what is configured, as what the program gave itself keeps back nothing that a rule sends. */
+  get commandRules(): Configuration["commands"] & { readonly readOnlyForRules: boolean } {
+    return { ...this.current.commands, readOnlyForRules: this.#current.commands.read_only };
+  }
+
   /** Why the bridge is read-only although that is not configured; null where it is not. */
   get readOnlyBecause(): string | null {
     return this.#forced.find(({ holds }) => holds())?.because ?? null;

@@ -113,6 +113,7 @@ export type AlarmType =
   | "journal_unavailable"
   | "other_bridge"
   | "state_lost"
+  | "crash_loop"
   | "flood";
 
 /** What an alarm's message names, for who tells it in another language. */

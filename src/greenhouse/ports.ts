@@ -25,6 +25,7 @@ export interface HostFacts {
  * - `server`: an HTTP error status without a body code
  * - `protocol`: an answer that is not what the operation returns (HTML, broken JSON, redirect, too large)
  * - `paused`: not sent; the circuit of this host is open
+ * - `withheld`: not sent; it was not wanted any more when its connection stood
  * - `invalid_request`: not sent; an argument could not safely be put into a request
  */
 export type PlatformErrorKind =
@@ -37,6 +38,7 @@ export type PlatformErrorKind =
   | "server"
   | "protocol"
   | "paused"
+  | "withheld"
   | "invalid_request";
 
 export interface PlatformErrorFacts {
@@ -104,8 +106,11 @@ export interface ClientStatus {
   readonly lastOnlineAt: number | null;
 }
 
-/** How a read is paced: `polled` keeps to the polling's turn and pauses, `urgent` goes at once. */
-type Pace = "polled" | "urgent";
+/**
+ * How a request is paced: `polled` keeps to the polling's turn and pauses; `urgent` goes at once, but for its own controller's
+ * unanswered ones; `first` waits for none.
+ */
+export type Pace = "polled" | "urgent" | "first";
 
 /** One item of the real-time sensor data. */
 export interface SensorItem {
@@ -164,12 +169,29 @@ export interface WriteAccepted {
   readonly code: string;
 }
 
+interface WriteManner {
+  /** `urgent` where nothing is said. */
+  readonly pace?: Pace;
+  /**
+   * Asked once, when the connection stands and before the first byte: whether the value may still be sent. Where it may not, the
+   * POST ends `withheld`.
+   */
+  readonly mayPost?: () => boolean;
+}
+
 export interface PlatformWriter {
   /**
    * One `POST /api/set-value`, never repeated by any layer. Rejects with a PlatformError whose `facts.sent` and `kind`
-   * tell whether the value may have reached the device.
+   * tell whether the value may have reached the device. The signal ends only the waiting for a connection: what a POST did that
+   * was broken off would be unknown.
    */
-  write(code: string, address: string, value: string, signal: AbortSignal): Promise<WriteAccepted>;
+  write(
+    code: string,
+    address: string,
+    value: string,
+    signal: AbortSignal,
+    manner?: WriteManner,
+  ): Promise<WriteAccepted>;
 }
 
 /** A channel on which the platform says by itself what changed. */

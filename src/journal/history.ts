@@ -30,6 +30,7 @@ const mostUnsettled = 3_000;
 const mostStarts = 20;
 /** The longest sentence of our own has room; what a platform says to a refusal may be of any length. */
 const mostMessage = 300;
+const mostVersion = 60;
 /** More ids than this among the recent commands means a flood; the oldest are forgotten. */
 const mostRecent = 50_000;
 
@@ -240,7 +241,10 @@ function startsAfter(starts: readonly RecordedStart[], record: JournalRecord): r
   const { type, boot, at } = record;
   const ran = (run: string | undefined, how: Partial<RecordedStart>) =>
     starts.map((one) => (one.boot === run ? { ...one, ...how } : one));
-  if (type === "start") return [...starts, { boot, at, stopped: false }].slice(-mostStarts);
+  if (type === "start") {
+    const version = record.version.slice(0, mostVersion);
+    return [...starts, { boot, at, stopped: false, version }].slice(-mostStarts);
+  }
   if (type === "stop") return ran(boot, { stopped: true });
   if (type === "result") return ran(boot, { worked: true });
   if (type !== "event") return starts;

@@ -297,6 +297,7 @@ export interface RecordedStart {
   readonly worked?: boolean;
   /** An uncaught error ended it. */
   readonly failed?: boolean;
+  readonly version?: string;
 }
 
 export type HistoryParts = Fields<(typeof schema)["carried"]>;

@@ -22,6 +22,8 @@ interface WatchedFacts {
   readonly journalProblem: string | null;
   /** Null while this run cannot know yet. */
   readonly otherBridge: boolean | null;
+  /** What is to be told of a crash loop; null for none. */
+  readonly crashLoop: string | null;
   /** By controller (topic id); null for the account's own list. What is in neither list is not known yet. */
   readonly overdue: () => {
     readonly late: readonly { readonly controller: string | null; readonly what: string }[];
@@ -150,7 +152,8 @@ export class AlarmStore {
 
   #look(): void {
     const { clock, watched } = this.#ports;
-    const { journalProblem, otherBridge, overdue, isGone } = watched();
+    const { journalProblem, otherBridge, crashLoop, overdue, isGone } = watched();
+    this.set("crash_loop", bridgeItself, crashLoop);
     this.set("journal_unavailable", bridgeItself, journalProblem);
     const other = otherBridge ? "Another bridge is connected for the same account." : null;
     if (otherBridge !== null) this.set("other_bridge", bridgeItself, other);

@@ -26,7 +26,7 @@ export interface EnginePorts extends DiskPorts {
   readonly weather: Configuration["weather"];
   /** How old a reading of the platform may be, ms. */
   readonly staleAfterMs: number;
-  readonly isReadOnly: () => boolean;
+  readonly readOnly: () => Around["readOnly"];
   readonly newId: () => string;
   readonly onEvent: (event: BridgeEvent) => void;
   /** Raises an alarm about an actuator, or with null takes it back. */
@@ -74,7 +74,7 @@ export class LimitEngine {
   /** Changed since they were settled. */
   readonly #dirty = new Set<string>();
   #isRunning = false;
-  #wasReadOnly = false;
+  #readOnly: Around["readOnly"] = { commands: false, rules: false };
 
   constructor(ports: EnginePorts) {
     this.#ports = ports;
@@ -274,9 +274,9 @@ export class LimitEngine {
 
   /** Whether the bridge may command at all may have changed. */
   readOnlyChanged(): void {
-    const isReadOnly = this.#ports.isReadOnly();
-    if (isReadOnly === this.#wasReadOnly) return;
-    this.#wasReadOnly = isReadOnly;
+    const before = this.#readOnly;
+    this.#readOnly = this.#ports.readOnly();
+    if (before.commands === this.#readOnly.commands && before.rules === this.#readOnly.rules) return;
     for (const key of this.#entries.keys()) this.#mark(key);
   }
 
@@ -303,12 +303,12 @@ export class LimitEngine {
 
   /** What its limits look at now; null for a controller that is not there. */
   #around({ code }: Entry): Around | null {
-    const { store, staleAfterMs, isReadOnly, weather } = this.#ports;
+    const { store, staleAfterMs, readOnly, weather } = this.#ports;
     const own = store.get(code);
     if (own === undefined) return null;
     const now = this.#now();
     return {
-      ...{ own, now, startedAt: this.#startedAt, isReadOnly: isReadOnly(), staleAfterMs },
+      ...{ own, now, startedAt: this.#startedAt, readOnly: readOnly(), staleAfterMs },
       controller: (idOrCode) => this.#controller(idOrCode),
       weather: (name) => this.#weather.get(name) ?? null,
       weatherStaleAfterMs: (name) => weather[name]?.stale_after ?? null,
@@ -383,11 +383,11 @@ export class LimitEngine {
   }
 
   /** Shows everybody what is in force; says when what is not shown yet is to be shown, Infinity where all is. */
-  #show(key: string, entry: Entry, { own, isReadOnly, now }: Around): number {
+  #show(key: string, entry: Entry, { own, readOnly, now }: Around): number {
     const actuator = own.actuators.get(entry.id);
     if (actuator === undefined) return Infinity;
     const restrictions =
-      isEmpty(entry) && !isReadOnly ? null : restrictionsOf(entry, isReadOnly, actuator, now);
+      isEmpty(entry) && !readOnly.commands ? null : restrictionsOf(entry, readOnly.commands, actuator, now);
     const { restrictions: shown, at } = this.#shown.get(key) ?? { restrictions: null, at: 0 };
     if (JSON.stringify(shown) === JSON.stringify(restrictions)) return Infinity;
     const isSmall = shown && restrictions && differsInNumbersOnly(shown, restrictions);

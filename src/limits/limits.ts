@@ -8,7 +8,7 @@ type AlarmPorts = ConstructorParameters<typeof AlarmStore>[0];
 
 interface LimitPorts extends Pick<
   EnginePorts,
-  "clock" | "store" | "isReadOnly" | "newId" | "submit" | "recheck" | "later"
+  "clock" | "store" | "readOnly" | "newId" | "submit" | "recheck" | "later"
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {
@@ -32,6 +32,7 @@ interface LimitPorts extends Pick<
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
   readonly otherBridge: () => Watched["otherBridge"];
+  readonly crashLoop?: () => Watched["crashLoop"];
   readonly overdue: Watched["overdue"];
 }
 
@@ -68,6 +69,7 @@ export class LimitService {
 
   constructor(ports: LimitPorts) {
     const { configuration, journal, store, outputs, topics, otherBridge, overdue, isAccountKnown } = ports;
+    const { crashLoop = () => null } = ports;
     const { weather, polling } = configuration;
     this.#ports = ports;
     this.#newestAt = journal.newestAt;
@@ -77,6 +79,7 @@ export class LimitService {
       publishAll: (payload) => outputs.send(topics.bridge.alarms, payload),
       watched: () => ({
         ...{ journalProblem: journal.state().reason, otherBridge: otherBridge(), overdue },
+        crashLoop: crashLoop(),
         isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
       }),
     });

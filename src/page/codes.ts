@@ -69,6 +69,7 @@ export const codes: Of<Shown, Text> = {
   journal_unavailable: ["The journal cannot be written", "操作记录无法写入"],
   other_bridge: ["Another bridge", "另一个网桥"],
   state_lost: ["Kept state is lost", "状态丢失"],
+  crash_loop: ["The bridge ended again and again", "网桥反复异常退出"],
   flood: ["Very many alarms", "报警过多"],
   acknowledged: ["acknowledged", "已知悉"],
   cleared: ["over", "已结束"],
@@ -123,6 +124,8 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
   journal_unavailable: "操作记录无法写入，恢复之前除停止外不接受命令。请检查磁盘。",
   other_bridge: "同一账户有两个网桥，此时除停止外不发送任何命令。请停止其中一个网桥。",
   state_lost: "保存的锁定、保持和限时运行已丢失，限制从“有效”开始。请检查并重新设置。",
+  crash_loop:
+    "网桥多次异常退出，运行满 15 分钟或正常停止一次之前不接受命令；限制的动作和限时运行的结束照常发送。请把错误和日志报告给开发者。",
   flood: "10 分钟内报警过多，不再逐条通知。大量报警往往出于同一原因：请先检查电源、网络和平台。",
   guard_sends: "限制“{rule}”要发送“{command}”。",
   lease_ends: "“{command}”应以“{end}”结束。",
@@ -140,7 +143,7 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
 /** Of these the bridge's sentence names what the code does not: the platform's own words, a key, a limit, what keeps a rule back. */
 export const isDetailed: ReadonlySet<string> = new Set([
   ...["rejected", "bad_payload", "unknown_actuator", "unknown_command", "out_of_range"],
-  ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost"],
+  ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost", "crash_loop"],
 ]);
 
 /** Alarms of which the type says all. */

@@ -115,6 +115,11 @@ export function transportError(failure: TransportFailure, scene: Scene, deadline
     }
     case "aborted":
       return errorAt(scene, "given up by the caller", { ...facts, kind: "interrupted" });
+    case "withheld":
+      return errorAt(scene, "not sent; it was not wanted any more when its connection stood", {
+        ...facts,
+        kind: "withheld",
+      });
     case "too_large": {
       const { operation } = scene;
       const text = `the answer is larger than ${operation.maxAnswerMiB} MiB; check that ${urlKey(operation)} is the platform's address`;

@@ -1,4 +1,10 @@
-import { PlatformError, type PlatformReader, type PlatformWriter, type Query } from "../greenhouse/ports.js";
+import {
+  type Pace,
+  PlatformError,
+  type PlatformReader,
+  type PlatformWriter,
+  type Query,
+} from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import { errorAt } from "./answer.js";
 import { type Decode, UnreadableShape, withoutHostileNames } from "./decode/decoding.js";
@@ -27,7 +33,9 @@ interface Parts {
   readonly clock: Clock;
 }
 
-type Question<T> = (query: Query, signal: AbortSignal, urgent?: boolean) => Promise<T>;
+type Question<T> = (query: Query, signal: AbortSignal, pace?: Pace) => Promise<T>;
+
+const paced = (pace: Pace) => ({ urgent: pace !== "polled", isFirst: pace === "first" });
 
 /** Asks and decodes. An answer that is none of the operation's is an error which names the setting that helps. */
 function question<T>(
@@ -36,9 +44,10 @@ function question<T>(
   shape: OperationShape | undefined,
   { requests, reports, readTime, clock }: Parts,
 ): Question<T> {
-  return async (query, signal, urgent = false) => {
+  return async (query, signal, pace = "polled") => {
     const path = requestPath(operation, query, shape);
-    const { body } = await requests.read({ operation, path, signal, urgent });
+    const { deviceCode: device } = query;
+    const { body } = await requests.read({ operation, path, signal, device, ...paced(pace) });
     const report = reports.of(operation.name);
     const { deviceCode: code = "", address = "" } = query;
     try {
@@ -70,14 +79,13 @@ export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformRea
     controllers: (signal) => controllers({}, signal),
     devices: (dataType, signal) => devices({ dataType }, signal),
     stations: (signal) => stations({}, signal),
-    connection: (code, signal, pace = "urgent") =>
-      connection({ deviceCode: code }, signal, pace === "urgent"),
+    connection: (code, signal, pace = "urgent") => connection({ deviceCode: code }, signal, pace),
     sensors: (code, signal) => sensors({ deviceCode: code }, signal),
     runningStatuses: (code, signal) => statuses({ deviceCode: code }, signal),
     value: async (code, address, fresh, signal, pace = fresh ? "urgent" : "polled") => {
       const text = plainText(address, operations.value, "address");
       const query = { deviceCode: code, address: text, ...(fresh ? { flush: "1" } : {}) };
-      return value(query, signal, pace === "urgent");
+      return value(query, signal, pace);
     },
     values: (code, group, signal) => values({ deviceTypeId: String(group), deviceCode: code }, signal),
     get: async (name, query, signal) => {
@@ -101,14 +109,21 @@ function knownOperation(name: string): Operation {
 export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "reports">): PlatformWriter {
   const operation = operations.setValue;
   return {
-    write: async (code, address, value, signal) => {
+    write: async (code, address, value, signal, { pace = "urgent", mayPost } = {}) => {
       const sent = {
         address: plainText(address, operation, "address"),
         value: plainText(value, operation, "value"),
         deviceCode: deviceCode(code, operation),
       };
-      const call = { operation, path: operation.path, body: JSON.stringify(sent), signal, urgent: true };
-      const { body, envelope } = await requests.write(call);
+      const { body, envelope } = await requests.write({
+        operation,
+        path: operation.path,
+        body: JSON.stringify(sent),
+        device: sent.deviceCode,
+        signal,
+        ...paced(pace),
+        ...(mayPost === undefined ? {} : { mayBegin: mayPost }),
+      });
       const accepted = readWriteAnswer(body, envelope, sent, reports.of(operation.name));
       if (accepted !== null) return accepted;
       throw errorAt(

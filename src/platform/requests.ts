@@ -9,6 +9,7 @@ import type { Tally } from "./counters.js";
 import type { Call, HostConnections } from "./http/connections.js";
 import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
 import { type Operation, operations } from "./operations.js";
+import { ControllerPlaces } from "./places.js";
 import { type Credential, type CredentialSource, plainHeaders } from "./session/credential.js";
 import { longestAskedMs } from "./session/sign-in-pace.js";
 import type { ClockSkew } from "./time.js";
@@ -51,9 +52,6 @@ export function retryDelayMs(
   return isShort ? retryAfterMs + jitterMs : null;
 }
 
-/** The device that a read is about; null where it is about none. */
-const deviceOf = ({ path }: Call): string | null => new URLSearchParams(path.split("?")[1]).get("deviceCode");
-
 /** What an answer says about the way to the host. */
 function requestEnd(answer: GoodAnswer | PlatformError, call: Call, isRetry: boolean): RequestEnd {
   if (!(answer instanceof PlatformError)) return { type: "answered" };
@@ -63,7 +61,7 @@ function requestEnd(answer: GoodAnswer | PlatformError, call: Call, isRetry: boo
   if (kind === "throttled")
     return retryAfterMs === undefined ? { type: "answered" } : { type: "held", ms: retryAfterMs };
   if (kind === "server" && status < 500) return { type: status === 404 ? "misplaced" : "answered" };
-  return { type: "failed", device: deviceOf(call), isRetry };
+  return { type: "failed", device: call.operation.method === "GET" ? (call.device ?? null) : null, isRetry };
 }
 
 const heldBackWords = {
@@ -94,6 +92,8 @@ interface RequestParts {
 export class Requests {
   readonly #parts: RequestParts;
   readonly #closing = new AbortController();
+  readonly #reads = new ControllerPlaces();
+  readonly #posts = new ControllerPlaces();
   #refusedWrite: Credential | null = null;
   #renewedForWrite = 0;
 
@@ -244,9 +244,10 @@ export class Requests {
     if (!urgent) await budget.turn(clock, ended);
   }
 
-  /** One request at most; one that no command waits for takes its turn. */
+  /** One request at most; one that no command waits for takes its turn, one of a command that of its controller. */
   async #once(call: Call, headers: string[], isRetry = false): Promise<GoodAnswer> {
-    if (call.urgent) return this.#send(call, headers, isRetry);
+    if (call.isFirst === true) return this.#send(call, headers, isRetry);
+    if (call.urgent) return this.#inPlace(call, () => this.#send(call, headers, isRetry));
     const { semaphore } = this.#parts.hosts[call.operation.host];
     await semaphore.enter(call.signal)?.catch(() => {
       throw transportError(new TransportFailure("aborted", false, 0), this.scene(call.operation), 0);
@@ -258,18 +259,56 @@ export class Requests {
     }
   }
 
+  /** A request of a command, as soon as its controller has a place for it. */
+  async #inPlace(call: Call, send: () => Promise<GoodAnswer>): Promise<GoodAnswer> {
+    const { device, operation } = call;
+    if (device === undefined) return send();
+    const places = operation.method === "GET" ? this.#reads : this.#posts;
+    if (places.isFull(device)) await this.#place(call, places, device);
+    else void places.enter(device, call.signal);
+    try {
+      return await send();
+    } finally {
+      places.leave(device);
+    }
+  }
+
+  /** A read waits no longer than an answer may take; a POST as long as its command is young enough. */
+  async #place(call: Call, places: ControllerPlaces, device: string): Promise<void> {
+    const { operation, signal } = call;
+    const late = new AbortController();
+    const waitMs = this.#parts.hosts[operation.host].deadlineMs(call);
+    const takeBack =
+      operation.method === "GET" ? this.#parts.clock.after(waitMs, () => late.abort()) : () => undefined;
+    try {
+      await places.enter(device, AbortSignal.any([signal, this.#closing.signal, late.signal]));
+    } catch {
+      const isLate = late.signal.aborted;
+      const why = isLate
+        ? `earlier requests to this controller had no answer for ${waitMs / 1000} s`
+        : "given up before an earlier request to this controller was answered";
+      throw notSent(call, isLate ? "timeout" : "interrupted", `not sent; ${why}`);
+    } finally {
+      takeBack();
+    }
+  }
+
   async #send(call: Call, headers: string[], isRetry: boolean): Promise<GoodAnswer> {
     const { operation } = call;
     const { host } = operation;
     const { hosts, links, skew, tally, clock, blank } = this.#parts;
     const admission = links.admit(host, call.urgent);
     if (!admission.go && !this.#isRemedy(operation, admission)) throw this.#heldBack(operation, admission);
-    tally.requests += 1;
-    if (operation === operations.setValue) tally.writes += 1;
-    if (operation === operations.signIn) tally.signins += 1;
+    const mayBegin = () => {
+      if (call.mayBegin?.() === false) return false;
+      tally.requests += 1;
+      if (operation === operations.setValue) tally.writes += 1;
+      if (operation === operations.signIn) tally.signins += 1;
+      return true;
+    };
     let answer: HttpAnswer;
     try {
-      answer = await hosts[host].exchange(call, headers);
+      answer = await hosts[host].exchange({ ...call, mayBegin }, headers);
     } catch (error) {
       throw this.#lost(call, error);
     }
@@ -287,7 +326,8 @@ export class Requests {
   #lost(call: Call, error: unknown): unknown {
     if (!(error instanceof TransportFailure)) return error;
     const { host } = call.operation;
-    const wasGivenUp = error.reason === "aborted" || this.#closing.signal.aborted;
+    const { reason } = error;
+    const wasGivenUp = reason === "aborted" || reason === "withheld" || this.#closing.signal.aborted;
     if (!wasGivenUp) this.#parts.tally.failures += 1;
     const told = transportError(error, this.scene(call.operation), this.#parts.hosts[host].deadlineMs(call));
     this.#parts.links.settle(host, { type: wasGivenUp ? "abandoned" : "failed" }, told.message);
@@ -321,7 +361,11 @@ function asPlatformError(call: Call, error: unknown): PlatformError {
   return notSent(call, "interrupted", "given up by the caller");
 }
 
-const notSent = ({ operation }: Call, kind: "unauthorized" | "interrupted", why: string): PlatformError =>
+const notSent = (
+  { operation }: Call,
+  kind: "unauthorized" | "interrupted" | "timeout",
+  why: string,
+): PlatformError =>
   new PlatformError(`${operation.label}: ${why}`, {
     kind,
     host: operation.host,

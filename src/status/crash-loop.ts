@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import type { Journal } from "../journal/journal.js";
+import { newestRecords } from "../journal/reader.js";
 import { type RecordBody, type RecordedStart, runEvents } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -92,6 +93,29 @@ export function crashesBefore(runs: readonly Omit<RecordedStart, "boot">[], now:
   return crashes;
 }
 
+const mostFrames = 6;
+const mostTold = 1_000;
+
+/** What a person is told of a crash loop: how many runs of which versions, and the newest error with its place. */
+export function crashLoopText(runs: readonly Pick<RecordedStart, "version">[], error: string | null): string {
+  const versions = [...new Set(runs.flatMap(({ version }) => version ?? []))].join(", ") || "unknown";
+  const [first = "", ...frames] = (error ?? "").split("\n").map((line) => line.trim());
+  const why =
+    error === null
+      ? "None of them left an error behind: they were killed, or memory or power ran out."
+      : `The newest error: ${[first, ...frames.slice(0, mostFrames)].join(" ")}`;
+  const text = `The last ${runs.length} runs (version ${versions}) ended without being asked to, so this one refuses commands. ${why}`;
+  return text.length > mostTold ? `${text.slice(0, mostTold - 1)}…` : text;
+}
+
+/** The newest error that nobody caught within the time of a crash loop; null where no run left one. */
+async function newestError(journal: Pick<Journal, "directory">, now: number): Promise<string | null> {
+  const filter = { types: new Set(["event"] as const), sinceMs: now - crashWindowMs, limit: 1_000 };
+  const events = await newestRecords(journal.directory, filter).catch(() => []);
+  const found = events.findLast((one) => one.type === "event" && one.event === runEvents.uncaughtError);
+  return found?.type === "event" ? found.message : null;
+}
+
 interface Around {
   readonly clock: Clock;
   readonly log: Logger;
@@ -99,23 +123,34 @@ interface Around {
   readonly configuration: Pick<Configuration, "data_dir">;
 }
 
-/** Notes the start in the journal and how the last run ended; makes this one read-only when too many ended badly. */
-export async function beginLife(journal: Journal, around: Around, live: LiveSettings): Promise<void> {
+/**
+ * Notes the start in the journal and how the last run ended; makes this one read-only when too many ended badly. Returns what is to
+ * be told of a crash loop, null while there is none.
+ */
+export async function beginLife(
+  journal: Journal,
+  around: Around,
+  live: LiveSettings,
+): Promise<() => string | null> {
   const { clock, log, version, configuration } = around;
   const note = (body: RecordBody) => journal.append(body, { durable: true }).catch(() => undefined);
   const lastError = takeLastError(configuration.data_dir);
   if (lastError !== null) await note(lastError);
-  const crashes = crashesBefore(journal.history().starts, clock.now());
-  if (crashes >= crashesUntilReadOnly) {
-    const startedAt = clock.monotonic();
-    live.forceReadOnly(crashLoop, () => !isProven(startedAt, clock.monotonic()));
+  const { starts } = journal.history();
+  const crashes = crashesBefore(starts, clock.now());
+  const startedAt = clock.monotonic();
+  const isLoop = () => crashes >= crashesUntilReadOnly && !isProven(startedAt, clock.monotonic());
+  if (isLoop()) {
+    live.forceReadOnly(crashLoop, isLoop);
     log.error(
       { crashes },
       "the last runs all ended without being asked to, so this one is read-only and refuses commands. Find the cause in the log; it takes commands again when it has run for 15 minutes, or after it was stopped once in order (SIGTERM)",
     );
   }
   refuseUnread(journal, log, live);
+  const error = isLoop() ? await newestError(journal, clock.now()) : null;
   await note({ type: "start", version, read_only: live.current.commands.read_only });
+  return () => (isLoop() ? crashLoopText(starts.slice(-crashes), error) : null);
 }
 
 /** Notes that this run ended as it was asked to. */

@@ -180,7 +180,10 @@ export class Status {
       awaitProven(
         {
           ...{ ...this.#parts, startedAt: this.#startedAt, note: this.#note.bind(this) },
-          onNews: () => this.publish(),
+          onNews: () => {
+            this.publish();
+            this.#parts.commands.limits.engine.readOnlyChanged();
+          },
         },
         signal,
       ),

@@ -13,8 +13,13 @@ type Credential = (folder: string) => Readonly<Record<string, string>>;
 const inTheConfiguration: Credential = () => ({ token: "canary-token-77" });
 const inAFile: Credential = (folder) => ({ token_file: join(folder, "token.txt") });
 
+const quick = { settle: "100ms", confirm_within: "3s" };
+
 /** A folder with a configuration, and a client that sees what the bridge says. */
-async function scene(credential = inTheConfiguration) {
+async function scene(
+  credential = inTheConfiguration,
+  { actuators = {}, ...more }: Readonly<Record<string, object>> = {},
+) {
   const folder = await tempFolder();
   const { url, seen, texts, say } = await audience();
   const { businessUrl } = await platform();
@@ -22,7 +27,10 @@ async function scene(credential = inTheConfiguration) {
     platform: { business_url: businessUrl, realtime_url: businessUrl, ...credential(folder) },
     mqtt: { url },
     http: false,
-    controllers: { "GH-0001": { actuators: { fan: { kind: "circulation_fan", address: "150" } } } },
+    ...more,
+    controllers: {
+      "GH-0001": { actuators: { fan: { kind: "circulation_fan", address: "150", ...quick }, ...actuators } },
+    },
   };
   await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
   await writeFile(join(folder, "token.txt"), "canary-token-77\n", { mode: 0o600 });
@@ -36,7 +44,7 @@ async function scene(credential = inTheConfiguration) {
   };
   const records = () =>
     newestRecords(journalDirectory(join(folder, "data")), { limit: Number.POSITIVE_INFINITY });
-  return { folder, say, seen, newest, online, records };
+  return { folder, say, seen, texts, newest, online, records };
 }
 
 const uncaught = "process.on('SIGUSR2', () => { throw new Error('boom canary-token-77'); });";
@@ -114,3 +122,56 @@ describe("a crash loop", () =>
       settings: { commands: { read_only: false } },
     });
   }, 120_000));
+
+/** Past the deadline of the lease that the first life begins. */
+const leaseS = 45;
+
+it("a lease of an earlier run ends by itself in a run that is read-only after a crash loop, and a guard acts", async () => {
+  const { folder, say, seen, texts, newest, online } = await scene(inTheConfiguration, {
+    weather: { wind: { topic: "weather/wind", field: "speed", stale_after: "60s" } },
+    actuators: {
+      roof: {
+        ...{ kind: "skylight", address: "101", ...quick, travel_time: "200ms" },
+        limits: {
+          guards: {
+            wind: { sensor: "weather/wind", above: 12, clear_at: 9, allow: ["close"], then: "close" },
+          },
+        },
+      },
+    },
+  });
+  const result = (actuator: string) =>
+    JSON.parse(newest(`gh-0001/actuator/${actuator}/result`) ?? "{}") as Record<string, unknown>;
+  for (let life = 0; life < 5; life += 1) {
+    const crashing = startProcess({ folder, before: uncaught });
+    await online(crashing);
+    if (life === 0) {
+      await say("weather/wind", '{"speed": 3}');
+      await say("greenhouse/gh-0001/actuator/roof/set", "open");
+      await until(() => result("roof")["outcome"] === "confirmed", "opened");
+      await say("greenhouse/gh-0001/actuator/fan/set", `{"command": "on", "for": "${leaseS}s"}`);
+      await until(() => result("fan")["outcome"] === "confirmed", "switched on");
+    }
+    crashing.signal("SIGUSR2");
+    expect(await crashing.ended).toMatchObject({ code: 1 });
+  }
+  const careful = startProcess({ folder });
+  await online(careful);
+  expect(says(careful, "this one is read-only")).toBe(true);
+  await until(() => newest("alarm/crash_loop")?.includes('"active"') ?? false, "alarmed");
+  expect(newest("alarm/crash_loop")).toMatch(/The last 5 runs \(version \d.*boom .*at process/);
+  expect(newest("alarm/crash_loop")).not.toContain("canary-token");
+  await say("greenhouse/gh-0001/actuator/roof/set", "20");
+  await until(() => result("roof")["reason"] === "read_only", "refused");
+  const from = seen.length;
+  await say("weather/wind", '{"speed": 14}');
+  await until(
+    () =>
+      seen.slice(from).some(({ text }) => text.includes('"by":"rule wind"') && text.includes('"confirmed"')),
+    "the guard acted",
+  );
+  const ended = () =>
+    texts("greenhouse/gh-0001/actuator/fan/result").find((text) => text.includes('"by":"lease '));
+  await until(() => ended() !== undefined, "the lease ended");
+  expect(JSON.parse(ended() ?? "{}")).toMatchObject({ command: "off", outcome: "confirmed" });
+}, 180_000);

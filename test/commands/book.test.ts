@@ -30,7 +30,7 @@ type Question = Extract<Effect, { readonly key: string }>;
 
 const usualRules: CommandRules = {
   ...{ read_only: false, dry_run: false, max_age: 60_000, require_age: false, require_by: false },
-  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [] },
+  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [], readOnlyForRules: false },
 };
 
 const answers = { topic: "a/b", correlationData: new Uint8Array([1]) };
@@ -38,6 +38,8 @@ const answers = { topic: "a/b", correlationData: new Uint8Array([1]) };
 class Driver {
   book: Book = emptyBook;
   mono = 0;
+  /** Whether a connection stands as soon as it is asked for. */
+  connects = true;
   readonly said: string[] = [];
   readonly key: string;
   readonly #settings: ActuatorSettings;
@@ -76,6 +78,7 @@ class Driver {
       if ("key" in effect) this.#open.push(effect);
       const text = tell(effect);
       if (text !== null) this.said.push(text);
+      if (effect.type === "post" && this.connects) this.begins();
     }
     this.#journalOutcomes();
     return this;
@@ -133,6 +136,13 @@ class Driver {
     });
     const answer = { type: "error", message, facts } as const;
     return this.feed({ type: "answered", ...this.#take("post"), answer, before: null });
+  }
+
+  /** The connection stands that is waited for. */
+  begins(): this {
+    const one = this.#open.find(({ type }) => type === "post");
+    if (one === undefined) throw new Error("no post is asked");
+    return this.feed({ type: "begins", key: one.key, token: one.token });
   }
 
   /** Checked, on disk, and its first POST on the way. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CommandBench } from "../support/command-bench.js";
-import { platformError, type Post } from "../support/scripted-platform.js";
+import { platformError, type ScriptedPlatform } from "../support/scripted-platform.js";
 import { fan, fanBench, ignored, roofBench } from "./benches.js";
 
 describe("the path of a command", () => {
@@ -153,12 +153,23 @@ describe("the path of a command", () => {
     expect(shown).toEqual(["position 30 (30)", "position 30 (10100)", "position 60 (60)"]);
   });
 
-  it.each<[string, (post: Post) => Promise<{ code: string; requestId: null }>]>([
-    ["rejected", () => Promise.reject(platformError({ kind: "protocol", code: "500" }))],
-    ["failed", () => Promise.reject(platformError({ sent: false }))],
-  ])("a command that is %s half way shows the mode it left behind", async (outcome, refuse) => {
+  it.each<[string, (platform: ScriptedPlatform) => void]>([
+    [
+      "rejected",
+      (platform) => {
+        const refused = () => Promise.reject(platformError({ kind: "protocol", code: "500" }));
+        platform.onWrite = (post) => (post.value === "45" ? refused() : platform.accept(post));
+      },
+    ],
+    [
+      "failed",
+      (platform) => {
+        platform.connects = (nth) => (nth === 2 ? platformError({ sent: false }) : null);
+      },
+    ],
+  ])("a command that is %s half way shows the mode it left behind", async (outcome, script) => {
     const bench = roofBench();
-    bench.platform.onWrite = (post) => (post.value === "45" ? refuse(post) : bench.platform.accept(post));
+    script(bench.platform);
     const shown = watchedShown(bench);
     expect(await bench.run("45")).toMatchObject({ outcome });
     expect(shown).toEqual(["closed - (10001)", "closed - (10100)", "position - (10100)"]);
@@ -248,7 +259,7 @@ describe("the path of a command", () => {
 
   it("never connected is no POST that has to be read back: the next command may find its value there", async () => {
     const bench = fanBench();
-    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unreachable", sent: false }));
+    bench.platform.connects = () => platformError({ kind: "unreachable", sent: false });
     expect(await bench.run("on")).toMatchObject({ outcome: "failed", reason: "not_sent", sent_at: null });
     expect(await bench.run("off")).toMatchObject({ outcome: "already" });
   });

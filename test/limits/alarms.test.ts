@@ -143,7 +143,13 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
   const records: RecordBody[] = [];
   const disk: { problem: string | null } = { problem: null };
   const limits = new LimitService({
-    ...{ clock, store, isReadOnly: () => false, newId: () => "1", submit: () => undefined },
+    ...{
+      clock,
+      store,
+      readOnly: () => ({ commands: false, rules: false }),
+      newId: () => "1",
+      submit: () => undefined,
+    },
     ...{ recheck: () => undefined, configuration: { weather: {}, polling } },
     journal: {
       append: (record) =>

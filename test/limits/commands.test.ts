@@ -244,15 +244,12 @@ describe("a lease", () => {
 
   it("is not over because of what was shown before its own steps, where its end was never sent", async () => {
     const one = await bench({ actuators: [skylight()] });
-    one.platform.onWrite = (post) =>
-      post.value === "25"
-        ? ignored()
-        : post.value === "10001"
-          ? Promise.reject(platformError({ kind: "unreachable", sent: false }))
-          : one.platform.accept(post);
+    one.platform.onWrite = (post) => (post.value === "25" ? ignored() : one.platform.accept(post));
+    one.platform.connects = (nth) => (nth > 2 ? platformError({ kind: "unreachable", sent: false }) : null);
     await one.play('{"command":"25","for":"40s"}', 50_000);
     expect(one.results.at(-1)).toMatchObject({ command: "close", outcome: "failed", reason: "not_sent" });
     expect(one.alarms.has("lease_overrun")).toBe(true);
+    one.platform.connects = () => null;
     one.platform.onWrite = (post) => one.platform.accept(post);
     await one.clock.advance(60_000);
     expect(one.results.at(-1)).toMatchObject({ command: "close", outcome: "confirmed" });
@@ -422,6 +419,52 @@ it("a dry run begins no lease and no hold, also where it ends already", async ()
   expect((await one.run(dry)).outcome).toBe("already");
   expect(one.store.get("GH-0001")?.actuators.get("valve")?.restrictions ?? null).toBeNull();
   expect((await one.run("off")).outcome).toBe("confirmed");
+});
+
+describe("read-only", () => {
+  const guarded = () =>
+    bench({ actuators: [skylight({ limits: limits({ guards: [closing] }) })], registers: open });
+  const leased = async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
+    await one.play("on", 30_000);
+    return one;
+  };
+  const becomes = (readOnly: boolean | "own") => (one: CommandBench) => {
+    one.readOnly = readOnly;
+    one.engine.readOnlyChanged();
+  };
+
+  it("that the program gave itself refuses what others ask for and keeps back no guard", async () => {
+    const one = await guarded();
+    await one.play(becomes("own"), "open", 0);
+    expect(one.results).toMatchObject([{ outcome: "refused", reason: "read_only" }]);
+    expect(allowed(one)).toMatchObject({ words: [], because: [{ rule: "read_only" }] });
+    await one.play(blow(14), 30_000);
+    expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed", by: "rule wind" });
+    expect(one.alarms.size).toBe(0);
+  });
+
+  it("that the program gave itself keeps back no lease's end", async () => {
+    const one = await leased();
+    await one.play(becomes("own"), 600_000);
+    expect(one.values()).toEqual(["210=1010", "210=1001"]);
+    expect(one.alarms.size).toBe(0);
+  });
+
+  it.each([
+    ["guard", guarded, "guard_unmet", ["101=10001"]],
+    ["lease's end", leased, "lease_overrun", ["210=1010", "210=1001"]],
+  ])(
+    "by the user's setting keeps back a %s, with its alarm, for as long",
+    async (_, scene, alarm, values) => {
+      const one = await scene();
+      await one.play(becomes(true), blow(14), 30_000, blow(14), 30_000, blow(14), 600_000);
+      expect(one.values()).toEqual(values.slice(0, -1));
+      expect(one.alarms.get(alarm)).toContain("read-only");
+      await one.play(becomes("own"), blow(14), 40_000);
+      expect(one.values()).toEqual(values);
+    },
+  );
 });
 
 describe("on disk", () => {

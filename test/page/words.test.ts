@@ -121,6 +121,7 @@ describe("what the bridge says in codes", () => {
       journal_unavailable: [{}, "", true],
       other_bridge: [{}, "", false],
       state_lost: [{}, "", true],
+      crash_loop: [{}, "", true],
       flood: [{}, "", false],
     };
     const told = (type: AlarmType, facts?: AlarmFacts) =>

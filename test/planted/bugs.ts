@@ -137,13 +137,18 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     campaign: { rows: "^POST reset after it was done$", lanes: embedded, found: "badPosts" },
   },
   second_post_too_old: {
-    seam: "commands/sending#lookedBeforeSecond",
-    plant: `(original) => (turn, run, raw) => {
-      const isAgain = secondPost(run.command, stepOf(run), run.first, raw) === "again";
-      if (isAgain && run.first.end === null) sendStep(turn, run, run.first);
-      else original(turn, run, raw);
+    seam: "commands/turn#isTooOld",
+    plant: `(original) => (turn, command) => {
+      const { running } = turn.lane;
+      const isSecond = running?.command === command && running.first?.end === null;
+      return isSecond ? false : original(turn, command);
     }`,
     breaks: ["S6"],
+  },
+  judged_only_before_its_connection: {
+    seam: "commands/sending#judgeAndBegin",
+    plant: "() => begin",
+    breaks: ["S17", "S18"],
   },
   second_post_at_once: { seam: "commands/sending#secondPostMs", plant: "() => 0", breaks: ["S1"] },
   resend_while_travelling: {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Semaphore } from "../../src/platform/http/connections.js";
 import { Exchange } from "../../src/platform/http/exchange.js";
+import { Semaphore } from "../../src/platform/places.js";
 import { seededRandom } from "../../src/runtime/clock.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -107,6 +107,90 @@ describe("an hour without platform", () => {
     await client.value("GH-9", "300", true, never);
     await client.close();
     await ended;
+  });
+});
+
+describe("a controller that does not answer", () => {
+  /** Requests about GH-1 have no answer until they are let go. */
+  async function silent() {
+    const held = new Set<() => void>();
+    const clock = new VirtualClock();
+    const timeouts = { connect: 5_000, read: 15_000, control: 30_000 };
+    const { host, client } = await hosted(
+      ({ target, body }, response) => {
+        if (!(target + body).includes("GH-1")) return ok({ 300: "1" });
+        held.add(() => response.end(JSON.stringify({ code: 200, data: { 300: "1" } })));
+        return null;
+      },
+      { timeouts },
+      { clock },
+    );
+    const answerOne = () => {
+      const [first] = held;
+      if (first === undefined) throw new Error("nothing is asked");
+      held.delete(first);
+      first();
+    };
+    return { host, client, clock, answerOne, count: () => held.size };
+  }
+
+  it("has two reads and two POSTs of commands at a time, and no other controller waits for them", async () => {
+    const { host, client, answerOne, count } = await silent();
+    const ask = (n: number) => [
+      client.write("GH-1", String(n), "1010", never),
+      client.value("GH-1", String(n), true, never),
+    ];
+    const ended = Promise.allSettled([0, 1, 2, 3, 4].flatMap(ask));
+    await expect.poll(count).toBe(4);
+    await client.write("GH-2", "300", "1010", never);
+    await client.value("GH-2", "300", true, never);
+    expect(host.requests).toHaveLength(6);
+    answerOne();
+    await expect.poll(() => host.requests.length).toBe(7);
+    await client.close();
+    await ended;
+  });
+
+  it("holds up no stop, and nothing that a rule sends or reads", async () => {
+    const { client, count } = await silent();
+    const ask = (n: number, pace: "urgent" | "first") => [
+      client.write("GH-1", String(n), "1010", never, { pace }),
+      client.value("GH-1", String(n), true, never, pace),
+      client.connection("GH-1", never, pace),
+    ];
+    const ordinary = Promise.allSettled([0, 1, 2].flatMap((n) => ask(n, "urgent")));
+    await expect.poll(count).toBe(4);
+    const first = Promise.allSettled([3, 4, 5].flatMap((n) => ask(n, "first")));
+    await expect.poll(count).toBe(4 + 9);
+    await client.close();
+    await Promise.all([ordinary, first]);
+  });
+
+  it("lets a read wait no longer than an answer may take, and what ends it says so", async () => {
+    const { client, clock, count } = await silent();
+    const reads = [1, 2, 3].map((n) => failureOf(client.value("GH-1", String(n), true, never)));
+    await expect.poll(count).toBe(2);
+    await clock.advance(30_000);
+    const errors = await Promise.all(reads);
+    expect(errors.map(({ facts }) => facts)).toMatchObject([
+      { kind: "timeout", sent: true },
+      { kind: "timeout", sent: true },
+      { kind: "timeout", sent: false },
+    ]);
+    expect(errors[2]?.message).toContain("earlier requests to this controller had no answer for 30 s");
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("what is given up while it waits is not sent", async () => {
+    const { client, count } = await silent();
+    const hanging = Promise.allSettled([1, 2].map((n) => client.write("GH-1", String(n), "1", never)));
+    const leaving = new AbortController();
+    await expect.poll(count).toBe(2);
+    const third = factsOf(client.write("GH-1", "3", "1", leaving.signal));
+    leaving.abort();
+    expect(await third).toMatchObject({ kind: "interrupted", sent: false });
+    await client.close();
+    await hanging;
   });
 });
 
@@ -275,7 +359,8 @@ describe("deadlines", () => {
       deadlineMs: 30_000,
       maxBytes: 1_000,
       signal: never,
-      repeatable: false,
+      mayBegin: () => true,
+      isRead: false,
       onEnd: (_, expired) => ended.push(expired),
     });
     const failed = exchange.answer.catch((error: unknown) => error);
@@ -295,7 +380,8 @@ describe("deadlines", () => {
       deadlineMs: 30_000,
       maxBytes: 1_000,
       signal: never,
-      repeatable: false,
+      mayBegin: () => true,
+      isRead: false,
       onEnd: () => undefined,
     });
     const failed = exchange.answer.catch((error: unknown) => error);

@@ -1,5 +1,6 @@
+import { createServer } from "node:net";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import { parseJson } from "../../src/platform/decode/decoding.js";
@@ -10,6 +11,7 @@ import {
   readOnlyOperations,
   requestPath,
 } from "../../src/platform/operations.js";
+import { portFor } from "../support/free-port.js";
 import { factsOf, failureOf, hosted, makeClient, never, settingsFor } from "./support/client-under-test.js";
 import { ok, startFakeHost } from "./support/hosts.js";
 
@@ -285,5 +287,73 @@ describe("JSON of the platform", () => {
   // Minutes, were each of them looked at with all that stand before it.
   it("2 MiB of backslashes or quotes are read in one go", () => {
     for (const piece of ["\\\\", '\\"']) read(`"${piece.repeat(1_000_000)}"`);
+  });
+});
+
+describe("a POST is judged when its connection stands, before its first byte", () => {
+  /** Every byte that a host gets, which answers nothing but a whole POST of the value `warm`. */
+  async function counted() {
+    const bytes: string[] = [];
+    const server = createServer((socket) =>
+      socket
+        .on("error", () => undefined)
+        .on("data", (chunk) => {
+          bytes.push(chunk.toString("latin1"));
+          if (!chunk.includes('"warm"')) return;
+          const body = '{"code":200,"data":null}';
+          socket.write(
+            `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+          );
+        }),
+    );
+    let closed = 0;
+    server.on("connection", (socket) => socket.on("close", () => (closed += 1)));
+    const { client } = makeClient(settingsFor(`http://127.0.0.1:${await portFor(server)}`));
+    onTestFinished(() => void server.close());
+    return { client, text: () => bytes.join(""), closed: () => closed };
+  }
+
+  it.each(["a new connection", "one that was used before"])("on %s not one byte leaves", async (which) => {
+    const { client, text, closed } = await counted();
+    if (which !== "a new connection") await client.write("GH-1", "101", "warm", never);
+    const before = text();
+    let asked = 0;
+    const manner = { mayPost: () => (asked += 1) === 0 };
+    const call = factsOf(client.write("GH-1", "101", "1010", never, manner));
+    expect(await call).toMatchObject({ kind: "withheld", sent: false });
+    // The host has seen the end of the connection, and with it whatever was sent before.
+    await expect.poll(closed).toBe(1);
+    expect([text(), asked]).toEqual([before, 1]);
+  });
+
+  it("where it may, it is asked once and then sent; giving up no longer breaks it off", async () => {
+    const { client, text } = await counted();
+    const leaving = new AbortController();
+    let asked = 0;
+    const manner = { mayPost: () => (asked += 1) === 1 };
+    const call = client.write("GH-1", "101", "1010", leaving.signal, manner);
+    const ended = factsOf(call);
+    await expect.poll(text).toContain('"1010"');
+    leaving.abort();
+    await client.close();
+    expect(await ended).toMatchObject({ kind: "interrupted", sent: true });
+    expect(asked).toBe(1);
+  });
+
+  it("given up before its connection stands it is never sent", async () => {
+    const { client, text } = await counted();
+    const leaving = new AbortController();
+    const manner = { mayPost: () => true };
+    const ended = factsOf(client.write("GH-1", "101", "1010", leaving.signal, manner));
+    leaving.abort();
+    expect(await ended).toMatchObject({ kind: "interrupted", sent: false });
+    await client.write("GH-1", "101", "warm", never);
+    expect(text()).not.toContain("1010");
+  });
+
+  it("counts as sent only what left", async () => {
+    const { client } = await counted();
+    await factsOf(client.write("GH-1", "101", "1010", never, { mayPost: () => false }));
+    expect(client.counters()).toMatchObject({ requests: 0, writes: 0, failures: 0 });
   });
 });

@@ -77,7 +77,7 @@ export class Bridge {
     const { store } = mirror;
     const desk = new CommandService({
       ...{ platform, store, journal, topics, clock, log: silentLog, ...this.#broker() },
-      rules: () => configuration.commands,
+      rules: () => ({ ...configuration.commands, readOnlyForRules: false }),
       clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
       otherBridge: () => false,
       ...{
@@ -301,9 +301,9 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
     Object.assign(read, { endedAt: time.now, answered: true, raw, isLie });
   return {
     ...client,
-    value: async (code, address, fresh, signal) => {
+    value: async (code, address, fresh, signal, pace) => {
       const read = begin(code, address, fresh);
-      const raw = await client.value(code, address, fresh, signal);
+      const raw = await client.value(code, address, fresh, signal, pace);
       const isLie = raw !== null && world.isLie(read, raw);
       end(read, raw, isLie);
       journalist.note("read", { of: `${code}/${address}`, raw, ...(isLie ? { lie: true } : {}) });
@@ -315,9 +315,16 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
       end(read, connection.state);
       return connection;
     },
-    write: (code, address, value, signal) =>
-      observedWrite(world, bridge, { code, address, value }, () =>
-        client.write(code, address, value, signal),
+    write: (code, address, value, signal, { pace = "urgent", mayPost } = {}) =>
+      observedWrite(world, bridge, { code, address, value }, (begins) =>
+        client.write(code, address, value, signal, {
+          pace,
+          mayPost: () => {
+            if (mayPost?.() === false) return false;
+            begins();
+            return true;
+          },
+        }),
       ),
   };
 }
@@ -326,31 +333,36 @@ async function observedWrite(
   world: World,
   bridge: Bridge,
   what: Pick<Write, "code" | "address" | "value">,
-  send: () => WriteAnswer,
+  send: (begins: () => void) => WriteAnswer,
 ): WriteAnswer {
   const { journalist, time, checks } = world;
-  const write: Write = {
-    ...{ ask: checks.sender(what.code, what.address), boot: bridge.boot, ...what, begunAt: time.now },
-    ...{ endedAt: null, outcome: null, sent: false, bodyCode: null, wires: 0, arrived: null },
+  let begun: Write | null = null;
+  const begins = () => {
+    const write: Write = {
+      ...{ ask: checks.sender(what.code, what.address), boot: bridge.boot, ...what, begunAt: time.now },
+      ...{ endedAt: null, outcome: null, sent: false, bodyCode: null, wires: 0, arrived: null },
+    };
+    checks.posting(bridge, write);
+    const isSame = (one: Write) => one.address === what.address && one.value === what.value;
+    world.accidents.posting(write.ask?.writes.some(isSame) === true);
+    journalist.write(write);
+    begun = write;
   };
-  checks.posting(bridge, write);
-  const isSame = (one: Write) => one.address === what.address && one.value === what.value;
-  world.accidents.posting(write.ask?.writes.some(isSame) === true);
-  journalist.write(write);
+  const ended = (facts: Partial<Write>) => {
+    if (begun === null) return;
+    Object.assign(begun, facts, { endedAt: time.now });
+    journalist.wrote(begun);
+  };
   try {
-    const answer = await send();
-    Object.assign(write, { outcome: "accepted", sent: true, bodyCode: answer.code });
+    const answer = await send(begins);
+    ended({ outcome: "accepted", sent: true, bodyCode: answer.code });
     return answer;
   } catch (error) {
-    write.outcome = "defect";
     if (error instanceof PlatformError) {
       const { kind, sent, code: bodyCode } = error.facts;
-      Object.assign(write, { outcome: kind, sent, bodyCode: bodyCode ?? null });
       journalist.saw(`POST ${kind}`);
-    }
+      ended({ outcome: kind, sent, bodyCode: bodyCode ?? null });
+    } else ended({ outcome: "defect" });
     throw error;
-  } finally {
-    write.endedAt = time.now;
-    journalist.wrote(write);
   }
 }

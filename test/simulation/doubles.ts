@@ -1,5 +1,6 @@
-import { type Call, Semaphore } from "../../src/platform/http/connections.js";
+import type { Call } from "../../src/platform/http/connections.js";
 import type { HttpAnswer } from "../../src/platform/http/exchange.js";
+import { Semaphore } from "../../src/platform/places.js";
 import type { SavedSession } from "../../src/platform/session/session-store.js";
 import { noHistory } from "../../src/platform/session/sign-in-pace.js";
 import type { PlatformSettings } from "../../src/platform/settings.js";

@@ -303,15 +303,18 @@ class TruthChecks extends Check {
         this.broken("S7", `${tell}: too early`);
       return;
     }
-    const steps = ask.writes.filter((one) => one.address === last?.address && one.value === last.value);
     if (result.reason === "interlock") {
       if (ask.writes.length === 0) this.broken("S7", `${tell} although nothing was sent`);
       return;
     }
     if (result.reason === "not_sent") {
-      if (steps.some(({ wires }) => wires > 0)) this.broken("S7", `${tell} although a POST left`);
+      const unsent = result.steps.at(-1);
+      const isOf = ({ address, value }: Write) => address === unsent?.address && value === unsent.value;
+      if (ask.writes.some((one) => isOf(one) && one.wires > 0))
+        this.broken("S7", `${tell} although a POST left`);
       return;
     }
+    const steps = ask.writes.filter((one) => one.address === last?.address && one.value === last.value);
     if (steps.some(({ outcome }) => outcome === "accepted"))
       this.broken("S7", `${tell} although the platform accepted it`);
     if (reads.length === 0) this.broken("S7", `${tell} without a read after the POST: it is unknown`);

@@ -77,7 +77,10 @@ export class Wire {
           const cause = code === "" ? undefined : Object.assign(new Error(code), { code });
           reject(new TransportFailure(reason, trip.sent, trip.status, cause));
         });
-      const abort = () => fail("aborted");
+      // A POST that has begun is not broken off.
+      const abort = () => {
+        if (!trip.isPost || !trip.sent) fail("aborted");
+      };
       if (trip.isSignIn) {
         clock.signInsOpen += 1;
         this.#around.journalist.note("sign_in", { open: clock.signInsOpen });
@@ -94,7 +97,7 @@ export class Wire {
         if (trip.ended) return;
         trip.deadline?.();
         trip.deadline = clock.in(limitMs, () => fail("timeout"));
-        this.#connected(trip, clock, { fail, answer: (answer) => end(() => resolve(answer)) });
+        this.#connected(trip, outgoing, clock, { fail, answer: (answer) => end(() => resolve(answer)) });
       });
     });
   }
@@ -103,10 +106,14 @@ export class Wire {
     return this.#around.chance.logUniform(this.manners.minLatencyMs, this.manners.maxLatencyMs);
   }
 
-  #connected(trip: Trip, clock: BootClock, ends: TripEnds): void {
+  #connected(trip: Trip, { mayBegin }: Call, clock: BootClock, ends: TripEnds): void {
     const isRefused = this.#state.outageOf(trip.host, this.platformNow) === "refuse";
     if (isRefused || this.#around.chance.hits(this.manners.connectFailure)) {
       ends.fail("connection", this.#around.chance.of(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH"]));
+      return;
+    }
+    if (mayBegin?.() === false) {
+      ends.fail("withheld");
       return;
     }
     trip.sent = true;

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
 import { journalDirectory } from "../../src/journal/open.js";
-import { awaitProven, beginLife, crashesBefore, endLife, guardProcess } from "../../src/status/crash-loop.js";
+import {
+  awaitProven,
+  beginLife,
+  crashesBefore,
+  crashLoopText,
+  endLife,
+  guardProcess,
+} from "../../src/status/crash-loop.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { RecordBody, RecordedStart } from "../../src/journal/records.js";
@@ -49,7 +56,7 @@ async function greenhouse() {
     const journal = await Journal.open(journalDirectory(folder), { clock, log });
     const live = new LiveSettings(configuration);
     const startedAt = clock.monotonic();
-    await beginLife(journal, { configuration, clock, log, version: "test" }, live);
+    const told = await beginLife(journal, { configuration, clock, log, version: "test" }, live);
     const end = new AbortController();
     const notes: Promise<unknown>[] = [];
     const news: (string | null)[] = [];
@@ -67,7 +74,7 @@ async function greenhouse() {
       await Promise.all(notes);
       await journal.close();
     };
-    return { live, lines, news, over };
+    return { live, lines, news, told, over };
   };
   const lives = async (kinds: readonly Kind[]) => {
     for (const kind of kinds) await (await begin()).over(kind);
@@ -131,6 +138,28 @@ describe("a run that is read-only after a crash loop", () => {
     expect(careful.news).toEqual([null]);
     expect(careful.lines.at(-1)).toContain("no longer read-only");
     await careful.over();
+  });
+
+  it("tells which build ended and the newest error with its place, until it has run for 15 minutes", async () => {
+    const { clock, begin, lives } = await greenhouse();
+    await lives(times(4, "failed"));
+    expect((await begin()).told()).toBeNull();
+    await lives(["failed", "killed"]);
+    const careful = await begin();
+    expect(careful.told()).toMatch(
+      /^The last \d runs \(version test\).* Error: boom at .*crash-loop\.test\.ts/,
+    );
+    await clock.advance(15 * minute);
+    expect(careful.told()).toBeNull();
+    await careful.over();
+  });
+
+  it("tells no more than 1,000 characters, whatever was thrown", () => {
+    const error = `Error: ${"x".repeat(5_000)}\n${"    at somewhere\n".repeat(100)}`;
+    expect(crashLoopText([{ version: "1.0.0" }, { version: "1.0.1" }], error)).toHaveLength(1_000);
+    expect(crashLoopText([{ version: "1.0.0" }, { version: "1.0.1" }], null)).toBe(
+      "The last 2 runs (version 1.0.0, 1.0.1) ended without being asked to, so this one refuses commands. None of them left an error behind: they were killed, or memory or power ran out.",
+    );
   });
 
   it("goes by the time it ran and not by the wall clock", async () => {

@@ -15,7 +15,8 @@ import { VirtualClock } from "./virtual-clock.js";
 
 export interface CommandBenchOptions {
   readonly actuators?: readonly Partial<ActuatorSettings>[];
-  readonly readOnly?: boolean;
+  /** `own`: the program gave it to itself. */
+  readonly readOnly?: boolean | "own";
   readonly dryRun?: boolean;
   readonly requireAge?: boolean;
   readonly requireBy?: boolean;
@@ -56,6 +57,8 @@ export class CommandBench {
   journalAvailable: boolean | null = null;
   /** Ids of commands that the journal holds open since an earlier run. */
   readonly openBefore = new Set<string>();
+  /** Instead of what the options say. */
+  readOnly: CommandBenchOptions["readOnly"];
   readonly #target: string;
   #ids = 0;
 
@@ -79,7 +82,10 @@ export class CommandBench {
     this.engine = new LimitEngine({
       ...{ clock: this.clock, store: this.store, weather: options.weather ?? {}, staleAfterMs: 900_000 },
       journal: { append: (record, { durable }) => this.#append(record, durable) },
-      isReadOnly: () => options.readOnly ?? false,
+      readOnly: () => ({
+        commands: this.#readOnly(options) !== false,
+        rules: this.#readOnly(options) === true,
+      }),
       newId: () => `r${++this.#ids}`,
       onEvent: (event) => this.events.push(event),
       alarm: (type, _, message, facts) => {
@@ -94,7 +100,8 @@ export class CommandBench {
     this.commander = new Commander({
       limits: this.engine,
       rules: () => ({
-        read_only: options.readOnly ?? false,
+        read_only: this.#readOnly(options) !== false,
+        readOnlyForRules: this.#readOnly(options) === true,
         dry_run: options.dryRun ?? false,
         max_age: 60_000,
         require_age: options.requireAge ?? false,
@@ -131,6 +138,10 @@ export class CommandBench {
       clockTrusted: () => this.clockTrusted,
       otherBridge: () => this.otherBridge,
     });
+  }
+
+  #readOnly({ readOnly = false }: CommandBenchOptions): boolean | "own" {
+    return this.readOnly ?? readOnly;
   }
 
   #append(record: RecordBody, durable: boolean): Promise<number> {

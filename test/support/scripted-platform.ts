@@ -1,6 +1,7 @@
 import type { CommandPlatform } from "../../src/commands/command.js";
 import {
   type ClientStatus,
+  type Pace,
   PlatformError,
   type PlatformErrorFacts,
   type RawValue,
@@ -21,12 +22,18 @@ export type WriteScript = (post: Post, nth: number) => Promise<WriteAccepted>;
 /** A platform on a virtual clock whose registers take a value at once unless the test scripts something else. */
 export class ScriptedPlatform implements CommandPlatform {
   readonly posts: Post[] = [];
+  /** Of every request, in order. */
+  readonly paces: Pace[] = [];
   readonly registers = new Map<string, RawValue>();
   connectionNow: "online" | "offline" | "unknown" = "online";
   renewals = 0;
   renewWorks = true;
   reads = 0;
   writing = 0;
+  /** Why there is no connection for the nth try to send; null where there is one, after so many ms. */
+  connects: (nth: number) => PlatformError | null = () => null;
+  connectMs = 0;
+  tries = 0;
   /** Replaces what a write does; by default it is accepted and takes effect at once. */
   onWrite: WriteScript = (post) => this.accept(post);
   onRead: ((address: string, nth: number) => RawValue | null | PlatformError) | null = null;
@@ -41,18 +48,37 @@ export class ScriptedPlatform implements CommandPlatform {
     return Promise.resolve({ code: "200", requestId: "r-1" });
   }
 
-  connection(): Promise<ClientStatus> {
+  connection(_code: string, _signal: AbortSignal, pace: Pace = "urgent"): Promise<ClientStatus> {
+    this.paces.push(pace);
     return Promise.resolve(clientStatus(this.connectionNow));
   }
 
-  value(_code: string, address: string): Promise<RawValue | null> {
+  value(
+    _code: string,
+    address: string,
+    _fresh: boolean,
+    _signal: AbortSignal,
+    pace: Pace = "urgent",
+  ): Promise<RawValue | null> {
+    this.paces.push(pace);
     this.reads++;
     const scripted = this.onRead?.(address, this.reads);
     if (scripted instanceof PlatformError) return Promise.reject(scripted);
     return Promise.resolve(scripted === undefined ? (this.registers.get(address) ?? null) : scripted);
   }
 
-  async write(code: string, address: string, value: string): Promise<WriteAccepted> {
+  async write(
+    code: string,
+    address: string,
+    value: string,
+    signal: AbortSignal,
+    { pace = "urgent", mayPost = () => true }: NonNullable<Parameters<CommandPlatform["write"]>[4]> = {},
+  ): Promise<WriteAccepted> {
+    this.paces.push(pace);
+    const problem = this.connects(++this.tries);
+    if (this.connectMs > 0) await this.#clock.wait(this.connectMs, signal);
+    if (problem !== null) throw problem;
+    if (!mayPost()) throw platformError({ kind: "withheld", sent: false });
     const post = { at: this.#clock.monotonic(), code, address, value };
     this.posts.push(post);
     this.writing++;

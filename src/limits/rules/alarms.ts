@@ -45,6 +45,10 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
     "warning",
     "Guards begin as holding. Check locks, holds and running leases, and set again what is missing.",
   ],
+  crash_loop: [
+    "error",
+    "Report the error with the log. Commands are refused until the bridge has run for 15 minutes or was stopped in order; guards and leases' ends are sent all the same.",
+  ],
   flood: [
     "error",
     "Many alarms at once have one cause more often than not: look at power, network and platform first.",

@@ -214,7 +214,8 @@ export interface Around {
   readonly now: Instant;
   /** When this run began. */
   readonly startedAt: number;
-  readonly isReadOnly: boolean;
+  /** `rules`: by the user's own setting, which keeps back also what a rule sends. */
+  readonly readOnly: { readonly commands: boolean; readonly rules: boolean };
 }
 
 const absentTexts = new Set(["", "null", "unknown", "unavailable"]);

@@ -112,10 +112,10 @@ const isUnasked = ({ own, now, startedAt }: Around): boolean =>
 function hindrance(
   entry: Entry,
   { rule: source, command }: Omit<DueSend, "id">,
-  { own, isReadOnly, now }: Around,
+  { own, readOnly, now }: Around,
 ): string | null {
   const { settings } = entry;
-  if (isReadOnly || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
+  if (readOnly.rules || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
   if (!own.platformReachable) return "The platform cannot be reached.";
   if (own.availability === "offline") return "The platform says that the controller is offline.";
   const wanted = readWanted(command, settings);

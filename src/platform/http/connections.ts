@@ -1,55 +1,11 @@
 // The package's front door also has fetch, caches, cookies and WebSockets, which take longer than the whole platform client.
 import Pool from "undici/lib/dispatcher/pool.js";
-import { abortReason, type Clock } from "../../runtime/clock.js";
+import type { Clock } from "../../runtime/clock.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import type { Operation } from "../operations.js";
+import { Semaphore } from "../places.js";
 import type { PlatformSettings } from "../settings.js";
 import { Exchange, type HttpAnswer, TransportFailure } from "./exchange.js";
-
-/** Bounds how many calls run at once; the others wait in order and can give up. */
-export class Semaphore {
-  #free: number;
-  readonly #waiting = new Set<() => void>();
-
-  constructor(size: number) {
-    this.#free = size;
-  }
-
-  get waiting(): number {
-    return this.#waiting.size;
-  }
-
-  /** Null when a place was free; else a promise of one, rejected with the signal's reason. Give it back with `leave`. */
-  enter(signal: AbortSignal): Promise<void> | null {
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return null;
-    }
-    return new Promise((resolve, reject) => {
-      const take = () => {
-        signal.removeEventListener("abort", giveUp);
-        resolve();
-      };
-      const giveUp = () => {
-        this.#waiting.delete(take);
-        reject(abortReason(signal));
-      };
-      signal.addEventListener("abort", giveUp, { once: true });
-      this.#waiting.add(take);
-      if (signal.aborted) giveUp();
-    });
-  }
-
-  leave(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#free += 1;
-      return;
-    }
-    this.#waiting.delete(next);
-    next();
-  }
-}
 
 /** One request to the platform, without its credential. */
 export interface Call {
@@ -58,6 +14,12 @@ export interface Call {
   readonly body?: string;
   /** A command waits for it: connections of its own, the longer deadline, and it goes out even while the circuit is open. */
   readonly urgent: boolean;
+  /** A stop, or what a rule sends, waits for it: no other request to the controller holds it up. */
+  readonly isFirst?: boolean;
+  /** The controller that it is about. */
+  readonly device?: string | undefined;
+  /** Whether it may leave, asked as its first byte is about to. */
+  readonly mayBegin?: () => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -74,6 +36,8 @@ interface HeldPool {
   /** What is under way in it. */
   readonly open: Set<Exchange>;
 }
+
+const always = () => true;
 
 const purposeOf = ({ operation, urgent }: Call): Purpose =>
   !urgent ? "polling" : operation.method === "GET" ? "reads" : "posts";
@@ -110,7 +74,7 @@ export class HostConnections {
 
   /** Rejects with a TransportFailure. */
   exchange(call: Call, headers: string[]): Promise<HttpAnswer> {
-    const { operation, body, signal } = call;
+    const { operation, body, signal, mayBegin = always } = call;
     const { method } = operation;
     if (this.#isClosed || signal.aborted) return Promise.reject(new TransportFailure("aborted", false, 0));
     const purpose = purposeOf(call);
@@ -120,7 +84,8 @@ export class HostConnections {
       deadlineMs: this.deadlineMs(call),
       maxBytes: operation.maxAnswerMiB * 1024 * 1024,
       signal,
-      repeatable: method === "GET",
+      mayBegin,
+      isRead: method === "GET",
       onEnd: (ended, expired) => this.#left(purpose, held, ended, expired),
     });
     held.open.add(exchange);

@@ -9,7 +9,7 @@ import { abortReason, type Clock } from "../../runtime/clock.js";
  */
 export class TransportFailure extends Error {
   override name = "TransportFailure" as const;
-  readonly reason: "connection" | "timeout" | "aborted" | "too_large";
+  readonly reason: "connection" | "timeout" | "aborted" | "withheld" | "too_large";
   readonly sent: boolean;
   readonly status: number;
 
@@ -34,9 +34,12 @@ interface ExchangeLimits {
   readonly deadlineMs: number;
   /** Of the answer, on the wire. */
   readonly maxBytes: number;
+  /** Of a POST it ends only the waiting for a connection. */
   readonly signal: AbortSignal;
-  /** Whether undici may begin it again on another connection. */
-  readonly repeatable: boolean;
+  /** Asked before the first byte. */
+  readonly mayBegin: () => boolean;
+  /** Then undici may begin it again on another connection. */
+  readonly isRead: boolean;
   /** Called once it is over; `expired` when its deadline has passed. */
   readonly onEnd: (exchange: Exchange, expired: boolean) => void;
 }
@@ -81,7 +84,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** The caller's signal. */
   handleEvent(): void {
-    this.#fail("aborted", abortReason(this.#limits.signal));
+    const { isRead, signal } = this.#limits;
+    if (isRead || !this.#started) this.#fail("aborted", abortReason(signal));
   }
 
   /** The program ends. */
@@ -89,15 +93,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail("aborted");
   }
 
+  /** The connection stands. Undici writes the head of the request behind this call; where it is aborted here it writes nothing. */
   onRequestStart(controller: Controller): void {
-    if (this.#isOver || (this.#started && !this.#limits.repeatable)) {
+    const { clock, deadlineMs, mayBegin, isRead } = this.#limits;
+    if (!this.#isOver && !this.#started && !mayBegin()) this.#fail("withheld");
+    if (this.#isOver || (this.#started && !isRead)) {
       controller.abort(new Error("no longer wanted"));
       return;
     }
     this.#controller = controller;
     if (this.#started) return;
     this.#started = true;
-    const { clock, deadlineMs } = this.#limits;
     this.#takeBackTimer();
     this.#takeBackTimer = clock.after(deadlineMs, () => this.#fail("timeout"));
   }
