@@ -382,14 +382,6 @@ describe("house rules", () => {
     expect(stdout.trim()).toBe("");
   });
 
-  it("no file of src is longer than 400 lines", () => {
-    const long = sources.flatMap(({ path, text }) => {
-      const lines = linesOf(text);
-      return lines > 400 ? [`src/${path}: ${lines} lines`] : [];
-    });
-    expect(long).toEqual([]);
-  });
-
   it("nothing is typed any, and no rule is switched off", () => {
     const typed = offences(sources, (node) => (node.kind === ts.SyntaxKind.AnyKeyword ? "any" : null));
     const switches = sources.flatMap(({ path, text }) =>
