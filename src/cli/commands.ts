@@ -204,9 +204,15 @@ function addSetup(add: Add): void {
   add(
     "init",
     "ask for hosts, credential and broker, try them, and write a first config.yaml",
-    ["greenhouse2mqtt init", "greenhouse2mqtt init -c /etc/greenhouse2mqtt/config.yaml"],
+    ["greenhouse2mqtt init", "greenhouse2mqtt init --answers site-7.yaml -c site-7/config.yaml"],
     lazily(async () => (await import("./configuration.js")).init),
-  );
+  )
+    .option("--answers <file>", "YAML with the answers; with it, or any of the next, nothing is asked")
+    .option("--business-url <url>", "address of the business host")
+    .option("--realtime-url <url>", "address of the realtime host")
+    .option("--token-env <name>", "the variable of the environment that holds the token")
+    .option("--mqtt-url <url>", "address of the broker; without one the embedded broker is used")
+    .option("--no-try", "write it without trying hosts and broker");
   add(
     "doctor",
     "connect to both hosts and the broker and report what works, line by line; changes nothing",

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
 import { hashPassword } from "../runtime/passwords.js";
@@ -9,7 +10,8 @@ import { limitSentences } from "../config/rules/limits.js";
 import { costSentence } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { GoneAway, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
-import { writeFirstConfiguration } from "../setup/init/init.js";
+import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
+import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "../setup/init/init.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
@@ -72,17 +74,32 @@ async function firstLine(input: Readable, stop: AbortSignal): Promise<string> {
   return "";
 }
 
-/** `greenhouse2mqtt init`: asks for hosts, credential and broker, tries them, and writes the configuration once. */
-export async function init(around: Surroundings, { config }: CommonOptions): Promise<void> {
+interface InitOptions extends CommonOptions, GivenOptions {
+  readonly answers?: string;
+  readonly try: boolean;
+}
+
+/** `greenhouse2mqtt init`: asks for hosts, credential and broker, or takes what is given, tries it, and writes the configuration once. */
+export async function init(around: Surroundings, options: InitOptions): Promise<void> {
   const { env, stop } = around;
+  const { config, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
   const { stdin: input, stdout: output } = process;
-  if (!input.isTTY || !around.isTerminal)
-    throw new CommandFailure(
-      "there is no terminal to ask on; copy config.example.yaml and change the copy",
-      exitCodes.usage,
-    );
-  const dialogue = terminalDialogue({ input, output, stop });
   const say = (text: string) => around.out(`${text}\n`);
+  const given = [file, businessUrl, realtimeUrl, tokenEnv, mqttUrl];
+  if (!input.isTTY || !around.isTerminal || given.some((one) => one !== undefined)) {
+    const answers = givenAnswers(file === undefined ? "" : await answersIn(file), options);
+    if (!("platform" in answers))
+      throw new CommandFailure(["nothing was written:", ...answers].join("\n  "), exitCodes.usage);
+    const unasked = { clock: systemClock, random: systemRandom, env, stop, say };
+    await writeConfigurationOf(() => triedAnswers(answers, options.try, config, unasked), config, unasked);
+    return;
+  }
+  const dialogue = terminalDialogue({ input, output, stop });
   const ports = { clock: systemClock, random: systemRandom, env, stop, dialogue, say, brokers: usualBrokers };
   await writeFirstConfiguration(config, ports);
 }
+
+const answersIn = (file: string): Promise<string> =>
+  readFile(file, "utf8").catch((error: unknown) => {
+    throw new CommandFailure(`${file} cannot be read: ${String(error)}`, exitCodes.usage);
+  });

@@ -51,7 +51,7 @@ export const sectionIn = (parent: unknown, key: string): YAMLMap => {
 };
 
 /** What a sign-in body usually holds besides secrets; everything else in it may be one. */
-const harmless =
+export const harmless =
   /^(?:account|user|user_?name|e?mail|phone|mobile|login|tenant(?:_?id)?|client_?id|grant_?type|type|scope|lang(?:uage)?|remember(?:_?me)?)$/i;
 
 function literalSecrets(

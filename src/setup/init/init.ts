@@ -34,18 +34,48 @@ class NotWritten extends Error {
   override name = "NotWritten" as const;
 }
 
+/** What is needed where nobody is asked. */
+export type UnaskedPorts = Omit<InitPorts, "dialogue" | "brokers">;
+
+/** Answers that were given without being asked for, tried unless that is not wanted. */
+export async function triedAnswers(
+  answers: Answers,
+  isTried: boolean,
+  file: string,
+  ports: UnaskedPorts,
+): Promise<Answers> {
+  const whats = isTried
+    ? (["platform", ...(answers.mqtt.url === undefined ? [] : ["mqtt" as const])] as const)
+    : [];
+  for (const what of whats) {
+    const { ok, lines } = await outcomeOf(answers, what, file, ports);
+    for (const line of lines) ports.say(line);
+    if (!ok)
+      throw new NotWritten("that did not work, so nothing was written; --no-try writes it all the same");
+  }
+  return answers;
+}
+
 /**
- * Asks, tries and writes a first configuration at `file`. Rejects with FileExists, GoneAway, PlaceUnusable or NotWritten;
- * nothing was written then.
+ * Writes a first configuration at `file`, of answers that are asked for unless they are given. Rejects with FileExists,
+ * GoneAway, PlaceUnusable or NotWritten; nothing was written then.
  */
-export async function writeFirstConfiguration(file: string, ports: InitPorts): Promise<void> {
+export const writeFirstConfiguration = (file: string, ports: InitPorts): Promise<void> =>
+  writeConfigurationOf(() => collected(file, ports), file, ports);
+
+/** The same of answers from anywhere. */
+export async function writeConfigurationOf(
+  answers: () => Promise<Answers>,
+  file: string,
+  ports: UnaskedPorts,
+): Promise<void> {
   const secretsFile = join(dirname(file), "secrets.yaml");
   if (await lstat(file).catch(() => null)) throw new FileExists(file);
   await mustTakeFiles(dirname(file));
   const taken = await secretNames(secretsFile);
   if (taken === null)
     throw new NotWritten(`${secretsFile} is not a list of "name: value" lines; correct it or move it away`);
-  const files = firstFiles(await collected(file, ports), taken);
+  const files = firstFiles(await answers(), taken);
   const loaded = await loadedFrom(files, file, ports.env);
   if (!loaded.ok)
     throw new NotWritten(
@@ -84,12 +114,7 @@ async function wantsOther(
 ): Promise<boolean> {
   const { dialogue } = ports;
   dialogue.say("Trying it …");
-  const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
-  const { ok, lines } = !loaded.ok
-    ? { ok: false, lines: loaded.problems }
-    : loaded.unset.length > 0
-      ? { ok: true, lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`] }
-      : await tried(loaded.configuration, what, ports);
+  const { ok, lines } = await outcomeOf(answers, what, file, ports);
   for (const line of lines) dialogue.say(`  ${line}`);
   if (ok) return false;
   const way = await dialogue.choose("That did not work.", [
@@ -101,8 +126,17 @@ async function wantsOther(
   return way === "again";
 }
 
+/** How it went when an answer was tried, in sentences. */
+async function outcomeOf(answers: Answers, what: keyof Answers, file: string, ports: UnaskedPorts) {
+  const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
+  if (!loaded.ok) return { ok: false, lines: loaded.problems };
+  if (loaded.unset.length > 0)
+    return { ok: true, lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`] };
+  return tried(loaded.configuration, what, ports);
+}
+
 /** Asks both hosts one question each, or connects to the broker once, as `doctor` does; a sentence for each thing tried. */
-async function tried(configuration: Configuration, what: keyof Answers, ports: InitPorts) {
+async function tried(configuration: Configuration, what: keyof Answers, ports: UnaskedPorts) {
   const { clock, random, stop } = ports;
   // A token that was got for the trial is not kept: nothing is written before everything is known.
   const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };

@@ -252,11 +252,11 @@ describe("a terminal", () => {
   });
 });
 
-it("without a terminal nothing is asked: it says what to do instead, and ends with 2", async () => {
+it("without a terminal nothing is asked: it says which answers are missing, and ends with 2", async () => {
   const home = await folder();
   const { code, err } = await greenhouse2mqtt(["init", "-c", join(home, "c.yaml")]);
   expect(code).toBe(2);
-  expect(err).toMatch(/copy config\.example\.yaml/);
+  expect(err).toContain("platform.business_url is missing (--business-url)");
   expect(await readdir(home)).toEqual([]);
 });
 

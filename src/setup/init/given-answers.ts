@@ -1,0 +1,91 @@
+import { parse } from "yaml";
+import { z } from "zod";
+import { harmless } from "../discover/given-file.js";
+import { addressObjection, type Answers, isOpen, type Secret } from "./answers.js";
+
+/* The answers of `init` where nobody is asked: from options and a file, for whoever sets up many sites. */
+
+export interface GivenOptions {
+  readonly businessUrl?: string;
+  readonly realtimeUrl?: string;
+  readonly tokenEnv?: string;
+  readonly mqttUrl?: string;
+}
+
+const text = z.string({ error: "expected a text" }).min(1, { error: "expected a text" });
+const fields = z.strictObject({
+  platform: z
+    .strictObject({
+      ...{ business_url: text, realtime_url: text, allow_insecure: z.literal(true) },
+      ...{ token: text, token_env: text, token_file: text },
+      sign_in: z.strictObject({ body: z.record(z.string(), text) }),
+    })
+    .partial()
+    .default({}),
+  mqtt: z.strictObject({ url: text, username: text, password: text }).partial().default({}),
+});
+
+/** The answers, or what is missing or wrong of them, one a line. */
+export function givenAnswers(file: string, options: GivenOptions): Answers | readonly string[] {
+  const read = fields.safeParse(parsed(file) ?? {});
+  if (!read.success) return read.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const { platform, mqtt } = read.data;
+  const business_url = options.businessUrl ?? platform.business_url;
+  const realtime_url = options.realtimeUrl ?? platform.realtime_url;
+  const url = options.mqttUrl ?? mqtt.url;
+  const token_env = options.tokenEnv ?? platform.token_env;
+  const { token, token_file, sign_in, allow_insecure } = platform;
+  const ways = { token, token_env, token_file, sign_in };
+  const given = Object.entries(ways).filter(([, value]) => value !== undefined);
+  const wrong = [
+    ...addressProblems("platform.business_url", "--business-url", business_url, allow_insecure),
+    ...addressProblems("platform.realtime_url", "--realtime-url", realtime_url, allow_insecure),
+    ...(given.length === 1 ? [] : [credentialProblem(given.map(([key]) => key))]),
+    ...(url === undefined && (mqtt.username ?? mqtt.password) !== undefined
+      ? ["mqtt.url is missing beside mqtt.username and mqtt.password"]
+      : []),
+  ];
+  if (business_url === undefined || realtime_url === undefined || wrong.length > 0) return wrong;
+  const credential = {
+    ...(token !== undefined && { token: secret(token) }),
+    ...(token_env !== undefined && { token: { from: "env", text: token_env } as const }),
+    ...(token_file !== undefined && { token_file }),
+    ...(sign_in !== undefined && { sign_in: { body: bodyOf(sign_in.body) } }),
+  };
+  const password = mqtt.password === undefined ? {} : { password: secret(mqtt.password) };
+  const login = { ...(mqtt.username !== undefined && { username: mqtt.username }), ...password };
+  const hosts = { business_url, realtime_url, ...(allow_insecure && { allow_insecure }) };
+  return { platform: { ...hosts, ...credential }, mqtt: url === undefined ? {} : { url, ...login } };
+}
+
+function parsed(file: string): unknown {
+  try {
+    return parse(file);
+  } catch {
+    return "no YAML";
+  }
+}
+
+function addressProblems(key: string, option: string, address = "", isAllowed = false): readonly string[] {
+  if (address === "") return [`${key} is missing (${option})`];
+  const objection = addressObjection(address);
+  if (objection !== null) return [`${key}: ${objection}`];
+  return isOpen(address) && !isAllowed
+    ? [
+        `${key}: http:// lets others read the token on the way; use https://, or say platform.allow_insecure: true`,
+      ]
+    : [];
+}
+
+const credentialProblem = (given: readonly string[]): string =>
+  given.length === 0
+    ? "a credential is missing: platform.token_env (--token-env), token, token_file or sign_in"
+    : `one credential is expected, and there are ${given.join(" and ")}`;
+
+const secret = (given: string): Secret => ({ from: "secrets", text: given });
+
+/** What is no name of an account may be a secret. */
+const bodyOf = (body: Readonly<Record<string, string>>): Record<string, string | Secret> =>
+  Object.fromEntries(
+    Object.entries(body).map(([key, value]) => [key, harmless.test(key) ? value : secret(value)]),
+  );
