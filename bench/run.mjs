@@ -4,6 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { measureAnnounced } from "./announced.mjs";
 import { measureCommands } from "./commands.mjs";
 import { measureDecisions } from "./decisions.mjs";
 import { table } from "./figures.mjs";
@@ -48,6 +49,7 @@ const full = {
   flood: { stops: 300 },
   decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
   judging: { judged: 50_000, rounds: 7 },
+  announced: { sizes: [2_000, 10_000], sweeps: 5, samples: 3 },
   page: { sizes: [20, 500], viewers: 5, samples: 3, settleMs: 30_000, seconds: 60, rounds: 7, commands: 240 },
 };
 const fewer = {
@@ -67,6 +69,7 @@ const fewer = {
   flood: { stops: 40 },
   decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
   judging: { judged: 20_000, rounds: 3 },
+  announced: { sizes: [2_000], sweeps: 3, samples: 1 },
   page: { sizes: [20], viewers: 5, samples: 1, settleMs: 2_000, seconds: 10, rounds: 2, commands: 60 },
 };
 const counts = reduced ? fewer : full;
@@ -87,6 +90,7 @@ async function measure() {
   if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, ...loaded, say })));
   if (paced !== null) figures.push(...(await measurePace(paced, { ...counts.pace, say })));
   if (wanted("k")) figures.push(...(await measurePage({ ...counts.page, say })));
+  if (wanted("m")) figures.push(...(await measureAnnounced({ ...counts.announced, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
   return figures.sort((one, other) => one.part.localeCompare(other.part));
 }

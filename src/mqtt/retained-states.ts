@@ -54,6 +54,8 @@ export class RetainedStates {
   readonly #parts: RetainedParts;
   readonly #shown = new Map<string, Controller>();
   readonly #dirty = new Set<string>();
+  /** Controllers of which everything is to be published once more, changed or not. */
+  readonly #anew = new Set<string>();
   /** Targets to be shown again when there is room. */
   readonly #again = new Map<string, TargetPlace>();
   readonly leftovers: LeftoverTopics;
@@ -94,6 +96,7 @@ export class RetainedStates {
         if (payload === "") this.leftovers.ended(held.info.id, topic, code);
     this.#shown.clear();
     this.#again.clear();
+    this.#anew.clear();
     for (const controller of this.#parts.view.controllers()) this.#dirty.add(controller.info.code);
     this.leftovers.clear("ended");
     this.#wake?.();
@@ -125,17 +128,11 @@ export class RetainedStates {
     this.#publishController(code, { about });
   }
 
-  /** The gate has opened for a controller. With `again` everything it shows is published once more. */
+  /** The gate has opened for a controller. With `again` everything it shows is published once more, in its turn. */
   release(code: string, again: boolean): void {
-    if (!again || !this.#connected || !this.#shown.has(code)) {
-      this.#dirty.add(code);
-      this.#wake?.();
-      return;
-    }
-    this.#publishController(code);
-    for (const message of controllerMessages(this.#parts.topics, undefined, this.#shown.get(code)))
-      // An empty topic has nothing to tell twice.
-      if (message.payload !== "") this.#publish(code, message);
+    if (again && this.#connected) this.#anew.add(code);
+    this.#dirty.add(code);
+    this.#wake?.();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -185,7 +182,13 @@ export class RetainedStates {
     const after = urgent ? withShown(passed, present, urgent.about) : passed;
     if (after === null) return;
     this.#shown.set(code, after);
-    for (const message of controllerMessages(topics, held, after)) this.#publish(code, message);
+    const isAnew = this.#anew.delete(code);
+    for (const message of controllerMessages(topics, held, after))
+      if (!isAnew || message.payload === "") this.#publish(code, message);
+    // An empty topic has nothing to tell twice.
+    if (isAnew)
+      for (const message of controllerMessages(topics, undefined, after))
+        if (message.payload !== "") this.#publish(code, message);
     this.leftovers.clearUnder(after.info.id, "ended");
   }
 

@@ -1,3 +1,4 @@
+import { PublishError } from "../../src/mqtt/connection/publish.js";
 import { settled } from "./virtual-clock.js";
 
 export interface Published {
@@ -11,11 +12,18 @@ export class RetainedBroker {
   readonly kept = new Map<string, string>();
   refuses: (topic: string) => boolean = () => false;
   holds = false;
+  /** Publishes on their way beyond so many are refused as `busy`. */
+  room = Infinity;
+  refusedForRoom = 0;
   inFlight = 0;
   mostInFlight = 0;
   readonly #held: ((error: Error | null) => void)[] = [];
 
   async publish(topic: string, payload: string): Promise<void> {
+    if (this.inFlight >= this.room) {
+      this.refusedForRoom += 1;
+      throw new PublishError("busy", "too many publishes wait for the broker");
+    }
     this.log.push({ topic, payload });
     this.mostInFlight = Math.max(this.mostInFlight, ++this.inFlight);
     try {

@@ -1,0 +1,72 @@
+// (m) The whole account with its announcements to Home Assistant: is all of it published, how long does it take, what does it keep?
+import { setTimeout as wait } from "node:timers/promises";
+import { messagesPerController } from "./account.mjs";
+import { figure } from "./figures.mjs";
+import { sampleMemory } from "./memory.mjs";
+import { stop } from "./processes.mjs";
+import { Sweeper } from "./sweep.mjs";
+import { allSensors, bases, startBroker, startPlatform, startSettledBridge } from "./surroundings.mjs";
+import { Counter } from "./wire.mjs";
+
+const quietMs = 10_000;
+
+/** What was published and failed, by `bridge/health`. */
+async function publishesOf(broker) {
+  const topics = [`${bases.bridge}/bridge/response/health`];
+  const ear = await Counter.open(broker.port, topics);
+  const answer = new Promise((resolve) => (ear.onMessage = (_, payload) => resolve(JSON.parse(payload))));
+  ear.publish(`${bases.bridge}/bridge/request/health`, "{}");
+  const { data } = await answer;
+  ear.close();
+  return data.broker;
+}
+
+async function measureSize({ controllers, sweeps, samples, say, flags }) {
+  const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
+  const began = performance.now();
+  const bridge = await startSettledBridge(platform, broker, controllers, {
+    resting: true,
+    measured: true,
+    flags,
+  });
+  // `startSettledBridge` waits three seconds for silence.
+  const seconds = (performance.now() - began) / 1000 - 3;
+  const settled = await sampleMemory(bridge, samples);
+  const counter = await Counter.open(broker.port, allSensors(bases.bridge));
+  const sweeper = await Sweeper.open(broker);
+  const expected = controllers * messagesPerController;
+  for (let n = 0; n < sweeps; n += 1) await sweeper.sweep("bridge", bridge, counter, expected, quietMs);
+  await wait(1_000);
+  const swept = await sampleMemory(bridge, samples);
+  const { dropped, unacknowledged } = await publishesOf(broker);
+  for (const one of [counter, sweeper]) one.close();
+  await Promise.all([stop(bridge), platform.stop(), broker.stop()]);
+  say(
+    `announced, ${controllers}: ${Math.round(seconds)} s, ${dropped} dropped, ${Math.round(swept.rss.median)} MiB`,
+  );
+  return { controllers, seconds, settled, swept, failed: dropped + unacknowledged };
+}
+
+export async function measureAnnounced({ sizes, sweeps, samples, say, flags = [] }) {
+  const figures = [];
+  for (const controllers of sizes) {
+    const { seconds, settled, swept, failed } = await measureSize({
+      controllers,
+      sweeps,
+      samples,
+      say,
+      flags,
+    });
+    const name = (what) => `${controllers} controllers announced, ${what}`;
+    figures.push(
+      figure("m", name("start until all is shown"), "s", seconds),
+      figure("m", name("publishes that failed"), "messages", failed, { target: { of: "value", atMost: 0 } }),
+      figure("m", name("resident"), "MiB", settled.rss.median, { range: settled.rss }),
+      figure("m", name(`resident after ${sweeps} sweeps`), "MiB", swept.rss.median, { range: swept.rss }),
+      figure("m", name(`JavaScript heap after ${sweeps} sweeps`), "MiB", swept.heap.median, {
+        range: swept.heap,
+      }),
+    );
+  }
+  return figures;
+}
