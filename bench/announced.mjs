@@ -5,7 +5,14 @@ import { figure } from "./figures.mjs";
 import { sampleMemory } from "./memory.mjs";
 import { stop } from "./processes.mjs";
 import { Sweeper } from "./sweep.mjs";
-import { allSensors, bases, startBroker, startPlatform, startSettledBridge } from "./surroundings.mjs";
+import {
+  allSensors,
+  bases,
+  freePort,
+  startBroker,
+  startPlatform,
+  startSettledBridge,
+} from "./surroundings.mjs";
 import { Counter } from "./wire.mjs";
 
 const quietMs = 10_000;
@@ -21,13 +28,13 @@ async function publishesOf(broker) {
   return data.broker;
 }
 
-async function measureSize({ controllers, sweeps, samples, say, flags }) {
+async function measureSize({ controllers, sweeps, samples, say }) {
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
   const began = performance.now();
   const bridge = await startSettledBridge(platform, broker, controllers, {
     resting: true,
     measured: true,
-    flags,
+    http: { port: await freePort() },
   });
   // `startSettledBridge` waits three seconds for silence.
   const seconds = (performance.now() - began) / 1000 - 3;
@@ -47,7 +54,7 @@ async function measureSize({ controllers, sweeps, samples, say, flags }) {
   return { controllers, seconds, settled, swept, failed: dropped + unacknowledged };
 }
 
-export async function measureAnnounced({ sizes, sweeps, samples, say, flags = [] }) {
+export async function measureAnnounced({ sizes, sweeps, samples, say }) {
   const figures = [];
   for (const controllers of sizes) {
     const { seconds, settled, swept, failed } = await measureSize({
@@ -55,7 +62,6 @@ export async function measureAnnounced({ sizes, sweeps, samples, say, flags = []
       sweeps,
       samples,
       say,
-      flags,
     });
     const name = (what) => `${controllers} controllers announced, ${what}`;
     figures.push(
@@ -63,6 +69,7 @@ export async function measureAnnounced({ sizes, sweeps, samples, say, flags = []
       figure("m", name("publishes that failed"), "messages", failed, { target: { of: "value", atMost: 0 } }),
       figure("m", name("resident"), "MiB", settled.rss.median, { range: settled.rss }),
       figure("m", name(`resident after ${sweeps} sweeps`), "MiB", swept.rss.median, { range: swept.rss }),
+      figure("m", name(`resident after ${sweeps} sweeps, before gc`), "MiB", swept.before),
       figure("m", name(`JavaScript heap after ${sweeps} sweeps`), "MiB", swept.heap.median, {
         range: swept.heap,
       }),

@@ -1,5 +1,4 @@
 import { setMaxListeners } from "node:events";
-import { join } from "node:path";
 import anyAscii from "any-ascii";
 import type { EmbeddedBroker } from "./broker/broker.js";
 import type { RefusedLogin } from "./broker/authenticator.js";
@@ -10,19 +9,19 @@ import { LiveSettings, mayDo } from "./config/live-settings.js";
 import type { Configuration } from "./config/schema.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
 import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
-import { discoveryFilter, foundDocument } from "./homeassistant/announced.js";
+import { discoveryFilter } from "./homeassistant/announced.js";
+import { withdrawEarlier } from "./homeassistant/withdrawals.js";
 import type { PageService, PageSources } from "./http/service.js";
 import type { Journal } from "./journal/journal.js";
 import { newestRecords } from "./journal/reader.js";
 import { openJournal } from "./journal/open.js";
 import { BrokerConnection } from "./mqtt/connection.js";
-import { PublishError } from "./mqtt/connection/publish.js";
 import { connectionSettings, type IncomingMessage } from "./mqtt/connection/settings.js";
 import { Outputs } from "./mqtt/outputs.js";
 import { RequestServer } from "./mqtt/requests.js";
 import { topicsUnder } from "./mqtt/topics.js";
 import { createPlatform, type PlatformClient } from "./platform/client.js";
-import { nodeFiles } from "./runtime/file-system.js";
+import { textFile } from "./runtime/file-system.js";
 import { weatherTopics } from "./limits/limits.js";
 import { afterRequests, type Clock, clockAgrees, type Random } from "./runtime/clock.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
@@ -113,12 +112,6 @@ export async function startEmbeddedBroker(
   return broker;
 }
 
-/** A small file of the data directory. */
-function textFile(dataDir: string, name: string) {
-  const file = join(dataDir, name);
-  return { read: () => nodeFiles.read(file), write: (text: string) => nodeFiles.writePrivate(file, text) };
-}
-
 class Bridge {
   readonly platform: PlatformClient;
   readonly #given: Given;
@@ -156,6 +149,7 @@ class Bridge {
     this.#metrics = serving && new serving.Metrics(() => this.#status.figures());
     this.#requests = this.#createRequests();
     this.#page = this.#createPage(serving);
+    this.#shareFound();
     live.onReload(({ applied }) => this.#reloaded(applied));
   }
 
@@ -199,13 +193,10 @@ class Bridge {
     const { store, inventory } = this.#mirror;
     return new DiscoveryOutput(
       {
-        publish: (topic, payload, options) =>
-          this.#connection.publish(topic, payload, { ...options, qos: 1 }),
-        isRefusal: (error) =>
-          error instanceof PublishError && (error.kind === "refused" || error.kind === "invalid"),
+        announce: (topic, text) => this.#outputs.retained.announce(topic, text),
         // It is shown states once it knows what they are about.
         republishStates: () => {
-          this.#outputs.republish();
+          this.#outputs.retained.republish();
           this.#commands.outbox.repeatLate();
         },
         publishStates: (code, which) => this.#outputs.release(code, which === "all"),
@@ -229,23 +220,28 @@ class Bridge {
   }
 
   #createOutputs(): Outputs {
-    const { configuration, clock, log } = this.#given;
-    const { homeassistant, mqtt } = configuration;
     const { store, inventory } = this.#mirror;
-    const outputs: Outputs = new Outputs({
-      ...{ topics: this.#topics, qos: mqtt.state_qos, connection: this.#connection, store, clock, log },
+    return new Outputs({
+      ...this.#given,
+      topics: this.#topics,
+      qos: this.#given.configuration.mqtt.state_qos,
+      connection: this.#connection,
+      store,
       announcer: this.#discovery,
-      isLeftOut: leavesOut(configuration, anyAscii),
+      isLeftOut: leavesOut(this.#given.configuration, anyAscii),
       isAccountKnown: () => inventory.isKnown,
       platformHadTime: this.#platformHadTime,
-      withdraw: () =>
-        this.#connection.scan([discoveryFilter(homeassistant.discovery_prefix)], (topic, payload) => {
-          if (foundDocument(payload.toString(), this.#topics.base) === null) return;
-          outputs.send(topic, "", 1);
-          log.info({ topic }, "cleared an announcement, as homeassistant.enabled is false");
-        }),
     });
-    return outputs;
+  }
+
+  /** What the broker holds when a link begins is looked at once, for all. */
+  #shareFound(): void {
+    const { enabled, discovery_prefix: prefix } = this.#given.configuration.homeassistant;
+    const { retained } = this.#outputs;
+    retained.onFound([this.#topics.bridge.info], this.#status);
+    retained.onFound([], this.#commands.earlier);
+    retained.onFound([this.#topics.alarms], this.#commands.limits);
+    if (!enabled) withdrawEarlier(retained, prefix, this.#topics.base, this.#given.log);
   }
 
   #createCommands(): CommandService {
@@ -254,7 +250,7 @@ class Bridge {
     return new CommandService({
       ...{ platform: this.platform, store, journal: this.#journal, topics: this.#topics },
       ...{ clock, log, commandLog, onEvent: this.#event, later: afterRequests },
-      ...{ link: this.#connection, outputs: this.#outputs },
+      ...{ link: this.#connection, retained: this.#outputs.retained },
       rules: () => live.commandRules,
       crashLoop: this.#given.crashLoop,
       clockTrusted: () => clockAgrees(this.platform.clockSkewMs()) === true,
@@ -278,7 +274,7 @@ class Bridge {
     const handlers = requestHandlers({
       ...{ mirror: this.#mirror, platform: this.platform, journal: this.#journal, setLogLevel },
       ...{ commander: this.#commands.commander, limits: this.#commands.limits, clock, onEvent: this.#event },
-      republish: () => [this.#outputs, this.#commands].forEach((part) => part.republish()),
+      republish: () => this.#outputs.retained.republish(),
       ...{ health: () => this.#status.health(), bundle: (redact) => this.#status.bundle(redact) },
     });
     const { concurrency } = configuration.platform;

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import { runBridge } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
@@ -16,6 +17,7 @@ import {
 
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(around: Surroundings, options: CommonOptions): Promise<void> {
+  keepHeapSmall();
   const configuration = await readConfiguration(options, around);
   let learned = (): readonly string[] => [];
   const live = new LiveSettings(configuration);
@@ -53,6 +55,15 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
     ended.abort();
   }
   log.info("stopped");
+}
+
+/**
+ * Has garbage among old objects collected when the heap has grown by four tenths of what was alive. By itself V8 waits until it
+ * has grown to several times that where collecting is cheap: every poll replaces old readings, so that a bridge of 2,000
+ * controllers that needs 60 MiB took 300 MiB, of a computer that may have 1 GiB in all.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString("--heap-growing-percent=40");
 }
 
 /** What `doctor` finds, for the page; its code is loaded only when the page asks. */

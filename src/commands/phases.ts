@@ -5,9 +5,11 @@ import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 interface CommandPhasesPorts {
   /** The base topic. */
   readonly base: string;
-  readonly send: (topic: string, payload: string) => void;
-  /** Resolves when the next of many messages need not wait in line. */
-  readonly ready: () => Promise<void>;
+  /** The keeper of retained topics. */
+  readonly retained: {
+    wanted(topic: string, payload: string): void;
+    forget(topic: string): void;
+  };
   /** Whether a controller has topics; those of one that was removed must not come back. */
   readonly isMirrored: (controllerId: string) => boolean;
   /** Calls back when the requests under way have left. */
@@ -24,11 +26,6 @@ interface Shown {
   readonly phase: Phase;
 }
 
-interface PhaseDocument {
-  readonly about: PhaseTarget;
-  readonly payload: string;
-}
-
 /** A sender may name raw addresses without end, where they are allowed; everything else is in the configuration. */
 const mostAddresses = 1_000;
 
@@ -39,14 +36,8 @@ export class CommandPhases {
   readonly #overtaken = new WeakSet<Command>();
   /** Not yet published, oldest first. */
   #waiting: Shown[] = [];
-  /** Per topic, the last document published or to be published. */
-  readonly #documents = new Map<string, PhaseDocument>();
-  /** Raw addresses among them, longest unused first. */
+  /** Topics of raw addresses, longest unused first. */
   readonly #addresses = new Set<string>();
-  /** What came without a link, and what the broker may have lost, or have from an older time. */
-  readonly #due = new Set<string>();
-  #isLinked = false;
-  #isTelling = false;
 
   constructor(ports: CommandPhasesPorts) {
     this.#ports = ports;
@@ -81,68 +72,28 @@ export class CommandPhases {
     for (const { command, phase } of waiting) this.#send(command, phaseDocument(askedBy(command), phase));
   }
 
-  /** What was missed is told before anything else, the results above all; the rest as fast as the link takes it. */
-  connected(): void {
-    this.#isLinked = true;
-    const missed = new Set(this.#due);
-    for (const topic of missed) this.#tell(topic);
-    this.#tellAgain([...this.#documents.keys()].filter((topic) => !missed.has(topic)));
-  }
-
-  disconnected(): void {
-    this.#isLinked = false;
-    this.#due.clear();
-  }
-
-  /** Publishes what every topic shows once more. */
-  republish(): void {
-    if (this.#isLinked) this.#tellAgain(this.#documents.keys());
-  }
-
   topicOf({ controllerId, target, targetId }: PhaseTarget): string {
     return `${this.#ports.base}/${controllerId}/${target}/${targetId}/command`;
   }
 
-  #tellAgain(topics: Iterable<string>): void {
-    for (const topic of topics) this.#due.add(topic);
-    if (!this.#isTelling) void this.#tellDue();
-  }
-
-  async #tellDue(): Promise<void> {
-    this.#isTelling = true;
-    for (const topic of this.#due) {
-      await this.#ports.ready();
-      // Meanwhile a newer document may have gone out, or the link.
-      if (this.#isLinked && this.#due.has(topic)) this.#tell(topic);
-    }
-    this.#isTelling = false;
-  }
-
   #send(about: PhaseTarget, payload: string): void {
     const topic = this.topicOf(about);
-    this.#documents.set(topic, { about, payload });
+    if (!this.#ports.isMirrored(about.controllerId)) {
+      this.#newest.delete(topic);
+      return;
+    }
+    this.#ports.retained.wanted(topic, payload);
     if (about.target === "address") this.#boundAddresses(topic);
-    if (this.#isLinked) this.#tell(topic);
-    else this.#due.add(topic);
-  }
-
-  #tell(topic: string): void {
-    this.#due.delete(topic);
-    const document = this.#documents.get(topic);
-    if (document === undefined) return;
-    if (this.#ports.isMirrored(document.about.controllerId)) this.#ports.send(topic, document.payload);
-    else this.#forget(topic);
   }
 
   #boundAddresses(topic: string): void {
     this.#addresses.delete(topic);
     this.#addresses.add(topic);
     const [oldest] = this.#addresses;
-    if (oldest !== undefined && this.#addresses.size > mostAddresses) this.#forget(oldest);
-  }
-
-  #forget(topic: string): void {
-    for (const kept of [this.#newest, this.#documents, this.#addresses, this.#due]) kept.delete(topic);
+    if (oldest === undefined || this.#addresses.size <= mostAddresses) return;
+    this.#newest.delete(oldest);
+    this.#addresses.delete(oldest);
+    this.#ports.retained.forget(oldest);
   }
 }
 
@@ -154,11 +105,6 @@ interface EarlierPhasesPorts {
   /** The base topic. */
   readonly base: string;
   readonly phases: Pick<CommandPhases, "topicOf" | "endedBefore">;
-  /** Shows what the broker holds under these filters; resolves early when the link is lost. */
-  readonly scan: (
-    filters: readonly string[],
-    found: (topic: string, payload: Uint8Array) => void,
-  ) => Promise<void>;
 }
 
 interface Ends {
@@ -175,8 +121,8 @@ interface Ends {
 export class EarlierPhases {
   readonly #ports: EarlierPhasesPorts;
   readonly #ends = new Map<string, Ends>();
-  #hasLooked = false;
-  #link: object | null = null;
+  /** What the broker shows, by topic, until that was looked at; null from then on. */
+  #shown: Map<string, string> | null = new Map();
 
   constructor(ports: EarlierPhasesPorts) {
     this.#ports = ports;
@@ -187,29 +133,23 @@ export class EarlierPhases {
     this.#ends.set(topic, { about, told: [...(this.#ends.get(topic)?.told ?? []), command] });
   }
 
-  /** Looks once; again with the next link where this one does not last until the end. */
-  async connected(): Promise<void> {
-    if (this.#hasLooked) return;
-    const link = {};
-    this.#link = link;
-    const { base, phases, scan } = this.#ports;
-    const shown = new Map<string, string>();
-    // Not a filter that other parts look with, as the first to end would end both.
-    await scan([`${base}/+/+/+/command`], (topic, payload) => {
-      shown.set(topic, Buffer.from(payload).toString());
-    });
-    if (this.#link !== link) return;
-    this.#hasLooked = true;
+  /** The broker holds this, from before. */
+  found(topic: string, payload: Uint8Array): void {
+    if (topic.endsWith("/command")) this.#shown?.set(topic, Buffer.from(payload).toString());
+  }
+
+  /** The broker has shown what it holds. Of a link that was lost meanwhile the next one shows it again. */
+  looked(): void {
+    const shown = this.#shown;
+    if (shown === null) return;
+    this.#shown = null;
+    const { base, phases } = this.#ports;
     for (const topic of new Set([...this.#ends.keys(), ...shown.keys()])) {
       const { about, told } = this.#ends.get(topic) ?? { about: targetOfTopic(topic, base), told: [] };
       const news = newsFor(told, read(shown.get(topic)));
       if (news !== null && about !== null) phases.endedBefore(about, news);
     }
     this.#ends.clear();
-  }
-
-  disconnected(): void {
-    this.#link = null;
   }
 }
 

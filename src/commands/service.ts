@@ -31,16 +31,13 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "audience" | "
   readonly topics: Topics;
   readonly link: {
     publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
-    /** Resolves when the next of many messages need not wait in line. */
-    ready(): Promise<void>;
-    /** Shows what the broker holds under these filters; resolves early when the link is lost. */
-    scan(filters: readonly string[], found: (topic: string, payload: Uint8Array) => void): Promise<unknown>;
   };
-  readonly outputs: {
-    /** Publishes one retained state. */
-    send(topic: string, payload: string): void;
+  /** The keeper of retained topics. */
+  readonly retained: {
+    wanted(topic: string, payload: string): void;
+    forget(topic: string): void;
     /** Publishes what a controller has shown before anything else. */
-    hasten(controllerId: string, about?: Pick<PhaseTarget, "target" | "targetId">): void;
+    hasten(code: string, about?: Pick<PhaseTarget, "target" | "targetId">): void;
     showAgain(about: Target): void;
   };
   readonly onEvent: (event: BridgeEvent) => void;
@@ -65,7 +62,8 @@ export class CommandService {
   readonly outbox: Outbox;
   readonly phases: CommandPhases;
   readonly limits: LimitService;
-  readonly #earlier: EarlierPhases;
+  /** To be shown what the broker held. */
+  readonly earlier: EarlierPhases;
   readonly #parts: CommandServiceParts;
   readonly #marks = new DeliveryMarks();
   /** Topics whose retained command was answered on this connection. */
@@ -76,24 +74,15 @@ export class CommandService {
 
   constructor(parts: CommandServiceParts) {
     this.#parts = parts;
-    const { topics, link, outputs, clock, log, store, later = tellNow } = parts;
+    const { topics, link, retained, clock, log, store, later = tellNow } = parts;
     this.outbox = resultOutbox({ link, monotonic: () => clock.monotonic() }, log);
     this.phases = new CommandPhases({
       base: topics.base,
-      send: (topic, payload) => outputs.send(topic, payload),
-      ready: () => link.ready(),
+      retained,
       isMirrored: (controllerId) => store.byId(controllerId) !== undefined,
       later,
     });
-    this.#earlier = new EarlierPhases({
-      base: topics.base,
-      phases: this.phases,
-      scan: async (filters, found) => {
-        await link.scan(filters, found);
-        // Where a lost link cut it short, everybody has been told by then.
-        await new Promise<void>(later);
-      },
-    });
+    this.earlier = new EarlierPhases({ base: topics.base, phases: this.phases });
     this.limits = new LimitService({
       ...{ ...parts, newId: randomUUID },
       readOnly: () => {
@@ -109,26 +98,20 @@ export class CommandService {
   }
 
   connected(): void {
-    this.phases.connected();
     // What a result tells is shown before it, also where both waited for the link.
-    for (const controllerId of this.outbox.controllers) this.#parts.outputs.hasten(controllerId);
+    for (const controllerId of this.outbox.controllers) this.#hasten(controllerId);
     this.outbox.connected();
-    this.limits.connected();
-    void this.#earlier.connected();
-  }
-
-  /** Publishes the retained topics of the commands once more. */
-  republish(): void {
-    this.phases.republish();
-    this.limits.alarms.republish();
   }
 
   /** Not when connected: the next link's retained commands come before that is known. */
   disconnected(): void {
     this.#retainedAnswered.clear();
     this.outbox.disconnected();
-    this.phases.disconnected();
-    this.#earlier.disconnected();
+  }
+
+  #hasten(controllerId: string, about?: Pick<PhaseTarget, "target" | "targetId">): void {
+    const code = this.#parts.store.byId(controllerId)?.info.code;
+    if (code !== undefined) this.#parts.retained.hasten(code, about);
   }
 
   received(message: IncomingMessage, where: Extract<Incoming, { type: "command" }>, via: Via): void {
@@ -178,7 +161,7 @@ export class CommandService {
   /** A command of an earlier run that may never have been shown to have ended. */
   endedBefore(about: PhaseTarget, command: CommandFacts): void {
     const target = targetSent(this.#parts.store.byId(about.controllerId), about);
-    if (target !== null) this.#earlier.ended(about, command);
+    if (target !== null) this.earlier.ended(about, command);
   }
 
   /** A mark counts for everything before it, and so for results of earlier runs that this one could not read. */
@@ -228,7 +211,7 @@ export class CommandService {
       },
       result: (result, about, sequence) => {
         this.phases.publish();
-        this.#parts.outputs.hasten(result.controller, about);
+        this.#hasten(result.controller, about);
         this.#parts.onResult?.(result, about);
         if (sequence !== null) this.#marks.sent(sequence);
         const delivered = () => {
@@ -236,7 +219,7 @@ export class CommandService {
         };
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
         // A screen that showed the state that was asked for has to see the true one again.
-        if (result.outcome !== "confirmed") this.#parts.outputs.showAgain(about);
+        if (result.outcome !== "confirmed") this.#parts.retained.showAgain(about);
       },
       event: this.#parts.onEvent,
     };

@@ -23,10 +23,8 @@ import { announcesTheSame, changedGate, type Gate, visible } from "./state-gate.
 import { type WithdrawalMemory, Withdrawals } from "./withdrawals.js";
 
 export interface DiscoveryPorts {
-  /** QoS 1; resolves when the broker has acknowledged, rejects when it has not or cannot. */
-  publish(topic: string, payload: string, options: { readonly retain: true }): Promise<void>;
-  /** Whether the broker will never take what it answered with this error. */
-  isRefusal(error: unknown): boolean;
+  /** Resolves when the broker has the text, will not take it, or the link is gone. */
+  announce(topic: string, text: string): Promise<"taken" | "refused" | "link lost">;
   /** Publishes every retained state again, after Home Assistant has had time to take in the announcements. */
   republishStates(): void;
   /**
@@ -46,7 +44,7 @@ export interface DiscoveryPorts {
 }
 
 const spacingMs = 5;
-const pauseAfterFailureMs = 1_000;
+const pauseAfterRefusalMs = 1_000;
 /** Least time between two messages on one discovery topic. */
 const sameTopicGapMs = 3_000;
 /** A new controller's sensors follow within moments, so its first message waits for them, so long at most. */
@@ -84,11 +82,7 @@ export class DiscoveryOutput {
   readonly gate = {
     visible: (shown: Controller | undefined, after: Controller): Controller | null =>
       visible(this.#of(after.info.code).gate, shown, after),
-    /** `null` stands for what an earlier run left: every component that may be removed has to be, and Home Assistant had time to take that in. */
-    mayClear: (code: string | null): boolean =>
-      code === null
-        ? !this.#isPaused && !this.#removeLeftovers() && this.#now() >= this.#removedAt + takenInMs
-        : this.#of(code).gate.type !== "leaving",
+    mayClear: (code: string): boolean => this.#of(code).gate.type !== "leaving",
   };
   readonly #ports: DiscoveryPorts;
   readonly #settings: DocumentSettings;
@@ -142,6 +136,11 @@ export class DiscoveryOutput {
 
   disconnected(): void {
     this.#isPaused = true;
+  }
+
+  /** Topics of an earlier run: every component that may be removed has to be, and Home Assistant had time to take that in. */
+  mayClearLeftovers(): boolean {
+    return !this.#isPaused && !this.#removeLeftovers() && this.#now() >= this.#removedAt + takenInMs;
   }
 
   /** A controller appeared (`before` undefined), changed, or was removed for good (`after` undefined). */
@@ -308,23 +307,21 @@ export class DiscoveryOutput {
     const { topic, code } = device;
     await this.#withdrawals.note(topic, code, gone, ports.clock.now());
     this.#pendingHash = hash;
-    try {
-      await ports.publish(topic, text, { retain: true });
+    const outcome = await ports.announce(topic, text);
+    if (outcome === "taken") {
       this.#refused.delete(topic);
       await ports.clock.wait(spacingMs);
       return true;
-    } catch (error) {
-      this.#pendingHash = null;
-      ports.log.debug({ err: error, topic }, "the broker did not take an announcement; it is tried again");
-      // All announcing pauses, as most failures come from a lost link.
-      await this.#rest.for(pauseAfterFailureMs, signal);
-      if (!ports.isRefusal(error)) return false;
-      this.#open(device, "held");
-      const text = `the broker does not take the announcement of ${nameOf(device)}, which Home Assistant lacks until it does`;
-      if (!this.#refused.has(topic)) ports.log.warn({ topic, reason: String(error) }, text);
-      this.#refused.add(topic);
-      return false;
     }
+    this.#pendingHash = null;
+    if (outcome === "link lost") return false;
+    this.#open(device, "held");
+    const message = `the broker does not take the announcement of ${nameOf(device)}, which Home Assistant lacks until it does; see its access list and its packet limit`;
+    if (!this.#refused.has(topic)) ports.log.warn({ topic }, message);
+    this.#refused.add(topic);
+    // It would refuse the others too.
+    await this.#rest.for(pauseAfterRefusalMs, signal);
+    return false;
   }
 
   #wanter({ topic, code }: Device): Wanter {

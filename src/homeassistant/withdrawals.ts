@@ -1,5 +1,12 @@
 import type { Logger } from "../runtime/log.js";
-import { type Announced, type AnnouncedEntity, announcedIn, record } from "./announced.js";
+import {
+  type Announced,
+  type AnnouncedEntity,
+  announcedIn,
+  discoveryFilter,
+  foundDocument,
+  record,
+} from "./announced.js";
 
 /** A file of the data directory. */
 export interface WithdrawalMemory {
@@ -7,6 +14,31 @@ export interface WithdrawalMemory {
   read(): Promise<string | null>;
   /** Durable when it resolves. */
   write(text: string): Promise<void>;
+}
+
+/** The keeper of retained topics. */
+interface RetainedTopics {
+  wanted(topic: string, payload: string, qos: 0 | 1): void;
+  onFound(
+    filters: readonly string[],
+    finder: { found(topic: string, payload: { toString(): string }): void },
+  ): void;
+}
+
+/** Takes back what an earlier run announced, where nothing is announced any more. */
+export function withdrawEarlier(
+  retained: RetainedTopics,
+  prefix: string,
+  base: string,
+  log: Pick<Logger, "info">,
+): void {
+  retained.onFound([discoveryFilter(prefix)], {
+    found: (topic, payload) => {
+      if (!topic.startsWith(`${prefix}/device/`) || foundDocument(payload.toString(), base) === null) return;
+      retained.wanted(topic, "", 1);
+      log.info({ topic }, "cleared an announcement, as homeassistant.enabled is false");
+    },
+  });
 }
 
 /** What was withdrawn from a discovery topic, and when, of the wall clock. */

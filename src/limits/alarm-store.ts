@@ -39,9 +39,9 @@ interface AlarmPorts {
     append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
   };
   readonly onEvent: (event: BridgeEvent) => void;
-  /** Publishes an alarm; an empty payload clears its topic. */
+  /** What the topic of an alarm has to show; nothing where it is empty. */
   readonly publish: (id: string, payload: string) => void;
-  /** Publishes all that are on in one. */
+  /** All that are on in one. */
   readonly publishAll: (payload: string) => void;
   readonly watched: () => WatchedFacts;
   readonly store: {
@@ -63,8 +63,6 @@ export class AlarmStore {
   #looks = 0;
   /** Alarms that the disk did not take as they are. */
   readonly #unwritten = new Set<string>();
-  /** Alarms that are over: a broker that was away when their topics were emptied may hold them still. */
-  readonly #emptied = new Set<string>();
 
   constructor(ports: AlarmPorts) {
     this.#ports = ports;
@@ -137,11 +135,6 @@ export class AlarmStore {
   /** As an earlier run left them. */
   restore(alarms: readonly Alarm[]): void {
     this.#book = { alarms: new Map(alarms.map((alarm) => [alarm.id, alarm])), raised: [] };
-  }
-
-  /** Publishes all of them, and empties what is over. */
-  republish(): void {
-    for (const id of this.#emptied) this.#ports.publish(id, "");
     for (const alarm of this.#shown) this.#ports.publish(alarm.id, JSON.stringify(alarm));
     this.#publishAll();
   }
@@ -206,8 +199,6 @@ export class AlarmStore {
     const { publish, onEvent } = this.#ports;
     for (const [name, alarm] of changed) {
       this.#keep(name);
-      if (alarm === null) this.#emptied.add(name);
-      else this.#emptied.delete(name);
       publish(name, alarm === null ? "" : JSON.stringify(shownAlarm(alarm)));
     }
     if (changed.size > 0) this.#publishAll();

@@ -17,17 +17,13 @@ interface LimitPorts extends Pick<
     readonly readProblem: Error | null;
     readonly newestAt: number;
   };
-  readonly outputs: { send(topic: string, payload: string): void };
+  /** The keeper of retained topics. */
+  readonly retained: { wanted(topic: string, payload: string): void };
   readonly onEvent: (event: BridgeEvent) => void;
   readonly topics: {
     alarm(id: string): string;
     readonly bridge: { readonly alarms: string };
     readonly alarms: string;
-    readonly limitsShown: readonly string[];
-  };
-  readonly link: {
-    /** Resolves with true where everything under these filters was shown. */
-    scan(filters: readonly string[], found: (topic: string, payload: Uint8Array) => void): Promise<unknown>;
   };
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
@@ -59,24 +55,25 @@ const ofLimits: ReadonlySet<string> = new Set(["guard_blind", "guard_unmet", "le
 export class LimitService {
   readonly engine: LimitEngine;
   readonly alarms: AlarmStore;
-  readonly #ports: Pick<LimitPorts, "journal" | "store" | "topics" | "link" | "outputs">;
+  readonly #ports: Pick<LimitPorts, "journal" | "store" | "topics" | "retained">;
   readonly #topics: ReadonlySet<string>;
   /** Epoch ms of the newest record of earlier runs, by the clock of then. */
   readonly #newestAt: number;
-  #isLeftSeen = false;
+  /** Topics found on the broker that show what this run does not know; null once all were looked at. */
+  #left: Set<string> | null = new Set();
   /** The journal knows of no earlier start. */
   #isFirst = false;
 
   constructor(ports: LimitPorts) {
-    const { configuration, journal, store, outputs, topics, otherBridge, overdue, isAccountKnown } = ports;
+    const { configuration, journal, store, retained, topics, otherBridge, overdue, isAccountKnown } = ports;
     const { crashLoop = () => null } = ports;
     const { weather, polling } = configuration;
     this.#ports = ports;
     this.#newestAt = journal.newestAt;
     this.#topics = new Set(weatherTopics(weather));
     this.alarms = new AlarmStore({
-      ...{ ...ports, publish: (id, payload) => outputs.send(topics.alarm(id), payload) },
-      publishAll: (payload) => outputs.send(topics.bridge.alarms, payload),
+      ...{ ...ports, publish: (id, payload) => retained.wanted(topics.alarm(id), payload) },
+      publishAll: (payload) => retained.wanted(topics.bridge.alarms, payload),
       watched: () => ({
         ...{ journalProblem: journal.state().reason, otherBridge: otherBridge(), overdue },
         crashLoop: crashLoop(),
@@ -105,22 +102,19 @@ export class LimitService {
     this.alarms.set("state_lost", bridgeItself, journal.readProblem?.message ?? unread ?? lost.state_lost);
   }
 
-  /** A link stands: says what is on, and looks once at what earlier runs left on the broker. */
-  connected(): void {
-    this.alarms.republish();
-    if (!this.#isLeftSeen) void this.#lookAtLeft();
+  /** The broker holds this, from before. An alarm that this run does not know is over. */
+  found(topic: string, payload: Uint8Array): void {
+    if (payload.length === 0 || !this.#isLeft(topic)) return;
+    this.#left?.add(topic);
+    const { topics, retained } = this.#ports;
+    if (isAlarm(topics, topic)) retained.wanted(topic, "");
   }
 
-  /** Alarms that this run does not know are over; at a first start what is left says that there was an earlier one. */
-  async #lookAtLeft(): Promise<void> {
-    const { link, topics, outputs } = this.#ports;
-    const left = new Set<string>();
-    const isWhole = await link.scan(topics.limitsShown, (topic, payload) => {
-      if (payload.length > 0 && this.#isLeft(topic)) left.add(topic);
-    });
-    this.#isLeftSeen = isWhole === true;
-    for (const topic of left) if (isAlarm(topics, topic)) outputs.send(topic, "");
-    if (!this.#isFirst || left.size === 0) return;
+  /** The broker has shown what it holds: at a first start what is left says that there was an earlier one. */
+  looked(isWhole: boolean): void {
+    const left = this.#left;
+    if (isWhole) this.#left = null;
+    if (!this.#isFirst || left === null || left.size === 0) return;
     const some = [...left].slice(0, 5).join(", ");
     const message = `The data directory holds nothing of an earlier run, and the broker still shows ${some}: what was in force then is not any more.`;
     this.alarms.set("state_lost", bridgeItself, message);

@@ -6,10 +6,10 @@ import { Rest } from "../runtime/schedule.js";
 import type { BrokerConnection } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
 import { Outbox } from "./outbox.js";
-import { type RetainedParts, RetainedStates, type Shown, type StateGate } from "./retained-states.js";
-import { controllersDocument, eventDocument, restrictionMessages } from "./projection.js";
-
-const retained = { retain: true, qos: 1 } as const;
+import type { Extent } from "./leftovers.js";
+import type { StateGate } from "./retained-state.js";
+import { RetainedTopics, type RetainedTopicsParts } from "./retained-topics.js";
+import { controllersDocument, eventDocument } from "./projection.js";
 
 interface BirthPorts {
   /** Publishes `online`, retained; rejects with a PublishError. */
@@ -63,20 +63,21 @@ interface Announcer {
   connected(): void;
   disconnected(): void;
   controllerChanged(before: Controller | undefined, after: Controller | undefined): void;
+  /** Whether what an earlier run left may be emptied: whatever reads it was told, and had the time to take that in. */
+  mayClearLeftovers(): boolean;
 }
 
-interface OutputParts extends Pick<
-  RetainedParts,
-  "topics" | "qos" | "isLeftOut" | "isAccountKnown" | "platformHadTime"
-> {
+interface OutputParts extends Pick<RetainedTopicsParts, "topics" | "qos" | "isLeftOut"> {
   readonly connection: BrokerConnection;
-  readonly store: RetainedParts["view"] & {
+  readonly store: RetainedTopicsParts["view"] & {
     onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): () => void;
   };
   /** Null where nothing is announced. */
   readonly announcer: Announcer | null;
-  /** Takes back what an earlier run announced, where nothing is announced any more; resolves with whether all of it was seen. */
-  readonly withdraw: () => Promise<boolean>;
+  /** Whether a successful list that was not empty has been seen since start. */
+  readonly isAccountKnown: () => boolean;
+  /** Whether the platform has had the time since then to show everything again. */
+  readonly platformHadTime: () => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -88,26 +89,25 @@ const choresEveryMs = 10_000;
 
 /** The publishing half: the retained state of every controller, and what the bridge says of itself and the account. */
 export class Outputs {
+  /** The keeper of everything retained. */
+  readonly retained: RetainedTopics;
   readonly #parts: OutputParts;
-  readonly #states: RetainedStates;
   readonly #events: Outbox;
   readonly #rest: Rest;
   #recentEvents: readonly string[] = [];
   #platformState: PlatformState | null = null;
   #workedAt: number | null = null;
-  #isScanned = false;
-  #isAllowedSaid = false;
   #controllersDue = true;
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
     const { connection, store, announcer, clock, log } = parts;
     this.#rest = new Rest(clock);
-    this.#states = new RetainedStates({
+    this.retained = new RetainedTopics({
       ...parts,
-      publish: (topic, payload, options) => connection.publish(topic, payload, options),
+      link: connection,
       view: store,
-      gate: announcer?.gate,
+      gate: announcer?.gate ?? null,
     });
     // Most events are raised only once, so what met no broker follows with the next link: the newest hundred.
     this.#events = new Outbox({
@@ -118,6 +118,7 @@ export class Outputs {
       gaveUp: (_, error) => log.debug({ reason: String(error) }, "an event was not published"),
     });
     store.onChange((before, after) => this.#changed(before, after));
+    this.retained.onFound([], { looked: () => this.#rest.wake() });
   }
 
   /** When the chores were last done, monotonic ms; every ten seconds or so while all is well. */
@@ -126,14 +127,14 @@ export class Outputs {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#states.run(signal), this.#keepUp(signal)]);
+    await Promise.all([this.retained.run(signal), this.#keepUp(signal)]);
   }
 
   async #keepUp(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
     for (;;) {
-      if (!this.#controllersDue && this.#states.leftovers.isEmpty)
-        await this.#rest.for(choresEveryMs, signal);
-      await this.#parts.clock.wait(choresMs, signal).catch(() => undefined);
+      if (!this.#controllersDue && !this.retained.hasLeftovers) await this.#rest.for(choresEveryMs, signal);
+      await clock.wait(choresMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       this.#chores();
     }
@@ -142,71 +143,41 @@ export class Outputs {
   /** Resolves with whether this link was told everything, false where it went meanwhile. */
   async connected(): Promise<boolean> {
     const { connection, topics, announcer, log } = this.#parts;
-    await this.#sayAllowed();
+    // Before the first `online` of a run everybody can see what may be commanded.
+    if (!(await this.retained.linked())) return false;
     const isSaid = await announceOnline({
-      publish: () => connection.publish(topics.bridge.state, "online", retained),
+      publish: () => connection.publish(topics.bridge.state, "online", { retain: true, qos: 1 }),
       ready: () => connection.ready(),
       isEnding: () => connection.state === "ending",
       log,
     });
     if (!isSaid) return false;
-    this.republish();
+    this.retained.online();
     announcer?.connected();
     this.#events.connected();
-    if (!this.#isScanned) void this.#scan();
     return true;
   }
 
-  /** Before the first `online` of a run everybody can see what may be commanded. */
-  async #sayAllowed(): Promise<void> {
-    if (this.#isAllowedSaid) return;
-    const { connection, topics, store } = this.#parts;
-    for (const controller of store.controllers()) {
-      await connection.ready();
-      for (const { topic, payload } of restrictionMessages(topics, undefined, controller))
-        this.send(topic, payload);
-    }
-    this.#isAllowedSaid = connection.state === "online";
-  }
-
   disconnected(): void {
-    this.#states.disconnected();
+    this.retained.unlinked();
     this.#parts.announcer?.disconnected();
   }
 
   /** The last words of a link that ends in order. */
   leave(): Promise<void> {
     const { connection, topics } = this.#parts;
-    return connection.publish(topics.bridge.state, "offline", retained);
-  }
-
-  /** Publishes every retained state again. */
-  republish(): void {
-    this.#states.connected();
-    this.#controllersDue = true;
-    this.#rest.wake();
-    this.#publishPlatformState();
+    return connection.publish(topics.bridge.state, "offline", { retain: true, qos: 1 });
   }
 
   /** What was announced may be shown: of one controller, or of the bridge itself. */
-  release(code: string | null, again: boolean): void {
-    if (code !== null) this.#states.release(code, again);
-    else if (again) this.#publishPlatformState();
-  }
-
-  showAgain(about: Parameters<RetainedStates["showAgain"]>[0]): void {
-    this.#states.showAgain(about);
-  }
-
-  /** What a result tells is shown before it. */
-  hasten(controllerId: string, about?: Shown): void {
-    const controller = this.#parts.store.byId(controllerId);
-    if (controller) this.#states.hasten(controller.info.code, about);
+  release(code: string | null, anew: boolean): void {
+    if (code !== null) this.retained.release(code, anew);
+    else if (anew && this.#platformState !== null) this.platformState(this.#platformState);
   }
 
   platformState(state: PlatformState): void {
     this.#platformState = state;
-    this.#publishPlatformState();
+    this.retained.wanted(this.#parts.topics.bridge.platform, state);
   }
 
   /** The newest hundred events, oldest first, as they were published. */
@@ -224,46 +195,33 @@ export class Outputs {
     });
   }
 
-  /** Publishes a retained state without waiting; what cannot be published now is dropped and counted by the connection. */
-  send(topic: string, payload: string, qos = this.#parts.qos): void {
-    this.#parts.connection
-      .publish(topic, payload, { retain: true, qos })
-      .catch((error: unknown) => this.#parts.log.debug({ topic, reason: String(error) }, "not published"));
-  }
-
   #changed(before: Controller | undefined, after: Controller | undefined): void {
     if (before?.availability === "online" && after?.availability === "offline")
       this.event(wentOffline(after, this.#parts.clock.now()));
     // First, as it decides what of the change may be published before it is announced.
     this.#parts.announcer?.controllerChanged(before, after);
-    this.#states.changed(before, after);
+    this.retained.changed(before, after);
     if (before?.info === after?.info) return;
     this.#controllersDue = true;
     this.#rest.wake();
-  }
-
-  /** Looks at what an earlier run left on the broker; what was not seen through is looked at again with the next link. */
-  async #scan(): Promise<void> {
-    const { connection, topics, announcer, withdraw } = this.#parts;
-    const isSeen = await connection.scan(topics.retained, (topic, payload) =>
-      this.#states.leftovers.found(topic, payload.toString()),
-    );
-    this.#rest.wake();
-    this.#isScanned = (announcer !== null || (await withdraw())) && isSeen;
   }
 
   #chores(): void {
     const { clock, connection, topics, store, log } = this.#parts;
     this.#workedAt = clock.monotonic();
     if (connection.state !== "online") return;
-    if (this.#controllersDue) this.send(topics.bridge.controllers, controllersDocument(store.controllers()));
+    if (this.#controllersDue)
+      this.retained.wanted(topics.bridge.controllers, controllersDocument(store.controllers()));
     this.#controllersDue = false;
-    const cleared = this.#states.leftovers.sweep();
+    if (this.retained.hasLeftovers) this.retained.sweep(this.#mayBeEmptied());
+    const cleared = this.retained.takeCleared();
     if (cleared > 0) log.info({ topics: cleared }, "cleared topics that nothing stands for any more");
   }
 
-  #publishPlatformState(): void {
-    if (this.#platformState !== null) this.send(this.#parts.topics.bridge.platform, this.#platformState);
+  #mayBeEmptied(): Extent {
+    const { isAccountKnown, platformHadTime, announcer } = this.#parts;
+    if (!isAccountKnown() || announcer?.mayClearLeftovers() === false) return "ended";
+    return platformHadTime() ? "all" : "settled";
   }
 }
 

@@ -58,8 +58,6 @@ export function topicsUnder(base: string) {
     bridge: bridgeTopics(base),
     alarm: (alarm: string) => `${base}/alarm/${alarmSegment(alarm)}`,
     alarms: `${base}/alarm/+`,
-    /** Filters of what says that an alarm, a lock or a lease is on. */
-    limitsShown: ["alarm/+", "+/actuator/+/lock", "+/actuator/+/lease"].map((rest) => `${base}/${rest}`),
     controller: (controller: string) => controllerTopics(`${base}/${id(controller)}`),
     sensor: (controller: string, sensor: string) => {
       const value = item(base, controller, "sensor", id(sensor));

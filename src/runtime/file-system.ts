@@ -215,6 +215,12 @@ export const nodeFiles: Files = {
   },
 };
 
+/** A small file of the data directory. */
+export function textFile(dataDir: string, name: string) {
+  const file = join(dataDir, name);
+  return { read: () => nodeFiles.read(file), write: (text: string) => nodeFiles.writePrivate(file, text) };
+}
+
 function absent(error: unknown): null {
   if (errorCode(error) === "ENOENT") return null;
   throw error;

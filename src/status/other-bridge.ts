@@ -163,7 +163,9 @@ export class BrokerTests {
   #presence: Presence = nobody;
   /** Since when another bridge is there, epoch ms; null while none is. */
   #since: number | null = null;
-  #link = 0;
+  /** Counts of links: the first one of this run, and the last one that was found to have been another's before. */
+  #firstLink: number | null = null;
+  #countedLink = 0;
   #takenOver = 0;
 
   constructor(parts: StatusParts, note: (record: RecordBody) => void, onNews: () => void) {
@@ -246,22 +248,25 @@ export class BrokerTests {
    * its last link was taken over, or that `bridge/info` has become another's meanwhile. A link counts once.
    */
   #compareLinks(): void {
-    const { connection, topics, journal, clock } = this.#parts;
-    this.#link += 1;
-    let isCounted = false;
-    const exchanged = () => {
-      if (!isCounted) this.#change(withExchange(this.#presence, clock.monotonic()));
-      isCounted = true;
-    };
-    const { takenOver } = connection.counters();
-    if (takenOver > this.#takenOver) exchanged();
+    const { connects, takenOver } = this.#parts.connection.counters();
+    this.#firstLink ??= connects;
+    if (takenOver > this.#takenOver) this.#exchanged(connects);
     this.#takenOver = takenOver;
-    // At the first link of this run it is what an earlier run left there.
-    if (this.#link === 1) return;
-    void connection.scan([topics.bridge.info], (_, payload) => {
-      const writer = readAs(signed, payload);
-      if (writer !== null && writer.instance !== journal.boot) exchanged();
-    });
+  }
+
+  /** The broker holds this, from before; at the first link of this run it is what an earlier run left. */
+  found(topic: string, payload: Uint8Array): void {
+    const { topics, journal, connection } = this.#parts;
+    const { connects } = connection.counters();
+    if (topic !== topics.bridge.info || this.#firstLink === null || connects === this.#firstLink) return;
+    const writer = readAs(signed, payload);
+    if (writer !== null && writer.instance !== journal.boot) this.#exchanged(connects);
+  }
+
+  #exchanged(link: number): void {
+    if (link === this.#countedLink) return;
+    this.#countedLink = link;
+    this.#change(withExchange(this.#presence, this.#parts.clock.monotonic()));
   }
 
   #change(presence: Presence): void {

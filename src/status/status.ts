@@ -152,6 +152,11 @@ export class Status {
     this.publish();
   }
 
+  /** What the broker holds, from before. */
+  found(topic: string, payload: Uint8Array): void {
+    this.#tests.found(topic, payload);
+  }
+
   /** Whether the message was one of the bridge to itself, or of another bridge to all. */
   received(message: IncomingMessage): boolean {
     const isOurs = this.#tests.received(message);
@@ -218,11 +223,11 @@ export class Status {
         ? null
         : { version: broker.protocolVersion === 5 ? "5" : "3.1.1", because: versionReason };
     const { readOnlyBecause } = live;
-    outputs.send(
+    outputs.retained.wanted(
       topics.bridge.info,
       bridgeInfo(live.current, mirror.store, { ...about, mqtt, readOnlyBecause }),
     );
-    outputs.send(topics.bridge.health, JSON.stringify(this.health()));
+    outputs.retained.wanted(topics.bridge.health, JSON.stringify(this.health()));
   }
 
   /** What a person is to know before anything else. */

@@ -20,18 +20,20 @@ const command = (id: string, over: Partial<Command> = {}): Command => ({
   ...over,
 });
 
-/** What a broker would be sent, as `target id:phase`. */
+/** What is wanted on the topics, as `target id:phase`. */
 function phases(later: (tell: () => void) => void = (tell) => tell()) {
   const sent: string[] = [];
+  const forgotten: string[] = [];
   const removed = new Set<string>();
-  const line = { ready: () => Promise.resolve() };
   const made = new CommandPhases({
     base: "greenhouse",
-    send: (topic, payload) => {
-      const { id, phase } = JSON.parse(payload) as { readonly id: string; readonly phase: Phase };
-      sent.push(`${topic.split("/").slice(1, 4).join("/")} ${id}:${phase}`);
+    retained: {
+      wanted: (topic, payload) => {
+        const { id, phase } = JSON.parse(payload) as { readonly id: string; readonly phase: Phase };
+        sent.push(`${topic.split("/").slice(1, 4).join("/")} ${id}:${phase}`);
+      },
+      forget: (topic) => forgotten.push(topic),
     },
-    ready: () => line.ready(),
     isMirrored: (id) => !removed.has(id),
     later,
   });
@@ -40,7 +42,7 @@ function phases(later: (tell: () => void) => void = (tell) => tell()) {
     await settled();
     return sent.splice(0);
   };
-  return { made, sent, removed, line, news };
+  return { made, sent, forgotten, removed, news };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -55,7 +57,6 @@ describe("the topic of the newest command", () => {
   it("shows nothing of an older command once a newer one has been shown, also when the older ends last", () => {
     const { made, sent } = phases();
     const [a, b] = [command("A"), command("B")];
-    made.connected();
     show(
       made,
       [a, "waiting"],
@@ -75,7 +76,6 @@ describe("the topic of the newest command", () => {
   it("shows a waiting command's end before the newer one that took its place", () => {
     const { made, sent } = phases();
     const [a, b] = [command("A"), command("B")];
-    made.connected();
     show(made, [a, "waiting"], [a, "done"], [b, "waiting"]);
     expect(sent).toEqual(["A:waiting", "A:done", "B:waiting"].map(fan));
   });
@@ -83,14 +83,12 @@ describe("the topic of the newest command", () => {
   it("shows an older command again that has its turn only after the newer one was refused", () => {
     const { made, sent } = phases();
     const [a, b] = [command("A"), command("B")];
-    made.connected();
     show(made, [a, "waiting"], [b, "waiting"], [b, "checking"], [b, "done"], [a, "checking"], [a, "done"]);
     expect(sent).toEqual(["A:waiting", "B:waiting", "B:checking", "B:done", "A:checking", "A:done"].map(fan));
   });
 
   it("shows the same id sent again as a command of its own", () => {
     const { made, sent } = phases();
-    made.connected();
     show(made, [command("A"), "done"], [command("A"), "waiting"]);
     expect(sent).toEqual(["A:done", "A:waiting"].map(fan));
   });
@@ -98,7 +96,6 @@ describe("the topic of the newest command", () => {
   it("knows each target's newest apart", () => {
     const { made, sent } = phases();
     const [a, other] = [command("A"), command("B", { targetId: "heater" })];
-    made.connected();
     show(made, [a, "confirming"], [other, "waiting"], [a, "done"]);
     expect(sent).toEqual([fan("A:confirming"), "east/actuator/heater B:waiting", fan("A:done")]);
   });
@@ -106,32 +103,15 @@ describe("the topic of the newest command", () => {
   it("shows nothing of a command of an earlier run after which a newer one was shown then", () => {
     const { made, sent } = phases();
     const [a, b] = [command("A"), command("B", { targetId: "heater" })];
-    made.connected();
     made.overtaken(a);
     show(made, [a, "confirming"], [b, "confirming"], [a, "done"]);
     expect(sent).toEqual(["east/actuator/heater B:confirming"]);
-  });
-
-  it("shows after a time without a link how far the newest has come, before anything else, and only that", async () => {
-    const { made, sent, news } = phases();
-    const [a, b] = [command("A"), command("B")];
-    show(made, [a, "confirming"], [a, "done"]);
-    expect(sent).toEqual([]);
-    made.connected();
-    expect(sent).toEqual([fan("A:done")]);
-    expect(await news()).toEqual([fan("A:done")]);
-    made.disconnected();
-    show(made, [b, "waiting"], [b, "done"]);
-    made.connected();
-    expect(sent).toEqual([fan("B:done")]);
-    expect(await news()).toEqual([fan("B:done")]);
   });
 
   it("is told of once the requests under way have left, in order, or before a result", () => {
     const waiting: (() => void)[] = [];
     const { made, sent } = phases((tell) => waiting.push(tell));
     const a = command("A");
-    made.connected();
     show(made, [a, "waiting"], [a, "checking"]);
     expect(sent).toEqual([]);
     made.publish();
@@ -146,102 +126,35 @@ const told = (id: string): CommandFacts => ({
   received_at: "2026-05-01T06:00:00.000Z",
 });
 
-describe("the broker may have forgotten what it held", () => {
-  const other = command("X", { targetId: "heater" });
-  const heater = "east/actuator/heater";
-
-  it("so every topic's last document goes out with each link, and when it is asked for", async () => {
-    const { made, news } = phases();
-    made.connected();
-    show(made, [command("A"), "done"], [other, "confirming"]);
-    const shown = [fan("A:done"), `${heater} X:confirming`];
-    expect(await news()).toEqual(shown);
-    made.disconnected();
-    made.republish();
-    expect(await news()).toEqual([]);
-    made.connected();
-    expect(await news()).toEqual(shown);
-    made.republish();
-    made.republish();
-    expect(await news()).toEqual(shown);
-  });
-
-  it("as fast as the link takes it, and no older document after a newer one", async () => {
-    const { made, line, news } = phases();
-    made.connected();
-    show(made, [command("A"), "done"], [other, "confirming"]);
-    await news();
-    const wakes: (() => void)[] = [];
-    line.ready = () => new Promise((resolve) => wakes.push(resolve));
-    made.disconnected();
-    made.connected();
-    expect(await news()).toEqual([]);
-    show(made, [command("B"), "waiting"], [other, "done"]);
-    expect(await news()).toEqual([fan("B:waiting"), `${heater} X:done`]);
-    for (const wake of wakes) wake();
-    expect(await news()).toEqual([]);
-  });
-
-  it("and a link that is lost meanwhile begins again", async () => {
-    const { made, line, news } = phases();
-    made.connected();
-    made.show(command("A"), "done");
-    await news();
-    const wakes: (() => void)[] = [];
-    line.ready = () => new Promise((resolve) => wakes.push(resolve));
-    made.republish();
-    made.disconnected();
-    for (const wake of wakes.splice(0)) wake();
-    expect(await news()).toEqual([]);
-    made.connected();
-    for (const wake of wakes) wake();
-    expect(await news()).toEqual([fan("A:done")]);
-  });
-
-  it("but a controller that was removed does not get its topics back", async () => {
+describe("a document is kept", () => {
+  it("not for a controller that was removed: it does not get its topics back", async () => {
     const { made, removed, news } = phases();
-    made.connected();
-    made.show(command("A"), "done");
-    await news();
     removed.add("east");
-    made.republish();
-    expect(await news()).toEqual([]);
-    removed.clear();
-    made.republish();
+    made.show(command("A"), "done");
     expect(await news()).toEqual([]);
   });
 
-  it("of raw addresses the 1,000 used last are kept", async () => {
-    const { made, news } = phases();
-    made.connected();
+  it("of the 1,000 raw addresses used last", async () => {
+    const { made, forgotten } = phases();
     const raw = (n: number) => command(`${n}`, { target: "address", targetId: `${n}` });
-    for (let n = 0; n <= 1_000; n++) made.show(raw(n), "done");
-    show(made, [raw(1), "done"], [raw(1_001), "done"]);
-    await news();
-    made.republish();
-    const again = await news();
-    expect(again).toHaveLength(1_000);
-    expect(again).not.toContain("east/address/2 2:done");
-    expect(again).toContain("east/address/1 1:done");
+    for (let n = 0; n < 1_000; n++) made.show(raw(n), "done");
+    show(made, [raw(0), "done"], [raw(1_000), "done"], [raw(1_001), "done"]);
+    await settled();
+    expect(forgotten).toEqual(["greenhouse/east/address/1/command", "greenhouse/east/address/2/command"]);
   });
 });
 
 describe("the end of a command of an earlier run", () => {
   const about = { controllerId: "east", target: "actuator", targetId: "fan" } as const;
 
-  it("is shown, and again with each link", async () => {
+  it("is shown", async () => {
     const { made, news } = phases();
-    made.connected();
     made.endedBefore(about, told("A"));
-    expect(await news()).toEqual([fan("A:done")]);
-    made.disconnected();
-    made.connected();
     expect(await news()).toEqual([fan("A:done")]);
   });
 
   it("is not shown once a command of this run was, not even when that is still to be told", async () => {
     const { made, news } = phases((tell) => setImmediate(tell));
-    made.connected();
     made.show(command("B"), "waiting");
     made.endedBefore(about, told("A"));
     expect(await news()).toEqual([fan("B:waiting")]);
@@ -263,8 +176,6 @@ const document = (id: string, minute: number, phase: string) => JSON.stringify({
 /** A broker that holds these documents. */
 function broker(held: Readonly<Record<string, string>>) {
   const shown: string[] = [];
-  const asked: (readonly string[])[] = [];
-  const during = { scan: () => Promise.resolve() };
   const earlier = new EarlierPhases({
     base: "greenhouse",
     phases: {
@@ -272,13 +183,12 @@ function broker(held: Readonly<Record<string, string>>) {
         `greenhouse/${controllerId}/${target}/${targetId}/command`,
       endedBefore: ({ targetId }, { id }) => shown.push(`${targetId} ${id}`),
     },
-    scan: async (filters, found) => {
-      asked.push(filters);
-      for (const [topic, payload] of Object.entries(held)) found(topic, Buffer.from(payload));
-      await during.scan();
-    },
   });
-  return { earlier, shown, asked, during };
+  const look = () => {
+    for (const [topic, payload] of Object.entries(held)) earlier.found(topic, Buffer.from(payload));
+    earlier.looked();
+  };
+  return { earlier, shown, look };
 }
 
 describe("a command that ended in an earlier run is shown to have ended", () => {
@@ -312,38 +222,23 @@ describe("a command that ended in an earlier run is shown to have ended", () => 
     ["the one shown, where it came last and ended first", "B2 A1", "B2 waiting", "fan B"],
     ["the last one, whatever a clock that was set back said meanwhile", "A9 B2", "B2 confirming", "fan B"],
     ["where the topic holds nothing of ours", "A1", "confirming", "fan A"],
-  ])("%s", async (_, ended, held, shows) => {
+  ])("%s", (_, ended, held, shows) => {
     const [, id = "", minute, phase = ""] = /^([A-Z])(\d) (\w+)$/.exec(held) ?? [];
     const text = id === "" ? held : document(id, Number(minute), phase);
-    const { earlier, shown } = broker(held === "" ? {} : { [fanTopic]: text });
+    const { earlier, shown, look } = broker(held === "" ? {} : { [fanTopic]: text });
     for (const [, one = "", at] of ended.matchAll(/([A-Z])(\d)/g))
       earlier.ended(theFan, ran(one, Number(at)));
-    await earlier.connected();
+    look();
     expect(shown.join()).toBe(shows);
   });
 
-  it("once, and the broker is asked with each start, for all of them together", async () => {
-    const { earlier, shown, asked } = broker({});
+  it("once", () => {
+    const { earlier, shown, look } = broker({});
     earlier.ended(theFan, ran("A", 1));
     earlier.ended({ ...theFan, targetId: "heater" }, ran("B", 1));
     earlier.ended({ ...theFan, target: "parameter", targetId: "ec" }, ran("C", 1));
-    await earlier.connected();
-    await earlier.connected();
-    expect(asked).toEqual([["greenhouse/+/+/+/command"]]);
+    look();
+    look();
     expect(shown).toEqual(["fan A", "heater B", "ec C"]);
-  });
-
-  it("with the next link, where the first is lost before the broker has shown all", async () => {
-    const { earlier, shown, during } = broker({});
-    earlier.ended(theFan, ran("A", 1));
-    during.scan = () => {
-      earlier.disconnected();
-      return Promise.resolve();
-    };
-    await earlier.connected();
-    expect(shown).toEqual([]);
-    during.scan = () => Promise.resolve();
-    await earlier.connected();
-    expect(shown).toEqual(["fan A"]);
   });
 });

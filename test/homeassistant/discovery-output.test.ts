@@ -460,7 +460,7 @@ describe("removing", () => {
     output.connected();
     found("GONE", textOf(house("GONE", "t1")));
     await told(5_000);
-    const mayClear = () => output.gate.mayClear(null);
+    const mayClear = () => output.mayClearLeftovers();
     expect(mayClear()).toBe(true);
     allowed.removal = true;
     expect([mayClear(), await told(1_000), mayClear()]).toEqual([false, ["GONE cleared"], false]);

@@ -76,14 +76,13 @@ export function startAfter(saved: string | null, ...controllers: readonly Contro
   const stopped = new AbortController();
   const output = new DiscoveryOutput(
     {
-      publish: (topic, payload) => {
-        if (!allowed.broker) return Promise.reject(new Error("no link"));
-        if (allowed.refused) return Promise.reject(new Error("refused"));
+      announce: (topic, payload) => {
+        if (!allowed.broker) return Promise.resolve("link lost");
+        if (allowed.refused) return Promise.resolve("refused");
         sent.push({ at: clock.monotonic(), topic, payload });
         if (allowed.echo) output.foreignDocument(topic, payload);
-        return Promise.resolve();
+        return Promise.resolve("taken");
       },
-      isRefusal: (error) => String(error).includes("refused"),
       republishStates: () => sent.push({ at: clock.monotonic(), topic: "states", payload: "" }),
       publishStates: (code, which) => opened.push({ at: clock.monotonic(), code, which }),
       memory: {

@@ -1,6 +1,6 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RetainedStates } from "../../src/mqtt/retained-states.js";
+import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
@@ -98,14 +98,14 @@ async function publishedStates(url: string) {
   const store = new GreenhouseStore(mirrorSettings(), systemClock, anyAscii);
   store.setReachable(true);
   const { connection, online } = connect({ url });
-  const output = new RetainedStates({
+  const output = new RetainedTopics({
     topics: topicsUnder("greenhouse"),
-    publish: (topic, payload, options) => connection.publish(topic, payload, options),
+    link: connection,
     isLeftOut: () => false,
-    isAccountKnown: () => false,
-    platformHadTime: () => false,
     view: store,
+    gate: null,
     qos: 0,
+    clock: systemClock,
     log: silentLog,
   });
   store.onChange((before, after) => output.changed(before, after));
@@ -143,7 +143,8 @@ describe("at a Mosquitto with its default limits", () => {
     const { url } = await testMosquitto();
     const live = await wildcardSubscriber(url, 1);
     const { connection, output } = await publishedStates(url);
-    output.connected();
+    await output.linked();
+    output.online();
     await until(() => connection.counters().published === topicsInAll, "all published and proven");
     expect(topicsInAll).toBeGreaterThan(5_000);
     await until(() => live.size === topicsInAll, `${live.size} of ${topicsInAll} live`);

@@ -1,11 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
-import { RetainedStates } from "../../src/mqtt/retained-states.js";
+import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { placeOf, topicsUnder } from "../../src/mqtt/topics.js";
 import { actuator, controller, controllerSettings, item, silentLog } from "../support/builders.js";
 import { after, registersRead, sensorsRead, start } from "../support/folding.js";
 import { RetainedBroker } from "../support/retained-broker.js";
-import { settled } from "../support/virtual-clock.js";
+import { settled, VirtualClock } from "../support/virtual-clock.js";
 
 const settings = controllerSettings({
   actuators: [actuator()],
@@ -15,36 +15,49 @@ const settings = controllerSettings({
 function kept() {
   const controllers = new Map<string, Controller>([["gh-0001", controller(settings)]]);
   const broker = new RetainedBroker();
-  const state = { hadTime: false, isKnown: false, mayClear: true };
-  const states = new RetainedStates({
+  const clock = new VirtualClock();
+  const state = { isKnown: false, mayClear: true };
+  const held = new Map<string, string>();
+  const retained = new RetainedTopics({
     topics: topicsUnder("greenhouse"),
     qos: 0,
     view: {
       byId: (id) => controllers.get(id),
       get: (code) => [...controllers.values()].find(({ info }) => info.code === code),
-      controllers: () => controllers.values(),
+      controllers: () => [],
     },
-    publish: (topic, payload) => broker.publish(topic, payload),
-    gate: { visible: (_, one) => one, mayClear: () => state.mayClear },
+    link: {
+      publish: (topic, payload) => broker.publish(topic, payload),
+      scan: (_, found) => {
+        for (const [topic, payload] of held) found(topic, Buffer.from(payload));
+        return Promise.resolve(true);
+      },
+    },
+    gate: null,
     isLeftOut: (id) => id === "ignored",
-    isAccountKnown: () => state.isKnown,
-    platformHadTime: () => state.hadTime,
+    clock,
     log: silentLog,
   });
-  const find = (...topics: string[]) => {
+  /** The broker shows on a new link that it holds this. */
+  const look = async (topic: string, payload: string) => {
+    held.clear();
+    held.set(`greenhouse/${topic}`, payload);
+    retained.unlinked();
+    await retained.linked();
+    retained.online();
+    await settled();
+  };
+  const find = async (...topics: string[]) => {
     for (const topic of topics) {
       broker.kept.set(`greenhouse/${topic}`, "x");
-      states.leftovers.found(
-        `greenhouse/${topic}`,
-        topic.endsWith("json") ? '{"value":1,"quality":"good"}' : "good",
-      );
+      await look(topic, topic.endsWith("json") ? '{"value":1,"quality":"good"}' : "good");
     }
   };
   /** Sweeps, before or after the platform had its time; the topics it cleared. */
   const cleared = async (hadTime: boolean) => {
-    state.hadTime = hadTime;
     broker.log.length = 0;
-    states.leftovers.sweep();
+    const isKnown = state.isKnown && state.mayClear;
+    retained.sweep(!isKnown ? "ended" : hadTime ? "all" : "settled");
     await settled();
     return broker.log
       .filter(({ payload }) => payload === "")
@@ -54,7 +67,7 @@ function kept() {
   const known = () => {
     state.isKnown = true;
   };
-  return { controllers, broker, states, find, cleared, known, state };
+  return { controllers, broker, clock, retained, look, find, cleared, known, state };
 }
 
 describe("what an earlier run left is marked stale at once", () => {
@@ -74,9 +87,8 @@ describe("what an earlier run left is marked stale at once", () => {
     ["gh-0001/availability", "online", null],
     ["gh-0001/sensor/air/quality", "", null],
   ])("%s %s becomes %s", async (topic, payload, marked) => {
-    const { states, broker } = kept();
-    states.leftovers.found(`greenhouse/${topic}`, payload);
-    await settled();
+    const { look, broker } = kept();
+    await look(topic, payload);
     expect(broker.log).toEqual(marked === null ? [] : [{ topic: `greenhouse/${topic}`, payload: marked }]);
   });
 
@@ -89,7 +101,11 @@ describe("what an earlier run left is marked stale at once", () => {
       registersRead({ "101": "10010", "501": 1 }),
     );
     controllers.set("gh-0001", read);
-    find("gh-0001/sensor/air_temperature/quality", "gh-0001/actuator/roof/json", "gh-0001/parameter/ec/json");
+    await find(
+      "gh-0001/sensor/air_temperature/quality",
+      "gh-0001/actuator/roof/json",
+      "gh-0001/parameter/ec/json",
+    );
     expect(broker.log).toEqual([]);
     known();
     expect(await cleared(true)).toEqual([]);
@@ -101,7 +117,7 @@ describe("what is no longer wanted is cleared", () => {
 
   it("never before the account is known and whatever reads it was told, not even what the configuration decides", async () => {
     const { find, cleared, known, state } = kept();
-    find(...all);
+    await find(...all);
     expect(await cleared(true)).toEqual([]);
     known();
     state.mayClear = false;
@@ -119,7 +135,7 @@ describe("what is no longer wanted is cleared", () => {
       "gh-0001/status/old/json",
     ];
     // Nobody knows how old a raw address is.
-    find(...all, "gh-0001/parameter/old", "gh-0001/address/900", ...ours);
+    await find(...all, "gh-0001/parameter/old", "gh-0001/address/900", ...ours);
     expect(await cleared(false)).toEqual([]);
     known();
     const decided = ["gh-0001/actuator/old/state", "gh-0001/address/900", "gh-0001/parameter/old"];
@@ -129,11 +145,11 @@ describe("what is no longer wanted is cleared", () => {
   });
 
   it("at once where its controller has another id now", async () => {
-    const { controllers, states, find, cleared, known } = kept();
+    const { controllers, look, find, cleared, known } = kept();
     const code = controllers.get("gh-0001")?.info.code;
-    find("former/availability", "former/actuator/roof/state", "gone/availability");
-    states.leftovers.found("greenhouse/former/info", JSON.stringify({ code }));
-    states.leftovers.found("greenhouse/gone/info", '{"code":"GONE"}');
+    await find("former/availability", "former/actuator/roof/state", "gone/availability");
+    await look("former/info", JSON.stringify({ code }));
+    await look("gone/info", '{"code":"GONE"}');
     known();
     expect(await cleared(false)).toEqual([
       "former/actuator/roof/state",
@@ -144,7 +160,7 @@ describe("what is no longer wanted is cleared", () => {
 
   it("not where it came back in the meantime", async () => {
     const { controllers, find, cleared, known } = kept();
-    find("late/info", "gh-0001/sensor/air_temperature");
+    await find("late/info", "gh-0001/sensor/air_temperature");
     known();
     await cleared(false);
     controllers.set("late", controller());
@@ -153,22 +169,25 @@ describe("what is no longer wanted is cleared", () => {
   });
 
   it("again where clearing failed, as marking is", async () => {
-    const { broker, find, cleared, known } = kept();
+    const { broker, clock, retained, find, cleared, known } = kept();
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    void retained.run(stop.signal);
     broker.refuses = () => true;
-    find("ignored/availability", "gh-0001/sensor/air/quality");
+    await find("ignored/availability", "gh-0001/sensor/air/quality");
     await settled();
     known();
-    for (const refuses of [true, false]) {
-      broker.refuses = () => refuses;
-      expect(await cleared(false)).toEqual(["ignored/availability"]);
-    }
+    await cleared(false);
+    broker.refuses = () => false;
+    await clock.advance(60_000);
+    expect(await cleared(false)).toEqual(["ignored/availability"]);
     expect(await cleared(false)).toEqual([]);
     expect(broker.kept.get("greenhouse/gh-0001/sensor/air/quality")).toBe("stale");
   });
 });
 
 it("nothing but what a controller retains is ever touched", async () => {
-  const { states, broker, cleared, known } = kept();
+  const { look, broker, cleared, known } = kept();
   const others = [
     ...[
       "greenhouse/gone/actuator/roof/set",
@@ -188,7 +207,7 @@ it("nothing but what a controller retains is ever touched", async () => {
     ],
     ...["greenhouses/gone/info", "other/gone/sensor/air/quality", "homeassistant/device/x/config"],
   ];
-  for (const topic of others) states.leftovers.found(topic, "good");
+  for (const topic of others) await look(topic.replace(/^greenhouse\//, ""), "good");
   known();
   for (const hadTime of [false, true]) await cleared(hadTime);
   expect(broker.log).toEqual([]);
@@ -197,8 +216,8 @@ it("nothing but what a controller retains is ever touched", async () => {
 
 it("a lock, a lease and what was allowed of a run whose data are lost go with the first list; what is allowed now stays", async () => {
   const { find, cleared, known } = kept();
-  find("gh-0001/actuator/roof/lock", "gh-0001/actuator/roof/lease", "gh-0001/actuator/roof/allowed");
-  find("gh-0001/actuator/gone/allowed", "gh-0001/actuator/gone/lock");
+  await find("gh-0001/actuator/roof/lock", "gh-0001/actuator/roof/lease", "gh-0001/actuator/roof/allowed");
+  await find("gh-0001/actuator/gone/allowed", "gh-0001/actuator/gone/lock");
   expect(await cleared(false)).toEqual([]);
   known();
   expect(await cleared(false)).toEqual([

@@ -6,6 +6,7 @@ import type { PlatformState } from "../../src/greenhouse/model.js";
 import { PlatformError, type RawValue } from "../../src/greenhouse/ports.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
+import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { OnLink } from "../../src/platform/circuit.js";
 import { createPlatform, type PlatformClient } from "../../src/platform/client.js";
@@ -31,6 +32,7 @@ export class Bridge {
   /** How far the machine's clock was ahead at its start. */
   readonly clockOff: number;
   readonly clock: BootClock;
+  readonly retained: RetainedTopics;
   readonly #world: World;
   readonly #stopping = new AbortController();
   #desk: CommandService | null = null;
@@ -48,6 +50,7 @@ export class Bridge {
     this.boot = boot;
     this.clockOff = world.clockOff;
     this.clock = new BootClock(world.time, world.wall, world.wire);
+    this.retained = this.#createRetained();
   }
 
   get store(): GreenhouseStore | null {
@@ -93,6 +96,7 @@ export class Bridge {
       },
     });
     this.#desk = desk;
+    this.retained.onFound([], desk.earlier);
     this.#watchPhases(desk);
     this.#watchRules(desk);
     const recovered = journal.history().open.length;
@@ -103,6 +107,7 @@ export class Bridge {
     const { signal } = this.#stopping;
     this.#running = Promise.all([
       desk.run(signal),
+      this.retained.run(signal),
       desk.limits.run(signal),
       mirror.store.run(signal),
       mirror.watch.run(signal),
@@ -112,45 +117,71 @@ export class Bridge {
     this.connect();
   }
 
-  #broker(): Pick<CommandServiceParts, "link" | "outputs"> {
+  #broker(): Pick<CommandServiceParts, "link" | "retained"> {
+    const { retained } = this;
     return {
-      link: {
-        publish: (topic, payload) => this.#publish(topic, payload),
-        ready: () => Promise.resolve(),
-        scan: (_, found) => {
-          for (const [topic, payload] of this.#world.commandTopics) found(topic, Buffer.from(payload));
-          return Promise.resolve();
-        },
-      },
-      outputs: {
-        send: (topic, payload) => {
+      link: { publish: (topic, payload) => this.#publish(topic, payload) },
+      retained: {
+        wanted: (topic, payload) => {
           if (!this.clock.isAlive) return;
           const alarm = /^greenhouse\/alarm\/(.+)$/.exec(topic)?.[1];
           if (alarm !== undefined) this.#world.checks.limits.alarms.published(alarm, payload);
-          if (this.isLinked && topic.endsWith("/command")) this.#world.commandTopics.set(topic, payload);
+          retained.wanted(topic, payload);
         },
+        forget: (topic) => retained.forget(topic),
         showAgain: () => undefined,
         hasten: () => undefined,
       },
     };
   }
 
+  /** The keeper of what is retained; of the states the simulation looks at the mirror itself. */
+  #createRetained(): RetainedTopics {
+    return new RetainedTopics({
+      topics,
+      qos: 0,
+      link: {
+        publish: (topic, payload) => {
+          if (this.isLinked && topic.endsWith("/command")) this.#world.commandTopics.set(topic, payload);
+          return this.#publish(topic, payload);
+        },
+        scan: (_, found) => {
+          for (const [topic, payload] of this.#world.commandTopics) found(topic, Buffer.from(payload));
+          return Promise.resolve(true);
+        },
+      },
+      view: { controllers: () => [], get: () => undefined, byId: () => undefined },
+      gate: null,
+      isLeftOut: () => false,
+      clock: this.clock,
+      log: silentLog,
+    });
+  }
+
   /** The broker's side of the link comes up; retained commands are handed over again. */
   connect(): void {
     if (this.#desk === null || this.isLinked) return;
     this.isLinked = true;
-    this.#desk.connected();
-    this.#world.linked(this);
     const link = {};
     this.#link = link;
+    void this.#online(this.#desk, link);
+    this.#world.linked(this);
     this.clock.in(30_000, () => {
       if (this.#link === link) this.#world.checks.topicsLookedAt(this);
     });
   }
 
+  async #online(desk: CommandService, link: object): Promise<void> {
+    await this.retained.linked();
+    if (this.#link !== link) return;
+    this.retained.online();
+    desk.connected();
+  }
+
   disconnect(): void {
     this.isLinked = false;
     this.#link = null;
+    this.retained.unlinked();
     this.#desk?.disconnected();
   }
 

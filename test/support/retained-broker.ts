@@ -42,6 +42,12 @@ export class RetainedBroker {
     await settled();
   }
 
+  /** Fails the oldest so many of what is held back. */
+  async releaseFirst(count: number, error: Error): Promise<void> {
+    for (const end of this.#held.splice(0, count)) end(error);
+    await settled();
+  }
+
   /** Topics published since the last call. */
   taken(): string[] {
     return this.log.splice(0).map(({ topic }) => topic);

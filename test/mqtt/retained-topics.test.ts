@@ -2,7 +2,8 @@ import anyAscii from "any-ascii";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PublishError } from "../../src/mqtt/connection/publish.js";
 import { controllerMessages } from "../../src/mqtt/projection.js";
-import { RetainedStates, type StateGate } from "../../src/mqtt/retained-states.js";
+import type { StateGate } from "../../src/mqtt/retained-state.js";
+import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
@@ -32,15 +33,19 @@ const openGate: StateGate = { visible: (_, after) => after, mayClear: () => true
 function world(gate: StateGate = openGate, log: Logger = silentLog) {
   const known = controllerSettings({ code: "A", parameters: [{ id: "ec", address: "501", scale: 1 }] });
   const roofed = controllerSettings({ code: "D", actuators: [actuator({ id: "roof" })] });
-  const store = new GreenhouseStore(mirrorSettings([known, roofed]), new VirtualClock(start), anyAscii);
+  const clock = new VirtualClock(start);
+  const store = new GreenhouseStore(mirrorSettings([known, roofed]), clock, anyAscii);
   store.setReachable(true);
   const broker = new RetainedBroker();
-  const output = new RetainedStates({
-    ...{ topics, view: store, gate, qos: 0, log },
-    publish: (topic, payload) => broker.publish(topic, payload),
+  const output = new RetainedTopics({
+    topics,
+    view: store,
+    gate,
+    qos: 0,
+    clock,
+    log,
+    link: { publish: (topic, payload) => broker.publish(topic, payload), scan: () => Promise.resolve(true) },
     isLeftOut: () => false,
-    isAccountKnown: () => false,
-    platformHadTime: () => false,
   });
   store.onChange((before, after) => output.changed(before, after));
   let n = 0;
@@ -51,10 +56,11 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
     store.dispatch(code, sensorsRead([item({ value, raw: value, measuredAt })], measuredAt));
   };
   const connect = async () => {
-    output.connected();
+    await output.linked();
+    output.online();
     await settled();
   };
-  return { store, broker, output, read, connect, abort: new AbortController() };
+  return { store, clock, broker, output, read, connect, abort: new AbortController() };
 }
 
 /** States of controllers that were read once and published; what was published by then does not count. */
@@ -160,7 +166,7 @@ describe("a gate before it", () => {
 
 it("without a broker nothing is published or queued, and after the link is back the latest alone, once", async () => {
   const { broker, output, read, connect } = await shown();
-  output.disconnected();
+  output.unlinked();
   for (let value = 2; value <= 1_000; value++) {
     read("A", (value % 50) + 1);
     if (value % 100 === 0) await settled();
@@ -172,19 +178,42 @@ it("without a broker nothing is published or queued, and after the link is back 
 });
 
 describe("a publish that fails", () => {
-  it("leads to the whole controller with its next change, and not to an endless loop", async () => {
-    const { store, broker, read } = await shown(openGate, ["A", "B"]);
+  it("is published again after a pause that grows, as it is by then, with nothing else beside it", async () => {
+    const { clock, broker, read } = await shown(openGate, ["A", "B"]);
     broker.refuses = (topic) => topic === air("A");
     read("A", 21);
     for (let n = 0; n < 50; n++) await settled();
     expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
-    expect(broker.inFlight).toBe(0);
-    broker.refuses = () => false;
+    await clock.advance(1_000);
+    expect(broker.taken()).toEqual([air("A")]);
+    await clock.advance(1_999);
+    expect(broker.taken()).toEqual([]);
+    await clock.advance(1);
+    expect(broker.taken()).toEqual([air("A")]);
     read("A", 22);
     await settled();
-    const all = controllerMessages(topics, undefined, store.get("A"));
-    expect(broker.taken().sort()).toEqual(all.map(({ topic }) => topic).sort());
+    broker.taken();
+    broker.refuses = () => false;
+    await clock.advance(60_000);
+    expect(broker.taken()).toEqual([air("A")]);
     expect(broker.kept.get(air("A"))).toBe("22");
+    await clock.advance(600_000);
+    expect(broker.taken()).toEqual([]);
+  });
+
+  it("and a newer one that did not, of the same topic, leave nothing to do", async () => {
+    const { clock, broker, read } = await shown();
+    broker.holds = true;
+    read("A", 21);
+    await settled();
+    read("A", 22);
+    await settled();
+    broker.holds = false;
+    await broker.releaseFirst(2, new Error("not acknowledged"));
+    await broker.release();
+    broker.taken();
+    await clock.advance(600_000);
+    expect(broker.taken()).toEqual([]);
   });
 
   it.each([
@@ -214,7 +243,7 @@ describe("a publish that fails", () => {
     one.broker.holds = true;
     act(one);
     await settled();
-    one.output.disconnected();
+    one.output.unlinked();
     await one.broker.release(new Error("link lost"));
     one.broker.holds = false;
     await one.connect();
@@ -242,17 +271,18 @@ describe("a lock that ends", () => {
     await show(lock);
     await connect();
     expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
-    if (isDown) output.disconnected();
+    if (isDown) output.unlinked();
     broker.holds = true;
     await show(null);
-    output.disconnected();
+    output.unlinked();
     await broker.release(new PublishError("offline", "link lost"));
     broker.holds = false;
     await connect();
     expect(broker.kept.has(roof)).toBe(false);
     broker.taken();
     await show(lock);
-    expect(output.leftovers.sweep()).toBe(0);
+    output.sweep("all");
+    await settled();
     expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
   });
 });
@@ -265,7 +295,7 @@ describe("a removed controller", () => {
     "is cleared %s, the others are not touched; one that comes back is published whole",
     async (_, isDown) => {
       const { store, broker, output, read, connect } = await shown(openGate, ["A", "B"]);
-      if (isDown) output.disconnected();
+      if (isDown) output.unlinked();
       store.remove("A");
       await settled();
       if (isDown) await connect();
@@ -281,7 +311,7 @@ describe("a removed controller", () => {
 
   it("that came back before it could be cleared leaves no topic the new one does not have", async () => {
     const { store, broker, output, connect } = await shown();
-    output.disconnected();
+    output.unlinked();
     store.remove("A");
     store.admit("A");
     store.dispatch("A", { type: "listed", record: record({ code: "A" }), availability: "online" });

@@ -1,0 +1,215 @@
+import type { Controller } from "../greenhouse/model.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { Rest } from "../runtime/schedule.js";
+import { PublishError, type PublishErrorKind } from "./connection/publish.js";
+import type { PublishOptions } from "./connection/settings.js";
+import type { Extent } from "./leftovers.js";
+import { type Input, isPutOff, nextWakeAt, step } from "./retained.js";
+import {
+  type AnnouncementOutcome,
+  type Around,
+  nothingRetained,
+  type Publish,
+  type Shown,
+  type TargetPlace,
+} from "./retained-state.js";
+
+/** A part that wants to know what the broker holds when a link begins. */
+export interface Finder {
+  /** A retained message from before. */
+  found?(topic: string, payload: Buffer): void;
+  /** The link lasted until the end; `isWhole`: everything was shown. */
+  looked?(isWhole: boolean): void;
+}
+
+export interface RetainedTopicsParts extends Around {
+  readonly link: {
+    /** Resolves when the broker has it; rejects when it has not or that cannot be known. */
+    publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
+    /** Shows what the broker holds under these filters; resolves with whether that was all, also when the link is lost. */
+    scan(filters: readonly string[], found: (topic: string, payload: Buffer) => void): Promise<boolean>;
+  };
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "warn" | "debug">;
+}
+
+/**
+ * The keeper of everything retained but `bridge/state`: parts say what they want there, and it alone brings the broker to hold
+ * that. What is to be published when is decided in retained.ts; here it is done.
+ */
+export class RetainedTopics {
+  readonly #parts: RetainedTopicsParts;
+  readonly #kept = nothingRetained();
+  readonly #finders: { readonly filters: readonly string[]; readonly finder: Finder }[] = [];
+  readonly #announcing = new Map<string, (outcome: AnnouncementOutcome) => void>();
+  readonly #rest: Rest;
+  /** Another for each link. */
+  #link: object | null = null;
+  #onGreeted: (() => void) | null = null;
+  #isPutOff = false;
+  /** Publishes that failed and were not told of yet. */
+  #failed = 0;
+
+  constructor(parts: RetainedTopicsParts) {
+    this.#parts = parts;
+    this.#rest = new Rest(parts.clock);
+    const found = (topic: string, payload: Buffer) =>
+      this.#step({ type: "found", topic, payload: payload.toString() });
+    this.onFound(parts.topics.retained, { found });
+  }
+
+  /** Something on the broker is left over that may have to be emptied; call `sweep` now and then. */
+  get hasLeftovers(): boolean {
+    return this.#kept.leftovers.size > 0;
+  }
+
+  /** Has a part shown, once a link, what the broker holds under its filters, which no other part names. */
+  onFound(filters: readonly string[], finder: Finder): void {
+    this.#finders.push({ filters, finder });
+  }
+
+  /** What is to be retained on a topic of its own; an empty payload for nothing. */
+  wanted(topic: string, payload: string, qos = this.#parts.qos): void {
+    this.#step({ type: "wanted", topic, payload, qos });
+  }
+
+  /** Keeps the topic no longer as it is. */
+  forget(topic: string): void {
+    this.#step({ type: "forgotten", topic });
+  }
+
+  /** Resolves when the broker has the text, will not take it, or the link is gone; what failed otherwise is published again. */
+  announce(topic: string, text: string): Promise<AnnouncementOutcome> {
+    const outcome = new Promise<AnnouncementOutcome>((resolve) => this.#announcing.set(topic, resolve));
+    this.#step({ type: "announced", topic, payload: text });
+    return outcome;
+  }
+
+  changed(before: Controller | undefined, after: Controller | undefined): void {
+    this.#step({ type: "changed", before, after });
+  }
+
+  /** The gate has opened for a controller; with `anew` everything it shows is published once more. */
+  release(code: string, anew: boolean): void {
+    this.#step({ type: "released", code, anew });
+  }
+
+  /** Publishes one target's true state once more, for a screen that shows what was asked instead. */
+  showAgain(about: TargetPlace): void {
+    this.#step({ type: "shown_again", about });
+  }
+
+  /**
+   * Publishes what changed of one controller before anything else that waits: its results must not overtake it. What a
+   * result tells of passes a gate that keeps just this back.
+   */
+  hasten(code: string, about?: Shown): void {
+    this.#step({ type: "hastened", code, about });
+  }
+
+  republish(): void {
+    this.#step({ type: "republish" });
+  }
+
+  /** Empties what is left over, as far as it may be. */
+  sweep(extent: Extent): void {
+    this.#step({ type: "swept", extent });
+  }
+
+  /** How many topics of an earlier run were emptied since the last call. */
+  takeCleared(): number {
+    const { cleared } = this.#kept;
+    this.#kept.cleared = 0;
+    return cleared;
+  }
+
+  /** A link stands, on which nothing was published yet. Resolves when `online` may be said on it, false where it is gone. */
+  async linked(): Promise<boolean> {
+    const link = {};
+    this.#link = link;
+    void this.#look(link);
+    const greeted = new Promise<void>((resolve) => (this.#onGreeted = resolve));
+    this.#step({ type: "linked" });
+    await greeted;
+    return this.#link === link;
+  }
+
+  online(): void {
+    this.#step({ type: "online" });
+  }
+
+  unlinked(): void {
+    this.#link = null;
+    this.#step({ type: "unlinked" });
+  }
+
+  /** Tries again what failed, until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    while (!signal.aborted) {
+      await this.#rest.for(Math.max(0, nextWakeAt(this.#kept) - clock.monotonic()), signal);
+      this.#step({ type: "woke", now: clock.monotonic() });
+    }
+    for (const settle of this.#announcing.values()) settle("link lost");
+  }
+
+  async #look(link: object): Promise<void> {
+    const filters = [...new Set(this.#finders.flatMap((one) => one.filters))];
+    const isWhole = await this.#parts.link.scan(filters, (topic, payload) => {
+      for (const { finder } of this.#finders) finder.found?.(topic, payload);
+    });
+    if (this.#link === link) for (const { finder } of this.#finders) finder.looked?.(isWhole);
+  }
+
+  /** A burst of changes is one message for each topic. */
+  #putOff(): void {
+    if (this.#isPutOff) return;
+    this.#isPutOff = true;
+    queueMicrotask(() => {
+      this.#isPutOff = false;
+      this.#step({ type: "woke", now: this.#parts.clock.monotonic() });
+    });
+  }
+
+  #step(input: Input): void {
+    if (isPutOff(input)) this.#putOff();
+    const { publish, outcomes } = step(this.#kept, input, this.#parts);
+    for (const one of publish) this.#publish(one);
+    for (const { topic, outcome } of outcomes) {
+      const settle = this.#announcing.get(topic);
+      this.#announcing.delete(topic);
+      settle?.(outcome);
+    }
+    if (this.#onGreeted === null || this.#kept.greetings.size > 0) return;
+    this.#onGreeted();
+    this.#onGreeted = null;
+  }
+
+  #publish(one: Publish): void {
+    const { link, clock } = this.#parts;
+    const ended = (error: PublishErrorKind | null) =>
+      this.#step({ type: "ended", publish: one, error, now: clock.monotonic() });
+    void link.publish(one.topic, one.payload, { retain: true, qos: one.qos }).then(
+      () => ended(null),
+      (error: unknown) => {
+        const kind = error instanceof PublishError ? error.kind : "unacknowledged";
+        ended(kind);
+        if (kind !== "offline" && this.#link !== null) this.#notPublished(one.topic, error);
+      },
+    );
+  }
+
+  #notPublished(topic: string, error: unknown): void {
+    this.#rest.wake();
+    const isFirst = (this.#kept.failed.get(topic)?.attempts ?? 1) === 1;
+    if (!isFirst) this.#parts.log.debug({ topic, reason: String(error) }, "a publish failed again");
+    else if (this.#failed++ === 0)
+      // After all that fail together.
+      queueMicrotask(() => {
+        const facts = { count: this.#failed, topic, reason: String(error) };
+        this.#failed = 0;
+        this.#parts.log.warn(facts, "publishes failed, this one among them; they are tried again");
+      });
+  }
+}

@@ -1,0 +1,291 @@
+import type { Controller } from "../greenhouse/model.js";
+import type { PublishErrorKind } from "./connection/publish.js";
+import { codeIn, type Extent, staleForm } from "./leftovers.js";
+import { controllerMessages } from "./projection.js";
+import { fill, mostStates, publishController } from "./retained-due.js";
+import {
+  type Around,
+  type Decision,
+  dropLeftover,
+  forget,
+  isWanted,
+  keepLeftover,
+  markUnknown,
+  type Publish,
+  type Retained,
+  type Shown,
+  sweepUnder,
+  type TargetPlace,
+  type Turn,
+} from "./retained-state.js";
+import { placeOf } from "./topics.js";
+
+/*
+ * What the broker is to hold of ours and how far it does, as one value. `step` folds one input into it and says what is to be
+ * published; it publishes nothing, waits for nothing and reads no clock. The value is changed in place, since it stands for a
+ * hundred thousand topics. Of the topics that are as they should be only the published views of the controllers are kept,
+ * which share most of their parts with the mirror.
+ *
+ * Nothing is dropped for lack of room: what has no room stays due. What failed is published again, and always as it is by then.
+ */
+
+const mostFound = 500_000;
+
+export type Input =
+  /** The broker takes messages; before `online` the first link of a run shows what may be commanded. */
+  | { readonly type: "linked" }
+  /** The broker has the bridge's `online`. */
+  | { readonly type: "online" }
+  | { readonly type: "unlinked" }
+  /** A retained topic of its own, however often it is wanted; an empty payload: nothing is to be there. */
+  | { readonly type: "wanted"; readonly topic: string; readonly payload: string; readonly qos: 0 | 1 }
+  /** Nothing is said of the topic any more, and it stays as it is. */
+  | { readonly type: "forgotten"; readonly topic: string }
+  | { readonly type: "announced"; readonly topic: string; readonly payload: string }
+  | {
+      readonly type: "changed";
+      readonly before: Controller | undefined;
+      readonly after: Controller | undefined;
+    }
+  /** The gate has opened for a controller. `anew`: everything it shows is published once more. */
+  | { readonly type: "released"; readonly code: string; readonly anew: boolean }
+  /** Everything is published once more. */
+  | { readonly type: "republish" }
+  /** A screen shows what was asked instead of what is so. */
+  | { readonly type: "shown_again"; readonly about: TargetPlace }
+  /** What a result tells of is published before the result. */
+  | { readonly type: "hastened"; readonly code: string; readonly about: Shown | undefined }
+  /** The broker holds this, from before. */
+  | { readonly type: "found"; readonly topic: string; readonly payload: string }
+  /** So much of what is left over may be emptied now. */
+  | { readonly type: "swept"; readonly extent: Extent }
+  | {
+      readonly type: "ended";
+      readonly publish: Publish;
+      readonly error: PublishErrorKind | null;
+      readonly now: number;
+    }
+  | { readonly type: "woke"; readonly now: number };
+
+/** Inputs that come in bursts of which only the last counts: what follows of them is published with the next input. */
+export const isPutOff = ({ type }: Input): boolean => type === "changed" || type === "released";
+
+export function step(kept: Retained, input: Input, around: Around): Decision {
+  const turn: Turn = { kept, around, publish: [], outcomes: [] };
+  fold(turn, input);
+  // One answer after the other makes room, so that half of it is filled at once.
+  const hasRoom = input.type !== "ended" || kept.onTheirWay < mostStates / 2;
+  if (hasRoom && !isPutOff(input)) fill(turn);
+  return turn;
+}
+
+/** When something is to be tried again, monotonic ms; Infinity for never. */
+export function nextWakeAt({ failed, link }: Retained): number {
+  let first = Infinity;
+  if (link === "up") for (const { at } of failed.values()) first = Math.min(first, at ?? Infinity);
+  return first;
+}
+
+function fold(turn: Turn, input: Input): void {
+  const { kept } = turn;
+  switch (input.type) {
+    case "linked":
+      linked(turn);
+      return;
+    case "online":
+      kept.link = "up";
+      kept.isGreeted = true;
+      everything(turn);
+      return;
+    case "unlinked":
+      unlinked(turn);
+      return;
+    case "republish":
+      if (kept.link === "up") everything(turn);
+      return;
+    case "found":
+      found(turn, input.topic, input.payload);
+      return;
+    case "swept":
+      for (const id of kept.leftovers.keys()) sweepUnder(kept, id, input.extent);
+      return;
+    case "ended":
+      ended(turn, input.publish, input.error, input.now);
+      return;
+    case "woke":
+      woke(turn, input.now);
+      return;
+    case "wanted":
+    case "forgotten":
+    case "announced":
+    case "changed":
+    case "released":
+    case "shown_again":
+    case "hastened":
+      want(turn, input);
+  }
+}
+
+type Want = Extract<
+  Input,
+  { type: "wanted" | "forgotten" | "announced" | "changed" | "released" | "shown_again" | "hastened" }
+>;
+
+/** A part says what it wants to be there. */
+function want(turn: Turn, input: Want): void {
+  const { kept } = turn;
+  switch (input.type) {
+    case "wanted":
+      kept.documents.set(input.topic, { payload: input.payload, qos: input.qos });
+      kept.dueDocuments.delete(input.topic);
+      kept.dueDocuments.add(input.topic);
+      return;
+    case "forgotten":
+      forget(kept, input.topic);
+      return;
+    case "announced":
+      kept.announcements.set(input.topic, input.payload);
+      return;
+    case "changed":
+      changed(turn, input.before, input.after);
+      return;
+    case "released":
+      if (input.anew && kept.published.has(input.code)) kept.anew.add(input.code);
+      kept.due.add(input.code);
+      return;
+    case "shown_again":
+      // Once, however often it is asked for meanwhile: who asks too often must not fill the link.
+      if (kept.link === "up") kept.again.set(JSON.stringify(input.about), input.about);
+      return;
+    case "hastened":
+      if (kept.link === "up") publishController(turn, input.code, { about: input.about });
+  }
+}
+
+function linked({ kept, around }: Turn): void {
+  kept.link = "greeting";
+  if (!kept.isGreeted) for (const { info } of around.view.controllers()) kept.greetings.add(info.code);
+}
+
+/** The broker may have forgotten or kept anything: everything goes out once, and what ended meanwhile is emptied. */
+function everything({ kept, around }: Turn): void {
+  for (const [code, published] of kept.published) {
+    const present = around.view.get(code);
+    for (const { topic, payload } of controllerMessages(around.topics, published, present))
+      if (payload === "" && present === undefined)
+        keepLeftover(kept, published.info.id, topic, { code, owed: null });
+      else if (payload === "") markUnknown(kept, code, topic);
+  }
+  for (const set of [kept.published, kept.again, kept.anew]) set.clear();
+  for (const { info } of around.view.controllers()) kept.due.add(info.code);
+  for (const topic of kept.documents.keys()) kept.dueDocuments.add(topic);
+  for (const id of kept.leftovers.keys()) sweepUnder(kept, id, "ended");
+}
+
+/** The next link publishes everything that is wanted; to be remembered is what was to be emptied. */
+function unlinked({ kept, outcomes }: Turn): void {
+  kept.link = "down";
+  for (const { topic, payload, code } of kept.newest.values())
+    if (code !== null && payload === "") markUnknown(kept, code, topic);
+  for (const [topic, { code }] of kept.failed) if (code !== null) markUnknown(kept, code, topic);
+  for (const topic of kept.announcements.keys()) outcomes.push({ topic, outcome: "link lost" });
+  for (const set of [kept.newest, kept.failed, kept.announcements, kept.greetings]) set.clear();
+  kept.linkedAt = kept.number;
+  kept.onTheirWay = 0;
+}
+
+function changed(
+  { kept, around }: Turn,
+  before: Controller | undefined,
+  after: Controller | undefined,
+): void {
+  const code = (after ?? before)?.info.code;
+  if (code === undefined) return;
+  kept.due.add(code);
+  if (before === undefined || after !== undefined) return;
+  kept.published.delete(code);
+  kept.unknown.delete(code);
+  const { id } = before.info;
+  const own = controllerMessages(around.topics, before, undefined).map(({ topic }) => topic);
+  const documents = [...kept.documents.keys()].filter((one) =>
+    one.startsWith(`${around.topics.base}/${id}/`),
+  );
+  for (const topic of [...own, ...documents]) {
+    keepLeftover(kept, id, topic, { code, owed: null });
+    forget(kept, topic);
+  }
+}
+
+function ended(turn: Turn, publish: Publish, error: PublishErrorKind | null, now: number): void {
+  const { kept } = turn;
+  const { topic, sort, code, number } = publish;
+  if (number <= kept.linkedAt) return;
+  kept.onTheirWay -= 1;
+  // What was published there since is answered later, and counts instead.
+  if (kept.newest.get(topic) !== publish) return;
+  kept.newest.delete(topic);
+  if (error === null) taken(turn, publish);
+  // The link is gone, and the next one publishes everything.
+  else if (error === "offline") return;
+  else if (sort === "announcement" && isFinal(error)) {
+    kept.announcements.delete(topic);
+    turn.outcomes.push({ topic, outcome: "refused" });
+  } else {
+    const attempts = (kept.failed.get(topic)?.attempts ?? 0) + 1;
+    kept.failed.set(topic, { sort, code, attempts, at: now + retryMs(error, attempts) });
+  }
+}
+
+/** The broker would answer the same at once. */
+const isFinal = (error: PublishErrorKind): boolean => error === "refused" || error === "invalid";
+
+/** After the so manieth failure. */
+export function retryMs(error: PublishErrorKind, attempts: number): number {
+  const doubled = 2 ** Math.min(attempts - 1, 10);
+  return isFinal(error) ? Math.min(10_000 * doubled, 600_000) : Math.min(1_000 * doubled, 60_000);
+}
+
+function taken({ kept, around, outcomes }: Turn, { topic, payload, sort }: Publish): void {
+  kept.failed.delete(topic);
+  if (sort === "announcement" && kept.announcements.get(topic) === payload) {
+    kept.announcements.delete(topic);
+    outcomes.push({ topic, outcome: "taken" });
+  }
+  if (sort === "document" && kept.documents.get(topic)?.payload === "") kept.documents.delete(topic);
+  if (sort !== "leftover") return;
+  const id = placeOf(around.topics.base, topic)?.controllerId ?? "";
+  const leftover = kept.leftovers.get(id)?.get(topic);
+  if (leftover === undefined) return;
+  if (payload !== "") {
+    if (leftover.owed === payload) keepLeftover(kept, id, topic, { ...leftover, owed: null });
+    return;
+  }
+  if (leftover.code === null) kept.cleared += 1;
+  dropLeftover(kept, id, topic);
+}
+
+function woke({ kept, around }: Turn, now: number): void {
+  for (const [topic, failed] of kept.failed) {
+    if (failed.at === null || failed.at > now) continue;
+    kept.failed.set(topic, { ...failed, at: null });
+    if (failed.sort === "document") kept.dueDocuments.add(topic);
+    if (failed.sort === "leftover")
+      sweepUnder(kept, placeOf(around.topics.base, topic)?.controllerId ?? "", "ended");
+    if (failed.code === null) continue;
+    markUnknown(kept, failed.code, topic);
+    kept.due.add(failed.code);
+  }
+}
+
+function found({ kept, around }: Turn, topic: string, payload: string): void {
+  const place = placeOf(around.topics.base, topic);
+  if (payload === "" || place === null || isWanted(kept, around, topic, place)) return;
+  if (kept.leftovers.get(place.controllerId)?.has(topic) || kept.found >= mostFound) return;
+  kept.found += 1;
+  const code = place.leaf === "info" ? codeIn(payload) : null;
+  if (code !== null && around.view.get(code) !== undefined) kept.formerIds.add(place.controllerId);
+  const stale = staleForm(place, payload);
+  const owed = stale === payload ? null : stale;
+  keepLeftover(kept, place.controllerId, topic, { code: null, owed });
+  if (owed !== null) sweepUnder(kept, place.controllerId, "ended");
+}
