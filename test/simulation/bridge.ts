@@ -273,7 +273,7 @@ function simulatedMirror(
     clock,
     chance: world.bridgeChance,
     files: world.files,
-    onLink: (link) => mirror.watch.learnt(link.host, link),
+    onLink: (link) => mirror.watch.onFacts(link.host, link),
   });
   const mirror: Mirror = createMirror({
     ...{ configuration, platform: client, clock, log: silentLog, transliterate: anyAscii },
