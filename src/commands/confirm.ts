@@ -1,4 +1,4 @@
-import { confirmWithinMs, readBackDelaysMs, shows, type Step } from "../greenhouse/command/plan.js";
+import { confirmWithinMs, readBackDelaysMs, shows, type Step, travels } from "../greenhouse/command/plan.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Evidence } from "./endings.js";
@@ -28,6 +28,8 @@ export interface ReadBack {
   readonly readAt: number;
   /** When a pushed value makes it worth reading before `dueAt`. */
   readonly pushedAt: number | null;
+  /** What the newest read since the POST has shown, whoever asked for it. */
+  readonly newest: RawValue | null;
   /** What was pushed after the last read began. */
   readonly pushed: RawValue | null;
   /** Whether the newest read is the one that was due. */
@@ -48,7 +50,14 @@ export type Read =
   | { readonly type: "absent" }
   | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
 
-const idle = { readAt: -Infinity, pushedAt: null, pushed: null, isDue: false, lastRead: null };
+const idle = {
+  readAt: -Infinity,
+  newest: null,
+  pushedAt: null,
+  pushed: null,
+  isDue: false,
+  lastRead: null,
+};
 
 /** Null when its time is over already. */
 export function readBackFrom(
@@ -104,6 +113,10 @@ export function pushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBac
   const sooner = one.pushedAt !== null && one.pushedAt <= at ? one.pushedAt : at;
   return { ...one, pushed: raw, pushedAt: sooner };
 }
+
+/** Whether the newest read shows another value, and none that a degree has on its way. */
+export const isContradicted = ({ step, newest }: ReadBack, settings: ActuatorSettings): boolean =>
+  newest !== null && !shows(settings, step, newest) && !travels(settings, step, null, newest);
 
 interface ReadSeen {
   readonly shown: boolean;

@@ -1,5 +1,6 @@
 import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
+import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import { shown } from "./aftermath.js";
 import {
@@ -16,7 +17,7 @@ import {
 } from "./book.js";
 import { begin, checksGoOn } from "./checks.js";
 import { aboutOf, type Command, type Interrupted } from "./command.js";
-import { nextReadAt, pushed, type Read, recoveredReadBack } from "./confirm.js";
+import { isContradicted, nextReadAt, pushed, type Read, recoveredReadBack } from "./confirm.js";
 import { samePayloadMs } from "./admission.js";
 import {
   cutBetween,
@@ -64,8 +65,10 @@ export function take(turn: Turn, input: LaneInput): void {
   else if (input.type === "awaiting") turn.lane.awaited = input.awaited;
   else if (input.type === "unread")
     turn.lane.posts = { ...turn.lane.posts, unread: true, endedAt: turn.now.mono };
-  else if (input.type === "shown") shown(turn, input.about, input.target);
-  else if (input.type === "pushed") rung(turn, input.address, input.raw);
+  else if (input.type === "shown") {
+    noteNewest(turn, input.target);
+    shown(turn, input.about, input.target);
+  } else if (input.type === "pushed") rung(turn, input.address, input.raw);
   else if (input.type === "journaled") journaled(turn, input);
   else if (input.type !== "limits_changed") answer(turn, input);
 }
@@ -123,6 +126,17 @@ export function enter(turn: Turn, command: Command): void {
   // Should the program die before anything of it is sent, the next start can end it. Of very many stops those whose turn
   // never comes are only counted.
   if (!command.isOfFlood) note(turn, takenRecord(command, command.dryRun ? { dry_run: true } : {}));
+}
+
+/** A read of what is being confirmed, also one that something else asked for. */
+function noteNewest(turn: Turn, target: Actuator | Register): void {
+  const { confirming } = turn.lane;
+  if (confirming?.at !== "confirming") return;
+  const { readBack } = confirming;
+  const register = "settings" in target ? target.registers[readBack.step.address] : target;
+  if (register === undefined || register.startedAt < readBack.from || register.raw === readBack.newest)
+    return;
+  turn.lane.confirming = { ...confirming, readBack: { ...readBack, newest: register.raw } };
 }
 
 function rung(turn: Turn, address: string, raw: RawValue): void {
@@ -231,15 +245,20 @@ function run(turn: Turn, command: Command, passedOver: readonly Command[]): void
   journalSending(turn, { ...started, steps }, turn.now.mono + urgentWaitsMs);
 }
 
-/** An equal command takes over the read-backs of the one being confirmed instead of sending again. */
+/**
+ * An equal command takes over the read-backs of the one being confirmed instead of sending again, unless a rule sends it or the
+ * newest read shows something else: then it has to be sent.
+ */
 function takesOver(turn: Turn, command: Command, passedOver: readonly Command[]): boolean {
   const { confirming } = turn.lane;
   if (confirming?.at !== "confirming") return false;
   const { facts } = confirming.after;
   // Where nothing is known to have been sent there is nothing of it to be taken over.
   if (facts.attempts === 0) return false;
-  if (command.force || command.wanted.type === "stop" || command.dryRun) return false;
+  if (command.force || command.wanted.type === "stop" || command.dryRun || command.rule !== null)
+    return false;
   if (canonical(confirming.command.wanted) !== canonical(command.wanted)) return false;
+  if (isContradicted(confirming.readBack, command.settings)) return false;
   const before = confirming.command;
   dropPassedOver(turn, passedOver);
   // Before the result of the other closes its record: what was sent for one was sent for both.

@@ -168,18 +168,32 @@ const at = z
   .nullish();
 
 /** Null where it is not given. */
-const duration = (key: string, sentence: string, [least, most] = [0, Infinity]) =>
+const maxAge = z
+  .string({ error: '"max_age" must be a duration such as "30s".' })
+  .nullish()
+  .transform((given, context) => {
+    const ms = parseDuration(given ?? "");
+    if (typeof given === "string" && ms === null)
+      context.addIssue({ code: "custom", message: '"max_age" must be a duration such as "30s".' });
+    return ms;
+  });
+
+/** Null where it is not given. A duration that came out empty must not begin what has no end, so `null` is none. */
+const term = (key: string) =>
   z
-    .string({ error: `"${key}" must be a duration ${sentence}.` })
-    .nullish()
+    .string({ error: termSentence(key) })
+    .optional()
     .transform((given, context) => {
-      const ms = parseDuration(given ?? "");
-      if (typeof given === "string" && (ms === null || ms < least || ms > most))
-        context.addIssue({ code: "custom", message: `"${key}" must be a duration ${sentence}.` });
+      if (given === undefined) return null;
+      const ms = parseDuration(given);
+      if (ms === null || ms < leastTermMs || ms > mostTermMs)
+        context.addIssue({ code: "custom", message: termSentence(key) });
       return ms;
     });
 
-const term = (key: string) => duration(key, 'from 1s to 24h, such as "20m"', [1_000, 86_400_000]);
+const leastTermMs = 1_000;
+const mostTermMs = 86_400_000;
+const termSentence = (key: string) => `"${key}" must be a duration from 1s to 24h, such as "20m".`;
 
 /** In the order in which mistakes are told. */
 const fields = z.object({
@@ -187,7 +201,7 @@ const fields = z.object({
   id,
   by: line("by").nullish(),
   at,
-  max_age: duration("max_age", 'such as "30s"'),
+  max_age: maxAge,
   force: flag("force"),
   dry_run: flag("dry_run"),
   for: term("for"),

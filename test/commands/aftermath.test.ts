@@ -323,7 +323,7 @@ describe("those that wait together", () => {
 describe("a command that takes over the read-backs of an equal one", () =>
   it("is in the journal with what was sent for both, before the older one's result", async () => {
     const bench = lateFan();
-    await bench.play("on", 4_500, '{"command":"on","id":"heir"}', 100);
+    await bench.play("on", 1_500, '{"command":"on","id":"heir"}', 600);
     const records = bench.records.map((record) =>
       record.type === "result"
         ? `result ${record.result.id}`
@@ -331,10 +331,29 @@ describe("a command that takes over the read-backs of an equal one", () =>
           ? `${record.type} ${String(record.id)}`
           : record.type,
     );
-    expect(records.slice(-2)).toEqual(["command_taken heir", "result c1"]);
+    expect(records.slice(-3)).toEqual(["command_taken heir", "result c1", "read_back null"]);
     expect(
       bench.records.findLast((record) => record.type === "command_taken" && record.id === "heir"),
     ).toMatchObject({ took_over: "c1" });
     await bench.clock.advance(100_000);
     expect(bench.outcomes).toEqual({ c1: "superseded after_sending", heir: "confirmed" });
+    expect(bench.values()).toEqual(["140=1010"]);
   }));
+
+describe("an equal command is sent where the newest read shows something else", () => {
+  const heir = '{"command":"on","id":"heir"}';
+
+  it("to what reads the value back", async () => {
+    const bench = lateFan();
+    await bench.play("on", 2_500, heir, 100);
+    expect(bench.values()).toEqual(["140=1010", "140=1010"]);
+  });
+
+  it("to a poll, as where somebody moved it by hand meanwhile", async () => {
+    const bench = lateFan();
+    await bench.play("on", 500, () => bench.polled("140", "1100"), heir, 1_510);
+    expect(bench.values()).toEqual(["140=1010", "140=1010"]);
+    await bench.clock.advance(100_000);
+    expect(bench.outcomes).toEqual({ c1: "superseded after_sending", heir: "confirmed" });
+  });
+});

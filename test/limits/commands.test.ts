@@ -218,7 +218,7 @@ describe("a lease", () => {
   it("is in force as soon as its command takes over the read-backs of an equal one, whatever they show", async () => {
     const one = await bench({ actuators: [valve()] });
     one.platform.onWrite = ignored;
-    await one.play("on", 5_000, '{"command":"on","for":"5m"}', 1);
+    await one.play("on", 1_500, '{"command":"on","for":"5m"}', 501);
     expect(keptIn(one.records).at(-1)).toMatchObject({ lease: { command: "on", ends_with: "off" } });
     await one.clock.advance(100_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["superseded", "unconfirmed"]);
@@ -272,6 +272,9 @@ describe("a lease", () => {
     ['{"command":"off","for":"5m"}', "bad_payload"],
     ['{"command":"on","for":"500ms"}', "bad_payload"],
     ['{"command":"on","hold":"25h"}', "bad_payload"],
+    ['{"command":"on","for":null}', "bad_payload"],
+    ['{"command":"on","hold":null}', "bad_payload"],
+    ['{"command":"on","for":""}', "bad_payload"],
   ])("refuses %s as %s", async (payload, reason) => {
     const one = await bench({ actuators: [valve({ limits: limits({ atMostMs: 3_600_000 }) })] });
     expect(await one.run(payload)).toMatchObject({ outcome: "refused", reason });

@@ -275,6 +275,11 @@ const order: Readonly<Record<string, PlantedBug>> = {
       original(allowances, about, { ...facts, isKnown: false }, now)`,
     breaks: ["S16"],
   },
+  heirs_of_what_reads_deny: {
+    seam: "commands/confirm#isContradicted",
+    plant: "() => () => false",
+    breaks: ["S8"],
+  },
   heirs_are_not_journaled: {
     seam: "commands/lane#takesOver",
     plant: withoutEffects('effect.type === "note" && effect.record.type === "command_taken"'),

@@ -3,7 +3,7 @@ import type { BridgeEvent } from "../../../src/greenhouse/events.js";
 import type { Controller } from "../../../src/greenhouse/model.js";
 import type { Bridge } from "../bridge.js";
 import type { Ask, Write } from "../history.js";
-import { Check } from "../judging.js";
+import { Check, isDegree, shows } from "../judging.js";
 import { AlarmChecks } from "./alarm-checks.js";
 import { isAllowed } from "./guard-model.js";
 import { LimitBook } from "./limit-book.js";
@@ -78,6 +78,17 @@ export class LimitChecks extends Check {
 
   /** What was sent for an equal command was sent for this one too. */
   takesOver(ask: Ask): void {
+    const { journalist } = this.world;
+    const last = ask.donor?.writes.at(-1);
+    if (ask.rule !== null)
+      this.broken("S21", `${ask.by} of a rule takes over what ${ask.donor?.by ?? ""} has sent`);
+    const read = last && journalist.readsSince(ask.code, last.address, last.endedAt ?? Infinity).at(-1);
+    const isOnItsWay = last !== undefined && isDegree(last.value) && read !== undefined && isDegree(read.raw);
+    if (last !== undefined && read !== undefined && !isOnItsWay && !shows(ask, last, read.raw))
+      this.broken(
+        "S8",
+        `${ask.by} takes over although ${ask.code}/${last.address} was read as ${String(read.raw)}`,
+      );
     this.limits.of(ask)?.begins(ask);
   }
 
