@@ -18,6 +18,14 @@ function storm(more: Parameters<typeof skylight>[0] = {}, ofLimits: Parameters<t
   return bench({ actuators: [skylight({ stop, ...more, limits: limited })], registers: open });
 }
 
+/** A storm, and a platform that takes its time to say that the controller is online. */
+async function slow() {
+  const one = await storm();
+  const online = await one.platform.connection();
+  one.platform.connection = () => one.clock.wait(500).then(() => online);
+  return one;
+}
+
 describe("what a guard sends", () => {
   it("and a stop cuts short is sent again after 30 s and 2 min, then alarmed", async () => {
     const one = await storm();
@@ -32,11 +40,55 @@ describe("what a guard sends", () => {
     expect(one.alarmFacts.get("guard_unmet")).toMatchObject({ guards: [{ rule: "wind", sends: "close" }] });
   });
 
+  it("and a stop keeps back before anything of it is sent has used up no try, and goes out again within seconds", async () => {
+    const one = await slow();
+    await one.play(blow(14), 100, "stop", 2_000, "stop", 5_100, "stop", 5_100, "stop", 4_000);
+    const ends = one.results.filter(({ by }) => by === "rule wind");
+    expect(ends.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual(
+      Array(4).fill("superseded before_sending"),
+    );
+    expect(one.values()).not.toContain("101=10001");
+    await one.clock.advance(3_000);
+    expect(one.values().at(-1)).toBe("101=10001");
+  });
+
+  it("is alarmed as kept back with the second command of it that sent nothing, and no longer once it went out", async () => {
+    const one = await slow();
+    await one.play(blow(14), 100, "stop", 1_000);
+    expect(one.alarms.has("guard_unmet")).toBe(false);
+    await one.play(1_100, "stop", 100);
+    expect(one.alarms.get("guard_unmet")).toContain(
+      "A newer command took its place before anything was sent.",
+    );
+    await one.clock.advance(30_000);
+    expect(one.alarms.has("guard_unmet")).toBe(false);
+  });
+
+  it("goes every 10 minutes after the third try, for as long as the guard holds", async () => {
+    const one = await storm();
+    one.platform.onWrite = ignored;
+    for (let minute = 0; minute < 40; minute++) await one.play(blow(14), 30_000, blow(14), 30_000);
+    expect(one.values()).toHaveLength(6);
+    expect(one.alarms.has("guard_unmet")).toBe(true);
+    await one.play(blow(3), 60_000, blow(3), 1_000, blow(3), 59_000, blow(3), 1_000);
+    for (let minute = 0; minute < 20; minute++) await one.play(blow(3), 59_000);
+    expect(one.values()).toHaveLength(6);
+    expect(one.alarms.has("guard_unmet")).toBe(false);
+  });
+
   it("gives way to another command that the guard allows, and is not sent against it", async () => {
     const one = await storm();
     await one.play(blow(14), 500, "20", 400_000);
     expect(one.results.at(-1)).toMatchObject({ command: "20", outcome: "confirmed" });
     expect(one.values()).toEqual(["101=10001", "101=10100", "101=20"]);
+  });
+
+  it("goes out itself where an equal command of somebody is still confirming", async () => {
+    const one = await storm({ travelMs: 0, confirmWithinMs: 120_000 });
+    one.platform.onWrite = ignored;
+    await one.play(blow(3), "close", 1_000, blow(14), 1_000);
+    expect(one.values()).toEqual(["101=10001", "101=10001"]);
+    expect(one.results).toMatchObject([{ command: "close", outcome: "superseded", reason: "after_sending" }]);
   });
 
   it("goes before a newer command that rests", async () => {
@@ -47,7 +99,7 @@ describe("what a guard sends", () => {
 
   it.each([
     ["and never reached the platform before a crash is sent again", "x", ["101=10001"], false],
-    ["and was given up stays alarmed over a restart", null, [], true],
+    ["and was not confirmed stays alarmed over a restart, and is not sent again at once", null, [], true],
   ])("for the third time %s", async (_, id, values, isAlarmed) => {
     const kept = { guards: { wind: { phase: "held", sending: "due", id, tries: 3 } } } as const;
     const limited = limits({ guards: [closing] });
@@ -120,7 +172,7 @@ describe("a lease", () => {
   it("of a command that takes over the read-backs of an equal one is in force from then on", async () => {
     const one = await bench({ actuators: [valve()] });
     one.platform.onWrite = ignored;
-    await one.play("on", 5_000, '{"command":"on","for":"20m"}', 1_000);
+    await one.play("on", 1_500, '{"command":"on","for":"20m"}', 1_000);
     expect(lease(one)).toMatchObject({ command: "on", ends_with: "off" });
     await one.clock.advance(120_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["superseded", "unconfirmed"]);

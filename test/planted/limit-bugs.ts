@@ -62,6 +62,16 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     }`,
     breaks: ["S19"],
   },
+  what_sends_nothing_is_a_try: {
+    seam: "limits/rules/attempts#sentNothing",
+    plant: `() => () => false`,
+    breaks: ["S21"],
+  },
+  rules_take_over: {
+    seam: "commands/lane#takesOver",
+    plant: `(original) => (turn, command, passedOver) => original(turn, { ...command, rule: null }, passedOver)`,
+    breaks: ["S21"],
+  },
   acknowledging_clears: {
     seam: "limits/rules/alarms#acknowledge",
     plant: `(original) => (book, id, by) => {

@@ -1,12 +1,13 @@
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
 
-/* What a rule sends is sent again at growing distances until it is done. */
+/* What a rule sends is sent again at growing distances until it is done. Only what sent something counts as a try. */
 
 export interface Attempts {
   /** Of the command under way; null while none is. */
   readonly id: string | null;
   readonly tries: number;
-  /** When to send next; Infinity for never. */
+  /** How many commands in a row have ended with nothing sent. */
+  readonly unsent: number;
   readonly nextAt: number;
   /** Why it is late, once that was said. */
   readonly problem: string | null;
@@ -17,46 +18,60 @@ export interface Attempts {
 export const firstAttempt: Attempts = {
   id: null,
   tries: 0,
+  unsent: 0,
   nextAt: -Infinity,
   problem: null,
   isKeptBack: false,
 };
 
-const againMs = 30_000;
-const leasePauses = [againMs, 120_000, 600_000];
-const guardPauses = [againMs, 120_000];
+const pauses: Readonly<Record<"lease" | "guard", readonly number[]>> = {
+  lease: [30_000, 120_000, 600_000],
+  guard: [30_000, 120_000],
+};
+/** Between the tries after those. */
+export const laterTriesMs = 600_000;
 
-/** What a guard sends is not sent a fourth time. */
-export const isGivenUp = (tries: number): boolean => tries > guardPauses.length;
+/** So many tries of a guard are a matter of minutes; that they were in vain is alarmed. */
+export const isOverdue = (tries: number): boolean => tries > pauses.guard.length;
 
-/** Refusals that say that it was kept back, and not that it was tried. */
-const hindrances = new Set([
-  "interlock",
-  "read_only",
-  "controller_offline",
-  "platform_unavailable",
-  "other_bridge",
-  "shutting_down",
-  "overloaded",
-]);
+/** What sent nothing goes again after this: the first time, the next times, and where it is refused again and again. */
+const unsentMs = 2_000;
+const unsentAgainMs = 5_000;
+const refusedForLongMs = 30_000;
+const mostQuickRefusals = 6;
 
 /** How a command ended, as far as the limits ask. */
 export type Ended = Pick<CommandResult, "id" | "outcome" | "reason" | "message">;
 
-/** After the end of one; null when it is done with. A lease's end is never given up; what a guard sends is, after the third. */
+/** Whether nothing of it was sent, which is no try: a stop, a rule, the platform or the controller kept it back. */
+const sentNothing = ({ outcome, reason }: Ended): boolean =>
+  outcome === "refused" ||
+  (outcome === "superseded" && reason === "before_sending") ||
+  (outcome === "failed" && reason === "not_sent");
+
+/** After the end of one; null when it is done with. What was tried in vain is never given up, and only sent more seldom. */
 export function attemptAfter(
-  { tries }: Attempts,
+  before: Attempts,
   kind: "lease" | "guard",
-  { outcome, reason, message }: Ended,
+  result: Ended,
   now: number,
 ): Attempts | null {
+  const { outcome, message } = result;
   if (outcome === "confirmed" || outcome === "already") return null;
   // Nothing was sent, so the lease is not over.
   if (outcome === "dry_run" && kind === "guard") return null;
   const problem = message ?? `It ended ${outcome}.`;
-  // What keeps it back is looked at again, and this was no attempt.
-  if (outcome === "refused" && hindrances.has(reason ?? ""))
-    return { id: null, tries: Math.max(0, tries - 1), nextAt: now + againMs, problem, isKeptBack: true };
-  const pause = kind === "lease" ? (leasePauses[tries - 1] ?? 600_000) : (guardPauses[tries - 1] ?? Infinity);
-  return { id: null, tries, nextAt: now + pause, problem, isKeptBack: false };
+  if (sentNothing(result)) return keptBackAfter(before, result, problem, now);
+  const { tries } = before;
+  const pause = pauses[kind][tries - 1] ?? laterTriesMs;
+  return { id: null, tries, unsent: 0, nextAt: now + pause, problem, isKeptBack: false };
+}
+
+/** The first time it is only sent again, as a stop or a newer command passes; from the second on it is told. */
+function keptBackAfter(before: Attempts, { outcome }: Ended, problem: string, now: number): Attempts {
+  const unsent = before.unsent + 1;
+  const isLong = outcome === "refused" && unsent > mostQuickRefusals;
+  const pause = isLong ? refusedForLongMs : unsent === 1 ? unsentMs : unsentAgainMs;
+  const told = unsent === 1 ? {} : { problem, isKeptBack: true };
+  return { ...before, id: null, tries: Math.max(0, before.tries - 1), unsent, nextAt: now + pause, ...told };
 }

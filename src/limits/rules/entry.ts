@@ -3,7 +3,7 @@ import type { Wanted } from "../../greenhouse/command/words.js";
 import type { Limits } from "../../greenhouse/limits.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { KeptLimits } from "../../journal/records.js";
-import { firstAttempt, isGivenUp } from "./attempts.js";
+import { firstAttempt, isOverdue, laterTriesMs } from "./attempts.js";
 import { type GuardState, unjudged } from "./guards.js";
 import { type Moves, neverMoved } from "./pauses.js";
 import type { Hold, Lease, Term } from "./terms.js";
@@ -143,7 +143,7 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
   return {
     ...entry,
     guards: new Map(
-      limitsOf(entry.settings).guards.map(({ name }) => [name, keptGuard(kept.guards[name], isOpen)]),
+      limitsOf(entry.settings).guards.map(({ name }) => [name, keptGuard(kept.guards[name], isOpen, mono)]),
     ),
     moves: {
       starts: kept.starts.map((_, place, all) => {
@@ -163,7 +163,11 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
   };
 }
 
-function keptGuard(kept: KeptLimits["guards"][string] | undefined, isOpen: Restart["isOpen"]): GuardState {
+function keptGuard(
+  kept: KeptLimits["guards"][string] | undefined,
+  isOpen: Restart["isOpen"],
+  mono: number,
+): GuardState {
   if (kept === undefined) return unjudged;
   const { sending, id, tries } = kept;
   const state = { ...unjudged, phase: kept.phase === "clear" ? ("unsure" as const) : kept.phase, sending };
@@ -173,7 +177,7 @@ function keptGuard(kept: KeptLimits["guards"][string] | undefined, isOpen: Resta
     const again = isOpen(id) ? { id, tries } : { tries: Math.max(0, tries - 1) };
     return { ...state, attempts: { ...firstAttempt, ...again } };
   }
-  const problem = "It was not confirmed before the restart, and is not sent a fourth time.";
-  const never = isGivenUp(tries) ? { nextAt: Infinity, problem } : {};
-  return { ...state, attempts: { ...firstAttempt, tries, ...never } };
+  const problem = "It was not confirmed before the restart.";
+  const later = isOverdue(tries) ? { nextAt: mono + laterTriesMs, problem } : {};
+  return { ...state, attempts: { ...firstAttempt, tries, ...later } };
 }

@@ -1,6 +1,6 @@
 import { canStop, readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
-import { type Attempts, isGivenUp } from "./attempts.js";
+import { type Attempts, isOverdue } from "./attempts.js";
 import { type Entry, limitsOf } from "./entry.js";
 import {
   type Around,
@@ -181,7 +181,7 @@ export function problemsOf(
 }
 
 const isUnmet = ({ id, tries, problem, isKeptBack: isHindered }: Attempts): boolean =>
-  problem !== null && (isHindered || (isGivenUp(tries) && id === null));
+  problem !== null && (isHindered || (isOverdue(tries) && id === null));
 
 /** Null for none. */
 function ofGuards(

@@ -176,8 +176,12 @@ function isOtherWay(before: string, after: string): boolean {
   return after === "auto" || before === "auto" || ways[before] === after;
 }
 
-/** First, after 30 s, after 2 min. */
+/** What a guard wants is so, or is not to be sent. */
+const done = new Set(["confirmed", "already", "dry_run"]);
+
+/** First, after 30 s, after 2 min; then so seldom. */
 const mostTimes = 3;
+const laterMs = 590_000;
 
 /** S21: what a guard sends goes out once each time it begins, also over a restart, and only what it allows. */
 export class RuleChecks extends LimitCheck {
@@ -208,8 +212,13 @@ export class RuleChecks extends LimitCheck {
       ["confirmed", "already"].includes(results[0]?.result.outcome ?? ""),
     );
     if (isDone) this.broken("S21", `${where} sends again what was done`);
-    const posted = asks.filter(({ writes }) => writes.length > 0);
-    if (posted.length >= mostTimes) this.broken("S21", `${where} sends for the ${posted.length + 1}th time`);
+    const posted = asks.filter(({ writes }) => writes.some(({ sent }) => sent));
+    const lastAt = posted.flatMap(({ writes }) => writes.map(({ begunAt }) => begunAt)).at(-1) ?? -Infinity;
+    if (posted.length >= mostTimes && time.now < lastAt + laterMs)
+      this.broken(
+        "S21",
+        `${where} sends for the ${posted.length + 1}th time ${time.now - lastAt} ms after the last`,
+      );
     beginning.sent.push(ask.by);
   }
 
@@ -230,7 +239,7 @@ export class RuleChecks extends LimitCheck {
       if (beginning === null || guard.then === undefined || guard.blind === "act") continue;
       // A stalled program may have missed that it was let go in between.
       if (this.#isStalled()) this.#excused.add(beginning);
-      if (beginning.sent.length > 0 || beginning.isUncertain || this.#excused.has(beginning)) continue;
+      if (beginning.isUncertain || this.#excused.has(beginning) || this.#isSending(beginning, boot)) continue;
       const isFree = !model.isBlind && this.limits.isFree(one, guard.then);
       if (this.#owed.look(beginning, boot, isFree).freeMs > soonMs)
         this.broken(
@@ -238,6 +247,20 @@ export class RuleChecks extends LimitCheck {
           `the guard ${name} of ${one.code}/${one.id} began at ${beginning.at} and sends nothing in run ${boot}`,
         );
     }
+  }
+
+  /** Something of it was sent, is under way, or was kept back a moment ago. */
+  #isSending({ sent }: Beginning, run: number): boolean {
+    const { journalist, time } = this.world;
+    const asks = sent.flatMap((by) => journalist.asks.get(by) ?? []);
+    const newest = asks.at(-1);
+    const isUnderWay = newest?.boot === run && newest.results.length === 0;
+    const isRecent = newest?.results.some(({ at }) => at > time.now - soonMs) === true;
+    const isDone = asks.some(
+      ({ writes, results }) =>
+        writes.some(({ sent }) => sent) || results.some(({ result }) => done.has(result.outcome)),
+    );
+    return isUnderWay || isRecent || isDone;
   }
 }
 
