@@ -131,6 +131,8 @@ export interface AlarmFacts {
   readonly ends_with?: string;
   /** Reads, and topics below the controller's. */
   readonly late?: readonly string[];
+  /** An earlier run raised it, and this one has not judged yet whether it is so still. */
+  readonly carried?: boolean;
 }
 
 export interface Alarm {

@@ -9,6 +9,7 @@ import {
   alarmId,
   type AlarmNews,
   alarmSummary,
+  carriedOver,
   clear,
   noAlarms,
   passTime,
@@ -134,7 +135,7 @@ export class AlarmStore {
 
   /** As an earlier run left them. */
   restore(alarms: readonly Alarm[]): void {
-    this.#book = { alarms: new Map(alarms.map((alarm) => [alarm.id, alarm])), raised: [] };
+    this.#book = { alarms: new Map(alarms.map((alarm) => [alarm.id, carriedOver(alarm)])), raised: [] };
     for (const alarm of this.#shown) this.#ports.publish(alarm.id, JSON.stringify(alarm));
     this.#publishAll();
   }

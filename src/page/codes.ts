@@ -76,7 +76,7 @@ export const codes: Of<Shown, Text> = {
 };
 
 /** What an alarm's facts tell. */
-type Fact = "guard_sends" | "lease_ends" | "command_ended" | "late";
+type Fact = "guard_sends" | "lease_ends" | "command_ended" | "late" | "carried";
 
 /**
  * What an outcome, its reason, an alarm or an error of the API means, what to do, and what an alarm's facts are, in Chinese; in
@@ -131,6 +131,7 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
   lease_ends: "“{command}”应以“{end}”结束。",
   command_ended: "“{command}”：{outcome}。",
   late: "迟到：{late}。",
+  carried: "这是重启之前的报警，网桥尚未重新判断，请几分钟后再看。",
   bad_request: "请求内容有误。",
   login_required: "请先登录。",
   role: "只有操作员可以执行。",

@@ -92,6 +92,8 @@ export function alarmText({ type, message, remedy, facts }: Alarm): Told {
   const title = told(type);
   if (isEnglish()) return { title, sentences: [ofBridge(message), ofBridge(remedy)] };
   const named = factSentences(facts ?? {});
+  if (facts?.carried === true)
+    return { title, sentences: [...named, chinese.carried].map((text) => ({ text })) };
   const isMore =
     named.length === 0 ? !isWhole.has(type) : isDetailed.has(type) || isDetailed.has(facts?.outcome ?? "");
   const own = [...named, chinese[type]].map((text) => ({ text }));

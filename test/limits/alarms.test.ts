@@ -327,6 +327,25 @@ it("what a start cannot know yet is neither cleared nor told again", async () =>
   expect(states(limits)).toEqual(["other_bridge cleared", "readings_overdue.gh-0001 cleared"]);
 });
 
+it("says of a condition that this run has not judged yet that it was so before the restart, and what it is once it has", async () => {
+  const nothing = { controller: null, actuator: null };
+  const words = "Another bridge is connected for the same account.";
+  const { book } = raise(noAlarms, "other_bridge", nothing, words, 0);
+  const alarms = acknowledge(book, "other_bridge", "anna")?.book ?? noAlarms;
+  let otherBridge: boolean | null = null;
+  const { limits, clock, events, run, payloads } = started({ alarms, otherBridge: () => otherBridge });
+  limits.connected();
+  run();
+  await clock.advance(60_000);
+  expect(payloads.join()).not.toContain("nothing but a stop is sent");
+  expect(payloads.join()).toContain(`Before the restart: ${words}`);
+  expect(limits.alarms.list).toMatchObject([{ state: "acknowledged", facts: { carried: true } }]);
+  otherBridge = true;
+  await clock.advance(6_000);
+  expect(limits.alarms.list).toMatchObject([{ state: "acknowledged", message: words, facts: undefined }]);
+  expect(events).toEqual([]);
+});
+
 it("a lease of an actuator that is configured no more is one alarm over all starts, until it is forgotten", () => {
   const nothing = { guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null };
   const lease = { id: "1", by: null, command: "on", ends_with: "off", until: new CommandBench().clock.now() };

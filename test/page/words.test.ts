@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type CommandResult, outcomes, refusalReasons } from "../../src/greenhouse/command/outcomes.js";
 import type { AlarmFacts, AlarmType, Interlock } from "../../src/greenhouse/limits.js";
-import { codes } from "../../src/page/codes.js";
+import { chinese, codes } from "../../src/page/codes.js";
 import { patched } from "../../src/page/live.js";
 import {
   alarmText,
@@ -18,8 +18,12 @@ afterEach(() => (language.value = "en"));
 describe("the texts of the page", () => {
   it("have the same placeholders in both languages", () => {
     const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([one]) => one).sort();
-    for (const [word, [english, chinese]] of Object.entries(words))
-      expect([word, chinese.length > 0, placeholders(chinese)]).toEqual([word, true, placeholders(english)]);
+    for (const [word, [english, inChinese]] of Object.entries(words))
+      expect([word, inChinese.length > 0, placeholders(inChinese)]).toEqual([
+        word,
+        true,
+        placeholders(english),
+      ]);
   });
 
   it("tell ages in the largest unit that is over, and none of what is ahead", () => {
@@ -49,8 +53,8 @@ describe("what the bridge says in codes", () => {
   ];
 
   it("is one word in either language, also as a result's outcome", () => {
-    for (const [code, [english, chinese]] of Object.entries(codes))
-      expect([code, english.length > 0 && !isChinese(english), isChinese(chinese)]).toEqual([
+    for (const [code, [english, inChinese]] of Object.entries(codes))
+      expect([code, english.length > 0 && !isChinese(english), isChinese(inChinese)]).toEqual([
         code,
         true,
         true,
@@ -157,6 +161,12 @@ describe("what the bridge says in codes", () => {
       const [facts, , isMore] = rows[type];
       const { sentences } = told(type);
       expect(sentences.some(({ isForeign }) => isForeign)).toBe(isMore || Object.keys(facts).length > 0);
+    });
+
+    it("of before a restart says so in Chinese, and not what follows of it", () => {
+      language.value = "zh";
+      const { sentences } = told("other_bridge", { carried: true });
+      expect(sentences).toEqual([{ text: chinese.carried }]);
     });
 
     it("about a command keeps the platform's own words", () => {

@@ -79,6 +79,17 @@ const floodWindowMs = 600_000;
 const mostRaised = 10;
 const shownAfterMs = 3_600_000;
 
+/** What an alarm of these says stays true over a restart: it tells of something that has happened. */
+const ofThePast: ReadonlySet<AlarmType> = new Set(["command_problem", "state_lost", "flood"]);
+
+/** As an earlier run left it: of a condition it is not known yet whether it is so still. */
+export function carriedOver(alarm: Alarm): Alarm {
+  if (!isOn(alarm) || ofThePast.has(alarm.type)) return alarm;
+  return { ...alarm, facts: { ...alarm.facts, carried: true } };
+}
+
+const isCarried = (alarm: Alarm): boolean => isOn(alarm) && alarm.facts?.carried === true;
+
 const isOn = (alarm: Alarm | undefined): boolean => alarm !== undefined && alarm.state !== "cleared";
 
 /** A time ahead of now is of a clock that was set back since. */
@@ -96,7 +107,7 @@ export function raise(
   const id = alarmId(type, subject);
   const before = book.alarms.get(id);
   if (before !== undefined && isOn(before)) {
-    if (before.message === message) return unchanged(book);
+    if (before.message === message && !isCarried(before)) return unchanged(book);
     return put(book, { ...before, message, facts }, []);
   }
   const raised = [...book.raised.filter(isRecent(now)), now];
@@ -160,9 +171,14 @@ function told(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at: numbe
   return { type, severity: type === "alarm_cleared" ? "info" : severity, message, at, facts };
 }
 
+const carriedRemedy = "Look again in a few minutes: the bridge was started and has not judged it anew yet.";
+
 /** What everybody is shown of it. */
 export function shownAlarm(alarm: Alarm): Omit<Alarm, "clearedAt" | "facts"> {
-  const { id, type, state, since, severity, controller, actuator, message, remedy, by } = alarm;
+  const { id, type, state, since, severity, controller, actuator, by } = alarm;
+  const isOfBefore = isCarried(alarm);
+  const message = isOfBefore ? `Before the restart: ${alarm.message}` : alarm.message;
+  const remedy = isOfBefore ? carriedRemedy : alarm.remedy;
   return { id, type, state, since, severity, controller, actuator, message, remedy, by };
 }
 
