@@ -207,7 +207,8 @@ export class History {
   #keep({ controller, actuator }: About, kept: LimitsEntry["kept"] | null): void {
     const key = aboutKey({ controller, actuator });
     if (kept === null) this.#limits.delete(key);
-    else setBounded(this.#limits, key, { controller, actuator, kept }, mostPerActuator);
+    // As many as there are actuators, all of them: what is in force must not be forgotten over a restart.
+    else this.#limits.set(key, { controller, actuator, kept });
   }
 
   #addProblem(problem: Problem): void {

@@ -141,6 +141,8 @@ export class JournalWriter {
   #hasRead = false;
   /** An fsync of the newest file failed; nothing more goes into it. */
   #beginNew = false;
+  /** How much of the newest file says what the older ones had to say. */
+  #carriedBytes = 0;
 
   constructor(directory: string, parts: WriterParts) {
     this.#directory = directory;
@@ -218,10 +220,12 @@ export class JournalWriter {
   /** The file to write to; a new one begins with what the older ones still have to say. */
   async #writable(): Promise<AppendFile> {
     const current = this.#current;
-    if (current !== null && current.bytes > 0 && current.bytes < this.#parts.limits.fileBytes) return current;
+    const most = Math.max(this.#parts.limits.fileBytes, 2 * this.#carriedBytes);
+    if (current !== null && current.bytes > 0 && current.bytes < most) return current;
     const file = current?.bytes === 0 ? current : await this.#begin();
     const body = { type: "carried" as const, ...this.history.parts() };
     await file.write(encodeLine(this.#number({ stamp: this.#parts.stamp(), body })));
+    this.#carriedBytes = file.bytes;
     await this.retention.prune();
     return file;
   }

@@ -204,6 +204,15 @@ describe("starts", () =>
     ]);
   }));
 
+it("what limits an actuator is remembered of every one, however many there are", () => {
+  const lock = { by: "anna", via: null, reason: null, since: 0, until: null };
+  const nothing = { guards: {}, starts: [], moved_until: null, direction: null, hold: null, lease: null };
+  const records = Array.from({ length: 12_000 }, (_, n): RecordBody => ({
+    ...{ type: "limits_kept", controller: "GH-0001", actuator: `a${n}`, kept: { ...nothing, lock } },
+  }));
+  expect(historyOf(stamped(records)).limits).toHaveLength(12_000);
+});
+
 describe("memory of the history", () =>
   it("is bounded whatever the records hold (S16)", () => {
     const many = Array.from({ length: 8_000 }, (_, n) => `${n}`);

@@ -211,6 +211,25 @@ describe("a journal that grows", () => {
     expect(records.map(({ seq }) => seq)).toEqual(records.map(({ seq }) => seq).toSorted((a, b) => a - b));
   });
 
+  it("begins no file for each record where what has to be carried over is longer than a file", async () => {
+    const directory = await tempDirectory();
+    const journal = await openJournal(directory, { limits: { fileBytes: 2_000 } });
+    const lock = { by: "anna", via: null, reason: null, since: 0, until: null };
+    const nothing = { guards: {}, starts: [], moved_until: null, direction: null, hold: null, lease: null };
+    for (let n = 0; n < 100; n += 1) {
+      const kept = { ...nothing, lock };
+      await journal.append(
+        { type: "limits_kept", controller: "GH-0001", actuator: `a${n}`, kept },
+        { durable: false },
+      );
+    }
+    const { length } = await readdir(directory);
+    for (let n = 0; n < 20; n += 1) await journal.append(ended(`${n}`), { durable: false });
+    await journal.close();
+    expect((await readdir(directory)).length).toBeLessThanOrEqual(length + 1);
+    expect((await openJournal(directory)).history().limits).toHaveLength(100);
+  });
+
   it("keeps commands that were sent, however many were refused, tried or never sent since", async () => {
     const directory = await tempDirectory();
     const limits = { fileBytes: 4_000, totalBytes: 20_000, youngMs: 0 };
