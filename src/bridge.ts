@@ -254,6 +254,7 @@ class Bridge {
       rules: () => live.commandRules,
       crashLoop: this.#given.crashLoop,
       clockTrusted: () => clockAgrees(this.platform.clockSkewMs()) === true,
+      clockSkewMs: () => this.platform.clockSkewMs(),
       onPhase: (command, phase) => this.#page?.phase(command, phase),
       onResult: (result, about) => this.#page?.result(result, about),
       ...{ otherBridge: () => this.#status.otherBridge, isAccountKnown: () => inventory.isKnown },

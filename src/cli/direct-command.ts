@@ -9,7 +9,7 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
 import { LimitEngine } from "../limits/engine.js";
 import { openJournal } from "../journal/open.js";
-import { createPlatform } from "../platform/client.js";
+import { createPlatform, type PlatformClient } from "../platform/client.js";
 import { type Clock, clockAgrees } from "../runtime/clock.js";
 import { GreenhouseStore } from "../sync/store.js";
 
@@ -38,7 +38,7 @@ export async function commandDirectly(
       const recheck = (key: string) => commander.feed({ type: "limits_changed", key });
       const commander: Commander = new Commander({
         ...{ platform, store, journal, clock, log, newId: randomUUID },
-        limits: limitsOf(configuration, { clock, store, journal, recheck }),
+        limits: limitsOf(configuration, { clock, store, journal, recheck, platform }),
         ...{ rules: rulesOf(configuration), otherBridge: () => false },
         clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
         audience: {
@@ -84,12 +84,14 @@ function limitsOf(
   { weather, polling, commands }: BridgeOptions["configuration"],
   parts: Pick<ConstructorParameters<typeof LimitEngine>[0], "clock" | "store" | "recheck"> & {
     readonly journal: Journal;
+    readonly platform: Pick<PlatformClient, "clockSkewMs">;
   },
 ): LimitEngine {
   const nothing = () => undefined;
   const { newestAt } = parts.journal;
   const engine = new LimitEngine({
     ...{ ...parts, weather, staleAfterMs: polling.stale_after, newId: randomUUID },
+    clockSkewMs: () => parts.platform.clockSkewMs(),
     readOnly: () => ({ commands: commands.read_only, rules: commands.read_only }),
     ...{ onEvent: nothing, alarm: nothing, submit: nothing },
   });

@@ -6,7 +6,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
 import { bytesOf, publishProblem } from "../mqtt/connection/publish.js";
-import type { RuleCommand } from "../limits/engine.js";
+import type { RuleCommand } from "../limits/ports.js";
 import { LimitService } from "../limits/limits.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
@@ -46,6 +46,8 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "audience" | "
   readonly overdue: ConstructorParameters<typeof LimitService>[0]["overdue"];
   /** What is to be told of a crash loop; null for none. */
   readonly crashLoop?: () => string | null;
+  /** How far the platform's clock is ahead, ms; null while that is not known. */
+  readonly clockSkewMs: () => number | null;
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
   readonly onPhase?: (command: Command, phase: Phase) => void;

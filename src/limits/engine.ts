@@ -1,47 +1,27 @@
 import type { Refusal } from "../greenhouse/command/outcomes.js";
-import type { Configuration } from "../config/schema.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
-import type { AlarmFacts, AlarmType, Interlock, Restrictions } from "../greenhouse/limits.js";
+import type { Interlock, Restrictions } from "../greenhouse/limits.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { HistoryParts, KeptLimits } from "../journal/records.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
-import { afterClockSet, type DiskPorts, entriesOf, LimitsOnDisk, type Lost } from "./on-disk.js";
+import { afterClockSet, clockJudgement, entriesOf, LimitsOnDisk, type Lost } from "./on-disk.js";
 import type { Ended } from "./rules/attempts.js";
 import { afterEnd, afterFirstPost, afterForeignMove, afterPost, begun, sentAs } from "./rules/course.js";
-import { type Entry, isEmpty, keyOf, type LimitedCommand, type Shut } from "./rules/entry.js";
+import {
+  type ClockJudgement,
+  type Entry,
+  isEmpty,
+  judgedByClock,
+  keyOf,
+  type LimitedCommand,
+  type Shut,
+} from "./rules/entry.js";
 import { type Around, type Instant, type WeatherReading, weatherValue } from "./rules/guards.js";
 import { go, mayPost, mayStart, type Verdict } from "./rules/judge.js";
 import { isMoving } from "./rules/pauses.js";
-import { differsInNumbersOnly, restrictionsOf, unlockedEvents } from "./shown.js";
+import type { EnginePorts } from "./ports.js";
+import { differsInNumbersOnly, movedMeanwhileEvent, restrictionsOf, unlockedEvents } from "./shown.js";
 import { deadlineWith, type GivenTerm, termOf } from "./rules/terms.js";
-import { dueAt, type DueSend, dueSends, expire, isKeptBack, problemsOf, readGuards } from "./rules/upkeep.js";
-
-/** What a rule has the bridge send. */
-export interface RuleCommand extends DueSend {
-  readonly controllerId: string;
-  readonly actuator: string;
-}
-
-export interface EnginePorts extends DiskPorts {
-  readonly weather: Configuration["weather"];
-  /** How old a reading of the platform may be, ms. */
-  readonly staleAfterMs: number;
-  readonly readOnly: () => Around["readOnly"];
-  readonly newId: () => string;
-  readonly onEvent: (event: BridgeEvent) => void;
-  /** Raises an alarm about an actuator, or with null takes it back. */
-  readonly alarm: (
-    type: AlarmType,
-    about: { readonly controller: string; readonly actuator: string },
-    message: string | null,
-    facts?: AlarmFacts,
-  ) => void;
-  readonly submit: (command: RuleCommand) => void;
-  /** What waits at the actuator is judged anew. */
-  readonly recheck: (key: string) => void;
-  /** Calls back once requests begun by now are out; within this task when absent. */
-  readonly later?: (tell: () => void) => void;
-}
+import { dueAt, dueSends, expire, isKeptBack, problemsOf, readGuards } from "./rules/upkeep.js";
 
 type Taking =
   | Pick<LimitedCommand, "term" | "deadlineMono">
@@ -124,7 +104,7 @@ export class LimitEngine {
   #judged({ target, wanted, code, targetId }: LimitedCommand): Entry | null {
     if (target !== "actuator" || wanted.type === "stop") return null;
     const read = this.#read(keyOf(code, targetId));
-    return read && expire(read.entry, read.around.now.mono);
+    return read && expire(read.entry, read.around.now.mono, read.around);
   }
 
   /** What has to be on disk before the first POST, in the record that says that it is sent. */
@@ -215,9 +195,10 @@ export class LimitEngine {
     for (const [id, actuator] of after.actuators) {
       const entry = this.#entries.get(keyOf(code, id));
       if (entry === undefined) continue;
-      // Which words a light takes under a guard depends on what it shows.
-      const isLight = entry.settings.leadIn !== "never" && before?.actuators.get(id) !== actuator;
-      if (isKeptBack(entry) || ((answers || isLight) && !isEmpty(entry))) this.#mark(keyOf(code, id));
+      // Which words a light takes under a guard depends on what it shows, and whether a lease of an earlier run is ended.
+      const isLookedAt = entry.settings.leadIn !== "never" || entry.lease?.isKept === true;
+      const isOther = isLookedAt && before?.actuators.get(id) !== actuator;
+      if (isKeptBack(entry) || ((answers || isOther) && !isEmpty(entry))) this.#mark(keyOf(code, id));
     }
   }
 
@@ -230,7 +211,7 @@ export class LimitEngine {
   /** The lock and the hold in force. */
   inForce(code: string, actuator: string): Shut | null {
     const entry = this.#entries.get(keyOf(code, actuator));
-    return entry ? expire(entry, this.#now().mono) : null;
+    return entry ? expire(entry, this.#now().mono, this.#clockJudgement()) : null;
   }
 
   /** All that can be locked at a controller: also the whole of it, and what an earlier run had locked there. */
@@ -301,6 +282,11 @@ export class LimitEngine {
     return { mono, iso };
   }
 
+  #clockJudgement(): ClockJudgement {
+    const { clock, clockSkewMs, staleAfterMs } = this.#ports;
+    return clockJudgement(clockSkewMs(), this.#startedAt, clock.monotonic(), staleAfterMs);
+  }
+
   /** What its limits look at now; null for a controller that is not there. */
   #around({ code }: Entry): Around | null {
     const { store, staleAfterMs, readOnly, weather } = this.#ports;
@@ -308,7 +294,8 @@ export class LimitEngine {
     if (own === undefined) return null;
     const now = this.#now();
     return {
-      ...{ own, now, startedAt: this.#startedAt, readOnly: readOnly(), staleAfterMs },
+      ...this.#clockJudgement(),
+      ...{ own, now, readOnly: readOnly(), staleAfterMs },
       controller: (idOrCode) => this.#controller(idOrCode),
       weather: (name) => this.#weather.get(name) ?? null,
       weatherStaleAfterMs: (name) => weather[name]?.stale_after ?? null,
@@ -325,7 +312,7 @@ export class LimitEngine {
   #read(key: string): { readonly entry: Entry; readonly around: Around } | null {
     const entry = this.#entries.get(key);
     const around = entry && this.#around(entry);
-    return entry && around ? { entry: readGuards(entry, around), around } : null;
+    return entry && around ? { entry: readGuards(judgedByClock(entry, around), around), around } : null;
   }
 
   /** Guards that look at something of it count at once what they see, also where it is over before it is settled. */
@@ -365,8 +352,10 @@ export class LimitEngine {
     if (read === null) return;
     const { around } = read;
     const { clock, newId, submit, recheck, onEvent, alarm } = this.#ports;
-    const now = expire(read.entry, around.now.mono);
-    const { entry, sends } = this.#isRunning ? dueSends(now, around, newId) : { entry: now, sends: [] };
+    const now = expire(read.entry, around.now.mono, around);
+    const { entry, sends, moved } = this.#isRunning
+      ? dueSends(now, around, newId)
+      : { entry: now, sends: [], moved: null };
     const about = { controller: around.own.info.id, actuator: entry.id };
     for (const event of unlockedEvents(read.entry.lock, entry, about, clock.now())) onEvent(event);
     this.#entries.set(key, entry);
@@ -378,6 +367,16 @@ export class LimitEngine {
     if (next === Infinity) this.#due.delete(key);
     else this.#due.set(key, next);
     this.#rest.wake();
+    if (moved !== null) {
+      const record = {
+        type: "changed_elsewhere",
+        controller: entry.code,
+        actuator: entry.id,
+        ...moved,
+      } as const;
+      this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
+      onEvent(movedMeanwhileEvent(about, moved, clock.now()));
+    }
     for (const send of sends) submit({ ...send, controllerId: about.controller, actuator: entry.id });
     if ([...entry.open.values()].some((one) => one.beforePost === null)) recheck(key);
   }

@@ -2,13 +2,14 @@ import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { HistoryParts } from "../journal/records.js";
 import { AlarmStore, bridgeItself } from "./alarm-store.js";
-import { type EnginePorts, LimitEngine } from "./engine.js";
+import { LimitEngine } from "./engine.js";
+import type { EnginePorts } from "./ports.js";
 
 type AlarmPorts = ConstructorParameters<typeof AlarmStore>[0];
 
 interface LimitPorts extends Pick<
   EnginePorts,
-  "clock" | "store" | "readOnly" | "newId" | "submit" | "recheck" | "later"
+  "clock" | "store" | "readOnly" | "clockSkewMs" | "newId" | "submit" | "recheck" | "later"
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {

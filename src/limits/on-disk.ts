@@ -2,10 +2,11 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import { wholeController } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts, KeptLimits, LimitsEntry, RecordBody } from "../journal/records.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, clockAgrees } from "../runtime/clock.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import {
+  type ClockJudgement,
   type Entry,
   keptOf,
   keyOf,
@@ -14,7 +15,7 @@ import {
   restored,
   type Shut,
 } from "./rules/entry.js";
-import { overrunEvent, unlockedEvents } from "./shown.js";
+import { overrunEvent } from "./shown.js";
 
 export interface DiskPorts {
   readonly clock: Clock;
@@ -45,20 +46,34 @@ export const entriesOf = ({ info: { code }, actuators }: Controller): readonly E
  * of this run, did so as long ago as the new clock says.
  */
 export function afterClockSet(entry: Entry, byMs: number, startedAt: number): Entry {
-  const { lock, lease, moves } = entry;
+  const { lock, lease, hold, moves } = entry;
   const until = lock?.isSpan === true && lock.until !== null ? lock.until + byMs : (lock?.until ?? null);
   // What is yet to come by a clock that was set back counts as of the start.
   const earlier = (mono: number) => Math.min(mono - byMs, startedAt);
   const starts = moves.starts.map(({ at, byClock }) =>
-    byClock === undefined ? { at } : { at: earlier(byClock), byClock: byClock - byMs },
+    byClock === undefined ? { at } : { at: at === Infinity ? at : earlier(byClock), byClock: byClock - byMs },
   );
+  const { endsByClock } = moves;
   const endsAt = moves.endsAt !== null && moves.endsAt < startedAt ? earlier(moves.endsAt) : moves.endsAt;
+  const unjudged = endsByClock === undefined ? {} : { endsByClock: endsByClock - byMs };
   return {
     ...entry,
-    moves: { ...moves, starts, endsAt },
+    moves: { ...moves, starts, endsAt, ...unjudged },
     lock: lock && { ...lock, until, endsAt: lock.isSpan ? lock.endsAt : lock.endsAt - byMs },
+    hold: hold?.isKept === true ? { ...hold, until: hold.until - byMs } : hold,
     lease: lease?.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease,
   };
+}
+
+/** A platform that gives no time for so long as a reading may be old leaves the clock to be right as it is. */
+export function clockJudgement(
+  skewMs: number | null,
+  startedAt: number,
+  now: number,
+  staleAfterMs: number,
+): ClockJudgement {
+  if (skewMs === null) return { startedAt, aheadMs: now >= startedAt + staleAfterMs ? 0 : null };
+  return { startedAt, aheadMs: clockAgrees(skewMs) === true ? 0 : Math.max(0, -skewMs) };
 }
 
 /** What a removed actuator has left is forgotten after that. */
@@ -185,8 +200,8 @@ export class LimitsOnDisk {
       const entry = restored(fresh, mine, { at, mono, isBehind, isOpen: (id) => open.has(id) });
       entries.set(key, entry);
       const about = { controller: store.get(code)?.info.id ?? code, actuator };
-      events.push(...unlockedEvents(kept.lock, entry, about, at));
-      if (known === undefined && entry.lock !== null) locks.push(lostLock(left, entry.lock.by));
+      const isLocked = entry.lock !== null && entry.lock.endsAt > mono;
+      if (known === undefined && isLocked) locks.push(lostLock(left, entry.lock.by));
       if (entry.lease !== null && entry.lease.until <= mono)
         events.push(overrunEvent(entry.lease, about, isBehind ? null : kept, at));
     }

@@ -59,7 +59,7 @@ export function overrunEvent(
   const until = kept?.lease?.until ?? null;
   const minutes = until === null ? null : Math.max(0, Math.round((at - until) / 60_000));
   const when = minutes === null ? "by now, as the clock was set back" : `${minutes} minutes ago`;
-  const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent as soon as it may be.`;
+  const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent as soon as it may be, unless it shows that somebody moved it meanwhile.`;
   return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
 }
 
@@ -74,3 +74,13 @@ export const unlockedEvents = (
   const message = `The lock of ${before.by} on ${about.controller}/${about.actuator} has run out.`;
   return [{ type: "unlocked", severity: "info", message, at, facts: { ...about, by: before.by } }];
 };
+
+/** A lease has ended unsent: somebody set another value while the bridge was down. */
+export function movedMeanwhileEvent(
+  about: About,
+  { from, to }: { readonly from: string; readonly to: string },
+  at: number,
+): BridgeEvent {
+  const message = `${about.controller}/${about.actuator} went from ${from} to ${to} while the bridge was down: another user, a wall switch, or the controller's own protection. What was to end it is not sent.`;
+  return { type: "changed_elsewhere", severity: "warning", message, at, facts: { ...about, from, to } };
+}

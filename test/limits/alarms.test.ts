@@ -147,6 +147,7 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
       clock,
       store,
       readOnly: () => ({ commands: false, rules: false }),
+      clockSkewMs: () => 0,
       newId: () => "1",
       submit: () => undefined,
     },

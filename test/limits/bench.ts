@@ -51,6 +51,10 @@ interface BenchOptions extends CommandBenchOptions {
   readonly alarms?: Readonly<Record<string, string>>;
   /** The platform was not asked yet. */
   readonly isUnasked?: boolean;
+  /** No actuator was read yet. */
+  readonly isUnread?: boolean;
+  /** How far the platform's clock is ahead; null while it gave no time. */
+  readonly clockSkewMs?: number | null;
 }
 
 /**
@@ -61,9 +65,12 @@ export async function bench({
   kept,
   alarms = {},
   isUnasked = false,
+  isUnread = false,
+  clockSkewMs = 0,
   ...options
 }: BenchOptions): Promise<CommandBench> {
   const one = new CommandBench({ weather, ...options });
+  one.clockSkewMs = clockSkewMs;
   for (const [type, message] of Object.entries(alarms)) one.alarms.set(type, message);
   const [first] = options.actuators ?? [];
   if (kept !== undefined) one.engine.restore(historyOf(first?.id ?? "roof", kept), one.clock.now());
@@ -72,7 +79,8 @@ export async function bench({
   void one.engine.run(stop.signal);
   onTestFinished(() => stop.abort());
   one.store.dispatch("GH-0001", { type: "connection", status: online });
-  for (const { settings } of one.store.get("GH-0001")?.actuators.values() ?? []) {
+  const { actuators } = one.store.get("GH-0001") ?? {};
+  for (const { settings } of isUnread ? [] : (actuators?.values() ?? [])) {
     const shut = settings.kind === "irrigation" ? "1001" : "10001";
     const raw = String(options.registers?.[settings.address] ?? shut);
     one.platform.registers.set(settings.address, raw);

@@ -176,10 +176,10 @@ const isOf = ({ records }: CommandBench, at: number, command: string) => {
 
 describe("a lease", () => {
   /** It ran out a minute ago, and the platform was not asked for anything yet. */
-  const overdueAtStart = () =>
+  const overdueAtStart = (shown: string | null = "1010") =>
     bench({
       actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
-      registers: { "210": "1010" },
+      ...(shown === null ? { isUnread: true } : { registers: { "210": shown } }),
       kept: {
         lease: {
           ...{ id: "x", by: null, command: "on", ends_with: "off" },
@@ -322,6 +322,32 @@ describe("a lease", () => {
     const one = await overdueAtStart();
     await one.clock.advance(2_000);
     one.store.setReachable(true);
+    await one.clock.advance(5_000);
+    expect(one.values()).toEqual(["210=1001"]);
+  });
+
+  it("that is overdue at a start is not ended where the first read shows that somebody moved it meanwhile", async () => {
+    const one = await overdueAtStart("1100");
+    one.store.setReachable(true);
+    await one.clock.advance(60_000);
+    expect(one.values()).toEqual([]);
+    const { events, records } = one;
+    expect(events.filter(({ type }) => type === "changed_elsewhere")).toMatchObject([
+      { severity: "warning", facts: { controller: "gh-0001", actuator: "valve", from: "on", to: "auto" } },
+    ]);
+    expect(records).toContainEqual(
+      expect.objectContaining({ type: "changed_elsewhere", from: "on", to: "auto" }),
+    );
+    expect(keptIn(records).at(-1)?.lease ?? null).toBeNull();
+  });
+
+  it("that is overdue at a start is ended only once it was read", async () => {
+    const one = await overdueAtStart(null);
+    one.store.setReachable(true);
+    await one.clock.advance(20_000);
+    expect(one.values()).toEqual([]);
+    one.platform.registers.set("210", "1010");
+    one.polled("210", "1010");
     await one.clock.advance(5_000);
     expect(one.values()).toEqual(["210=1001"]);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import type { HistoryParts, KeptLimits } from "../../src/journal/records.js";
+import { clientStatus } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 import { lock, unlock } from "../../src/status/requests.js";
 import { bench, blow, guard, historyOf, ignored, keptIn, limits, skylight, valve } from "./bench.js";
@@ -21,8 +22,7 @@ function storm(more: Parameters<typeof skylight>[0] = {}, ofLimits: Parameters<t
 /** A storm, and a platform that takes its time to say that the controller is online. */
 async function slow() {
   const one = await storm();
-  const online = await one.platform.connection();
-  one.platform.connection = () => one.clock.wait(500).then(() => online);
+  one.platform.connection = () => one.clock.wait(500).then(() => clientStatus("online"));
   return one;
 }
 
@@ -343,6 +343,8 @@ describe("a lock of a whole controller", () => {
   });
 });
 
+const unlockedIn = ({ events }: CommandBench) => events.filter(({ type }) => type === "unlocked");
+
 describe("a lock", () => {
   const anna = (one: CommandBench, ms: number | null) => ({
     ...{ by: "anna", via: null, reason: null, since: one.clock.now() },
@@ -350,7 +352,7 @@ describe("a lock", () => {
     endsAt: ms === null ? Infinity : one.clock.monotonic() + ms,
     isSpan: true,
   });
-  const unlocked = (one: CommandBench) => one.events.filter(({ type }) => type === "unlocked");
+  const unlocked = unlockedIn;
 
   it("that runs out is told as unlocked, once", async () => {
     const one = await bench({ actuators: [skylight()] });
@@ -381,6 +383,73 @@ describe("a lock", () => {
     expect(one.records.findLast(({ type }) => type === "limits_kept")).toMatchObject({
       ...{ actuator: "roof", kept: null },
     });
+  });
+});
+
+describe("a start with a clock that is a day ahead", () => {
+  const day = 86_400_000;
+  const start = (kept: Partial<KeptLimits>, clockSkewMs: number | null) =>
+    bench({ actuators: [skylight({ limits: limits({ startsPerHour: 1 }) })], kept, clockSkewMs });
+  const now = () => new CommandBench().clock.now();
+  /** Kept by a run that saw the right time. */
+  const until = () => now() - day + 3_600_000;
+  const lock = () => ({ by: "anna", via: null, reason: null, since: now() - day, until: until() });
+  const hold = () => ({ id: "1", by: "ben", until: until() });
+
+  it.each([
+    ["before the platform gave its time", null],
+    ["that the platform contradicts", -day],
+  ])("drops neither a lock nor a hold, %s", async (_, skewMs) => {
+    const one = await start({ lock: lock(), hold: hold() }, skewMs);
+    await one.clock.advance(60_000);
+    expect(one.engine.inForce("GH-0001", "roof")).toMatchObject({
+      lock: { by: "anna" },
+      hold: { by: "ben" },
+    });
+    expect((await one.run("open")).interlock).toMatchObject({ rule: "lock" });
+    expect(unlockedIn(one)).toEqual([]);
+  });
+
+  it("ends both where it turns out right, or where no time came for as long as a reading may be old", async () => {
+    const one = await start({ lock: lock(), hold: hold() }, null);
+    await one.clock.advance(1_000);
+    one.clockSkewMs = 0;
+    await one.clock.advance(2_000);
+    expect(one.engine.inForce("GH-0001", "roof")).toMatchObject({ lock: null, hold: null });
+    expect(unlockedIn(one)).toHaveLength(1);
+    const alone = await start({ lock: lock(), hold: hold() }, null);
+    await alone.clock.advance(899_000);
+    expect(alone.engine.inForce("GH-0001", "roof")?.lock).not.toBeNull();
+    await alone.clock.advance(2_000);
+    expect(alone.engine.inForce("GH-0001", "roof")).toMatchObject({ lock: null, hold: null });
+  });
+
+  it("keeps both over the clock being set right, and ends them in their time", async () => {
+    const one = await start({ lock: lock(), hold: hold() }, -day);
+    void one.store.run(AbortSignal.timeout(60_000));
+    await one.clock.advance(10_000);
+    one.clock.setWall(one.clock.now() - day);
+    one.clockSkewMs = 0;
+    await one.clock.advance(3_500_000);
+    expect(one.engine.inForce("GH-0001", "roof")).toMatchObject({
+      lock: { by: "anna" },
+      hold: { by: "ben" },
+    });
+    await one.clock.advance(200_000);
+    expect(one.engine.inForce("GH-0001", "roof")).toMatchObject({ lock: null, hold: null });
+  });
+
+  it("lets no start too many pass, and waits where it is not known yet how long ago the last one was", async () => {
+    const starts = [now() - day - 1_800_000];
+    const ahead = await start({ starts }, -day);
+    await ahead.play("open", 0);
+    expect(ahead.results.at(-1)?.interlock).toMatchObject({ rule: "starts_per_hour" });
+    const unknown = await start({ starts }, null);
+    await unknown.play("open", 5_000);
+    expect([unknown.results, unknown.values()]).toEqual([[], []]);
+    unknown.clockSkewMs = 0;
+    await unknown.clock.advance(5_000);
+    expect(unknown.values()).toEqual(["101=10010"]);
   });
 });
 

@@ -82,6 +82,7 @@ export class Bridge {
       ...{ platform, store, journal, topics, clock, log: silentLog, ...this.#broker() },
       rules: () => ({ ...configuration.commands, readOnlyForRules: false }),
       clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
+      clockSkewMs: () => platform.clockSkewMs(),
       otherBridge: () => false,
       ...{
         configuration,

@@ -47,6 +47,8 @@ export class CommandBench {
   /** What the newest of each type names. */
   readonly alarmFacts = new Map<string, AlarmFacts | undefined>();
   clockTrusted = true;
+  /** How far the platform's clock is ahead; null while it gave no time. */
+  clockSkewMs: number | null = 0;
   otherBridge = false;
   journalProblem: string | null = null;
   /** Records that the disk does not take. */
@@ -86,6 +88,7 @@ export class CommandBench {
         commands: this.#readOnly(options) !== false,
         rules: this.#readOnly(options) === true,
       }),
+      clockSkewMs: () => this.clockSkewMs,
       newId: () => `r${++this.#ids}`,
       onEvent: (event) => this.events.push(event),
       alarm: (type, _, message, facts) => {

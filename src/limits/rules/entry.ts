@@ -21,6 +21,8 @@ export interface Lock {
   readonly endsAt: number;
   /** Named as a time to last, which it keeps where the clock is set; else as a time of day. */
   readonly isSpan: boolean;
+  /** Of an earlier run. */
+  readonly isKept?: true;
 }
 
 /** What commands are judged by. */
@@ -99,7 +101,7 @@ const sinceBefore = (at: number, place: number, all: readonly number[]): number 
 export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimits | null {
   const { settings, lock, hold, lease, moves, guards } = entry;
   if (isEmpty(entry)) return null;
-  const { endsAt } = moves;
+  const { endsByClock: endsAt = moves.endsAt } = moves;
   const { startsPerHour } = limitsOf(settings);
   const starts = moves.starts.map(({ at, byClock = at }) => epoch(byClock));
   return {
@@ -113,7 +115,7 @@ export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimit
       ...{ id: lease.id, by: lease.by, command: lease.command, ends_with: lease.endsWith },
       ...{ until: epoch(lease.until), address: settings.address },
     },
-    hold: hold && { ...hold, until: epoch(hold.until) },
+    hold: hold && { id: hold.id, by: hold.by, until: epoch(hold.until) },
   };
 }
 
@@ -135,11 +137,14 @@ interface Restart {
 
 const dayMs = 86_400_000;
 
-/** As an earlier run left it. A lease is over where it is not known how much time has passed. */
+/**
+ * As an earlier run left it. A lease is over where it is not known how much time has passed. Whether a lock or a hold is over, and
+ * how long ago it moved, is judged once the clock is known to be right (`judgedByClock`): until then it may have moved just now.
+ */
 export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, isOpen }: Restart): Entry {
   const ahead = (epoch: number) => mono + (epoch - at);
   const { lock, lease, hold } = kept;
-  const isLocked = lock !== null && (lock.until ?? Infinity) > at;
+  const endsByClock = kept.moved_until === null ? null : ahead(kept.moved_until);
   return {
     ...entry,
     guards: new Map(
@@ -148,19 +153,48 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
     moves: {
       starts: kept.starts.map((_, place, all) => {
         const byClock = ahead(all.slice(0, place + 1).reduce((sum, ms) => sum + ms, 0));
-        return { at: Math.min(byClock, mono), byClock };
+        return { at: Infinity, byClock };
       }),
-      endsAt:
-        kept.moved_until === null ? null : Math.min(ahead(kept.moved_until), mono + entry.settings.travelMs),
+      ...(endsByClock === null
+        ? { endsAt: null }
+        : { endsAt: Math.min(Math.max(endsByClock, mono), mono + entry.settings.travelMs), endsByClock }),
       direction: kept.direction,
     },
-    lock: isLocked ? { ...lock, endsAt: ahead(lock.until ?? Infinity), isSpan: false } : null,
+    lock: lock && { ...lock, endsAt: ahead(lock.until ?? Infinity), isSpan: false, isKept: true },
     lease: lease && {
       ...{ command: lease.command, endsWith: lease.ends_with, end: firstAttempt, isKept: true as const },
       ...{ id: lease.id, by: lease.by, until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs) },
     },
-    hold: hold && { ...hold, until: Math.min(ahead(hold.until), mono + dayMs) },
+    hold: hold && { ...hold, until: Math.min(ahead(hold.until), mono + dayMs), isKept: true },
   };
+}
+
+/** What the clock says of the times that an earlier run kept. */
+export interface ClockJudgement {
+  /** When this run began. */
+  readonly startedAt: number;
+  /** How far the clock is ahead of the platform's, 0 where the two agree; null where it is not known whether it is right. */
+  readonly aheadMs: number | null;
+}
+
+/** Whether something of it waits for a clock that is known to be right. */
+export const awaitsClock = ({ moves, lock, hold }: Entry): boolean =>
+  lock?.isKept === true || hold?.isKept === true || isUnjudged(moves);
+
+const isUnjudged = ({ starts, endsByClock }: Moves): boolean =>
+  endsByClock !== undefined || starts.some(({ at }) => at === Infinity);
+
+/** Movements of an earlier run are as long ago as a clock says that is known to be right; of one that is ahead, as the platform's says. */
+export function judgedByClock(entry: Entry, { startedAt, aheadMs }: ClockJudgement): Entry {
+  const { moves, settings } = entry;
+  if (aheadMs === null || !isUnjudged(moves)) return entry;
+  const starts = moves.starts.map(({ at, byClock }) =>
+    byClock === undefined ? { at } : { at: Math.min(byClock + aheadMs, startedAt), byClock },
+  );
+  const { endsByClock, direction } = moves;
+  const endsAt =
+    endsByClock === undefined ? moves.endsAt : Math.min(endsByClock + aheadMs, startedAt + settings.travelMs);
+  return { ...entry, moves: { starts, endsAt, direction } };
 }
 
 function keptGuard(

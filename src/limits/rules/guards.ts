@@ -216,6 +216,8 @@ export interface Around {
   readonly startedAt: number;
   /** `rules`: by the user's own setting, which keeps back also what a rule sends. */
   readonly readOnly: { readonly commands: boolean; readonly rules: boolean };
+  /** How far the clock is ahead of the platform's, 0 where the two agree; null where it is not known whether it is right. */
+  readonly aheadMs: number | null;
 }
 
 const absentTexts = new Set(["", "null", "unknown", "unavailable"]);

@@ -9,10 +9,15 @@ import { degreeOf } from "./guards.js";
 type Direction = "up" | "down";
 
 export interface Moves {
-  /** Oldest first, as many as count; those of an earlier run also by the clock, where they may be yet to come. */
+  /**
+   * Oldest first, as many as count; those of an earlier run also by the clock, where they may be yet to come. `at` is Infinity
+   * until the clock is known to be right.
+   */
   readonly starts: readonly { readonly at: number; readonly byClock?: number }[];
   /** When the newest movement ends; Infinity while only its result can tell. */
   readonly endsAt: number | null;
+  /** The same of one of an earlier run by a clock that is not known to be right yet. */
+  readonly endsByClock?: number;
   /** Null where it is not known. */
   readonly direction: Direction | null;
 }
@@ -40,7 +45,7 @@ export function directionOf(
 /** `stop` and `off` end something; they are no starts. */
 export const isStart = (word: string): boolean => word !== "stop" && word !== "off";
 
-interface Movement extends Omit<Moves, "starts"> {
+interface Movement extends Omit<Moves, "starts" | "endsByClock"> {
   /** It is a start. */
   readonly isCounted: boolean;
 }
@@ -50,7 +55,11 @@ export function began(moves: Moves, { isCounted, ...move }: Movement, most: numb
   return { ...move, starts: isCounted ? [...moves.starts, { at: now }].slice(-most) : moves.starts };
 }
 
-export const endedAt = (moves: Moves, at: number): Moves => ({ ...moves, endsAt: at });
+export const endedAt = ({ starts, direction }: Moves, at: number): Moves => ({
+  starts,
+  direction,
+  endsAt: at,
+});
 
 export interface Pause {
   readonly rule: "rest" | "reversal" | "starts_per_hour";

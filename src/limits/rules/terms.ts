@@ -85,4 +85,4 @@ export interface Lease {
   readonly isKept?: true;
 }
 
-export type Hold = Pick<Lease, "id" | "by" | "until">;
+export type Hold = Pick<Lease, "id" | "by" | "until" | "isKept">;

@@ -1,7 +1,7 @@
 import { canStop, readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
 import { type Attempts, isOverdue } from "./attempts.js";
-import { type Entry, limitsOf } from "./entry.js";
+import { awaitsClock, type ClockJudgement, type Entry, limitsOf } from "./entry.js";
 import {
   type Around,
   clearsAt,
@@ -42,10 +42,13 @@ export function readGuards(entry: Entry, around: Around): Entry {
   return guards === entry.guards ? entry : { ...entry, guards };
 }
 
-/** Locks and holds end by themselves. */
-export function expire(entry: Entry, now: number): Entry {
-  const lock = entry.lock && entry.lock.endsAt > now ? entry.lock : null;
-  const hold = entry.hold && entry.hold.until > now ? entry.hold : null;
+/** Locks and holds end by themselves; those of an earlier run only once the clock is known to be right. */
+export function expire(entry: Entry, now: number, { aheadMs }: ClockJudgement): Entry {
+  const byClock = aheadMs === null ? -Infinity : now - aheadMs;
+  const isOver = ({ isKept = false }: { readonly isKept?: boolean }, end: number) =>
+    end <= (isKept ? byClock : now);
+  const lock = entry.lock && isOver(entry.lock, entry.lock.endsAt) ? null : entry.lock;
+  const hold = entry.hold && isOver(entry.hold, entry.hold.until) ? null : entry.hold;
   return lock === entry.lock && hold === entry.hold ? entry : { ...entry, lock, hold };
 }
 
@@ -57,26 +60,29 @@ export interface DueSend {
   readonly by: string;
 }
 
+/** What is to be sent now, and what the lease was found ended by: somebody who moved it while the bridge was down. */
+export interface Due {
+  readonly entry: Entry;
+  readonly sends: readonly DueSend[];
+  readonly moved: { readonly from: string; readonly to: string } | null;
+}
+
 /** What is to be sent now for guards that have tripped (`folded` says when) and leases that are over; what is kept back says why. */
-export function dueSends(
-  entry: Entry,
-  around: Around,
-  newId: () => string,
-): { readonly entry: Entry; readonly sends: readonly DueSend[] } {
+export function dueSends(entry: Entry, around: Around, newId: () => string): Due {
   const sends: DueSend[] = [];
   const now = around.now.mono;
-  /** The attempts after this look; null where it shows by now what was sent. */
-  const next = (before: Attempts, mayGo: boolean, send: Omit<DueSend, "id">): Attempts | null => {
+  const next: Next = (before, mayGo, send, isUnread = false) => {
     if (before.id !== null) return before;
     if (before.tries > 0 && shows(entry, send.command, around)) return null;
     if (!mayGo || now < before.nextAt || isUnasked(around)) return before;
     const problem = hindrance(entry, send, around);
     if (problem !== null) return { ...before, problem, isKeptBack: true };
+    if (isUnread) return before;
     const id = newId();
     sends.push({ ...send, id });
     return { ...before, id, tries: before.tries + 1 };
   };
-  let { guards, lease } = entry;
+  let { guards } = entry;
   for (const guard of limitsOf(entry.settings).guards) {
     const state = stateOf(entry, guard);
     if (guard.sends === null || state.sending !== "due") continue;
@@ -87,13 +93,51 @@ export function dueSends(
     if (attempts !== state.attempts)
       guards = new Map(guards).set(guard.name, attempts === null ? sent(state) : { ...state, attempts });
   }
-  if (lease !== null && now >= lease.until) {
-    const send = { rule: "lease", command: lease.endsWith, by: `lease ${lease.id}` } as const;
-    const end = next(lease.end, true, send);
-    if (end !== lease.end) lease = end === null ? null : { ...lease, end };
-  }
+  const { lease, moved } = leaseDue(entry, around, next);
   const isSame = guards === entry.guards && lease === entry.lease;
-  return { entry: isSame ? entry : { ...entry, guards, lease }, sends };
+  return { entry: isSame ? entry : { ...entry, guards, lease }, sends, moved };
+}
+
+/** The attempts after a look; null where it shows by now what was sent. `isUnread`: it has to be read before it is sent. */
+type Next = (
+  before: Attempts,
+  mayGo: boolean,
+  send: Omit<DueSend, "id">,
+  isUnread?: boolean,
+) => Attempts | null;
+
+/** The lease once its end was sent where it is over, or null where somebody moved it while the bridge was down. */
+function leaseDue(entry: Entry, around: Around, next: Next): Pick<Due, "moved"> & Pick<Entry, "lease"> {
+  const { lease } = entry;
+  if (lease === null || around.now.mono < lease.until) return { lease, moved: null };
+  const found = foundAtStart(entry, lease, around);
+  if (typeof found === "object") return { lease: null, moved: { from: lease.command, to: found.to } };
+  const send = { rule: "lease", command: lease.endsWith, by: `lease ${lease.id}` } as const;
+  const end = next(lease.end, true, send, found === "unread");
+  return { lease: end === null ? null : end === lease.end ? lease : { ...lease, end }, moved: null };
+}
+
+/**
+ * What the actuator shows of a lease that ran out while the bridge was down: its own value, or none that is known; or another one
+ * (`to`), which somebody has set meanwhile. `unread` until this run has read it, or had the time to.
+ */
+function foundAtStart(
+  { settings, id, open }: Entry,
+  { isKept, until, end, command }: Lease,
+  around: Around,
+): "own" | "unread" | { readonly to: string } {
+  const { own, now, startedAt, staleAfterMs } = around;
+  if (isKept !== true || until > startedAt || end.id !== null || end.tries > 0) return "own";
+  const actuator = own.actuators.get(id);
+  const { state = null, position = null, quality = "stale", between = null } = actuator ?? {};
+  if (state === null || between !== null) return now.mono < startedAt + staleAfterMs ? "unread" : "own";
+  // What was read too long ago says nothing; the end looks for itself before it sends.
+  if (quality !== "good") return "own";
+  const wanted = readWanted(command, settings);
+  const isOwn = "reason" in wanted || actuator === undefined || isThere(actuator, wanted);
+  if (isOwn || state === "unknown") return "own";
+  // What is being read back of the earlier run may be the lease's own command.
+  return open.size > 0 ? "unread" : { to: position === null ? state : String(position) };
 }
 
 function shows({ settings, id }: Entry, command: string, { own }: Around): boolean {
@@ -126,6 +170,7 @@ function hindrance(
 }
 
 const lookAgainMs = 30_000;
+const lookAtClockMs = 1_000;
 
 /** When time alone changes something next; Infinity while nothing does. */
 export function dueAt(entry: Entry, around: Around): number {
@@ -140,9 +185,13 @@ export function dueAt(entry: Entry, around: Around): number {
     if (!state.isSeen) times.push(graceEnds(guard, around));
   }
   if (lease !== null) times.push(lease.until);
+  if (lease?.isKept === true) times.push(around.startedAt + around.staleAfterMs);
   for (const { id, nextAt } of attemptsOf(entry)) if (id === null) times.push(nextAt);
   times.push(around.startedAt + firstAnswerMs);
   times.push(lock?.endsAt ?? Infinity, hold?.until ?? Infinity, moves.endsAt ?? Infinity);
+  if (around.aheadMs === null && awaitsClock(entry))
+    times.push(now + lookAtClockMs, around.startedAt + around.staleAfterMs);
+  else if (around.aheadMs !== 0 && awaitsClock(entry)) times.push(now + lookAgainMs);
   // What keeps it back may end without a word to us.
   if (isKeptBack(entry)) times.push(now + lookAgainMs);
   return Math.min(...times.filter((at) => at > now));
