@@ -335,7 +335,6 @@ it("says of a condition that this run has not judged yet that it was so before t
   const alarms = acknowledge(book, "other_bridge", "anna")?.book ?? noAlarms;
   let otherBridge: boolean | null = null;
   const { limits, clock, events, run, payloads } = started({ alarms, otherBridge: () => otherBridge });
-  limits.connected();
   run();
   await clock.advance(60_000);
   expect(payloads.join()).not.toContain("nothing but a stop is sent");
