@@ -296,6 +296,7 @@ class Bridge {
       ask: (name, payload, via) => this.#requests.ask(name, payload, this.#stopping, via),
       alarms: () => this.#commands.limits.alarms.list,
       journal: this.#journal,
+      sessions: textFile(configuration.data_dir, "sessions.json"),
       past: (filter) => newestRecords(this.#journal.directory, filter),
     });
   }

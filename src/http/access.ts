@@ -1,13 +1,11 @@
-import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isIPv6, type Socket } from "node:net";
 import type { Configuration } from "../config/schema.js";
-import type { Clock } from "../runtime/clock.js";
-import { forgetOldest, sourceOf, sourceShare, ThrottledLogins, unknownUserHash } from "../runtime/logins.js";
-import { isPasswordHash, sameSecret } from "../runtime/passwords.js";
+import { sourceOf } from "../runtime/logins.js";
+import { sameSecret } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
 import type { Role } from "../page/protocol.js";
-import { type Answer, busy, failure } from "./answer.js";
+import { type Answer, failure } from "./answer.js";
 
 export type Listener = Exclude<Configuration["http"], false>;
 
@@ -28,6 +26,9 @@ export interface Visitor {
   readonly isWrongToken?: true;
 }
 
+/** Whose places a visitor takes: a user's, however often he logged in, else those of an address. */
+export const placeOf = ({ user, via, who }: Visitor): string => (user === null ? who : (via ?? who));
+
 /** Whether the page and its API are served: never where no visitor could be let in. */
 export const servesPage = ({ page, host, users, ingress }: Listener): boolean =>
   page ?? (isLoopback(host) || users.length > 0 || ingress.enabled);
@@ -46,12 +47,12 @@ export function reachableAt(http: Listener | false): string | undefined {
 export function judge(
   { headers, socket }: Asking,
   listener: Listener,
-  sessions: Pick<Sessions, "find">,
+  sessions: { find(cookie: string, isUse: boolean): Visitor | null },
 ): Visitor | Answer {
   const remote = socket.remoteAddress ?? "";
   const guest = ingressVisitor(headers, remote, listener);
   if (guest !== null) return guest;
-  const { origin, host = "", authorization = "", cookie = "" } = headers;
+  const { origin, host = "", authorization = "", cookie = "", upgrade } = headers;
   const asked = askedHost(host);
   if (asked === null && host !== "")
     return failure(400, "bad_host", "The Host header names no host; IPv6 addresses stand in brackets.");
@@ -66,7 +67,9 @@ export function judge(
       ? { ...stranger, role: "viewer", via: "token" }
       : { ...stranger, isWrongToken: true };
   const isFree = listener.users.length === 0 && isLoopback(listener.host);
-  return sessions.find(cookie) ?? (isFree ? { ...stranger, role: "viewer" } : stranger);
+  // An open page alone is no use of a session: it looks, and asks again and again, without anybody before it.
+  const isUse = upgrade === undefined && headers["x-unattended"] === undefined;
+  return sessions.find(cookie, isUse) ?? (isFree ? { ...stranger, role: "viewer" } : stranger);
 }
 
 /** Home Assistant passes the browser's `Host` and `Origin` on, so that only the socket tells that it is Home Assistant. */
@@ -104,102 +107,3 @@ function askedHost(header: string): { readonly name: string; readonly origins: r
   const parsed = urls.map((url) => new URL(url));
   return { name: parsed[0]?.hostname ?? "", origins: parsed.map(({ origin }) => origin) };
 }
-
-interface Session {
-  readonly visitor: Visitor;
-  readonly beganAt: number;
-  usedAt: number;
-}
-
-const hourMs = 3_600_000;
-const longestUnusedMs = 12 * hourMs;
-const longestMs = 7 * 24 * hourMs;
-const mostSessions = 200;
-
-/** Wrong logins a minute from one address for one name, before further ones wait. */
-const pace = { loginAttempts: 10, loginTurnMs: 2_000 };
-
-const refusals = {
-  wrong: failure(401, "wrong_login", "There is no such user, or the password is another one."),
-  blocked: failure(429, "too_many_logins", "Too many wrong logins; try later.", { "retry-after": "20" }),
-  busy: busy("Too many log in at once; try again."),
-};
-
-/** Who is logged in, in memory alone: a restart ends every session. What a cookie holds is kept as its digest. */
-export class Sessions {
-  readonly #users: Listener["users"];
-  readonly #clock: Clock;
-  readonly #logins: ThrottledLogins;
-  readonly #sessions = new Map<string, Session>();
-  readonly #cookieName: string;
-
-  /** `port` is the one listened at: cookies of one host do not tell ports apart. */
-  constructor({ users, port }: Pick<Listener, "users" | "port">, clock: Clock) {
-    this.#users = users;
-    this.#clock = clock;
-    this.#logins = new ThrottledLogins(pace, clock);
-    this.#cookieName = `greenhouse2mqtt_${port}`;
-  }
-
-  /** The answer that sets the cookie, or says why there is none. */
-  async login(username: string, password: string, remote: string, isSecure: boolean): Promise<Answer> {
-    const source = sourceOf(remote);
-    const guessers = [
-      { key: JSON.stringify([source, username]), share: 1 },
-      { key: source, share: sourceShare },
-    ];
-    const user = this.#users.find((one) => one.username === username);
-    // A plain password is compared in no time, so the time of a hash is spent on it too.
-    const isPlain = user !== undefined && !isPasswordHash(user.password);
-    const stored = user === undefined || isPlain ? unknownUserHash : user.password;
-    const checked = await this.#logins.check(guessers, password, stored);
-    if (checked === "blocked" || checked === "busy") return refusals[checked];
-    if (user === undefined || !(isPlain ? sameSecret(password, user.password) : checked)) {
-      this.#logins.failed(guessers);
-      return refusals.wrong;
-    }
-    const secret = randomBytes(32).toString("base64url");
-    const [who, now] = [digest(secret), this.#clock.monotonic()];
-    const visitor = { user: username, role: user.role, via: `page:${username}`, who };
-    this.#sessions.set(who, { visitor, beganAt: now, usedAt: now });
-    forgetOldest(this.#sessions, mostSessions);
-    return this.#withCookie(secret, longestMs / 1000, isSecure);
-  }
-
-  /** Whose session a `Cookie` header shows; looking at it counts as use. */
-  find(cookie: string): Visitor | null {
-    const now = this.#clock.monotonic();
-    for (const part of cookie.split(";")) {
-      const [name, secret = ""] = part.trim().split("=");
-      const session = name === this.#cookieName ? this.#sessions.get(digest(secret)) : undefined;
-      if (session === undefined) continue;
-      const { visitor, beganAt, usedAt } = session;
-      session.usedAt = now;
-      if (now - usedAt <= longestUnusedMs && now - beganAt <= longestMs) return visitor;
-      this.#sessions.delete(visitor.who);
-    }
-    return null;
-  }
-
-  /** Ends a session; the answer takes the cookie away. */
-  logout({ who }: Visitor): Answer {
-    this.#sessions.delete(who);
-    return this.#withCookie("", 0);
-  }
-
-  close(): void {
-    this.#logins.close();
-  }
-
-  /**
-   * Without a path it holds for `api/` alone, below whatever path a proxy gave the page. `isSecure`: the login came over https, and
-   * so does all that follows.
-   */
-  #withCookie(value: string, seconds: number, isSecure = false): Answer {
-    const secure = isSecure ? "; Secure" : "";
-    const cookie = `${this.#cookieName}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
-    return { status: 204, headers: { "set-cookie": cookie } };
-  }
-}
-
-const digest = (secret: string) => createHash("sha256").update(secret).digest("base64url");

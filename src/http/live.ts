@@ -5,12 +5,17 @@ import { isoOrNull } from "../greenhouse/documents.js";
 import type { Clock } from "../runtime/clock.js";
 import { Rest } from "../runtime/schedule.js";
 import type { Faults } from "./faults.js";
-import type { LiveMessage } from "../page/protocol.js";
+import type { LiveMessage, Role } from "../page/protocol.js";
+
+interface Place {
+  /** A user or an address. */
+  readonly place: string;
+  readonly role: Role | null;
+}
 
 interface Viewer {
   readonly socket: WebSocket;
-  /** A session, a user or an address. */
-  readonly who: string;
+  readonly of: Place;
   readonly isWelcome: () => boolean;
   /** The views looked at; false where a snapshot is owed. */
   readonly views: Map<string, boolean>;
@@ -26,8 +31,12 @@ const lifeSignTicks = 16;
 const mostBufferedBytes = 64 * 1024;
 const mostStalledTicks = 240;
 const mostViewers = 50;
-/** Of one session, user or address: one that opens more does not keep others out. */
+/** Viewers leave so many places to operators. */
+const keptForOperators = 10;
+/** Of one user or address: with one more his own oldest goes. */
 const mostOfOne = 20;
+/** The page comes back later than after a line that broke, or his pages would push each other out for ever. */
+const pushedOut = 4409;
 /** Items in the snapshot of a list. */
 const mostItems = 100;
 
@@ -67,15 +76,32 @@ export class LiveViews {
     for (const { socket } of this.#viewers) socket.close(1001);
   }
 
-  isFullFor(who: string): boolean {
-    const own = [...this.#viewers].filter((viewer) => viewer.who === who).length;
-    return own >= mostOfOne || this.#viewers.size >= mostViewers;
+  /** Whether there is neither a free place for one more nor one of his own that he could give up for it. */
+  isFullFor(place: string, role: Role | null): boolean {
+    return this.#isFull(role) && this.#ownOf(place).length === 0;
+  }
+
+  #isFull(role: Role | null): boolean {
+    const others = [...this.#viewers].filter(({ of }) => of.role !== "operator").length;
+    const isKept = role !== "operator" && others >= mostViewers - keptForOperators;
+    return isKept || this.#viewers.size >= mostViewers;
+  }
+
+  /** Oldest first. */
+  #ownOf(place: string): readonly Viewer[] {
+    return [...this.#viewers].filter(({ of }) => of.place === place);
   }
 
   /** Takes a socket that was let in; `isWelcome` is asked every few seconds, and ends it where it no longer holds. */
-  add(socket: WebSocket, who: string, isWelcome: () => boolean): void {
+  add(socket: WebSocket, of: Place, isWelcome: () => boolean): void {
+    const own = this.#ownOf(of.place);
+    const [oldest] = own.length >= mostOfOne || this.#isFull(of.role) ? own : [];
+    if (oldest !== undefined) {
+      this.#viewers.delete(oldest);
+      oldest.socket.close(pushedOut, "a newer page of the same user took this one's place");
+    }
     const views = new Map<string, boolean>();
-    const viewer = { socket, who, isWelcome, views, stalledTicks: 0, isAnswered: false };
+    const viewer = { socket, of, isWelcome, views, stalledTicks: 0, isAnswered: false };
     this.#viewers.add(viewer);
     this.#someone.wake();
     socket.on("message", (data, isBinary) => {

@@ -6,9 +6,10 @@ import { outcomes } from "../greenhouse/command/outcomes.js";
 import { commandOutcomes, type JournalRecord } from "../journal/records.js";
 import { parseSince } from "../runtime/duration.js";
 import type { Role, Session } from "../page/protocol.js";
-import type { Sessions, Visitor } from "./access.js";
+import type { Visitor } from "./access.js";
 import { type Answer, badRequest, busy, inputOf, json, loginRequired, notFound } from "./answer.js";
 import type { PageService, PageSources } from "./service.js";
+import type { Sessions } from "./sessions.js";
 
 /** A request that was let in. */
 interface Asked {

@@ -8,11 +8,12 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { WebSocketServer } from "ws";
 import { SilentSockets } from "../runtime/sockets.js";
-import { judge, servesPage, Sessions, type Visitor } from "./access.js";
+import { judge, placeOf, servesPage, type Visitor } from "./access.js";
 import { type Answer, busy, failure, loginRequired, send } from "./answer.js";
 import { apiRoutes, plainRoutes, type Route, type Routes } from "./routes.js";
 import type { Faults } from "./faults.js";
 import type { PageService } from "./service.js";
+import { Sessions } from "./sessions.js";
 
 // A limit of Node's own would turn away newcomers instead, for as long as one client holds sockets open.
 const maxSockets = 50;
@@ -29,6 +30,10 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
     socket.off("error", close).on("error", close);
     faults.attempt(() => sockets.add(socket));
   });
+  // Before anybody is let in: who comes first may have logged in before the restart.
+  const read = service.sources.sessions.read();
+  read.catch(() => undefined);
+  await read.catch(() => undefined);
   try {
     await once(server.listen(http.port, http.host), "listening");
   } catch (error) {
@@ -37,11 +42,13 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
     return;
   }
   const { port } = server.address() as AddressInfo;
-  const sessions = new Sessions({ ...http, port }, service.sources.clock);
+  const { clock, log, sessions: kept } = service.sources;
+  const sessions = new Sessions({ ...http, port }, { clock, log, kept: { ...kept, read: () => read } });
+  await sessions.restore();
   listen(server, new Site(service, sessions), sockets, faults);
   const page = servesPage(http) ? service.run(signal).catch((error: unknown) => faults.note(error)) : null;
   if (!signal.aborted) await once(signal, "abort");
-  sessions.close();
+  await sessions.close();
   server.closeAllConnections();
   await once(server.close(), "close");
   await page;
@@ -131,7 +138,7 @@ class Site {
     const { socket } = request;
     const { live } = this.#service;
     const viewer = this.#viewer(request);
-    if ("status" in viewer || live.isFullFor(viewer.who)) {
+    if ("status" in viewer || live.isFullFor(placeOf(viewer), viewer.role)) {
       const response = new ServerResponse(request);
       response.assignSocket(socket);
       // The other side may never close its half.
@@ -143,7 +150,7 @@ class Site {
     }
     this.#upgrades.handleUpgrade(request, socket, head, (opened) => {
       taken();
-      live.add(opened, viewer.who, () => "who" in this.#viewer(request));
+      live.add(opened, { place: placeOf(viewer), role: viewer.role }, () => "who" in this.#viewer(request));
     });
   }
 

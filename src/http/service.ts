@@ -5,6 +5,7 @@ import type { Alarm } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import { commandOutcomes, type JournalRecord, type RecordFilter } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
+import type { textFile } from "../runtime/file-system.js";
 import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
 import type { Alarms, BridgeFacts, Overview } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
@@ -40,6 +41,8 @@ export interface PageSources {
   /** The newest records that match, newest last. */
   readonly past: (filter: RecordFilter & { readonly limit: number }) => Promise<readonly JournalRecord[]>;
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
+  /** The file of the page's logins, which only the bridge's user reads. */
+  readonly sessions: ReturnType<typeof textFile>;
   /** Findings of `doctor` as they come. */
   readonly doctor?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
   /** The simulated greenhouse's time, where there is one: what it is, and how it is made to run faster. */

@@ -39,7 +39,11 @@ async function ask<T>(path: string, init: RequestInit): Promise<Answer<T>> {
 export const given = (fields: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 
-export const get = <T>(path: string): Promise<Answer<T>> => ask<T>(path, {});
+/** What the page asks by itself keeps no login alive. */
+const unattended = { headers: { "x-unattended": "1" } };
+
+export const get = <T>(path: string, isUnattended = false): Promise<Answer<T>> =>
+  ask<T>(path, isUnattended ? unattended : {});
 
 export const post = <T>(path: string, body: object): Promise<Answer<T>> =>
   ask<T>(path, {
@@ -52,12 +56,12 @@ export const post = <T>(path: string, body: object): Promise<Answer<T>> =>
 export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | null> {
   const answer = useSignal<T | null>(null);
   useEffect(() => {
-    const load = async () => {
-      const { status, body } = await get<T>(path);
+    const load = async (isUnattended = false) => {
+      const { status, body } = await get<T>(path, isUnattended);
       if (status === 200) answer.value = body;
     };
     void load();
-    const timer = setInterval(() => void load(), everyMs);
+    const timer = setInterval(() => void load(true), everyMs);
     return () => clearInterval(timer);
   }, [path, everyMs]);
   return answer;
@@ -135,6 +139,10 @@ export function patched(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(result);
 }
 
+/** The code with which the bridge closes the oldest page of a user who has too many open. */
+const pushedOut = 4409;
+const pushedOutMs = 60_000;
+
 /** Keeps a connection for as long as the page is open, once this browser is let in. */
 export function connect(): void {
   let socket: WebSocket | null = null;
@@ -153,11 +161,12 @@ export function connect(): void {
       subscribe();
     };
     socket.onmessage = ({ data }) => received(JSON.parse(String(data)) as LiveMessage);
-    socket.onclose = retry;
+    socket.onclose = ({ code }) => retry(code === pushedOut ? pushedOutMs : 0);
   };
-  const retry = () => setTimeout(() => void enter(), Math.min(4_000, 500 * 2 ** tries++));
-  const enter = async () => {
-    const { body } = await get<Session>("api/session");
+  const retry = (leastMs = 0) =>
+    setTimeout(() => void enter(true), Math.max(leastMs, Math.min(4_000, 500 * 2 ** tries++)));
+  const enter = async (isUnattended = false) => {
+    const { body } = await get<Session>("api/session", isUnattended);
     if (body === null) return void retry();
     session.value = body;
     if (body.role !== null) open();

@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { judge, type Listener, reachableAt, servesPage, Sessions } from "../../src/http/access.js";
-import { hashPassword } from "../../src/runtime/passwords.js";
-import { VirtualClock } from "../support/virtual-clock.js";
+import { judge, type Listener, reachableAt, servesPage } from "../../src/http/access.js";
 import { loopback } from "./support.js";
 
 const exposed: Listener = { ...loopback, host: "0.0.0.0" };
@@ -148,6 +146,21 @@ describe("who is let in", () => {
     );
   });
 
+  it.each([
+    ["a request is a use of its session", {}, true],
+    ["a live connection is none", { upgrade: "websocket" }, false],
+    ["nor is what the page asks by itself", { "x-unattended": "1" }, false],
+  ])("%s", (_, more, expected) => {
+    const uses: boolean[] = [];
+    const find = (_: string, isUse: boolean) => {
+      uses.push(isUse);
+      return null;
+    };
+    const request = asking({});
+    judge({ ...request, headers: { ...request.headers, ...more } }, guarded, { find });
+    expect(uses).toEqual([expected]);
+  });
+
   it("only a token that was shown and wrong counts as a wrong one", () => {
     expect(judge(asking({}), guarded, noSessions)).not.toHaveProperty("isWrongToken");
     const wrong = judge(asking({ authorization: "Bearer no" }), guarded, noSessions);
@@ -200,77 +213,4 @@ describe("the address that others are told", () => {
     ["of one at an address", { ...withUsers, host: "192.168.1.5" }, "http://192.168.1.5:8099/"],
     ["of one at an IPv6 address", { ...withUsers, host: "fd00::5" }, "http://[fd00::5]:8099/"],
   ])("%s", (_, listener, address) => expect(reachableAt(listener)).toBe(address));
-});
-
-describe("a login", async () => {
-  const hashed = { ...anna, password: await hashPassword(anna.password) };
-  const hourMs = 3_600_000;
-
-  function scene() {
-    const clock = new VirtualClock();
-    const sessions = new Sessions({ users: [hashed], port: 8099 }, clock);
-    const login = async (password: string, username = "anna", from = "10.0.0.1") => {
-      const { status, headers } = await sessions.login(username, password, from, false);
-      return headers?.["set-cookie"] ?? status;
-    };
-    const cookie = async () => String(await login(anna.password)).split(";")[0] ?? "";
-    return { clock, sessions, login, cookie };
-  }
-
-  it("gives a cookie that no script reads and no other page sends", async () => {
-    const { login } = scene();
-    expect(await login(anna.password)).toMatch(
-      /^greenhouse2mqtt_8099=[\w-]{43}; Max-Age=604800; HttpOnly; SameSite=Strict$/,
-    );
-  });
-
-  it("over https gives one that comes back over https alone", async () => {
-    const { headers } = await scene().sessions.login("anna", anna.password, "10.0.0.1", true);
-    expect(headers?.["set-cookie"]).toMatch(/; SameSite=Strict; Secure$/);
-  });
-
-  it("with a wrong password or name tells neither", async () => {
-    const { login } = scene();
-    expect(await login("wrong")).toBe(401);
-    expect(await login(anna.password, "nobody")).toBe(401);
-  });
-
-  it("opens a session that ends with 12 hours without use", async () => {
-    const { clock, sessions, cookie } = scene();
-    const shown = await cookie();
-    await clock.advance(11 * hourMs);
-    expect(sessions.find(shown)).toMatchObject({ user: "anna", role: "operator" });
-    await clock.advance(11 * hourMs);
-    expect(sessions.find(`other=1; ${shown}`)).not.toBeNull();
-    await clock.advance(12.1 * hourMs);
-    expect(sessions.find(shown)).toBeNull();
-  });
-
-  it("opens a session that ends after 7 days, however much it is used", async () => {
-    const { clock, sessions, cookie } = scene();
-    const shown = await cookie();
-    for (let hours = 0; hours < 160; hours += 10) {
-      await clock.advance(10 * hourMs);
-      expect(sessions.find(shown)).not.toBeNull();
-    }
-    await clock.advance(9 * hourMs);
-    expect(sessions.find(shown)).toBeNull();
-  });
-
-  it("is over with the logout", async () => {
-    const { sessions, cookie } = scene();
-    const shown = await cookie();
-    const visitor = sessions.find(shown);
-    if (visitor !== null) sessions.logout(visitor);
-    expect(sessions.find(shown)).toBeNull();
-  });
-
-  it("waits for its turn after ten wrong ones, from the same place and for the same name alone", async () => {
-    const { clock, login } = scene();
-    for (let times = 0; times < 10; times += 1) expect(await login("wrong")).toBe(401);
-    const late = login(anna.password);
-    expect(await login(anna.password, "anna", "10.0.0.2")).toMatch(/^greenhouse2mqtt/);
-    await clock.advance(2_000);
-    expect(await late).toMatch(/^greenhouse2mqtt/);
-  });
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Faults } from "../../src/http/faults.js";
 import { LiveViews, mergePatch } from "../../src/http/live.js";
+import type { Role } from "../../src/page/protocol.js";
 import { RecentLog, silentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { emptyService, patched, Reader } from "./support.js";
@@ -59,8 +60,8 @@ function scene() {
     return name === "counter" ? { ...shown } : null;
   };
   const live = running(new LiveViews(clock, view, new Faults(silentLog, clock)));
-  const join = (isWelcome?: () => boolean, who?: string) =>
-    new Reader().join(live, "counter", isWelcome, who);
+  const join = (isWelcome?: () => boolean, place?: string, role?: Role) =>
+    new Reader().join(live, "counter", isWelcome, place, role);
   const change = (change: Partial<typeof shown> = {}) => {
     Object.assign(shown, { count: shown.count + 1 }, change);
   };
@@ -137,14 +138,26 @@ describe("live views", () => {
     expect(reader.sent).toHaveLength(before);
   });
 
-  it("are full for one who looks often before they are full for all", () => {
+  it("of one user are 20 at most: the newest takes the place of his own oldest", () => {
     const { live, join } = scene();
     const own = Array.from({ length: 20 }, () => join());
-    expect([live.isFullFor("anna"), live.isFullFor("ben")]).toEqual([true, false]);
-    own[0]?.emit("close");
-    expect(live.isFullFor("anna")).toBe(false);
-    for (let at = 0; at < 31; at += 1) join(undefined, `other ${at}`);
-    expect(live.isFullFor("somebody new")).toBe(true);
+    expect(live.isFullFor("anna", "viewer")).toBe(false);
+    join();
+    expect(own.map(({ closedWith }) => closedWith)).toEqual([4409, ...Array<null>(19).fill(null)]);
+  });
+
+  it("of viewers leave ten places to operators, however many viewers there are", () => {
+    const { live, join } = scene();
+    for (const viewer of ["a", "b", "c"])
+      for (let at = 0; at < 20; at += 1) if (!live.isFullFor(viewer, "viewer")) join(undefined, viewer);
+    expect(["c", "new"].map((viewer) => live.isFullFor(viewer, "viewer"))).toEqual([true, true]);
+    expect(["a", "b"].map((viewer) => live.isFullFor(viewer, "viewer"))).toEqual([false, false]);
+    for (let at = 0; at < 10; at += 1) {
+      expect(live.isFullFor(`operator ${at}`, "operator")).toBe(false);
+      join(undefined, `operator ${at}`, "operator");
+    }
+    expect(live.isFullFor("one more", "operator")).toBe(true);
+    expect(live.isFullFor("operator 0", "operator")).toBe(false);
   });
 
   it("let go who never reads", async () => {

@@ -5,7 +5,7 @@ import type { BridgeOptions } from "../../src/bridge.js";
 import type { Listener } from "../../src/http/access.js";
 import type { LiveViews } from "../../src/http/live.js";
 import { PageService, type PageSources } from "../../src/http/service.js";
-import type { LiveMessage } from "../../src/page/protocol.js";
+import type { LiveMessage, Role } from "../../src/page/protocol.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { silentLog } from "../../src/runtime/log.js";
 import type { Simulator } from "../../src/simulator/simulator.js";
@@ -173,6 +173,7 @@ export function emptyService(
       metrics: { page: () => Promise.resolve("up 1\n"), note: () => undefined },
     },
     ...{ journal: { onWritten: () => undefined }, past: () => Promise.resolve([]) },
+    ...{ sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() } },
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
     ...over,
   });
@@ -187,8 +188,8 @@ export class Reader extends EventEmitter {
   isTerminated = false;
 
   /** Looks at views as somebody who is welcome. */
-  join(live: LiveViews, view: string, isWelcome = () => true, who = "anna"): this {
-    live.add(this as unknown as WebSocket, who, isWelcome);
+  join(live: LiveViews, view: string, isWelcome = () => true, place = "anna", role: Role = "viewer"): this {
+    live.add(this as unknown as WebSocket, { place, role }, isWelcome);
     this.subscribe(view);
     return this;
   }
