@@ -227,7 +227,12 @@ export class Inventory {
     const absences = [...this.#store.controllers()].flatMap(({ info: { code, record }, absentSince }) => {
       if (absentSince === null || record === null || this.#store.isConfigured(code)) return [];
       // The address of a stream may hold a password.
-      return [[code, { absent_ms: monotonicMs - absentSince, record: { ...record, hls: null } }] as const];
+      return [
+        [
+          code,
+          { absent_ms: Math.round(monotonicMs - absentSince), record: { ...record, hls: null } },
+        ] as const,
+      ];
     });
     const text = JSON.stringify(Object.fromEntries(absences));
     if (text === this.#written) return;
