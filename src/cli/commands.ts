@@ -387,7 +387,7 @@ function addLimits(add: Add): void {
     ],
     lazily(async () => (await import("./limits.js")).alarms),
   )
-    .option("--json", "one object a line, with what to do about it")
+    .option("--json", "one object a line")
     .option("--acknowledge <alarm>", "say that you have seen this one, or all, which clears nothing")
     .option("--by <name>", "who acknowledges; default: your user name");
 }

@@ -1,6 +1,6 @@
 import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
-import { localTime, textTable } from "../runtime/text-table.js";
+import { localTime, longestMessage, textTable } from "../runtime/text-table.js";
 import { inOptions, readConfiguration, userName } from "./errands.js";
 import { codeOf } from "./read.js";
 import { NotOverHttp, overHttp } from "./over-http.js";
@@ -118,7 +118,8 @@ const columns = [
   { field: "since", title: "SINCE", usual: 19, most: 24 },
   { field: "severity", title: "SEVERITY", usual: 8, most: 8 },
   { field: "by", title: "BY", usual: 12, most: 24 },
-  { field: "message", title: "MESSAGE", usual: 7, most: 300 },
+  { field: "message", title: "MESSAGE", usual: 7, most: 200 },
+  { field: "remedy", title: "WHAT TO DO", usual: 10, most: longestMessage },
 ] as const;
 
 type Row = Readonly<Record<(typeof columns)[number]["field"], string>>;
@@ -130,7 +131,7 @@ function rowOf(alarm: Document): Row {
   };
   return {
     ...{ id: text("id"), state: text("state"), since: localTime(text("since")), severity: text("severity") },
-    ...{ by: text("by"), message: text("message") },
+    ...{ by: text("by"), message: text("message"), remedy: text("remedy") },
   };
 }
 

@@ -131,8 +131,10 @@ describe("alarms", () => {
     const lines = (await run(["alarms", "--json"])).out.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([older, newer]);
     const [head = "", first = "", second = ""] = (await run(["alarms"])).out.split("\n");
-    expect(head).toMatch(/^ALARM +STATE +SINCE +SEVERITY +BY +MESSAGE$/);
-    expect(first).toMatch(/^flood +acknowledged +2026-11-22 \d\d:00:00 +warning +ben +The wind/);
+    expect(head).toMatch(/^ALARM +STATE +SINCE +SEVERITY +BY +MESSAGE +WHAT TO DO$/);
+    expect(first).toMatch(
+      /^flood +acknowledged +2026-11-22 \d\d:00:00 +warning +ben +The wind\S+ is not good\. +Look\.$/,
+    );
     expect(second).toMatch(/^guard_blind\.east\.roof +active/);
     expect(second).not.toContain("\u001b");
   });
