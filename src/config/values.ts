@@ -10,12 +10,16 @@ export function expecting(what: string): z.core.$ZodErrorMap {
   return (complaint) => (complaint.input === undefined ? `missing, expected ${what}` : `expected ${what}`);
 }
 
+/** More words than this are not listed where one of them was probably meant. */
+const mostListed = 9;
+
 /** `expected one of a, b, c, did you mean "b"?` */
 export function expectingOneOf(words: readonly (string | number)[]): z.core.$ZodErrorMap {
   const say = expecting(words.length === 1 ? String(words[0]) : `one of ${words.join(", ")}`);
   const texts = words.map(String);
   return (complaint) => {
     const guess = typeof complaint.input === "string" ? suggestion(complaint.input, texts) : "";
+    if (guess !== "" && words.length > mostListed) return `not one of the ${words.length} words${guess}`;
     const said = say(complaint);
     return typeof said === "string" ? said + guess : said;
   };

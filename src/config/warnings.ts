@@ -49,7 +49,15 @@ export function costSentence(configuration: Configuration): string {
   const costs = `polling costs ${calls} calls an hour${ofBudget}${start}`;
   if (mirror === "listed") return costs;
   const more = Math.round(callsPerController(polling));
-  return `${costs}; each controller that is not named here costs ${more} more, and one at each start`;
+  return `${costs}; each controller that is not named here costs ${more} more, and one at each start (\`greenhouse2mqtt doctor\` says the sum)`;
+}
+
+/** Calls an hour for an account with these controllers. */
+export function accountCost(configuration: Configuration, codes: readonly string[]): number {
+  const { controllers, mirror, polling } = configuration;
+  const load = configuredLoad(configuration);
+  const unnamed = mirror === "listed" ? [] : codes.filter((code) => !Object.hasOwn(controllers, code));
+  return Math.round(callsPerHourNeeded(polling, { ...load, controllers: load.controllers + unnamed.length }));
 }
 
 /** Fewest reads for the addresses of a controller: those with a type together, every other one alone. */

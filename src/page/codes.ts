@@ -160,6 +160,11 @@ export const checkTexts: Readonly<Record<string, readonly [...title: Text, remed
   "realtime.tls": ["Line to the real-time host", "与实时服务器的连接", "请检查网络、证书和本机时钟。"],
   token: ["Sign-in at the platform", "平台登录", "请检查 platform 中的凭据。"],
   realtime: ["Real-time host answers", "实时服务器的回应", "请检查两个地址是否填反，或稍后再试。"],
+  requests: [
+    "Requests an hour",
+    "每小时请求数",
+    "请调高 platform.requests_per_minute 或加长 polling 的间隔。",
+  ],
   clock: ["Clock of this computer", "本机时钟", "请打开网络校时。"],
   time_zone: ["Time zone of the platform", "平台时区", "请检查 platform.time_zone。"],
   shapes: ["Answers can be read", "平台数据格式", "请按英文提示设置 platform.shapes。"],

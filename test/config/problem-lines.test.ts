@@ -8,7 +8,11 @@ describe("every problem names file:line:column, the path and what was expected",
   itFinds(String.raw`
     controllers:⏎  GH-0001:⏎    actuators:⏎      roof:⏎        kind: machine⏎        ‸adress: 101 → unknown key, did you mean "address"?
     mqtt: { ‸baseTopic: x } → unknown key, did you mean "base_topic"?
-    controllers: { G: { actuators: { a: { kind: ‸skylite, address: 1 } } } } → expected one of ${kinds}, did you mean "skylight"?
+    controllers: { G: { actuators: { a: { kind: ‸skylite, address: 1 } } } } → not one of the 19 words, did you mean "skylight"?
+    controllers: { G: { actuators: { a: { kind: ‸window, address: 1 } } } } → expected one of ${kinds}
+    ‸read_only: false → unknown key, did you mean commands.read_only?
+    controllers: { G: { ‸travel_time: 90s } } → unknown key, did you mean controllers.<code>.actuators.<id>.travel_time?
+    mqtt: { ‸port: 1883 } → unknown key
     controllers:⏎  G:⏎    actuators:⏎      ‸a: { kind: machine } → missing, expected an address
     controllers:⏎  G:⏎    parameters:⏎      ‸p: → missing, expected an address
     mqtt: ‸localhost → expected a section of keys with values

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configuredLoad, costSentence } from "../../src/config/warnings.js";
+import { accountCost, configuredLoad, costSentence } from "../../src/config/warnings.js";
 import { itFinds, loaded, platform, warningLines } from "./loading.js";
 
 const plain = "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead";
@@ -59,7 +59,7 @@ describe("what polling costs", () => {
   it.each([
     [
       "",
-      "14 calls an hour of the budget of 18000; each controller that is not named here costs 72 more, and one at each start",
+      "14 calls an hour of the budget of 18000; each controller that is not named here costs 72 more, and one at each start (`greenhouse2mqtt doctor` says the sum)",
     ],
     [
       "mirror: listed\npolling: { controllers: 10m }\ncontrollers: { G: }\n",
@@ -73,6 +73,15 @@ describe("what polling costs", () => {
   ])("%j is told as a sentence", async (text, sentence) => {
     const { configuration } = await loaded(`${platform}${text}`);
     expect(costSentence(configuration)).toBe(`polling costs ${sentence}`);
+  });
+
+  it.each([
+    ["", 14 + 3 * 72],
+    ["controllers: { G: { ignore: true }, H: { } }\n", 14 + 2 * 72],
+    ["mirror: listed\ncontrollers: { G: }\n", 14 + 72],
+  ])("of an account that lists G, H and I is with %j summed up", async (text, calls) => {
+    const { configuration } = await loaded(`${platform}${text}`);
+    expect(accountCost(configuration, ["G", "H", "I"])).toBe(calls);
   });
 
   it("addresses with a type are read together, each other one alone and once", async () => {

@@ -110,6 +110,8 @@ export interface Reading {
 
 interface Notes {
   readonly source: Source;
+  /** What is expected of the whole document. */
+  readonly root: Shape;
   readonly references: ReferenceSources;
   readonly places: { readonly keys: Map<string, number>; readonly values: Map<string, number> };
   readonly faults: ReadFault[];
@@ -132,15 +134,17 @@ const anything: Shape = { type: "anything" };
  * without a value count as absent. Unknown and repeated keys, tags and anchors are dealt with here.
  */
 export function readDocument(source: Source, schema: z.core.$ZodType, references: ReferenceSources): Reading {
+  const root = shapeOf(schema);
   const notes: Notes = {
     source,
+    root,
     references,
     places: { keys: new Map(), values: new Map() },
     faults: [],
     unreadable: [],
     literalSecrets: [],
   };
-  const spot: Spot = { path: [], shape: shapeOf(schema), secret: false, referencedAt: null };
+  const spot: Spot = { path: [], shape: root, secret: false, referencedAt: null };
   const value = readNode(notes, source.root, spot);
   return { ...notes, value };
 }
@@ -208,7 +212,8 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
     const child = childOf(spot.shape, found.key);
     if (child === null) {
       const known = nearest(found.key, keysOf(spot.shape));
-      report(path, `unknown key${known === null ? "" : `, did you mean "${known}"?`}`);
+      const meantKey = known === null ? highestPlaceOf(found.key, notes.root) : `"${known}"`;
+      report(path, `unknown key${meantKey === null ? "" : `, did you mean ${meantKey}?`}`);
       if (known !== null) meant.add(known);
     } else if (entries.has(found.key)) report(path, "this key stands here twice; keep one of them");
     else {
@@ -247,6 +252,29 @@ function childOf(shape: Shape, key: string): Pick<Spot, "shape" | "secret"> | nu
   const schema = shape.keys.get(key);
   if (schema === undefined) return null;
   return { shape: shapeOf(schema), secret: fieldFacts.get(schema)?.secret === true };
+}
+
+/** `commands.read_only`: where the key is known, of several places the highest; null where two are equally high. */
+function highestPlaceOf(key: string, root: Shape): string | null {
+  const depth = (place: string) => place.split(".").length;
+  const places = placesOf(key, root, "").toSorted((one, other) => depth(one) - depth(other));
+  const [first, second] = places;
+  if (first === undefined) return null;
+  return second !== undefined && depth(second) === depth(first) ? null : first;
+}
+
+function placesOf(key: string, shape: Shape, above: string): readonly string[] {
+  if (shape.type === "list") return placesOf(key, shapeOf(shape.item), `${above}[]`);
+  if (shape.type === "either") return shape.options.flatMap((option) => placesOf(key, option, above));
+  if (shape.type !== "section") return [];
+  return [...shape.keys].flatMap(([name, schema]) => {
+    const here = above === "" ? name : `${above}.${name}`;
+    const inner = shapeOf(schema);
+    const each = `${here}.${fieldFacts.get(schema)?.each ?? "<id>"}`;
+    const below =
+      inner.type === "map" ? placesOf(key, shapeOf(inner.value), each) : placesOf(key, inner, here);
+    return name === key ? [here, ...below] : below;
+  });
 }
 
 function keysOf(shape: Shape): readonly string[] {

@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { access, open, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PlatformError, type PushChannel, type Query } from "../../greenhouse/ports.js";
+import { accountCost } from "../../config/warnings.js";
 import { diskRemedies } from "../../journal/journal.js";
 import { holderOf } from "../../journal/lock.js";
 import { journalDirectory } from "../../journal/open.js";
@@ -38,6 +39,7 @@ const nobody = "doctor";
 export const platformChecks: readonly Check[] = [
   { id: "token", needs: ["business.tls"], run: tokenVerdict },
   { id: "realtime", needs: ["realtime.tls"], run: realtimeVerdict },
+  { id: "requests", needs: ["token"], run: (scene) => Promise.resolve(requestsVerdict(scene)) },
 ];
 
 async function tokenVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
@@ -61,6 +63,21 @@ async function realtimeVerdict(scene: Scene, signal: AbortSignal): Promise<Verdi
   const deviceCode = sampleControllers(scene)[0]?.code ?? nobody;
   const answer = await askedOrVerdict(scene, "mqtt-client-status", { deviceCode }, signal);
   return "status" in answer ? answer : ok("the realtime host answers");
+}
+
+/** What polling this account costs. */
+function requestsVerdict({ configuration, evidence }: Scene): Verdict {
+  const { requests_per_minute } = configuration.platform;
+  const codes = evidence.controllers.map(({ code }) => code);
+  const calls = accountCost(configuration, codes);
+  const budget = requests_per_minute * 60;
+  const costs = `polling this account takes ${calls} requests an hour`;
+  if (budget === 0) return ok(costs);
+  if (calls <= budget) return ok(`${costs} of the budget of ${budget}`);
+  return warning(
+    `${costs}, and the budget is ${budget}: all intervals will be stretched`,
+    "raise platform.requests_per_minute if the platform allows it, lengthen the intervals under polling, or name what is not needed with ignore",
+  );
 }
 
 const askedOrVerdict = (scene: Scene, operation: string, query: Query, signal: AbortSignal) =>

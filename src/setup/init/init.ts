@@ -8,7 +8,7 @@ import type { Clock, Random } from "../../runtime/clock.js";
 import { silentLog } from "../../runtime/log.js";
 import { diagnose, openScene } from "../doctor/doctor.js";
 import type { Finding } from "../doctor/finding.js";
-import { type Answers, firstFiles, type FirstFiles, secretLines } from "./answers.js";
+import { type Answers, firstFiles, type FirstFiles, type PlatformAnswer, secretLines } from "./answers.js";
 import { askBroker, askPlatform, type Dialogue, findBrokers, GoneAway } from "./questions.js";
 import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
 
@@ -95,43 +95,58 @@ export async function writeConfigurationOf(
 
 async function collected(file: string, ports: InitPorts): Promise<Answers> {
   const { dialogue, clock } = ports;
-  const isOther = (what: keyof Answers, answers: Answers) => wantsOther(answers, what, file, ports);
+  const wayWith = (what: keyof Answers, answers: Answers) => wayOn(answers, what, file, ports);
   let platform = await askPlatform(dialogue);
-  while (await isOther("platform", { platform, mqtt: {} })) platform = await askPlatform(dialogue, platform);
+  for (;;) {
+    const way = await wayWith("platform", { platform, mqtt: {} });
+    if (way === "keep") break;
+    platform = way === "exchange" ? exchanged(platform) : await askPlatform(dialogue, platform);
+  }
   const find = () => findBrokers(ports.brokers, clock);
   let mqtt = await askBroker(dialogue, find);
-  while (mqtt.url !== undefined && (await isOther("mqtt", { platform, mqtt })))
+  while (mqtt.url !== undefined && (await wayWith("mqtt", { platform, mqtt })) !== "keep")
     mqtt = await askBroker(dialogue, find, mqtt);
   return { platform, mqtt };
 }
 
-/** Tries an answer and tells how it went. True when the person wants to answer again. */
-async function wantsOther(
+const exchanged = (platform: PlatformAnswer): PlatformAnswer => ({
+  ...platform,
+  business_url: platform.realtime_url,
+  realtime_url: platform.business_url,
+});
+
+/** Tries an answer, tells how it went, and asks how to go on where it did not work. */
+async function wayOn(
   answers: Answers,
   what: keyof Answers,
   file: string,
   ports: InitPorts,
-): Promise<boolean> {
+): Promise<"again" | "exchange" | "keep"> {
   const { dialogue } = ports;
   dialogue.say("Trying it …");
-  const { ok, lines } = await outcomeOf(answers, what, file, ports);
+  const { ok, areSwapped, lines } = await outcomeOf(answers, what, file, ports);
   for (const line of lines) dialogue.say(`  ${line}`);
-  if (ok) return false;
+  if (ok) return "keep";
   const way = await dialogue.choose("That did not work.", [
+    ...(areSwapped ? [["exchange", "exchange the two addresses and try again"] as const] : []),
     ["again", "answer again"],
     ["keep", "keep it as it is"],
     ["stop", "stop, and write nothing"],
   ]);
   if (way === "stop") throw new GoneAway();
-  return way === "again";
+  return way;
 }
 
 /** How it went when an answer was tried, in sentences. */
 async function outcomeOf(answers: Answers, what: keyof Answers, file: string, ports: UnaskedPorts) {
   const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
-  if (!loaded.ok) return { ok: false, lines: loaded.problems };
+  if (!loaded.ok) return { ok: false, areSwapped: false, lines: loaded.problems };
   if (loaded.unset.length > 0)
-    return { ok: true, lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`] };
+    return {
+      ok: true,
+      areSwapped: false,
+      lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`],
+    };
   return tried(loaded.configuration, what, ports);
 }
 
@@ -144,9 +159,12 @@ async function tried(configuration: Configuration, what: keyof Answers, ports: U
   const findings: Finding[] = [];
   const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
   for await (const finding of diagnose(scene, stop, { isWanted })) findings.push(finding);
+  // Both hosts may say the same.
+  const lines = new Set(findings.map(({ summary, remedy }) => [summary, remedy].filter(Boolean).join("; ")));
   return {
     ok: findings.every(({ status }) => status !== "failed"),
-    lines: findings.map(({ summary, remedy }) => [summary, remedy].filter(Boolean).join("; ")),
+    areSwapped: (await scene.evidence.swapped) === true,
+    lines: [...lines],
   };
 }
 

@@ -152,6 +152,22 @@ describe("asking", () => {
     );
   });
 
+  it("exchanges the two hosts where they were swapped, without asking for anything again", async () => {
+    const auth = { tokens: "known", accepted: [token] } as const;
+    const { businessUrl, realtimeUrl } = await running({ controllers: 2, realtimePort: 0, auth });
+    const { file, told } = await asked([
+      [/Business host/, realtimeUrl],
+      [/Realtime host/, businessUrl],
+      [/^Token/, token],
+      [/That did not work/, "1"],
+    ]);
+    const { configuration } = await loaded(file);
+    expect(configuration.platform).toMatchObject({ business_url: businessUrl, realtime_url: realtimeUrl });
+    expect(told.filter((line) => line.startsWith("> Business host"))).toHaveLength(1);
+    expect(told.filter((line) => line.includes("the two hosts are swapped"))).toHaveLength(1);
+    expect(told.join("\n")).toMatch(/lists 2 controllers/);
+  });
+
   it("writes nothing when the person stops after a failed trial", async () => {
     const simulator = await platform({ accepted: [token] });
     const { home, over, told } = await asked([
