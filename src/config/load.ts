@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import type { Stats } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { platform } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
@@ -278,7 +279,7 @@ export const readFile: ReadFile = async (path, limit) => {
       if (facts.isDirectory()) return { ok: false, reason: "directory" };
       const bytes = await readUpTo(file, limit + 1);
       if (bytes.length > limit) return { ok: false, reason: "too_large" };
-      return { ok: true, bytes, mode: platform() === "win32" ? null : facts.mode & 0o777 };
+      return { ok: true, bytes, mode: platform() === "win32" ? null : modeOf(facts) };
     } finally {
       await file.close();
     }
@@ -287,6 +288,9 @@ export const readFile: ReadFile = async (path, limit) => {
     return { ok: false, reason: reasons[code] ?? "unreadable" };
   }
 };
+
+/** What root lets a group read was meant to be: so a package hands a configuration to its service (root:group, mode 640). */
+const modeOf = ({ uid, mode }: Stats): number => mode & (uid === 0 ? 0o737 : 0o777);
 
 /** A pipe or device announces no size, so what counts is what comes. */
 async function readUpTo(file: FileHandle, most: number): Promise<Buffer> {

