@@ -136,7 +136,7 @@ class Bridge {
     this.#stampsSenders = broker !== null;
     this.platform = createPlatform(configuration.platform, {
       ...{ clock, random, log, dataDir: configuration.data_dir },
-      onLink: (link) => this.#mirror.watch.learnt(link.host, link),
+      onLink: (link) => this.#mirror.watch.onFacts(link.host, link),
     });
     given.onSecrets?.(() => this.platform.secrets());
     this.#mirror = this.#createMirror();

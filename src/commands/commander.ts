@@ -107,7 +107,7 @@ export class Commander implements ReadBacks {
     return awaiting(this.#book, code, address).length > 0;
   }
 
-  ring(code: string, address: string, raw: RawValue): boolean {
+  readBackNow(code: string, address: string, raw: RawValue): boolean {
     const isWanted = awaiting(this.#book, code, address, raw).length > 0;
     for (const key of awaiting(this.#book, code, address)) this.feed({ type: "pushed", key, address, raw });
     return isWanted;

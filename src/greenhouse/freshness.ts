@@ -17,12 +17,13 @@ const sensorLimit = (sensor: Sensor, freshness: Freshness) =>
 const registerLimit = (freshness: Freshness) => Math.max(freshness.staleAfterMs, freshness.registerFloorMs);
 const statusLimit = (freshness: Freshness) => Math.max(freshness.staleAfterMs, freshness.statusFloorMs);
 
-interface Surroundings {
+/** Whether the controller and the platform can be reached. */
+interface Reach {
   readonly availability: Availability;
   readonly platformReachable: boolean;
 }
 
-const gone = (around: Surroundings) => !around.platformReachable || around.availability === "offline";
+const isGone = (reach: Reach) => !reach.platformReachable || reach.availability === "offline";
 
 /** Received in the future: our own clock was set back since, so its age cannot be known. */
 const isAhead = (receivedAt: number, now: number) => receivedAt > now + futureToleranceMs;
@@ -33,36 +34,26 @@ function datedAt(sensor: Sensor, now: number): number {
   return sensor.measuredAt;
 }
 
-export function sensorQuality(
-  sensor: Sensor,
-  around: Surroundings,
-  now: number,
-  freshness: Freshness,
-): Quality {
-  if (gone(around) || isAhead(sensor.receivedAt, now)) return "stale";
+export function sensorQuality(sensor: Sensor, reach: Reach, now: number, freshness: Freshness): Quality {
+  if (isGone(reach) || isAhead(sensor.receivedAt, now)) return "stale";
   if (now - datedAt(sensor, now) > sensorLimit(sensor, freshness)) return "stale";
   if (sensor.fault !== null) return "bad";
   if (sensor.measuredAt === null || sensor.measuredAt > now + futureToleranceMs) return "uncertain";
   return "good";
 }
 
-function registerQuality(
-  readAt: number | null,
-  around: Surroundings,
-  now: number,
-  freshness: Freshness,
-): Quality {
-  if (readAt === null || gone(around) || isAhead(readAt, now)) return "stale";
+function registerQuality(readAt: number | null, reach: Reach, now: number, freshness: Freshness): Quality {
+  if (readAt === null || isGone(reach) || isAhead(readAt, now)) return "stale";
   return now - readAt > registerLimit(freshness) ? "stale" : "good";
 }
 
 function statusQuality(
   { readAt, missed }: RunningStatus,
-  around: Surroundings,
+  reach: Reach,
   now: number,
   freshness: Freshness,
 ): RunningStatus["quality"] {
-  if (missed > 0 || gone(around) || isAhead(readAt, now)) return "stale";
+  if (missed > 0 || isGone(reach) || isAhead(readAt, now)) return "stale";
   return now - readAt > statusLimit(freshness) ? "stale" : "good";
 }
 
@@ -101,7 +92,7 @@ export function judge(controller: Controller, now: number, freshness: Freshness)
 
 /** When time alone can change a quality next. */
 function nextChange(controller: Controller, now: number, freshness: Freshness): number | null {
-  if (gone(controller)) return null;
+  if (isGone(controller)) return null;
   let next: number | null = null;
   const consider = (at: number) => {
     if (at >= now && (next === null || at < next)) next = at;

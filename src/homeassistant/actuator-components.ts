@@ -143,7 +143,8 @@ function lock(subject: Subject, controller: string, topics: Topics): Entity {
   const fields: Fields = {
     state_topic: topic.allowed,
     value_template: templates.locked,
-    ...{ state_locked: "locked", state_unlocked: "unlocked" },
+    state_locked: "locked",
+    state_unlocked: "unlocked",
     ...confirmedCommandFields(topics.bridge.request("lock")),
     payload_lock: JSON.stringify(about),
     payload_unlock: JSON.stringify({ ...about, locked: false }),
@@ -167,26 +168,35 @@ const viewFields = {
       position_topic: topic.json,
       position_template: templates.coverPosition,
       set_position_topic: topic.set,
-      ...{ position_open: 100, position_closed: 0 },
+      position_open: 100,
+      position_closed: 0,
     }),
     ...confirmedCommandFields(topic.set),
-    ...{ payload_open: "open", payload_close: "close", payload_stop: canStop(actuator) ? "stop" : null },
+    payload_open: "open",
+    payload_close: "close",
+    payload_stop: canStop(actuator) ? "stop" : null,
   }),
   switch: ({ topic }: Subject): Fields => ({
-    ...{ state_topic: topic.json, value_template: templates.onOffState, ...onOrOff },
-    ...{ state_on: "on", state_off: "off", ...confirmedCommandFields(topic.set) },
+    state_topic: topic.json,
+    value_template: templates.onOffState,
+    ...onOrOff,
+    state_on: "on",
+    state_off: "off",
+    ...confirmedCommandFields(topic.set),
   }),
   valve: ({ topic }: Subject): Fields => ({
-    ...{
-      device_class: "water",
-      state_topic: topic.json,
-      value_template: templates.valveState,
-      ...openOrClosed,
-    },
-    ...{ ...confirmedCommandFields(topic.set), payload_open: "on", payload_close: "off" },
+    device_class: "water",
+    state_topic: topic.json,
+    value_template: templates.valveState,
+    ...openOrClosed,
+    ...confirmedCommandFields(topic.set),
+    payload_open: "on",
+    payload_close: "off",
   }),
   light: ({ topic }: Subject): Fields => ({
-    ...{ state_topic: topic.json, state_value_template: templates.onOffState, ...onOrOff },
+    state_topic: topic.json,
+    state_value_template: templates.onOffState,
+    ...onOrOff,
     ...confirmedCommandFields(topic.set),
   }),
 };
@@ -209,8 +219,11 @@ function readings(subject: Subject): Entity[] {
   const text = labelOfWord("value_json.state", optionLabels(language, shownWords(actuator)), "unknown");
   const state = { state_topic: topic.json, value_template: text };
   const degree: Fields = {
-    ...{ state_topic: topic.json, value_template: templates.degree },
-    ...{ unit_of_measurement: "%", state_class: "measurement", suggested_display_precision: 0 },
+    state_topic: topic.json,
+    value_template: templates.degree,
+    unit_of_measurement: "%",
+    state_class: "measurement",
+    suggested_display_precision: 0,
   };
   return [
     entity(subject, "sensor", state, undefined, "state"),

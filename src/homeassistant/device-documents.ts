@@ -65,7 +65,10 @@ type Row = readonly [platform: Platform, label: Label, fields: Fields, slug?: st
 /** `all` are fields of each. */
 const labelled = (language: Language, rows: readonly Row[], all: (label: Label) => Fields): Entity[] =>
   rows.map(([platform, label, fields, slug = label]) => ({
-    ...{ platform, key: label.replaceAll("_", "-"), slug, name: labelOf(language, label) },
+    platform,
+    key: label.replaceAll("_", "-"),
+    slug,
+    name: labelOf(language, label),
     fields: { ...fields, ...all(label) },
   }));
 
@@ -124,7 +127,10 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
 function bridgeRows({ topics, language }: DocumentSettings): readonly Row[] {
   const { bridge } = topics;
   const health = (name: string, fields: Fields): Fields => ({
-    ...{ state_topic: bridge.health, value_template: field(name), ...fields, ...diagnostic },
+    state_topic: bridge.health,
+    value_template: field(name),
+    ...fields,
+    ...diagnostic,
   });
   // They change with every poll, which would fill the activity list.
   const instant = { device_class: "timestamp", enabled_by_default: false };

@@ -70,7 +70,9 @@ export function statusEntities(controller: Controller, settings: DocumentSetting
     const state_topic = settings.topics.status(controller.info.id, status.id).value;
     const isSwitch = status.value === null || status.state === "on" || status.state === "off";
     const shown = (own: Fields, isEnabled: boolean): Fields => ({
-      ...{ state_topic, ...own, enabled_by_default: isEnabled ? undefined : false },
+      state_topic,
+      ...own,
+      enabled_by_default: isEnabled ? undefined : false,
     });
     const running = shown({ value_template: templates.onOff, ...onOff }, isSwitch);
     const raw = shown({ value_template: templates.text, entity_category: "diagnostic" }, !isSwitch);

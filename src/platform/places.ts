@@ -55,8 +55,11 @@ export class Semaphore {
   }
 }
 
-/** So many requests of commands are under way at once for one controller. */
-const placesOfOne = 2;
+/**
+ * So many requests of commands are under way at once for one controller: few enough that one that does not answer takes little,
+ * and enough for all its actuators to be commanded at a time where each answer takes a second or two.
+ */
+const placesOfOne = 4;
 
 /**
  * Places for what commands ask of one controller. One that does not answer fills its own alone, and holds up nobody else.

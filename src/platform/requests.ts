@@ -285,7 +285,7 @@ export class Requests {
     } catch {
       const isLate = late.signal.aborted;
       const why = isLate
-        ? `earlier requests to this controller had no answer for ${waitMs / 1000} s`
+        ? `those before it to this controller took longer than ${waitMs / 1000} s`
         : "given up before an earlier request to this controller was answered";
       throw notSent(call, isLate ? "timeout" : "interrupted", `not sent; ${why}`);
     } finally {

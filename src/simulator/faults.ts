@@ -12,6 +12,8 @@ export const faults = {
     ...(["slow", "timeout", "reset", "truncated", "empty", "garbage"] as const),
     ...(["html", "http_status", "body_code", "throttle", "unauthorized", "redirect"] as const),
   ],
+  /** A controller that is slow, or never answers while its connections stay open, until it is over. */
+  controller: ["slow_controller", "silent_controller"],
   /** What a POST does; its answer stays a success. */
   effect: ["ignore", "late", "twice", "revert", "offline_at_post"],
   /** What reading a register shows. */
@@ -90,10 +92,12 @@ const keys = {
   operation: word(operationNames),
   controller: text,
   address: text,
+  /** Which requests of a slow or silent controller: all without it. */
+  requests: word(["reads", "posts"]),
   /** Whether the request was carried out before its answer was spoilt. */
   when: word(["before", "after"]),
   /**
-   * `slow`, `late`: how much later; `twice`: when again; `revert`: how much later; `stale_read_back`, `stale_group`: how old;
+   * `slow`, `slow_controller`, `late`: how much later; `twice`: when again; `revert`: how much later; `stale_read_back`, `stale_group`: how old;
    * `somebody`: from one switch to the next.
    */
   delay: duration,
@@ -190,7 +194,9 @@ export class FaultPlan {
     const random = seededRandom(mix(this.#seed, ++this.#count));
     const from = now + at;
     const isEvent = isOneOf(faults.event, spec);
-    const isEndless = perHour !== undefined || (!isEvent && (chance !== undefined || forMs !== undefined));
+    const isTrait = isOneOf(faults.controller, spec);
+    const isLasting = isTrait || chance !== undefined || forMs !== undefined;
+    const isEndless = perHour !== undefined || (!isEvent && isLasting);
     const armed: Armed = {
       ...{ spec, random, from },
       until: from + (isEvent ? Infinity : (forMs ?? Infinity)),
@@ -247,5 +253,9 @@ const gapMs = (perHour: number, random: Random): number =>
 
 const traits = ["host", "operation", "controller", "address"] as const;
 
-const fits = (spec: FaultSpec, target: FaultTarget): boolean =>
-  traits.every((trait) => spec[trait] === undefined || spec[trait] === target[trait]);
+function fits(spec: FaultSpec, target: FaultTarget): boolean {
+  const requests = target.operation === "set-value" ? "posts" : "reads";
+  if (spec.requests !== undefined && spec.requests !== requests) return false;
+  if (isOneOf(faults.controller, spec) && target.controller === "") return false;
+  return traits.every((trait) => spec[trait] === undefined || spec[trait] === target[trait]);
+}

@@ -59,13 +59,19 @@ export function respond(platform: Platform, request: PlatformRequest, now: numbe
   }
   const call = callOf(platform, operation, request);
   const slow = platform.fault(["slow"], call);
+  const lazy = platform.fault(["slow_controller"], call);
+  const silent = platform.fault(["silent_controller"], call);
   const fault = platform.fault(spoiling, call);
-  const delayMs = fault?.fault === "timeout" ? Infinity : slow ? (slow.delay ?? 2000) : 0;
+  const isUnanswered = silent !== null || fault?.fault === "timeout";
+  const delayMs = isUnanswered ? Infinity : delayOf(slow) + delayOf(lazy);
   const answered = () => refusal(call) ?? lacking(call) ?? answers[operation](call);
-  const decision = fault && isBefore(fault) ? null : written(platform, answered());
+  const isLost = [fault, silent].some((one) => one !== null && isBefore(one));
+  const decision = isLost ? null : written(platform, answered());
   const spoilt = fault ? spoilers[fault.fault](call, fault, decision) : {};
   return { ...(decision ?? { ...silence, status: 200, headers: json, body: "{}" }), ...spoilt, delayMs };
 }
+
+const delayOf = (slow: FaultSpec | null): number => (slow === null ? 0 : (slow.delay ?? 2000));
 
 function callOf(platform: Platform, operation: OperationName, request: PlatformRequest): Call {
   const requestId = platform.nextRequestId();

@@ -80,13 +80,13 @@ export class PlatformWatch {
     return this.#state;
   }
 
-  learnt(host: PlatformHost, facts: HostFacts): void {
+  onFacts(host: PlatformHost, facts: HostFacts): void {
     this.#facts = { ...this.#facts, [host]: facts };
     this.#judge();
     this.#rest.wake();
   }
 
-  stretched(stretched: boolean): void {
+  onStretch(stretched: boolean): void {
     this.#facts = { ...this.#facts, stretched };
     this.#judge();
   }
@@ -123,10 +123,10 @@ export class PlatformWatch {
     if (before === "unreachable") this.reconnects += 1;
     this.#state = state;
     this.#ports.onState(state);
-    this.#tell(before, state);
+    this.#report(before, state);
   }
 
-  #tell(before: PlatformState | null, state: PlatformState): void {
+  #report(before: PlatformState | null, state: PlatformState): void {
     const { log, onEvent, clock } = this.#ports;
     const message = this.#sentence(state);
     const wasAway = before === "unreachable" || before === "unauthorized";

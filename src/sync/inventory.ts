@@ -66,7 +66,7 @@ const codesOf = (records: DeviceList, before: ReadonlySet<string> = new Set()): 
 export class Inventory {
   readonly #store: GreenhouseStore;
   readonly #removeAfterMs: number;
-  readonly #tell: (news: InventoryNews) => void;
+  readonly #onNews: (news: InventoryNews) => void;
   #controllers = new Set<string>();
   readonly #devices = new Map<DataType, ReadonlySet<string>>();
   /** Device lists that came before the first list of controllers: they carry no flag, and `unknown` would be shown for a moment. */
@@ -74,7 +74,7 @@ export class Inventory {
   /** Answers without readings in a row. */
   readonly #emptyAnswers = new Map<string, number>();
   #asked = false;
-  #emptyTold = false;
+  #isEmptyReported = false;
   /** The newest list of controllers is a page of a longer one: what it leaves out may be there. */
   #isPart = false;
   /** Monotonic ms of the first whole list that was not empty. */
@@ -87,12 +87,12 @@ export class Inventory {
   constructor(
     store: GreenhouseStore,
     removeAfterMs: number,
-    tell: (news: InventoryNews) => void,
+    onNews: (news: InventoryNews) => void,
     memory: InventoryMemory = noMemory,
   ) {
     this.#store = store;
     this.#removeAfterMs = removeAfterMs;
-    this.#tell = tell;
+    this.#onNews = onNews;
     this.#memory = memory;
   }
 
@@ -114,30 +114,30 @@ export class Inventory {
   }
 
   /** The answer of `GET /api/control/mqtt`. */
-  controllersListed(records: DeviceList, monotonicMs: number): void {
+  onControllers(records: DeviceList, monotonicMs: number): void {
     this.#asked = true;
     if (records.length === 0) {
-      if (records.isPage !== true && !this.#emptyTold) {
-        this.#tell({ type: "account_empty" });
-        this.#emptyTold = true;
+      if (records.isPage !== true && !this.#isEmptyReported) {
+        this.#onNews({ type: "account_empty" });
+        this.#isEmptyReported = true;
       }
     } else {
-      this.#emptyTold = false;
+      this.#isEmptyReported = false;
       const before = this.#controllers;
       this.#controllers = codesOf(records, before);
       // One that no list holds any more is absent, which says more.
       this.#unflag([...before].filter((code) => !this.#controllers.has(code) && this.#isListed(code)));
-      for (const record of records) this.#seen(record, availabilityOf(record));
+      for (const record of records) this.#onRecord(record, availabilityOf(record));
       this.#isPart = records.isPage === true;
       if (!this.#isPart) this.#knownSince ??= monotonicMs;
     }
-    for (const [dataType, early] of this.#early) this.devicesListed(early, dataType);
+    for (const [dataType, early] of this.#early) this.onDevices(early, dataType);
     this.#early.clear();
     if (records.length > 0 && !this.#isPart) this.#judgeAbsence(monotonicMs);
   }
 
   /** An answer of `GET /api/device`: devices only listed there have no online flag of their own. */
-  devicesListed(records: DeviceList, dataType: DataType = "TEXT"): void {
+  onDevices(records: DeviceList, dataType: DataType = "TEXT"): void {
     if (!this.#asked) {
       this.#early.set(dataType, records);
       return;
@@ -145,7 +145,7 @@ export class Inventory {
     if (records.length === 0) return;
     this.#devices.set(dataType, codesOf(records, this.#devices.get(dataType)));
     for (const record of records) {
-      if (!this.#controllers.has(record.code)) this.#seen(record, availabilityOf(record));
+      if (!this.#controllers.has(record.code)) this.#onRecord(record, availabilityOf(record));
     }
   }
 
@@ -157,7 +157,7 @@ export class Inventory {
   }
 
   /** An answer about a code's readings came, with so many of them. */
-  readingsAnswered(code: string, readings: number): void {
+  onReadings(code: string, readings: number): void {
     this.#emptyAnswers.set(code, readings > 0 ? 0 : (this.#emptyAnswers.get(code) ?? 0) + 1);
   }
 
@@ -173,7 +173,7 @@ export class Inventory {
   #unflag(codes: readonly string[]): void {
     for (const code of codes) {
       this.#store.dispatch(code, { type: "unflagged" });
-      this.#tell({ type: "doubted", code });
+      this.#onNews({ type: "doubted", code });
     }
   }
 
@@ -181,16 +181,16 @@ export class Inventory {
     return this.#controllers.has(code) || [...this.#devices.values()].some((codes) => codes.has(code));
   }
 
-  #seen(record: DeviceRecord, availability: Availability): void {
+  #onRecord(record: DeviceRecord, availability: Availability): void {
     if (!this.#store.wants(record.code)) return;
     const before = this.#store.get(record.code);
     this.#store.admit(record.code);
     this.#store.dispatch(record.code, { type: "listed", record, availability });
     const type = before === undefined ? "added" : "found";
-    if (!before?.info.record) this.#tell({ type, code: record.code, name: record.name ?? record.code });
+    if (!before?.info.record) this.#onNews({ type, code: record.code, name: record.name ?? record.code });
     const doubted = this.#store.get(record.code)?.doubted ?? null;
-    if (doubted !== null) this.#tell({ type: "doubted", code: record.code });
-    else if ((before?.doubted ?? null) !== null) this.#tell({ type: "settled", code: record.code });
+    if (doubted !== null) this.#onNews({ type: "doubted", code: record.code });
+    else if ((before?.doubted ?? null) !== null) this.#onNews({ type: "settled", code: record.code });
   }
 
   #judgeAbsence(monotonicMs: number): void {
@@ -205,7 +205,7 @@ export class Inventory {
       if (this.#store.isConfigured(code) || monotonicMs - since < this.#removeAfterMs) continue;
       this.#store.remove(code);
       this.#emptyAnswers.delete(code);
-      this.#tell({ type: "removed", code, name });
+      this.#onNews({ type: "removed", code, name });
     }
     if (this.#kept.size === 0) this.#keepAbsences(monotonicMs);
   }
@@ -219,7 +219,7 @@ export class Inventory {
       this.#store.admit(code);
       this.#store.dispatch(code, { type: "listed", record, availability: "offline" });
       this.#store.dispatch(code, { type: "absent", since: monotonicMs - absentMs });
-      this.#tell({ type: "absent", code, name: record.name ?? code });
+      this.#onNews({ type: "absent", code, name: record.name ?? code });
     }
   }
 

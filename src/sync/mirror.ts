@@ -64,7 +64,7 @@ export function createMirror(parts: MirrorParts): Mirror {
     onEvent: parts.onEvent,
   });
   const onNews = (news: InventoryNews) => {
-    tellNews(news, parts, store);
+    logNews(news, parts, store);
     if (news.type === "removed") poller.forget(news.code);
     if (news.type === "doubted") poller.readSoon({ kind: "connection", code: news.code }, 0, null);
     if (news.type === "settled") poller.spareConnection(news.code);
@@ -97,7 +97,7 @@ const inventoryMemory = (file: TextFile, log: Logger): InventoryMemory => ({
     }),
 });
 
-function tellNews(
+function logNews(
   news: InventoryNews,
   { log, clock, onEvent }: Pick<MirrorParts, "log" | "clock" | "onEvent">,
   store: GreenhouseStore,
@@ -176,7 +176,7 @@ function stretchListener(
   return (factor) => {
     const stretched = factor > 1;
     store.setFreshness(freshnessFor(polling, factor));
-    watch.stretched(stretched);
+    watch.onStretch(stretched);
     if (stretched) {
       log.warn(
         { sensors_every_s: Math.round((polling.sensors * factor) / 1000) },

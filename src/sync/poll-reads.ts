@@ -37,13 +37,13 @@ export async function perform(
 ): Promise<void> {
   const { platform, store, inventory, clock, tally } = ports;
   const code = "code" in job ? job.code : null;
-  const answer = <Answer>(read: Promise<Answer>) => tally.noted(operationOf(job), code, read);
+  const answer = <Answer>(read: Promise<Answer>) => tally.track(operationOf(job), code, read);
   switch (job.kind) {
     case "controllers":
-      inventory.controllersListed(await answer(platform.controllers(signal)), clock.monotonic());
+      inventory.onControllers(await answer(platform.controllers(signal)), clock.monotonic());
       return;
     case "devices":
-      inventory.devicesListed(await answer(platform.devices(job.dataType, signal)), job.dataType);
+      inventory.onDevices(await answer(platform.devices(job.dataType, signal)), job.dataType);
       return;
     case "connection": {
       const status = await answer(platform.connection(job.code, signal, "polled"));
@@ -55,7 +55,7 @@ export async function perform(
     }
     case "sensors": {
       const items = await answer(platform.sensors(job.code, signal));
-      inventory.readingsAnswered(job.code, items.length);
+      inventory.onReadings(job.code, items.length);
       store.dispatch(job.code, { type: "sensors_read", items, receivedAt: clock.now(), source: "poll" });
       return;
     }
@@ -92,7 +92,7 @@ async function readOne(
   { platform, tally }: PollPorts,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, RawValue>> {
-  const raw = await tally.noted("register", code, platform.value(code, address, fresh, signal, "polled"));
+  const raw = await tally.track("register", code, platform.value(code, address, fresh, signal, "polled"));
   return new Map(raw === null ? [] : [[address, raw]]);
 }
 
@@ -106,7 +106,7 @@ async function readRegisters(
   const { platform, store, tally } = ports;
   const first = await registersEvent(ports, false, () =>
     read.type === "group"
-      ? tally.noted("registers", code, platform.values(code, read.group, signal))
+      ? tally.track("registers", code, platform.values(code, read.group, signal))
       : readOne(code, read.address, false, ports, signal),
   );
   const doubtful = contradicted(store.get(code), first);
@@ -239,7 +239,7 @@ export class PollTally {
   }
 
   /** Notes how a read ends that polling makes. */
-  async noted<T>(operation: PollOperation, code: string | null, read: Promise<T>): Promise<T> {
+  async track<T>(operation: PollOperation, code: string | null, read: Promise<T>): Promise<T> {
     try {
       const answer = await read;
       this.#answeredAt.set(key(operation, code), this.#clock.monotonic());

@@ -35,7 +35,7 @@ export class PushChannels {
     this.#look = new Rest(clock);
     this.#recovery = new Rest(clock);
     this.#mirror = new PushMirror({ store: mirror.store, poller: mirror.poller, readBacks, clock });
-    readBacks.onPushed((code, address, raw) => this.#mirror.pushed(code, address, raw));
+    readBacks.onPushed((code, address, raw) => this.#mirror.onPushed(code, address, raw));
   }
 
   /** Resolves once every connection is released after the signal's abort. */

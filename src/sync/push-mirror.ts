@@ -14,7 +14,7 @@ export interface ReadBacks {
   /** Whether a command reads the address back. */
   readsBack(code: string, address: string): boolean;
   /** Whether a command waited for just this value and reads it back now. */
-  ring(code: string, address: string, raw: RawValue): boolean;
+  readBackNow(code: string, address: string, raw: RawValue): boolean;
   /** Who looks after a value that was pushed after the last read of a command that has ended. */
   onPushed(listener: (code: string, address: string, raw: RawValue) => void): void;
 }
@@ -64,7 +64,7 @@ export class PushMirror {
   }
 
   /** What was pushed while a command read the address back that has ended without reading once more. */
-  pushed(code: string, address: string, raw: RawValue): void {
+  onPushed(code: string, address: string, raw: RawValue): void {
     const controller = this.#parts.store.get(code);
     const register = controller && registerAt(controller, address);
     if (register !== undefined) this.#foldRegister(code, address, raw, register);
@@ -74,7 +74,7 @@ export class PushMirror {
     const { readBacks } = this.#parts;
     for (const [address, raw] of values) {
       // A command that waits for this value reads it back now, and the mirror shows what it reads.
-      if (readBacks.ring(code, address, raw) || readBacks.readsBack(code, address)) continue;
+      if (readBacks.readBackNow(code, address, raw) || readBacks.readsBack(code, address)) continue;
       const register = registerAt(controller, address);
       if (register !== undefined) this.#foldRegister(code, address, raw, register);
     }

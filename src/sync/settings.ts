@@ -139,6 +139,7 @@ export function leavesOut(
         ignore === ignored ? [id ?? controllerTopicId(code, transliterate)] : [],
       ),
     );
-  const [mirrored, ignored] = [ids(false), ids(true)];
+  const mirrored = ids(false);
+  const ignored = ids(true);
   return (id) => !mirrored.has(id) && (mirror === "listed" || ignored.has(id));
 }

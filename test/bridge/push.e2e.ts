@@ -54,7 +54,7 @@ async function mirrored(
   const around = { clock: impatient, random, log: silentLog };
   const platform: PlatformClient = createPlatform(configuration.platform, {
     ...{ ...around, dataDir: configuration.data_dir },
-    onLink: (link) => mirror.watch.learnt(link.host, link),
+    onLink: (link) => mirror.watch.onFacts(link.host, link),
   });
   const mirror: Mirror = createMirror({
     ...{ configuration, platform, ...around, transliterate: anyAscii },

@@ -145,6 +145,18 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     }`,
     breaks: ["S6"],
   },
+  one_dead_controller_holds_up_all: {
+    seam: "platform/requests#Requests.#inPlace",
+    plant: `(original) => function (call, send) {
+      return original.call(this, { ...call, device: "all of them" }, send);
+    }`,
+    breaks: ["S24"],
+  },
+  stops_and_rules_wait_for_others: {
+    seam: "commands/commander#paceOf",
+    plant: `() => () => "urgent"`,
+    breaks: ["S24"],
+  },
   judged_only_before_its_connection: {
     seam: "commands/sending#judgeAndBegin",
     plant: "() => begin",

@@ -16,7 +16,7 @@ import type { Files } from "../../src/runtime/file-system.js";
 import type { LimitRequestPorts } from "../../src/status/requests.js";
 import { createMirror, type Mirror } from "../../src/sync/mirror.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
-import type { Read, Write } from "./history.js";
+import { type Read, Violation, type Write } from "./history.js";
 import type { Measured } from "./limits/surroundings.js";
 import type { Chance } from "./scenario.js";
 import { BootClock } from "./time.js";
@@ -274,7 +274,7 @@ function simulatedMirror(
     clock,
     chance: world.bridgeChance,
     files: world.files,
-    onLink: (link) => mirror.watch.learnt(link.host, link),
+    onLink: (link) => mirror.watch.onFacts(link.host, link),
   });
   const mirror: Mirror = createMirror({
     ...{ configuration, platform: client, clock, log: silentLog, transliterate: anyAscii },
@@ -331,32 +331,59 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
   };
   const end = (read: Read, raw: RawValue | null, isLie = false) =>
     Object.assign(read, { endedAt: time.now, answered: true, raw, isLie });
+  const { departures } = bridge.clock;
+  /** S24: without a credential everything waits for a new one. */
+  const look = () => {
+    const isReady = bridge.clock.signInsOpen === 0 && !client.link("realtime").unauthorized;
+    const heldUp = bridge.clock.isAlive && isReady ? departures.heldUp() : null;
+    if (heldUp !== null) world.fail(new Violation("S24", `${heldUp} waits although nothing keeps it back`));
+  };
+  const departing = async <Answer>(
+    signal: AbortSignal,
+    what: Parameters<typeof departures.asked>[1],
+    answer: () => Promise<Answer>,
+  ): Promise<Answer> => {
+    departures.asked(signal, what);
+    world.in(1, look);
+    try {
+      return await answer();
+    } finally {
+      departures.answered(signal);
+      world.in(1, look);
+    }
+  };
   return {
     ...client,
-    value: async (code, address, fresh, signal, pace) => {
+    value: async (code, address, fresh, signal, pace = "urgent") => {
       const read = begin(code, address, fresh);
-      const raw = await client.value(code, address, fresh, signal, pace);
+      const raw = await departing(signal, { code, kind: "read", pace }, () =>
+        client.value(code, address, fresh, signal, pace),
+      );
       const isLie = raw !== null && world.isLie(read, raw);
       end(read, raw, isLie);
       journalist.note("read", { of: `${code}/${address}`, raw, ...(isLie ? { lie: true } : {}) });
       return raw;
     },
-    connection: async (code, signal, pace) => {
+    connection: async (code, signal, pace = "urgent") => {
       const read = begin(code, "", true);
-      const connection = await client.connection(code, signal, pace);
+      const connection = await departing(signal, { code, kind: "read", pace }, () =>
+        client.connection(code, signal, pace),
+      );
       end(read, connection.state);
       return connection;
     },
     write: (code, address, value, signal, { pace = "urgent", mayPost } = {}) =>
       observedWrite(world, bridge, { code, address, value }, (begins) =>
-        client.write(code, address, value, signal, {
-          pace,
-          mayPost: () => {
-            if (mayPost?.() === false) return false;
-            begins();
-            return true;
-          },
-        }),
+        departing(signal, { code, kind: "post", pace }, () =>
+          client.write(code, address, value, signal, {
+            pace,
+            mayPost: () => {
+              if (mayPost?.() === false) return false;
+              begins();
+              return true;
+            },
+          }),
+        ),
       ),
   };
 }

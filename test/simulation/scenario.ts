@@ -141,7 +141,34 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     exists,
   };
   // Drawn last, so that they changed nothing else of a seed when they came.
-  return { ...drawn, platformFaults: [...drawn.platformFaults, ...faultsOfReads(chance, maybe, drawn)] };
+  const late = [
+    ...faultsOfReads(chance, maybe, drawn),
+    ...faultsOfControllers(new Chance(seed, "silent"), exists, drawn),
+  ];
+  return { ...drawn, platformFaults: [...drawn.platformFaults, ...late] };
+}
+
+/** Hours in which one controller never answers, or late, for all that it is asked, its reads or its POSTs. */
+function faultsOfControllers(
+  chance: Chance,
+  exists: string[],
+  { lengthMs, configuration }: Pick<Scenario, "lengthMs" | "configuration">,
+): readonly FaultSpec[] {
+  if (!chance.hits(0.5)) return [];
+  exists.push("silent controllers");
+  const codes = Object.keys(configuration.controllers);
+  return Array.from({ length: chance.whole(1, 4) }, () => {
+    const requests = chance.of(["reads", "posts", null] as const);
+    return {
+      ...(chance.hits(0.7)
+        ? { fault: "silent_controller", when: chance.of(["before", "after"] as const) }
+        : { fault: "slow_controller", delay: Math.round(chance.logUniform(500, 25_000)) }),
+      ...(requests === null ? {} : { requests }),
+      controller: chance.of(codes),
+      at: Math.round(chance.between(0, lengthMs - calmMs)),
+      for: Math.round(chance.logUniform(60_000, 3_600_000)),
+    };
+  });
 }
 
 /** Registers that cannot be read, and types that come from the platform's memory. */

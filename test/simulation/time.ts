@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { type Clock, waitingBy } from "../../src/runtime/clock.js";
 import { VirtualTime } from "../support/virtual-clock.js";
+import { Departures } from "./departures.js";
 import type { Wire } from "./wire.js";
 
 // Many wait on one signal, as in the product, which sets this signal by signal.
@@ -57,6 +58,7 @@ export class BootClock implements Clock {
   readonly #startedAt: number;
   /** Where the requests of this run of the program go. */
   readonly wire: Wire;
+  readonly departures = new Departures();
   /** Sign-ins of this run that the platform has not answered yet. */
   signInsOpen = 0;
   /** Timers neither fired nor taken back. */

@@ -68,6 +68,7 @@ export class Wire {
         if (trip.ended) return;
         trip.ended = true;
         trip.deadline?.();
+        clock.departures.returned(outgoing.signal);
         outgoing.signal.removeEventListener("abort", abort);
         if (trip.isSignIn) clock.signInsOpen -= 1;
         settle();
@@ -87,6 +88,7 @@ export class Wire {
         if (clock.signInsOpen > 1)
           this.#around.fail(new Violation("S13", `${clock.signInsOpen} sign-ins at once`));
       }
+      clock.departures.left(outgoing.signal);
       outgoing.signal.addEventListener("abort", abort, { once: true });
       if (outgoing.signal.aborted) {
         abort();

@@ -43,6 +43,40 @@ describe("answers that go wrong", () => {
   });
 });
 
+describe("a controller that is slow or silent", () => {
+  const delays = (fault: FaultSpec, other = false) => {
+    const asking = new Asking({ controllers: 3, faults: [fault] });
+    const of = other ? "GH-0003" : code;
+    const query = { deviceCode: of, address: "101" };
+    const delay = () => asking.decide({ path: "/api/get-value", query }).delayMs;
+    return [asking.post(of, "101", "10010").delayMs, delay(), delay()];
+  };
+
+  it.each<[FaultSpec, number[]]>([
+    [{ fault: "slow_controller", controller: code, delay: 1500 }, [1500, 1500, 1500]],
+    [{ fault: "slow_controller", controller: code, delay: 1500, requests: "reads" }, [0, 1500, 1500]],
+    [{ fault: "silent_controller", controller: code }, [Infinity, Infinity, Infinity]],
+    [{ fault: "silent_controller", controller: code, requests: "posts" }, [Infinity, 0, 0]],
+    [{ fault: "silent_controller", controller: code, requests: "reads", count: 1 }, [0, Infinity, 0]],
+  ])("%o: its POSTs and reads alone", (fault, expected) => {
+    expect(delays(fault)).toEqual(expected);
+    expect(delays(fault, true)).toEqual([0, 0, 0]);
+  });
+
+  it.each<[FaultSpec["when"], string]>([
+    [undefined, "10001"],
+    ["after", "10010"],
+  ])("a silent one with when %s holds %s after a POST", (when, held) => {
+    const fault = { fault: "silent_controller", ...(when === undefined ? {} : { when }) } as const;
+    expect(posted(fault).register).toBe(held);
+  });
+
+  it("the lists of the account answer", () => {
+    const asking = new Asking({ controllers: 3, faults: [{ fault: "silent_controller" }] });
+    expect(list(asking.get("/api/control/mqtt").data)).toHaveLength(3);
+  });
+});
+
 it("a page of a list stands beside the count of all; a page size that is asked for is given", () => {
   const asking = new Asking({ controllers: 20, faults: [{ fault: "paged", value: 3, chance: 1 }] });
   const page = asking.get("/api/control/mqtt");

@@ -85,6 +85,6 @@ export const roofProblem: CommandProblem = {
 /** For parts that tell commands of pushed values, where none reads anything back. */
 export const nobodyWaits = {
   readsBack: () => false,
-  ring: () => false,
+  readBackNow: () => false,
   onPushed: () => undefined,
 };

@@ -37,8 +37,8 @@ function account(settings: MirrorSettings = mirrorSettings(), memory?: Inventory
       const isDevices = list.startsWith("/");
       const records = listed(codes, isDevices ? { online: null } : {});
       const given = list.endsWith("…") ? Object.assign(records, { isPage: true }) : records;
-      if (isDevices) inventory.devicesListed(given);
-      else inventory.controllersListed(given, hours++ * hour);
+      if (isDevices) inventory.onDevices(given);
+      else inventory.onControllers(given, hours++ * hour);
     }
   };
   return {
@@ -68,7 +68,7 @@ it.each([
   [null, "unknown", "added A"],
 ] as const)("the controller's own flag %j is %s", (online, availability, told) => {
   const one = account();
-  one.inventory.controllersListed(listed(["A"], { online }), 0);
+  one.inventory.onControllers(listed(["A"], { online }), 0);
   expect([one.shown(), one.told()]).toEqual([`A ${availability}`, told]);
 });
 
@@ -79,7 +79,7 @@ it("a list's offline is asked about once for each list, and taken where nothing 
     ["online", "added A, doubted A"],
     ["offline", "added A, doubted A, settled A"],
   ]) {
-    one.inventory.controllersListed(listed(["A"], { online: false }), 1);
+    one.inventory.onControllers(listed(["A"], { online: false }), 1);
     expect([one.shown(), one.told()]).toEqual([`A ${availability}`, told]);
   }
 });
@@ -87,7 +87,7 @@ it("a list's offline is asked about once for each list, and taken where nothing 
 it("a list's offline that the next list takes back needs no question any more", () => {
   const one = account();
   one.answer("A");
-  for (const online of [false, true, true]) one.inventory.controllersListed(listed(["A"], { online }), 1);
+  for (const online of [false, true, true]) one.inventory.onControllers(listed(["A"], { online }), 1);
   expect([one.shown(), one.told()]).toEqual(["A online", "added A, doubted A, settled A"]);
 });
 
@@ -207,7 +207,7 @@ describe("a controller that is absent over restarts", () => {
     const kept = { text: null as string | null };
     const first = account(configured(), memoryOf(kept));
     const house = record({ code: "B", name: "West house", hls: "rtsp://user:secret@b/1" });
-    first.inventory.controllersListed([record({ code: "A" }), house], 0);
+    first.inventory.onControllers([record({ code: "A" }), house], 0);
     first.answer("/A", "A");
     expect(kept.text).not.toContain("secret");
     const second = account(configured(), memoryOf(kept));
@@ -249,7 +249,7 @@ it("a renamed controller is the same one under its new name", () => {
   const one = account();
   one.answer("A");
   const id = one.id("A");
-  one.inventory.controllersListed([record({ code: "A", name: "West" })], 1);
+  one.inventory.onControllers([record({ code: "A", name: "West" })], 1);
   expect(one.store.get("A")?.info).toMatchObject({ id, name: "West" });
   expect(one.told()).toEqual("added A");
 });
@@ -274,9 +274,9 @@ it.each([
   ["V003", [0, 0, 5, 0, 0, 0], "true true true true true false"],
 ])("a %s that answers %j has readings to poll: %s", (type, answers, has) => {
   const one = account();
-  one.inventory.controllersListed(listed(["A"], { type: deviceType(type) }), 0);
+  one.inventory.onControllers(listed(["A"], { type: deviceType(type) }), 0);
   const had = answers.map((count) => {
-    one.inventory.readingsAnswered("A", count);
+    one.inventory.onReadings("A", count);
     return one.inventory.hasReadings("A");
   });
   expect(had.join(" ")).toBe(has);

@@ -23,10 +23,10 @@ async function play(story: string, watch: PlatformWatch, clock: VirtualClock): P
     if (first === "r" || first === "b") {
       const facts =
         word === "refused" ? { ...up, unauthorized: true } : word === "up" ? up : failing(Number(word));
-      watch.learnt(first === "r" ? "realtime" : "business", facts);
+      watch.onFacts(first === "r" ? "realtime" : "business", facts);
     } else if (first === "year") clock.setWall(Date.UTC(Number(word), 0));
     else if (first.endsWith("s")) await clock.advance(parseInt(first) * 1_000);
-    else watch.stretched(first === "stretched");
+    else watch.onStretch(first === "stretched");
 }
 
 async function watched(story: string) {

@@ -131,7 +131,7 @@ it("what polling asked is counted by operation and result; the time of the last 
   await clock.advance(1_000);
   const sensors = async (code: string) => {
     const read = platform.sensors(code, new AbortController().signal);
-    const caught = tally.noted("sensors", code, read).catch((error: unknown) => error);
+    const caught = tally.track("sensors", code, read).catch((error: unknown) => error);
     await clock.advance(20);
     return caught;
   };

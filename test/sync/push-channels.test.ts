@@ -134,7 +134,7 @@ describe("a push while a command is being confirmed", () => {
     const bench = slowBench();
     const reads = await confirming(bench);
     bench.platform.registers.set("101", "10010");
-    expect(bench.commander.ring(code, "101", 10010)).toBe(true);
+    expect(bench.commander.readBackNow(code, "101", 10010)).toBe(true);
     await bench.clock.advance(0);
     expect(bench.platform.reads).toBe(reads + 1);
     expect(bench.results).toMatchObject([{ outcome: "confirmed", read_back: "10010", duration_ms: 5_000 }]);
@@ -151,7 +151,7 @@ describe("a push while a command is being confirmed", () => {
     const bench = slowBench();
     const reads = await confirming(bench);
     for (let n = 0; n < 1_000; n++) {
-      bench.commander.ring(of, address, value(n));
+      bench.commander.readBackNow(of, address, value(n));
       await bench.clock.advance(10);
     }
     expect(bench.platform.reads - reads).toBeLessThanOrEqual(most);
@@ -163,12 +163,12 @@ describe("a push while a command is being confirmed", () => {
     await confirming(bench);
     expect(bench.commander.readsBack(code, "101")).toBe(true);
     for (let n = 0; n < 20; n++) {
-      bench.commander.ring(code, "101", "10010");
+      bench.commander.readBackNow(code, "101", "10010");
       await bench.clock.advance(20_000);
     }
     expect(bench.results).toMatchObject([{ outcome: "unconfirmed", read_back: "10001" }]);
     expect(bench.commander.readsBack(code, "101")).toBe(false);
-    expect(bench.commander.ring(code, "101", "10010")).toBe(false);
+    expect(bench.commander.readBackNow(code, "101", "10010")).toBe(false);
   });
 
   it("that was sent before the POST ended proves nothing, as the read-back begun then does not", async () => {
@@ -180,7 +180,7 @@ describe("a push while a command is being confirmed", () => {
       });
     bench.send("open");
     await bench.clock.advance(1_000);
-    expect(bench.commander.ring(code, "101", "10010")).toBe(false);
+    expect(bench.commander.readBackNow(code, "101", "10010")).toBe(false);
     answer();
     await bench.clock.advance(1_000);
     expect(bench.results).toEqual([]);
@@ -205,7 +205,7 @@ describe("a push while a command of an earlier run is being read back", () =>
       ["10010", 3],
     ] as const) {
       bench.platform.registers.set("101", raw);
-      expect(bench.commander.ring(code, "101", 10010)).toBe(true);
+      expect(bench.commander.readBackNow(code, "101", 10010)).toBe(true);
       expect(bench.results).toEqual([]);
       await bench.clock.advance(1_000);
       expect(bench.platform.reads).toBe(reads);

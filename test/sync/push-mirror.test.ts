@@ -127,7 +127,7 @@ describe("a pushed register", () => {
     });
     polled({ "101": "1010" }, true);
     registers.set("101", "1001");
-    mirror.pushed(code, "101", "1001");
+    mirror.onPushed(code, "101", "1001");
     await clock.advance(3_000);
     expect(roof()?.state).toBe("off");
   });

@@ -12,6 +12,7 @@ import { fields, until, untilNew, type Watch } from "../../end-to-end/support/wa
 import { freePort, type Mosquitto, type MosquittoOptions } from "../../support/mosquitto.js";
 import { type Account, type Client, connect, setUp } from "./client.js";
 import { configurationFolder, type HomeAssistantProcess, type Installation, processOf } from "./process.js";
+import { troubleIn } from "./trouble.js";
 
 /* Home Assistant, Mosquitto, the built bridge and the simulated platform: four processes, each of which can be restarted. */
 
@@ -285,14 +286,6 @@ async function untilComplete(world: World, timeoutMs: number): Promise<number> {
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }
-
-/** Lines of the log that Home Assistant's part for MQTT wrote at warning or above. */
-const troubleIn = (log: string): readonly string[] =>
-  log
-    .split("\n")
-    .filter((line) => /(WARNING|ERROR|CRITICAL) .*\[homeassistant\.components\.mqtt/.test(line))
-    // 2024.11 warns where a device that is withdrawn once more is gone already.
-    .filter((line) => !line.includes("No device components to cleanup"));
 
 function given<Thing>(thing: Thing | undefined): Thing {
   if (thing === undefined) throw new Error("not there yet");
