@@ -152,11 +152,6 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     }`,
     breaks: ["S24"],
   },
-  stops_and_rules_wait_for_others: {
-    seam: "commands/commander#paceOf",
-    plant: `() => () => "urgent"`,
-    breaks: ["S24"],
-  },
   judged_only_before_its_connection: {
     seam: "commands/sending#judgeAndBegin",
     plant: "() => begin",
