@@ -26,7 +26,7 @@ it("the builders refuse whatever is no safe id or address; what they let through
   };
   fc.assert(
     fc.property(text, (id) => {
-      const isSafe = /^[a-z0-9_-]{1,64}$/.test(id);
+      const isSafe = id !== "__proto__" && /^[a-z0-9_-]{1,64}$/.test(id);
       for (const thing of things) {
         expect(made(() => topics[thing](id, "x").json)).toBe(
           isSafe ? `greenhouse/${id}/${thing}/x/json` : null,
