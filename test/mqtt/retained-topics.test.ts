@@ -37,6 +37,7 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
   const store = new GreenhouseStore(mirrorSettings([known, roofed]), clock, anyAscii);
   store.setReachable(true);
   const broker = new RetainedBroker();
+  const scans: (readonly string[])[] = [];
   const output = new RetainedTopics({
     topics,
     view: store,
@@ -44,7 +45,14 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
     qos: 0,
     clock,
     log,
-    link: { publish: (topic, payload) => broker.publish(topic, payload), scan: () => Promise.resolve(true) },
+    link: {
+      publish: (topic, payload) => broker.publish(topic, payload),
+      scan: (filters, found) => {
+        scans.push(filters);
+        for (const [topic, payload] of broker.kept) found(topic, Buffer.from(payload));
+        return Promise.resolve(true);
+      },
+    },
     isLeftOut: () => false,
   });
   store.onChange((before, after) => output.changed(before, after));
@@ -60,7 +68,7 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
     output.online();
     await settled();
   };
-  return { store, clock, broker, output, read, connect, abort: new AbortController() };
+  return { store, clock, broker, scans, output, read, connect, abort: new AbortController() };
 }
 
 /** States of controllers that were read once and published; what was published by then does not count. */
@@ -372,5 +380,71 @@ describe("publishes waiting for the broker", () => {
     one.abort.abort();
     await run;
     expect(one.broker.inFlight).toBeGreaterThan(0);
+  });
+});
+
+describe("a link", () => {
+  it("is looked at once, for all parts together, and is told through only where it lasted", async () => {
+    const { broker, scans, output, connect } = running();
+    const seen: string[] = [];
+    output.onFound(["greenhouse/alarm/+"], {
+      found: (topic, payload) => seen.push(`${topic}=${payload.toString()}`),
+      looked: (isWhole) => seen.push(`looked ${isWhole}`),
+    });
+    broker.kept.set("greenhouse/alarm/x", "on");
+    await connect();
+    expect(scans).toEqual([[...topics.retained, "greenhouse/alarm/+"]]);
+    expect(seen).toEqual(["greenhouse/alarm/x=on", "looked true"]);
+    output.unlinked();
+    seen.length = 0;
+    void output.linked();
+    output.unlinked();
+    await settled();
+    expect(seen).toEqual(["greenhouse/alarm/x=on"]);
+  });
+
+  it("shows what may be commanded before the first `online` of a run, and only then", async () => {
+    const { store, broker, output } = running();
+    store.admit("D");
+    const topic = "greenhouse/d/actuator/roof/allowed";
+    expect(await output.linked()).toBe(true);
+    expect(broker.taken()).toEqual([topic]);
+    output.online();
+    await settled();
+    output.unlinked();
+    broker.taken();
+    expect(await output.linked()).toBe(true);
+    expect(broker.taken()).toEqual([]);
+  });
+
+  it("that goes before all of that is shown is not told to be online", async () => {
+    const { store, broker, output } = running();
+    store.admit("D");
+    broker.holds = true;
+    const isLinked = output.linked();
+    output.unlinked();
+    expect(await isLinked).toBe(false);
+  });
+});
+
+describe("an announcement", () => {
+  const topic = "homeassistant/device/a/config";
+
+  it.each<[string, string, (one: ReturnType<typeof running>) => unknown]>([
+    ["that the broker acknowledges is", "taken", ({ broker }) => broker.release()],
+    [
+      "that the broker answers with a refusal is",
+      "refused",
+      ({ broker }) => broker.release(new PublishError("refused", "not allowed")),
+    ],
+    ["on its way when the link goes has its", "link lost", ({ output }) => output.unlinked()],
+    ["on its way when the program ends has its", "link lost", ({ abort }) => abort.abort()],
+  ])("%s %s", async (_, outcome, act) => {
+    const one = running();
+    await one.connect();
+    one.broker.holds = true;
+    const ended = one.output.announce(topic, "text");
+    await act(one);
+    expect(await ended).toBe(outcome);
   });
 });
