@@ -13,7 +13,7 @@ import { discoveryFilter } from "./homeassistant/announced.js";
 import { withdrawEarlier } from "./homeassistant/withdrawals.js";
 import type { PageService, PageSources } from "./http/service.js";
 import type { Journal } from "./journal/journal.js";
-import { newestRecords } from "./journal/reader.js";
+import { journalReader } from "./journal/reader.js";
 import { openJournal } from "./journal/open.js";
 import { BrokerConnection } from "./mqtt/connection.js";
 import { connectionSettings, type IncomingMessage } from "./mqtt/connection/settings.js";
@@ -284,7 +284,6 @@ class Bridge {
     return new RequestServer({ handlers, responseTopic, publisher, concurrency, clock, log });
   }
 
-  /** Null where nothing is served. */
   #createPage(serving: Serving | null): PageService | null {
     const { configuration, live, clock, log, recentLog, page } = this.#given;
     const [{ http }, metrics] = [configuration, this.#metrics];
@@ -295,9 +294,11 @@ class Bridge {
       submit: (request) => this.#commands.commander.submit(request),
       ask: (name, payload, via) => this.#requests.ask(name, payload, this.#stopping, via),
       alarms: () => this.#commands.limits.alarms.list,
+      weather: () => this.#commands.limits.weather(),
+      dataDir: configuration.data_dir,
       journal: this.#journal,
       sessions: textFile(configuration.data_dir, "sessions.json"),
-      past: (filter) => newestRecords(this.#journal.directory, filter),
+      ...journalReader(this.#journal.directory),
     });
   }
 

@@ -54,7 +54,7 @@ const table: Readonly<Record<string, Row>> = {
       sync: { files: ["store.ts"], typesOnly: true },
       // The payload of a command, read before it goes the way of those from the broker.
       commands: { files: ["command.ts", "payload.ts"], typesOnly: false },
-      journal: { files: ["records.ts"], typesOnly: false },
+      journal: { files: ["records.ts", "table.ts", "timeline.ts"], typesOnly: false },
       page: { files: ["protocol.ts"], typesOnly: true },
     },
   },
@@ -64,7 +64,7 @@ const table: Readonly<Record<string, Row>> = {
     node: [],
     folders: {
       greenhouse: {
-        files: ["documents.ts", "model.ts", "command/outcomes.ts", "labels.ts", "limits.ts"],
+        files: ["documents.ts", "model.ts", "command/outcomes.ts", "labels.ts", "limits.ts", "sensors.ts"],
         typesOnly: false,
       },
     },

@@ -332,17 +332,25 @@ function addCommanding(add: Add): void {
     .option("--force", "send even what is there already, or what the platform shows no value for")
     .option("--max-age <duration>", "how old it may be when it is sent; only shortens commands.max_age", span)
     .option("--by <name>", "who asks, for the journal; default: your user name");
+  const kinds =
+    "command, rule, guard, lock, hold, lease, alarm, login, change, system, or all; default: command,rule";
   const limit = "at most so many, the newest; default: 100, with --since all";
   add(
     "journal",
-    "past commands",
-    ["greenhouse2mqtt journal --since 24h", "greenhouse2mqtt journal --controller GH-0001 --follow"],
+    "past commands, and what else happened",
+    [
+      "greenhouse2mqtt journal --since 24h",
+      "greenhouse2mqtt journal --kind lock,alarm,login --since 7d",
+      "greenhouse2mqtt journal --controller GH-0001 --follow",
+    ],
     lazily(async () => (await import("./journal.js")).journal),
   )
     .option("--controller <c>", "topic id or device code")
     .option("--since <time>", "an ISO time, or a duration such as 2h")
     .option("--limit <n>", limit, wholeNumber(1, 1_000_000))
+    .option("--kind <k>", kinds)
     .option("--json", "one object a line")
+    .option("--csv", "for a spreadsheet, the newest first")
     .option("--follow", "go on with new ones until stopped");
 }
 

@@ -1,8 +1,14 @@
 import { journalDirectory } from "../journal/open.js";
-import { followRecords, newestRecords } from "../journal/reader.js";
-import { commandOutcomes, type JournalRecord } from "../journal/records.js";
+import { followRecords, newestEntries, readHistory } from "../journal/reader.js";
 import { listingProblem } from "../journal/segments.js";
-import { journalTable } from "../journal/table.js";
+import { journalTable, timelineCsv } from "../journal/table.js";
+import {
+  isWanted,
+  Timeline,
+  type TimelineEntry,
+  type TimelineKind,
+  timelineKinds,
+} from "../journal/timeline.js";
 import { systemClock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";
 import { codeOf } from "./read.js";
@@ -19,15 +25,29 @@ interface JournalOptions extends CommonOptions {
   readonly controller?: string;
   readonly since?: string;
   readonly limit?: number;
+  /** One, or several with commas between them. */
+  readonly kind?: string;
   readonly json?: boolean;
+  readonly csv?: boolean;
   readonly follow?: boolean;
 }
 
 const defaultLimit = 100;
 
-const jsonLine = (record: JournalRecord): string => JSON.stringify(record);
+const jsonLine = (entry: TimelineEntry): string => JSON.stringify(entry);
 
-/** `greenhouse2mqtt journal`: past commands as a table or as JSON lines; `--follow` goes on with new ones. */
+/** Commands where none is named: that is what a journal was asked for so far. */
+function kindsOf(given = "command,rule"): ReadonlySet<TimelineKind> {
+  if (given === "all") return new Set(timelineKinds);
+  const kinds = given.split(",").map((word) => timelineKinds.find((kind) => kind === word.trim()));
+  if (kinds.every((kind) => kind !== undefined)) return new Set(kinds);
+  throw new CommandFailure(
+    `--kind must be "all", or some of ${timelineKinds.join(", ")} with commas between them`,
+    exitCodes.usage,
+  );
+}
+
+/** `greenhouse2mqtt journal`: past commands, and with `--kind` what else happened, as a table or as JSON lines; `--follow` goes on with new ones. */
 export async function journal(around: Surroundings, options: JournalOptions): Promise<void> {
   const configuration = await readConfiguration(options, around);
   const directory = journalDirectory(configuration.data_dir);
@@ -38,26 +58,33 @@ export async function journal(around: Surroundings, options: JournalOptions): Pr
   const { controller } = options;
   const controllers =
     controller === undefined ? undefined : new Set([controller, codeOf(configuration, controller)]);
-  const filter = { types: commandOutcomes, controllers, sinceMs };
+  const filter = { kinds: kindsOf(options.kind), controllers, sinceMs };
   // Who names a time means all since then.
   const limit = options.limit ?? (sinceMs === undefined ? defaultLimit : Infinity);
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;
-  const past = await newestRecords(directory, { ...filter, limit });
-  const isFiltered = controllers !== undefined || sinceMs !== undefined;
+  const past = await newestEntries(directory, { ...filter, limit });
+  if (options.csv === true) {
+    around.out(timelineCsv(past.toReversed()));
+    return;
+  }
+  const isFiltered = controllers !== undefined || sinceMs !== undefined || options.kind !== undefined;
   const { json: isJson = false, follow: grows = false } = options;
   const { text, line } = isJson
     ? { text: past.map(jsonLine).join("\n"), line: jsonLine }
     : journalTable(past, { grows });
   if (!grows) {
     if (past.length > 0) around.out(`${text}\n`);
-    else if (!isJson) around.out(`no commands${isFiltered ? " that match" : " yet"} in ${directory}\n`);
+    else if (!isJson)
+      around.out(
+        `${options.kind === undefined ? "no commands" : "nothing"}${isFiltered ? " that match" : " yet"} in ${directory}\n`,
+      );
     return;
   }
   if (text !== "") around.out(`${text}\n`);
   const end = endOfUse(around);
   const after = past.at(-1)?.seq ?? 0;
-  for await (const record of followRecords(directory, { clock: systemClock, after, filter }, end)) {
-    around.out(`${line(record)}\n`);
-  }
+  const timeline = new Timeline(await readHistory(directory).catch(() => undefined));
+  for await (const record of followRecords(directory, { clock: systemClock, after }, end))
+    for (const entry of timeline.entries(record)) if (isWanted(entry, filter)) around.out(`${line(entry)}\n`);
 }

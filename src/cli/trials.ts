@@ -165,7 +165,12 @@ function timeOf({ state: { timeline } }: Simulator, { platform }: Configuration)
   const format = new Intl.DateTimeFormat("sv-SE", shape);
   const now = () => systemClock.now();
   return {
-    now: () => ({ speed: timeline.speed, time: format.format(timeline.simulatedAt(now())) }),
+    now: () => ({
+      speed: timeline.speed,
+      time: format.format(timeline.simulatedAt(now())),
+      time_zone: platform.time_zone,
+    }),
+    timeAt: (realMs: number) => timeline.simulatedAt(realMs),
     setSpeed: (speed: number) => timeline.setSpeed(now(), speed),
   };
 }
@@ -215,9 +220,9 @@ function demoText(
     "polling: { controllers: 30s, sensors: 5s, running_status: 10s, actuators: 5s }",
     "weather:",
     "  wind: { topic: weather/wind, field: speed, unit: m/s, stale_after: 1m }",
-    ...["rain", "temperature", "irradiance"].map(
-      (name) => `  ${name}: { topic: weather/${name}, stale_after: 1m }`,
-    ),
+    "  rain: { topic: weather/rain, stale_after: 1m }",
+    "  temperature: { topic: weather/temperature, unit: °C, stale_after: 1m }",
+    "  irradiance: { topic: weather/irradiance, unit: W/m², stale_after: 1m }",
     "",
   ].join("\n");
 }

@@ -101,6 +101,14 @@ export interface Restrictions {
   readonly lease: LeaseShown | null;
 }
 
+/** The newest value of a `weather` topic; `quality` is `stale` before there is one. */
+export interface WeatherShown {
+  readonly value: Shown | null;
+  readonly unit: string | null;
+  readonly quality: "good" | "stale" | "bad";
+  readonly received_at: string | null;
+}
+
 export type AlarmType =
   | "guard_blind"
   | "guard_unmet"

@@ -7,6 +7,8 @@ import type { CommandDocument } from "../page/protocol.js";
 /** Commands kept for `api/commands/<id>`; older ones are found in the journal. */
 const mostKept = 1_000;
 
+const beforePost: ReadonlySet<Phase> = new Set(["waiting", "checking", "sending"]);
+
 interface Told {
   command: CommandDocument;
   /** The last one before its end. */
@@ -86,6 +88,11 @@ export class CommandBoard {
   shown(controllerId: string, target: string, id: string) {
     const place = placeOf(controllerId, target, id);
     return { command: this.#newest.get(place)?.command ?? null, result: this.#results.get(place) ?? null };
+  }
+
+  /** Whether one is on its way to its first POST. */
+  isSending(): boolean {
+    return [...this.#told.values()].some(({ command }) => beforePost.has(command.phase));
   }
 
   /** The newest that is under way at each controller. */

@@ -3,9 +3,12 @@ import { z } from "zod";
 import { readPayload } from "../commands/payload.js";
 import { expecting, expectingOneOf } from "../config/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
-import { commandOutcomes, type JournalRecord } from "../journal/records.js";
+import { commandOutcomes } from "../journal/records.js";
+import { timelineCsv } from "../journal/table.js";
+import { type TimelineKind, timelineKinds } from "../journal/timeline.js";
+import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
-import type { Role, Session } from "../page/protocol.js";
+import type { Role, Session, Trends } from "../page/protocol.js";
 import type { Visitor } from "./access.js";
 import { type Answer, badRequest, busy, inputOf, json, loginRequired, notFound } from "./answer.js";
 import type { PageService, PageSources } from "./service.js";
@@ -87,28 +90,47 @@ const whole = (least: number, most: number, error: z.core.$ZodErrorMap) =>
 const since = { error: expecting("an ISO time or a duration, such as since=2h") };
 const limit = expecting("a whole number from 1 to 1000, such as limit=100");
 const before = expecting("a whole number, the `next` of the page before");
+const untilTime = { error: expecting("an ISO time or a duration, such as until=1h") };
+const kindNames = new Set<string>(timelineKinds);
 const filter = fields({
   controller: text.optional(),
+  kind: text
+    .refine((given) => given.split(",").every((one) => kindNames.has(one)), {
+      error: expectingOneOf(timelineKinds),
+    })
+    .optional(),
   outcome: z.enum(outcomes, { error: expectingOneOf(outcomes) }).optional(),
   since: text.refine((given) => parseSince(given, 0) !== null, since).optional(),
+  until: text.refine((given) => parseSince(given, 0) !== null, untilTime).optional(),
   limit: whole(1, 1_000, limit).default(100),
   // An empty one asks for the first page.
   before: z.preprocess((given) => given || undefined, whole(0, Number.MAX_SAFE_INTEGER, before).optional()),
 });
 
+const isKind = (word: string): word is TimelineKind => kindNames.has(word);
+
 const journal = route("GET", "viewer", filter, async (given, { request: { headers }, service }) => {
-  const { clock, past } = service.sources;
-  const { controller: id, outcome, limit } = given;
-  const found = await past({
-    ...{ types: commandOutcomes, outcome, limit: limit + 1, before: given.before },
+  const { clock, timeline } = service.sources;
+  const { controller: id, outcome, limit, kind } = given;
+  const found = await timeline({
+    outcome,
+    limit: limit + 1,
+    before: given.before,
+    kinds: kind === undefined ? undefined : new Set(kind.split(",").filter(isKind)),
     controllers: id === undefined ? undefined : new Set([id, service.controllerOf(id)?.info.code ?? id]),
     sinceMs: parseSince(given.since ?? "", clock.now()) ?? undefined,
+    untilMs: parseSince(given.until ?? "", clock.now()) ?? undefined,
   });
-  const records = found.toReversed().slice(0, limit);
-  const next = found.length > limit ? (records.at(-1)?.seq ?? null) : null;
+  const newest = found.toReversed();
+  // What one record says belongs on one page.
+  const last = newest[limit - 1]?.seq ?? 0;
+  const records = newest.filter(({ seq }, at) => at < limit || seq === last);
+  const next = newest.length > records.length ? (records.at(-1)?.seq ?? null) : null;
   // As RFC 8288 says, since a table has no room for it.
   const link = next ? { link: `<?before=${next}>; rel="next"` } : undefined;
-  return prefersCsv(headers.accept ?? "") ? table(records, link) : json({ records, next }, 200, link);
+  return prefersCsv(headers.accept ?? "")
+    ? csv(timelineCsv(records), "journal.csv", link)
+    : json({ records, next }, 200, link);
 });
 
 /** By the weights of an `Accept` header; of two that weigh the same the one that is named. */
@@ -126,29 +148,48 @@ function prefersCsv(accept: string): boolean {
   );
 }
 
-const columns = [
-  ...["at", "type", "controller", "actuator", "command", "value", "outcome", "reason", "message"],
-  ...["by", "via", "read_back", "sent_at", "finished_at", "duration_ms", "id", "seq"],
-];
+const timeText = { error: expecting("an ISO time or a duration, such as since=7d") };
+const span = fields({
+  since: text.refine((given) => parseSince(given, 0) !== null, timeText).optional(),
+  until: text.refine((given) => parseSince(given, 0) !== null, timeText).optional(),
+});
 
-/** For a spreadsheet, after RFC 4180; a text that a spreadsheet would take for a formula is quoted. */
-function table(records: readonly JournalRecord[], headers: Answer["headers"]): Answer {
-  const rows = records.map((record) => {
-    const cells: Readonly<Record<string, unknown>> = { ...record, ...("result" in record && record.result) };
-    return columns.map((column) => cells[column]);
-  });
-  const disposition = 'attachment; filename="journal.csv"';
-  return {
-    status: 200,
-    body: `\uFEFF${[columns, ...rows].map((row) => `${row.map(csvCell).join(",")}\r\n`).join("")}`,
-    headers: { "content-type": "text/csv; charset=utf-8", "content-disposition": disposition, ...headers },
-  };
+/** Points of all sensors of a controller, few of each, or of one sensor; as CSV by `Accept`. */
+const trends = route("GET", "viewer", span, async (given, asked) => {
+  const { id, service, request } = asked;
+  const { clock, demo } = service.sources;
+  const whole = service.controllerOf(id);
+  const [, controllerId = "", sensorId = ""] = /^(.*)\/([^/]*)$/s.exec(id) ?? [];
+  const found = whole ?? service.controllerOf(controllerId);
+  if (found === undefined) return notFound("controller", id);
+  if (whole === undefined && !found.sensors.has(sensorId)) return notFound("sensor", sensorId);
+  const now = demo?.timeAt(clock.now()) ?? clock.now();
+  const since = parseSince(given.since ?? "24h", now) ?? now;
+  const until = parseSince(given.until ?? "", now) ?? now;
+  const range = given.since === undefined && given.until === undefined ? null : { since, until };
+  const ids = whole === undefined ? [sensorId] : [...found.sensors.keys()];
+  const shown = await service.trendsOf(found, ids, range, whole === undefined ? allPoints : sparkPoints);
+  return prefersCsv(request.headers.accept ?? "") ? trendTable(shown, controllerId || id) : json(shown);
+});
+
+/** A line for each time, a column for each sensor. */
+function trendTable({ since, step_s: step, sensors }: Trends, name: string): Answer {
+  const ids = Object.keys(sensors);
+  const count = Math.max(0, ...Object.values(sensors).map(({ length }) => length));
+  const rows = Array.from({ length: count }, (_, at) => [
+    new Date(Date.parse(since) + at * step * 1000).toISOString(),
+    ...ids.map((id) => sensors[id]?.[at]),
+  ]);
+  return csv(csvText([["at", ...ids], ...rows]), `${name.replace(/[^\w.-]/g, "_")}.csv`);
 }
 
-function csvCell(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  const cell = typeof value === "string" ? value.replace(/^(?=[=+\-@\t\r])/, "'") : JSON.stringify(value);
-  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+function csv(body: string, filename: string, headers?: Answer["headers"]): Answer {
+  const disposition = `attachment; filename="${filename}"`;
+  return {
+    status: 200,
+    body,
+    headers: { "content-type": "text/csv; charset=utf-8", "content-disposition": disposition, ...headers },
+  };
 }
 
 const either = 'Send either "actuator" or "parameter"';
@@ -214,7 +255,10 @@ export const apiRoutes: Routes = {
     const answer = await asked.sessions.login(user, password, address, isSecure);
     // People type passwords into the wrong field, so the name is left out.
     if (answer.status === 401) status.refusedLogin("password", address);
-    if (answer.status === 204) log.info({ user, address }, "logged in to the page");
+    if (answer.status === 204) {
+      log.info({ user, address }, "logged in to the page");
+      status.loggedIn(user, address);
+    }
     return answer;
   }),
   "/api/logout": route("POST", null, nothing, (_, { sessions, visitor, service }) => {
@@ -225,15 +269,7 @@ export const apiRoutes: Routes = {
   "/api/overview": shows("overview"),
   "/api/controllers": look(({ service }) => json(service.controllers())),
   "/api/controllers/": shows("controller/"),
-  "/api/trends/": route("GET", "viewer", fields({ sensor: text.optional() }), ({ sensor }, asked) => {
-    const { id, service } = asked;
-    const found = service.controllerOf(id);
-    if (found === undefined) return notFound("controller", id);
-    const { info, sensors } = found;
-    if (sensor === undefined) return json(service.trends.of(info.id, sensors.keys(), sparkPoints));
-    if (!sensors.has(sensor)) return notFound("sensor", sensor);
-    return json(service.trends.of(info.id, [sensor], allPoints));
-  }),
+  "/api/trends/": trends,
   "/api/journal": journal,
   "/api/alarms": shows("alarms"),
   // A session's cookie comes to what is below `api/` alone.

@@ -1,19 +1,26 @@
+import { join } from "node:path";
 import type { Command, CommandRequest, Phase, ResultAddressee } from "../commands/command.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { controllerItem, isoOrNull } from "../greenhouse/documents.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
-import { commandOutcomes, type JournalRecord, type RecordFilter } from "../journal/records.js";
+import {
+  commandOutcomes,
+  type HistoryParts,
+  type JournalRecord,
+  type RecordFilter,
+} from "../journal/records.js";
+import { Timeline, type TimelineEntry, type TimelineFilter } from "../journal/timeline.js";
 import type { Clock } from "../runtime/clock.js";
-import type { textFile } from "../runtime/file-system.js";
+import { type FileSystem, nodeFileSystem, type textFile } from "../runtime/file-system.js";
 import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
-import type { Alarms, BridgeFacts, Overview } from "../page/protocol.js";
+import type { Alarms, BridgeFacts, Overview, Trends, Weather } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Listener } from "./access.js";
 import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
 import { LiveViews } from "./live.js";
-import { TrendRing } from "./trends.js";
+import { nightsOf, type Range, TrendKeeper } from "./trends.js";
 import { controllerView, nameOf, overviewRow } from "./views.js";
 
 /** What the page shows and does, each asked of the part that has it. */
@@ -30,6 +37,9 @@ export interface PageSources {
     isHealthy(): boolean;
     isReady(): boolean;
     /** A wrong token or password was shown; from which address. */
+    loggedIn(user: string, address: string | null): void;
+    /** Whether this computer's clock agrees with the platform's; null where nobody can tell. */
+    isClockRight(): boolean | null;
     refusedLogin(shown: "http.token" | "password", address: string | null): void;
   };
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
@@ -37,18 +47,40 @@ export interface PageSources {
   readonly ask: (name: string, payload: Uint8Array, via: Via) => Promise<string | null>;
   /** What is wrong now. */
   readonly alarms: () => readonly Omit<Alarm, "clearedAt">[];
-  readonly journal: { onWritten(listener: (record: JournalRecord) => void): void };
+  /** What the `weather` topics brought last. */
+  readonly weather: () => Weather;
+  readonly journal: {
+    onWritten(listener: (record: JournalRecord) => void): void;
+    history(): Pick<HistoryParts, "limits" | "alarms">;
+  };
   /** The newest records that match, newest last. */
   readonly past: (filter: RecordFilter & { readonly limit: number }) => Promise<readonly JournalRecord[]>;
+  /** The newest entries of the timeline that match, newest last. */
+  readonly timeline: (
+    filter: TimelineFilter & { readonly limit: number },
+  ) => Promise<readonly TimelineEntry[]>;
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
   /** The file of the page's logins, which only the bridge's user reads. */
   readonly sessions: ReturnType<typeof textFile>;
   /** Findings of `doctor` as they come. */
   readonly doctor?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
-  /** The simulated greenhouse's time, where there is one: what it is, and how it is made to run faster. */
-  readonly demo?: { now(): NonNullable<BridgeFacts["demo"]>; setSpeed(speed: number): void } | undefined;
+  /** The simulated greenhouse's time, where there is one: what it is, at a time of ours too, and how it is made to run faster. */
+  readonly demo?:
+    | {
+        now(): NonNullable<BridgeFacts["demo"]>;
+        timeAt(realMs: number): number;
+        setSpeed(speed: number): void;
+      }
+    | undefined;
+  /** Where the trends are kept. */
+  readonly dataDir: string;
+  readonly files?: FileSystem | undefined;
 }
 
+/** Twice a minute, as a pause of a whole one would leave a minute out now and then. */
+const sampleMs = 30_000;
+const demoSampleMs = 1_000;
+const lightKinds: ReadonlySet<string> = new Set(["illuminance", "par", "irradiance"]);
 /** What a view of one begins with. */
 const ofController = "controller/";
 /** More of the log than this is not told at once. */
@@ -61,10 +93,10 @@ export class PageService {
   readonly sources: PageSources;
   readonly faults: Faults;
   readonly board = new CommandBoard();
-  readonly trends: TrendRing;
+  readonly trends: TrendKeeper;
   readonly live: LiveViews;
   /** Newest first, as the lines. */
-  #records: readonly JournalRecord[] = [];
+  #records: readonly TimelineEntry[] = [];
   #lines: readonly LogLine[] = [];
   #linesRead = 0;
   readonly #views = new Map<string, () => object>([
@@ -77,13 +109,62 @@ export class PageService {
 
   constructor(sources: PageSources) {
     this.sources = sources;
-    const { clock, log, store, journal } = sources;
+    const { clock, log, journal } = sources;
     this.faults = new Faults(log, clock);
-    this.trends = new TrendRing(clock, () => store.controllers());
+    this.trends = this.#createTrends();
     this.live = new LiveViews(clock, (name) => this.view(name), this.faults);
-    journal.onWritten((record) => {
-      if (commandOutcomes.has(record.type)) this.#records = [record, ...this.#records].slice(0, mostRecords);
+    const timeline = new Timeline(journal.history());
+    journal.onWritten((record) =>
+      this.faults.attempt(() => {
+        const added = timeline.entries(record);
+        if (added.length > 0) this.#records = [...added.toReversed(), ...this.#records].slice(0, mostRecords);
+      }),
+    );
+  }
+
+  #createTrends(): TrendKeeper {
+    const { clock, log, store, demo, dataDir, files = nodeFileSystem, status } = this.sources;
+    return new TrendKeeper({
+      clock,
+      timeOf: (realMs) => demo?.timeAt(realMs) ?? realMs,
+      everyMs: demo === undefined ? sampleMs : demoSampleMs,
+      controllers: () => store.controllers(),
+      directory: join(dataDir, "trends"),
+      files,
+      isSending: () => this.board.isSending(),
+      // The simulated day is not that of any clock.
+      isClockRight: () => (demo === undefined ? status.isClockRight() : null),
+      onProblem: (problem) =>
+        log.warn({ problem }, "trends are not kept on disk; the rest of the bridge goes on without"),
     });
+  }
+
+  /** What sensors of a controller showed; without a range of the last day. */
+  async trendsOf(
+    { info, sensors }: Controller,
+    ids: readonly string[],
+    range: Range | null,
+    points: number,
+  ): Promise<Trends> {
+    const { clock, demo } = this.sources;
+    const light = [...sensors.values()].find(({ definition }) => lightKinds.has(definition.kind))?.definition
+      .id;
+    const asked = light === undefined ? ids : [...new Set([...ids, light])];
+    const found = await this.trends.of(info.id, asked, range, points);
+    const real = clock.now();
+    return {
+      ...found,
+      sensors: Object.fromEntries(ids.map((id) => [id, found.sensors[id] ?? []])),
+      nights: nightsOf(found.sensors[light ?? ""] ?? [], found.since, found.step_s),
+      demo: demo
+        ? {
+            simulated: new Date(demo.timeAt(real)).toISOString(),
+            real: new Date(real).toISOString(),
+            speed: demo.now().speed,
+            time_zone: demo.now().time_zone,
+          }
+        : null,
+    };
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -92,7 +173,9 @@ export class PageService {
     const records = (await this.sources.past(wanted).catch(() => [])).toReversed();
     for (const record of records)
       if ("result" in record) this.board.restore(record.result, record.target ?? "actuator");
-    this.#records = [...this.#records, ...records].slice(0, mostRecords);
+    const entries = (await this.sources.timeline({ limit: mostRecords }).catch(() => [])).toReversed();
+    const newest = entries[0]?.seq ?? 0;
+    this.#records = [...this.#records.filter(({ seq }) => seq > newest), ...entries].slice(0, mostRecords);
     await Promise.all(parts);
   }
 
@@ -121,7 +204,8 @@ export class PageService {
   /** What a view shows: a document, or a list, newest first; null where there is no such view. */
   view(name: string): object | null {
     const controller = name.startsWith(ofController) && this.controllerOf(name.slice(ofController.length));
-    return controller ? controllerView(controller, this.board) : (this.#views.get(name)?.() ?? null);
+    if (!controller) return this.#views.get(name)?.() ?? null;
+    return controllerView(controller, this.board, this.sources.weather());
   }
 
   #bridge(): BridgeFacts {
@@ -130,17 +214,23 @@ export class PageService {
   }
 
   #overview(): Overview {
-    const { clock, store, alarms } = this.sources;
+    const { clock, store, alarms, weather, listener } = this.sources;
+    const kinds = listener().overview;
     const counts = new Map<string | null, number>();
     for (const { controller, state } of alarms())
       if (state !== "cleared") counts.set(controller, (counts.get(controller) ?? 0) + 1);
     const running = this.board.running();
     const rows = [...store.controllers()].map((controller) => {
       const { id } = controller.info;
-      return [id, overviewRow(controller, running.get(id) ?? null, counts.get(id) ?? 0)] as const;
+      return [id, overviewRow(controller, running.get(id) ?? null, counts.get(id) ?? 0, kinds)] as const;
     });
-    const at = isoOrNull(clock.now()) ?? "";
-    return { at, bridge: this.#bridge(), controllers: Object.fromEntries(rows) };
+    return {
+      at: isoOrNull(clock.now()) ?? "",
+      bridge: this.#bridge(),
+      weather: weather(),
+      kinds,
+      controllers: Object.fromEntries(rows),
+    };
   }
 
   #alarms(): Alarms {

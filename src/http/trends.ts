@@ -1,99 +1,362 @@
-import type { Controller } from "../greenhouse/model.js";
+import type { Controller, Sensor } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
-import { every } from "../runtime/schedule.js";
-import type { Faults } from "./faults.js";
+import type { FileSystem } from "../runtime/file-system.js";
 import type { Trends } from "../page/protocol.js";
+import type { Faults } from "./faults.js";
+import type { Block, Points } from "./trend-block.js";
+import { type Blocks, type Span, spans, TrendFiles } from "./trend-files.js";
 
 const minuteMs = 60_000;
-const dayMinutes = 24 * 60;
-const mostBytes = 16 * 1024 * 1024;
+const hour = spans.hour.minutes;
+const day = spans.day.minutes;
+const keptDays = 30;
+const writeEveryMs = 5 * minuteMs;
+/** What could not be written yet is held no longer. */
+const heldMinutes = 3 * hour;
+/** All files together. */
+const mostBytes = 64 * 1024 * 1024;
+/** A disk that commands wait for is left to them, but not for ever. */
+const patienceMs = minuteMs;
+
+export interface TrendParts {
+  readonly clock: Clock;
+  /** Time of the greenhouse at a time of ours, epoch ms; they differ in the demo alone. */
+  readonly timeOf: (realMs: number) => number;
+  /** How often is looked, ms. */
+  readonly everyMs: number;
+  readonly controllers: () => Iterable<Controller>;
+  readonly directory: string;
+  readonly files: FileSystem;
+  /** Whether a command waits for its POST: nothing is written meanwhile. */
+  readonly isSending: () => boolean;
+  /** Null where nobody can tell. */
+  readonly isClockRight: () => boolean | null;
+  readonly onProblem: (message: string) => void;
+  readonly mostBytes?: number;
+}
+
+/** Epoch ms. */
+export interface Range {
+  readonly since: number;
+  readonly until: number;
+}
+
+const floorTo = (minute: number, step: number) => minute - (minute % step);
 
 /**
- * The last 24 hours of every numeric sensor, in memory alone: a point a minute, a gap where nothing good was known. Where
- * that would take more than 16 MiB, points stand twice as far apart. What was sampled together is one row, so that a day of
- * many sensors comes minute by minute, in few pieces.
+ * The last 30 days of every numeric sensor: a point a minute for a day, a point in five minutes before that, a gap where nothing
+ * good was known. The hour that runs is in memory, and on disk every five minutes.
  */
-export class TrendRing {
-  readonly #clock: Clock;
-  readonly #controllers: () => Iterable<Controller>;
-  readonly #mostBytes: number;
-  readonly #since: number;
-  #stepMinutes = 1;
-  #newest = 0;
-  /** By the minute since 1970 at which the row begins; a later one is never shorter. */
-  readonly #rows = new Map<number, Float32Array>();
-  /** Where in a row the points of a sensor stand. */
-  readonly #places = new Map<string, number>();
+export class TrendKeeper {
+  readonly #parts: TrendParts;
+  readonly #files: TrendFiles;
+  /** By the minute since 1970; a later one is never shorter. */
+  readonly #rows = new Map<number, Float64Array>();
+  /** Where in a row the points of a sensor stand, by controller. */
+  readonly #places = new Map<string, Map<string, number>>();
+  #placeCount = 0;
+  #newest: { readonly minute: number; readonly mono: number } | null = null;
+  #writtenAt = -Infinity;
+  /** Hours whose rows changed since they were written. */
+  readonly #unwritten = new Set<number>();
+  #problem = "";
 
-  constructor(clock: Clock, controllers: () => Iterable<Controller>, bytes = mostBytes) {
-    this.#clock = clock;
-    this.#controllers = controllers;
-    this.#mostBytes = bytes;
-    this.#since = clock.now();
+  constructor(parts: TrendParts) {
+    this.#parts = parts;
+    this.#files = new TrendFiles(parts.directory, parts.files);
   }
 
-  /** Twice a minute, as a pause of a whole one would leave a minute out now and then. */
-  run(signal: AbortSignal, faults: Faults): Promise<void> {
-    return every(minuteMs / 2, this.#clock, signal, () => faults.attempt(() => this.sample()));
-  }
-
-  get bytes(): number {
-    return [...this.#rows.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
-  }
-
-  sample(): void {
-    const points = new Map<string, number>();
-    for (const { info, sensors } of this.#controllers())
-      for (const { definition, value, quality } of sensors.values()) {
-        const isKnown = typeof value === "number" && (quality === "good" || quality === "uncertain");
-        if (definition.numeric) points.set(keyOf(info.id, definition.id), isKnown ? value : NaN);
-      }
-    // A platform that invents names without end gets no memory without end.
-    if (this.#places.size > 2 * points.size + 1_000) {
-      this.#places.clear();
-      this.#rows.clear();
+  /** Until the signal aborts; what was not written yet is written then. */
+  async run(signal: AbortSignal, faults: Pick<Faults, "attempt">): Promise<void> {
+    await this.#attempt(() => this.#resume());
+    const { clock, everyMs } = this.#parts;
+    while (!signal.aborted) {
+      faults.attempt(() => this.sample());
+      if (this.#isWriteDue()) await this.#attempt(() => this.write(signal));
+      await clock.wait(everyMs, signal).catch(() => undefined);
     }
-    for (const key of points.keys()) if (!this.#places.has(key)) this.#places.set(key, this.#places.size);
-    const dayBytes = this.#places.size * Float32Array.BYTES_PER_ELEMENT * dayMinutes;
-    while (dayBytes > this.#mostBytes * this.#stepMinutes && this.#stepMinutes < dayMinutes)
-      this.#stepMinutes *= 2;
-    const minute = Math.floor(this.#clock.now() / minuteMs);
-    this.#newest = minute - (minute % this.#stepMinutes);
-    const row = new Float32Array(this.#places.size).fill(NaN);
-    row.set(this.#rows.get(this.#newest) ?? []);
-    for (const [key, value] of points)
-      if (!Number.isNaN(value)) row[this.#places.get(key) ?? row.length] = value;
-    this.#rows.set(this.#newest, row);
-    // What was not sampled is a gap, also where the clock was set.
-    for (const at of this.#rows.keys())
-      if (at % this.#stepMinutes > 0 || at > this.#newest || at <= this.#newest - dayMinutes)
-        this.#rows.delete(at);
+    await this.#attempt(() => this.#writeHours(null));
   }
 
-  /** Of these sensors of a controller, of `points` at most, each the last value known in its part of the day. */
-  of(controllerId: string, sensorIds: Iterable<string>, points: number): Trends {
-    const stride = this.#stepMinutes * Math.ceil(dayMinutes / this.#stepMinutes / points);
-    const lists = [...sensorIds].flatMap((id) => {
-      const place = this.#places.get(keyOf(controllerId, id));
-      return place === undefined ? [] : [[id, this.#read(place, stride)] as const];
-    });
+  /** The hour that an earlier run began goes on. */
+  async #resume(): Promise<void> {
+    const start = floorTo(this.#now(), hour);
+    const known = (await this.#files.list()).some((one) => one.kind === "hour" && one.start === start);
+    if (!known) return;
+    for (const controller of await this.#files.controllers({ kind: "hour", start })) {
+      const block = await this.#files.read({ kind: "hour", start }, controller);
+      for (const [sensor, points] of block ?? [])
+        for (const [at, point] of points.entries())
+          if (point !== null) this.#set(start + at, this.#place(controller, sensor), point);
+    }
+  }
+
+  #now(): number {
+    const { clock, timeOf } = this.#parts;
+    return Math.floor(timeOf(clock.now()) / minuteMs);
+  }
+
+  /** One look at all sensors; minutes that passed since one shortly before have shown the same. */
+  sample(): void {
+    const { clock, controllers, everyMs, isClockRight } = this.#parts;
+    const [minute, mono] = [this.#now(), clock.monotonic()];
+    const last = this.#newest;
+    // A clock that is wrong, or was before, spoils nothing that is there.
+    if (isClockRight() === false || (last && minute < last.minute && isClockRight() !== true)) return;
+    const isNext = last !== null && minute > last.minute && mono - last.mono < 2.5 * everyMs;
+    const from = isNext ? Math.max(last.minute + 1, minute - heldMinutes) : minute;
+    this.#newest = { minute, mono };
+    this.#forgetInvented();
+    for (const { info, sensors } of controllers())
+      for (const sensor of sensors.values()) {
+        const value = knownValue(sensor);
+        if (value === null) continue;
+        const place = this.#place(info.id, sensor.definition.id);
+        for (let at = from; at <= minute; at += 1) this.#set(at, place, value);
+      }
+    for (const at of this.#rows.keys()) if (at > minute || at <= minute - heldMinutes) this.#rows.delete(at);
+  }
+
+  /** A platform that invents names without end gets no memory without end. */
+  #forgetInvented(): void {
+    let present = 0;
+    for (const { sensors } of this.#parts.controllers()) present += sensors.size;
+    if (this.#placeCount <= 2 * present + 1_000) return;
+    this.#rows.clear();
+    this.#places.clear();
+    this.#unwritten.clear();
+    this.#placeCount = 0;
+  }
+
+  #place(controller: string, sensor: string): number {
+    const places = this.#places.get(controller) ?? new Map<string, number>();
+    this.#places.set(controller, places);
+    const place = places.get(sensor) ?? this.#placeCount++;
+    places.set(sensor, place);
+    return place;
+  }
+
+  #set(minute: number, place: number, value: number): void {
+    let row = this.#rows.get(minute);
+    if (row === undefined || row.length <= place) {
+      const longer = new Float64Array(Math.max(this.#placeCount, place + 1)).fill(NaN);
+      longer.set(row ?? []);
+      row = longer;
+      this.#rows.set(minute, row);
+    }
+    row[place] = value;
+    this.#unwritten.add(floorTo(minute, hour));
+  }
+
+  #isWriteDue(): boolean {
+    const present = floorTo(this.#now(), hour);
+    const isOver = [...this.#unwritten].some((start) => start < present);
+    return isOver || this.#parts.clock.monotonic() - this.#writtenAt >= writeEveryMs;
+  }
+
+  /** Brings the disk up to date: the hours in memory, days that are over, and what is too old. */
+  async write(signal: AbortSignal | null): Promise<void> {
+    this.#writtenAt = this.#parts.clock.monotonic();
+    await this.#writeHours(signal);
+    await this.#writeDays(signal);
+    await this.#prune();
+    const present = floorTo(this.#now(), hour);
+    for (const at of this.#rows.keys())
+      if (at < present && !this.#unwritten.has(floorTo(at, hour))) this.#rows.delete(at);
+  }
+
+  /** Waits while a command is on its way to its POST. */
+  async #untilQuiet(signal: AbortSignal | null): Promise<void> {
+    const { clock, isSending } = this.#parts;
+    const end = clock.monotonic() + patienceMs;
+    while (signal && !signal.aborted && isSending() && clock.monotonic() < end)
+      await clock.wait(250, signal).catch(() => undefined);
+  }
+
+  async #writeHours(signal: AbortSignal | null): Promise<void> {
+    for (const start of [...this.#unwritten]) {
+      await this.#untilQuiet(signal);
+      this.#unwritten.delete(start);
+      try {
+        await this.#files.write({ kind: "hour", start }, this.#blocksOf(start));
+      } catch (error) {
+        this.#unwritten.add(start);
+        throw error;
+      }
+    }
+  }
+
+  #blocksOf(start: number): Blocks {
+    const blocks = new Map<string, Block>();
+    for (const controller of this.#places.keys()) blocks.set(controller, this.#held(controller, start));
+    return blocks;
+  }
+
+  /** What memory holds of an hour of a controller. */
+  #held(controller: string, start: number): Block {
+    const block = new Map<string, Points>();
+    for (const [sensor, place] of this.#places.get(controller) ?? []) {
+      const points = Array.from({ length: hour }, (_, at) => {
+        const value = this.#rows.get(start + at)?.[place] ?? NaN;
+        return Number.isNaN(value) ? null : value;
+      });
+      if (points.some((point) => point !== null)) block.set(sensor, points);
+    }
+    return block;
+  }
+
+  /** Makes one file of the hours of each day that is over. */
+  async #writeDays(signal: AbortSignal | null): Promise<void> {
+    const all = await this.#files.list();
+    const today = floorTo(this.#now(), day);
+    const hours = all.filter(({ kind, start }) => kind === "hour" && start < today);
+    const done = new Set(all.filter(({ kind }) => kind === "day").map(({ start }) => start));
+    for (const start of new Set(hours.map((one) => floorTo(one.start, day)))) {
+      if (done.has(start)) continue;
+      await this.#untilQuiet(signal);
+      const own = hours.filter((one) => floorTo(one.start, day) === start);
+      await this.#files.write({ kind: "day", start }, await this.#dayOf(start, own));
+    }
+  }
+
+  async #dayOf(start: number, hours: readonly Span[]): Promise<Blocks> {
+    const { step } = spans.day;
+    const blocks = new Map<string, Map<string, (number | null)[]>>();
+    for (const span of hours)
+      for (const controller of await this.#files.controllers(span)) {
+        const block = blocks.get(controller) ?? new Map<string, (number | null)[]>();
+        blocks.set(controller, block);
+        for (const [sensor, points] of (await this.#files.read(span, controller)) ?? []) {
+          const own = block.get(sensor) ?? new Array<number | null>(day / step).fill(null);
+          block.set(sensor, own);
+          for (const [at, point] of points.entries())
+            if (point !== null) own[Math.floor((span.start + at - start) / step)] = point;
+        }
+      }
+    return blocks;
+  }
+
+  /** Files that are too old, of a time that has not come, or more than there is room for. */
+  async #prune(): Promise<void> {
+    const { isClockRight, mostBytes: most = mostBytes } = this.#parts;
+    const now = this.#now();
+    const all = [...(await this.#files.list())].sort((one, other) => other.start - one.start);
+    const days = new Set(all.filter(({ kind }) => kind === "day").map(({ start }) => start));
+    let sum = 0;
+    for (const span of all) {
+      const isOld =
+        span.kind === "day"
+          ? span.start < now - keptDays * day
+          : span.start <= now - day - hour &&
+            (days.has(floorTo(span.start, day)) || span.start < now - 3 * day);
+      const isAhead = span.start > now + hour && isClockRight() === true;
+      sum += span.bytes;
+      if (isOld || isAhead || sum > most) {
+        await this.#files.remove(span);
+        sum -= span.bytes;
+      }
+    }
+  }
+
+  /** Of these sensors of a controller, of `points` at most each, the last value known in its part of the time. */
+  async of(
+    controller: string,
+    sensors: readonly string[],
+    range: Range | null,
+    points: number,
+  ): Promise<Omit<Trends, "nights" | "demo">> {
+    const now = this.#now();
+    const until = range === null ? now : Math.min(now, Math.floor(range.until / minuteMs));
+    const wanted = range === null ? until - day + 1 : Math.ceil(range.since / minuteMs);
+    const since = Math.max(wanted, until - keptDays * day);
+    const step = Math.max(1, Math.ceil((until - since + 1) / points));
+    const first = until - step * Math.ceil((until - since + 1) / step) + 1;
+    const lists = new Map(
+      sensors.map((id) => [id, new Array<number | null>((until - first + 1) / step).fill(null)] as const),
+    );
+    const fill = (start: number, apart: number, block: Block) => {
+      for (const [sensor, own] of lists)
+        for (const [at, point] of (block.get(sensor) ?? []).entries()) {
+          if (point === null) continue;
+          const from = start + at * apart;
+          for (let minute = from; minute < from + apart; minute += step)
+            if (minute >= first && minute <= until) own[Math.floor((minute - first) / step)] = point;
+        }
+    };
+    for (const span of await this.#spansIn(first, until))
+      fill(span.start, spans[span.kind].step, await this.#blockOf(span, controller));
     return {
-      step_s: stride * 60,
-      until: new Date(Math.max(this.#newest * minuteMs, this.#since)).toISOString(),
-      since: new Date(this.#since).toISOString(),
+      step_s: step * 60,
+      since: new Date(first * minuteMs).toISOString(),
+      until: new Date((until + 1) * minuteMs - 1).toISOString(),
       sensors: Object.fromEntries(lists),
     };
   }
 
-  #read(place: number, stride: number): readonly (number | null)[] {
-    const points: (number | null)[] = [];
-    for (let last = this.#newest; last > this.#newest - dayMinutes; last -= stride) {
-      const rows = Array.from({ length: stride }, (_, back) => this.#rows.get(last - back)?.[place] ?? NaN);
-      const known = rows.find((value) => !Number.isNaN(value));
-      points.push(known === undefined ? null : Number(known.toPrecision(6)));
+  /** Days first, then the hours, which know more of the same time. */
+  async #spansIn(first: number, until: number): Promise<readonly Span[]> {
+    const all = await this.#files.list().catch(() => []);
+    const held = [...new Set([...this.#rows.keys()].map((minute) => floorTo(minute, hour)))];
+    const hours = new Set([...held, ...all.flatMap(({ kind, start }) => (kind === "hour" ? [start] : []))]);
+    const days = all.filter(({ kind }) => kind === "day");
+    const found = [...days, ...[...hours].map((start): Span => ({ kind: "hour", start }))];
+    return found.filter(({ kind, start }) => start <= until && start + spans[kind].minutes > first);
+  }
+
+  /** What memory knows of an hour is newer than what the disk does. */
+  async #blockOf(span: Span, controller: string): Promise<Block> {
+    const isHeld = span.kind === "hour" && this.#rows.has(this.#lastOf(span.start));
+    const kept = isHeld ? null : await this.#files.read(span, controller).catch(() => null);
+    return kept ?? (span.kind === "hour" ? this.#held(controller, span.start) : new Map<string, Points>());
+  }
+
+  #lastOf(start: number): number {
+    return [...this.#rows.keys()].findLast((minute) => floorTo(minute, hour) === start) ?? -1;
+  }
+
+  /** A disk that does not take it is said once; the rest of the bridge goes on. */
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.#problem = "";
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      if (problem !== this.#problem) this.#parts.onProblem(problem);
+      this.#problem = problem;
     }
-    return points.reverse();
   }
 }
 
-const keyOf = (controllerId: string, sensorId: string) => `${controllerId}/${sensorId}`;
+function knownValue({ definition, value, quality }: Sensor): number | null {
+  const isKnown = quality === "good" || quality === "uncertain";
+  return definition.numeric && isKnown && typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+/** Below this part of the brightest it is dark. */
+const darkPart = 0.01;
+/** A cloud is no night. */
+const leastNightS = 2 * 3600;
+
+/** When it was dark, by what a sensor of light shows; ISO times. */
+export function nightsOf(
+  points: Points,
+  since: string,
+  stepS: number,
+): readonly (readonly [from: string, until: string])[] {
+  const brightest = Math.max(...points.map((point) => point ?? 0));
+  const isDark = (point: number | null | undefined) =>
+    typeof point === "number" && point <= brightest * darkPart;
+  const at = (place: number) => new Date(Date.parse(since) + place * stepS * 1000).toISOString();
+  const nights: (readonly [string, string])[] = [];
+  let began = -1;
+  for (let place = 0; place <= points.length; place += 1) {
+    if (isDark(points[place])) {
+      if (began < 0) began = place;
+    } else if (began >= 0) {
+      const isShort = (place - began) * stepS < leastNightS && began > 0 && place < points.length;
+      if (!isShort && brightest > 0) nights.push([at(began), at(place)]);
+      began = -1;
+    }
+  }
+  return nights;
+}

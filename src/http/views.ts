@@ -6,41 +6,167 @@ import {
   sensorDocument,
   statusDocument,
 } from "../greenhouse/documents.js";
+import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
+import { type DeviceType, isCamera } from "../greenhouse/device-types.js";
 import type { Language } from "../greenhouse/labels.js";
+import type { Guard, Interlock } from "../greenhouse/limits.js";
 import type { Actuator, Controller, Quality, Sensor, SensorDefinition } from "../greenhouse/model.js";
+import type { SensorKind } from "../greenhouse/sensors.js";
 import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
-import type { ActuatorView, ControllerView, Label, OverviewRow } from "../page/protocol.js";
+import type {
+  ActuatorGroup,
+  ActuatorView,
+  ControllerView,
+  GuardView,
+  KeyReading,
+  Label,
+  OverviewRow,
+  RowKind,
+  RowLimits,
+  Weather,
+} from "../page/protocol.js";
 import type { CommandBoard } from "./board.js";
 
 const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
 
+const groups: Readonly<Record<ActuatorKind, ActuatorGroup>> = {
+  skylight: "vents",
+  side_vent: "vents",
+  shade_curtain: "curtains",
+  thermal_curtain: "curtains",
+  circulation_fan: "fans",
+  fan_wet_curtain: "fans",
+  uv_disinfection: "climate",
+  mist_humidifier: "climate",
+  co2_supply: "climate",
+  humidity_control: "climate",
+  mist_cooling: "climate",
+  irrigation: "water",
+  hot_air_blower: "climate",
+  heating_blower: "climate",
+  light: "light",
+  machine: "others",
+  positioner: "others",
+  motor: "others",
+  custom: "others",
+};
+
 /** A controller that changes becomes another object, so that hundreds which do not cost little. */
 const rows = new WeakMap<Controller, OverviewRow>();
 
-/** `command` is the newest under way, `alarms` how many are on. */
+/** `command` is the newest under way, `alarms` how many are on, `kinds` of which readings there is one each. */
 export function overviewRow(
   controller: Controller,
   command: OverviewRow["command"],
   alarms: number,
+  kinds: readonly SensorKind[],
 ): OverviewRow {
   const held = rows.get(controller);
   if (held?.command === command && held.alarms === alarms) return held;
-  const { info, availability, problem } = controller;
+  const { info, availability, problem, actuators } = controller;
   const sensors = [...controller.sensors.values()];
   const qualities = new Set(sensors.map(({ quality }) => quality));
   const oldest = Math.min(...sensors.map(({ measuredAt }) => measuredAt ?? Infinity));
-  const quality = worst.find((one) => qualities.has(one)) ?? null;
-  const oldest_reading_at = isoOrNull(oldest === Infinity ? null : oldest);
-  const row = { name: info.name, availability, problem, quality, oldest_reading_at, command, alarms };
+  const row: OverviewRow = {
+    name: info.name,
+    kind: rowKind(info.type, controller),
+    station: info.record?.stationName ?? null,
+    availability,
+    readings: keyReadings(sensors, kinds),
+    actuators: statesByGroup([...actuators.values()]),
+    limits: rowLimits([...actuators.values()]),
+    quality: worst.find((one) => qualities.has(one)) ?? null,
+    oldest_reading_at: isoOrNull(oldest === Infinity ? null : oldest),
+    problem,
+    command,
+    alarms,
+  };
   rows.set(controller, row);
   return row;
 }
 
-export function controllerView(controller: Controller, board: CommandBoard): ControllerView {
+function rowKind(type: DeviceType | null, { sensors, actuators, statuses }: Controller): RowKind {
+  if (isCamera(type) && sensors.size + actuators.size + statuses.size === 0) return "silent";
+  return /^(?:[VW]|C003$)/.test(type ?? "") ? "device" : "greenhouse";
+}
+
+function keyReadings(sensors: readonly Sensor[], kinds: readonly SensorKind[]): OverviewRow["readings"] {
+  const found = kinds.flatMap((kind) => {
+    const sensor = sensors.find(({ definition }) => definition.kind === kind);
+    return sensor === undefined ? [] : [[kind, keyReading(sensor)] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+const keyReading = ({ definition: { id, unit }, value, quality }: Sensor): KeyReading => ({
+  sensor: id,
+  value,
+  unit,
+  quality,
+});
+
+const counted = (words: readonly string[]): Readonly<Record<string, number>> => {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return Object.fromEntries(counts);
+};
+
+/** What is not good may be over. */
+function stateWord({ state, position, quality }: Actuator): string {
+  if (state === null || quality !== "good") return "stale";
+  return state === "position" && position !== null ? String(position) : state;
+}
+
+function statesByGroup(actuators: readonly Actuator[]): OverviewRow["actuators"] {
+  const found = new Map<ActuatorGroup, string[]>();
+  for (const actuator of actuators) {
+    const group = groups[actuator.settings.kind];
+    found.set(group, [...(found.get(group) ?? []), stateWord(actuator)]);
+  }
+  return Object.fromEntries([...found].map(([group, words]) => [group, counted(words)]));
+}
+
+/** Rules that are no guards; no guard has one of these names. */
+const otherRules: ReadonlySet<string> = new Set([
+  "lock",
+  "hold",
+  "rest",
+  "reversal",
+  "starts_per_hour",
+  "read_only",
+]);
+
+function rowLimits(actuators: readonly Actuator[]): RowLimits {
+  const because = actuators.flatMap(({ restrictions }) => restrictions?.allowed.because ?? []);
+  const ofRule = (rule: string) => because.filter((one) => one.rule === rule);
+  const by = ({ value }: Interlock) => String(value ?? "");
+  const leases = actuators.flatMap(({ settings, restrictions }) => {
+    const until = restrictions?.lease?.until;
+    const { id, name = id, kind } = settings;
+    return until === undefined ? [] : [[id, { name, group: groups[kind], until }] as const];
+  });
+  return {
+    guards: counted(because.flatMap(({ rule }) => (otherRules.has(rule) ? [] : [rule]))),
+    locks: counted(ofRule("lock").map(by)),
+    holds: counted(ofRule("hold").map(by)),
+    leases: Object.fromEntries(leases),
+  };
+}
+
+export function controllerView(
+  controller: Controller,
+  board: CommandBoard,
+  weather: Weather,
+): ControllerView {
   const { info, availability, problem, sensors, actuators, statuses, parameters } = controller;
   const { id, code, name } = info;
   return {
-    ...{ id, code, name, availability, problem },
+    id,
+    code,
+    name,
+    availability,
+    problem,
+    weather,
     sensors: each(sensors, (sensor) => ({ ...sensorDocument(sensor), label: sensorLabel(sensor) })),
     actuators: each(actuators, (actuator, key) => ({
       ...actuatorView(actuator),
@@ -87,6 +213,10 @@ function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "resul
     ...actuatorDocument(actuator),
     name: settings.name ?? settings.id,
     kind: settings.kind,
+    group: groups[settings.kind],
+    guards: Object.fromEntries(
+      (settings.limits?.guards ?? []).map((guard) => [guard.name, guardView(guard)]),
+    ),
     words: words.filter((word) => word !== "stop"),
     degrees: degrees !== null,
     stop: words.includes("stop"),
@@ -95,6 +225,11 @@ function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "resul
     lock: restrictions?.lock ?? null,
     lease: restrictions?.lease ?? null,
   };
+}
+
+function guardView({ condition, clearAfterMs }: Guard): GuardView {
+  const clearAt = "clearAt" in condition ? condition.clearAt : null;
+  return { condition: condition.type, clear_at: clearAt, clear_after_s: clearAfterMs / 1000 };
 }
 
 /** What people call a controller or an actuator of it. */

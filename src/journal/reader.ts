@@ -2,6 +2,7 @@ import type { Clock } from "../runtime/clock.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { type RecentCommand, RecentCommands } from "./history.js";
 import { type HistoryParts, type JournalRecord, matches, type RecordFilter } from "./records.js";
+import { isWanted, Timeline, type TimelineEntry, type TimelineFilter } from "./timeline.js";
 import { scanJournal } from "./maintenance.js";
 import { fileProblem, type Line, listSegments, readLines, type SegmentName } from "./segments.js";
 
@@ -57,6 +58,38 @@ export async function newestRecords(
   }
   return found;
 }
+
+/**
+ * The newest `limit` entries of the timeline that are wanted, newest last; of the oldest number among them all, so that the next
+ * page begins behind it.
+ */
+export async function newestEntries(
+  directory: string,
+  filter: TimelineFilter & { readonly limit: number },
+  files: FileSystem = nodeFileSystem,
+): Promise<readonly TimelineEntry[]> {
+  const { limit, sinceMs } = filter;
+  let found: readonly TimelineEntry[] = [];
+  for (const segment of (await segmentsOf(files, directory)).toReversed()) {
+    const timeline = new Timeline();
+    const wanted: TimelineEntry[] = [];
+    let anyInTime = sinceMs === undefined;
+    for await (const record of recordsOf(files, segment)) {
+      anyInTime ||= sinceMs !== undefined && Date.parse(record.at) >= sinceMs;
+      for (const entry of timeline.entries(record)) if (isWanted(entry, filter)) wanted.push(entry);
+    }
+    found = [...wanted, ...found];
+    if (found.length >= limit || !anyInTime) break;
+  }
+  const oldest = found.at(-limit)?.seq ?? 0;
+  return found.filter(({ seq }) => seq >= oldest);
+}
+
+/** What is asked of the journal in `directory` again and again. */
+export const journalReader = (directory: string) => ({
+  past: (filter: Parameters<typeof newestRecords>[1]) => newestRecords(directory, filter),
+  timeline: (filter: Parameters<typeof newestEntries>[1]) => newestEntries(directory, filter),
+});
 
 /** What earlier runs left open, for a program that does not write the journal itself. */
 export async function readHistory(

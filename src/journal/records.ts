@@ -123,6 +123,14 @@ const schema = {
     by: unchecked<string | null>(),
     via: unchecked<Via>(),
   },
+  /** Somebody unlocked or released; `actuator` is null for all of the controller. What ends by itself is not here. */
+  freed: {
+    controller: text,
+    actuator: textOrNull,
+    what: as<"lock" | "hold">(text),
+    by: textOrNull,
+    via: unchecked<Via>(),
+  },
   /** What limits an actuator, as a whole each time it changes otherwise; null for nothing any more. */
   limits_kept: { controller: text, actuator: text, kept: unchecked<KeptLimits | null>() },
   /** An alarm as it is now; null once it is forgotten. */
@@ -139,6 +147,8 @@ const schema = {
     user: unchecked<string | null>(),
     address: unchecked<string | null>(),
   },
+  /** Somebody came in at the page. */
+  logged_in: { user: textOrNull, address: unchecked<string | null>() },
   other_bridge: { present: flag, client: unchecked<string | null>() },
   configuration_changed: { changes: list<string>() },
   /** Anything else worth keeping that `bridge/event` also says. */

@@ -1,6 +1,10 @@
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { type Column, longestMessage, localTime, type Table, textTable } from "../runtime/text-table.js";
+import { csvText } from "../runtime/csv.js";
 import type { JournalRecord } from "./records.js";
+import type { Happened, TimelineEntry } from "./timeline.js";
+
+type Entry = JournalRecord | Happened;
 
 const columns = [
   { field: "time", title: "TIME", usual: 19, most: 24 },
@@ -18,8 +22,8 @@ const columns = [
 /** One line of the table of past commands, as text. */
 type Row = Readonly<Record<(typeof columns)[number]["field"], string>>;
 
-/** Any record as a row; what is not about a command shows its type as outcome. `timeZone` is the machine's own when absent. */
-function rowOf(record: JournalRecord, timeZone: string | undefined): Row {
+/** Any entry as a row; what is not about a command shows its type as outcome. `timeZone` is the machine's own when absent. */
+function rowOf(record: Entry, timeZone: string | undefined): Row {
   const controller = "controller" in record ? (record.controller ?? "") : "";
   const actuator = "actuator" in record ? (record.actuator ?? "") : "";
   const bare = { time: localTime(record.at, timeZone), controller, actuator };
@@ -28,13 +32,30 @@ function rowOf(record: JournalRecord, timeZone: string | undefined): Row {
 }
 
 /** What a record has to say beyond its type. */
-function telling(record: JournalRecord): Partial<Row> {
+function telling(record: Entry): Partial<Row> {
   if ("result" in record) return resultCells(record.result);
   if (record.type === "refusals_counted")
     return { outcome: "refused", command: `${record.count} more`, reason: counts(record.reasons) };
   if (record.type === "command_taken") return { command: record.command, by: sender(record.by, record.via) };
   if ("value" in record) return { command: record.value };
+  if ("what" in record && record.type !== "freed") return happenedCells(record);
+  if (record.type === "logged_in") return { by: record.user ?? "", message: record.address ?? "" };
+  if (record.type === "login_failed") return { message: record.address ?? "" };
+  if (record.type === "changed_elsewhere") return { message: `${record.from ?? "?"} → ${record.to ?? "?"}` };
+  if (record.type === "configuration_changed") return { message: record.changes.join(", ") };
   return "reason" in record ? { reason: record.reason } : {};
+}
+
+function happenedCells({ kind, by, what, until, alarm }: Happened): Partial<Row> {
+  const end = until === null ? "" : `until ${until}`;
+  if (kind === "alarm") return { by: by ?? "", reason: alarm ?? "", message: what ?? "" };
+  const isCommand = kind === "lease";
+  return {
+    by: by ?? "",
+    command: isCommand ? (what ?? "") : "",
+    reason: kind === "guard" ? (what ?? "") : "",
+    message: [kind === "lock" ? what : null, end].filter(Boolean).join(", "),
+  };
 }
 
 const resultCells = (result: CommandResult) => ({
@@ -70,6 +91,20 @@ function durationText(ms: number): string {
 
 /** Past commands; of a table that grows, each column is at least as wide as its cells usually are. */
 export const journalTable = (
-  records: readonly JournalRecord[],
+  records: readonly Entry[],
   { timeZone, grows = false }: { readonly timeZone?: string; readonly grows?: boolean } = {},
-): Table<JournalRecord> => textTable(columns, records, (record) => rowOf(record, timeZone), grows);
+): Table<Entry> => textTable(columns, records, (record) => rowOf(record, timeZone), grows);
+
+const csvColumns = [
+  ...["at", "kind", "type", "controller", "actuator", "command", "value", "outcome", "reason", "message"],
+  ...["what", "until", "by", "via", "read_back", "sent_at", "finished_at", "duration_ms", "id", "seq"],
+];
+
+/** For a spreadsheet: a line for each entry, below the heads of the columns. */
+export function timelineCsv(entries: readonly TimelineEntry[]): string {
+  const rows = entries.map((entry) => {
+    const cells: Readonly<Record<string, unknown>> = { ...entry, ...("result" in entry && entry.result) };
+    return csvColumns.map((column) => cells[column]);
+  });
+  return csvText([csvColumns, ...rows]);
+}

@@ -15,11 +15,11 @@ import {
   type LimitedCommand,
   type Shut,
 } from "./rules/entry.js";
-import { type Around, type Instant, type WeatherReading, weatherValue } from "./rules/guards.js";
+import { type Around, type Instant, weatherValue } from "./rules/guards.js";
 import { go, mayPost, mayStart, type Verdict } from "./rules/judge.js";
 import { isMoving } from "./rules/pauses.js";
 import type { EnginePorts } from "./ports.js";
-import { differsInNumbersOnly, movedMeanwhileEvent, restrictionsOf, unlockedEvents } from "./shown.js";
+import { differsInNumbersOnly, movedMeanwhileEvent, type ReceivedWeather, restrictionsOf, unlockedEvents } from "./shown.js";
 import { deadlineWith, type GivenTerm, termOf } from "./rules/terms.js";
 import { dueAt, dueSends, expire, isKeptBack, problemsOf, readGuards } from "./rules/upkeep.js";
 
@@ -45,7 +45,7 @@ export class LimitEngine {
   readonly #watchers = new Map<string, Set<string>>();
   /** Actuators that guards look at. */
   readonly #watched = new Set<string>();
-  readonly #weather = new Map<string, WeatherReading>();
+  readonly weather = new Map<string, ReceivedWeather>();
   /** What everybody was shown, and when; numbers that changed since are shown with the next look after a while. */
   readonly #shown = new Map<string, { readonly restrictions: Restrictions | null; readonly at: number }>();
   readonly #due = new Schedule<string>();
@@ -174,7 +174,8 @@ export class LimitEngine {
       // What time alone has changed comes first, also where a stalled program had no turn for it.
       this.#look(source);
       const value = weatherValue(new TextDecoder().decode(payload), field);
-      this.#weather.set(name, { value, staleAt: mono + stale_after + 1 });
+      const receivedAt = this.#ports.clock.now();
+      this.weather.set(name, { value, staleAt: mono + stale_after + 1, receivedAt });
       this.#look(source);
     }
   }
@@ -297,7 +298,7 @@ export class LimitEngine {
       ...this.#clockJudgement(),
       ...{ own, now, readOnly: readOnly(), staleAfterMs },
       controller: (idOrCode) => this.#controller(idOrCode),
-      weather: (name) => this.#weather.get(name) ?? null,
+      weather: (name) => this.weather.get(name) ?? null,
       weatherStaleAfterMs: (name) => weather[name]?.stale_after ?? null,
       activity: (of, actuator) => {
         const { open, moves } = this.#entries.get(keyOf(of, actuator)) ?? {};

@@ -1,9 +1,11 @@
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
+import type { WeatherShown } from "../greenhouse/limits.js";
 import type { HistoryParts } from "../journal/records.js";
 import { AlarmStore, bridgeItself } from "./alarm-store.js";
 import { LimitEngine } from "./engine.js";
 import type { EnginePorts } from "./ports.js";
+import { weatherShown } from "./shown.js";
 
 type AlarmPorts = ConstructorParameters<typeof AlarmStore>[0];
 
@@ -56,7 +58,7 @@ const ofLimits: ReadonlySet<string> = new Set(["guard_blind", "guard_unmet", "le
 export class LimitService {
   readonly engine: LimitEngine;
   readonly alarms: AlarmStore;
-  readonly #ports: Pick<LimitPorts, "journal" | "store" | "topics" | "retained">;
+  readonly #ports: Pick<LimitPorts, "journal" | "store" | "topics" | "retained" | "clock" | "configuration">;
   readonly #topics: ReadonlySet<string>;
   /** Epoch ms of the newest record of earlier runs, by the clock of then. */
   readonly #newestAt: number;
@@ -147,6 +149,12 @@ export class LimitService {
    */
   measured({ topic, payload, retain }: Measured, protocolVersion: 4 | 5 | undefined): void {
     if (!retain || protocolVersion === 5) this.engine.measured(topic, payload);
+  }
+
+  /** What the `weather` topics brought last, by name. */
+  weather(): Readonly<Record<string, WeatherShown>> {
+    const { configuration, clock } = this.#ports;
+    return weatherShown(configuration.weather, this.engine.weather, clock.monotonic());
   }
 
   /** An actuator was moved elsewhere: the book says so in an event. */

@@ -1,9 +1,11 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { type LeaseShown, type LockShown, type Restrictions, wholeController } from "../greenhouse/limits.js";
+import type { Configuration } from "../config/schema.js";
+import type { WeatherShown } from "../greenhouse/limits.js";
 import type { Actuator } from "../greenhouse/model.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Entry, Lock } from "./rules/entry.js";
-import type { Instant } from "./rules/guards.js";
+import type { Instant, WeatherReading } from "./rules/guards.js";
 import { allowedNow } from "./rules/judge.js";
 import type { Lease } from "./rules/terms.js";
 
@@ -29,6 +31,26 @@ const shownLock = ({ by, via, reason, since, until }: Lock): LockShown => ({
 const shownLease = ({ id, by, command, endsWith, until }: Lease, { iso }: Instant): LeaseShown => ({
   ...{ command, until: iso(until), ends_with: endsWith, id, by },
 });
+
+/** `receivedAt` is epoch ms. */
+export type ReceivedWeather = WeatherReading & { readonly receivedAt: number };
+
+/** What the `weather` topics brought last. */
+export function weatherShown(
+  weather: Configuration["weather"],
+  received: ReadonlyMap<string, ReceivedWeather>,
+  mono: number,
+): Readonly<Record<string, WeatherShown>> {
+  const shown = Object.entries(weather).map(([name, { unit = null }]) => {
+    const newest = received.get(name);
+    const value = newest?.value ?? null;
+    const isStale = newest === undefined || mono >= newest.staleAt;
+    const quality = isStale ? "stale" : value === null ? "bad" : "good";
+    const received_at = newest === undefined ? null : new Date(newest.receivedAt).toISOString();
+    return [name, { value, unit, quality, received_at }] as const;
+  });
+  return Object.fromEntries(shown);
+}
 
 /** Whether only numbers differ, which is told now and then. */
 export function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {

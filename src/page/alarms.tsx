@@ -1,8 +1,8 @@
 import { alarms } from "./live.js";
 import { Asking } from "./inputs.js";
-import { Age, Badge, By, Head, Icon, Loading, Says } from "./parts.js";
+import { Age, Badge, Head, Icon, Loading, Says } from "./parts.js";
 import type { Alarm } from "./protocol.js";
-import { alarmText } from "./sentences.js";
+import { alarmText, whoText } from "./sentences.js";
 import { t, told } from "./words.js";
 
 const weight = { active: 0, acknowledged: 3, cleared: 6, error: 0, warning: 1, info: 2 } as const;
@@ -32,7 +32,8 @@ export function AlarmsView() {
 function AlarmItem({ alarm }: { readonly alarm: Alarm }) {
   const { state, severity, since, controller, actuator, name, by } = alarm;
   const { title, sentences } = alarmText(alarm);
-  const look = severity === "error" ? "bad" : "warn";
+  // What is over is no longer red.
+  const look = state === "cleared" ? "plain" : severity === "error" ? "bad" : "warn";
   return (
     <li class={`card ${look}`}>
       <div class="head">
@@ -46,12 +47,15 @@ function AlarmItem({ alarm }: { readonly alarm: Alarm }) {
             {name ?? [controller, actuator].filter(Boolean).join(" / ")}
           </a>
         ) : null}
-        {state === "active" ? null : <Badge kind="plain">{told(state)}</Badge>}
+        {state === "active" ? null : (
+          <Badge kind="plain">
+            {state === "acknowledged" && by ? t("acknowledged_by", { by: whoText(by) }) : told(state)}
+          </Badge>
+        )}
       </div>
       <p>
         <Says of={sentences} />
       </p>
-      <By of={by} />
       {state === "active" ? (
         <Asking label={t("acknowledge")} name="acknowledge" fields={{ alarm: alarm.id }} />
       ) : null}

@@ -5,10 +5,10 @@ import { endingWords } from "../greenhouse/limits.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { bridge, given, newId, now, post, session } from "./live.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice } from "./inputs.js";
-import { Age, Badge, By, Code, Icon, Quality, Says, Value } from "./parts.js";
+import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
 import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
 import { errorSentence, limitReasons, phaseText, resultSentences, type Sentence } from "./sentences.js";
-import { commandText, language, t, timeText } from "./words.js";
+import { clockText, commandText, language, t, told } from "./words.js";
 
 type Command = string | number;
 /** Nothing limits a parameter. */
@@ -48,8 +48,37 @@ async function send(command: Readonly<Record<string, Command>>): Promise<Sent> {
 
 type CardProps = Readonly<{ controller: ControllerView; id: string; of: Commandable }>;
 
-/** An actuator or a parameter: what the platform shows of it, what can be sent to it, and what became of that. */
+/** An actuator or a parameter: one line of what the platform shows of it, which opens to what can be sent. */
 export function Card({ controller, id, of }: CardProps) {
+  const isOpen = useSignal(false);
+  const panel = useId();
+  return (
+    <article class={isOpen.value ? "card opened" : "card"} aria-label={of.name}>
+      <h3>
+        <Button
+          class="line"
+          aria-expanded={isOpen.value}
+          aria-controls={panel}
+          act={() => (isOpen.value = !isOpen.value)}
+        >
+          <span class="name">{of.name}</span>
+          {isOpen.value ? null : <Signs of={of} />}
+          {isActuator(of) && of.degrees ? <Opening of={of} /> : null}
+          <State of={of} />
+          <Icon name="chevron" />
+        </Button>
+      </h3>
+      {isOpen.value ? (
+        <div id={panel} class="panel">
+          <Panel controller={controller} id={id} of={of} />
+        </div>
+      ) : null}
+    </article>
+  );
+}
+
+/** What can be sent to it and why not, and what became of what was sent. */
+function Panel({ controller, id, of }: CardProps) {
   const choice = useSignal<Command | null>(null);
   const sent = useSignal<Sent | null>(null);
   const why = useId();
@@ -61,27 +90,41 @@ export function Card({ controller, id, of }: CardProps) {
     sent.value = await send({ ...target, command, ...given(terms) });
   };
   const sending: Sending = { choice, submit, isHeld: standing !== null };
-  const reasons = standing === null ? limitReasons(of) : [standing];
+  const reasons = new Set([...(standing === null ? [] : [standing]), ...limitReasons(of, controller)]);
   return (
-    <article class="card" aria-label={of.name}>
-      <State of={of} />
+    <>
+      <p class="meta">
+        <Quality of={of.quality} /> <Age at={of.read_at} />
+        {of.lease ? <span>{leaseText(of.lease)}</span> : null}
+      </p>
+      <Reasons id={why} of={[...reasons]} isLimit={standing === null} />
       {isActuator(of) || of.writable ? (
         <div class="controls" role="group" aria-label={of.name} aria-describedby={why}>
           {isActuator(of) ? <Words of={of} {...sending} /> : <Amount of={of} {...sending} />}
           {isActuator(of) && of.degrees ? <Degree of={of} {...sending} /> : null}
           {choice.value === null ? null : <Confirm of={of} {...sending} />}
-          <ul class="why" id={why}>
-            {reasons.map((reason) => (
-              <li key={reason}>{reason}</li>
-            ))}
-          </ul>
-          <Said sent={sent.value} of={of} />
         </div>
       ) : null}
+      <Said sent={sent.value} of={of} />
       {isActuator(of) && of.allowed ? <Keepers target={target} of={of} /> : null}
-    </article>
+    </>
   );
 }
+
+const leaseText = ({ ends_with: word, until }: NonNullable<ActuatorView["lease"]>): string =>
+  t("lease", { word: commandText(word), time: clockText(until, now.value) });
+
+type ReasonsProps = Readonly<{ id: string; of: readonly string[]; isLimit: boolean }>;
+
+const Reasons = ({ id, of, isLimit }: ReasonsProps) => (
+  <ul class="why" id={id}>
+    {of.map((reason) => (
+      <li key={reason} class={isLimit ? "notice warn" : "notice plain"}>
+        <Icon name={isLimit ? "shield" : "lock"} /> <span>{reason}</span>
+      </li>
+    ))}
+  </ul>
+);
 
 /** The state in the platform's words, never the wished one. */
 function stateText({ state, position, value }: ActuatorView): string {
@@ -91,24 +134,74 @@ function stateText({ state, position, value }: ActuatorView): string {
   return state === "unknown" && value ? `${word} ${t("raw", { value })}` : word;
 }
 
-/** Name, state, how good and old that is, and when it ends by itself. */
-const State = ({ of }: { readonly of: Commandable }) => (
-  <>
-    <div class="head">
-      <h3>{of.name}</h3>
+/** What is open or runs stands out from what rests and from what the local controller decides. */
+function lookOf({ state, quality, position }: ActuatorView): string {
+  if (!state || quality !== "good" || state === "unknown") return "warn";
+  if (state === "auto") return "good";
+  const rests = state === "closed" || state === "off" || (state === "position" && position === 0);
+  return rests ? "plain" : "busy";
+}
+
+const iconOf = ({ state }: ActuatorView) => {
+  const known = state?.replace(/^(?:all_on|fans?_.*|rotation)$/, "on").replace("position", "open") ?? "";
+  return isIcon(known) ? <Icon name={known} /> : null;
+};
+
+function State({ of }: { readonly of: Commandable }) {
+  if (!isActuator(of))
+    return (
       <strong class="state">
-        {isActuator(of) ? stateText(of) : <Value value={of.value} unit={of.unit} />}
+        <Value value={of.value} unit={of.unit} />
       </strong>
-      <span class="meta">
-        <Quality of={of.quality} /> <Age at={of.read_at} />
-      </span>
-    </div>
-    {of.lease ? (
-      <p>
-        {t("lease", { word: commandText(of.lease.ends_with), time: timeText(of.lease.until, now.value) })}
-      </p>
-    ) : null}
-  </>
+    );
+  return (
+    <span class={`pill ${lookOf(of)}`}>
+      {iconOf(of)}
+      <strong class="state">{stateText(of)}</strong>
+    </span>
+  );
+}
+
+/** How far it is open, as a bar; where that is not known, none. */
+function Opening({ of: { state, position } }: { readonly of: ActuatorView }) {
+  const degree = state === "open" ? 100 : state === "closed" ? 0 : state === "position" ? position : null;
+  return typeof degree === "number" ? (
+    <svg class="opening" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="track" width="100" height="10" />
+      <rect width={degree} height="10" />
+    </svg>
+  ) : null;
+}
+
+/** What a line says besides the state: a command under way, what keeps others off, a time that ends, a bad end. */
+function Signs({ of }: { readonly of: Commandable }) {
+  const { command, lock, lease, allowed, result, quality } = of;
+  const isUnderWay = command && command.phase !== "done";
+  const isBad = result ? ["rejected", "unconfirmed", "failed", "unknown"].includes(result.outcome) : false;
+  const holds = allowed?.because.some(({ rule }) => rule !== "lock" && rule !== "read_only");
+  return (
+    <span class="signs">
+      {isUnderWay ? <Badge kind="busy">{phaseText(command)}</Badge> : null}
+      {isBad ? <Sign kind="bad" icon="bad" text={t("problem")} /> : null}
+      {lock ? <Sign kind="warn" icon="lock" text={t("locked_by", { by: lock.by, times: "" })} /> : null}
+      {holds ? <Sign kind="warn" icon="shield" text={t("limited")} /> : null}
+      {lease ? <Sign kind="busy" icon="clock" text={leaseText(lease)} /> : null}
+      {quality === "good" ? null : <Sign kind="warn" icon="stale" text={told(quality)} />}
+    </span>
+  );
+}
+
+type SignProps = Readonly<{
+  kind: string;
+  icon: "bad" | "lock" | "shield" | "clock" | "stale";
+  text: string;
+}>;
+
+const Sign = ({ kind, icon, text }: SignProps) => (
+  <span class={`sign ${kind}`} title={text}>
+    <Icon name={icon} />
+    <span class="unseen">{text}</span>
+  </span>
 );
 
 interface Sending {
@@ -119,21 +212,34 @@ interface Sending {
 }
 type SendingProps<Of> = Sending & { readonly of: Of };
 
+/** Whether the platform shows what a command asks for. */
+const isPresent = ({ state, position }: ActuatorView, command: Command): boolean =>
+  typeof command === "number"
+    ? state === "position" && position === command
+    : state === (command === "close" ? "closed" : command);
+
+type ChoiceButtonProps = Sending & Readonly<{ of: ActuatorView; command: Command }>;
+
+/** Pressed where the platform shows it; framed where it is chosen and not sent yet. */
+const ChoiceButton = ({ of, command, choice, isHeld }: ChoiceButtonProps) => (
+  <Button
+    class={choice.value === command ? "choice chosen" : "choice"}
+    disabled={isHeld || !isAllowed(of, command)}
+    aria-pressed={isPresent(of, command)}
+    act={() => (choice.value = command)}
+  >
+    {commandText(command)}
+  </Button>
+);
+
 /** Buttons for what an actuator takes. Two steps for all but a stop: choose, then send. */
-const Words = ({ of, choice, submit, isHeld }: SendingProps<ActuatorView>) => (
+const Words = ({ of, ...sending }: SendingProps<ActuatorView>) => (
   <div class="buttons">
     {of.words.map((word) => (
-      <Button
-        key={word}
-        disabled={isHeld || !isAllowed(of, word)}
-        aria-pressed={choice.value === word}
-        act={() => (choice.value = word)}
-      >
-        {commandText(word)}
-      </Button>
+      <ChoiceButton key={word} of={of} command={word} {...sending} />
     ))}
     {of.stop ? (
-      <Button class="stop" disabled={isHeld} act={() => submit("stop")}>
+      <Button class="stop" disabled={sending.isHeld} act={() => sending.submit("stop")}>
         <Icon name="stop" />
         {commandText("stop")}
       </Button>
@@ -141,19 +247,36 @@ const Words = ({ of, choice, submit, isHeld }: SendingProps<ActuatorView>) => (
   </div>
 );
 
-function Degree({ of: { position, state, lock }, choice, isHeld }: SendingProps<ActuatorView>) {
-  const degree = typeof choice.value === "number" ? choice.value : position;
+const usualDegrees = [0, 25, 50, 75, 100] as const;
+
+/** A degree, written, drawn or one of the usual ones. */
+function Degree({ of, ...sending }: SendingProps<ActuatorView>) {
+  const { choice, isHeld } = sending;
+  const shown = of.state === "position" ? of.position : of.state === "open" ? 100 : 0;
+  const degree = typeof choice.value === "number" ? choice.value : shown;
+  const isOff = isHeld || Boolean(of.lock);
   return (
-    <label class="degree">
-      <span>
-        {t("degree")} <output>{typeof degree === "number" ? `${degree} %` : "–"}</output>
-      </span>
+    <div class="degree">
+      <Field
+        {...{ label: t("opening"), type: "number", inputMode: "numeric", min: 0, max: 100, step: 1 }}
+        disabled={isOff}
+        value={typeof choice.value === "number" ? choice.value : ""}
+        placeholder={of.state === "position" ? String(of.position ?? "") : "–"}
+        onInput={({ currentTarget: { value, valueAsNumber, validity } }) =>
+          (choice.value = value !== "" && validity.valid ? valueAsNumber : null)
+        }
+      />
       <input
-        {...{ type: "range", min: 0, max: 100, step: 1, disabled: isHeld || Boolean(lock) }}
-        value={degree ?? (state === "open" ? 100 : 0)}
+        {...{ type: "range", min: 0, max: 100, step: 1, disabled: isOff, "aria-label": t("degree") }}
+        value={degree ?? 0}
         onInput={({ currentTarget }) => (choice.value = Number(currentTarget.value))}
       />
-    </label>
+      <div class="buttons">
+        {usualDegrees.map((one) => (
+          <ChoiceButton key={one} of={of} command={one} {...sending} />
+        ))}
+      </div>
+    </div>
   );
 }
 

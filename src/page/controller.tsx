@@ -1,142 +1,200 @@
 import { signal, useSignal } from "@preact/signals";
 import { Card, type Commandable } from "./command.js";
-import { missing, useAnswer, view } from "./live.js";
-import { Asking, Button } from "./inputs.js";
-import { Age, Badge, Availability, Columns, Head, Loading, Quality, Section, Value } from "./parts.js";
+import { actuatorGroups, WeatherStrip } from "./glance.js";
+import { alarms, missing, useAnswer, view } from "./live.js";
+import { actReason, Asking, Button } from "./inputs.js";
+import { Age, Availability, Badge, Head, Icon, type IconName, Loading, Section } from "./parts.js";
 import type { Plot } from "./plot.js";
-import type { ControllerView, SensorView, Trends } from "./protocol.js";
-import { collator, language, t, told } from "./words.js";
-import { wordLabel } from "../greenhouse/labels.js";
+import type { Alarm, ControllerView, Trends } from "./protocol.js";
+import { Readings, Statuses } from "./readings.js";
+import { limitReasons } from "./sentences.js";
+import { t, told } from "./words.js";
 
 const plot = signal<typeof Plot | null>(null);
 
-/** One controller: what it measures, what can be moved, and what became of it. */
+/** One controller: what is wrong and what holds, what it measures, what can be moved, and what became of it. */
 export function ControllerPage({ id }: { readonly id: string }) {
   const name = `controller/${id}`;
   const shown = view<ControllerView>(name).value;
-  const trends = useAnswer<Trends>(`api/trends/${encodeURIComponent(id)}`, 300_000).value;
+  const trends = useAnswer<Trends>(`api/trends/${encodeURIComponent(id)}`, 60_000).value;
   const plotted = useSignal("");
   if (shown === null) return missing.value.has(name) ? <p class="quiet">{t("gone")}</p> : <Loading />;
   const { sensors, status, actuators, parameters } = shown;
   const isKnown = Object.keys({ ...sensors, ...status, ...actuators, ...parameters }).length > 0;
-  const sensor = sensors[plotted.value];
   const onPlot = async (one: string) => {
     plot.value = (await import("./plot.js")).Plot;
     plotted.value = one;
   };
   const Shown = plot.value;
+  const sections = sectionsOf(shown);
   return (
     <>
       <Title of={shown} />
+      <Jumps
+        to={[...(Object.keys(sensors).length > 0 ? ["sensors"] : []), ...sections.map(({ key }) => key)]}
+      />
+      <WeatherStrip of={shown.weather} />
+      <Wrong of={shown} />
+      <Holding of={shown} />
       {isKnown ? null : <p class="quiet">{t("nothing_known")}</p>}
       <div class="columns">
-        <div>
+        <div id="sensors">
           <Section name={told("sensors")} of={sensors}>
             <Readings {...{ sensors, trends, onPlot }} />
           </Section>
-          <Section name={told("running_status")} of={status}>
-            <Statuses status={status} />
-          </Section>
+          <Statuses status={status} />
         </div>
-        <div id="actuators">
-          {(["actuators", "parameters"] as const).map((kind) => (
-            <Section key={kind} name={told(kind)} of={shown[kind]}>
-              {Object.entries<Commandable>(shown[kind]).map(([id, one]) => (
-                <Card key={id} controller={shown} id={id} of={one} />
-              ))}
-            </Section>
-          ))}
-        </div>
+        {halves(sections).map((half, at) => (
+          <div key={at}>
+            {half.map(({ key, items }) => (
+              <section key={key} id={key} aria-label={told(key)}>
+                <h2>
+                  <Icon name={key} /> {told(key)}
+                </h2>
+                {items.map(([itemId, one]) => (
+                  <Card key={itemId} controller={shown} id={itemId} of={one} />
+                ))}
+              </section>
+            ))}
+          </div>
+        ))}
       </div>
-      {sensor && Shown ? (
-        <Shown
-          {...{ controller: shown.id, sensor: plotted.value, unit: sensor.unit, name: labelOf(sensor) }}
-          onClose={() => (plotted.value = "")}
-        />
+      {sensors[plotted.value] && Shown ? (
+        <Shown controller={shown} sensor={plotted.value} onClose={() => (plotted.value = "")} />
       ) : null}
     </>
   );
 }
 
+interface Cards {
+  readonly key: IconName;
+  readonly items: readonly (readonly [id: string, one: Commandable])[];
+}
+
+/** Actuators by what they are for, then the parameters. */
+function sectionsOf({ actuators, parameters }: ControllerView): readonly Cards[] {
+  const all = Object.entries(actuators);
+  const groups = actuatorGroups.map((key): Cards => ({
+    key,
+    items: all.filter(([, { group }]) => group === key),
+  }));
+  const settings: Cards = { key: "parameters", items: Object.entries(parameters) };
+  return [...groups, settings].filter(({ items }) => items.length > 0);
+}
+
+/** Two columns of about the same length, in the order of one. */
+function halves(sections: readonly Cards[]): readonly (readonly Cards[])[] {
+  const lines = ({ items }: Cards) => items.length + 1;
+  const all = sections.reduce((sum, one) => sum + lines(one), 0);
+  const first: Cards[] = [];
+  let sum = 0;
+  for (const one of sections) {
+    if (sum > 0 && sum + lines(one) / 2 > all / 2) break;
+    sum += lines(one);
+    first.push(one);
+  }
+  return [first, sections.slice(first.length)];
+}
+
 const Title = ({ of: { id, name, code, availability, problem } }: { readonly of: ControllerView }) => (
-  <Head name={name}>
-    <Availability of={availability} />
-    {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
-    {problem ? <Asking label={t("acknowledge")} name="acknowledge" fields={{ controller: id }} /> : null}
-    <small class="quiet">{code}</small>
-    <Button class="jump" act={() => document.getElementById("actuators")?.scrollIntoView()}>
-      {told("actuators")}
-    </Button>
-  </Head>
+  <>
+    <a class="back" href="#/overview">
+      <Icon name="back" />
+      {t("back")}
+    </a>
+    <Head name={name}>
+      <span class="title">
+        <Availability of={availability} />
+        <small class="quiet">{code}</small>
+        {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
+        {problem ? <Asking label={t("acknowledge")} name="acknowledge" fields={{ controller: id }} /> : null}
+      </span>
+    </Head>
+  </>
 );
 
-const labelOf = ({ label }: Pick<SensorView, "label">): string => label[language.value];
+/** Leads to a section further down. */
+const Jumps = ({ to }: Readonly<{ to: readonly string[] }>) =>
+  to.length < 3 ? null : (
+    <nav class="jumps" aria-label={t("jump")}>
+      {to.map((key) => (
+        <Button
+          key={key}
+          class="link"
+          act={() => document.getElementById(key)?.scrollIntoView({ behavior: "smooth" })}
+        >
+          {told(key)}
+        </Button>
+      ))}
+    </nav>
+  );
 
-/** A day in the size of a word: lines between neighbours, gaps where nothing good was known. */
-function Spark({ points }: { readonly points: readonly (number | null)[] }) {
-  const known = points.filter((point) => point !== null);
-  const [least, most] = [Math.min(...known), Math.max(...known)];
-  const span = most - least || 1;
-  let path = "";
-  for (const [at, point] of points.entries()) {
-    if (point === null) continue;
-    const joins = typeof points[at - 1] === "number";
-    const x = ((at / Math.max(1, points.length - 1)) * 96).toFixed(1);
-    const y = (22 - ((point - least) / span) * 20).toFixed(1);
-    path += joins ? `L${x} ${y}` : `M${x} ${y}h.1`;
-  }
+/** Its own alarms, each kind once with what it is about; the ones that nobody has seen can be acknowledged. */
+function Wrong({ of: { id, actuators } }: { readonly of: ControllerView }) {
+  const own = Object.values(alarms.value ?? {}).filter(
+    ({ controller, state }) => controller === id && state !== "cleared",
+  );
+  const kinds = [...new Set(own.map(({ type }) => type))];
+  if (kinds.length === 0) return null;
   return (
-    <svg {...{ class: "sparkline", viewBox: "0 0 96 24", preserveAspectRatio: "none" }} aria-hidden="true">
-      <path d={path} vector-effect="non-scaling-stroke" />
-    </svg>
+    <ul class="wrong">
+      {kinds.map((kind) => {
+        const same = own.filter(({ type }) => type === kind);
+        const names = same.flatMap(({ actuator }) =>
+          actuator ? [actuators[actuator]?.name ?? actuator] : [],
+        );
+        const [oldest] = same.map(({ since }) => since).sort();
+        return (
+          <li
+            key={kind}
+            class={`notice ${same.some(({ severity }) => severity === "error") ? "bad" : "warn"}`}
+          >
+            <Icon name="alarms" />
+            <span>
+              <a href="#/alarms">{told(kind)}</a> <small>{names.join(t("comma"))}</small> <Age at={oldest} />
+            </span>
+            <Acknowledging of={same} />
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 
-type ReadingsProps = Pick<ControllerView, "sensors"> &
-  Readonly<{ trends: Trends | null; onPlot: (sensor: string) => unknown }>;
-
-const Readings = ({ sensors, trends, onPlot }: ReadingsProps) => (
-  <table class="readings">
-    <Columns of={["name", "value", "quality", "trend"]} />
-    <tbody>
-      {Object.entries(sensors).map(([id, sensor]) => (
-        <tr key={id}>
-          <th scope="row">{labelOf(sensor)}</th>
-          <td class="reading">
-            <Value value={sensor.value} unit={sensor.unit} />
-          </td>
-          <td class="meta">
-            <Quality of={sensor.quality} /> <Age at={sensor.measured_at ?? sensor.received_at} />
-          </td>
-          <td class="day">
-            {typeof sensor.value === "number" ? (
-              <Button
-                class="spark"
-                aria-label={t("trend_of", { name: labelOf(sensor) })}
-                act={() => onPlot(id)}
-              >
-                <Spark points={trends?.sensors[id] ?? []} />
-              </Button>
-            ) : null}
-          </td>
-        </tr>
+/** For what nobody has acknowledged yet, where the visitor may. */
+function Acknowledging({ of }: Readonly<{ of: readonly Alarm[] }>) {
+  const active = of.filter(({ state }) => state === "active");
+  if (active.length === 0 || actReason() !== null) return null;
+  return (
+    <span class="buttons">
+      {active.map(({ id }) => (
+        <Asking key={id} label={t("acknowledge")} name="acknowledge" fields={{ alarm: id }} />
       ))}
-    </tbody>
-  </table>
-);
+    </span>
+  );
+}
 
-const Statuses = ({ status }: Pick<ControllerView, "status">) => (
-  <ul class="statuses">
-    {Object.entries(status)
-      .sort(([one], [other]) => collator.compare(one, other))
-      .map(([id, { label, quality, state, changed_at: at }]) => (
-        <li key={id}>
-          <span>{label[language.value]}</span>
-          <Badge kind={quality === "good" ? "plain" : "warn"}>
-            {quality === "good" ? wordLabel(language.value, state) : told("stale")}
-          </Badge>
-          <Age at={at} />
+/** What keeps commands back, each once, with the actuators that it is about. */
+function Holding({ of }: { readonly of: ControllerView }) {
+  const held = new Map<string, string[]>();
+  for (const actuator of Object.values(of.actuators)) {
+    const { allowed, lock } = actuator;
+    const because = allowed?.because.filter(({ rule }) => rule !== "read_only") ?? [];
+    const alone = { lock, guards: actuator.guards, allowed: allowed && { ...allowed, because } };
+    for (const reason of limitReasons(alone, of))
+      held.set(reason, [...(held.get(reason) ?? []), actuator.name]);
+  }
+  if (held.size === 0) return null;
+  return (
+    <ul class="wrong">
+      {[...held].map(([reason, names]) => (
+        <li key={reason} class="notice warn">
+          <Icon name="shield" />
+          <span>
+            <strong>{reason}</strong> <small>{names.join(t("comma"))}</small>
+          </span>
         </li>
       ))}
-  </ul>
-);
+    </ul>
+  );
+}

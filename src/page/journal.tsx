@@ -1,36 +1,31 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { type CommandResult, outcomes } from "../greenhouse/command/outcomes.js";
+import { outcomes } from "../greenhouse/command/outcomes.js";
 import { address, get, given, now, view } from "./live.js";
 import { Button, Choice } from "./inputs.js";
-import { Age, Columns, Head, known, Listed, Code, save, Says } from "./parts.js";
-import type { JournalPage, Overview } from "./protocol.js";
+import { Age, Badge, Columns, Head, known, Listed, Code, save, Says } from "./parts.js";
+import type { JournalPage, Overview, TimelineEntry } from "./protocol.js";
 import { resultSentences, whoText } from "./sentences.js";
-import { commandText, durationText, t, timeText, told } from "./words.js";
+import { timelineKinds, whatText } from "./timeline.js";
+import { durationText, t, timeText, told } from "./words.js";
 
-interface JournalRecord {
-  readonly seq: number;
-  readonly at: string;
-  readonly type: string;
-  readonly controller: string | null;
-  readonly actuator: string | null;
-  readonly target?: "actuator" | "parameter" | "address";
-  readonly result?: CommandResult;
-  readonly count?: number;
-  readonly value?: string;
-}
+type Page = JournalPage<TimelineEntry>;
 
-type Page = JournalPage<JournalRecord>;
-
-const filter = { controller: signal(""), outcome: signal(""), since: signal("") };
+const filter = { controller: signal(""), kind: signal(""), outcome: signal(""), since: signal("") };
 /** Null while it is being asked for. */
 const found = signal<Page | null>(null);
 const live = view<Page>("journal");
 const overview = view<Overview>("overview");
 
 function path(more: Readonly<Record<string, string>> = {}): string {
-  const { controller, outcome, since } = filter;
-  const all = { controller: controller.value, outcome: outcome.value, since: since.value, ...more };
+  const { controller, kind, outcome, since } = filter;
+  const all = {
+    controller: controller.value,
+    kind: kind.value,
+    outcome: outcome.value,
+    since: since.value,
+    ...more,
+  };
   return `api/journal?${new URLSearchParams(given(all)).toString()}`;
 }
 
@@ -62,36 +57,78 @@ async function exported(kind: "csv" | "json"): Promise<void> {
 }
 
 /** What is new, then what was asked for; each record once. */
-function shownRecords({ records }: Page): readonly JournalRecord[] {
-  const { controller, outcome } = filter;
+function shownRecords({ records }: Page): readonly TimelineEntry[] {
+  const { controller, kind, outcome } = filter;
   const newest = records[0]?.seq ?? 0;
   const added = (live.value?.records ?? []).filter(
-    ({ seq, controller: code, result }) =>
+    ({ seq, controller: code, result, kind: own }) =>
       seq > newest &&
       ["", code, result?.controller].includes(controller.value) &&
+      ["", own].includes(kind.value) &&
       ["", result?.outcome].includes(outcome.value),
   );
   return [...added, ...records];
 }
 
-function Row({ record }: Readonly<{ record: JournalRecord }>) {
-  const { result, at, type, target, value, count } = record;
+/** The same at the same moment, as where all of a controller is locked: one row. */
+type Group = readonly [first: TimelineEntry, ...more: TimelineEntry[]];
+
+function grouped(records: readonly TimelineEntry[]): readonly Group[] {
+  const groups: [TimelineEntry, ...TimelineEntry[]][] = [];
+  for (const record of records) {
+    const last = groups.at(-1);
+    const isSame =
+      last !== undefined &&
+      record.result === undefined &&
+      last[0].result === undefined &&
+      record.type === last[0].type &&
+      record.controller === last[0].controller &&
+      record.what === last[0].what &&
+      record.actuator !== null &&
+      record.at.slice(0, 19) === last[0].at.slice(0, 19);
+    if (isSame) last.push(record);
+    else groups.push([record]);
+  }
+  return groups;
+}
+
+const looks: Readonly<Record<string, string>> = { alarm: "bad", guard: "warn", lock: "warn", rule: "busy" };
+
+const isGoodNews = (type: string) => /_clear|cleared|unlocked|_ended/.test(type);
+
+function Row({ group: [record, ...more] }: Readonly<{ group: Group }>) {
+  const { result, at, type, kind, target } = record;
   const { controller, actuator } = result ?? record;
   const named = controller ? known(controller) : null;
   const moved = actuator ? named?.[target === "parameter" ? "parameters" : "actuators"][actuator] : null;
+  const by = result?.by ?? record.by ?? record.user;
+  const name = moved?.name ?? actuator ?? "";
+  const names = more.length === 0 ? name : t("and_more", { name, count: more.length });
+  const where = [named?.name ?? controller, names].filter(Boolean).join(" / ");
   return (
     <tr>
       <td class="when">
         <span>{timeText(at, now.peek())}</span> <Age at={at} />
       </td>
-      <td>{result?.by ? whoText(result.by) : "–"}</td>
+      <td>{by ? whoText(by) : "–"}</td>
       <td class="where" title={`${controller ?? "–"} / ${actuator ?? "–"}`}>
-        {named?.name ?? controller ?? "–"} / {moved?.name ?? actuator ?? "–"}
+        {where || "–"}
       </td>
-      <td class="what">{result ? commandText(result.command) : told(type)}</td>
+      <td class="what">{whatText(record)}</td>
       <td class="end">
-        {result ? <Code of={result.outcome} /> : (value ?? count ?? "")}{" "}
+        {result ? (
+          <Code of={result.outcome} />
+        ) : (
+          <Badge kind={isGoodNews(type) ? "good" : (looks[kind] ?? "plain")}>{told(kind)}</Badge>
+        )}{" "}
         {result?.message ? <Says of={resultSentences(result)} /> : null}
+        {kind === "alarm" && record.what && type === "alarm_raised" ? (
+          <span class="message" lang="en">
+            {record.what}
+          </span>
+        ) : null}
+        {kind === "lock" && record.what ? <span class="sentence">{record.what}</span> : null}
+        {kind === "login" && record.address ? <small>{record.address}</small> : null}
       </td>
     </tr>
   );
@@ -107,6 +144,11 @@ function Filters() {
         label={t("controller")}
         bound={filter.controller}
         options={[all, ...names.map(([id, { name }]) => [id, `${name} (${id})`] as const)]}
+      />
+      <Choice
+        label={t("kind")}
+        bound={filter.kind}
+        options={[all, ...timelineKinds.map((one) => [one, told(one)] as const)]}
       />
       <Choice
         label={t("outcome")}
@@ -125,7 +167,7 @@ function Filters() {
   );
 }
 
-/** Who commanded what, the newest first, and how it ended. */
+/** What happened in the house, the newest first: who commanded what, what rules did, locks, alarms and log-ins. */
 export function JournalView() {
   const asked = path();
   useEffect(() => void load(), [asked]);
@@ -138,8 +180,8 @@ export function JournalView() {
         <table class="list">
           <Columns of={["when", "who", "controller", "what", "outcome"]} />
           <tbody>
-            {records?.map((record) => (
-              <Row key={record.seq} record={record} />
+            {grouped(records ?? []).map((group) => (
+              <Row key={`${group[0].seq} ${group[0].type} ${group[0].what ?? ""}`} group={group} />
             ))}
           </tbody>
         </table>

@@ -1,10 +1,12 @@
-import { signal, useComputed } from "@preact/signals";
+import { type ReadonlySignal, signal, useComputed } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { KeyValue, LimitMarks, Strip, WeatherStrip } from "./glance.js";
 import { view } from "./live.js";
 import { Choice, Field } from "./inputs.js";
-import { Age, Availability, Badge, Head, Icon, known, Listed, Loading, Quality } from "./parts.js";
+import { Availability, Badge, Head, Icon, known, Listed, Loading, Quality } from "./parts.js";
 import type { Overview, OverviewRow } from "./protocol.js";
 import { phaseText } from "./sentences.js";
-import { collator, t } from "./words.js";
+import { collator, t, told } from "./words.js";
 
 const overview = view<Overview>("overview");
 const search = signal("");
@@ -13,34 +15,38 @@ const order = signal<Order>("attention");
 /** Only rows near the visible part are made; more with scrolling. */
 const pageRows = 40;
 
-type RowProps = Readonly<{ id: string; row: OverviewRow }>;
+type RowProps = Readonly<{ id: string; row: OverviewRow; kinds: Overview["kinds"] }>;
 
 /** One controller. What reads a signal is drawn again only where a property is another: of hundreds those that changed. */
-function Row({ id, row }: RowProps) {
-  const { name, availability, quality, oldest_reading_at: oldest, problem, command, alarms } = row;
+function Row({ id, row, kinds }: RowProps) {
+  const { name, availability, quality, readings, actuators, limits, problem, command, alarms } = row;
+  const isQualityAlone = Object.values(readings).every((one) => one.quality === "good");
   return (
     <li>
       <a class="row" href={`#/controller/${encodeURIComponent(id)}`}>
         <span class="name">
           <strong>{name}</strong>
-          <small>{id}</small>
+          {availability === "online" ? null : <Availability of={availability} />}
+          {quality && quality !== "good" && isQualityAlone ? <Quality of={quality} /> : null}
         </span>
-        <Availability of={availability} />
-        <Quality of={quality} />
-        <span title={t("oldest")}>
-          <Age at={oldest} />
+        <span class="keys">
+          {kinds.map((kind) => (
+            <KeyValue key={kind} kind={kind} of={readings[kind]} />
+          ))}
         </span>
-        <span class="wide">
+        <Strip actuators={actuators} limits={limits} />
+        <span class="marks">
+          {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
+          {alarms > 0 ? (
+            <Badge kind="bad">
+              <Icon name="alarms" />
+              {t(alarms === 1 ? "one_alarm" : "count_alarms", { count: alarms })}
+            </Badge>
+          ) : null}
+          <LimitMarks of={limits} />
           {command ? (
             <Badge kind="busy">
               {known(id)?.actuators[command.actuator]?.name ?? command.actuator}: {phaseText(command)}
-            </Badge>
-          ) : null}
-          {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
-          {alarms > 0 ? (
-            <Badge kind="warn">
-              <Icon name="alarms" />
-              {alarms}
             </Badge>
           ) : null}
         </span>
@@ -50,11 +56,20 @@ function Row({ id, row }: RowProps) {
   );
 }
 
-const urgency = ({ availability, problem, alarms, quality }: OverviewRow): number =>
-  (problem ? 8 : 0) +
-  (availability === "offline" ? 4 : 0) +
-  (alarms > 0 ? 2 : 0) +
-  (!quality ? -1 : quality === "good" ? 0 : 1);
+const countOf = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, one) => sum + one, 0);
+
+const isOld = ({ availability, quality }: OverviewRow): boolean =>
+  availability !== "offline" && quality !== null && quality !== "good";
+
+const urgency = (row: OverviewRow): number =>
+  (row.problem ? 16 : 0) +
+  (row.availability === "offline" ? 8 : 0) +
+  (row.alarms > 0 ? 8 : 0) +
+  (countOf(row.limits.guards) > 0 ? 4 : 0) +
+  (countOf(row.limits.locks) > 0 ? 2 : 0) +
+  (isOld(row) ? 2 : 0) +
+  (countOf(row.limits.holds) > 0 ? 1 : 0);
 
 /** What comes first; where that is the same, the name tells. */
 const orders: Readonly<Record<Order, (one: OverviewRow, other: OverviewRow) => number>> = {
@@ -63,13 +78,43 @@ const orders: Readonly<Record<Order, (one: OverviewRow, other: OverviewRow) => n
   oldest: (one, other) => collator.compare(one.oldest_reading_at ?? "9", other.oldest_reading_at ?? "9"),
 };
 
-function chosen(all: Overview["controllers"]): readonly (readonly [string, OverviewRow])[] {
+type Item = readonly [id: string, row: OverviewRow];
+
+function chosen(all: Overview["controllers"]): readonly Item[] {
   const wanted = search.value.trim().toLowerCase();
   const rows = Object.entries(all).filter(([id, { name }]) => `${name} ${id}`.toLowerCase().includes(wanted));
   return rows.sort(
     ([oneId, one], [otherId, other]) =>
       orders[order.value](one, other) || collator.compare(`${one.name} ${oneId}`, `${other.name} ${otherId}`),
   );
+}
+
+/** Rows under one heading. */
+interface Block {
+  readonly name: string;
+  readonly items: readonly Item[];
+}
+
+/** Greenhouses by station, in the order of what comes first in each; the other devices after them. */
+function blocksOf(items: readonly Item[]): readonly Block[] {
+  const greenhouses = items.filter(([, { kind }]) => kind === "greenhouse");
+  const stations = [...new Set(greenhouses.map(([, { station }]) => station))];
+  const ofStation = (station: string | null): Block => ({
+    name: stations.length > 1 ? (station ?? t("no_station")) : t("greenhouses"),
+    items: greenhouses.filter(([, row]) => row.station === station),
+  });
+  const devices = { name: t("devices"), items: items.filter(([, { kind }]) => kind === "device") };
+  return [...stations.map(ofStation), devices].filter((block) => block.items.length > 0);
+}
+
+/** The first so many rows over all blocks. */
+function cut(blocks: readonly Block[], most: number): readonly Block[] {
+  let left = most;
+  return blocks.flatMap(({ name, items }) => {
+    const shown = items.slice(0, Math.max(0, left));
+    left -= items.length;
+    return shown.length > 0 ? [{ name, items: shown }] : [];
+  });
 }
 
 const shownRows = signal(pageRows);
@@ -87,33 +132,119 @@ function watch(end: HTMLElement | null): void {
   if (end) observer.observe(end);
 }
 
-/** A row of each controller. */
+/** One line of truth about all: what is well, and what is not. */
+function Summary({ rows }: Readonly<{ rows: readonly OverviewRow[] }>) {
+  const sum = (of: (row: OverviewRow) => number) => rows.reduce((all, row) => all + of(row), 0);
+  const counts = [
+    ["good", "count_online", sum(({ availability }) => Number(availability === "online"))],
+    ["bad", "count_offline", sum(({ availability }) => Number(availability === "offline"))],
+    ["warn", "count_old", sum((row) => Number(isOld(row)))],
+    ["bad", "count_alarms", sum(({ alarms }) => alarms)],
+    ["warn", "count_guards", sum(({ limits }) => countOf(limits.guards))],
+    ["warn", "count_locks", sum(({ limits }) => countOf(limits.locks))],
+  ] as const;
+  const one = { count_alarms: "one_alarm", count_guards: "one_guard", count_locks: "one_lock" } as const;
+  const wordFor = (word: (typeof counts)[number][1], count: number) =>
+    count === 1 && word in one ? one[word as keyof typeof one] : word;
+  return (
+    <p class="truth">
+      {counts.map(([kind, word, count]) =>
+        count > 0 ? (
+          <Badge key={word} kind={kind}>
+            {t(wordFor(word, count), { count })}
+          </Badge>
+        ) : null,
+      )}
+    </p>
+  );
+}
+
+/** Heads of the columns where there is room for columns. */
+const Heads = ({ kinds, name }: Readonly<{ kinds: Overview["kinds"]; name: ComponentChildren }>) => (
+  <div class="row heads">
+    <h2>{name}</h2>
+    <span class="keys" aria-hidden="true">
+      {kinds.map((kind) => (
+        <span key={kind}>{told(kind)}</span>
+      ))}
+    </span>
+    <span aria-hidden="true">{told("actuators")}</span>
+    <span aria-hidden="true">{t("attention")}</span>
+  </div>
+);
+
+const Silent = ({ of }: Readonly<{ of: readonly Item[] }>) => (
+  <details class="silents">
+    <summary>{t("silents", { count: of.length })}</summary>
+    <ul>
+      {of.map(([id, { name, availability }]) => (
+        <li key={id}>
+          <a href={`#/controller/${encodeURIComponent(id)}`}>{name}</a> <Availability of={availability} />
+        </li>
+      ))}
+    </ul>
+  </details>
+);
+
+const Filters = () => (
+  <>
+    <Field label={t("search")} type="search" bound={search} />
+    <Choice
+      label={t("order")}
+      bound={order}
+      options={[
+        ["attention", t("order_attention")],
+        ["name", t("name")],
+        ["oldest", t("oldest")],
+      ]}
+    />
+  </>
+);
+
+/** The same list each time, so that no row is drawn again for it. */
+const kept = new Map<string, Overview["kinds"]>();
+
+/** Kinds that at least one of the rows has a reading of. */
+function kindsOf(kinds: Overview["kinds"], items: readonly Item[]): Overview["kinds"] {
+  const found = kinds.filter((kind) => items.some(([, { readings }]) => readings[kind] !== undefined));
+  const same = kept.get(found.join()) ?? found;
+  kept.set(found.join(), same);
+  return same;
+}
+
+/** What a grower comes for: how warm it is, what is open, what holds, and what needs him. */
 export function OverviewView() {
-  const rows = useComputed(() => (overview.value === null ? null : chosen(overview.value.controllers)));
-  if (rows.value === null) return <Loading />;
-  const shown = rows.value.slice(0, shownRows.value);
+  const items: ReadonlySignal<readonly Item[] | null> = useComputed(() =>
+    overview.value === null ? null : chosen(overview.value.controllers),
+  );
+  const all = overview.value;
+  if (items.value === null || all === null) return <Loading />;
+  const silent = items.value.filter(([, { kind }]) => kind === "silent");
+  const blocks = blocksOf(items.value);
+  const count = blocks.reduce((sum, block) => sum + block.items.length, 0);
+  const shown = cut(blocks, shownRows.value);
   return (
     <>
-      <Head name={t("controllers", { count: Object.keys(overview.value?.controllers ?? {}).length })}>
-        <Field label={t("search")} type="search" bound={search} />
-        <Choice
-          label={t("order")}
-          bound={order}
-          options={[
-            ["attention", t("order_attention")],
-            ["name", t("name")],
-            ["oldest", t("oldest")],
-          ]}
-        />
-      </Head>
-      <Listed of={shown} none="none_found">
-        <ul class="rows">
-          {shown.map(([id, row]) => (
-            <Row key={id} id={id} row={row} />
-          ))}
-        </ul>
+      <Head name={t("overview")}>{count > 12 || search.value !== "" ? <Filters /> : null}</Head>
+      <Summary rows={Object.values(all.controllers)} />
+      <WeatherStrip of={all.weather} />
+      <Listed of={items.value} none="none_found">
+        {shown.map(({ name, items: own }) => {
+          const kinds = kindsOf(all.kinds, own);
+          return (
+            <section key={name} class={`block kinds-${kinds.length}`}>
+              <Heads kinds={kinds} name={name} />
+              <ul class="rows">
+                {own.map(([id, row]) => (
+                  <Row key={id} id={id} row={row} kinds={kinds} />
+                ))}
+              </ul>
+            </section>
+          );
+        })}
       </Listed>
-      {shown.length < rows.value.length ? <div key={shown.length} ref={watch} /> : null}
+      {shownRows.value < count ? <div key={shownRows.value} ref={watch} /> : null}
+      {silent.length > 0 ? <Silent of={silent} /> : null}
     </>
   );
 }

@@ -22,10 +22,33 @@ const icons = {
   lock: "M7 11V8a5 5 0 0 1 10 0v3M5 11h14v9H5z",
   close: "m6 6 12 12M18 6 6 18",
   chevron: "m9 6 6 6-6 6",
+  open: "m6 15 6-6 6 6",
+  closed: "M6 12h12",
+  on: "M12 4v8M7.500 7a7 7 0 1 0 9 0",
+  off: "M12 5a7 7 0 1 0 0 14 7 7 0 0 0 0-14z",
+  auto: "M5 12a7 7 0 0 1 12-5l2 2V5M19 12a7 7 0 0 1-12 5l-2-2v4",
+  clock: "M12 7v5l3 2M21 12a9 9 0 1 1-18 0 9 9 0 0 1 18 0z",
+  sensors: "M10 4a2 2 0 0 1 4 0v9a4 4 0 1 1-4 0z",
+  parameters: "M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M8 15v4",
+  back: "m15 6-6 6 6 6",
+  shield: "M12 3 5 6v5c0 5 3 8 7 10 4-2 7-5 7-10V6z",
+  hold: "M9 5v14M15 5v14",
+  vents: "M3 20 21 6M3 20h18M12 13v7",
+  curtains: "M3 4h18M6 4v16M10 4v16M14 4v16M18 4v16",
+  fans: "M12 12c0-5 1-8 4-8s3 5-4 8zm0 0c5 0 8 1 8 4s-5 3-8-4zm0 0c0 5-1 8-4 8s-3-5 4-8zm0 0c-5 0-8-1-8-4s5-3 8 4z",
+  water: "M12 3c4 5 6 8 6 11a6 6 0 0 1-12 0c0-3 2-6 6-11z",
+  climate: "M12 3c1 4 5 6 5 11a5 5 0 0 1-10 0c0-2 1-3 2-4 0 2 1 3 2 3 1-3-1-6 1-10z",
+  light: "M9 18h6M10 21h4M12 3a6 6 0 0 1 4 10.500c-1 1-1 1.500-1 2.500H9c0-1 0-1.500-1-2.500A6 6 0 0 1 12 3z",
+  others:
+    "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 3v3M12 18v3M3 12h3M18 12h3M6 6l2 2M16 16l2 2M18 6l-2 2M8 16l-2 2",
 } as const;
 
+export type IconName = keyof typeof icons;
+
+export const isIcon = (name: string): name is IconName => Object.hasOwn(icons, name);
+
 /** A picture beside a word; a screen reader passes over it. */
-export const Icon = ({ name }: { readonly name: keyof typeof icons }) => (
+export const Icon = ({ name }: { readonly name: IconName }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
     <path d={icons[name]} />
   </svg>

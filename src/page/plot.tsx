@@ -1,46 +1,164 @@
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { Button } from "./inputs.js";
-import { now, useAnswer } from "./live.js";
-import { Icon } from "./parts.js";
-import type { Trends } from "./protocol.js";
-import { t, timeText } from "./words.js";
+import { labelOf } from "./glance.js";
+import { Button, Choice } from "./inputs.js";
+import { address, get, now } from "./live.js";
+import { Icon, Loading, save } from "./parts.js";
+import type { ControllerView, JournalPage, Trends } from "./protocol.js";
+import { entryText, type TimelineEntry } from "./timeline.js";
+import { durationText, t, timeText } from "./words.js";
 
 /* Loaded with the first plot. */
 
-type Drawn = Readonly<{ sensor: string; name: string; unit: string | null }>;
-type PlotProps = Drawn & Readonly<{ controller: string; onClose: () => void }>;
+type PlotProps = Readonly<{ controller: ControllerView; sensor: string; onClose: () => void }>;
 
-/** One day of one sensor. */
-export function Plot({ controller, sensor, name, unit, onClose }: PlotProps) {
+const ranges = ["24h", "7d", "30d"] as const;
+type Range = (typeof ranges)[number];
+
+/** What is drawn of one sensor. */
+interface Series {
+  readonly label: string;
+  readonly points: readonly (number | null)[];
+}
+
+/** Something that was done or happened, in seconds since 1970. */
+interface Mark {
+  readonly at: number;
+  readonly text: string;
+  readonly kind: string;
+}
+
+interface Drawing {
+  readonly trends: Trends;
+  readonly series: readonly Series[];
+  readonly marks: readonly Mark[];
+}
+
+const pathOf = (controller: string, sensor: string, range: Range) =>
+  `api/trends/${encodeURIComponent(controller)}/${encodeURIComponent(sensor)}?since=${range}`;
+
+const markedKinds = "command,rule,lock,guard,alarm,change";
+
+/** Where a time of the trends is drawn, in seconds: in the demo by the clock of the simulated greenhouse. */
+function drawnAt(atMs: number, { demo }: Trends): number {
+  return (demo ? uPlot.tzDate(new Date(atMs), demo.time_zone).getTime() : atMs) / 1000;
+}
+
+/** In the demo what happened stands at the simulated time. */
+function shownAt(at: string, trends: Trends): number {
+  const { demo } = trends;
+  const real = Date.parse(at);
+  const simulated = demo && Date.parse(demo.simulated) - (Date.parse(demo.real) - real) * demo.speed;
+  return drawnAt(simulated ?? real, trends);
+}
+
+/** One or two sensors, what was done meanwhile, and the nights. */
+async function load(
+  controller: ControllerView,
+  sensors: readonly string[],
+  range: Range,
+): Promise<Drawing | null> {
+  const answers = await Promise.all(
+    sensors.map((sensor) => get<Trends>(pathOf(controller.id, sensor, range))),
+  );
+  const [trends] = answers.map(({ status, body }) => (status === 200 ? body : null));
+  if (!trends) return null;
+  const query = new URLSearchParams({
+    controller: controller.id,
+    since: range,
+    limit: "500",
+    kind: markedKinds,
+  });
+  const journal = await get<JournalPage<TimelineEntry>>(`api/journal?${query.toString()}`);
+  const marks = (journal.body?.records ?? []).map((entry) => ({
+    at: shownAt(entry.at, trends),
+    text: `${timeText(shownAt(entry.at, trends) * 1000, now.peek())} ${entryText(entry, controller)}`,
+    kind: entry.kind,
+  }));
+  const series = sensors.map((sensor, at) => {
+    const { unit = null } = controller.sensors[sensor] ?? {};
+    const name = controller.sensors[sensor] ? labelOf(controller.sensors[sensor]) : sensor;
+    return {
+      label: unit === null ? name : `${name} (${unit})`,
+      points: answers[at]?.body?.sensors[sensor] ?? [],
+    };
+  });
+  return { trends, series, marks: marks.filter(({ at }) => at >= drawnAt(Date.parse(trends.since), trends)) };
+}
+
+export function Plot({ controller, sensor, onClose }: PlotProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const place = useRef<HTMLDivElement>(null);
-  const path = `api/trends/${encodeURIComponent(controller)}?sensor=${encodeURIComponent(sensor)}`;
-  const trends = useAnswer<Trends>(path, 300_000).value;
+  const range = useSignal<Range>("24h");
+  const other = useSignal("");
+  const drawing = useSignal<Drawing | null>(null);
+  const near = useSignal<readonly Mark[]>([]);
+  const sensors = [sensor, ...(other.value === "" ? [] : [other.value])];
+  const name = controller.sensors[sensor] ? labelOf(controller.sensors[sensor]) : sensor;
+  const title = t("trend_of", { name });
   useEffect(() => dialog.current?.showModal(), []);
-  useEffect(
-    () => (trends && place.current ? draw(place.current, trends, { sensor, name, unit }) : undefined),
-    [trends],
-  );
-  const isKnown = trends?.sensors[sensor]?.some((point) => point !== null);
+  useEffect(() => {
+    const ask = async () => (drawing.value = await load(controller, sensors, range.value));
+    void ask();
+    const timer = setInterval(() => void ask(), 60_000);
+    return () => clearInterval(timer);
+  }, [sensors.join(), range.value]);
+  const shown = drawing.value;
+  useEffect(() => (shown && place.current ? draw(place.current, shown, near) : undefined), [shown]);
+  const isKnown = shown?.series.some(({ points }) => points.some((point) => point !== null));
   return (
-    <dialog ref={dialog} class="plot" aria-label={t("trend_of", { name })} onClose={onClose}>
+    <dialog ref={dialog} class="plot" aria-label={title} onClose={onClose}>
       <div class="bar">
-        <h2>{t("trend_of", { name })}</h2>
+        <h2>{title}</h2>
         <Button class="link" aria-label={t("close")} act={() => dialog.current?.close()}>
           <Icon name="close" />
         </Button>
       </div>
+      <Choices controller={controller} sensor={sensor} other={other} range={range} />
+      {shown === null ? <Loading /> : null}
       <div ref={place} class="drawing" />
-      <p class="quiet">
-        {trends &&
-          (isKnown ? t("trend_since", { time: timeText(trends.since, now.value) }) : t("trend_none"))}
-      </p>
+      {shown && !isKnown ? <p class="quiet">{t("trend_none")}</p> : null}
+      <ul class="near" aria-live="polite">
+        {near.value.map(({ at, text, kind }) => (
+          <li key={`${at} ${text}`} class={kind}>
+            {text}
+          </li>
+        ))}
+      </ul>
+      <p class="quiet">{t(shown?.trends.demo ? "trend_legend_demo" : "trend_legend")}</p>
     </dialog>
   );
 }
 
-const hours = (at: number) => new Date(at * 1000).toTimeString().slice(0, 5);
+type ChoicesProps = Pick<PlotProps, "controller" | "sensor"> &
+  Readonly<{ other: Signal<string>; range: Signal<Range> }>;
+
+function Choices({ controller, sensor, other, range }: ChoicesProps) {
+  const numeric = Object.entries(controller.sensors).filter(
+    ([id, { value }]) => id !== sensor && typeof value === "number",
+  );
+  const exported = async () => {
+    const headers = { accept: "text/csv" };
+    const answer = await fetch(address(pathOf(controller.id, sensor, range.value)), { headers });
+    if (answer.ok) save(`${controller.id}-${sensor}.csv`, "text/csv", await answer.text());
+  };
+  return (
+    <div class="bar choices">
+      <Choice
+        label={t("range")}
+        bound={range}
+        options={ranges.map((one) => [one, durationText(one)] as const)}
+      />
+      <Choice
+        label={t("second_sensor")}
+        bound={other}
+        options={[["", "–"], ...numeric.map(([id, one]) => [id, labelOf(one)] as const)]}
+      />
+      <Button act={exported}>{t("export", { kind: "CSV" })}</Button>
+    </div>
+  );
+}
 
 /** As it is in the light or dark that is shown; a canvas does not know variables. */
 function colour(place: HTMLElement, name: string): string {
@@ -50,30 +168,103 @@ function colour(place: HTMLElement, name: string): string {
   return color;
 }
 
-/** Draws a day; the answer takes it away again. */
-function draw(place: HTMLElement, trends: Trends, { sensor, name, unit }: Drawn): () => void {
-  const { step_s: step, until, sensors } = trends;
-  const points = sensors[sensor] ?? [];
-  const last = Date.parse(until) / 1000;
-  const times = points.map((_, at) => last - (points.length - 1 - at) * step);
-  const label = unit === null ? name : `${name} (${unit})`;
+const two = (value: number) => String(value).padStart(2, "0");
+
+/** Hours of a day, days of a longer time. */
+function tickText(at: number, isLong: boolean): string {
+  const date = new Date(at * 1000);
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  return isLong ? `${date.getDate()}.${date.getMonth() + 1}.` : time;
+}
+
+/** From the first point on, but at least an hour, so that a young bridge shows no stroke at the edge. */
+function shownRange(times: readonly number[], series: readonly Series[]): [number, number] {
+  const last = times.at(-1) ?? 0;
+  const first = times.find((_, at) => series.some(({ points }) => points[at] !== null)) ?? last;
+  return [Math.max(times[0] ?? 0, Math.min(first, last - 3_600)), last];
+}
+
+/** Behind the lines: the nights; on them: what was done. */
+function decorate(plot: uPlot, { trends, marks }: Drawing, colours: Readonly<Record<string, string>>): void {
+  const { ctx, bbox } = plot;
+  const x = (at: number) =>
+    Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(at, "x", true)));
+  ctx.save();
+  ctx.fillStyle = colours["night"] ?? "";
+  ctx.globalAlpha = 0.5;
+  for (const [from, until] of trends.nights) {
+    const left = x(drawnAt(Date.parse(from), trends));
+    const right = x(drawnAt(Date.parse(until), trends));
+    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+  }
+  ctx.globalAlpha = 1;
+  ctx.lineWidth = devicePixelRatio;
+  for (const { at, kind } of marks) {
+    const left = plot.valToPos(at, "x", true);
+    if (left < bbox.left || left > bbox.left + bbox.width) continue;
+    ctx.strokeStyle = ctx.fillStyle = colours[kind] ?? colours["command"] ?? "";
+    ctx.beginPath();
+    ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+    ctx.moveTo(left, bbox.top + 6 * devicePixelRatio);
+    ctx.lineTo(left, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.beginPath();
+    ctx.arc(left, bbox.top + 5 * devicePixelRatio, 4 * devicePixelRatio, 0, 7);
+    ctx.fill();
+  }
+  ctx.restore();
+}
+
+/** How near the pointer has to be to a mark, in pixels. */
+const reach = 12;
+
+/** Draws it; the answer takes it away again. */
+function draw(place: HTMLElement, drawing: Drawing, near: Signal<readonly Mark[]>): () => void {
+  const { trends, series, marks } = drawing;
+  const { step_s: step, since } = trends;
+  const count = Math.max(...series.map(({ points }) => points.length));
+  const begin = drawnAt(Date.parse(since), trends);
+  const times = Array.from({ length: count }, (_, at) => begin + at * step);
+  const [first, last] = shownRange(times, series);
+  const isLong = last - first > 2 * 86_400;
+  const colours = Object.fromEntries(
+    [
+      ["night", "--line"],
+      ["command", "--accent"],
+      ["rule", "--busy"],
+      ["guard", "--warn"],
+      ["lock", "--warn"],
+      ["alarm", "--bad"],
+      ["change", "--quiet"],
+    ].map(([kind = "", name = ""]) => [kind, colour(place, name)]),
+  );
   const axis = {
     stroke: colour(place, "--quiet"),
     grid: { stroke: colour(place, "--line"), width: 1 },
     ticks: { show: false },
   };
-  const size = () => ({ width: Math.max(240, place.clientWidth), height: Math.min(320, innerHeight * 0.5) });
+  const size = () => ({ width: Math.max(240, place.clientWidth), height: Math.min(320, innerHeight * 0.45) });
+  const lines = [colour(place, "--accent"), colour(place, "--busy")];
+  const onCursor = (plot: uPlot) => {
+    const { left = -1 } = plot.cursor;
+    const found = left < 0 ? [] : marks.filter(({ at }) => Math.abs(plot.valToPos(at, "x") - left) < reach);
+    if (found.length > 0 || near.peek().length > 0) near.value = found.slice(0, 5);
+  };
   const plot = new uPlot(
     {
       ...size(),
       axes: [
-        { ...axis, values: (_, ticks) => ticks.map(hours) },
-        { ...axis, size: 56 },
+        { ...axis, values: (_, ticks) => ticks.map((at) => tickText(at, isLong)) },
+        ...series.map((_, at) => ({ ...axis, scale: `y${at}`, size: 52, grid: at > 0 ? {} : axis.grid })),
       ],
-      series: [{ value: "{HH}:{mm}" }, { label, stroke: colour(place, "--accent"), width: 2 }],
-      scales: { x: { time: true, range: [last - 86_400, last] } },
+      series: [
+        { label: t("time"), value: (_, at) => (Number.isFinite(at) ? timeText(at * 1000, now.peek()) : "–") },
+        ...series.map(({ label }, at) => ({ label, scale: `y${at}`, stroke: lines[at] ?? "", width: 2 })),
+      ],
+      scales: { x: { time: true, range: [first, last] } },
+      hooks: { drawClear: [(drawn) => decorate(drawn, drawing, colours)], setCursor: [onCursor] },
     },
-    [times, [...points]],
+    [times, ...series.map(({ points }) => [...points])],
     place,
   );
   const resize = () => plot.setSize(size());

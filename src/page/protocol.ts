@@ -1,7 +1,14 @@
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import type * as documents from "../greenhouse/documents.js";
-import type { Alarm as AlarmKept, Allowed, Restrictions } from "../greenhouse/limits.js";
+import type {
+  Alarm as AlarmKept,
+  Allowed,
+  GuardCondition,
+  Restrictions,
+  WeatherShown,
+} from "../greenhouse/limits.js";
 import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
+import type { SensorKind } from "../greenhouse/sensors.js";
 
 /*
  * What server and browser say to each other; types alone. Times are ISO texts. A merge patch cannot say null, so in a patched
@@ -26,12 +33,48 @@ export interface BridgeFacts {
   readonly read_only: boolean;
   readonly dry_run: boolean;
   /** Of the demo alone: how many times as fast as ours the simulated greenhouse's time runs, and its time of day. */
-  readonly demo: { readonly speed: number; readonly time: string } | null;
+  readonly demo: { readonly speed: number; readonly time: string; readonly time_zone: string } | null;
+}
+
+/** What an actuator is for; the order is the one in which people read them. */
+export type ActuatorGroup = "vents" | "curtains" | "fans" | "climate" | "water" | "light" | "others";
+
+/** A controller of a greenhouse, another device that measures or moves something, or one that shows nothing, such as a camera. */
+export type RowKind = "greenhouse" | "device" | "silent";
+
+export interface KeyReading {
+  readonly sensor: string;
+  readonly value: number | string | null;
+  readonly unit: string | null;
+  readonly quality: Quality;
+}
+
+/** What keeps commands back at a controller, and what ends by itself. */
+export interface RowLimits {
+  /** By guard: at how many actuators it holds. */
+  readonly guards: Readonly<Record<string, number>>;
+  /** By who locked it, or whose command holds it: how many actuators. */
+  readonly locks: Readonly<Record<string, number>>;
+  readonly holds: Readonly<Record<string, number>>;
+  /** By actuator. */
+  readonly leases: Readonly<
+    Record<string, { readonly name: string; readonly group: ActuatorGroup; readonly until: string }>
+  >;
 }
 
 export interface OverviewRow {
   readonly name: string;
+  readonly kind: RowKind;
+  readonly station: string | null;
   readonly availability: Availability;
+  /** The first sensor of each kind that `http.overview` names. */
+  readonly readings: Readonly<Partial<Record<SensorKind, KeyReading>>>;
+  /**
+   * How many actuators of a group are in a state: a word of the platform, a degree, or `stale` where the state is not known to
+   * be the present one.
+   */
+  readonly actuators: Readonly<Partial<Record<ActuatorGroup, Readonly<Record<string, number>>>>>;
+  readonly limits: RowLimits;
   /** The worst of its sensors; null without any. */
   readonly quality: Quality | null;
   readonly oldest_reading_at: string | null;
@@ -42,9 +85,15 @@ export interface OverviewRow {
   readonly alarms: number;
 }
 
+/** What the `weather` topics brought last, by name. */
+export type Weather = Readonly<Record<string, WeatherShown>>;
+
 export interface Overview {
   readonly at: string;
   readonly bridge: BridgeFacts;
+  readonly weather: Weather;
+  /** The kinds that `http.overview` names, in its order. */
+  readonly kinds: readonly SensorKind[];
   readonly controllers: Readonly<Record<string, OverviewRow>>;
 }
 
@@ -76,9 +125,18 @@ interface Commanded {
   readonly result: CommandResult | null;
 }
 
+/** When a guard holds: until its value is no longer beyond `clear_at` for `clear_after_s`. */
+export interface GuardView {
+  readonly condition: GuardCondition["type"];
+  readonly clear_at: number | null;
+  readonly clear_after_s: number;
+}
+
 export interface ActuatorView
   extends ReturnType<typeof documents.actuatorDocument>, Commanded, LimitsDocument {
   readonly kind: string;
+  readonly group: ActuatorGroup;
+  readonly guards: Readonly<Record<string, Patched<GuardView>>>;
   /** What it takes, beside degrees. */
   readonly words: readonly string[];
   readonly degrees: boolean;
@@ -102,6 +160,7 @@ export interface ControllerView {
   readonly name: string;
   readonly availability: Availability;
   readonly problem: boolean;
+  readonly weather: Weather;
   readonly sensors: Readonly<Record<string, SensorView>>;
   readonly actuators: Readonly<Record<string, ActuatorView>>;
   readonly status: Readonly<Record<string, StatusView>>;
@@ -113,16 +172,50 @@ export type Alarm = Omit<AlarmKept, "clearedAt"> & { readonly name: string | nul
 
 export type Alarms = Readonly<Record<string, Alarm>>;
 
+/** Of the timeline: a command and how it ended, or something else that happened. A field that says nothing may be absent. */
+export interface TimelineEntry {
+  readonly seq: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly type: string;
+  readonly controller?: string | null;
+  readonly actuator?: string | null;
+  readonly target?: "actuator" | "parameter" | "address";
+  readonly result?: CommandResult;
+  readonly count?: number;
+  readonly value?: string;
+  readonly by?: string | null;
+  readonly what?: string | null;
+  readonly until?: string | null;
+  readonly alarm?: string | null;
+  readonly user?: string | null;
+  readonly address?: string | null;
+  readonly from?: string | null;
+  readonly to?: string | null;
+  readonly changes?: readonly string[];
+  readonly version?: string;
+}
+
 /** Newest first; `next` is the next page's `before`. */
 export type JournalPage<Item> = Readonly<{ records: readonly Item[]; next: number | null }>;
 
-/** A day of some sensors: the last point of each list is that of `until`, null where nothing good was known. */
+/**
+ * Of some sensors the last value known in each part of a time, null where nothing good was known. The last point ends with
+ * `until`. `nights`: when it was dark, where a sensor measures light.
+ */
 export interface Trends {
   readonly step_s: number;
-  readonly until: string;
-  /** Since when points are kept; nothing is known of the time before. */
   readonly since: string;
+  readonly until: string;
   readonly sensors: Readonly<Record<string, readonly (number | null)[]>>;
+  readonly nights: readonly (readonly [from: string, until: string])[];
+  /** In the demo the points have the simulated time: which one it is now, and how fast it runs. */
+  readonly demo: {
+    readonly simulated: string;
+    readonly real: string;
+    readonly speed: number;
+    readonly time_zone: string;
+  } | null;
 }
 
 export interface LiveMessage {

@@ -3,8 +3,30 @@ import { wordLabel } from "../greenhouse/labels.js";
 import type { AlarmFacts, Interlock } from "../greenhouse/limits.js";
 import { checkTexts, chinese, isDetailed, isWhole } from "./codes.js";
 import { now } from "./live.js";
-import type { Alarm, ApiError, CommandDocument, LimitsDocument, Patched } from "./protocol.js";
-import { commandText, filled, isWord, language, t, timeText, told } from "./words.js";
+import type {
+  ActuatorView,
+  Alarm,
+  ApiError,
+  CommandDocument,
+  ControllerView,
+  GuardView,
+  LimitsDocument,
+  Patched,
+} from "./protocol.js";
+import {
+  clockText,
+  commandText,
+  filled,
+  isWord,
+  language,
+  lengthText,
+  numberText,
+  stateWordText,
+  t,
+  timeText,
+  told,
+  type Word,
+} from "./words.js";
 
 /*
  * What the bridge tells in codes, as sentences. Its own sentences are English and say the most, so in English they stand as they
@@ -20,34 +42,100 @@ export interface Sentence {
 const isEnglish = (): boolean => language.value === "en";
 const ofBridge = (text: string): Sentence => ({ text, isForeign: !isEnglish() });
 
-/** An input as it was configured, in words where it has some. */
-const inputText = (input: string): string =>
-  input.startsWith("weather/") ? t("weather_input", { name: told(input.slice(8)) }) : input;
+/** What a sentence about a rule can name things by, as far as it is known. */
+type Named = Partial<Pick<ControllerView, "weather" | "sensors" | "actuators">>;
+type Guards = Readonly<Record<string, Partial<GuardView>>>;
+
+/** An input as it was configured, as people call it, and the unit of its value. */
+function inputOf(input: string, { weather, sensors, actuators }: Named): { name: string; unit: string } {
+  const own = input.replace(/^weather\//, "");
+  if (own !== input) return { name: told(own), unit: weather?.[own]?.unit ?? "" };
+  const sensor = sensors?.[input];
+  if (sensor) return { name: sensor.label[language.value], unit: sensor.unit ?? "" };
+  return { name: actuators?.[input]?.name ?? input, unit: "" };
+}
+
+const isNumber = (value: unknown): value is number => typeof value === "number";
+
+/** Beyond its limit, not yet back at where it clears, or back and waiting. */
+function numberWord(isBelow: boolean, isBeyond: boolean, isBack: boolean): Word {
+  if (isBack) return isBelow ? "guard_waits_high" : "guard_waits_low";
+  if (isBeyond) return isBelow ? "guard_below" : "guard_above";
+  return isBelow ? "guard_until_high" : "guard_until_low";
+}
+
+/** Why a guard holds, as a person would say it. */
+function guardText(
+  law: Law,
+  named: Named,
+  { condition, clear_at: clearAt, clear_after_s: waits }: Partial<GuardView>,
+): string {
+  const { rule, value, limit, quality, until } = law;
+  const { name, unit } = inputOf(law.input ?? "", named);
+  const text = (one: unknown): string => {
+    if (isNumber(one)) return `${numberText(one)} ${unit}`.trim();
+    if (Array.isArray(one)) return one.map(text).join(" / ");
+    return typeof one === "string" ? stateWordText(one) : "–";
+  };
+  const values = {
+    rule,
+    input: name,
+    value: text(value),
+    limit: text(limit),
+    clear: text(clearAt ?? limit),
+    time: waits ? lengthText(waits) : "",
+    until: until ? clockText(until, now.value) : "",
+    quality: quality ? told(quality) : "",
+  };
+  if (quality && quality !== "good") return t("guard_blind", values);
+  const isBack = Boolean(until);
+  if (isNumber(limit)) {
+    if (condition === undefined || !isNumber(value)) return t("guard_number", values);
+    const isBelow = condition === "below";
+    return t(numberWord(isBelow, isBelow ? value < limit : value > limit, isBack), values);
+  }
+  if (condition === "moving" || limit === true) return t(isBack ? "guard_moved" : "guard_moves", values);
+  if (condition !== "is_not" && law.input?.endsWith("rain") && limit === "on")
+    return t(isBack ? "guard_rained" : "guard_rains", values);
+  return t(isBack ? "guard_waits" : "guard_is", values);
+}
+
+type Law = Pick<Interlock, "rule"> & Partial<Patched<Interlock>>;
 
 /** Which rule keeps something back, with its numbers, and how long. */
-function ruleText(law: Pick<Interlock, "rule"> & Partial<Patched<Interlock>>): string {
-  const { rule, input, value, limit, quality, until } = law;
+export function ruleText(law: Law, named: Named = {}, guards: Guards = {}): string {
+  const { rule, value, limit, until } = law;
   const own = `rule_${rule}`;
-  const values = { rule, input: inputText(input ?? ""), value, limit };
-  const why = isWord(own)
-    ? t(own, values)
-    : quality && quality !== "good"
-      ? t("why_blind", { ...values, quality: told(quality) })
-      : typeof limit === "number"
-        ? t("why_rule", values)
-        : t("why_is", {
-            ...values,
-            value: typeof value === "string" ? wordLabel(language.value, value) : value,
-          });
+  if (!isWord(own)) return guardText(law, named, guards[rule] ?? {});
+  const why = t(own, { rule, value, limit });
   return !until ? why : `${why} ${t("why_until", { time: timeText(until, now.value) })}`;
 }
 
+type Limited = Partial<LimitsDocument & Pick<ActuatorView, "guards" | "words" | "degrees" | "stop">>;
+
+/** What stays allowed, where that is less than usual. */
+function allowedText({ allowed, words = [], degrees = false, stop = false }: Limited): readonly string[] {
+  if (!allowed || allowed.because.every(({ rule }) => isWord(`rule_${rule}`))) return [];
+  const range = allowed.degrees;
+  const isWhole = !degrees || (range && range.max - range.min >= 100);
+  const left = words.filter((word) => allowed.words.includes(word));
+  if (left.length === words.length && isWhole) return [];
+  const parts = [
+    ...left.map((word) => wordLabel(language.value, word)),
+    ...(range && !isWhole ? [t("degrees_from_to", { min: range.min, max: range.max })] : []),
+    ...(stop ? [wordLabel(language.value, "stop")] : []),
+  ];
+  return [parts.length === 0 ? t("allowed_none") : t("allowed", { what: parts.join(t("comma")) })];
+}
+
 /** What rules, a lock and a hold make of an actuator. */
-export function limitReasons({ allowed, lock }: Partial<LimitsDocument>): readonly string[] {
+export function limitReasons(of: Limited, named: Named = {}): readonly string[] {
+  const { allowed, lock, guards } = of;
   const reason = lock?.reason ? t("why_reason", { reason: lock.reason }) : "";
-  const { because = [], degrees } = allowed ?? {};
-  const range = degrees && degrees.max - degrees.min < 100 ? [t("allowed", { ...degrees })] : [];
-  return [...because.map((one) => `${ruleText(one)} ${one.rule === "lock" ? reason : ""}`.trim()), ...range];
+  const because = (allowed?.because ?? []).map((one) =>
+    `${ruleText(one, named, guards)} ${one.rule === "lock" ? reason : ""}`.trim(),
+  );
+  return [...because, ...allowedText(of)];
 }
 
 /** Of what went well the bridge says no more than that. */

@@ -28,7 +28,7 @@ export const words = {
   password: ["Password", "密码"],
   loading: ["Waiting for the bridge …", "正在等待网桥…"],
   silent: [
-    "Nothing heard from the bridge since {time}; this may be over.",
+    "Nothing heard from the bridge since {time}; values may be outdated.",
     "自 {time} 起没有网桥的消息，显示可能已过时。",
   ],
   gone: ["This is not there any more.", "已不存在。"],
@@ -43,26 +43,59 @@ export const words = {
   notice_unauthorized: ["The platform refuses the sign-in.", "平台拒绝登录。"],
   broker_away: ["No link to the MQTT broker.", "与 MQTT 服务器没有连接。"],
   search: ["Search", "搜索"],
-  order: ["Order", "排序"],
+  order: ["Sort by", "排序"],
   order_attention: ["What needs attention", "需要注意的在前"],
-  controllers: ["{count} controllers", "{count} 个控制器"],
+  greenhouses: ["Greenhouses", "温室"],
+  devices: ["Other devices", "其他设备"],
+  silents: ["Devices without readings ({count})", "没有读数的设备（{count}）"],
+  no_station: ["Without a station", "未分站点"],
+  attention: ["Needs attention", "需要注意"],
+  weather: ["Weather", "天气"],
+  count_online: ["{count} online", "{count} 个在线"],
+  count_offline: ["{count} offline", "{count} 个离线"],
+  count_old: ["{count} with outdated values", "{count} 个数值过期"],
+  count_alarms: ["{count} alarms", "{count} 条报警"],
+  one_alarm: ["1 alarm", "1 条报警"],
+  count_guards: ["{count} guards hold", "{count} 个限制有效"],
+  one_guard: ["1 guard holds", "1 个限制有效"],
+  count_locks: ["{count} locked", "{count} 个已锁定"],
+  one_lock: ["1 locked", "1 个已锁定"],
+  guard_holds: ["{name} holds{times}", "{name}限制{times}"],
+  locked_by: ["locked by {by}{times}", "{by} 已锁定{times}"],
+  held_by: ["held by {by}{times}", "{by} 保持{times}"],
+  until: ["until {time}", "至 {time}"],
+  count_of: ["{count} {what}", "{count} 个{what}"],
+  at_degree: ["at {degree} %", "开度 {degree} %"],
+  not_known: ["not known", "不明"],
+  comma: [", ", "，"],
   none_found: ["Nothing fits.", "没有符合的内容。"],
   controller: ["Controller", "控制器"],
   quality: ["Quality", "质量"],
   oldest: ["Oldest reading", "最旧读数"],
   problem: ["Problem", "异常"],
+  limited: ["limited", "受限制"],
   never: ["never", "从未"],
+  just_now: ["now", "刚刚"],
   nothing_known: ["Nothing is known of this controller yet.", "还没有这个控制器的任何数据。"],
-  trend: ["24 hours", "24 小时"],
-  trend_of: ["The last 24 hours of {name}", "{name}：最近 24 小时"],
-  trend_since: ["Kept since {time}. Gaps: nothing good was known.", "自 {time} 起保存；空缺处没有可靠数值。"],
-  trend_none: ["Nothing was kept yet. A point is added every minute.", "还没有数据。每分钟增加一个点。"],
+  trend_of: ["{name}", "{name}"],
+  trend_none: ["Nothing is known of this time yet.", "还没有这段时间的数据。"],
+  trend_legend: [
+    "Dark bands: nights. Dots on top: what was done, what a guard did and what was wrong; point at one to read it.",
+    "深色：夜间。上方的点：操作、限制和报警；指向某点可查看内容。",
+  ],
+  trend_legend_demo: [
+    "Times are those of the simulated day. Dark bands: nights. Dots on top: what was done and what happened.",
+    "时间为模拟时间。深色：夜间。上方的点：操作和事件。",
+  ],
+  range: ["Time", "时间范围"],
+  second_sensor: ["Compare with", "对比"],
+  time: ["Time", "时间"],
   close: ["Close", "关闭窗口"],
   value: ["Value", "数值"],
   raw: ["value {value}", "原始值 {value}"],
   send: ["Send {what} to {name}", "将“{what}”发送到 {name}"],
   cancel: ["Cancel", "取消"],
-  degree: ["Degree", "开度"],
+  degree: ["Opening", "开度"],
   not_sent: ["No answer. Look at the state before you send it again.", "没有回应。再次发送前请先查看状态。"],
   why_silent: ["Not now: nothing is heard from the bridge.", "暂不可用：没有收到网桥的消息。"],
   why_role: ["Only an operator can send commands.", "只有操作员可以发送命令。"],
@@ -70,23 +103,60 @@ export const words = {
   why_offline: ["The controller is offline.", "控制器离线。"],
   why_platform: ["The platform is not reached.", "无法连接平台。"],
   why_reason: ["({reason})", "（{reason}）"],
-  why_rule: [
-    "Kept back by “{rule}”: {input} is {value}, limit {limit}.",
-    "限制“{rule}”有效：{input}为 {value}，界限 {limit}。",
+  guard_number: ["{input} is {value}, and the limit is {limit}.", "{input}为 {value}，界限 {limit}。"],
+  guard_above: ["{input} is {value}, above the limit of {limit}.", "{input}为 {value}，高于界限 {limit}。"],
+  guard_below: ["{input} is {value}, below the limit of {limit}.", "{input}为 {value}，低于界限 {limit}。"],
+  guard_until_low: [
+    "{input} is {value}; waiting until it is down to {clear}.",
+    "{input}为 {value}，等待降到 {clear}。",
   ],
-  why_is: ["Kept back by “{rule}”: {input} is {value}.", "限制“{rule}”有效：{input}为“{value}”。"],
-  why_blind: ["Kept back by “{rule}”: {input} is {quality}.", "限制“{rule}”有效：{input}的数值{quality}。"],
-  weather_input: ["weather/{name}", "气象站{name}"],
+  guard_until_high: [
+    "{input} is {value}; waiting until it is up to {clear}.",
+    "{input}为 {value}，等待升到 {clear}。",
+  ],
+  guard_waits_low: [
+    "{input} is {value} again; waiting {time} at {clear} or less, until {until}.",
+    "{input}已回到 {value}；需保持不高于 {clear} 满 {time}，到 {until}。",
+  ],
+  guard_waits_high: [
+    "{input} is {value} again; waiting {time} at {clear} or more, until {until}.",
+    "{input}已回到 {value}；需保持不低于 {clear} 满 {time}，到 {until}。",
+  ],
+  guard_is: ["{input} is “{value}”.", "{input}为“{value}”。"],
+  guard_waits: [
+    "{input} is “{value}” again; waiting {time}, until {until}.",
+    "{input}已变为“{value}”；等待 {time}，到 {until}。",
+  ],
+  guard_rains: ["It is raining.", "正在下雨。"],
+  guard_rained: [
+    "It rained; waiting {time} without rain, until {until}.",
+    "刚下过雨；等待 {time} 无雨，到 {until}。",
+  ],
+  guard_moves: ["{input} is moving.", "{input}正在动作。"],
+  guard_moved: [
+    "{input} has moved; waiting {time}, until {until}.",
+    "{input}刚动作过；等待 {time}，到 {until}。",
+  ],
+  guard_blind: [
+    "{input}: no value to rely on ({quality}), so this stays limited.",
+    "{input}没有可靠数值（{quality}），限制一直有效。",
+  ],
   why_until: ["Until {time}.", "直到 {time}。"],
-  allowed: ["Degrees from {min} to {max} are allowed.", "允许开度 {min} 到 {max}。"],
+  allowed: ["Allowed now: {what}.", "目前允许：{what}。"],
+  allowed_none: ["Nothing can be sent now.", "目前不能发送任何命令。"],
+  degrees_from_to: ["{min} to {max} %", "{min} 到 {max} %"],
   rule_lock: ["Locked by {value}.", "已被 {value} 锁定。"],
   rule_hold: ["Held by a command of {value}.", "被 {value} 的命令保持。"],
   rule_rest: ["A new movement waits for a pause of {limit} s.", "新动作需等待 {limit} 秒的停歇。"],
   rule_reversal: ["The other way waits for a pause of {limit} s.", "反向动作需等待 {limit} 秒的停歇。"],
   rule_starts_per_hour: ["Its {limit} starts of this hour are used up.", "一小时内的 {limit} 次启动已用完。"],
   rule_read_only: ["The bridge is read-only.", "网桥为只读。"],
+  back: ["All greenhouses", "全部温室"],
+  jump: ["Sections", "跳转到"],
+  opening: ["Opening in %", "开度（%）"],
+  status_on: ["Running status ({count} on)", "运行状态（{count} 个开启）"],
   lock: ["Lock", "锁定"],
-  lock_reason: ["Why, for the others", "原因（供他人查看）"],
+  lock_reason: ["Reason (others see it)", "原因（他人可见）"],
   lock_until: ["Ends by itself after", "多久后自动解锁"],
   unlock: ["Unlock", "解锁"],
   unlock_others: ["Unlock what {by} has locked", "解除 {by} 的锁定"],
@@ -98,6 +168,32 @@ export const words = {
   by: ["by {by}", "来自 {by}"],
   by_rule: ["guard “{name}”", "限制“{name}”"],
   by_lease: ["end of its time", "限时结束"],
+  happened_locked: ["locked {until}", "锁定 {until}"],
+  happened_unlocked: ["unlocked", "解锁"],
+  happened_held: ["hold {until}", "保持 {until}"],
+  happened_hold_ended: ["hold ended", "保持结束"],
+  happened_lease_begun: ["{what} {until}", "{what} {until}"],
+  happened_lease_ended: ["time of “{what}” ended", "“{what}”限时结束"],
+  happened_guard_holds: ["guard “{what}” holds", "限制“{what}”开始有效"],
+  happened_guard_clears: ["guard “{what}” lets go", "限制“{what}”解除"],
+  happened_alarm_raised: ["{alarm}", "{alarm}"],
+  happened_alarm_acknowledged: ["{alarm}: acknowledged", "{alarm}：已确认"],
+  happened_alarm_cleared: ["{alarm}: cleared", "{alarm}：已解除"],
+  happened_acknowledged: ["problem acknowledged", "异常已确认"],
+  happened_login_failed: ["wrong login", "登录失败"],
+  happened_logged_in: ["logged in", "登录"],
+  happened_changed_elsewhere: ["changed elsewhere: {from} → {to}", "在别处改动：{from} → {to}"],
+  happened_refusals_counted: ["{count} more refusals", "另有 {count} 次拒绝"],
+  happened_confirmed_late: ["{value} confirmed late", "{value} 迟到的确认"],
+  happened_reverted: ["was set back to {value}", "被改回 {value}"],
+  happened_start: ["bridge started", "网桥启动"],
+  happened_stop: ["bridge stopped", "网桥停止"],
+  happened_configuration_changed: ["configuration changed: {changes}", "配置已更改：{changes}"],
+  happened_clock_jump: ["clock was set", "时钟被调整"],
+  happened_journal_damaged: ["journal was damaged", "记录文件损坏"],
+  happened_journal_resumed: ["journal can be written again", "记录恢复写入"],
+  and_more: ["{name} and {count} more", "{name}，另 {count} 个"],
+  kind: ["Kind", "类别"],
   outcome: ["Outcome", "结果"],
   any: ["all", "全部"],
   when: ["When", "时间"],
@@ -106,9 +202,11 @@ export const words = {
   last: ["last {time}", "最近 {time}"],
   more: ["Show older ones", "显示更早的记录"],
   export: ["Export {kind}", "导出 {kind}"],
-  no_records: ["No command yet.", "还没有命令。"],
+  no_records: ["Nothing has happened yet.", "还没有记录。"],
   all_well: ["Nothing is wrong.", "一切正常。"],
   acknowledge: ["Acknowledge", "确认"],
+  acknowledged_by: ["acknowledged by {by}", "{by} 已确认"],
+  no_limit: ["no limit", "不限"],
   uptime: ["Running for", "已运行"],
   memory: ["Memory", "内存"],
   version: ["Version", "版本"],
@@ -138,7 +236,7 @@ export const words = {
   filter: ["Filter", "筛选"],
   demo: ["Simulated day, {time}", "模拟的一天，{time}"],
   speed: ["Speed", "速度"],
-  wrong_login: ["There is no such user, or the password is another one.", "没有此用户，或密码不正确。"],
+  wrong_login: ["Wrong name or password.", "名称或密码不正确。"],
   too_many: ["Too many wrong logins; try again later.", "错误登录太多，请稍后再试。"],
 } as const satisfies Readonly<Record<string, readonly [string, string]>>;
 
@@ -165,6 +263,21 @@ export const told = (code: string): string => codes[code]?.[column()] ?? code.re
 export const commandText = (command: string | number | null): string =>
   /^\d+$/.test(String(command)) ? `${command} %` : wordLabel(language.value, String(command ?? "–"));
 
+/** A state within a sentence: a word, or a degree. */
+export function stateWordText(state: string): string {
+  if (/^\d+$/.test(state)) return t("at_degree", { degree: state });
+  const word = wordLabel(language.value, state);
+  return language.value === "en" ? word.toLowerCase() : word;
+}
+
+/** As exact as one glance needs it. */
+export function roundedText(value: number | string | null): number | string | null {
+  if (typeof value !== "number") return value;
+  const size = Math.abs(value);
+  const factor = size >= 100 ? 1 : size >= 1 ? 10 : 100;
+  return Math.round(value * factor) / factor;
+}
+
 const locale = () => (language.value === "zh" ? "zh-CN" : "en-GB");
 
 /** As people count: 2 before 10. */
@@ -175,14 +288,21 @@ export const numberText = (value: number | string): string =>
     ? new Intl.NumberFormat(locale(), { maximumFractionDigits: 3 }).format(value)
     : value;
 
-/** A moment: the time alone where it is of today. */
-export function timeText(at: string | number, now: number): string {
+function momentText(at: string | number, now: number, clock: Intl.DateTimeFormatOptions): string {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date(now).toDateString();
   const day = isToday ? {} : ({ day: "numeric", month: "short" } as const);
-  const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
   return new Intl.DateTimeFormat(locale(), { ...day, ...clock }).format(date);
 }
+
+const minutes = { hour: "2-digit", minute: "2-digit" } as const;
+
+/** A moment: the time alone where it is of today. */
+export const timeText = (at: string | number, now: number): string =>
+  momentText(at, now, { ...minutes, second: "2-digit" });
+
+/** A moment without its seconds. */
+export const clockText = (at: string | number, now: number): string => momentText(at, now, minutes);
 
 /** By name with their seconds, and after how many of these they begin anew. */
 const units = [
@@ -210,6 +330,7 @@ export const durationText = (duration: string): string =>
 export function ageText(at: string | null, now: number): string {
   if (at === null) return t("never");
   const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1000));
+  if (seconds < 10) return t("just_now");
   const [unit, size] = units.find(([, of]) => seconds >= of) ?? units[3];
   const format = new Intl.RelativeTimeFormat(locale(), { style: "narrow", numeric: "always" });
   return format.format(-Math.floor(seconds / size), unit);

@@ -8,7 +8,7 @@ import type { Controller } from "../greenhouse/model.js";
 import type { Query } from "../greenhouse/ports.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords } from "../journal/reader.js";
-import { commandOutcomes } from "../journal/records.js";
+import { commandOutcomes, type RecordBody } from "../journal/records.js";
 import { listingProblem } from "../journal/segments.js";
 import {
   type BridgeRequestBody,
@@ -28,6 +28,7 @@ import type { Mirror } from "../sync/mirror.js";
 type Fields = BridgeRequestBody["fields"];
 
 export interface LimitRequestPorts {
+  readonly journal: Pick<Journal, "append">;
   readonly limits: Pick<LimitService, "engine">;
   readonly clock: Clock;
   readonly onEvent: (event: BridgeEvent) => void;
@@ -53,6 +54,10 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
   const { mirror, platform, health, bundle } = ports;
   const controller = (fields: Fields) => controllerOf(mirror, textField(fields, "controller"));
   const query = (fields: Fields) => queryField(fields["query"]);
+  const about =
+    (run: typeof unlock): RequestHandler =>
+    (fields, _, via) =>
+      run(ports, controller(fields), fields, via);
   // The fields each request knows; `transaction` is always allowed.
   type Row = readonly [name: (typeof bridgeRequests)[number], known: string, handler: RequestHandler];
   const rows: readonly Row[] = [
@@ -73,10 +78,10 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
       (fields, _, via) =>
         flagField(fields, "locked", true)
           ? lock(ports, controller(fields), fields, via)
-          : unlock(ports, controller(fields), fields),
+          : unlock(ports, controller(fields), fields, via),
     ],
-    ["unlock", "controller actuator by force", (fields) => unlock(ports, controller(fields), fields)],
-    ["release", "controller actuator by", (fields) => release(ports, controller(fields), fields)],
+    ["unlock", "controller actuator by force", about(unlock)],
+    ["release", "controller actuator by", about(release)],
     ["state", "controller", (fields) => state(ports, optionalTextField(fields, "controller"))],
     ["health", "", health],
     ["bundle", "redact", (fields) => bundle(flagField(fields, "redact", false))],
@@ -94,6 +99,11 @@ function onlyKnown(known: readonly string[], handler: RequestHandler): RequestHa
   };
 }
 
+/** Who asked for something of which the journal keeps only what became of it. */
+function note(journal: Pick<Journal, "append">, record: RecordBody): void {
+  journal.append(record, { durable: false }).catch(() => undefined);
+}
+
 function republish({ republish: again, mirror }: RequestPorts): unknown {
   again();
   return { controllers: mirror.store.size };
@@ -105,7 +115,7 @@ function logLevel({ setLogLevel, journal }: RequestPorts, level: string): unknow
   setLogLevel(level);
   // A sender who may ask for it can hide what else it does; that it asked stays.
   const changes = [`log.level is ${level}, by a request`];
-  journal.append({ type: "configuration_changed", changes }, { durable: false }).catch(() => undefined);
+  note(journal, { type: "configuration_changed", changes });
   return { level };
 }
 
@@ -292,9 +302,10 @@ function notOfOthers(
 }
 
 export async function unlock(
-  { limits, clock, onEvent }: LimitRequestPorts,
+  { limits, clock, onEvent, journal }: LimitRequestPorts,
   controller: Controller,
   fields: Fields,
+  via: Via = null,
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const asked = actuatorsOf(controller, fields);
@@ -304,6 +315,8 @@ export async function unlock(
   const locked = all.filter((one) => limits.engine.inForce(code, one)?.lock);
   if (locked.length === 0) throw new RequestError(`Nothing is locked there at controller "${id}".`);
   if (!force) notOfOthers(limits, controller, locked, by);
+  const actuator = isOfAll(fields) ? null : (asked[0] ?? null);
+  note(journal, { type: "freed", controller: code, actuator, what: "lock", by, via });
   // Of a controller of which one actuator is unlocked, the others are locked, and it is not as a whole any more.
   await limits.engine.change(code, [...locked, wholeController], { lock: null });
   const actuators = locked.filter((one) => one !== wholeController);
@@ -317,14 +330,17 @@ export async function unlock(
 
 /** Ends what a command with `hold` keeps. */
 export async function release(
-  { limits }: LimitRequestPorts,
+  { limits, journal }: LimitRequestPorts,
   controller: Controller,
   fields: Fields,
+  via: Via = null,
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const by = nameField(fields);
   const actuators = actuatorsOf(controller, fields).filter((one) => limits.engine.inForce(code, one)?.hold);
   if (actuators.length === 0) throw new RequestError(`Nothing is held there at controller "${id}".`);
+  const actuator = isOfAll(fields) ? null : (actuators[0] ?? null);
+  note(journal, { type: "freed", controller: code, actuator, what: "hold", by, via });
   await limits.engine.change(code, actuators, { hold: null });
   return { controller: id, actuators, by };
 }

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, clockAgrees } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { every, Rest } from "../runtime/schedule.js";
 import type { ServiceManager } from "../runtime/systemd.js";
@@ -162,6 +162,16 @@ export class Status {
     const isOurs = this.#tests.received(message);
     if (isOurs) this.#look.wake();
     return isOurs;
+  }
+
+  /** Whether this computer's clock agrees with the platform's; null where nobody can tell. */
+  isClockRight(): boolean | null {
+    return clockAgrees(this.#parts.platform.clockSkewMs());
+  }
+
+  /** Somebody came in at the page. */
+  loggedIn(user: string, address: string | null): void {
+    this.#note({ type: "logged_in", user, address });
   }
 
   /** A wrong token or password was shown. Passwords have their own throttle. */

@@ -1,4 +1,6 @@
 import { EventEmitter, once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 import { type ClientOptions, WebSocket } from "ws";
 import type { BridgeOptions } from "../../src/bridge.js";
@@ -134,17 +136,27 @@ const isObject = (value: unknown): value is object =>
 
 type Status = PageSources["status"];
 
-export const everythingFine: Pick<Status, "isHealthy" | "isReady" | "refusedLogin"> = {
+export const everythingFine: Pick<
+  Status,
+  "isHealthy" | "isReady" | "refusedLogin" | "loggedIn" | "isClockRight"
+> = {
   isHealthy: () => true,
   isReady: () => true,
   refusedLogin: (): void => undefined,
+  loggedIn: (): void => undefined,
+  isClockRight: () => true,
 };
 
 const ingress = { enabled: false, role: "viewer", address: "172.30.32.2" } as const;
 
 /** Where a page is served on this computer. */
 export const loopback: Listener = {
-  ...{ host: "127.0.0.1", port: 8099, allowed_hosts: ["greenhouse.local"], users: [], ingress },
+  host: "127.0.0.1",
+  port: 8099,
+  allowed_hosts: ["greenhouse.local"],
+  users: [],
+  ingress,
+  overview: [],
 };
 
 /** A page of a bridge without controllers, that nobody commanded yet. */
@@ -172,9 +184,12 @@ export function emptyService(
       listener: () => loopback,
       metrics: { page: () => Promise.resolve("up 1\n"), note: () => undefined },
     },
-    ...{ journal: { onWritten: () => undefined }, past: () => Promise.resolve([]) },
+    ...{ journal: { onWritten: () => undefined, history: () => ({}) }, past: () => Promise.resolve([]) },
+    timeline: () => Promise.resolve([]),
     ...{ sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() } },
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
+    weather: () => ({}),
+    dataDir: join(tmpdir(), "no-trends-are-kept-here"),
     ...over,
   });
 }

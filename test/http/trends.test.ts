@@ -1,102 +1,265 @@
-import { describe, expect, it } from "vitest";
+import { mkdtemp, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Controller, Quality, Sensor } from "../../src/greenhouse/model.js";
-import { TrendRing } from "../../src/http/trends.js";
+import { nightsOf, TrendKeeper, type TrendParts } from "../../src/http/trends.js";
+import { packed, unpacked } from "../../src/http/trend-block.js";
+import { nodeFileSystem } from "../../src/runtime/file-system.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
 const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 
 interface Shown {
   readonly value: number | null;
   readonly quality: Quality;
 }
 
-function scene(sensors: number, bytes?: number) {
-  const clock = new VirtualClock();
-  const shown: Shown[] = Array.from({ length: sensors }, () => ({ value: 0, quality: "good" }));
+const good = (value: number): Shown => ({ value, quality: "good" });
+
+interface SceneOptions extends Partial<
+  Pick<TrendParts, "isSending" | "isClockRight" | "mostBytes" | "timeOf">
+> {
+  readonly clock?: VirtualClock;
+  readonly directory?: string;
+  readonly sensors?: number;
+}
+
+async function scene(options: SceneOptions = {}) {
+  const { clock = new VirtualClock(), sensors = 1, directory = await folder() } = options;
+  const shown: Shown[] = Array.from({ length: sensors }, () => good(0));
   const controllers = () => {
     const map = new Map<string, Sensor>();
     for (const [at, one] of shown.entries())
       map.set(`s${at}`, { ...one, definition: { id: `s${at}`, numeric: true } } as unknown as Sensor);
     return [{ info: { id: "c" }, sensors: map } as unknown as Controller];
   };
-  const ring = new TrendRing(clock, controllers, bytes);
-  const minute = async (one: Shown) => {
-    shown.fill(one);
-    await clock.advance(minuteMs);
-    ring.sample();
+  const problems: string[] = [];
+  const keeper = new TrendKeeper({
+    clock,
+    timeOf: (realMs) => realMs,
+    everyMs: 30_000,
+    controllers,
+    directory,
+    files: nodeFileSystem,
+    isSending: () => false,
+    isClockRight: () => true,
+    onProblem: (problem) => problems.push(problem),
+    ...options,
+  });
+  const minutes = async (count: number, one: (at: number) => Shown) => {
+    for (let at = 0; at < count; at += 1) {
+      shown.fill(one(at));
+      await clock.advance(minuteMs);
+      keeper.sample();
+    }
   };
-  const newest = (count: number) => (ring.of("c", ["s0"], 1_440).sensors["s0"] ?? []).slice(-count);
-  return { clock, ring, minute, newest, shown };
+  const points = async (count: number) => {
+    const { sensors: found } = await keeper.of("c", ["s0"], null, 1_440);
+    return (found["s0"] ?? []).slice(-count);
+  };
+  const start = () => {
+    const stop = new AbortController();
+    const ended = keeper.run(stop.signal, { attempt: (run) => run() });
+    return async () => {
+      stop.abort();
+      await clock.advance(0);
+      await ended;
+    };
+  };
+  return { clock, keeper, minutes, points, shown, directory, problems, start };
 }
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), "trends-"));
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return join(made, "trends");
+}
+
+const sizeOf = async (directory: string) => {
+  const names = await readdir(directory);
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(directory, name))).size));
+  return sizes.reduce((sum, one) => sum + one, 0);
+};
 
 describe("the trend of a sensor", () => {
   it("is a point a minute, with a gap where nothing good was known", async () => {
-    const { minute, newest } = scene(1);
-    await minute({ value: 20.5, quality: "good" });
-    await minute({ value: 21, quality: "uncertain" });
-    await minute({ value: 21, quality: "stale" });
-    await minute({ value: 99, quality: "bad" });
-    await minute({ value: 22, quality: "good" });
-    expect(newest(6)).toEqual([null, 20.5, 21, null, null, 22]);
+    const { minutes, points } = await scene();
+    await minutes(1, () => good(20.5));
+    await minutes(1, () => ({ value: 21, quality: "uncertain" }));
+    await minutes(1, () => ({ value: 21, quality: "stale" }));
+    await minutes(1, () => ({ value: 99, quality: "bad" }));
+    await minutes(1, () => good(22));
+    expect(await points(6)).toEqual([null, 20.5, 21, null, null, 22]);
   });
 
-  it("has gaps where nobody sampled, and forgets what is older than a day", async () => {
-    const { clock, minute, newest } = scene(1);
-    await minute({ value: 1, quality: "good" });
-    await clock.advance(2 * minuteMs);
-    await minute({ value: 2, quality: "good" });
-    expect(newest(4)).toEqual([1, null, null, 2]);
-    await clock.advance(24 * 60 * minuteMs);
-    await minute({ value: 3, quality: "good" });
-    expect(newest(1_440).filter((point) => point !== null)).toEqual([3]);
+  it("has gaps where nobody looked", async () => {
+    const { clock, minutes, points } = await scene();
+    await minutes(1, () => good(1));
+    await clock.advance(3 * minuteMs);
+    await minutes(1, () => good(2));
+    expect(await points(5)).toEqual([1, null, null, null, 2]);
   });
 
-  it("stays within its memory by keeping fewer points of more sensors", async () => {
-    const sensors = 50;
-    const { minute, ring, newest } = scene(sensors, 100 * 1_000);
-    for (let value = 1; value <= 60; value += 1) await minute({ value, quality: "good" });
-    expect(ring.bytes).toBeLessThanOrEqual(100_000);
-    const { step_s: step } = ring.of("c", ["s0"], 1_440);
-    expect(step).toBe(240);
-    expect(newest(1)).toEqual([60]);
-    expect(newest(10)).not.toContain(null);
+  it("shows the last value of each part of a time, of which as few points come as were asked for", async () => {
+    const { keeper, minutes, clock } = await scene();
+    await minutes(60, good);
+    const until = clock.now();
+    const { step_s: step, sensors } = await keeper.of("c", ["s0"], { since: until - hourMs, until }, 4);
+    expect([step, sensors["s0"]?.length]).toEqual([16 * 60, 4]);
+    expect(sensors["s0"]?.at(-1)).toBe(59);
   });
 
-  it("takes memory as it comes, and no more after a day", async () => {
-    const { minute, ring } = scene(10);
-    await minute({ value: 1, quality: "good" });
-    expect(ring.bytes).toBe(40);
-    for (let times = 0; times < 1_500; times += 1) await minute({ value: 1, quality: "good" });
-    expect(ring.bytes).toBe(40 * 1_440);
+  it("survives a restart, in the middle of an hour too, and a kill loses no more than five minutes", async () => {
+    const clock = new VirtualClock();
+    const directory = await folder();
+    const first = await scene({ clock, directory });
+    await first.minutes(90, good);
+    await first.keeper.write(null);
+    await first.minutes(4, (at) => good(500 + at));
+    // Killed here.
+    const second = await scene({ clock, directory });
+    const stop = second.start();
+    await clock.advance(0);
+    await expect.poll(() => second.points(95)).toContain(89);
+    await stop();
+    const kept = await second.points(120);
+    expect(kept).toContain(20);
+    expect(kept).toContain(89);
+    expect(kept).not.toContain(503);
+    expect(second.problems).toEqual([]);
   });
 
-  it("that is gone for a while has a gap, and leaves its place to nobody else", async () => {
-    const { minute, ring, shown } = scene(2);
-    await minute({ value: 7, quality: "good" });
-    shown.pop();
-    await minute({ value: 8, quality: "good" });
-    shown.push({ value: 9, quality: "good" });
-    await minute({ value: 9, quality: "good" });
-    const { s0, s1 } = ring.of("c", ["s0", "s1"], 1_440).sensors;
-    expect([s0?.slice(-4), s1?.slice(-4)]).toEqual([
-      [null, 7, 8, 9],
-      [null, 7, null, 9],
-    ]);
+  it("is written at the end, so that a restart in order loses nothing", async () => {
+    const clock = new VirtualClock();
+    const directory = await folder();
+    const first = await scene({ clock, directory });
+    const stop = first.start();
+    await first.minutes(7, good);
+    await stop();
+    expect(await (await scene({ clock, directory })).points(20)).toContain(6);
   });
 
-  it("is forgotten where sensors are invented without end", async () => {
-    const { minute, ring, shown } = scene(2_000);
-    await minute({ value: 7, quality: "good" });
+  it("of a day that is over is a point in five minutes, for 30 days; older ones go", async () => {
+    const { clock, keeper, minutes, directory } = await scene();
+    const begin = Math.ceil(clock.now() / dayMs) * dayMs;
+    await clock.advance(begin - clock.now());
+    for (let at = 0; at < 33; at += 1) {
+      await minutes(20, (minute) => good(at + minute / 100));
+      await keeper.write(null);
+      await clock.advance(dayMs - 20 * minuteMs);
+    }
+    await minutes(1, () => good(40));
+    await keeper.write(null);
+    const days = (await readdir(directory)).filter((name) => name.startsWith("day-"));
+    expect(days.length).toBeGreaterThanOrEqual(29);
+    expect(days.length).toBeLessThanOrEqual(31);
+    const since = begin + 20 * dayMs;
+    const shown = await keeper.of("c", ["s0"], { since, until: since + hourMs }, 12);
+    expect(shown.sensors["s0"]?.slice(0, 5).some((point) => point === 20.19)).toBe(true);
+    const gone = await keeper.of("c", ["s0"], { since: begin, until: begin + hourMs }, 12);
+    expect(gone.sensors["s0"]?.every((point) => point === null)).toBe(true);
+  });
+
+  it("keeps to its room on the disk, the oldest going first", async () => {
+    const { clock, keeper, minutes, directory } = await scene({ sensors: 20, mostBytes: 4_000 });
+    for (let at = 0; at < 12; at += 1) {
+      await minutes(30, (minute) => good(Math.sin(at * 99 + minute * 7) * 1_000));
+      await keeper.write(null);
+      await clock.advance(dayMs - 30 * minuteMs);
+      expect(await sizeOf(directory)).toBeLessThanOrEqual(8_000);
+    }
+    await keeper.write(null);
+    expect(await sizeOf(directory)).toBeLessThanOrEqual(4_000);
+  });
+
+  it("is not written while a command waits for its POST", async () => {
+    let isSending = true;
+    const { clock, minutes, directory, start } = await scene({ isSending: () => isSending });
+    const stop = start();
+    await minutes(1, good);
+    await clock.advance(20_000);
+    expect(await readdir(directory).catch(() => [])).toEqual([]);
+    isSending = false;
+    await clock.advance(1_000);
+    await expect.poll(() => readdir(directory).catch(() => [])).toHaveLength(1);
+    await stop();
+  });
+
+  it("is spoilt by no wrong clock, and by no file that is not whole", async () => {
+    let isClockRight = true;
+    const clock = new VirtualClock();
+    const { keeper, minutes, points, directory } = await scene({ clock, isClockRight: () => isClockRight });
+    await minutes(5, good);
+    isClockRight = false;
+    await clock.advance(minuteMs);
+    await minutes(2, () => good(99));
+    expect(await points(8)).not.toContain(99);
+    await keeper.write(null);
+    const [name = ""] = await readdir(directory);
+    const other = await scene({ clock, directory });
+    await truncate(join(directory, name), 30);
+    expect((await other.points(10)).every((point) => point === null)).toBe(true);
+    await writeFile(join(directory, name), "nonsense\nnonsense");
+    expect((await other.points(10)).every((point) => point === null)).toBe(true);
+  });
+
+  it("is forgotten where sensors are invented without end, and goes on", async () => {
+    const { minutes, points, shown } = await scene({ sensors: 2_000 });
+    await minutes(1, () => good(7));
     shown.length = 1;
-    await minute({ value: 8, quality: "good" });
-    expect(ring.bytes).toBe(4);
+    await minutes(1, () => good(8));
+    expect(await points(2)).toEqual([null, 8]);
   });
 
-  it("is told with as few points as somebody can see", async () => {
-    const { minute, ring } = scene(1);
-    for (let value = 1; value <= 30; value += 1) await minute({ value, quality: "good" });
-    const { sensors, step_s: step } = ring.of("c", ["s0"], 96);
-    expect([sensors["s0"]?.length, step]).toEqual([96, 900]);
-    expect(sensors["s0"]?.slice(-3)).toEqual([null, 15, 30]);
+  it("follows a time that runs faster than ours without holes", async () => {
+    const clock = new VirtualClock();
+    const began = clock.now();
+    const { keeper, minutes } = await scene({
+      clock,
+      timeOf: (realMs) => began + (realMs - began) * 5,
+    });
+    await minutes(12, good);
+    const { sensors } = await keeper.of("c", ["s0"], null, 1_440);
+    expect(sensors["s0"]?.slice(-55).every((point) => point !== null)).toBe(true);
+  });
+});
+
+describe("points as bytes", () => {
+  it("come back as they were, with gaps, signs and digits", async () => {
+    const block = new Map([
+      ["a", [20.5, 20.6, null, 20.6, -3.25, 0, 1e9]],
+      ["b", [null, null, null]],
+      ["c", [0.0001, 1234.5678, 99_999]],
+    ]);
+    expect(await unpacked(await packed(block))).toEqual(block);
+  });
+
+  it("of 500 controllers with 12 sensors take at most 64 MiB for 30 days and a day of minutes", async () => {
+    let seed = 7;
+    const chance = () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647;
+    const walk = (count: number) => {
+      let value = 20;
+      return Array.from({ length: count }, () => Math.round((value += (chance() - 0.5) * 0.6) * 10) / 10);
+    };
+    const block = (count: number) =>
+      new Map(Array.from({ length: 12 }, (_, at) => [`sensor_${at}`, walk(count)] as const));
+    const [day, hour] = [(await packed(block(288))).length, (await packed(block(60))).length];
+    const bytes = 500 * (30 * day + 49 * hour);
+    console.log(`trends of 500 controllers: ${(bytes / 2 ** 20).toFixed(1)} MiB`);
+    expect(bytes).toBeLessThanOrEqual(64 * 2 ** 20);
+  });
+});
+
+describe("a night", () => {
+  it("is when a sensor of light shows next to nothing for hours; a cloud and a gap are none", () => {
+    const day = [0, 0, 0, 0, 5, 40, 60, 0, 50, 20, null, null, 0, 0, 0];
+    expect(nightsOf(day, "2026-07-01T00:00:00.000Z", 3_600)).toEqual([
+      ["2026-07-01T00:00:00.000Z", "2026-07-01T04:00:00.000Z"],
+      ["2026-07-01T12:00:00.000Z", "2026-07-01T15:00:00.000Z"],
+    ]);
+    expect(nightsOf([null, null], "2026-07-01T00:00:00.000Z", 3_600)).toEqual([]);
   });
 });

@@ -243,7 +243,8 @@ describe("a lock of a whole controller", () => {
     const controller = one.store.get("GH-0001");
     if (controller === undefined) throw new Error("the bench has no controller");
     const { engine, clock } = one;
-    const ports = { limits: { engine }, clock, onEvent: () => undefined };
+    const journal = { append: () => Promise.resolve(1) };
+    const ports = { limits: { engine }, clock, journal, onEvent: () => undefined };
     return {
       lock: (fields = {}) => lock(ports, controller, { by: "anna", ...fields }, null),
       unlock: (fields = {}) => unlock(ports, controller, { by: "anna", ...fields }),

@@ -27,6 +27,8 @@ export function withBrowser(): void {
 
 export interface Scene {
   readonly url: string;
+  /** Of the embedded broker. */
+  readonly broker: number;
   readonly simulator: Simulator;
   /** The one that runs now. */
   readonly program: () => Program;
@@ -99,7 +101,7 @@ export async function scene({ simulator: over = {}, ...given }: SceneOptions = {
   });
   await start();
   const memory = () => memoryOf(program, folder);
-  return { url, simulator, program: () => program, memory, restart: start };
+  return { url, broker, simulator, program: () => program, memory, restart: start };
 }
 
 export interface Visit {
@@ -146,12 +148,19 @@ export async function logIn(page: Page, name = "anna", password = "operator-anna
 /** The card of an actuator or parameter. */
 export const card = (page: Page, name: string) => page.getByRole("article", { name, exact: true });
 
+/** The card, opened to what can be sent. */
+export async function opened(page: Page, name: string) {
+  const found = card(page, name);
+  const line = found.locator(".line");
+  if ((await line.getAttribute("aria-expanded")) !== "true") await line.click();
+  return found;
+}
+
 /** Chooses and sends: both steps. */
 export async function command(page: Page, name: string, word: string): Promise<void> {
-  await card(page, name).getByRole("button", { name: word, exact: true }).click();
-  await card(page, name)
-    .getByRole("button", { name: /^Send / })
-    .click();
+  const found = await opened(page, name);
+  await found.getByRole("button", { name: word, exact: true }).click();
+  await found.getByRole("button", { name: /^Send / }).click();
 }
 
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");

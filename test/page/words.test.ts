@@ -9,6 +9,7 @@ import {
   findingText,
   limitReasons,
   resultSentences,
+  ruleText,
   whoText,
 } from "../../src/page/sentences.js";
 import { ageText, language, lengthText, words } from "../../src/page/words.js";
@@ -31,7 +32,8 @@ describe("the texts of the page", () => {
     expect(ageText("2026-07-01T11:59:30Z", now)).toMatch(/^30 ?s/);
     expect(ageText("2026-07-01T10:30:00Z", now)).toMatch(/^1 ?h/);
     expect(ageText("2026-06-28T11:00:00Z", now)).toMatch(/^3 ?d/);
-    expect(ageText("2026-07-01T12:00:09Z", now)).toMatch(/^0 ?s/);
+    expect(ageText("2026-07-01T11:59:51Z", now)).toBe("now");
+    expect(ageText("2026-07-01T12:00:09Z", now)).toBe("now");
     expect(ageText(null, now)).toBe("never");
   });
 });
@@ -102,19 +104,67 @@ describe("what the bridge says in codes", () => {
     const blind: Interlock = { ...wind, value: null, quality: "stale" };
     const allowed = { words: [], degrees: null, because: [wind, rain, blind] };
     expect(limitReasons({ allowed })).toEqual([
-      "限制“wind”有效：气象站风速为 17.9，界限 12。",
-      "限制“rain”有效：气象站降雨为“开启”。",
-      "限制“wind”有效：气象站风速的数值过期。",
+      "风速为 17.9，界限 12。",
+      "正在下雨。",
+      "风速没有可靠数值（过期），限制一直有效。",
     ]);
     language.value = "en";
-    expect(limitReasons({ allowed })[0]).toBe("Kept back by “wind”: weather/wind is 17.9, limit 12.");
+    expect(limitReasons({ allowed })[0]).toBe("Wind is 17.9, and the limit is 12.");
+  });
+
+  describe("of a guard, as a person would say it", () => {
+    const until = new Date(2026, 6, 1, 15, 57).toISOString();
+    const wind = { rule: "wind", input: "weather/wind", limit: 12, quality: "good", until: null } as const;
+    const rain = { rule: "rain", input: "weather/rain", limit: "on", quality: "good" } as const;
+    const frost = { rule: "frost", input: "outside", limit: 2, quality: "good", until: null } as const;
+    const named = {
+      weather: { wind: { value: 1, unit: "m/s", quality: "good", received_at: null } },
+      sensors: { outside: { label: { en: "Outside", zh: "室外" }, unit: "°C" } },
+      actuators: { twin: { name: "Right skylight" } },
+    } as never;
+    const guards = {
+      wind: { condition: "above", clear_at: 9, clear_after_s: 600 },
+      frost: { condition: "below", clear_at: 4, clear_after_s: 600 },
+      rain: { condition: "is", clear_after_s: 300 },
+      twin: { condition: "moving", clear_after_s: 60 },
+    } as const;
+    it.each([
+      [{ ...wind, value: 17.9 }, "Wind is 17.9 m/s, above the limit of 12 m/s."],
+      [{ ...wind, value: 10.2 }, "Wind is 10.2 m/s; waiting until it is down to 9 m/s."],
+      [
+        { ...wind, value: 3, until },
+        /^Wind is 3 m\/s again; waiting 10 mins at 9 m\/s or less, until .*15:57\.$/,
+      ],
+      [{ ...frost, value: 1 }, "Outside is 1 °C, below the limit of 2 °C."],
+      [{ ...frost, value: 3 }, "Outside is 3 °C; waiting until it is up to 4 °C."],
+      [{ ...rain, value: "on", until: null }, "It is raining."],
+      [{ ...rain, value: "off", until }, /^It rained; waiting 5 mins without rain, until .*15:57\.$/],
+      [{ ...wind, value: 3, quality: "stale" }, "Wind: no value to rely on (stale), so this stays limited."],
+      [{ rule: "twin", input: "twin", value: true, limit: true }, "Right skylight is moving."],
+    ] as const)("%j", (law, sentence) => {
+      const said = ruleText(law, named, guards);
+      if (typeof sentence === "string") expect(said).toBe(sentence);
+      else expect(said).toMatch(sentence);
+      language.value = "zh";
+      expect(isChinese(ruleText(law, named, guards))).toBe(true);
+    });
+
+    it("names what stays allowed, and stop only where the actuator has one", () => {
+      const allowed = { words: ["close"], degrees: { min: 0, max: 10 }, because: [{ ...wind, value: 18 }] };
+      const reasons = (stop: boolean) => {
+        const of = { allowed, words: ["open", "close", "auto"], degrees: true, guards, stop };
+        return limitReasons(of as never, named);
+      };
+      expect(reasons(false)).toContain("Allowed now: Close, 0 to 10 %.");
+      expect(reasons(true)).toContain("Allowed now: Close, 0 to 10 %, Stop.");
+    });
   });
 
   describe("of an alarm", () => {
     const guard = { rule: "wind", input: "weather/wind", quality: "stale", sends: null } as const;
     /** What each type names, the Chinese for it, and whether the bridge's own sentence says more. */
     const rows: Readonly<Record<AlarmType, readonly [facts: AlarmFacts, names: string, isMore: boolean]>> = {
-      guard_blind: [{ guards: [guard] }, "限制“wind”有效：气象站风速的数值过期。", false],
+      guard_blind: [{ guards: [guard] }, "风速没有可靠数值（过期），限制一直有效。", false],
       guard_unmet: [{ guards: [{ ...guard, sends: "close" }] }, "限制“wind”要发送“关闭”。", true],
       lease_overrun: [{ command: "on", ends_with: "off" }, "“开启”应以“关闭”结束。", true],
       command_problem: [{ command: "45", outcome: "unconfirmed" }, "“45 %”：未确认。", false],

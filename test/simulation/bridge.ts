@@ -4,6 +4,7 @@ import { CommandService, type CommandServiceParts } from "../../src/commands/ser
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { PlatformState } from "../../src/greenhouse/model.js";
 import { PlatformError, type RawValue } from "../../src/greenhouse/ports.js";
+import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
 import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
@@ -204,9 +205,10 @@ export class Bridge {
 
   /** What requests over MQTT work with; null while it starts. */
   get requestPorts(): (LimitRequestPorts & Pick<CommandService, "limits">) | null {
-    if (this.#desk === null) return null;
+    if (this.#desk === null || this.#journal === null) return null;
     const { limits } = this.#desk;
-    return { limits, clock: this.clock, onEvent: ({ type }) => this.#world.journalist.saw(`event ${type}`) };
+    const onEvent = ({ type }: BridgeEvent) => this.#world.journalist.saw(`event ${type}`);
+    return { limits, clock: this.clock, journal: this.#journal, onEvent };
   }
 
   /** SIGTERM: resolves once everything has ended. */

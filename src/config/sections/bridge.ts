@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sensorKinds } from "../../greenhouse/sensors.js";
 import {
   brokerUrl,
   choice,
@@ -181,6 +182,11 @@ const listener = section({
     { off: true },
   ),
   ingress: withDefault(ingress(), {}, "Home Assistant's ingress, for the add-on.", { off: true }),
+  overview: withDefault(
+    list(choice(sensorKinds, "sensor kind")),
+    ["temperature", "humidity", "co2", "illuminance", "soil_moisture"],
+    "Kinds of sensors whose first reading stands on the overview of the page, in this order.",
+  ),
 });
 
 /** `false`, or where to listen. */

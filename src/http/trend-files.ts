@@ -1,0 +1,128 @@
+import { join } from "node:path";
+import { errorCode, type FileSystem, replaceFile } from "../runtime/file-system.js";
+import { type Block, packed, unpacked } from "./trend-block.js";
+
+/*
+ * Points on disk. A file holds an hour of points a minute apart, or a day of points five minutes apart; it is written as a whole and
+ * takes the place of the one before at once, so that a power cut leaves the old one or the new one. Each controller is a block of
+ * its own, so that one is read without the others.
+ */
+
+export type SpanKind = "hour" | "day";
+
+/** How many minutes a file covers, and how far its points are apart. */
+export const spans = {
+  hour: { minutes: 60, step: 1 },
+  day: { minutes: 24 * 60, step: 5 },
+} as const;
+
+/** `start` is minutes since 1970. */
+export interface Span {
+  readonly kind: SpanKind;
+  readonly start: number;
+}
+
+/** By controller. */
+export type Blocks = ReadonlyMap<string, Block>;
+
+type Places = Readonly<Record<string, readonly [from: number, length: number]>>;
+
+const version = 1;
+const headBytes = 64 * 1024;
+const namePattern = /^(hour|day)-(\d+)\.trend$/;
+
+export class TrendFiles {
+  readonly #directory: string;
+  readonly #files: FileSystem;
+
+  constructor(directory: string, files: FileSystem) {
+    this.#directory = directory;
+    this.#files = files;
+  }
+
+  #path({ kind, start }: Span): string {
+    return join(this.#directory, `${kind}-${start}.trend`);
+  }
+
+  /** None where the directory is not there yet. */
+  async list(): Promise<readonly (Span & { readonly bytes: number })[]> {
+    const names = await this.#files.list(this.#directory).catch((error: unknown) => {
+      if (errorCode(error) === "ENOENT") return [];
+      throw error;
+    });
+    const found = names.flatMap((name) => {
+      const [, kind, start] = namePattern.exec(name) ?? [];
+      return kind === "hour" || kind === "day" ? [{ kind, start: Number(start) } as const] : [];
+    });
+    return Promise.all(
+      found.map(async (span) => {
+        const facts = await this.#files.facts(this.#path(span)).catch(() => null);
+        return { ...span, bytes: facts?.bytes ?? 0 };
+      }),
+    );
+  }
+
+  async write(span: Span, blocks: Blocks): Promise<void> {
+    const places: Record<string, readonly [number, number]> = {};
+    const parts: Buffer[] = [];
+    let from = 0;
+    for (const [controller, block] of blocks) {
+      const part = await packed(block);
+      places[controller] = [from, part.length];
+      from += part.length;
+      parts.push(part);
+    }
+    const head = Buffer.from(`${JSON.stringify({ version, places })}\n`);
+    await this.#files.makeDirectory(this.#directory, 0o700);
+    await replaceFile(this.#path(span), Buffer.concat([head, ...parts]), { files: this.#files });
+  }
+
+  /** Of one controller; null where there is no such file, or nothing of it in the file. */
+  async read(span: Span, controller: string): Promise<Block | null> {
+    const file = await this.#files.open(this.#path(span), "r").catch((error: unknown) => {
+      if (errorCode(error) === "ENOENT") return null;
+      throw error;
+    });
+    if (file === null) return null;
+    const bytesAt = async (from: number, length: number) => {
+      const into = Buffer.alloc(length);
+      let done = 0;
+      for (let got = 1; got > 0 && done < length; done += got)
+        got = await file.read(into.subarray(done), from + done);
+      return into.subarray(0, done);
+    };
+    try {
+      let head = await bytesAt(0, headBytes);
+      while (!head.includes("\n") && head.length % headBytes === 0 && head.length > 0)
+        head = await bytesAt(0, 2 * head.length);
+      const end = head.indexOf("\n") + 1;
+      const [from, length] = placesIn(head.subarray(0, end).toString())[controller] ?? [0, 0];
+      return length === 0 ? null : await unpacked(await bytesAt(end + from, length));
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Which controllers a file knows. */
+  async controllers(span: Span): Promise<readonly string[]> {
+    const { bytes } = await this.#files.facts(this.#path(span));
+    const file = await this.#files.open(this.#path(span), "r");
+    try {
+      const into = Buffer.alloc(bytes);
+      const got = await file.read(into, 0);
+      return Object.keys(placesIn(into.subarray(0, Math.min(got, into.indexOf("\n"))).toString()));
+    } finally {
+      await file.close();
+    }
+  }
+
+  remove(span: Span): Promise<void> {
+    return this.#files.remove(this.#path(span));
+  }
+}
+
+function placesIn(head: string): Places {
+  const found = JSON.parse(head) as { readonly version: number; readonly places: Places };
+  if (found.version !== version) throw new Error(`it was written by another version (${found.version})`);
+  return found.places;
+}

@@ -1,0 +1,256 @@
+import { type Alarm, wholeController } from "../greenhouse/limits.js";
+import {
+  commandOutcomes,
+  type HistoryParts,
+  type JournalRecord,
+  type KeptLimits,
+  type LimitsEntry,
+  type RecordType,
+  type Stamp,
+} from "./records.js";
+
+/*
+ * One timeline of a house out of the journal's records. What was commanded, who logged in and what the program did stands there as
+ * it is; of limits and alarms the journal keeps what is, each time that it changes, so what happened is the difference of two
+ * records. Every file begins with what was in force then, so that reading can begin at any file.
+ */
+
+export const timelineKinds = [
+  "command",
+  "rule",
+  "lock",
+  "hold",
+  "lease",
+  "guard",
+  "alarm",
+  "login",
+  "change",
+  "system",
+] as const;
+
+export type TimelineKind = (typeof timelineKinds)[number];
+
+/** What happened to locks, holds, leases, guards and alarms. */
+export type HappenedType =
+  | "locked"
+  | "unlocked"
+  | "held"
+  | "hold_ended"
+  | "lease_begun"
+  | "lease_ended"
+  | "guard_holds"
+  | "guard_clears"
+  | "alarm_raised"
+  | "alarm_acknowledged"
+  | "alarm_cleared";
+
+/** What two records mean. */
+export interface Happened extends Pick<Stamp, "seq" | "at"> {
+  readonly kind: TimelineKind;
+  readonly type: HappenedType;
+  readonly controller: string | null;
+  /** Null for what is not about one, or about all of a controller. */
+  readonly actuator: string | null;
+  /** Who did it, where somebody did and it is known. */
+  readonly by: string | null;
+  /** Of a lock why, of a lease its command, of a guard its name, of an alarm its sentence. */
+  readonly what: string | null;
+  /** Of an alarm. */
+  readonly alarm: Alarm["type"] | null;
+  readonly severity: Alarm["severity"] | null;
+  /** ISO time. */
+  readonly until: string | null;
+}
+
+/** A record of the journal as it is, or what two of them mean. */
+export type TimelineEntry = (JournalRecord | Happened) & { readonly kind: TimelineKind };
+
+const ownKinds: Partial<Record<RecordType, TimelineKind>> = {
+  ...Object.fromEntries([...commandOutcomes].map((type) => [type, "command"])),
+  changed_elsewhere: "change",
+  acknowledged: "alarm",
+  login_failed: "login",
+  logged_in: "login",
+  start: "system",
+  stop: "system",
+  clock_jump: "system",
+  other_bridge: "system",
+  configuration_changed: "system",
+  journal_damaged: "system",
+  journal_resumed: "system",
+};
+
+const isOfRule = (by: string | null): boolean => /^(?:rule|lease) /.test(by ?? "");
+
+function ownKind(record: JournalRecord): TimelineKind | null {
+  if ("result" in record && isOfRule(record.result.by)) return "rule";
+  return ownKinds[record.type] ?? null;
+}
+
+const keyOf = (controller: string, actuator: string) => JSON.stringify([controller, actuator]);
+const iso = (at: number | null | undefined): string | null =>
+  at === null || at === undefined ? null : new Date(at).toISOString();
+
+type Difference = Partial<Happened> & Pick<Happened, "type">;
+
+interface LimitsNow extends Omit<LimitsEntry, "kept"> {
+  readonly kept: KeptLimits | null;
+}
+
+/** What limits an actuator from this record on; undefined where it says nothing of that. */
+function keptIn(record: JournalRecord): LimitsNow | undefined {
+  if (record.type === "limits_kept") return { ...record, kept: record.kept ?? null };
+  return record.type === "phase" && record.limits ? { ...record, kept: record.limits } : undefined;
+}
+
+/** Folds records in their order. */
+export class Timeline {
+  readonly #limits = new Map<string, KeptLimits | null>();
+  readonly #alarms = new Map<string, Alarm>();
+
+  constructor(history?: Pick<HistoryParts, "limits" | "alarms">) {
+    if (history) this.#begin(history);
+  }
+
+  #begin({ limits = [], alarms = [] }: Pick<HistoryParts, "limits" | "alarms">): void {
+    this.#limits.clear();
+    this.#alarms.clear();
+    for (const { controller, actuator, kept } of limits) this.#limits.set(keyOf(controller, actuator), kept);
+    for (const alarm of alarms) this.#alarms.set(alarm.id, alarm);
+  }
+
+  /** What a record says that happened. */
+  entries(record: JournalRecord): readonly TimelineEntry[] {
+    const own = ownKind(record);
+    if (own !== null) return [{ ...record, kind: own }];
+    if (record.type === "freed") return this.#freed(record);
+    if (record.type === "alarm_kept") return this.#alarm(record, record.name, record.alarm ?? null);
+    if (record.type === "carried") this.#begin(record);
+    const kept = keptIn(record);
+    return kept === undefined ? [] : this.#limitsOf(record, kept);
+  }
+
+  #limitsOf(stamp: Stamp, { controller, actuator, kept }: LimitsNow): readonly TimelineEntry[] {
+    const key = keyOf(controller, actuator);
+    const before = this.#limits.get(key) ?? null;
+    this.#limits.set(key, kept);
+    // Of a lock of the whole controller each of its actuators tells it.
+    if (actuator === wholeController) return [];
+    return limitDifferences(before, kept).map((one) => entryOf(stamp, { controller, actuator, ...one }));
+  }
+
+  /** Who unlocked or released; what follows in what is kept is that, and no second thing. */
+  #freed(record: JournalRecord & { readonly type: "freed" }): readonly TimelineEntry[] {
+    const { controller, actuator, what, by } = record;
+    for (const [key, kept] of this.#limits) {
+      const [of, one] = JSON.parse(key) as [string, string];
+      const isMeant = of === controller && (actuator === null || one === actuator);
+      if (isMeant && kept !== null) this.#limits.set(key, { ...kept, [what]: null });
+    }
+    const type = what === "lock" ? "unlocked" : "hold_ended";
+    return [entryOf(record, { type, controller, actuator, by: by ?? null })];
+  }
+
+  #alarm(stamp: Stamp, id: string, alarm: Alarm | null): readonly TimelineEntry[] {
+    const before = this.#alarms.get(id);
+    if (alarm === null) this.#alarms.delete(id);
+    else this.#alarms.set(id, alarm);
+    if (alarm === null) return [];
+    const isSame = before?.state === alarm.state && before.since === alarm.since;
+    const isStill = alarm.state === "cleared" && before === undefined;
+    if (isSame || isStill) return [];
+    const types = {
+      active: "alarm_raised",
+      acknowledged: "alarm_acknowledged",
+      cleared: "alarm_cleared",
+    } as const;
+    return [
+      entryOf(stamp, {
+        type: types[alarm.state],
+        controller: alarm.controller,
+        actuator: alarm.actuator,
+        by: alarm.state === "acknowledged" ? alarm.by : null,
+        what: alarm.message,
+        alarm: alarm.type,
+        severity: alarm.severity,
+      }),
+    ];
+  }
+}
+
+const kindOfType: Readonly<Record<HappenedType, TimelineKind>> = {
+  locked: "lock",
+  unlocked: "lock",
+  held: "hold",
+  hold_ended: "hold",
+  lease_begun: "lease",
+  lease_ended: "lease",
+  guard_holds: "guard",
+  guard_clears: "guard",
+  alarm_raised: "alarm",
+  alarm_acknowledged: "alarm",
+  alarm_cleared: "alarm",
+};
+
+const entryOf = ({ seq, at }: Stamp, difference: Difference): TimelineEntry => ({
+  seq,
+  at,
+  kind: kindOfType[difference.type],
+  controller: null,
+  actuator: null,
+  by: null,
+  what: null,
+  alarm: null,
+  severity: null,
+  until: null,
+  ...difference,
+});
+
+/** What became of the limits of one actuator between two records. */
+function limitDifferences(before: KeptLimits | null, after: KeptLimits | null): readonly Difference[] {
+  const found: Difference[] = [];
+  const [lock, hold, lease] = [after?.lock ?? null, after?.hold ?? null, after?.lease ?? null];
+  if (lock === null && before?.lock) found.push({ type: "unlocked" });
+  if (lock !== null && before?.lock?.since !== lock.since)
+    found.push({ type: "locked", by: lock.by, what: lock.reason, until: iso(lock.until) });
+  if (hold === null && before?.hold) found.push({ type: "hold_ended" });
+  if (hold !== null && before?.hold?.id !== hold.id)
+    found.push({ type: "held", by: hold.by, until: iso(hold.until) });
+  if (lease === null && before?.lease) found.push({ type: "lease_ended", what: before.lease.command });
+  if (lease !== null && before?.lease?.id !== lease.id)
+    found.push({ type: "lease_begun", by: lease.by, what: lease.command, until: iso(lease.until) });
+  for (const name of new Set([...Object.keys(before?.guards ?? {}), ...Object.keys(after?.guards ?? {})])) {
+    const isHeld = after?.guards[name]?.phase === "held";
+    const wasHeld = before?.guards[name]?.phase === "held";
+    if (isHeld !== wasHeld) found.push({ type: isHeld ? "guard_holds" : "guard_clears", what: name });
+  }
+  return found;
+}
+
+export interface TimelineFilter {
+  /** Device codes or topic ids. */
+  readonly controllers?: ReadonlySet<string>;
+  readonly kinds?: ReadonlySet<TimelineKind>;
+  /** Epoch ms. */
+  readonly sinceMs?: number;
+  readonly untilMs?: number;
+  /** Only commands that ended so. */
+  readonly outcome?: string;
+  /** Only what is older than this number. */
+  readonly before?: number;
+}
+
+export function isWanted(entry: TimelineEntry, filter: TimelineFilter): boolean {
+  const { controllers, kinds, sinceMs = -Infinity, untilMs = Infinity, outcome, before } = filter;
+  if (before !== undefined && entry.seq >= before) return false;
+  if (kinds !== undefined && !kinds.has(entry.kind)) return false;
+  if (outcome !== undefined && !("result" in entry && entry.result.outcome === outcome)) return false;
+  const at = Date.parse(entry.at);
+  if (at < sinceMs || at > untilMs) return false;
+  return controllers === undefined || controllersOf(entry).some((one) => controllers.has(one));
+}
+
+function controllersOf(entry: TimelineEntry): readonly string[] {
+  const own = "controller" in entry && typeof entry.controller === "string" ? [entry.controller] : [];
+  return "result" in entry ? [...own, entry.result.controller] : own;
+}

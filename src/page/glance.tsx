@@ -1,0 +1,147 @@
+import type { SensorKind } from "../greenhouse/sensors.js";
+import { Age, Badge, Icon, type IconName, Quality, Value } from "./parts.js";
+import type { ActuatorGroup, KeyReading, OverviewRow, Weather } from "./protocol.js";
+import { whoText } from "./sentences.js";
+import { now } from "./live.js";
+import { clockText, collator, commandText, language, roundedText, stateWordText, t, told } from "./words.js";
+
+/* What a person sees at one glance: key readings, what is open or runs, what holds, and the weather. */
+
+export const actuatorGroups: readonly ActuatorGroup[] = [
+  "vents",
+  "curtains",
+  "fans",
+  "climate",
+  "water",
+  "light",
+  "others",
+];
+
+/** A reading of a kind; how good it is only where it is not good. */
+export const KeyValue = ({ kind, of }: Readonly<{ kind: SensorKind; of: KeyReading | undefined }>) => (
+  <span class={of === undefined ? "key none" : "key"}>
+    <small>{told(kind)}</small>
+    {of === undefined ? (
+      "–"
+    ) : (
+      <span class={of.quality === "good" ? "" : "old"}>
+        <Value value={roundedText(of.value)} unit={of.unit} />
+        {of.quality === "good" ? null : <Quality of={of.quality} />}
+      </span>
+    )}
+  </span>
+);
+
+const resting: ReadonlySet<string> = new Set(["closed", "off", "0"]);
+
+/** What is open or runs comes before what rests, and what is not known last. */
+function rank(state: string): number {
+  if (state === "stale") return 3;
+  if (resting.has(state)) return 2;
+  return state === "auto" ? 1 : 0;
+}
+
+const orderOf = (one: string, other: string) => rank(one) - rank(other) || collator.compare(other, one);
+
+type Counts = Readonly<Record<string, number>>;
+
+/** `1 at 45 %, 4 closed`; of several that are all in one state the number says nothing. */
+function countsText(counts: Counts): string {
+  const states = Object.keys(counts).sort(orderOf);
+  const text = (state: string) => (state === "stale" ? t("not_known") : stateWordText(state));
+  if (states.length === 1) return states.map(text).join("");
+  return states.map((state) => t("count_of", { count: counts[state], what: text(state) })).join(t("comma"));
+}
+
+const isAtRest = (counts: Counts): boolean => Object.keys(counts).every((state) => resting.has(state));
+
+const alwaysTold: ReadonlySet<ActuatorGroup> = new Set(["vents", "curtains", "fans", "water"]);
+
+/** What a grower asks for at all times, and of the rest what runs. */
+function isTold(group: ActuatorGroup, counts: Counts | undefined): boolean {
+  if (counts === undefined) return false;
+  return (
+    alwaysTold.has(group) || (group !== "others" && Object.keys(counts).some((state) => rank(state) === 0))
+  );
+}
+
+type StripProps = Pick<OverviewRow, "actuators" | "limits">;
+
+/** One line of all actuators; what ends by itself says when. */
+export function Strip({ actuators, limits }: StripProps) {
+  const groups = actuatorGroups.filter((group) => isTold(group, actuators[group]));
+  const ends = (group: ActuatorGroup) =>
+    Object.values(limits.leases)
+      .filter((lease) => lease.group === group)
+      .map(({ until }) => until)
+      .sort()
+      .slice(0, 1)
+      .map((until) => ` ${t("until", { time: clockText(until, now.peek()) })}`);
+  return (
+    <span class="strip">
+      {groups.map((group) => (
+        <span key={group} class={isAtRest(actuators[group] ?? {}) ? "part rests" : "part"}>
+          <Icon name={group} />
+          <span>
+            <small>{told(group)}</small> {countsText(actuators[group] ?? {})}
+            {ends(group)}
+          </span>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** Of one nothing is counted. */
+const times = (count: number) => (count > 1 ? ` ${count}` : "");
+
+type NoticeProps = Readonly<{ kind: string; icon: IconName; text: string }>;
+
+const Mark = ({ kind, icon, text }: NoticeProps) => (
+  <Badge kind={kind}>
+    <Icon name={icon} />
+    {text}
+  </Badge>
+);
+
+/** What keeps commands back at a controller. */
+export const LimitMarks = ({ of: { guards, locks, holds } }: Readonly<{ of: OverviewRow["limits"] }>) => (
+  <>
+    {Object.entries(guards).map(([name, count]) => (
+      <Mark
+        key={name}
+        kind="warn"
+        icon="shield"
+        text={t("guard_holds", { name: told(name), times: times(count) })}
+      />
+    ))}
+    {Object.entries(locks).map(([by, count]) => (
+      <Mark key={by} kind="warn" icon="lock" text={t("locked_by", { by, times: times(count) })} />
+    ))}
+    {Object.entries(holds).map(([by, count]) => (
+      <Mark key={by} kind="plain" icon="hold" text={t("held_by", { by: whoText(by), times: times(count) })} />
+    ))}
+  </>
+);
+
+/** What the weather topics brought, how old that is, and whether it can be relied on. */
+export const WeatherStrip = ({ of }: Readonly<{ of: Weather }>) =>
+  Object.keys(of).length === 0 ? null : (
+    <section class="weather" aria-label={t("weather")}>
+      {Object.entries(of).map(([name, { value, unit, quality, received_at: at }]) => (
+        <span key={name} class={quality === "good" ? "" : "old"}>
+          <small>{told(name)}</small>{" "}
+          {typeof value === "number" || value === null ? (
+            <Value value={value === null ? null : roundedText(value)} unit={unit} />
+          ) : (
+            <Value value={commandText(String(value))} />
+          )}{" "}
+          {quality === "good" ? null : <Quality of={quality} />} <Age at={at} />
+        </span>
+      ))}
+    </section>
+  );
+
+/** A name of the platform in the language of the page. */
+export const labelOf = ({ label }: Readonly<{ label: Readonly<{ en: string; zh: string }> }>): string =>
+  label[language.value];

@@ -1,0 +1,53 @@
+import { wordLabel } from "../greenhouse/labels.js";
+import { now } from "./live.js";
+import type { ControllerView, TimelineEntry } from "./protocol.js";
+import { clockText, commandText, isWord, language, stateWordText, t, told } from "./words.js";
+
+/* What happened, as a few words. */
+
+export type { TimelineEntry };
+
+/** The kinds that a person can choose, most asked for first. */
+export const timelineKinds = [
+  "command",
+  "rule",
+  "guard",
+  "lock",
+  "hold",
+  "lease",
+  "alarm",
+  "login",
+  "change",
+  "system",
+] as const;
+
+const stateText = (state: string | null | undefined) =>
+  /^\d+$/.test(state ?? "") ? stateWordText(state ?? "") : wordLabel(language.value, state ?? "–");
+
+/** What happened, without who and where. */
+export function whatText(entry: TimelineEntry): string {
+  const { type, result, what, until, alarm, from, to, user, changes, count, value } = entry;
+  if (result) return commandText(result.command);
+  const values = {
+    what: entry.kind === "lease" ? commandText(what ?? null) : what ? told(what) : "",
+    until: until ? t("until", { time: clockText(until, now.peek()) }) : "",
+    alarm: told(alarm ?? ""),
+    from: stateText(from),
+    to: stateText(to),
+    user: user ?? "",
+    changes: changes?.join(", ") ?? "",
+    count,
+    value,
+  };
+  const word = `happened_${type}`;
+  return (isWord(word) ? t(word, values) : told(type)).trim();
+}
+
+/** For a mark in a plot: what happened, to what, and who did it. */
+export function entryText(entry: TimelineEntry, { actuators, parameters }: ControllerView): string {
+  const id = entry.result?.actuator ?? entry.actuator ?? "";
+  const name = actuators[id]?.name ?? parameters[id]?.name ?? id;
+  const by = entry.result?.by ?? entry.by;
+  const outcome = entry.result ? ` (${told(entry.result.outcome)})` : "";
+  return `${name} ${whatText(entry)}${outcome}${by ? `, ${by}` : ""}`.trim();
+}

@@ -1,0 +1,156 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Alarm } from "../../src/greenhouse/limits.js";
+import { newestEntries } from "../../src/journal/reader.js";
+import type { KeptLimits, RecordBody } from "../../src/journal/records.js";
+import { encodeLine } from "../../src/journal/segments.js";
+import { timelineCsv } from "../../src/journal/table.js";
+import { Timeline, type TimelineEntry } from "../../src/journal/timeline.js";
+import { tempDirectory } from "./support/disk.js";
+import { ended, refused, sent, stamped, taken } from "./support/samples.js";
+
+const nothing: KeptLimits = {
+  guards: {},
+  starts: [],
+  moved_until: null,
+  direction: null,
+  lock: null,
+  lease: null,
+  hold: null,
+};
+
+const at = (kept: Partial<KeptLimits> | null): RecordBody => ({
+  type: "limits_kept",
+  controller: "GH-1",
+  actuator: "roof",
+  kept: kept && { ...nothing, ...kept },
+});
+
+const lock = { by: "ben", via: null, reason: "mending", since: 1_000, until: null };
+const lease = { id: "7", by: "anna", command: "on", ends_with: "off", until: 60_000 };
+const hold = { id: "8", by: "anna", until: 90_000 };
+const held = { phase: "held", sending: "idle", id: null, tries: 0 } as const;
+
+const alarm = (state: Alarm["state"], by: string | null = null): RecordBody => ({
+  type: "alarm_kept",
+  name: "flood",
+  alarm: {
+    id: "flood",
+    type: "flood",
+    state,
+    since: "2026-05-01T06:00:00.000Z",
+    severity: "error",
+    controller: null,
+    actuator: null,
+    message: "Very many.",
+    remedy: "",
+    by,
+    clearedAt: null,
+  },
+});
+
+const freed = (what: "lock" | "hold"): RecordBody => ({
+  type: "freed",
+  controller: "GH-1",
+  actuator: "roof",
+  what,
+  by: "carla",
+  via: null,
+});
+
+function told(bodies: readonly RecordBody[], timeline = new Timeline()): readonly string[] {
+  return stamped(bodies)
+    .flatMap((record) => timeline.entries(record))
+    .map((entry) => [entry.kind, entry.type, byOf(entry)].filter(Boolean).join(" "));
+}
+
+const byOf = (entry: TimelineEntry) => ("by" in entry && typeof entry.by === "string" ? entry.by : "");
+
+describe("the timeline of a house", () => {
+  it.each<[string, readonly RecordBody[], readonly string[]]>([
+    [
+      "a lock, and that it ended by itself",
+      [at({ lock }), at({ lock, starts: [1] }), at(null)],
+      ["lock locked ben", "lock unlocked"],
+    ],
+    [
+      "who unlocked, once",
+      [at({ lock }), freed("lock"), at(null)],
+      ["lock locked ben", "lock unlocked carla"],
+    ],
+    [
+      "who released a hold, once",
+      [at({ hold }), freed("hold"), at(null)],
+      ["hold held anna", "hold hold_ended carla"],
+    ],
+    ["a lease and its end", [at({ lease }), at({})], ["lease lease_begun anna", "lease lease_ended"]],
+    [
+      "when a guard holds and lets go",
+      [at({}), at({ guards: { wind: held } }), at({ guards: { wind: { ...held, phase: "clear" } } })],
+      ["guard guard_holds", "guard guard_clears"],
+    ],
+    [
+      "an alarm that is raised, acknowledged by somebody, and cleared",
+      [alarm("active"), alarm("active"), alarm("acknowledged", "anna"), alarm("cleared"), alarm("cleared")],
+      ["alarm alarm_raised", "alarm alarm_acknowledged anna", "alarm alarm_cleared"],
+    ],
+    [
+      "who came in, and who did not",
+      [
+        { type: "logged_in", user: "anna", address: "10.0.0.2" },
+        { type: "login_failed", listener: "http", client: null, user: null, address: "10.0.0.3" },
+      ],
+      ["login logged_in", "login login_failed"],
+    ],
+    [
+      "what a guard sent apart from what a person did",
+      [
+        taken("a"),
+        sent("a"),
+        ended("a", { by: "anna" }),
+        ended("b", { by: "rule wind" }),
+        refused("c", "expired"),
+      ],
+      ["command result", "rule result", "command refusal"],
+    ],
+  ])("tells %s", (_, bodies, entries) => {
+    expect(told(bodies)).toEqual(entries);
+  });
+
+  it("begins with what was in force: at the head of a file, and in a running bridge", () => {
+    const limits = [{ controller: "GH-1", actuator: "roof", kept: { ...nothing, lock } }];
+    const carried: RecordBody = {
+      type: "carried",
+      open: [],
+      unread: [],
+      problems: [],
+      starts: [],
+      limits,
+      alarms: [],
+    };
+    expect(told([carried, at({ lock }), at(null)])).toEqual(["lock unlocked"]);
+    expect(told([at({ lock }), at(null)], new Timeline({ limits, alarms: [] }))).toEqual(["lock unlocked"]);
+  });
+
+  it("is read from the newest file back, by kind, controller and time, with all that one record says", async () => {
+    const directory = await tempDirectory();
+    const records = stamped([
+      at({ lock, hold }),
+      ended("a", { by: "anna" }),
+      freed("lock"),
+      at({ hold }),
+      alarm("active"),
+    ]);
+    await writeFile(join(directory, "journal-000000000001.jsonl"), Buffer.concat(records.map(encodeLine)));
+    const types = async (filter: Parameters<typeof newestEntries>[1]) =>
+      (await newestEntries(directory, filter)).map(({ type }) => type);
+    expect(await types({ limit: 10, kinds: new Set(["lock"]) })).toEqual(["locked", "unlocked"]);
+    expect(await types({ limit: 10, controllers: new Set(["GH-2"]) })).toEqual([]);
+    expect(await types({ limit: 4 })).toEqual(["locked", "held", "result", "unlocked", "alarm_raised"]);
+    const csv = timelineCsv(await newestEntries(directory, { limit: 10 }));
+    expect(csv.split("\r\n")[0]).toMatch(/^\uFEFFat,kind,type,controller,actuator/);
+    expect(csv).toContain("lock,locked,GH-1,roof");
+    expect(csv).toContain("mending");
+  });
+});

@@ -1,0 +1,152 @@
+import mqtt from "mqtt";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { axe, card, logIn, opened, operator, scene, visit, withBrowser } from "./scene.js";
+
+/* What a grower comes for: the house at one glance, a storm, one controller on a phone. */
+
+withBrowser();
+
+const seconds = (count: number) => ({ timeout: count * 1000 });
+const row = (name: string) => `a.row:has-text("${name}")`;
+
+const hot = "limits: { guards: { hot: { sensor: airtemp, above: -50, allow: [close, 0..10] } } }";
+const stormy = `
+  GH-0001:
+    name: East house
+    actuators:
+      left: { kind: skylight, address: "101", name: Left skylight, travel_time: 2s, settle: 0s, ${hot} }
+      right: { kind: skylight, address: "103", name: Right skylight, travel_time: 2s, settle: 0s, ${hot} }
+      valve: { kind: irrigation, address: "210", name: Bed 1, settle: 0s, confirm_within: 3s }
+weather:
+  wind: { topic: weather/wind, unit: m/s, stale_after: 3s }
+`;
+
+describe("the overview", () => {
+  it("shows key readings and actuators of each greenhouse, and folds what shows nothing", async () => {
+    const { url } = await scene({ simulator: { mix: "all" } });
+    const { page, complaints } = await visit(url, "", { viewport: { width: 1440, height: 900 } });
+    await logIn(page);
+    const east = page.locator(row("East house"));
+    await east.getByText("°C").first().waitFor(seconds(20));
+    expect(await east.locator(".key").allTextContents()).toEqual([
+      expect.stringMatching(/^Temperature.*°C$/),
+      expect.stringMatching(/^Humidity.*%$/),
+      expect.stringMatching(/^CO₂.*ppm$/),
+      expect.stringMatching(/^Light.*lx$/),
+      expect.stringMatching(/^Soil moisture.*%$/),
+    ]);
+    await expect.poll(() => east.locator(".strip").textContent(), seconds(20)).toMatch(/Windows .*Fans /);
+    // What is good is not said of each.
+    expect(await east.getByText("good").count()).toBe(0);
+    // Heads of the columns on a desk; greenhouses come before what else there is.
+    expect(await page.locator(".heads h2").allTextContents()).toEqual(["Greenhouses", "Other devices"]);
+    await page.getByText(/^Devices without readings/).click();
+    await page.locator(".silents a").first().waitFor(seconds(5));
+    expect(complaints).toEqual([]);
+  });
+
+  it("shows the kinds that http.overview names", async () => {
+    const { url } = await scene({ http: `${operator}\n  overview: [humidity]` });
+    const { page } = await visit(url);
+    await logIn(page);
+    await expect
+      .poll(() => page.locator(row("East house")).locator(".key").allTextContents(), seconds(20))
+      .toEqual([expect.stringMatching(/^Humidity/)]);
+  });
+
+  it("makes a storm visible: guards, locks, leases, the weather with its age, and what needs attention first", async () => {
+    const { url, broker } = await scene({ controllers: stormy });
+    const { page, complaints } = await visit(url);
+    await logIn(page);
+    const east = page.locator(row("East house"));
+    await east.getByText("hot holds 2").waitFor(seconds(20));
+    await page.getByText("2 guards hold").waitFor();
+    const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${broker}`);
+    onTestFinished(() => client.endAsync());
+    await client.publishAsync("weather/wind", "17.9");
+    await page.locator(".weather").getByText("17.9").waitFor(seconds(5));
+    await page.locator(".weather .quality", { hasText: "stale" }).waitFor(seconds(10));
+    await client.publishAsync(
+      "greenhouse/bridge/request/lock",
+      JSON.stringify({ controller: "gh-0001", actuator: "valve", by: "ben" }),
+    );
+    await east.getByText("locked by ben").waitFor(seconds(10));
+    expect(await page.locator("a.row").first().textContent()).toMatch(/^East house/);
+    await client.publishAsync(
+      "greenhouse/bridge/request/unlock",
+      JSON.stringify({ controller: "gh-0001", actuator: "valve", by: "ben" }),
+    );
+    await client.publishAsync(
+      "greenhouse/gh-0001/actuator/valve/set",
+      JSON.stringify({ command: "on", for: "15m" }),
+    );
+    await expect
+      .poll(() => east.locator(".strip").textContent(), seconds(20))
+      .toMatch(/Water.* until \d\d:\d\d/);
+    expect(await axe(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, at) => {
+    const kind = ["skylight", "shade_curtain", "circulation_fan", "irrigation", "heating_blower"][at % 5];
+    return `      a${at}: { kind: ${kind}, address: "${at < 1 ? 101 : 600 + at}", name: Actuator ${at + 1} }`;
+  }).join("\n");
+
+describe("the page of a controller", () => {
+  it("is at most 2,000 px long on a phone, with 12 readings and 20 actuators", async () => {
+    const { url } = await scene({ controllers: `\n  GH-0001:\n    actuators:\n${many(20)}\n` });
+    const { page } = await visit(url, "#/controller/gh-0001", { viewport: { width: 360, height: 780 } });
+    await logIn(page);
+    await page.locator(".readings li").nth(11).waitFor(seconds(20));
+    await page.locator(".card").nth(19).waitFor(seconds(20));
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    console.log(`controller page of 12 readings and 20 actuators: ${height} px at 360 px`);
+    expect(height).toBeLessThanOrEqual(2_000);
+    await page.getByRole("link", { name: "All greenhouses" }).click();
+    await page.locator("a.row").first().waitFor();
+  });
+
+  it.each([
+    [768, 2],
+    [1_440, 3],
+  ])("has at %i px %i columns", async (width, columns) => {
+    const { url } = await scene({ controllers: `\n  GH-0001:\n    actuators:\n${many(20)}\n` });
+    const { page } = await visit(url, "#/controller/gh-0001", { viewport: { width, height: 900 } });
+    await logIn(page);
+    await page.locator(".card").nth(19).waitFor(seconds(20));
+    const lefts = await page
+      .locator(".columns > *")
+      .evaluateAll((parts) => parts.map((part) => Math.round(part.getBoundingClientRect().left)));
+    expect(new Set(lefts).size).toBe(columns);
+  });
+
+  it("marks what the platform shows, apart from what is chosen", async () => {
+    const { url } = await scene();
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    const skylight = await opened(page, "Left skylight");
+    await skylight.getByRole("button", { name: "50 %" }).click();
+    const chosen = skylight.getByRole("button", { name: "50 %", exact: true });
+    expect(await chosen.getAttribute("aria-pressed")).toBe("false");
+    expect(await skylight.getByLabel("Opening in %").inputValue()).toBe("50");
+    await skylight.getByRole("button", { name: "Send 50 % to Left skylight" }).click();
+    await expect.poll(() => chosen.getAttribute("aria-pressed"), seconds(20)).toBe("true");
+    expect(await skylight.locator(".state").textContent()).toBe("50 %");
+  });
+
+  it("says on top what is wrong and what holds, and names stop only where there is one", async () => {
+    const { url, simulator } = await scene({ controllers: stormy });
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    const holding = page.locator(".wrong .notice.warn", { hasText: "above the limit of -50 °C" });
+    await holding.getByText("Left skylight, Right skylight").waitFor(seconds(20));
+    await opened(page, "Left skylight");
+    await card(page, "Left skylight").getByText("Allowed now: Close, 0 to 10 %.").waitFor(seconds(5));
+    simulator.control.setOnline("GH-0001", false);
+    await page.locator(".wrong").getByText("Controller offline").waitFor(seconds(40));
+    await page.locator(".wrong").getByRole("button", { name: "Acknowledge" }).first().click();
+    expect(await axe(page)).toEqual([]);
+  });
+});
