@@ -19,7 +19,13 @@ import { type Around, type Instant, weatherValue } from "./rules/guards.js";
 import { go, mayPost, mayStart, type Verdict } from "./rules/judge.js";
 import { isMoving } from "./rules/pauses.js";
 import type { EnginePorts } from "./ports.js";
-import { differsInNumbersOnly, movedMeanwhileEvent, type ReceivedWeather, restrictionsOf, unlockedEvents } from "./shown.js";
+import {
+  differsInNumbersOnly,
+  movedMeanwhileEvent,
+  type ReceivedWeather,
+  restrictionsOf,
+  unlockedEvents,
+} from "./shown.js";
 import { deadlineWith, type GivenTerm, termOf } from "./rules/terms.js";
 import { dueAt, dueSends, expire, isKeptBack, problemsOf, readGuards } from "./rules/upkeep.js";
 

@@ -1,6 +1,6 @@
 import mqtt from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { axe, card, logIn, opened, operator, scene, visit, withBrowser } from "./scene.js";
+import { axe, card, command, logIn, opened, operator, scene, visit, withBrowser } from "./scene.js";
 
 /* What a grower comes for: the house at one glance, a storm, one controller on a phone. */
 
@@ -76,6 +76,7 @@ describe("the overview", () => {
       "greenhouse/bridge/request/unlock",
       JSON.stringify({ controller: "gh-0001", actuator: "valve", by: "ben" }),
     );
+    await east.getByText("locked by ben").waitFor({ state: "detached", ...seconds(10) });
     await client.publishAsync(
       "greenhouse/gh-0001/actuator/valve/set",
       JSON.stringify({ command: "on", for: "15m" }),
@@ -148,5 +149,66 @@ describe("the page of a controller", () => {
     await page.locator(".wrong").getByText("Controller offline").waitFor(seconds(40));
     await page.locator(".wrong").getByRole("button", { name: "Acknowledge" }).first().click();
     expect(await axe(page)).toEqual([]);
+  });
+});
+
+describe("what is kept", () => {
+  it("a curve outlives a restart, shows what was done, and comes as CSV", async () => {
+    const { url, program, restart } = await scene();
+    const { page, complaints } = await visit(url, "#/controller/gh-0001", {
+      viewport: { width: 1440, height: 900 },
+    });
+    await logIn(page);
+    await command(page, "Fan", "On");
+    await card(page, "Fan").getByText("confirmed", { exact: true }).waitFor(seconds(15));
+    const known = () =>
+      page.evaluate(async () => {
+        const answer = await fetch("api/trends/gh-0001/airtemp");
+        const { sensors } = (await answer.json()) as { sensors: Record<string, (number | null)[]> };
+        return (sensors["airtemp"] ?? []).filter((point) => point !== null).length;
+      });
+    await expect.poll(known, seconds(60)).toBeGreaterThan(0);
+    await page.getByRole("button", { name: "Air temperature" }).click();
+    const plot = page.locator("dialog.plot");
+    await plot.locator("canvas").waitFor(seconds(10));
+    await plot.getByLabel("Compare with").selectOption({ label: "Air humidity" });
+    await plot.locator(".u-legend").getByText("Air humidity (%)").waitFor(seconds(10));
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      plot.getByRole("button", { name: "Export CSV" }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe("gh-0001-airtemp.csv");
+    expect(await axe(page)).toEqual([]);
+    const before = await known();
+    program().signal("SIGTERM");
+    await program().ended;
+    await restart();
+    await expect.poll(known, seconds(30)).toBeGreaterThanOrEqual(before);
+    expect(complaints).toEqual([]);
+  });
+
+  it("one timeline tells who unlocked, what a guard did, alarms and wrong logins, and can be filtered", async () => {
+    const { url } = await scene({ controllers: stormy });
+    const { page, complaints } = await visit(url, "#/controller/gh-0001", {
+      viewport: { width: 1440, height: 900 },
+    });
+    await logIn(page, "anna", "wrong");
+    await page.getByText("Wrong name or password.").waitFor(seconds(10));
+    await logIn(page);
+    const valve = await opened(page, "Bed 1");
+    await valve.locator("summary").click();
+    await valve.getByRole("button", { name: "Lock" }).click();
+    await valve.getByText("Locked by anna.").waitFor(seconds(10));
+    await valve.getByRole("button", { name: "Unlock" }).click();
+    await page.getByRole("link", { name: "Journal" }).click();
+    const cell = (text: string | RegExp) => page.locator("tr", { hasText: text }).first();
+    await cell(/anna.*Bed 1.*unlocked/).waitFor(seconds(10));
+    await cell("wrong login").waitFor(seconds(10));
+    await cell("logged in").waitFor(seconds(10));
+    await page.getByLabel("Kind").selectOption("lock");
+    await cell(/anna.*Bed 1.*locked/).waitFor(seconds(10));
+    await expect.poll(() => page.locator("tr", { hasText: "wrong login" }).count()).toBe(0);
+    expect(await axe(page)).toEqual([]);
+    expect(complaints).toEqual([]);
   });
 });
