@@ -8,7 +8,7 @@ import { type Block, packed, unpacked } from "./trend-block.js";
  * its own, so that one is read without the others.
  */
 
-export type SpanKind = "hour" | "day";
+type SpanKind = "hour" | "day";
 
 /** How many minutes a file covers, and how far its points are apart. */
 export const spans = {

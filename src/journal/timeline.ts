@@ -31,7 +31,7 @@ export const timelineKinds = [
 export type TimelineKind = (typeof timelineKinds)[number];
 
 /** What happened to locks, holds, leases, guards and alarms. */
-export type HappenedType =
+type HappenedType =
   | "locked"
   | "unlocked"
   | "held"

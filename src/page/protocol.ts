@@ -151,7 +151,7 @@ export interface ParameterView extends ReturnType<typeof documents.parameterDocu
 /** What people read for a name of the platform. */
 export type Label = Readonly<{ en: string; zh: string }>;
 
-export type SensorView = ReturnType<typeof documents.sensorDocument> & { readonly label: Label };
+type SensorView = ReturnType<typeof documents.sensorDocument> & { readonly label: Label };
 type StatusView = ReturnType<typeof documents.statusDocument> & { readonly label: Label };
 
 export interface ControllerView {
