@@ -341,7 +341,6 @@ class Bridge {
 
   readonly #event = (event: BridgeEvent): void => {
     this.#outputs.event(event);
-    this.#commands.limits.told(event);
   };
 
   readonly #platformHadTime = () => this.#mirror.inventory.hadTime(this.#given.clock.monotonic());

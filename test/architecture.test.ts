@@ -357,7 +357,7 @@ describe("house rules", () => {
         .map(({ specifier }) => `src/${path} imports "${specifier}"`),
     );
     expect([...impure, ...outside]).toEqual([
-      'src/limits/rules/terms.ts imports "../../runtime/duration.js"',
+      'src/limits/rules/lease.ts imports "../../runtime/duration.js"',
     ]);
   });
 

@@ -35,10 +35,9 @@ export async function commandDirectly(
   const store = configuredStore(configuration, clock);
   try {
     return await new Promise((resolve, reject) => {
-      const recheck = (key: string) => commander.feed({ type: "limits_changed", key });
+      const limits = limitsOf(configuration, { clock, store, journal, platform, commander: () => commander });
       const commander: Commander = new Commander({
-        ...{ platform, store, journal, clock, log, newId: randomUUID },
-        limits: limitsOf(configuration, { clock, store, journal, recheck, platform }),
+        ...{ platform, store, journal, clock, log, newId: randomUUID, limits },
         ...{ rules: rulesOf(configuration), otherBridge: () => false },
         clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
         audience: {
@@ -49,6 +48,7 @@ export async function commandDirectly(
           ...{ result: resolve, event: () => undefined },
         },
       });
+      limits.restore(journal.history(), journal.newestAt);
       for (const { controller: code, target, actuator: targetId } of journal.history().unread)
         commander.feed({ type: "unread", key: laneKey({ code, target, targetId }) });
       commander.submit({ ...request, retained: false, expiryMs: null, response: null });
@@ -82,20 +82,23 @@ function configuredStore(configuration: BridgeOptions["configuration"], clock: C
 /** As an earlier run left them: a lock and a hold count here too. Nothing is measured here, so every guard holds. */
 function limitsOf(
   { weather, polling, commands }: BridgeOptions["configuration"],
-  parts: Pick<ConstructorParameters<typeof LimitEngine>[0], "clock" | "store" | "recheck"> & {
+  parts: Pick<ConstructorParameters<typeof LimitEngine>[0], "clock" | "store"> & {
+    readonly commander: () => Commander;
     readonly journal: Journal;
     readonly platform: Pick<PlatformClient, "clockSkewMs">;
   },
 ): LimitEngine {
   const nothing = () => undefined;
-  const { newestAt } = parts.journal;
   const engine = new LimitEngine({
     ...{ ...parts, weather, staleAfterMs: polling.stale_after, newId: randomUUID },
     clockSkewMs: () => parts.platform.clockSkewMs(),
     readOnly: () => ({ commands: commands.read_only, rules: commands.read_only }),
-    ...{ onEvent: nothing, alarm: nothing, submit: nothing },
+    ...{ onEvent: nothing, alarm: nothing },
+    feed: (input) => parts.commander().feedSoon(input),
+    limitsOf: (key) => parts.commander().limitsOf(key),
+    limited: () => parts.commander().limited,
+    around: (code) => parts.commander().around(code),
   });
-  engine.restore(parts.journal.history(), newestAt);
   return engine;
 }
 

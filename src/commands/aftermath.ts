@@ -5,6 +5,7 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import { at, having } from "../runtime/table.js";
+import { limitsAfterForeignMove } from "./limits.js";
 import {
   type Awaited,
   isOpen,
@@ -246,6 +247,7 @@ function movedElsewhere(
     { type: "changed_elsewhere", controller: code, actuator: settings.id, from, to },
     { quiet: true },
   );
+  limitsAfterForeignMove(turn, from, to);
   const shows = to === "unknown" ? `a value in no table of its kind, ${value ?? ""},` : to;
   tell(turn, {
     type: "changed_elsewhere",

@@ -7,7 +7,6 @@ import type { CommandTaken, RecordBody } from "../journal/records.js";
 import type {
   Addressed,
   Arrived,
-  BookLimits,
   CommandRules,
   Command,
   Interrupted,
@@ -19,7 +18,11 @@ import type {
 import type { Confirming, Read, ReadBack } from "./confirm.js";
 import type { Allowances, Counted, Ids, Refusals, Taken } from "./admission.js";
 import type { Abandoned, Answer, Ending, Evidence, StepEnd } from "./endings.js";
+import type { Entry, LimitInput } from "../limits/rules/entry.js";
+import type { WeatherReading } from "../limits/rules/guards.js";
+import type { RuleCommand } from "../limits/ports.js";
 import { emptyTable, type Table } from "../runtime/table.js";
+import type { LimitWorld } from "../limits/rules/world.js";
 
 /*
  * The state of all commands, as data. `step` in step.ts folds one input into it and says what is to be done; the commander
@@ -40,6 +43,8 @@ export interface Book {
   readonly problems: Table<readonly LaneProblem[]>;
   /** Numbers the questions asked, so that an answer that is not awaited any more is known. */
   readonly asked: number;
+  /** Newest live values of weather topics, by their names. */
+  readonly weather: Table<WeatherReading>;
   readonly closed: boolean;
 }
 
@@ -71,6 +76,8 @@ export interface Lane {
   readonly awaited: Awaited | null;
   /** What the actuator was last known to rest at. */
   readonly resting: Resting | null;
+  /** What limits its actuator; null where nothing does that would have to be remembered. */
+  readonly limits: Entry | null;
 }
 
 export type SentCommand = Addressed & Pick<Command, "id" | "settings">;
@@ -218,8 +225,8 @@ type Question = Readonly<
       record: RecordBody;
       /** Goes before it where the journal does not know the command, as it could not write when the command came. */
       unlessOpen?: CommandTaken;
-      /** It is about to be sent: what the limits have to know goes to the disk with it. */
-      sending?: Command;
+      /** What limits the lane's actuator as this record has it. */
+      limits?: Entry;
       durable: boolean;
     }
 >;
@@ -252,6 +259,7 @@ export type Came = Answered | Journaled | { readonly type: "due" };
 export type LaneInput =
   | Answered
   | Journaled
+  | Extract<LimitInput, { readonly key: string }>
   | Readonly<
       /** What an earlier run left open. */
       | { type: "interrupted"; key: string; one: Interrupted }
@@ -261,8 +269,6 @@ export type LaneInput =
       | { type: "awaiting"; key: string; awaited: Awaited }
       /** Its last POST of an earlier run was not read back. */
       | { type: "unread"; key: string }
-      /** The limits have changed: what waits is judged anew. */
-      | { type: "limits_changed"; key: string }
       /** What a read has shown of the target. */
       | { type: "shown"; key: string; about: Addressed; target: Actuator | Register }
       | { type: "pushed"; key: string; address: string; raw: RawValue }
@@ -270,6 +276,7 @@ export type LaneInput =
 
 export type Input =
   | LaneInput
+  | LimitInput
   | Readonly<
       | { type: "asked"; arrived: Arrived }
       | { type: "acknowledged"; code: string; actuator: string | null }
@@ -308,6 +315,12 @@ export type Effect =
       | { type: "result"; result: CommandResult; about: ResultAddressee; sequence: number | null }
       | { type: "problem"; code: string; open: readonly CommandProblem[] }
       | { type: "event"; event: BridgeEvent }
+      /** What limits the lane has changed; `isUnsure`: whether the disk has what it was before is not known. */
+      | { type: "limits"; lane: string; isUnsure: boolean }
+      /** They have to be on their way to the disk before what follows. */
+      | { type: "keep_limits"; lane: string }
+      /** A guard, or a lease that is over, has this sent. */
+      | { type: "rule"; send: RuleCommand }
       | { type: "warn"; reason: string; message: string }
     >;
 
@@ -333,8 +346,18 @@ export interface Turn {
   lane: Draft<Lane>;
   readonly effects: Effect[];
   readonly now: Now;
-  readonly limits: BookLimits;
+  readonly world: LimitWorld;
+  /** What became of the input, where that is asked at once. */
+  answer: StepAnswer | null;
 }
+
+/** Whether a request was taken, or a POST may leave. */
+export type StepAnswer = Readonly<
+  | { type: "taken"; id: string }
+  | { type: "refused"; id: string }
+  | { type: "may_leave" }
+  | { type: "withheld" }
+>;
 
 export const emptyLane: Lane = {
   running: null,
@@ -347,6 +370,7 @@ export const emptyLane: Lane = {
   newest: null,
   awaited: null,
   resting: null,
+  limits: null,
 };
 
 export const emptyBook: Book = {
@@ -358,6 +382,7 @@ export const emptyBook: Book = {
   outcomes: emptyTable,
   problems: emptyTable,
   asked: 0,
+  weather: emptyTable,
   closed: false,
 };
 

@@ -6,11 +6,12 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { About, RecordBody } from "../journal/records.js";
-import type { LimitEngine } from "../limits/engine.js";
-import type { Term } from "../limits/rules/terms.js";
+import type { Entry } from "../limits/rules/entry.js";
+import type { Term } from "../limits/rules/lease.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
+import type { LimitWorld } from "../limits/rules/world.js";
 
 /** Where a command came from and where else its answer goes. */
 interface CommandSource {
@@ -143,11 +144,18 @@ export interface CommanderPorts {
   readonly limits?: CommandLimits | undefined;
 }
 
-/** What the book asks of the limits. */
-export type BookLimits = Pick<LimitEngine, "take" | "mayStart" | "mayPost">;
-
-type CommandLimits = BookLimits &
-  Pick<LimitEngine, "beforeSending" | "phase" | "posted" | "ended" | "turnedAway" | "journalAgain">;
+/** What limits show of themselves, and what they look at. */
+interface CommandLimits {
+  readonly world: LimitWorld;
+  /** What limits a lane has changed, and perhaps the disk does not have what it was before. */
+  changed(key: string, isUnsure: boolean): void;
+  /** It is on its way to the disk from now on. */
+  keep(key: string): void;
+  /** The disk is about to have it, with a record of the command that is sent. */
+  keptWith(key: string, limits: Entry): void;
+  /** The disk can take again what it could not. */
+  journalAgain(): void;
+}
 
 export type CommandRules = Configuration["commands"] & {
   /** `read_only` as it is configured: what the program gave itself keeps back no lease's end and nothing that a guard sends. */

@@ -1,5 +1,9 @@
 import { targetOf } from "../greenhouse/command/words.js";
 import type { Actuator, CommandProblem, Controller, Register } from "../greenhouse/model.js";
+import type { RuleCommand } from "../limits/ports.js";
+import type { Entry } from "../limits/rules/entry.js";
+import type { Around } from "../limits/rules/guards.js";
+import { at, entries } from "../runtime/table.js";
 import { type Pace, PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { ReadBacks } from "../sync/push-mirror.js";
 import {
@@ -10,7 +14,9 @@ import {
   type EffectOf,
   emptyBook,
   type Input,
+  type StepAnswer,
 } from "./book.js";
+import { aroundIn } from "./limits.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import { type Answer, commandLines, endedLine, takenLine } from "./endings.js";
@@ -29,6 +35,9 @@ export class Commander implements ReadBacks {
   /** By controller, on their way to the store. */
   readonly #problems = new Map<string, readonly CommandProblem[]>();
   #book: Book = emptyBook;
+  #isFeeding = false;
+  /** What is fed once the input of now is done with. */
+  readonly #next: (() => unknown)[] = [];
   #timer: { readonly at: number; readonly takeBack: () => void } | null = null;
   #onPushed: Parameters<ReadBacks["onPushed"]>[0] = () => undefined;
 
@@ -37,6 +46,23 @@ export class Commander implements ReadBacks {
     ports.store.onChange((before, after) => {
       if (after) this.#changed(before, after);
     });
+  }
+
+  /** What limits a lane; null where nothing does that would have to be remembered. */
+  limitsOf(key: string): Entry | null {
+    return at(this.#book.lanes, key)?.limits ?? null;
+  }
+
+  /** Of every lane that has something to be remembered of it. */
+  get limited(): readonly Entry[] {
+    return [...entries(this.#book.lanes)].flatMap(([, { limits }]) => limits ?? []);
+  }
+
+  /** What limits look at now; null for a controller that is not there. */
+  around(code: string): Around | null {
+    const { clock, limits } = this.#ports;
+    const now = { at: clock.now(), mono: clock.monotonic() };
+    return limits === undefined ? null : aroundIn(this.#book, limits.world, now, code);
   }
 
   /** The state of all open commands; of one controller, by its code, or of all. */
@@ -71,7 +97,7 @@ export class Commander implements ReadBacks {
     const rules = this.#ports.rules();
     const id = claimedId(request.payload) ?? newId();
     const code = controller?.info.code ?? request.controllerId;
-    const effects = this.feed({
+    const answer = this.feed({
       type: "asked",
       arrived: {
         request,
@@ -84,11 +110,7 @@ export class Commander implements ReadBacks {
         target: targetOf(controller, request, rules),
       },
     });
-    const isTaken = effects.some(({ type }) => type === "phase");
-    if (isTaken || request.rule === undefined) return { id, isTaken };
-    const refused = effects.find((effect) => effect.type === "ended" || effect.type === "result");
-    if (refused) this.#ports.limits?.turnedAway({ code, targetId: request.targetId }, refused.result);
-    return { id, isTaken };
+    return { id, isTaken: answer?.type === "taken" };
   }
 
   /** Takes nothing new; what was sent stays open in the journal for the next start. */
@@ -117,23 +139,44 @@ export class Commander implements ReadBacks {
     this.#onPushed = listener;
   }
 
-  /** Folds one input into the book and does what follows; what an earlier run left comes in here too. */
-  feed(input: Input): readonly Effect[] {
+  /**
+   * Folds one input into the book and does what follows; what an earlier run left comes in here too. What following it needs an
+   * answer at once must not come within another: it would be judged by a book that is not the newest.
+   */
+  feed(input: Input): StepAnswer | null {
+    if (this.#isFeeding) throw new Error(`${input.type} came within another input of the book`);
     const { clock } = this.#ports;
     const now = { at: clock.now(), mono: clock.monotonic(), rules: this.#ports.rules() };
-    const { book, effects } = step(this.#book, input, now, this.#ports.limits);
-    const isOtherwiseBusy = book.busy !== this.#book.busy;
-    this.#book = book;
-    for (const effect of effects) this.#perform(effect);
-    if (isOtherwiseBusy) this.#arm();
-    return effects;
+    this.#isFeeding = true;
+    try {
+      const { book, effects, answer } = step(this.#book, input, now, this.#ports.limits?.world);
+      const isOtherwiseBusy = book.busy !== this.#book.busy;
+      this.#book = book;
+      for (const effect of effects) this.#perform(effect);
+      if (isOtherwiseBusy) this.#arm();
+      return answer;
+    } finally {
+      this.#isFeeding = false;
+      this.#feedNext();
+    }
+  }
+
+  /** What comes while another input is dealt with has its turn after it. */
+  feedSoon(input: Input): void {
+    this.#next.push(() => this.feed(input));
+    if (!this.#isFeeding) this.#feedNext();
+  }
+
+  #feedNext(): void {
+    for (let next = this.#next.shift(); next !== undefined && !this.#isFeeding; next = this.#next.shift())
+      next();
   }
 
   #changed(before: Controller | undefined, after: Controller): void {
     const { code, id: controllerId } = after.info;
     const show = (target: Command["target"], targetId: string, shown: Actuator | Register) => {
       const about = { code, controllerId, target, targetId };
-      this.feed({ type: "shown", key: laneKey(about), about, target: shown });
+      this.feedSoon({ type: "shown", key: laneKey(about), about, target: shown });
     };
     if (before?.actuators !== after.actuators)
       for (const [id, actuator] of after.actuators)
@@ -174,25 +217,23 @@ export class Commander implements ReadBacks {
     else if (type === "warn") log.error({ reason: effect.reason }, effect.message);
     else if (type === "taken") commandLog?.info(takenLine(effect.command), commandLines.taken);
     else if (type === "ended") commandLog?.info(endedLine(effect.result), commandLines.ended);
+    else if (type === "limits") this.#ports.limits?.changed(effect.lane, effect.isUnsure);
+    else if (type === "keep_limits") this.#ports.limits?.keep(effect.lane);
+    else if (type === "rule") this.#next.push(() => this.submit(ruleRequest(effect.send)));
     else if (type === "counted")
       commandLog?.info({ ...effect.count }, "commands ended that were only counted");
     else void this.#asking(effect);
   }
 
-  /** A command has come further: the limits, the mirror and the senders learn of it. */
+  /** A command has come further: the mirror and the senders learn of it. */
   #goneOn(effect: EffectOf<"phase" | "posted" | "steps_ended">): void {
-    const { audience, store, clock, limits } = this.#ports;
+    const { audience, store, clock } = this.#ports;
     const { type, command } = effect;
     const { code, target, targetId: id } = command;
     if (type === "steps_ended") store.dispatch(code, { type, target, id });
-    else if (type === "posted") {
-      limits?.posted(command);
+    else if (type === "posted")
       store.dispatch(code, { type, target, id, at: clock.monotonic(), between: effect.between });
-    } else {
-      audience.phase(command, effect.phase);
-      if (effect.result === undefined) limits?.phase(command, effect.phase, command.isRecovered === true);
-      else limits?.ended(command, effect.result);
-    }
+    else audience.phase(command, effect.phase);
   }
 
   #note({ record, durable, quiet }: EffectOf<"note">): void {
@@ -203,12 +244,11 @@ export class Commander implements ReadBacks {
     });
   }
 
-  async #journal({ key, token, record, unlessOpen, sending, durable }: EffectOf<"journal">): Promise<void> {
+  async #journal({ key, token, record, unlessOpen, limits, durable }: EffectOf<"journal">): Promise<void> {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
-    const limits = sending === undefined ? null : (this.#ports.limits?.beforeSending(sending) ?? null);
-    const own = limits !== null && record.type === "phase" ? { ...record, limits } : record;
-    const records = isMissing ? [unlessOpen, own] : [own];
+    if (limits !== undefined) this.#ports.limits?.keptWith(key, limits);
+    const records = isMissing ? [unlessOpen, record] : [record];
     const answer = await Promise.all(records.map((one) => journal.append(one, { durable }))).then(
       (sequences) => ({ sequence: sequences.at(-1) ?? 0 }),
       (error: unknown) => {
@@ -223,6 +263,8 @@ export class Commander implements ReadBacks {
     const { key, token } = question;
     const given = new AbortController();
     this.#questions.set(token, given);
+    // What a connection that stands at once asks the book is not asked within the input that asked for it.
+    if (question.type === "post") await Promise.resolve();
     try {
       const answer = await answerTo(question, this.#ports, given, () => this.#mayPost(key, token));
       this.feed({ key, token, ...answer });
@@ -239,12 +281,12 @@ export class Commander implements ReadBacks {
 
   /** The connection of a POST stands: whether it may leave. What then becomes of its command the book has said by now. */
   #mayPost(key: string, token: number): boolean {
-    return this.feed({ type: "begins", key, token }).some(({ type }) => type === "posted");
+    return this.feed({ type: "begins", key, token })?.type === "may_leave";
   }
 
   #arm(): void {
     const at = nextWakeAt(this.#book) ?? Infinity;
-    if (this.#timer !== null && this.#timer.at <= at) return;
+    if (at !== Infinity && this.#timer !== null && this.#timer.at <= at) return;
     this.#timer?.takeBack();
     this.#timer = null;
     if (at === Infinity) return;
@@ -346,6 +388,22 @@ async function sent(
     if (!(error instanceof PlatformError)) throw error;
     return { type: "error", message: error.message, facts: error.facts };
   }
+}
+
+/** What a guard or the end of a lease has sent is a command as any other. */
+function ruleRequest({ controllerId, actuator, command, id, by, rule }: RuleCommand): CommandRequest {
+  return {
+    controllerId,
+    target: "actuator",
+    targetId: actuator,
+    payload: new TextEncoder().encode(JSON.stringify({ command, id, by })),
+    rule,
+    retained: false,
+    expiryMs: null,
+    by: null,
+    via: null,
+    response: null,
+  };
 }
 
 const reasonOf = (error: unknown) => (error instanceof Error ? error.message : "unknown reason");

@@ -30,6 +30,7 @@ import {
   stepReport,
   superseded,
 } from "./endings.js";
+import { changeLimits, limitsAfterOthersPost, mayStart } from "./limits.js";
 import { end, recognise, written } from "./results.js";
 import { at } from "../runtime/table.js";
 import { confirm, endIfCut, sendingGoesOn, stepEnded, stepOf } from "./sending.js";
@@ -58,7 +59,7 @@ export function goOnWith(turn: Turn): void {
   giveWay(turn);
 }
 
-/** Takes one input in; `limits_changed` only has the lane go on. */
+/** Takes one input in. */
 export function take(turn: Turn, input: LaneInput): void {
   if (input.type === "interrupted") adopt(turn, input.one);
   else if (input.type === "second_look") takeUpSecondLook(turn, input.command, input.step);
@@ -70,7 +71,10 @@ export function take(turn: Turn, input: LaneInput): void {
     shown(turn, input.about, input.target);
   } else if (input.type === "pushed") rung(turn, input.address, input.raw);
   else if (input.type === "journaled") journaled(turn, input);
-  else if (input.type !== "limits_changed") answer(turn, input);
+  else if (input.type === "locked") changeLimits(turn, { lock: input.lock });
+  else if (input.type === "held") changeLimits(turn, { hold: input.hold });
+  else if (input.type === "limits_restored") turn.lane.limits = input.limits;
+  else answer(turn, input);
 }
 
 /** The answer to a question of one of the two commands on their way; any other comes too late. */
@@ -186,10 +190,10 @@ function next(turn: Turn): void {
     const { running, stop, waiting } = turn.lane;
     const newest = stop ?? waiting.at(-1);
     if (running !== null || turn.book.closed || newest === undefined) return;
-    const judged = turn.limits.mayStart(newest);
+    const judged = mayStart(turn, newest);
     turn.lane.pausedUntil = judged.type === "wait" ? judged.until : null;
     const command = nextUp(turn.lane) ?? newest;
-    const verdict = command === newest ? judged : turn.limits.mayStart(command);
+    const verdict = command === newest ? judged : mayStart(turn, command);
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
     const against = ruledOut(turn, command) ?? (verdict.type === "refuse" ? interlocked(verdict) : null);
     if (against === null && isPaused) return;
@@ -270,6 +274,7 @@ function takesOver(turn: Turn, command: Command, passedOver: readonly Command[])
   end(turn, before, { ...superseded("after_sending"), steps, sentAt, requestId: facts.requestId });
   turn.lane.confirming = { ...confirming, command };
   turn.effects.push({ type: "phase", command, phase: "confirming" });
+  limitsAfterOthersPost(turn, command);
   return true;
 }
 
@@ -303,8 +308,8 @@ export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
 
 /** When nothing of the lane counts any more and it can be forgotten; null while something is open or to be looked at. */
 export function forgottenAt(lane: Lane): number | null {
-  const { posts, newest, secondLook, awaited, resting } = lane;
-  if (isOpen(lane) || secondLook || awaited || resting || posts.unread) return null;
+  const { posts, newest, secondLook, awaited, resting, limits } = lane;
+  if (isOpen(lane) || secondLook || awaited || resting || posts.unread || limits) return null;
   if (newest?.result === null) return null;
   const since = Math.max(newest?.endedMono ?? 0, posts.firstAt ?? 0, posts.stopAt ?? 0, posts.endedAt ?? 0);
   return since + Math.max(samePayloadMs, stopIntervalMs, newest?.quietMs ?? 0);
@@ -327,6 +332,7 @@ function adopt(turn: Turn, { command, step, earlier, sentAt, ...sent }: Interrup
   // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
   turn.lane.posts = { ...turn.lane.posts, endedAt: mono, unread: true };
   turn.effects.push({ type: "phase", command, phase: "confirming" });
+  limitsAfterOthersPost(turn, command);
   recognise(turn, command);
 }
 

@@ -6,6 +6,7 @@ import { ask, type Journaled, note, type PendingResult, type Turn } from "./book
 import { aboutOf, type Arrived, type Command, laneKey, type Target } from "./command.js";
 import { countRefusal, countsOver, knownId, withId } from "./admission.js";
 import { type NotTaken, refusalResult } from "./intake.js";
+import { limitsAfterEnd } from "./limits.js";
 import { type Abandoned, askedBy, type Ending, resultOf } from "./endings.js";
 import { entries, having, without } from "../runtime/table.js";
 
@@ -22,6 +23,7 @@ export function end(turn: Turn, command: Command, ending: Ending): void {
   problemEnded(turn, command, result);
   turn.lane.awaited = awaitedAfter(turn.lane, command, result, now.mono);
   turn.effects.push({ type: "phase", command, phase: "done", result });
+  limitsAfterEnd(turn, command, result);
   if (command.isOfFlood && ending.waited) {
     endUncounted(turn, command, result);
     return;
@@ -162,18 +164,18 @@ const unknownTargets: About = { controller: "*", actuator: "*" };
  * count is journaled as one record when the minute is over. Targets that do not exist share one such limit: a sender could
  * invent any number of them and fill the disk, and with it push old records out.
  */
-export function refuse(turn: Turn, arrived: Arrived, why: NotTaken): void {
+export function refuse(turn: Turn, arrived: Arrived, why: NotTaken): CommandResult {
   const { request, code, target } = arrived;
   const result = refusalResult(arrived, why, turn.now);
   const about = { ...request, code };
   const counted = "reason" in target ? unknownTargets : aboutOf(about);
   const outcome = { about, result, isRefusal: true, isUrgent: true, isTold: false, isWriting: true };
-  if (isOnlyCounted(turn, counted, result)) {
-    tell(turn, outcome, null);
-    return;
+  if (isOnlyCounted(turn, counted, result)) tell(turn, outcome, null);
+  else {
+    turn.effects.push({ type: "ended", result });
+    write(turn, outcome);
   }
-  turn.effects.push({ type: "ended", result });
-  write(turn, outcome);
+  return result;
 }
 
 /** Counts a refusal, and whether that is all that becomes of it. */

@@ -36,6 +36,7 @@ import {
   type StepEnd,
   stepReport,
 } from "./endings.js";
+import { limitsAfterPost, mayPostWithLimits } from "./limits.js";
 import { dropSecondLook } from "./second-look.js";
 import { dropPassedOver, finish, goTo, isTooOld, keptBack, readNext, ruledOut } from "./turn.js";
 
@@ -83,12 +84,12 @@ type Against =
  * Why the POST that the command stands before may not leave at this moment; null where it may. Judged when a connection is asked
  * for, and once more when it stands, before the first byte: on the way there a storm may have begun.
  */
-function mayPost(turn: Turn, run: Run): Against | null {
+export function mayPost(turn: Turn, run: Run): Against | null {
   const { command } = run;
   const ending = isSent(run) ? null : ruledOut(turn, command);
   if (ending !== null) return { type: "ruled_out", ending };
   if (isTooOld(turn, command)) return { type: "expired" };
-  const verdict = turn.limits.mayPost(command, stepOf(run).purpose === "lead_in");
+  const verdict = mayPostWithLimits(turn, command, stepOf(run).purpose === "lead_in");
   return verdict.type === "go" ? null : { type: "limits", verdict };
 }
 
@@ -121,6 +122,7 @@ export function sendStep(turn: Turn, run: Run, first: First | null = null, tries
 /** Its connection stands: the last moment at which nothing has left. */
 function judgeAndBegin(turn: Turn, run: At<"connecting">): void {
   const against = mayPost(turn, run);
+  turn.answer = { type: against === null ? "may_leave" : "withheld" };
   if (against === null) begin(turn, run);
   else withhold(turn, run, run.first, against);
 }
@@ -181,6 +183,7 @@ function beginStep(turn: Turn, { command, place, passedOver }: Run): void {
 function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "ended"): void {
   turn.lane.posts = { ...turn.lane.posts, endedAt: turn.now.mono, unread: true };
   const until = place === steps.length - 1 && moment === "ended" ? (steps[place]?.address ?? null) : null;
+  limitsAfterPost(turn, command);
   turn.effects.push({ type: "posted", command, between: steps.length > 1 ? { until } : null });
 }
 

@@ -6,7 +6,6 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
 import { bytesOf, publishProblem } from "../mqtt/connection/publish.js";
-import type { RuleCommand } from "../limits/ports.js";
 import { LimitService } from "../limits/limits.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
@@ -91,8 +90,10 @@ export class CommandService {
         const { read_only: commands, readOnlyForRules: rules } = parts.rules();
         return { commands, rules };
       },
-      submit: (command) => this.#submitRule(command),
-      recheck: (key) => this.commander.feed({ type: "limits_changed", key }),
+      feed: (input) => this.commander.feedSoon(input),
+      limitsOf: (key) => this.commander.limitsOf(key),
+      limited: () => this.commander.limited,
+      around: (code) => this.commander.around(code),
     });
     this.commander = new Commander({
       ...{ ...parts, audience: this.#audience(), newId: randomUUID, limits: this.limits.engine },
@@ -140,15 +141,6 @@ export class CommandService {
       { topic },
       `a command asks for its answer on a topic where the bridge answers nobody: name one below ${topics.bridge.answers}/ of at most 512 bytes without wildcards, or allow its first levels in commands.response_topics; the result is on .../result`,
     );
-  }
-
-  /** What a guard or the end of a lease has sent; on the same path as every command. */
-  #submitRule({ controllerId, actuator, command, id, by, rule }: RuleCommand): void {
-    const payload = new TextEncoder().encode(JSON.stringify({ command, id, by }));
-    this.commander.submit({
-      ...{ controllerId, target: "actuator", targetId: actuator, payload, rule },
-      ...{ retained: false, expiryMs: null, by: null, via: null, response: null },
-    });
   }
 
   /** A result of an earlier run that may never have arrived. */

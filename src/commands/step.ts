@@ -9,34 +9,41 @@ import {
   type LaneInput,
   type Now,
   openCommands,
+  type StepAnswer,
   type Turn,
 } from "./book.js";
-import { type Arrived, type BookLimits, type Command, laneKey } from "./command.js";
+import { type Arrived, type Command, laneKey } from "./command.js";
 import { duplicateOf, knownId, payloadKey, takePlace } from "./admission.js";
-import { commandFrom, duplicateRefusal, journalRefusal, understand } from "./intake.js";
+import { commandFrom, duplicateRefusal, journalRefusal, type NotTaken, understand } from "./intake.js";
 import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from "./lane.js";
+import { isSeenOtherwise, limitsAfterRefusal, settleLimits, takeWithLimits, wakeOfLimits } from "./limits.js";
+import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
+import { type LimitWorld, unlimited } from "../limits/rules/world.js";
 import { acknowledge, raiseProblem, showProblem } from "./aftermath.js";
 import { abandon, endedBefore, flush, refuse, tick } from "./results.js";
 import { at, entries, having, without } from "../runtime/table.js";
 
 /** Folds one input into the state of all commands, and says what is to be done. */
-export function step(
-  book: Book,
-  input: Input,
-  now: Now,
-  limits: BookLimits = unlimited,
-): { readonly book: Book; readonly effects: readonly Effect[] } {
-  const turn: Turn = { book: { ...book }, key: "", lane: { ...emptyLane }, effects: [], now, limits };
+export function step(book: Book, input: Input, now: Now, world: LimitWorld = unlimited): Stepped {
+  const turn: Turn = {
+    book: { ...book },
+    key: "",
+    lane: { ...emptyLane },
+    effects: [],
+    now,
+    world,
+    answer: null,
+  };
   if ("key" in input) inLane(turn, input.key, () => take(turn, input));
   else fold(turn, input);
-  return { book: turn.book, effects: turn.effects };
+  return { book: turn.book, effects: turn.effects, answer: turn.answer };
 }
 
-const unlimited: BookLimits = {
-  take: ({ deadlineMono }) => ({ term: null, deadlineMono }),
-  mayStart: () => ({ type: "go" }),
-  mayPost: () => ({ type: "go" }),
-};
+export interface Stepped {
+  readonly book: Book;
+  readonly effects: readonly Effect[];
+  readonly answer: StepAnswer | null;
+}
 
 function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
   if (input.type === "asked") asked(turn, input.arrived);
@@ -46,15 +53,56 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
   else if (input.type === "ended_before") endedBefore(turn, input.about, input.result, input.agoMs);
   else if (input.type === "abandoned") abandon(turn, input.one);
   else if (input.type === "tick") tick(turn, input.journalAvailable);
+  else if (input.type === "seen") seen(turn, input.keys, input.weather);
+  else if (input.type === "clock_set") clockSet(turn, input.byMs);
   else if (input.type === "woke") {
-    for (const [key, wake] of entries(turn.book.busy))
-      if (wake <= turn.now.mono) inLane(turn, key, () => undefined);
+    for (const [key, wake] of entries(turn.book.busy)) if (wake <= turn.now.mono) wakeLane(turn, key);
   } else closing(turn);
+}
+
+type Seen = Extract<LimitInput, { readonly type: "seen" }>;
+
+/** A movement may have ended, which only those who look at it would not notice. */
+function wakeLane(turn: Turn, key: string): void {
+  inLane(turn, key, () => undefined);
+  if (turn.world.isWatched(key)) lookedAt(turn, key);
+}
+
+/** Guards of these lanes look anew. What time alone has changed comes first, also where a stalled program had no turn for it. */
+function seen(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): void {
+  const all = [...keys];
+  const look = () => {
+    for (const key of all) inLane(turn, key, () => undefined);
+  };
+  look();
+  if (weather === null) return;
+  turn.book.weather = having(turn.book.weather, weather.name, weather.reading);
+  look();
+}
+
+function clockSet(turn: Turn, byMs: number): void {
+  const { startedAt } = turn.world.clockJudgement(turn.now.mono);
+  for (const [key, { limits }] of entries(turn.book.lanes))
+    if (limits !== null)
+      inLane(turn, key, () => {
+        turn.lane.limits = afterClockSet(limits, byMs, startedAt);
+        turn.effects.push({ type: "limits", lane: key, isUnsure: true });
+      });
+}
+
+/** Guards that look at the lane see at once what is commanded there, and what moves. */
+function lookedAt(turn: Turn, key: string): void {
+  const [code = ""] = key.split(" ");
+  for (const watcher of turn.world.watchersOf(code))
+    if (watcher !== key) inLane(turn, watcher, () => undefined);
 }
 
 function closing(turn: Turn): void {
   turn.book.closed = true;
   for (const [key] of entries(turn.book.lanes)) inLane(turn, key, close);
+  // Of lanes without commands only limits had a time to wait for, which count no more.
+  for (const [key] of entries(turn.book.busy))
+    if (!isOpen(at(turn.book.lanes, key) ?? emptyLane)) turn.book.busy = without(turn.book.busy, key);
   flush(turn, Infinity);
 }
 
@@ -65,14 +113,22 @@ function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
   turn.lane = { ...before };
   act(turn);
   goOnWith(turn);
+  settleLimits(turn);
   const { lane, book, now } = turn;
+  const limitsWake = wakeOfLimits(turn);
   turn.key = "";
-  if (isSame(lane, before) && !hasTimeCome(book, key, now)) return;
+  const isAsBefore = isSame(lane, before);
+  if (isAsBefore && !hasTimeCome(book, key, now) && (limitsWake === null || at(book.busy, key) !== undefined))
+    return;
   const forgotten = forgottenAt(lane);
   const isForgotten = forgotten !== null && now.mono > forgotten;
-  const wake = wakeOfLane(lane) ?? (isOnItsWay(lane) ? Infinity : forgotten === null ? null : forgotten + 1);
+  const ofLane =
+    wakeOfLane(lane) ??
+    (isOnItsWay(lane) ? Infinity : forgotten === null || isForgotten ? null : forgotten + 1);
+  const wake = limitsWake === null ? ofLane : Math.min(limitsWake, ofLane ?? Infinity);
   book.lanes = isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane);
-  book.busy = isForgotten || wake === null ? without(book.busy, key) : having(book.busy, key, wake);
+  book.busy = wake === null ? without(book.busy, key) : having(book.busy, key, wake);
+  if (!isAsBefore && turn.world.isWatched(key) && isSeenOtherwise(before, lane)) lookedAt(turn, key);
 }
 
 function isSame(one: Lane, other: Lane): boolean {
@@ -95,7 +151,7 @@ function asked(turn: Turn, arrived: Arrived): void {
   };
   const understood = understand(arrived, { closed: turn.book.closed, at: turn.now.at }, takesPlace);
   if ("refusal" in understood) {
-    refuse(turn, arrived, understood);
+    turnAway(turn, arrived, understood);
     return;
   }
   const key = laneKey(about);
@@ -107,18 +163,30 @@ function asked(turn: Turn, arrived: Arrived): void {
   const refusal = duplicate ? duplicateRefusal(duplicate) : journalRefusal(arrived, wanted);
   if (refusal !== null) {
     const original = duplicate?.isSame ? duplicate.first.result : undefined;
-    refuse(turn, arrived, { refusal, payload, canonical: word, original });
+    turnAway(turn, arrived, { refusal, payload, canonical: word, original });
     return;
   }
   const asked = commandFrom(arrived, understood, own.payloadKey, turn.now);
-  const taking = turn.limits.take(asked, payload);
+  const taking = takeWithLimits(turn, asked, payload);
   if (!("term" in taking)) {
-    refuse(turn, arrived, { ...taking, payload, canonical: word });
+    turnAway(turn, arrived, { ...taking, payload, canonical: word });
     return;
   }
   const command = { ...asked, ...taking };
+  turn.answer = { type: "taken", id: command.id };
   if (!command.isOfFlood) turn.effects.push({ type: "taken", command });
   inLane(turn, key, () => enter(turn, command));
+}
+
+/** It is answered with a refusal; what a rule asked for is kept back by it. */
+function turnAway(turn: Turn, arrived: Arrived, why: NotTaken): void {
+  const result = refuse(turn, arrived, why);
+  const { request, code } = arrived;
+  turn.answer = { type: "refused", id: result.id };
+  if (request.rule !== undefined)
+    inLane(turn, laneKey({ ...request, code }), () => {
+      limitsAfterRefusal(turn, result);
+    });
 }
 
 /** When the book wants to be woken; null when only an answer or a new command can change it. */

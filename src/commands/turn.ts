@@ -25,6 +25,7 @@ import {
   wantedValue,
 } from "./endings.js";
 import { isReadOnlyFor } from "./intake.js";
+import { keptNow, limitsWithSending } from "./limits.js";
 import { end } from "./results.js";
 import { planSecondLook } from "./second-look.js";
 
@@ -181,12 +182,15 @@ export const urgentWaitsMs = 200;
 /** The first POST waits for this record; a stop, and what a rule sends, until `wakeAt` at most. */
 export function journalSending(turn: Turn, run: Progress, wakeAt: number | null): void {
   const { command } = run;
+  const limits = limitsWithSending(turn, command);
+  const record = sendingRecord(command);
+  const kept = limits && keptNow(limits, turn.now);
   const token = ask(turn, {
     type: "journal",
-    record: sendingRecord(command),
+    record: kept === null ? record : { ...record, limits: kept },
     durable: true,
     unlessOpen: takenRecord(command),
-    sending: command,
+    ...(limits === null ? {} : { limits }),
   });
   goTo(turn, run, { at: "journal" }, { token, wakeAt });
 }

@@ -5,13 +5,22 @@ import type { HistoryParts } from "../journal/records.js";
 import { AlarmStore, bridgeItself } from "./alarm-store.js";
 import { LimitEngine } from "./engine.js";
 import type { EnginePorts } from "./ports.js";
-import { weatherShown } from "./shown.js";
+import { weatherShown } from "./restrictions.js";
 
 type AlarmPorts = ConstructorParameters<typeof AlarmStore>[0];
 
 interface LimitPorts extends Pick<
   EnginePorts,
-  "clock" | "store" | "readOnly" | "clockSkewMs" | "newId" | "submit" | "recheck" | "later"
+  | "clock"
+  | "store"
+  | "readOnly"
+  | "clockSkewMs"
+  | "newId"
+  | "feed"
+  | "limitsOf"
+  | "limited"
+  | "around"
+  | "later"
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {
@@ -155,13 +164,6 @@ export class LimitService {
   weather(): Readonly<Record<string, WeatherShown>> {
     const { configuration, clock } = this.#ports;
     return weatherShown(configuration.weather, this.engine.weather, clock.monotonic());
-  }
-
-  /** An actuator was moved elsewhere: the book says so in an event. */
-  told({ type, facts = {} }: BridgeEvent): void {
-    const { controller, actuator, from, to } = facts;
-    if (type === "changed_elsewhere" && typeof controller === "string" && typeof actuator === "string")
-      this.engine.changedElsewhere(controller, actuator, String(from), String(to));
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -10,12 +10,12 @@ import {
   type Entry,
   keptOf,
   keyOf,
-  type LimitedCommand,
   newEntry,
   restored,
   type Shut,
 } from "./rules/entry.js";
-import { overrunEvent } from "./shown.js";
+import { toBeKept } from "./rules/movement.js";
+import { overrunEvent } from "./restrictions.js";
 
 export interface DiskPorts {
   readonly clock: Clock;
@@ -39,31 +39,6 @@ export const entriesOf = ({ info: { code }, actuators }: Controller): readonly E
   ...[...actuators.values()].map(({ settings }) => newEntry(code, settings)),
   entryWithoutActuator(code, wholeController),
 ];
-
-/**
- * Times of this run go on as they were where the clock was set. A lock until a time of day ends by the new one, a lease of
- * an earlier run sooner where the start did not know how long ago that was, and what moved before `startedAt`, monotonic ms
- * of this run, did so as long ago as the new clock says.
- */
-export function afterClockSet(entry: Entry, byMs: number, startedAt: number): Entry {
-  const { lock, lease, hold, moves } = entry;
-  const until = lock?.isSpan === true && lock.until !== null ? lock.until + byMs : (lock?.until ?? null);
-  // What is yet to come by a clock that was set back counts as of the start.
-  const earlier = (mono: number) => Math.min(mono - byMs, startedAt);
-  const starts = moves.starts.map(({ at, byClock }) =>
-    byClock === undefined ? { at } : { at: at === Infinity ? at : earlier(byClock), byClock: byClock - byMs },
-  );
-  const { endsByClock } = moves;
-  const endsAt = moves.endsAt !== null && moves.endsAt < startedAt ? earlier(moves.endsAt) : moves.endsAt;
-  const unjudged = endsByClock === undefined ? {} : { endsByClock: endsByClock - byMs };
-  return {
-    ...entry,
-    moves: { ...moves, starts, endsAt, ...unjudged },
-    lock: lock && { ...lock, until, endsAt: lock.isSpan ? lock.endsAt : lock.endsAt - byMs },
-    hold: hold?.isKept === true ? { ...hold, until: hold.until - byMs } : hold,
-    lease: lease?.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease,
-  };
-}
 
 /** A platform that gives no time for so long as a reading may be old leaves the clock to be right as it is. */
 export function clockJudgement(
@@ -90,8 +65,6 @@ export class LimitsOnDisk {
   readonly #ports: DiskPorts;
   /** By key, "nothing", "unknown", or the signature of what it has or is about to have. */
   readonly #held = new Map<string, string>();
-  /** By key, a command whose first POST is not out, and the change by it, which the disk has already: nothing may be written over it. */
-  readonly #pending = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
   /** By key, what an earlier run left with a lease of an address that is not there any more. */
   readonly #left = new Map<string, KeptLimits>();
 
@@ -122,27 +95,14 @@ export class LimitsOnDisk {
     throw failed.reason;
   }
 
-  /** What has to be on disk with the first POST of a command, which then changes the entry so. */
-  ahead(entry: Entry, id: string, change: (entry: Entry) => Entry): KeptLimits | null {
-    const key = keyOf(entry.code, entry.id);
-    const after = change(entry);
-    this.#pending.set(key, { id, change });
-    this.#held.set(key, signature(after));
-    return this.#kept(after);
+  /** A record of the command that is sent is about to bring it to the disk. */
+  keptWith(key: string, limits: Entry): void {
+    this.#held.set(key, signature(limits));
   }
 
-  /** Its first POST goes out; or it has ended, and the disk may have been told that it would be sent. */
-  caughtUp({ code, targetId, id, wanted, rule }: LimitedCommand, by: "post" | "end"): void {
-    const key = keyOf(code, targetId);
-    if (this.#pending.get(key)?.id !== id) return;
-    this.#pending.delete(key);
-    // A stop, and what a rule sends, goes out without the disk too.
-    if (by === "end" || wanted.type === "stop" || rule !== null) this.#held.set(key, "unknown");
-  }
-
-  /** The clock was set: every time that the disk has is of another one. */
-  clockSet(): void {
-    for (const [key, held] of this.#held) if (held !== "nothing") this.#held.set(key, "unknown");
+  /** Whether the disk has what was to be there is not known. */
+  unsure(key: string): void {
+    if (this.#held.get(key) !== undefined) this.#held.set(key, "unknown");
   }
 
   /** Of which the disk may not have the newest. */
@@ -153,7 +113,7 @@ export class LimitsOnDisk {
   /** Null where the disk has it; what it is given counts as there from now on. */
   #unkept(present: Entry): RecordBody | null {
     const key = keyOf(present.code, present.id);
-    const entry = this.#pending.get(key)?.change(present) ?? present;
+    const entry = toBeKept(present);
     const wanted = signature(entry);
     if (wanted === (this.#held.get(key) ?? "nothing")) return null;
     this.#held.set(key, wanted);
@@ -239,7 +199,7 @@ const lostLock = ({ controller, actuator }: LimitsEntry, by: string): string =>
   `The configuration has ${controller}/${actuator} no more, which ${by} has locked: that lock refuses nothing now.`;
 
 /** A lock of the whole controller is also one of an actuator that the configuration has since. */
-const withWholeLock = (entry: Entry, entries: ReadonlyMap<string, Entry>): Entry => ({
-  ...entry,
-  lock: entry.lock ?? entries.get(keyOf(entry.code, wholeController))?.lock ?? null,
-});
+function withWholeLock(entry: Entry, entries: ReadonlyMap<string, Entry>): Entry {
+  const lock = entry.lock ?? entries.get(keyOf(entry.code, wholeController))?.lock ?? null;
+  return lock === entry.lock ? entry : { ...entry, lock };
+}

@@ -2,8 +2,9 @@ import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { AlarmFacts, AlarmType } from "../greenhouse/limits.js";
 import type { DiskPorts } from "./on-disk.js";
+import type { Entry, LimitInput } from "./rules/entry.js";
 import type { Around } from "./rules/guards.js";
-import type { DueSend } from "./rules/upkeep.js";
+import type { DueSend } from "./rules/due.js";
 
 /** What a rule has the bridge send. */
 export interface RuleCommand extends DueSend {
@@ -27,9 +28,14 @@ export interface EnginePorts extends DiskPorts {
     message: string | null,
     facts?: AlarmFacts,
   ) => void;
-  readonly submit: (command: RuleCommand) => void;
-  /** What waits at the actuator is judged anew. */
-  readonly recheck: (key: string) => void;
+  /** Tells the book of commands; within this task, unless it deals with something else just now. */
+  readonly feed: (input: LimitInput) => void;
+  /** What limits a lane; null where nothing does that would have to be remembered. */
+  readonly limitsOf: (key: string) => Entry | null;
+  /** Of every lane that has something to be remembered of it. */
+  readonly limited: () => readonly Entry[];
+  /** What limits of a controller's actuators look at now; null for one that is not there. */
+  readonly around: (code: string) => Around | null;
   /** Calls back once requests begun by now are out; within this task when absent. */
   readonly later?: (tell: () => void) => void;
 }

@@ -149,9 +149,12 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
       readOnly: () => ({ commands: false, rules: false }),
       clockSkewMs: () => 0,
       newId: () => "1",
-      submit: () => undefined,
+      feed: (input) => commander.feedSoon(input),
+      limitsOf: (key) => commander.limitsOf(key),
+      limited: () => commander.limited,
+      around: (code) => commander.around(code),
     },
-    ...{ recheck: () => undefined, configuration: { weather: {}, polling } },
+    ...{ configuration: { weather: {}, polling } },
     journal: {
       append: (record) =>
         disk.problem === null

@@ -14,7 +14,11 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     plant: `(original) => (name, around) => original(name, { ...around, now: { ...around.now, mono: -Infinity } })`,
     breaks: ["S17", "S20", "S23"],
   },
-  judged_once: { seam: "limits/engine#LimitEngine.mayPost", plant: `() => () => go`, breaks: ["S17"] },
+  judged_once: {
+    seam: "commands/limits#mayPostWithLimits",
+    plant: `() => () => ({ type: "go" })`,
+    breaks: ["S17"],
+  },
   timers_are_not_kept: {
     seam: "limits/rules/entry#keptOf",
     plant: keptWithout("moved_until: null"),
@@ -26,7 +30,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S21", "S22"],
   },
   leases_are_kept_after_the_post: {
-    seam: "limits/engine#LimitEngine.beforeSending",
+    seam: "commands/limits#limitsWithSending",
     plant: `() => () => null`,
     breaks: ["S19"],
   },

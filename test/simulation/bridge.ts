@@ -93,7 +93,6 @@ export class Bridge {
       onEvent: (event) => {
         this.#world.journalist.note("event", event);
         this.#world.checks.event(event);
-        desk.limits.told(event);
         this.#world.journalist.saw(`event ${event.type}`);
       },
     });

@@ -96,9 +96,10 @@ export class CommandBench {
         if (message === null) this.alarms.delete(type);
         else this.alarms.set(type, message);
       },
-      submit: ({ command, id, by, rule, actuator: targetId }) =>
-        this.send(JSON.stringify({ command, id, by }), { rule, targetId }),
-      recheck: (key) => this.commander.feed({ type: "limits_changed", key }),
+      feed: (input) => this.commander.feedSoon(input),
+      limitsOf: (key) => this.commander.limitsOf(key),
+      limited: () => this.commander.limited,
+      around: (code) => this.commander.around(code),
     });
     this.commander = new Commander({
       limits: this.engine,

@@ -1,12 +1,13 @@
 import type { Via } from "../../greenhouse/command/outcomes.js";
 import type { Wanted } from "../../greenhouse/command/words.js";
 import type { Limits } from "../../greenhouse/limits.js";
+import type { Actuator } from "../../greenhouse/model.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { KeptLimits } from "../../journal/records.js";
 import { firstAttempt, isOverdue, laterTriesMs } from "./attempts.js";
-import { type GuardState, unjudged } from "./guards.js";
+import { type GuardState, unjudged, type WeatherReading } from "./guards.js";
 import { type Moves, neverMoved } from "./pauses.js";
-import type { Hold, Lease, Term } from "./terms.js";
+import type { Hold, Lease, Term } from "./lease.js";
 
 /* What the limits know of one actuator, and how it is kept on disk. */
 
@@ -40,8 +41,10 @@ export interface Entry extends Standing {
   readonly code: string;
   readonly id: string;
   readonly lease: Lease | null;
-  /** Commands taken and not ended, by their ids. */
-  readonly open: ReadonlyMap<string, UnderWay>;
+  /** Commands not ended whose first POST is out, by their ids. */
+  readonly sent: ReadonlyMap<string, SentBefore>;
+  /** A command that the disk knows as sent, with what it does to the entry, and whose first POST is not out. */
+  readonly pending: Pending | null;
 }
 
 export const keyOf = (code: string, actuator: string): string => `${code} actuator ${actuator}`;
@@ -69,11 +72,19 @@ export interface LimitedCommand {
   readonly rule: "guard" | "lease" | null;
 }
 
-/** A command taken and not ended. */
-export interface UnderWay {
+/** A command whose first POST is out. */
+export interface SentBefore {
+  readonly word: string;
+  /** What was in force before. */
+  readonly lease: Lease | null;
+  readonly hold: Hold | null;
+}
+
+export interface Pending {
   readonly command: LimitedCommand;
-  /** What was in force before its first POST; null until then. */
-  readonly beforePost: Pick<Entry, "lease" | "hold"> | null;
+  /** What the actuator showed, and when that was. */
+  readonly shown: Pick<Actuator, "state" | "position"> | undefined;
+  readonly mono: number;
 }
 
 const noLimits: Limits = {
@@ -87,7 +98,7 @@ const none: ReadonlyMap<string, never> = new Map<string, never>();
 
 export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
   ...{ code, id: settings.id, settings },
-  ...{ guards: none, moves: neverMoved, lock: null, hold: null, lease: null, open: none },
+  ...{ guards: none, moves: neverMoved, lock: null, hold: null, lease: null, sent: none, pending: null },
 });
 
 /** Nothing is in force and nothing has to be remembered. */
@@ -215,3 +226,46 @@ function keptGuard(
   const later = isOverdue(tries) ? { nextAt: mono + laterTriesMs, problem } : {};
   return { ...state, attempts: { ...firstAttempt, tries, ...later } };
 }
+
+/**
+ * Times of this run go on as they were where the clock was set. A lock until a time of day ends by the new one, a lease of
+ * an earlier run sooner where the start did not know how long ago that was, and what moved before `startedAt`, monotonic ms
+ * of this run, did so as long ago as the new clock says.
+ */
+export function afterClockSet(entry: Entry, byMs: number, startedAt: number): Entry {
+  const { lock, lease, hold, moves } = entry;
+  const until = lock?.isSpan === true && lock.until !== null ? lock.until + byMs : (lock?.until ?? null);
+  // What is yet to come by a clock that was set back counts as of the start.
+  const earlier = (mono: number) => Math.min(mono - byMs, startedAt);
+  const starts = moves.starts.map(({ at, byClock }) =>
+    byClock === undefined ? { at } : { at: at === Infinity ? at : earlier(byClock), byClock: byClock - byMs },
+  );
+  const { endsByClock } = moves;
+  const endsAt = moves.endsAt !== null && moves.endsAt < startedAt ? earlier(moves.endsAt) : moves.endsAt;
+  const unjudged = endsByClock === undefined ? {} : { endsByClock: endsByClock - byMs };
+  return {
+    ...entry,
+    moves: { ...moves, starts, endsAt, ...unjudged },
+    lock: lock && { ...lock, until, endsAt: lock.isSpan ? lock.endsAt : lock.endsAt - byMs },
+    hold: hold?.isKept === true ? { ...hold, until: hold.until - byMs } : hold,
+    lease: lease?.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease,
+  };
+}
+
+/** What the book of commands is told of limits. */
+export type LimitInput = Readonly<
+  /** A lock or a hold begins or ends by a request. */
+  | { type: "locked"; key: string; lock: Lock | null }
+  | { type: "held"; key: string; hold: Hold | null }
+  /** As an earlier run left them. */
+  | { type: "limits_restored"; key: string; limits: Entry }
+  /** Something that guards of these lanes look at may show something else, or what else their rules depend on. */
+  | {
+      type: "seen";
+      keys: Iterable<string>;
+      /** The newest live value of a weather topic. */
+      weather: { readonly name: string; readonly reading: WeatherReading } | null;
+    }
+  /** The clock was set by so much, positive is forward. */
+  | { type: "clock_set"; byMs: number }
+>;

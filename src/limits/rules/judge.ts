@@ -14,7 +14,7 @@ import {
   pausesFor,
   startsWithinHour,
 } from "./pauses.js";
-import type { Hold } from "./terms.js";
+import type { Hold } from "./lease.js";
 
 /*
  * Whether a command may go now. Everything here narrows: no rule makes another allow more. Order: lock, guards, hold, pauses.
@@ -110,7 +110,7 @@ export function mayPost(
 ): Verdict {
   const verdict = judge(entry, judgedAs(command, shown, isLeadIn), now);
   if (verdict.type !== "wait") return verdict;
-  return entry.open.get(command.id)?.beforePost ? go : { ...verdict, type: "refuse" };
+  return entry.sent.has(command.id) ? go : { ...verdict, type: "refuse" };
 }
 
 const judgedAs = ({ wanted, rule, term }: LimitedCommand, shown: Shown, isLeadIn: boolean): Judged => ({
@@ -118,13 +118,10 @@ const judgedAs = ({ wanted, rule, term }: LimitedCommand, shown: Shown, isLeadIn
 });
 
 /** It shows what the command wants, or another one that was sent will bring it there. */
-function isThereFor({ open }: Entry, { id, wanted, force }: LimitedCommand, shown: Shown): boolean {
+function isThereFor({ sent }: Entry, { id, wanted, force }: LimitedCommand, shown: Shown): boolean {
   if (force || !shown) return false;
   const word = canonical(wanted);
-  const isOnItsWay = [...open.values()].some(
-    ({ command, beforePost }) =>
-      beforePost !== null && command.id !== id && canonical(command.wanted) === word,
-  );
+  const isOnItsWay = [...sent].some(([other, one]) => other !== id && one.word === word);
   return isOnItsWay || isThere(shown, wanted);
 }
 

@@ -7,7 +7,7 @@ import type { KeptLimits } from "../journal/records.js";
 import type { Entry, Lock } from "./rules/entry.js";
 import type { Instant, WeatherReading } from "./rules/guards.js";
 import { allowedNow } from "./rules/judge.js";
-import type { Lease } from "./rules/terms.js";
+import type { Lease } from "./rules/lease.js";
 
 /* What everybody is shown and told of an actuator's limits. */
 

@@ -2,10 +2,10 @@ import type { Outcome } from "../../greenhouse/command/outcomes.js";
 import { canonical } from "../../greenhouse/command/words.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
-import { type Entry, type LimitedCommand, limitsOf, type UnderWay } from "./entry.js";
+import { type Entry, type LimitedCommand, limitsOf, type Pending } from "./entry.js";
 import { type GuardState, sent } from "./guards.js";
 import { began, directionOf, endedAt, isStart, type Moves } from "./pauses.js";
-import type { Lease } from "./terms.js";
+import type { Lease } from "./lease.js";
 
 /* What the course of a command does to the movements, the lease and the hold of its actuator. Instants are monotonic ms. */
 
@@ -14,18 +14,15 @@ type Shown = Pick<Actuator, "state" | "position"> | undefined;
 /** As many starts are remembered as any limit counts. */
 const mostStarts = 60;
 
-/** It is under way; once it is sent with what was in force before. */
-function opened(entry: Entry, command: LimitedCommand, before: UnderWay["beforePost"]): Entry {
-  const beforePost = before && { lease: before.lease, hold: before.hold };
-  return { ...entry, open: new Map(entry.open).set(command.id, { command, beforePost }) };
+/** Its first POST is out, and this was in force before. */
+function withSent(entry: Entry, { id, wanted }: LimitedCommand, { lease, hold }: Entry): Entry {
+  const sent = new Map(entry.sent).set(id, { word: canonical(wanted), lease, hold });
+  return { ...entry, sent };
 }
 
-/** It is under way; with `isPosted` an equal one whose read-backs it takes over, or an earlier run, has sent it. */
-export function begun(entry: Entry, command: LimitedCommand, isPosted: boolean): Entry {
-  const under = entry.open.get(command.id);
-  if (isPosted && !under?.beforePost) return opened(afterForeignPost(entry, command), command, entry);
-  return under === undefined ? opened(entry, command, null) : entry;
-}
+/** What was sent for another counts for it: for an equal one whose read-backs it takes over, or in an earlier run. */
+export const afterOthersPost = (entry: Entry, command: LimitedCommand): Entry =>
+  entry.sent.has(command.id) ? entry : withSent(afterForeignPost(entry, command), command, entry);
 
 /** Its first POST goes out: the movement begins, its lease and its hold are in force. */
 export function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
@@ -40,6 +37,15 @@ export function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Sho
   return { ...given, moves: began(entry.moves, move, mostStarts, now), ...termOfCommand(entry, command) };
 }
 
+export const withPending = (entry: Entry, { command, shown, mono }: Pending): Entry =>
+  afterFirstPost(entry, command, shown, mono);
+
+/** What the disk is to hold: what a command does that it knows as sent is not taken back before that is out. */
+export const toBeKept = ({ pending, ...rest }: Entry): Entry => {
+  const entry = { ...rest, pending: null };
+  return pending === null ? entry : withPending(entry, pending);
+};
+
 /** That POST counts for both. */
 function afterForeignPost(entry: Entry, command: LimitedCommand): Entry {
   if (command.wanted.type === "stop") return entry;
@@ -53,8 +59,8 @@ const endOfMove = ({ settings }: LimitedCommand, now: number): number =>
 
 /** A POST of it begins, or has ended. */
 export function afterPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
-  if (!entry.open.get(command.id)?.beforePost)
-    return opened(afterFirstPost(entry, command, shown, now), command, entry);
+  if (!entry.sent.has(command.id))
+    return withSent(afterFirstPost(entry, command, shown, now), command, entry);
   if (command.wanted.type === "stop") return entry;
   return { ...entry, moves: endedAt(entry.moves, endOfMove(command, now)) };
 }
@@ -74,16 +80,16 @@ function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "leas
 /** The command has ended; what a rule had sent is judged apart. */
 export function afterEnd(entry: Entry, command: LimitedCommand, outcome: Outcome, now: number): Entry {
   if (command.dryRun) return entry;
-  const { beforePost = null } = entry.open.get(command.id) ?? {};
-  const open = new Map([...entry.open].filter(([id]) => id !== command.id));
-  const moves = beforePost ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
-  const moved = { ...entry, open, moves };
+  const before = entry.sent.get(command.id) ?? null;
+  const sent = new Map([...entry.sent].filter(([id]) => id !== command.id));
+  const moves = before ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
+  const moved = { ...entry, moves, sent: before ? sent : entry.sent };
   if (outcome === "confirmed" || outcome === "already") return done(moved, command);
   if (outcome !== "rejected" && outcome !== "failed") return moved;
   return {
     ...moved,
-    ...(beforePost ? { lease: sooner(beforePost.lease, moved.lease) } : {}),
-    hold: moved.hold?.id === command.id ? (beforePost?.hold ?? null) : moved.hold,
+    lease: before ? sooner(before.lease, moved.lease) : moved.lease,
+    hold: moved.hold?.id === command.id ? (before?.hold ?? null) : moved.hold,
   };
 }
 

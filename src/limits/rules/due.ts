@@ -14,7 +14,7 @@ import {
 } from "./guards.js";
 import { guardSentence, isThere, judge, stateOf } from "./judge.js";
 import { pausesFor } from "./pauses.js";
-import type { Lease } from "./terms.js";
+import type { Lease } from "./lease.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
 
@@ -122,7 +122,7 @@ function leaseDue(entry: Entry, around: Around, next: Next): Pick<Due, "moved"> 
  * (`to`), which somebody has set meanwhile. `unread` until this run has read it, or had the time to.
  */
 function foundAtStart(
-  { settings, id, open }: Entry,
+  { settings, code, id }: Entry,
   { isKept, until, end, command }: Lease,
   around: Around,
 ): "own" | "unread" | { readonly to: string } {
@@ -137,7 +137,9 @@ function foundAtStart(
   const isOwn = "reason" in wanted || actuator === undefined || isThere(actuator, wanted);
   if (isOwn || state === "unknown") return "own";
   // What is being read back of the earlier run may be the lease's own command.
-  return open.size > 0 ? "unread" : { to: position === null ? state : String(position) };
+  return around.activity(code, id).unfinished.length > 0
+    ? "unread"
+    : { to: position === null ? state : String(position) };
 }
 
 function shows({ settings, id }: Entry, command: string, { own }: Around): boolean {

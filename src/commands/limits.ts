@@ -1,0 +1,262 @@
+import type { Refusal } from "../greenhouse/command/outcomes.js";
+import type { Interlock } from "../greenhouse/limits.js";
+import type { Actuator } from "../greenhouse/model.js";
+import type { KeptLimits } from "../journal/records.js";
+import type { Ended } from "../limits/rules/attempts.js";
+import { type Due, dueAt, dueSends, expire, readGuards } from "../limits/rules/due.js";
+import { type Entry, isEmpty, judgedByClock, keptOf, keyOf, type Shut } from "../limits/rules/entry.js";
+import type { Around, Instant } from "../limits/rules/guards.js";
+import * as judge from "../limits/rules/judge.js";
+import { deadlineWith, type GivenTerm, termOf } from "../limits/rules/lease.js";
+import {
+  afterEnd,
+  afterForeignMove,
+  afterOthersPost,
+  afterPost,
+  sentAs,
+  withPending,
+} from "../limits/rules/movement.js";
+import { isMoving } from "../limits/rules/pauses.js";
+import type { LimitWorld } from "../limits/rules/world.js";
+import { movedMeanwhileEvent, unlockedEvents } from "../limits/restrictions.js";
+import { at } from "../runtime/table.js";
+import { type Book, type Lane, note, type Now, openCommands, type Turn } from "./book.js";
+import { type Command, laneKey, type Target } from "./command.js";
+
+/*
+ * What limits an actuator is part of its lane: the readings of its guards, its lock, hold and lease, and when it moved. Here the life
+ * of its commands changes them, and they judge its commands. The rules themselves stand in `limits/rules`.
+ */
+
+const laneOf = (turn: Turn, key: string): Lane | undefined =>
+  key === turn.key ? turn.lane : at(turn.book.lanes, key);
+
+/** What limits the actuator and has to be remembered of it; null where that is nothing. */
+function limitsOf(turn: Turn, key: string): Entry | null {
+  const limits = laneOf(turn, key)?.limits ?? null;
+  if (limits !== null) return limits;
+  const atFirst = turn.world.limitsAtFirst(key);
+  return atFirst === null || isEmpty(atFirst) ? null : atFirst;
+}
+
+/** The same where a command is to be followed all the same: one with a time of its own, or one that guards look at. */
+function followed(turn: Turn, command: Pick<Command, "code" | "target" | "targetId" | "term">): Entry | null {
+  if (command.target !== "actuator") return null;
+  const key = laneKey(command);
+  const limits = limitsOf(turn, key);
+  if (limits !== null) return limits;
+  return command.term !== null || turn.world.isWatched(key) ? turn.world.limitsAtFirst(key) : null;
+}
+
+/** Whole seconds, so that two clocks that run apart by a hair say the same. */
+const instantOf = ({ at: now, mono }: Now): Instant => ({
+  mono,
+  iso: (then) => new Date(Math.round((then + now - mono) / 1_000) * 1_000).toISOString(),
+});
+
+/** What its limits look at now; null for a controller that is not there. */
+const aroundOf = (turn: Turn, code: string): Around | null =>
+  aroundBy((key) => laneOf(turn, key), turn.book, turn.world, turn.now, code);
+
+/** The same of a book that nothing is folded into just now. */
+export const aroundIn = (book: Book, world: LimitWorld, now: Now, code: string): Around | null =>
+  aroundBy((key) => at(book.lanes, key), book, world, now, code);
+
+function aroundBy(
+  laneAt: (key: string) => Lane | undefined,
+  { weather }: Pick<Book, "weather">,
+  world: LimitWorld,
+  now: Now,
+  code: string,
+): Around | null {
+  const own = world.controller(code);
+  if (own === undefined) return null;
+  return {
+    ...world.clockJudgement(now.mono),
+    own,
+    now: instantOf(now),
+    readOnly: world.readOnly(),
+    staleAfterMs: world.staleAfterMs(),
+    controller: world.controller,
+    weather: (name) => at(weather, name) ?? null,
+    weatherStaleAfterMs: world.weatherStaleAfterMs,
+    activity: (of, actuator) => activityOf(laneAt(keyOf(of, actuator)), now.mono),
+  };
+}
+
+/** What is on its way at an actuator that guards look at. */
+function activityOf(lane: Lane | undefined, mono: number): ReturnType<Around["activity"]> {
+  const open = lane === undefined ? [] : openCommands(lane).filter(({ dryRun }) => !dryRun);
+  const unfinished = open.map(({ wanted }) => wanted).filter(({ type }) => type !== "stop");
+  const moves = lane?.limits?.moves;
+  return { unfinished, isMoving: moves !== undefined && isMoving(moves, mono) };
+}
+
+interface Judged {
+  readonly entry: Entry;
+  readonly around: Around;
+  readonly shown: Actuator | undefined;
+}
+
+/** As what its inputs show at this moment makes it; null for what nothing limits. */
+function judgedNow(turn: Turn, { target, wanted, ...about }: Omit<Command, "payloadKey">): Judged | null {
+  if (target !== "actuator" || wanted.type === "stop") return null;
+  const limits = limitsOf(turn, laneKey({ target, ...about }));
+  const around = limits && aroundOf(turn, about.code);
+  if (limits === null || around === null) return null;
+  const read = readGuards(judgedByClock(limits, around), around);
+  const shown = around.own.actuators.get(about.targetId);
+  return { entry: expire(read, around.now.mono, around), around, shown };
+}
+
+type Taking =
+  Pick<Command, "term" | "deadlineMono"> | { readonly refusal: Refusal; readonly interlock?: Interlock };
+
+/** At taking: the command's times, or why it is not taken. */
+export function takeWithLimits(turn: Turn, command: Command, given: GivenTerm): Taking {
+  const term = termOf(command.wanted, command.target, command.settings, given);
+  if (term !== null && "reason" in term) return { refusal: term };
+  const deadlineMono = deadlineWith(term, command);
+  const verdict = mayStart(turn, term === null ? command : { ...command, term, deadlineMono });
+  if (verdict.type !== "refuse") return { term, deadlineMono };
+  const { message, interlock } = verdict;
+  return { refusal: { reason: "interlock", message }, interlock };
+}
+
+/** Each time that a command's turn may have come. */
+export function mayStart(turn: Turn, command: Command): judge.Verdict {
+  const judged = judgedNow(turn, command);
+  return judged === null ? judge.go : judge.mayStart(judged.entry, command, judged.shown, judged.around.now);
+}
+
+/** Immediately before a POST. */
+export function mayPostWithLimits(turn: Turn, command: Command, isLeadIn: boolean): judge.Verdict {
+  const judged = judgedNow(turn, command);
+  return judged === null
+    ? judge.go
+    : judge.mayPost(judged.entry, command, isLeadIn, judged.shown, judged.around.now);
+}
+
+const shownOf = ({ world }: Turn, { code, targetId }: Target): Actuator | undefined =>
+  world.controller(code)?.actuators.get(targetId);
+
+/** The limits of the lane are this now. Where nothing is in force any more and nothing has to be remembered, they are none. */
+function put(turn: Turn, limits: Entry, isUnsure = false): void {
+  const isNothing = isEmpty(limits) && limits.sent.size === 0 && limits.pending === null;
+  turn.lane.limits = isNothing && !turn.world.isWatched(turn.key) ? null : limits;
+  turn.effects.push({ type: "limits", lane: turn.key, isUnsure });
+}
+
+/** What the disk has to know with the record that says that the command is sent; null for nothing. */
+export function limitsWithSending(turn: Turn, command: Command): Entry | null {
+  const entry = followed(turn, command);
+  if (entry === null) return null;
+  const pending = { command, shown: shownOf(turn, command), mono: turn.now.mono };
+  put(turn, { ...entry, pending });
+  return withPending(entry, pending);
+}
+
+/** For the disk, with times of the clock. */
+export const keptNow = (entry: Entry, { at: now, mono }: Now): KeptLimits | null =>
+  keptOf(entry, (then) => Math.round(then + now - mono));
+
+/** A stop, and what a rule sends, goes out without the disk too. */
+const goesWithoutDisk = ({ wanted, rule }: Command): boolean => wanted.type === "stop" || rule !== null;
+
+/** A POST of it begins, or has ended. */
+export function limitsAfterPost(turn: Turn, command: Command): void {
+  const entry = followed(turn, command);
+  if (entry === null) return;
+  const isKnown = entry.pending?.command.id === command.id;
+  const after = afterPost(entry, command, shownOf(turn, command), turn.now.mono);
+  put(turn, isKnown ? { ...after, pending: null } : after, isKnown && goesWithoutDisk(command));
+}
+
+/** What was sent for another command counts for this one: it takes over its read-backs, or an earlier run has sent it. */
+export function limitsAfterOthersPost(turn: Turn, command: Command): void {
+  const entry = command.dryRun ? null : followed(turn, command);
+  if (entry !== null) put(turn, afterOthersPost(entry, command));
+}
+
+/** It has ended. The disk hears of it before the result: a lease that is over must not come back without it. */
+export function limitsAfterEnd(turn: Turn, command: Command, result: Ended): void {
+  const entry = followed(turn, command);
+  if (entry === null) return;
+  const { mono } = turn.now;
+  const isPending = entry.pending?.command.id === command.id;
+  const after = sentAs(afterEnd(entry, command, result.outcome, mono), result, mono);
+  const ended = isPending ? { ...after, pending: null } : after;
+  if (ended === entry) return;
+  put(turn, ended, isPending);
+  turn.effects.push({ type: "keep_limits", lane: turn.key });
+}
+
+/** What a rule asked for was refused before it was a command. */
+export function limitsAfterRefusal(turn: Turn, result: Ended): void {
+  const entry = limitsOf(turn, turn.key);
+  if (entry !== null) put(turn, sentAs(entry, result, turn.now.mono));
+}
+
+/** It was moved elsewhere. */
+export function limitsAfterForeignMove(turn: Turn, from: string, to: string): void {
+  const key = turn.key;
+  const entry = limitsOf(turn, key) ?? (turn.world.isWatched(key) ? turn.world.limitsAtFirst(key) : null);
+  if (entry !== null) put(turn, afterForeignMove(entry, from, to, turn.now.mono));
+}
+
+/** It is locked or held by a request, or no longer. */
+export function changeLimits(turn: Turn, change: Partial<Shut>): void {
+  const entry = limitsOf(turn, turn.key) ?? turn.world.limitsAtFirst(turn.key);
+  if (entry !== null) put(turn, { ...entry, ...change });
+}
+
+/** Lets the inputs of the lane's limits and its time count, and says what its rules send. */
+export function settleLimits(turn: Turn): void {
+  const before = limitsOf(turn, turn.key);
+  const around = before && aroundOf(turn, before.code);
+  if (before === null || around === null) return;
+  const read = readGuards(judgedByClock(before, around), around);
+  const { entry, sends, moved } = dueNow(turn, expire(read, around.now.mono, around), around);
+  const about = { controller: around.own.info.id, actuator: entry.id };
+  for (const event of unlockedEvents(before.lock, entry, about, turn.now.at))
+    turn.effects.push({ type: "event", event });
+  if (entry !== before) put(turn, entry);
+  if (moved !== null) {
+    note(
+      turn,
+      { type: "changed_elsewhere", controller: entry.code, actuator: entry.id, ...moved },
+      { quiet: true },
+    );
+    limitsAfterForeignMove(turn, moved.from, moved.to);
+    turn.effects.push({ type: "event", event: movedMeanwhileEvent(about, moved, turn.now.at) });
+  }
+  for (const send of sends)
+    turn.effects.push({
+      type: "rule",
+      send: { ...send, controllerId: about.controller, actuator: entry.id },
+    });
+}
+
+function dueNow({ world, book }: Turn, entry: Entry, around: Around): Due {
+  return world.mayRulesSend() && !book.closed
+    ? dueSends(entry, around, world.newId)
+    : { entry, sends: [], moved: null };
+}
+
+/** When time alone changes something of the lane's limits; null where it does not. */
+export function wakeOfLimits(turn: Turn): number | null {
+  const entry = turn.book.closed ? null : limitsOf(turn, turn.key);
+  const around = entry && aroundOf(turn, entry.code);
+  if (entry === null || around === null) return null;
+  const due = dueAt(entry, around);
+  return due === Infinity ? null : due;
+}
+
+/** Whether guards that look at the lane see something else now. */
+export function isSeenOtherwise(before: Lane, after: Lane): boolean {
+  const one = openCommands(before);
+  const other = openCommands(after);
+  const isOtherwiseOpen =
+    one.length !== other.length || one.some((command, place) => command !== other[place]);
+  return isOtherwiseOpen || before.limits?.moves !== after.limits?.moves;
+}

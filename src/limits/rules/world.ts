@@ -1,0 +1,35 @@
+import type { Controller } from "../../greenhouse/model.js";
+import type { ClockJudgement, Entry } from "./entry.js";
+import type { Around } from "./guards.js";
+
+/** What limits look at outside of the book, and how they are configured. */
+export interface LimitWorld {
+  /** What limits an actuator before anything happened there; null for what is none of the configuration. */
+  readonly limitsAtFirst: (key: string) => Entry | null;
+  /** Whether guards look at what is commanded there. */
+  readonly isWatched: (key: string) => boolean;
+  /** Lanes with guards that look at something of the controller. */
+  readonly watchersOf: (code: string) => Iterable<string>;
+  readonly controller: (idOrCode: string) => Controller | undefined;
+  readonly staleAfterMs: () => number;
+  readonly weatherStaleAfterMs: (name: string) => number | null;
+  readonly readOnly: () => Around["readOnly"];
+  readonly clockJudgement: (mono: number) => ClockJudgement;
+  /** Whether the bridge has begun to send what rules ask for. */
+  readonly mayRulesSend: () => boolean;
+  readonly newId: () => string;
+}
+
+/** Nothing is limited. */
+export const unlimited: LimitWorld = {
+  limitsAtFirst: () => null,
+  isWatched: () => false,
+  watchersOf: () => [],
+  controller: () => undefined,
+  staleAfterMs: () => Infinity,
+  weatherStaleAfterMs: () => null,
+  readOnly: () => ({ commands: false, rules: false }),
+  clockJudgement: () => ({ startedAt: 0, aheadMs: 0 }),
+  mayRulesSend: () => false,
+  newId: () => "",
+};
