@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { formatProblem } from "../../src/config/problem.js";
+import { servesPage } from "../../src/http/access.js";
+import { hashPassword } from "../../src/runtime/passwords.js";
 import { load } from "../config/loading.js";
 import { composeProblems, liberties, type Service, servicesOf } from "./support/compose-rules.js";
 import { textOf } from "./support/project.js";
@@ -31,9 +33,9 @@ describe("compose.yaml", () => {
       "it has no limits",
     ]));
 
-  it("opens the broker to this computer only, unless an address is given", () => {
+  it("opens broker and page to this computer only, unless an address is given", () => {
     expect(services["mosquitto"]?.ports).toEqual(["${MQTT_ADDRESS:-127.0.0.1}:1883:1883"]);
-    expect(services["bridge"]?.ports).toBeUndefined();
+    expect(services["bridge"]?.ports).toEqual(["${PAGE_ADDRESS:-127.0.0.1}:8099:8099"]);
   });
 
   it("asks the bridge's health as its Dockerfile does", async () => {
@@ -43,12 +45,16 @@ describe("compose.yaml", () => {
 
   it("comes with a configuration that passes `check`", async () => {
     const text = await textOf("deploy/compose/config.example.yaml");
-    const result = await load(text, { secrets: "platform_token: t-1\nmqtt_password: p-1\n", env: {} });
+    const hash = await hashPassword("a long enough password");
+    const secrets = `platform_token: t-1\nmqtt_password: p-1\nanna: "${hash}"\n`;
+    const result = await load(text, { secrets, env: {} });
     expect((result.ok ? result.warnings : result.problems).map(formatProblem)).toEqual([]);
     expect(result.ok && result.configuration.mqtt).toMatchObject({
       url: "mqtt://mosquitto:1883",
       username: "bridge",
     });
+    const http = result.ok && result.configuration.http;
+    expect(http && servesPage(http)).toBe(true);
   });
 
   it("is refused by the rules when it breaks them", () => {
