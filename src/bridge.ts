@@ -52,7 +52,7 @@ export interface BridgeOptions {
   /** Given what lists the tokens learned while running, which must never be shown. */
   readonly onSecrets?: (list: () => readonly string[]) => void;
   /** What the page can do beyond the bridge. */
-  readonly page?: Pick<PageSources, "doctor" | "demo">;
+  readonly page?: Pick<PageSources, "doctor" | "demo" | "onListening">;
   /** Called once, when the embedded broker, if there is one, lets clients in. */
   readonly onListening?: () => void;
 }

@@ -109,7 +109,15 @@ const table: Readonly<Record<string, Row>> = {
   setup: {
     npm: ["yaml", "zod", "ws", "@clack/prompts"],
     node: "any",
-    folders: { ...core, platform: "all", mqtt: "all", config: "all", broker: "all", journal: "all" },
+    folders: {
+      ...core,
+      platform: "all",
+      mqtt: "all",
+      config: "all",
+      broker: "all",
+      journal: "all",
+      http: { files: ["entrance.ts"], typesOnly: false },
+    },
   },
   status: {
     npm: ["prom-client", "zod"],

@@ -261,7 +261,7 @@ describe("configuration", () => {
       .filter(({ language }) => language === "yaml")
       .map(({ code }, index) => ({ name: `block ${index + 1} of ${page}`, code })),
   );
-  const foreign = ["scrape_configs", "automation", "platform_token", "mqtt_password"];
+  const foreign = ["scrape_configs", "automation", "platform_token", "mqtt_password", "anna"];
 
   it.each(blocks)("$name loads without a problem or warning", async ({ code }) => {
     const top = Object.keys(parse(code.replace(/!(?:env|secret) /g, "")) as object);

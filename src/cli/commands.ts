@@ -180,10 +180,14 @@ function addTrials(add: Add): void {
   const demo = add(
     "demo",
     "simulated platform, embedded broker and bridge in one process; needs no configuration",
-    ["greenhouse2mqtt demo --controllers 2 --speed 60 --language zh"],
+    [
+      "greenhouse2mqtt demo --controllers 2 --speed 60 --language zh",
+      "greenhouse2mqtt demo --host 0.0.0.0   the page for other computers of your network",
+    ],
     lazily(async () => (await import("./trials.js")).demo),
   )
     .addOption(languageOption("en"))
+    .option("--host <address>", "where the page listens; it has a login", "127.0.0.1")
     .option("--storm", "let a storm day happen, and tell it");
   accountOptions(demo, "simulated account", 6, " (default: 1; 20 with --storm)");
   const simulate = add(

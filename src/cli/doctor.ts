@@ -3,6 +3,7 @@ import { journalDirectory } from "../journal/open.js";
 import { type ConfigurationResult, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
+import { sshHint } from "../http/entrance.js";
 import { newestRecords } from "../journal/reader.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { diagnose, openScene } from "../setup/doctor/doctor.js";
@@ -68,9 +69,15 @@ export async function doctor(around: Surroundings, options: DoctorOptions): Prom
   const more = options.record === undefined ? [] : [recordCheck(options.record)];
   for await (const finding of diagnose(scene, around.stop, { more, begun: report.begun })) add(finding);
   report.end();
+  if (options.json !== true && options.redact !== true) sayHowOverSsh(configuration, around);
   if (around.stop.aborted) throw new CommandFailure("stopped before everything was tried");
   if (options.bundle !== undefined) await writeBundle(options.bundle, scene, options.config, found, around);
   if (report.findings.some(({ status }) => status === "failed")) throw new CommandFailure("");
+}
+
+function sayHowOverSsh({ http }: Configuration, { env, err, isTerminal }: Surroundings): void {
+  const hint = !isTerminal || http === false ? null : sshHint(http, http.port, env);
+  if (hint !== null) err.write(`To see the page, ${hint}\n`);
 }
 
 /** What the running bridge tells of itself, or else the journal, with what was found here; fit for strangers. */

@@ -47,7 +47,7 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
   void untilStopped(around.stop).then(() => endInTime(ended.signal, log));
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
-  const page = { doctor: doctorFor(configuration) };
+  const page = { doctor: doctorFor(configuration), onListening: whereaboutsOf(configuration, around, log) };
   try {
     await runBridge({ ...parts, page, onSecrets, live, manager: managerFor(around, log) }, around.stop);
   } finally {
@@ -56,6 +56,15 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
   }
   log.info("stopped");
 }
+
+/** Says in the log where the page is and who may command there, once it can be opened. */
+const whereaboutsOf =
+  ({ http }: Configuration, { env }: Surroundings, log: Logger) =>
+  (port: number): void => {
+    void import("../http/entrance.js").then(({ entranceLines }) => {
+      for (const line of entranceLines(http, port, env)) log.info(line);
+    });
+  };
 
 /**
  * Has garbage among old objects collected when the heap has grown by four tenths of what was alive. By itself V8 waits until it

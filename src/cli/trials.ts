@@ -1,5 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer, isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runBridge } from "../bridge.js";
@@ -8,6 +9,8 @@ import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
+import { addressOf, sshHint } from "../http/entrance.js";
+import { isLoopback } from "../runtime/sockets.js";
 import { adjustableLogs, createLogger, RecentLog } from "../runtime/log.js";
 import {
   FaultFileError,
@@ -39,17 +42,35 @@ import {
 import { Seen, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
 
 /** Who may command in the demo. */
-const demoUser = { name: "demo", password: "demo" } as const;
+const demoUser = "demo";
+
+/** A short one where only this computer reaches the page; else one that nobody guesses. */
+const demoPassword = (host: string): string => (isLoopback(host) ? "demo" : randomBytes(8).toString("hex"));
+
+/** The demo's page, and who looks for it. */
+interface DemoPage {
+  readonly host: string;
+  readonly password: string;
+  readonly env: Surroundings["env"];
+}
 
 interface DemoPorts {
   readonly page: number;
   readonly broker: number;
 }
 
-export function greeting({ page, broker: port }: DemoPorts, platformUrl: string, base: string): string {
+export function greeting(
+  { page, broker: port }: DemoPorts,
+  platformUrl: string,
+  base: string,
+  { host, password, env }: DemoPage,
+): string {
   const broker = `-h 127.0.0.1 -p ${port}`;
+  const url = addressOf(host, page);
+  const hint = sshHint({ host }, page, env);
   return [
-    `Page: http://127.0.0.1:${page}/  (name ${demoUser.name}, password ${demoUser.password})`,
+    `Page: ${url}  (name ${demoUser}, password ${password}, who may command)`,
+    ...(hint === null ? [] : [`To see it, ${hint}`]),
     `Simulated platform at ${platformUrl}`,
     `Broker: mqtt://127.0.0.1:${port}`,
     "",
@@ -133,20 +154,27 @@ async function settled(readings: ReadonlyMap<string, Fields>, end: AbortSignal):
 type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "language"> & {
   /** Absent: 1, and in a storm as fast as one can watch it. */
   readonly speed?: number;
+  /** Where the page listens; the broker, which has no login, stays on this computer. */
+  readonly host: string;
   /** Lets a storm day happen. */
   readonly storm?: boolean;
 };
 
 /** `greenhouse2mqtt demo`: simulated platform, embedded broker and bridge in one process, until a signal. */
 export async function demo(around: Surroundings, options: CommonOptions & DemoOptions): Promise<void> {
-  const { controllers, seed, language, storm: isStorm = false } = options;
+  const { controllers, seed, language, host, storm: isStorm = false } = options;
+  if (isIP(host) === 0)
+    throw new CommandFailure(
+      "--host: expected an IP address, such as 0.0.0.0 for every address of this computer",
+      exitCodes.usage,
+    );
   const speed = options.speed ?? (isStorm ? stormSpeed : 1);
   const account = { controllers, seed, speed, language, ...(isStorm && { startAt: stormBegins }) };
   const simulator = await startSimulator(account, { clock: systemClock });
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "greenhouse2mqtt-demo-")));
   try {
-    const ports = { port: await freePort(1883), httpPort: await freePort(8099) };
-    const written = demoText(simulator.configuration(), { ...ports, language });
+    const ports = { port: await freePort(1883), httpPort: await freePort(8099, host) };
+    const written = demoText(simulator.configuration(), { ...ports, host, language });
     const configuration = overridden(
       await demoConfiguration(isStorm ? withLimits(written, speed) : written),
       // On a terminal what happens is shown as such, and only what goes wrong as a line of the log.
@@ -192,7 +220,9 @@ async function runShown(
   const onListening = () => {
     const { broker, http, mqtt } = configuration;
     const ports = { broker: broker.port, page: http === false ? 0 : http.port };
-    around.out(greeting(ports, simulator.businessUrl, mqtt.base_topic));
+    const { host = "", users: [user] = [] } = http === false ? {} : http;
+    const shown = { host, password: user?.password ?? "", env: around.env };
+    around.out(greeting(ports, simulator.businessUrl, mqtt.base_topic, shown));
     watching = watchDemo(configuration, simulator, isStorm, demoView(around), end).catch((error: unknown) =>
       log.warn(`what happens cannot be shown here: ${String(error)}`),
     );
@@ -207,15 +237,17 @@ async function runShown(
   }
 }
 
+interface DemoPlace extends Pick<DemoOptions, "host" | "language"> {
+  readonly port: number;
+  readonly httpPort: number;
+}
+
 /** The simulator's own lines, polled fast enough for a person to watch values move. */
-function demoText(
-  lines: string,
-  ports: { readonly port: number; readonly httpPort: number; readonly language: "en" | "zh" },
-): string {
+function demoText(lines: string, ports: DemoPlace): string {
   return [
     lines.replace("platform:\n", "platform:\n  requests_per_minute: 0\n"),
     `broker: { port: ${ports.port} }`,
-    `http: { port: ${ports.httpPort}, users: [{ username: ${demoUser.name}, password: ${demoUser.password}, role: operator }] }`,
+    `http: { host: "${ports.host}", port: ${ports.httpPort}, users: [{ username: ${demoUser}, password: "${demoPassword(ports.host)}", role: operator }] }`,
     `homeassistant: { language: ${ports.language} }`,
     "polling: { controllers: 30s, sensors: 5s, running_status: 10s, actuators: 5s }",
     "weather:",
@@ -234,11 +266,17 @@ async function demoConfiguration(text: string): Promise<Configuration> {
 }
 
 /** The wanted port, or any other where that is taken. */
-function freePort(wanted: number): Promise<number> {
-  return new Promise((resolve) => {
+function freePort(wanted: number, host = "127.0.0.1"): Promise<number> {
+  return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once("error", () => resolve(freePort(0)));
-    probe.listen(wanted, "127.0.0.1", () => {
+    probe.once("error", (error) => {
+      if (wanted !== 0) resolve(freePort(0, host));
+      else
+        reject(
+          new CommandFailure(`${host} is no address of this computer: ${error.message}`, exitCodes.usage),
+        );
+    });
+    probe.listen(wanted, host, () => {
       const address = probe.address();
       probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
     });

@@ -46,6 +46,7 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
   const sessions = new Sessions({ ...http, port }, { clock, log, kept: { ...kept, read: () => read } });
   await sessions.restore();
   listen(server, new Site(service, sessions), sockets, faults);
+  service.sources.onListening?.(port);
   const page = servesPage(http) ? service.run(signal).catch((error: unknown) => faults.note(error)) : null;
   if (!signal.aborted) await once(signal, "abort");
   await sessions.close();

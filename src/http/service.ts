@@ -62,6 +62,8 @@ export interface PageSources {
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
   /** The file of the page's logins, which only the bridge's user reads. */
   readonly sessions: ReturnType<typeof textFile>;
+  /** Called once, when the page can be opened at this port. */
+  readonly onListening?: ((port: number) => void) | undefined;
   /** Findings of `doctor` as they come. */
   readonly doctor?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
   /** The simulated greenhouse's time, where there is one: what it is, at a time of ours too, and how it is made to run faster. */

@@ -216,6 +216,7 @@ export const checkTexts: Readonly<Record<string, readonly [...title: Text, remed
   "broker.anonymous": ["Clients without a password", "匿名访问", "请为服务器设置用户名和密码。"],
   "broker.announce": ["Announcing to Home Assistant", "向 Home Assistant 发布设备", "请允许发布到发现主题。"],
   home_assistant: ["Home Assistant listens", "Home Assistant 在线", "请检查 Home Assistant 的 MQTT 集成。"],
+  page: ["Page, and who may command", "网页及操作权限", "请检查 http.port 和 http.users。"],
   data_dir: ["Data directory", "数据目录", "请检查 data_dir 的权限和磁盘空间。"],
   lock: ["Only one bridge", "只有一个网桥", "每个网桥都需要自己的 data_dir、client_id 和主题。"],
   last_run: ["The last run", "上次运行", "请查看操作记录和日志。"],

@@ -17,10 +17,22 @@ const result = {
 
 describe("what the demo shows", () => {
   it("ends with how to send a command, on the port it listens on", () => {
-    const text = greeting({ page: 8100, broker: 1884 }, "http://127.0.0.1:1", "greenhouse");
+    const text = greeting({ page: 8100, broker: 1884 }, "http://127.0.0.1:1", "greenhouse", {
+      ...{ host: "127.0.0.1", password: "demo", env: {} },
+    });
     expect(text).toContain("mqtt://127.0.0.1:1884\n");
     expect(text).toContain(
       "mosquitto_pub -h 127.0.0.1 -p 1884 -q 1 -t greenhouse/gh-0001/actuator/left_skylight/set -m 45",
+    );
+  });
+
+  it("names the page as other computers reach it, and over SSH the way to one that they do not", () => {
+    const at = (host: string, env = {}) =>
+      greeting({ page: 8100, broker: 1 }, "x", "greenhouse", { host, password: "demo", env });
+    const ssh = { SSH_CONNECTION: "192.0.2.1 50000 192.0.2.7 22", USER: "pi" };
+    expect(at("192.0.2.9", ssh)).toMatch(/^Page: http:\/\/192\.0\.2\.9:8100\/ .*\nSimulated/);
+    expect(at("127.0.0.1", ssh)).toMatch(
+      /^Page: http:\/\/127\.0\.0\.1:8100\/ .*\n.*ssh -L 8100:127\.0\.0\.1:8100 pi@192\.0\.2\.7 /,
     );
   });
 

@@ -4,6 +4,7 @@ import { access, open, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PlatformError, type PushChannel, type Query } from "../../greenhouse/ports.js";
 import { accountCost } from "../../config/warnings.js";
+import { entranceTo } from "../../http/entrance.js";
 import { diskRemedies } from "../../journal/journal.js";
 import { holderOf } from "../../journal/lock.js";
 import { journalDirectory } from "../../journal/open.js";
@@ -154,10 +155,22 @@ const knowledge = (call: Promise<unknown>): Promise<number> =>
 const enoughBytes = 100 * 1024 * 1024;
 
 export const dataChecks: readonly Check[] = [
+  { id: "page", needs: [], run: (scene) => Promise.resolve(pageVerdict(scene)) },
   { id: "data_dir", needs: [], run: directoryVerdict },
   { id: "lock", needs: [], run: lockVerdict },
   { id: "last_run", needs: ["data_dir"], run: lastRunVerdict },
 ];
+
+/** Where the page is and who may command there; nothing is opened. */
+function pageVerdict({ configuration: { http } }: Scene): Verdict {
+  const entrance = http === false ? null : entranceTo(http, http.port);
+  if (entrance === null) return ok("no page is served, see http.page");
+  const { url, commanders } = entrance;
+  return {
+    ...ok(`while the bridge runs, the page is at ${url}; ${commanders}`),
+    foreign: [new URL(url).hostname],
+  };
+}
 
 async function directoryVerdict({ configuration }: Scene): Promise<Verdict> {
   const directory = configuration.data_dir;

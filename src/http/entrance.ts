@@ -1,0 +1,64 @@
+import { isIPv4, isIPv6 } from "node:net";
+import { networkInterfaces } from "node:os";
+import { isLoopback } from "../runtime/sockets.js";
+import { type Listener, servesPage } from "./access.js";
+
+/* Where a person finds the page, and who may command there: for the log, `doctor` and the demo. */
+
+export interface Entrance {
+  readonly url: string;
+  /** Who may command, as a sentence without its full stop. */
+  readonly commanders: string;
+}
+
+const everywhere: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+/** Null where no page is served. `addresses`: those of this computer. */
+export function entranceTo(
+  listener: Listener | false,
+  port: number,
+  addresses: readonly string[] = ownAddresses(),
+): Entrance | null {
+  if (listener === false || !servesPage(listener)) return null;
+  return { url: addressOf(listener.host, port, addresses), commanders: commandersOf(listener) };
+}
+
+/** Of a listener at every address, that at the first address of this computer. */
+export function addressOf(listensAt: string, port: number, addresses = ownAddresses()): string {
+  const host = everywhere.has(listensAt) ? (addresses[0] ?? "127.0.0.1") : listensAt;
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
+}
+
+/** The addresses of this computer in its networks. */
+export const ownAddresses = (): readonly string[] =>
+  Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.flatMap(({ address, internal }) => (!internal && isIPv4(address) ? [address] : [])),
+  );
+
+function commandersOf({ users, ingress }: Listener): string {
+  const names = users.flatMap(({ username, role }) => (role === "operator" ? [username] : []));
+  if (ingress.enabled && ingress.role === "operator") names.push("the users of Home Assistant");
+  return names.length === 0
+    ? "nobody may command there until http.users names an operator"
+    : `${names.join(", ")} may command there`;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How a person who is logged in over SSH gets to a page that only this computer serves; null for everybody else. */
+export function sshHint(listener: Pick<Listener, "host">, port: number, env: Environment): string | null {
+  const [, , address, sshPort] = (env["SSH_CONNECTION"] ?? "").split(" ");
+  if (address === undefined || !isLoopback(listener.host)) return null;
+  const at = sshPort === undefined || sshPort === "22" ? "" : `-p ${sshPort} `;
+  const host = isIPv6(listener.host) ? `[${listener.host}]` : "127.0.0.1";
+  const to = `${env["USER"] ?? "user"}@${address}`;
+  return `on your own computer:  ssh ${at}-L ${port}:${host}:${port} ${to}  and open http://127.0.0.1:${port}/ there`;
+}
+
+/** What is said of the page once it can be opened. */
+export function entranceLines(listener: Listener | false, port: number, env: Environment): readonly string[] {
+  const entrance = entranceTo(listener, port);
+  if (listener === false || entrance === null) return [];
+  const hint = sshHint(listener, port, env);
+  return [`the page is at ${entrance.url}; ${entrance.commanders}`, ...(hint === null ? [] : [hint])];
+}
