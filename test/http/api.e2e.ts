@@ -10,7 +10,7 @@ const wrongRequests = [
   ["GET", "api/nothing", {}, undefined, 404, "not_found"],
   ["GET", "api/controllers/none", {}, undefined, 404, "not_found"],
   ["GET", "api/commands/none", {}, undefined, 404, "not_found"],
-  ["GET", "api/trends/gh-0001?sensor=none", {}, undefined, 404, "not_found"],
+  ["GET", "api/trends/gh-0001/none", {}, undefined, 404, "not_found"],
   ["GET", "api/journal?limit=0", {}, undefined, 400, "bad_request"],
   ["GET", "api/commands", {}, undefined, 405, "method"],
   ["PUT", "api/overview", {}, undefined, 405, "method"],
@@ -158,12 +158,14 @@ describe("the API", () => {
     const { url, post, login } = await pageScene(users);
     const cookie = await login("anna", "operator-anna");
     await post("api/commands", { controller: "gh-0001", actuator: "=1+1", command: 'say "a"' }, { cookie });
-    const answer = await fetch(`${url}/api/journal`, { headers: { cookie, accept: "text/csv" } });
+    const answer = await fetch(`${url}/api/journal?kind=command`, {
+      headers: { cookie, accept: "text/csv" },
+    });
     expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8");
     const [head, row] = Buffer.from(await answer.arrayBuffer())
       .toString()
       .split("\r\n");
-    expect(head).toMatch(/^\uFEFFat,type,controller,actuator,/);
+    expect(head).toMatch(/^\uFEFFat,kind,type,controller,actuator,/);
     expect(row).toContain(",gh-0001,'=1+1,");
     const either = await fetch(`${url}/api/journal`, {
       headers: { cookie, accept: "application/json, text/csv;q=0.5" },
@@ -177,13 +179,13 @@ describe("the API", () => {
     for (const command of ["one", "two", "three"])
       await post("api/commands", { controller: "gh-0001", actuator: "fan", command }, { cookie });
     const rows: string[] = [];
-    for (let query = "limit=2", pages = 0; query !== "" && pages < 9; pages += 1) {
+    for (let query = "kind=command&limit=2", pages = 0; query !== "" && pages < 9; pages += 1) {
       const answer = await fetch(`${url}/api/journal?${query}`, {
         headers: { cookie, accept: "application/json;q=0.5, text/csv" },
       });
       rows.push(...(await answer.text()).trim().split("\r\n").slice(1));
       const next = /before=\d+(?=>; rel="next")/.exec(answer.headers.get("link") ?? "")?.[0];
-      query = next === undefined ? "" : `limit=2&${next}`;
+      query = next === undefined ? "" : `kind=command&limit=2&${next}`;
     }
     expect(rows).toHaveLength(3);
     expect(new Set(rows).size).toBe(3);
@@ -191,6 +193,9 @@ describe("the API", () => {
     expect(await first.json()).toEqual({ records: [], next: null });
     const newest = await fetch(`${url}/api/journal?limit=2&before=`, { headers: { cookie } });
     expect(await newest.json()).toMatchObject({ records: [{}, {}] });
+    // Without a kind all that happened, the login too.
+    const all = await fetch(`${url}/api/journal?kind=login,system`, { headers: { cookie } });
+    expect(JSON.stringify(await all.json())).toContain('"type":"logged_in","user":"anna"');
   });
 
   it("logs who came in and that somebody did not, without a word that may be a password", async () => {
