@@ -274,9 +274,9 @@ function addConfiguration(add: Add): void {
   add(
     "schema",
     "JSON Schema of the configuration, for editors",
-    ["greenhouse2mqtt schema > schema.json"],
+    ["greenhouse2mqtt schema > schema.json", "greenhouse2mqtt schema --example > example.yaml"],
     lazily(async () => (await import("./configuration.js")).schema),
-  );
+  ).option("--example", "instead of it a configuration with every key, explained");
   add(
     "passwd",
     "make a password hash for the embedded broker; asks without showing what is typed, or reads a line of a pipe",

@@ -39,8 +39,13 @@ export async function check(
   }
 }
 
-export function schema({ out }: Surroundings): void {
-  out(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
+/** `greenhouse2mqtt schema`; the example lies beside `package.json`. */
+export async function schema(
+  { out }: Surroundings,
+  { example = false }: { readonly example?: boolean },
+): Promise<void> {
+  if (example) out(await readFile(new URL("../../config.example.yaml", import.meta.url), "utf8"));
+  else out(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
 }
 
 /** `greenhouse2mqtt passwd`: a password from the terminal, unseen, or one line of a pipe, becomes the hash for `broker.users`. */

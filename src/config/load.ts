@@ -196,7 +196,7 @@ export async function loadConfiguration(
   return { ok: true, file, configuration, warnings, problemAt };
 }
 
-const startHint = "`greenhouse2mqtt init` writes one, and config.example.yaml shows every key";
+const startHint = "`greenhouse2mqtt init` writes one, and `greenhouse2mqtt schema --example` shows every key";
 
 const refused = (file: string, problems: readonly Problem[]): RefusedConfiguration => ({
   ok: false,

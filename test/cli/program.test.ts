@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
@@ -69,6 +70,12 @@ it("simulate names a port that is taken, and the way out", async () => {
   expect(code).toBe(1);
   expect(err).toContain(`port ${port} cannot be opened`);
   expect(err).toContain("--port");
+});
+
+it("schema --example prints the example with every key, wherever the program is installed", async () => {
+  const { code, out } = await greenhouse2mqtt(["schema", "--example"]);
+  expect(code).toBe(0);
+  expect(out).toBe(await readFile(new URL("../../config.example.yaml", import.meta.url), "utf8"));
 });
 
 it("journal of a data directory that is a file is one sentence with place and remedy", async () => {

@@ -4,7 +4,7 @@ import { formatProblem } from "../../src/config/problem.js";
 import { itFinds, load, loaded, platform, problemLines, problemsIn } from "./loading.js";
 import { exampleText } from "./support/reference.js";
 
-const hint = "`greenhouse2mqtt init` writes one, and config.example.yaml shows every key";
+const hint = "`greenhouse2mqtt init` writes one, and `greenhouse2mqtt schema --example` shows every key";
 
 describe("YAML that cannot be used", () => {
   it.each(["", "# nothing\n"])("is no file: %j", async (text) => {

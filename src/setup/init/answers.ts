@@ -84,7 +84,7 @@ export function firstFiles({ platform, mqtt }: Answers, taken: ReadonlySet<strin
 }
 
 const head =
-  "Written by `greenhouse2mqtt init`. config.example.yaml shows every key; `greenhouse2mqtt check` reads this file.";
+  "Written by `greenhouse2mqtt init`. `greenhouse2mqtt schema --example` shows every key, `greenhouse2mqtt check` reads this file.";
 const foot = "Actuators are listed under `controllers`; `greenhouse2mqtt discover` finds their addresses.";
 const readOnly = "No command is taken; set it to false when the readings look right.";
 const embedded =
