@@ -154,6 +154,7 @@ export function addCommands(root: Command, around: Surroundings): void {
   root.commandsGroup("Ask and command:");
   addPlatform(add);
   addCommanding(add);
+  addJournal(add);
   addLimits(add);
 }
 
@@ -336,6 +337,9 @@ function addCommanding(add: Add): void {
     .option("--force", "send even what is there already, or what the platform shows no value for")
     .option("--max-age <duration>", "how old it may be when it is sent; only shortens commands.max_age", span)
     .option("--by <name>", "who asks, for the journal; default: your user name");
+}
+
+function addJournal(add: Add): void {
   const kinds =
     "command, rule, guard, lock, hold, lease, alarm, login, change, system, or all; default: command,rule";
   const limit = "at most so many, the newest; default: 100, with --since all";
