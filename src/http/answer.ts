@@ -28,6 +28,12 @@ const givenTwice = (name: string) =>
 export const notFound = (what: string, id?: string) =>
   failure(404, "not_found", `There is no ${what}${id === undefined ? "" : ` "${id.slice(0, 100)}"`}.`);
 export const busy = (message: string) => failure(503, "busy", message, { "retry-after": "5" });
+/** Ends the connection too, as what follows in it would not be answered either. */
+export const tooManyRequests = (waitMs: number) =>
+  failure(429, "too_many_requests", "Requests come too fast; wait as many seconds as Retry-After says.", {
+    "retry-after": String(Math.max(1, Math.ceil(waitMs / 1_000))),
+    connection: "close",
+  });
 export const loginRequired = failure(
   401,
   "login_required",

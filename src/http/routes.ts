@@ -10,7 +10,7 @@ import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
 import type { Role, Session, Trends } from "../page/protocol.js";
 import type { Visitor } from "./access.js";
-import { type Answer, badRequest, busy, inputOf, json, loginRequired, notFound } from "./answer.js";
+import { type Answer, badRequest, busy, failure, inputOf, json, loginRequired, notFound } from "./answer.js";
 import type { PageService, PageSources } from "./service.js";
 import type { Sessions } from "./sessions.js";
 
@@ -30,6 +30,8 @@ interface Asked {
 export interface Route {
   readonly method: "GET" | "POST";
   readonly role: Role | null;
+  /** Asked by whoever watches the bridge, and answered however much else is asked. */
+  readonly isProbe?: true;
   readonly answer: (asked: Asked) => Answer | Promise<Answer>;
 }
 
@@ -80,7 +82,9 @@ const shows = (view: string) =>
   });
 
 const health = (isFine: (status: PageSources["status"]) => boolean, otherwise: string): Route => ({
-  ...{ method: "GET", role: null },
+  method: "GET",
+  role: null,
+  isProbe: true,
   answer: ({ service }) =>
     isFine(service.sources.status) ? said("ok") : { ...said(otherwise), status: 503 },
 });
@@ -216,6 +220,13 @@ async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
 }
 
+const doctorRuns = failure(
+  429,
+  "doctor_runs",
+  "doctor runs already, and only one at a time does; try again when it has ended.",
+  { "retry-after": "10" },
+);
+
 const metrics: Route = {
   method: "GET",
   role: "viewer",
@@ -297,8 +308,9 @@ export const apiRoutes: Routes = {
     return json(read, read.status === "error" ? 400 : 200);
   }),
   "/api/doctor": route("POST", "operator", nothing, (_, { gone, service }) => {
-    const findings = service.sources.doctor?.(gone);
+    const findings = service.doctor(gone);
     if (findings === undefined) return notFound("doctor here");
+    if (findings === null) return doctorRuns;
     return { status: 200, body: lines(findings), headers: { "content-type": "application/x-ndjson" } };
   }),
   "/api/demo": route("POST", "operator", pace, ({ speed }, { service }) => {

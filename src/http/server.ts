@@ -9,7 +9,9 @@ import { gzipSync } from "node:zlib";
 import { WebSocketServer } from "ws";
 import { SilentSockets } from "../runtime/sockets.js";
 import { judge, placeOf, servesPage, type Visitor } from "./access.js";
-import { type Answer, busy, failure, loginRequired, send } from "./answer.js";
+import { type Answer, busy, failure, loginRequired, send, tooManyRequests } from "./answer.js";
+import { Pace, payersOf } from "./pace.js";
+import { Pipelines } from "./pipelines.js";
 import { apiRoutes, plainRoutes, type Route, type Routes } from "./routes.js";
 import type { Faults } from "./faults.js";
 import type { PageService } from "./service.js";
@@ -25,10 +27,14 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
   const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
   const server = createServer(timeouts);
   const { faults } = service;
+  const pipelines = new Pipelines(service.sources.clock);
   server.on("connection", (socket) => {
     // Also while no request owns it; one that is read again comes here again.
     socket.off("error", close).on("error", close);
-    faults.attempt(() => sockets.add(socket));
+    faults.attempt(() => {
+      sockets.add(socket);
+      pipelines.opened(socket);
+    });
   });
   // Before anybody is let in: who comes first may have logged in before the restart.
   const read = service.sources.sessions.read();
@@ -45,7 +51,7 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
   const { clock, log, sessions: kept } = service.sources;
   const sessions = new Sessions({ ...http, port }, { clock, log, kept: { ...kept, read: () => read } });
   await sessions.restore();
-  listen(server, new Site(service, sessions), sockets, faults);
+  listen(server, new Site(service, sessions, pipelines), { sockets, pipelines, faults });
   service.sources.onListening?.(port);
   const page = servesPage(http) ? service.run(signal).catch((error: unknown) => faults.note(error)) : null;
   if (!signal.aborted) await once(signal, "abort");
@@ -59,23 +65,34 @@ function close(this: Socket): void {
   this.destroy();
 }
 
+interface Listening {
+  readonly sockets: SilentSockets;
+  readonly pipelines: Pipelines;
+  readonly faults: Faults;
+}
+
 /** Nothing that is thrown in a listener of a socket would be caught by anybody, so nothing is. */
-function listen(server: Server, site: Site, sockets: SilentSockets, faults: Faults): void {
+function listen(server: Server, site: Site, { sockets, pipelines, faults }: Listening): void {
   // A system without file descriptors to accept with says so here.
   server.on("error", (error) => faults.note(error));
   server.on("request", (request, response) => {
     const { socket } = request;
+    const next = pipelines.next(socket);
+    if (next === "ignore") return;
     // A client that waits for an answer is not silent.
     sockets.spoke(socket);
     response.once("close", () => {
+      pipelines.answered(socket);
       if (!socket.destroyed) sockets.add(socket);
     });
-    void site.serve(request, response);
+    if (next === "serve") void site.serve(request, response);
+    else send(response, tooManyRequests(0)).catch(() => socket.destroy());
   });
   server.on("upgrade", (request, _, head) => {
     const { socket } = request;
     try {
-      if (site.isLive(request)) site.upgrade(request, head, () => sockets.spoke(socket));
+      if (pipelines.isEnded(socket)) socket.destroySoon();
+      else if (site.isLive(request)) site.upgrade(request, head, () => sockets.spoke(socket));
       else readAgain(server, request, head);
     } catch (error) {
       faults.note(error);
@@ -84,7 +101,10 @@ function listen(server: Server, site: Site, sockets: SilentSockets, faults: Faul
   });
 }
 
-/** Some clients offer HTTP/2 with an ordinary request; it is read once more, without the offer. */
+/**
+ * Some clients offer HTTP/2 with an ordinary request; it is read once more, without the offer. One that would speak WebSocket
+ * where nobody does has nothing to ask after the answer.
+ */
 function readAgain(server: Server, request: IncomingMessage, head: Buffer): void {
   const { method = "", url = "", httpVersion, rawHeaders, socket } = request;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
@@ -92,23 +112,30 @@ function readAgain(server: Server, request: IncomingMessage, head: Buffer): void
     const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
     if (!/^(?:upgrade|connection|http2-settings)$/i.test(name)) lines.push(`${name}: ${value}`);
   }
+  if (isWebSocket(request)) lines.push("connection: close");
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
   server.emit("connection", socket);
 }
+
+const isWebSocket = ({ headers }: IncomingMessage) => /\bwebsocket\b/i.test(headers.upgrade ?? "");
 
 /** Everything behind one port. */
 class Site {
   readonly #service: PageService;
   readonly #sessions: Sessions;
+  readonly #pipelines: Pipelines;
+  readonly #pace: Pace;
   /** By path; an id behind it is not part of it. */
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #upgrades = new WebSocketServer({
     ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: 4096 },
   });
 
-  constructor(service: PageService, sessions: Sessions) {
+  constructor(service: PageService, sessions: Sessions, pipelines: Pipelines) {
     this.#service = service;
     this.#sessions = sessions;
+    this.#pipelines = pipelines;
+    this.#pace = new Pace(service.sources.clock);
     const page = servesPage(service.sources.listener()) ? { ...apiRoutes, ...pageFiles() } : {};
     this.#routes = new Map(Object.entries({ ...plainRoutes, ...page }));
   }
@@ -119,8 +146,9 @@ class Site {
     response.on("error", () => response.destroy());
     try {
       const visitor = this.#judged(request);
-      const isRefused = "status" in visitor;
-      await send(response, isRefused ? visitor : await this.#answer(request, visitor, gone.signal));
+      const admitted = this.#tooFast(request, visitor) ?? visitor;
+      const isRefused = "status" in admitted;
+      await send(response, isRefused ? admitted : await this.#answer(request, admitted, gone.signal));
     } catch (error) {
       // A client that hangs up in the middle of a request has not found a defect.
       if (!request.destroyed || request.complete) this.#service.faults.note(error);
@@ -129,16 +157,17 @@ class Site {
     }
   }
 
-  isLive({ url, headers }: IncomingMessage): boolean {
+  isLive(request: IncomingMessage): boolean {
     const isPage = this.#routes.has("/api/session");
-    return isPage && url?.split("?")[0] === "/api/live" && /\bwebsocket\b/i.test(headers.upgrade ?? "");
+    return isPage && request.url?.split("?")[0] === "/api/live" && isWebSocket(request);
   }
 
   /** `taken` is called for a socket that is let in. */
   upgrade(request: IncomingMessage, head: Buffer, taken: () => void): void {
     const { socket } = request;
     const { live } = this.#service;
-    const viewer = this.#viewer(request);
+    const asking = this.#viewer(request);
+    const viewer = this.#tooFast(request, asking) ?? asking;
     if ("status" in viewer || live.isFullFor(placeOf(viewer), viewer.role)) {
       const response = new ServerResponse(request);
       response.assignSocket(socket);
@@ -166,6 +195,17 @@ class Site {
     const judged = judge(request, listener(), this.#sessions);
     if ("isWrongToken" in judged) status.refusedLogin("http.token", request.socket.remoteAddress ?? null);
     return judged;
+  }
+
+  /** Why somebody who asks faster than any page is not answered now; the socket ends with that. */
+  #tooFast(request: IncomingMessage, asking: Visitor | Answer): Answer | null {
+    const { url = "", socket } = request;
+    // Where these fail, whoever watches the bridge starts it anew.
+    if (this.#routes.get(url.split("?", 1)[0] ?? "")?.isProbe) return null;
+    const wait = this.#pace.take(payersOf(asking, socket));
+    if (wait === 0) return null;
+    this.#pipelines.end(socket);
+    return tooManyRequests(wait);
   }
 
   async #answer(request: IncomingMessage, visitor: Visitor, gone: AbortSignal): Promise<Answer> {

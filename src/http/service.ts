@@ -101,6 +101,8 @@ export class PageService {
   #records: readonly TimelineEntry[] = [];
   #lines: readonly LogLine[] = [];
   #linesRead = 0;
+  /** It ends with the client that waits for it. */
+  #isDoctorRunning = false;
   readonly #views = new Map<string, () => object>([
     ["bridge", () => this.#bridge()],
     ["overview", () => this.#overview()],
@@ -189,6 +191,22 @@ export class PageService {
   result(result: CommandResult, about: ResultAddressee): void {
     this.faults.attempt(() => this.sources.metrics.note(result));
     this.faults.attempt(() => this.board.result(result, about));
+  }
+
+  /** Findings of `doctor` as they come; null while another one runs, undefined where there is none. */
+  doctor(gone: AbortSignal): AsyncIterable<unknown> | null | undefined {
+    if (this.sources.doctor === undefined) return undefined;
+    if (this.#isDoctorRunning) return null;
+    this.#isDoctorRunning = true;
+    return this.#findings(this.sources.doctor(gone));
+  }
+
+  async *#findings(doctor: AsyncIterable<unknown>): AsyncGenerator {
+    try {
+      yield* doctor;
+    } finally {
+      this.#isDoctorRunning = false;
+    }
   }
 
   controllerOf(idOrCode: string): Controller | undefined {

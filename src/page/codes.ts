@@ -176,6 +176,8 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
   foreign_origin: "请求来自其他地址的页面。",
   not_found: "不存在。",
   busy: "请求太多，请稍后再试。",
+  too_many_requests: "请求太快，请稍后再试。",
+  doctor_runs: "检查正在进行，请等它结束后再试。",
   too_large: "请求太大。",
 };
 

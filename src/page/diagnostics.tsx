@@ -1,9 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { address, bridge, post, useAnswer } from "./live.js";
-import { Acting } from "./inputs.js";
+import { Acting, Alert } from "./inputs.js";
 import { Age, Code, Head, Listed, Loading, save, Says, Section } from "./parts.js";
-import { type Finding, findingText, topicText } from "./sentences.js";
+import { errorSentence, type Finding, findingText, type Sentence, topicText } from "./sentences.js";
+import type { ApiError } from "./protocol.js";
 import { lengthText, numberText, t, told, type Word } from "./words.js";
 
 type Fact = string | number | null | undefined;
@@ -88,10 +89,12 @@ const unreadable = ({ operation, problem, count }: Unreadable) => (
   </>
 );
 
-/** Reads the lines of an answer as they come. */
-async function follow(each: (finding: Finding) => void): Promise<void> {
+/** Reads the lines of an answer as they come; what it gives is why there are none. */
+async function follow(each: (finding: Finding) => void): Promise<Sentence | null> {
   const headers = { "content-type": "application/json" };
-  const { body } = await fetch(address("api/doctor"), { method: "POST", headers, body: "{}" });
+  const answer = await fetch(address("api/doctor"), { method: "POST", headers, body: "{}" });
+  const { body } = answer;
+  if (answer.status !== 200) return errorSentence((await answer.json()) as ApiError);
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
@@ -99,6 +102,7 @@ async function follow(each: (finding: Finding) => void): Promise<void> {
     rest = lines.pop() ?? "";
     for (const line of lines) each(JSON.parse(line) as Finding);
   }
+  return null;
 }
 
 function Found({ finding }: { readonly finding: Finding }) {
@@ -115,14 +119,18 @@ function Found({ finding }: { readonly finding: Finding }) {
 
 function Doctor() {
   const findings = useSignal<readonly Finding[]>([]);
+  const said = useSignal<Sentence | null>(null);
   const run = async () => {
     findings.value = [];
-    await follow((finding) => (findings.value = [...findings.value, finding])).catch(() => undefined);
+    said.value = null;
+    const told = follow((finding) => (findings.value = [...findings.value, finding]));
+    said.value = await told.catch(() => null);
   };
   return (
     <Section name={t("doctor")}>
       <p class="quiet">{t("doctor_what")}</p>
       <Acting label={t("doctor_run")} busyLabel={t("doctor_running")} act={run} />
+      <Alert said={said} />
       <ul class="findings" aria-live="polite">
         {findings.value.map((finding, at) => (
           <Found key={at} finding={finding} />

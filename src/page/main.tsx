@@ -120,7 +120,7 @@ function Login() {
     const { status, body } = await post("api/login", Object.fromEntries(new FormData(form)));
     if (status === 204) entered();
     else if (status === 401) said.value = { text: t("wrong_login") };
-    else said.value = status === 429 ? { text: t("too_many") } : errorSentence(body);
+    else said.value = body?.error === "too_many_logins" ? { text: t("too_many") } : errorSentence(body);
   };
   return (
     <main class="login" id="content">

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Listener } from "../../src/http/access.js";
 import { serveHttp } from "../../src/http/server.js";
 import type { PageSources } from "../../src/http/service.js";
+import { systemClock } from "../../src/runtime/clock.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -250,7 +251,10 @@ describe("what anybody may send", () => {
   });
 
   it("no bytes on the port end the process or are a defect", async () => {
-    const { port, lines } = await serve();
+    // So much time goes by that nobody asks too fast.
+    let passed = 0;
+    const clock = { ...systemClock, monotonic: () => (passed += 60_000) };
+    const { port, lines } = await serve({}, undefined, { clock });
     const byte = fc.integer({ min: 0, max: 255 }).map((one) => String.fromCharCode(one));
     const bytes = fc.string({ unit: byte });
     const name = fc.constantFrom(
@@ -347,6 +351,168 @@ describe("what anybody may send", () => {
     expect(said()[1]).toContain('"count":20');
     isBroken = false;
     expect((await ask(port, "/metrics")).status).toBe(200);
+  });
+});
+
+/** A connection that is kept, and what was heard on it so far. */
+async function conversation(port: number) {
+  const socket = net.connect(port, "127.0.0.1");
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  let heard = "";
+  socket.on("data", (data: Buffer) => (heard += data.toString("latin1")));
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  const statuses = () => [...heard.matchAll(/^HTTP\/1\.1 (\d+) /gm)].map(([, status]) => Number(status));
+  return {
+    socket,
+    statuses,
+    heard: () => heard,
+    say: (text: string) => socket.write(text),
+    /** The status of the next answer. */
+    next: async (text: string) => {
+      const before = statuses().length;
+      socket.write(text);
+      await vi.waitUntil(() => statuses().length > before && heard.endsWith("\n"), { interval: 1 });
+      return statuses().at(-1);
+    },
+  };
+}
+
+const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+
+describe("who asks too fast", () => {
+  const anna = { username: "anna", password: "operator-anna", role: "operator" } as const;
+  const withAnna = () => ({ users: [anna] });
+
+  async function login(port: number): Promise<Record<string, string>> {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ username: anna.username, password: anna.password }),
+    });
+    return { cookie: answer.headers.get("set-cookie")?.split(";")[0] ?? "" };
+  }
+
+  it("gets no more than eight answers before the one that ends a socket on which he does not wait for any", async () => {
+    const { port } = await serve();
+    const { socket, statuses, heard, say } = await conversation(port);
+    const closed = once(socket, "close");
+    say(get("/api/overview").repeat(1_300));
+    await closed;
+    expect(statuses()).toEqual([...Array.from({ length: 8 }, () => 200), 429]);
+    expect(heard()).toMatch(/^retry-after: 1\r$/m);
+    expect(heard()).toMatch(/^connection: close\r$/m);
+  });
+
+  it("opens sockets that are read one after the other, once his address did that", async () => {
+    const clock = new VirtualClock();
+    const { port } = await serve({}, undefined, { clock });
+    const old = await conversation(port);
+    expect(await old.next(get("/healthz"))).toBe(200);
+    const flood = await conversation(port);
+    const closed = once(flood.socket, "close");
+    flood.say(get("/api/overview").repeat(1_300));
+    await closed;
+    const [first, second] = [await conversation(port), await conversation(port)];
+    expect(await first.next(get("/healthz"))).toBe(200);
+    second.say(get("/healthz"));
+    for (let times = 0; times < 5; times += 1) expect(await old.next(get("/healthz"))).toBe(200);
+    expect(second.statuses()).toEqual([]);
+    await clock.advance(100);
+    await vi.waitUntil(() => second.statuses().length === 1, { interval: 1 });
+    await clock.advance(6_000);
+    for (let times = 0; times < 3; times += 1)
+      expect(await (await conversation(port)).next(get("/healthz"))).toBe(200);
+  });
+
+  it("has an allowance for each socket and one for his address; who is logged in there has his own", async () => {
+    const clock = new VirtualClock();
+    const { port } = await serve({}, withAnna, { clock });
+    const headers = await login(port);
+    const kept = async () => {
+      const { next, socket, heard } = await conversation(port);
+      const closed = once(socket, "close");
+      for (let times = 0; ; times += 1) {
+        if ((await next(get("/api/overview"))) !== 429) continue;
+        await closed;
+        return [times, /^retry-after: (\d+)\r$/m.exec(heard())?.[1]];
+      }
+    };
+    expect(await kept()).toEqual([100, "1"]);
+    expect(await kept()).toEqual([100, "1"]);
+    // The login was one.
+    expect(await kept()).toEqual([99, "1"]);
+    expect(await kept()).toEqual([0, "1"]);
+    expect((await ask(port, "/api/overview")).status).toBe(429);
+    expect((await ask(port, "/healthz")).status).toBe(200);
+    for (let times = 0; times < 20; times += 1)
+      expect((await ask(port, "/api/overview", headers)).status).toBe(200);
+    await clock.advance(20);
+    expect((await ask(port, "/api/overview")).status).toBe(401);
+  });
+
+  it("pays for upgrades that are refused, and each of those ends its socket", async () => {
+    const { port } = await serve({}, withAnna, { clock: new VirtualClock() });
+    const offer = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+    const refused = async (path: string, more = offer) => {
+      const { socket, say, statuses, heard } = await conversation(port);
+      const closed = once(socket, "close");
+      say(get(path, more));
+      await closed;
+      expect(heard()).toMatch(/^connection: close\r$/im);
+      return statuses();
+    };
+    expect(await refused("/api/other")).toEqual([404]);
+    expect(await refused("/healthz")).toEqual([200]);
+    const { cookie = "" } = await login(port);
+    expect(await refused("/api/live", `${offer}Cookie: ${cookie}\r\nSec-WebSocket-Key: x\r\n`)).toEqual([
+      400,
+    ]);
+    for (let times = 0; times < 298; times += 1) expect(await refused("/api/live")).toEqual([401]);
+    expect(await refused("/api/live")).toEqual([429]);
+  });
+
+  it("gets one doctor at a time, of all operators, and another one when that has ended or nobody waits for it", async () => {
+    const started: (() => void)[] = [];
+    async function* doctor(signal: AbortSignal) {
+      yield { check: "first" };
+      await new Promise<void>((resolve) => {
+        started.push(resolve);
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+    const { port } = await serve({}, withAnna, { doctor });
+    const headers = { ...(await login(port)), "content-type": "application/json" };
+    const run = (signal?: AbortSignal) =>
+      fetch(`http://127.0.0.1:${port}/api/doctor`, {
+        method: "POST",
+        headers,
+        body: "{}",
+        signal: signal ?? null,
+      });
+    const first = await run();
+    const second = await run();
+    expect([second.status, second.headers.get("retry-after")]).toEqual([429, "10"]);
+    expect(await second.json()).toEqual({
+      error: "doctor_runs",
+      message: "doctor runs already, and only one at a time does; try again when it has ended.",
+    });
+    await vi.waitUntil(() => started.length === 1);
+    started[0]?.();
+    expect(await first.text()).toBe('{"check":"first"}\n');
+    const gone = new AbortController();
+    expect((await run(gone.signal)).status).toBe(200);
+    expect((await run()).status).toBe(429);
+    gone.abort();
+    const last = await vi.waitUntil(async () => {
+      const answer = await run();
+      return answer.status === 200 && answer;
+    });
+    await vi.waitUntil(() => started.length === 3);
+    started[2]?.();
+    expect(await last.text()).toBe('{"check":"first"}\n');
   });
 });
 
