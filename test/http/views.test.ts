@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { mergePatch } from "../../src/http/live.js";
+import type { Alarm } from "../../src/greenhouse/limits.js";
+import { actuator, controller, parameter, reading, status } from "../homeassistant/fixtures.js";
+import { emptyService, field, patched } from "./support.js";
+
+const inherited = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
+const id = fc.oneof(
+  fc.constantFrom(...inherited, "温度", "ñ", "𝒳", "a b", "0", "-0", "10", "length"),
+  fc.string({ unit: "binary", minLength: 1, maxLength: 12 }),
+);
+const ids = fc.uniqueArray(id, { maxLength: 6 });
+
+/** A bridge whose controllers and what they have are all called by these ids. */
+function serviceOf(names: readonly string[]) {
+  const all = names.map((code) => ({
+    ...controller({
+      code,
+      info: { id: code },
+      sensors: names.map((one) => reading("温度", one, "other", null)),
+      statuses: names.map((one) => status(16, "fan", 1, one)),
+      actuators: names.map((one) => actuator({ id: one, kind: "circulation_fan" })),
+      parameters: names.map((one) => parameter({ id: one })),
+    }),
+  }));
+  const byId = (wanted: string) => all.find(({ info }) => info.id === wanted);
+  const alarms = () =>
+    names.map((one) => ({ id: one, controller: one, actuator: one, state: "active" }) as unknown as Alarm);
+  return emptyService({ store: { controllers: () => all, byId, get: byId }, alarms });
+}
+
+const keysOf = (document: unknown, ...path: string[]) => {
+  const found = path.length === 0 ? document : field(document, ...path);
+  return Object.keys(Object(found)).toSorted();
+};
+const wire = (document: unknown): unknown => JSON.parse(JSON.stringify(document));
+
+it("every document shows everything under its own id, whatever it is called, and a patch leads from any to any", () => {
+  fc.assert(
+    fc.property(ids, ids, (before, after) => {
+      const [one, other] = [serviceOf(before), serviceOf(after)];
+      const sorted = after.toSorted();
+      expect(keysOf(wire(other.controllers()))).toEqual(sorted);
+      expect(keysOf(wire(other.view("overview")), "controllers")).toEqual(sorted);
+      expect(keysOf(wire(other.view("alarms")))).toEqual(sorted);
+      for (const name of after) {
+        const shown = wire(other.view(`controller/${name}`));
+        for (const part of ["sensors", "status", "actuators", "parameters"])
+          expect(keysOf(shown, part)).toEqual(sorted);
+      }
+      const views = [
+        "alarms",
+        ...before.filter((name) => after.includes(name)).map((n) => `controller/${n}`),
+      ];
+      for (const view of views) {
+        const [was, is] = [one.view(view), other.view(view)];
+        const patch = mergePatch(was, is);
+        const shown = patch === undefined ? wire(was) : patched(wire(was), wire(patch));
+        expect(patched({}, shown)).toEqual(patched({}, wire(is)));
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+it("what every object inherits is no view and no controller", () => {
+  const service = serviceOf([]);
+  for (const name of inherited) {
+    expect(service.view(name)).toBeNull();
+    expect(service.view(`controller/${name}`)).toBeNull();
+  }
+});
