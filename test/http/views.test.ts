@@ -32,7 +32,7 @@ function serviceOf(names: readonly string[]) {
 
 const keysOf = (document: unknown, ...path: string[]) => {
   const found = path.length === 0 ? document : field(document, ...path);
-  return Object.keys(Object(found)).toSorted();
+  return typeof found === "object" && found !== null ? Object.keys(found).toSorted() : null;
 };
 const wire = (document: unknown): unknown => JSON.parse(JSON.stringify(document));
 
