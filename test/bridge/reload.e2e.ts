@@ -33,7 +33,7 @@ async function running() {
 /** For the process itself: a signal comes while its first files are loaded. */
 function duringLoad(signal: "SIGHUP" | "SIGINT" | "SIGTERM"): string {
   const hooks = `export async function load(url, context, next) {
-    if (url.endsWith("/cli/program.js")) process.kill(process.pid, "${signal}");
+    if (url.endsWith("/program/program.js")) process.kill(process.pid, "${signal}");
     return next(url, context);
   }`;
   const data = `data:text/javascript,${encodeURIComponent(hooks)}`;

@@ -168,9 +168,9 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
     expect(await house.posted("150")).toEqual(["1010"]);
 
     await rig.platform.program.end("SIGKILL");
-    expect(await house.command("motor", { command: "stop", id: "gone" })).toMatchObject({
+    expect(await house.command("motor", { command: "stop", id: "gone", max_age: "5s" })).toMatchObject({
       ...{ outcome: "failed", reason: "not_sent", message: sentence, sent_at: null },
-      steps: [{ purpose: "stop", attempts: 1, code: null, read_back: null }],
+      steps: [{ purpose: "stop", attempts: 0, code: null, read_back: null }],
     });
     expect(await house.command("fan", { command: "off", id: "unreachable" })).toMatchObject({
       ...{ outcome: "refused", reason: "platform_unavailable", message: sentence },

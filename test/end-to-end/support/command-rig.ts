@@ -32,7 +32,8 @@ const actuators = {
     kind: "custom",
     address: "400",
     values: { low: "0110", high: "1001" },
-    settle: "100ms",
+    // Time for an equal command to come before a read could contradict the first.
+    settle: "6s",
     confirm_within: "25s",
   },
   nowhere: { kind: "machine", address: "999", ...quick },
