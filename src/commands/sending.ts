@@ -131,7 +131,7 @@ function judgeAndBegin(turn: Turn, run: At<"connecting">): void {
 function begin(turn: Turn, run: At<"connecting">): void {
   const { command, first, token } = run;
   const { purpose, address, value } = stepOf(run);
-  if (first === null) beginStep(turn, run);
+  if (nthOf(first) === 1) beginStep(turn, run);
   posted(turn, run, "begins");
   if (purpose === "stop") turn.lane.posts = { ...turn.lane.posts, stopAt: turn.now.mono };
   goTo(turn, { ...run, sentAt: run.sentAt ?? turn.now.at }, { at: "posting", first }, { token });

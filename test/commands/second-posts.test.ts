@@ -60,6 +60,13 @@ describe("without a credential at hand nothing was sent", () => {
     expect(bench.platform.posts).toMatchObject([{ at: 0 }]);
   });
 
+  it("what goes out once there is one begins as any first POST does", async () => {
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "109": "00000100" } });
+    bench.platform.connects = (nth) => (nth === 1 ? noCredential() : null);
+    const { id } = await bench.run("stop");
+    expect(bench.phases).toEqual([`${id} waiting`, `${id} sending`, `${id} confirming`, `${id} done`]);
+  });
+
   it("and the renewed one cannot be sent either, the refusal is told", async () => {
     const bench = roofBench();
     bench.platform.onWrite = refused;
