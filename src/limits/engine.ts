@@ -151,12 +151,13 @@ export class LimitEngine {
   /** Locks, unlocks or releases. Resolves once it is on disk; what cannot be kept is not in force, for none of them. */
   async change(code: string, actuators: readonly string[], change: Partial<Shut>): Promise<void> {
     const present = () => actuators.flatMap((id) => this.#entry(keyOf(code, id)) ?? []);
-    await this.#disk.keepAll(present, change);
-    for (const id of actuators) {
-      const key = keyOf(code, id);
-      if (change.lock !== undefined) this.#ports.feed({ type: "locked", key, lock: change.lock });
-      if (change.hold !== undefined) this.#ports.feed({ type: "held", key, hold: change.hold });
-    }
+    await this.#disk.keepAll(present, change, () => {
+      for (const id of actuators) {
+        const key = keyOf(code, id);
+        if (change.lock !== undefined) this.#ports.feed({ type: "locked", key, lock: change.lock });
+        if (change.hold !== undefined) this.#ports.feed({ type: "held", key, hold: change.hold });
+      }
+    });
   }
 
   /** What an earlier run left; call it before anything is judged. */

@@ -60,11 +60,21 @@ const signature = (entry: Entry): string => {
   return kept === null ? "nothing" : JSON.stringify(kept);
 };
 
+/** A change of locks or holds on its way to the disk. */
+interface Pending {
+  readonly keys: ReadonlySet<string>;
+  readonly change: Partial<Shut>;
+  /** A command that is sent has written them as they were before, so they have to be written once more. */
+  readonly overwritten: Set<string>;
+}
+
 /** What the disk has, or is to have, of every actuator's limits. */
 export class LimitsOnDisk {
   readonly #ports: DiskPorts;
   /** By key, "nothing", "unknown", or the signature of what it has or is about to have. */
   readonly #held = new Map<string, string>();
+  /** Changes that are in force as soon as the disk has them. */
+  readonly #pending = new Set<Pending>();
   /** By key, what an earlier run left with a lease of an address that is not there any more. */
   readonly #left = new Map<string, KeptLimits>();
 
@@ -80,23 +90,42 @@ export class LimitsOnDisk {
     this.#ports.journal.append(record, { durable: false }).catch(isUnknown);
   }
 
-  /** Changes all of them there; where it cannot take one, none is to be changed, which rejects. */
-  async keepAll(present: () => readonly Entry[], change: Partial<Shut>): Promise<void> {
-    const records = present().flatMap((entry) => this.#unkept({ ...entry, ...change }) ?? []);
+  /**
+   * Changes all of them there, and brings them into force once it has them; where it cannot take one, none is to be changed, which
+   * rejects. What else is written of them meanwhile already has the change, or a kill would find it taken back.
+   */
+  async keepAll(present: () => readonly Entry[], change: Partial<Shut>, enforce: () => void): Promise<void> {
+    const keys = new Set(present().map(({ code, id }) => keyOf(code, id)));
+    const pending: Pending = { keys, change, overwritten: new Set() };
+    this.#pending.add(pending);
+    try {
+      await this.#append(present());
+      enforce();
+    } catch (error) {
+      this.#pending.delete(pending);
+      for (const entry of present()) {
+        this.#held.set(keyOf(entry.code, entry.id), "unknown");
+        this.keep(entry);
+      }
+      throw error;
+    }
+    this.#pending.delete(pending);
+    for (const key of pending.overwritten) this.#held.set(key, "unknown");
+    await this.#append(present());
+  }
+
+  /** Resolves once the disk has what it does not have yet of all of them; rejects where it cannot take one. */
+  async #append(entries: readonly Entry[]): Promise<void> {
+    const records = entries.flatMap((entry) => this.#unkept(entry) ?? []);
     const written = await Promise.allSettled(
       records.map((record) => this.#ports.journal.append(record, { durable: true })),
     );
-    const failed = written.find(({ status }) => status === "rejected");
-    if (failed?.status !== "rejected") return;
-    for (const entry of present()) {
-      this.#held.set(keyOf(entry.code, entry.id), "unknown");
-      this.keep(entry);
-    }
-    throw failed.reason;
+    for (const one of written) if (one.status === "rejected") throw one.reason;
   }
 
   /** A record of the command that is sent is about to bring it to the disk. */
   keptWith(key: string, limits: Entry): void {
+    for (const { keys, overwritten } of this.#pending) if (keys.has(key)) overwritten.add(key);
     this.#held.set(key, signature(limits));
   }
 
@@ -113,11 +142,17 @@ export class LimitsOnDisk {
   /** Null where the disk has it; what it is given counts as there from now on. */
   #unkept(present: Entry): RecordBody | null {
     const key = keyOf(present.code, present.id);
-    const entry = toBeKept(present);
+    const entry = toBeKept(this.#ahead(key, present));
     const wanted = signature(entry);
     if (wanted === (this.#held.get(key) ?? "nothing")) return null;
     this.#held.set(key, wanted);
     return { type: "limits_kept", controller: entry.code, actuator: entry.id, kept: this.#kept(entry) };
+  }
+
+  #ahead(key: string, entry: Entry): Entry {
+    let ahead = entry;
+    for (const { keys, change } of this.#pending) if (keys.has(key)) ahead = { ...ahead, ...change };
+    return ahead;
   }
 
   #kept(entry: Entry): KeptLimits | null {

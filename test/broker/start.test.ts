@@ -108,9 +108,9 @@ describe("the insides of the broker's library", () => {
     expect(() => demandInsides(broker)).not.toThrow();
     const read = (path: string) => JSON.parse(readFileSync(path, "utf8")) as { [key: string]: unknown };
     const { version } = read("node_modules/aedes/package.json");
-    expect(read("package.json")).toMatchObject({ dependencies: { aedes: version } });
+    expect(read("package.json")).toMatchObject({ devDependencies: { aedes: version } });
     expect(read("package-lock.json")).toMatchObject({
-      packages: { "": { dependencies: { aedes: version } } },
+      packages: { "": { devDependencies: { aedes: version } } },
     });
   });
 

@@ -238,6 +238,23 @@ describe("a lease", () => {
   });
 });
 
+describe("a lock on its way to the disk", () => {
+  it("is not written over by what else changes meanwhile, so that a kill leaves it in force", async () => {
+    const one = await storm();
+    one.diskMs = 1_000;
+    const before = one.records.length;
+    const lock = { by: "anna", via: null, reason: null, since: 0, until: null, endsAt: Infinity } as const;
+    const locking = one.engine.change("GH-0001", ["roof"], { lock: { ...lock, isSpan: false } });
+    await one.play(blow(14), 500, blow(3), 5_000);
+    await locking;
+    const written = one.records.slice(before).filter(({ type }) => type === "limits_kept");
+    expect(written.length).toBeGreaterThan(1);
+    expect(keptIn(written).map((kept) => kept?.lock?.by)).toEqual(written.map(() => "anna"));
+    // The guard's command, sent meanwhile, wrote what was in force then, so that it had to be written once more.
+    expect(keptIn(one.durable).at(-1)?.lock?.by).toBe("anna");
+  });
+});
+
 describe("a lock of a whole controller", () => {
   const asks = (one: CommandBench) => {
     const controller = one.store.get("GH-0001");
