@@ -148,7 +148,7 @@ export function documentOf(payload: string): Document | null {
 }
 
 /** Why the embedded broker was not asked: its users' passwords are known as hashes only. */
-export const missingLogin =
+const missingLogin =
   "The passwords of broker.users are hashes, so the command line has no login: put one user's name and password into mqtt.username and mqtt.password (with !secret).";
 
 /** A question to the running bridge and its answer, told apart from others' by a transaction of its own. */

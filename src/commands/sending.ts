@@ -84,7 +84,7 @@ type Against =
  * Why the POST that the command stands before may not leave at this moment; null where it may. Judged when a connection is asked
  * for, and once more when it stands, before the first byte: on the way there a storm may have begun.
  */
-export function mayPost(turn: Turn, run: Run): Against | null {
+function mayPost(turn: Turn, run: Run): Against | null {
   const { command } = run;
   const ending = isSent(run) ? null : ruledOut(turn, command);
   if (ending !== null) return { type: "ruled_out", ending };

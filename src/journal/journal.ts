@@ -46,7 +46,7 @@ export class JournalUnavailable extends Error {
 /** What the log tells beside the sentence: of a disk's known troubles no stack, which would only hide it. */
 function factsOf({ code, cause }: JournalUnavailable) {
   const isKnown = Object.hasOwn(diskRemedies, code) || cause instanceof JournalUnreadable;
-  return isKnown ? { code, reason: cause === undefined ? null : String(cause) } : { code, err: cause };
+  return isKnown ? { code, reason: cause instanceof Error ? String(cause) : null } : { code, err: cause };
 }
 
 /** What any error of the file system means for the journal. */

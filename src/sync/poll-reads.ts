@@ -177,7 +177,7 @@ export type PollCost = Readonly<Record<PollOperation, number>>;
 
 const hourMs = 3_600_000;
 
-export function operationOf(job: PollJob): PollOperation {
+function operationOf(job: PollJob): PollOperation {
   if (job.kind !== "registers") return job.kind;
   return job.read.type === "group" ? "registers" : "register";
 }
@@ -199,7 +199,7 @@ export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob)
 }
 
 /** Not sent: the host is away, or asked to be left alone for a while. */
-export const wasHeld = (error: unknown): boolean =>
+const wasHeld = (error: unknown): boolean =>
   error instanceof PlatformError &&
   (error.facts.kind === "paused" || (error.facts.kind === "throttled" && !error.facts.sent));
 

@@ -73,7 +73,7 @@ export interface LimitedCommand {
 }
 
 /** A command whose first POST is out. */
-export interface SentBefore {
+interface SentBefore {
   readonly word: string;
   /** What was in force before. */
   readonly lease: Lease | null;

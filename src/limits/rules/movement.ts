@@ -25,7 +25,7 @@ export const afterOthersPost = (entry: Entry, command: LimitedCommand): Entry =>
   entry.sent.has(command.id) ? entry : withSent(afterForeignPost(entry, command), command, entry);
 
 /** Its first POST goes out: the movement begins, its lease and its hold are in force. */
-export function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
+function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
   const word = canonical(command.wanted);
   if (word === "stop") return entry;
   const given = command.rule === null ? givenUp(entry, word) : entry;
