@@ -22,6 +22,8 @@ export class LimitEngine {
   readonly #disk: LimitsOnDisk;
   /** By `weather/<name>`, or a controller's id or code: the actuators with guards that look at something of it. */
   readonly #watchers = new Map<string, Set<string>>();
+  /** By code, the actuators that something limits. */
+  readonly #limited = new Map<string, Set<string>>();
   /** Actuators that guards look at. */
   readonly #watched = new Set<string>();
   /** What the weather topics brought last, by name. */
@@ -52,12 +54,17 @@ export class LimitEngine {
   #add(entry: Entry): void {
     const key = keyOf(entry.code, entry.id);
     this.#atFirst.set(key, entry);
+    if (!isEmpty(entry)) this.#noteLimited(key, entry);
     for (const { input } of entry.settings.limits?.guards ?? []) {
       const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? entry.code);
       this.#watchers.set(source, (this.#watchers.get(source) ?? new Set()).add(key));
       if (input.type === "actuator")
         this.#watched.add(keyOf(this.#controller(source)?.info.code ?? source, input.id));
     }
+  }
+
+  #noteLimited(key: string, { code }: Entry): void {
+    this.#limited.set(code, (this.#limited.get(code) ?? new Set()).add(key));
   }
 
   /** What limits look at outside of the book, and how they are configured. */
@@ -119,10 +126,11 @@ export class LimitEngine {
     const { code } = after.info;
     // What was due before the platform was asked for the first time goes as soon as it answers.
     const answers = before?.platformReachable !== after.platformReachable;
-    for (const [id, actuator] of after.actuators) {
-      const key = keyOf(code, id);
+    for (const key of this.#limited.get(code) ?? []) {
       const entry = this.#entry(key);
       if (entry === null) continue;
+      const { id } = entry;
+      const actuator = after.actuators.get(id);
       // Which words a light takes under a guard depends on what it shows, and whether a lease of an earlier run is ended.
       const isLookedAt = entry.settings.leadIn !== "never" || entry.lease?.isKept === true;
       const isOther = isLookedAt && before?.actuators.get(id) !== actuator;
@@ -207,6 +215,8 @@ export class LimitEngine {
   /** What limits a lane has changed, and perhaps the disk does not have what it was before. */
   changed(key: string, isUnsure: boolean): void {
     if (isUnsure) this.#disk.unsure(key);
+    const limits = this.#ports.limitsOf(key);
+    if (limits !== null) this.#noteLimited(key, limits);
     this.#mark(key);
   }
 
