@@ -488,7 +488,7 @@ describe("CONTRIBUTING.md", () => {
         new RegExp(`(?<![\\w#])${name}\\b`).test(textOf(path)) ? [] : [`${name} in ${path}`],
       ),
     );
-    expect([places.length > 150, named.filter((path) => textOf(path) === ""), missing]).toEqual([
+    expect([places.length > 100, named.filter((path) => textOf(path) === ""), missing]).toEqual([
       true,
       [],
       [],
