@@ -114,9 +114,18 @@ export function pushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBac
   return { ...one, pushed: raw, pushedAt: sooner };
 }
 
-/** Whether the newest read shows another value, and none that a degree has on its way. */
-export const isContradicted = ({ step, newest }: ReadBack, settings: ActuatorSettings): boolean =>
-  newest !== null && !shows(settings, step, newest) && !travels(settings, step, null, newest);
+/**
+ * Whether the newest read since the POST shows another value, and none that a degree has on its way. `earlierRead` is one from
+ * before the reading back.
+ */
+export function isContradicted(
+  { step, newest }: ReadBack,
+  earlierRead: RawValue | null,
+  settings: ActuatorSettings,
+): boolean {
+  const read = newest ?? earlierRead;
+  return read !== null && !shows(settings, step, read) && !travels(settings, step, null, read);
+}
 
 interface ReadSeen {
   readonly shown: boolean;

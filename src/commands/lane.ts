@@ -256,13 +256,13 @@ function run(turn: Turn, command: Command, passedOver: readonly Command[]): void
 function takesOver(turn: Turn, command: Command, passedOver: readonly Command[]): boolean {
   const { confirming } = turn.lane;
   if (confirming?.at !== "confirming") return false;
-  const { facts } = confirming.after;
+  const { facts, earlierRead } = confirming.after;
   // Where nothing is known to have been sent there is nothing of it to be taken over.
   if (facts.attempts === 0) return false;
   if (command.force || command.wanted.type === "stop" || command.dryRun || command.rule !== null)
     return false;
   if (canonical(confirming.command.wanted) !== canonical(command.wanted)) return false;
-  if (isContradicted(confirming.readBack, command.settings)) return false;
+  if (isContradicted(confirming.readBack, earlierRead, command.settings)) return false;
   const before = confirming.command;
   dropPassedOver(turn, passedOver);
   // Before the result of the other closes its record: what was sent for one was sent for both.

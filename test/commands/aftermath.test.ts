@@ -349,6 +349,13 @@ describe("an equal command is sent where the newest read shows something else", 
     expect(bench.values()).toEqual(["140=1010", "140=1010"]);
   });
 
+  it("to the read that an ambiguous POST was followed by, before its reading back", async () => {
+    const bench = lateFan();
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "interrupted" }));
+    await bench.play('{"command":"on","max_age":"3s"}', 5_500, heir, 100);
+    expect(bench.values()).toEqual(["140=1010", "140=1010"]);
+  });
+
   it("to a poll, as where somebody moved it by hand meanwhile", async () => {
     const bench = lateFan();
     await bench.play("on", 500, () => bench.polled("140", "1100"), heir, 1_510);

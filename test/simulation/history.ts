@@ -86,6 +86,7 @@ export class Journalist {
   readonly lanes = new Map<string, Ask[]>();
   readonly writes: Write[] = [];
   readonly reads = new Map<string, Read[]>();
+  readonly #polls = new Map<string, { readonly begunAt: number; readonly raw: RawValue }>();
   /** Answers with code 200 that held no value. */
   readonly valueless: { readonly at: number; readonly code: string }[] = [];
   readonly sometimes = new Map<string, number>();
@@ -211,6 +212,17 @@ export class Journalist {
     this.reads.set(key, list);
     list.push(read);
     if (list.length > 400) list.splice(0, 200);
+  }
+
+  /** Polling goes past the reads that are noted; of it the newest value is kept, as the mirror took it. */
+  polled(code: string, address: string, begunAt: number, raw: RawValue): void {
+    this.#polls.set(`${code}/${address}`, { begunAt, raw });
+  }
+
+  /** What the newest poll has shown, where it began after an instant. */
+  polledSince(code: string, address: string, since: number): RawValue | null {
+    const poll = this.#polls.get(`${code}/${address}`);
+    return poll !== undefined && poll.begunAt > since ? poll.raw : null;
   }
 
   /** The newest reads of an address; of the connection with address "". */

@@ -39,7 +39,9 @@ export class MirrorChecks extends Check {
         this.world.journalist
           .readsOf(code, address)
           .findLast((read) => read.boot === bridge.boot && read.begunMono === startedAt && read.raw === raw);
-      // What is polled is not noted.
+      // What is polled is not noted as a read.
+      if (source === "poll")
+        this.world.journalist.polled(code, address, bridge.clock.worldAt(startedAt), raw);
       if (source !== "poll" && isShown() === undefined)
         this.broken("S3", `${where} shows ${String(raw)} that no read returned`);
       if (held !== undefined && startedAt < held.startedAt) this.broken("S10", `${where} went back in time`);

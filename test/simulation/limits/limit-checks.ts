@@ -83,8 +83,16 @@ export class LimitChecks extends Check {
     if (ask.rule !== null)
       this.broken("S21", `${ask.by} of a rule takes over what ${ask.donor?.by ?? ""} has sent`);
     const read = last && journalist.readsSince(ask.code, last.address, last.endedAt ?? Infinity).at(-1);
+    const polled = last && read && journalist.polledSince(ask.code, last.address, read.begunAt);
+    const isShownSince = last !== undefined && (polled ?? null) !== null && shows(ask, last, polled ?? "");
     const isOnItsWay = last !== undefined && isDegree(last.value) && read !== undefined && isDegree(read.raw);
-    if (last !== undefined && read !== undefined && !isOnItsWay && !shows(ask, last, read.raw))
+    if (
+      last !== undefined &&
+      read !== undefined &&
+      !isOnItsWay &&
+      !isShownSince &&
+      !shows(ask, last, read.raw)
+    )
       this.broken(
         "S8",
         `${ask.by} takes over although ${ask.code}/${last.address} was read as ${String(read.raw)}`,
