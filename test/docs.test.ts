@@ -83,9 +83,17 @@ describe("links", () => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
+  it("lead from the Chinese front page to every Chinese page", () => {
+    const linked = [...read("docs/zh/README.md").matchAll(/\]\(([^)#]+)/g)].map(
+      ([, path = ""]) => `docs/zh/${path}`,
+    );
+    const unlinked = pages.filter((page) => page.startsWith("docs/zh/") && !linked.includes(page));
+    expect(unlinked).toEqual(["docs/zh/README.md"]);
+  });
+
   it("lead from README to every page", () => {
     const linked = [...read("README.md").matchAll(/\]\(([^)#]+)/g)].map(([, path = ""]) => path);
-    const unlinked = pages.filter((page) => page.startsWith("docs/") && !linked.includes(page));
+    const unlinked = pages.filter((page) => /^docs\/(?!zh\/)/.test(page) && !linked.includes(page));
     expect(unlinked).toEqual([]);
   });
 });
@@ -302,12 +310,14 @@ describe("words", () => {
     expect([...explained()].sort()).toEqual([...words].sort()),
   );
 
-  it("of the Chinese page are the outcomes, refusals and kinds", () => {
-    const [, results = ""] = section("docs/zh.md", "命令的结果").split("| `outcome`");
+  it("of the Chinese pages are the outcomes, refusals and kinds", () => {
+    const [, results = ""] = section("docs/zh/commands.md", "命令的结果").split("| `outcome`");
     const [first = "", second = ""] = results.split("| `reason`");
     expect(firstColumn(first).sort()).toEqual([...outcomes].sort());
     expect(firstColumn(second).sort()).toEqual([...refusalReasons].sort());
-    const listed = firstColumn(section("docs/zh.md", "配置")).filter((word) => /^[a-z_0-9]+$/.test(word));
+    const listed = firstColumn(section("docs/zh/commands.md", "每种类型的命令")).filter((word) =>
+      /^[a-z_0-9]+$/.test(word),
+    );
     expect(
       listed.filter((word) => word !== "kind" && !(actuatorKinds as readonly string[]).includes(word)),
     ).toEqual([]);
@@ -337,7 +347,7 @@ describe("the front door", () => {
             .replace(/(?<= )(?:anna|张工) +/g, "X "),
         );
     const english = commandsOf("docs/getting-started.md", "\n## Step 9");
-    const chinese = commandsOf("docs/zh.md", "\n## Home Assistant");
+    const chinese = commandsOf("docs/zh/getting-started.md", "\n## Home Assistant");
     expect(english.length).toBeGreaterThan(15);
     expect(chinese).toEqual(english);
   });

@@ -1,0 +1,197 @@
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitepress";
+
+/*
+ * The site is made of the same files that people read in the repository: README is its first page, docs/ its pages, docs/zh
+ * the Chinese ones, deploy/ keeps its paths. A link between them is written as it is valid in the repository.
+ */
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const titleOf = (path) => /^# (.+)$/m.exec(readFileSync(join(root, path), "utf8"))?.[1] ?? path;
+
+/** Where a page of the repository stands on the site, without a leading slash. */
+function placeOf(path) {
+  if (path === "README.md") return "index.md";
+  if (path === "docs/zh/README.md") return "zh/index.md";
+  return path.replace(/^docs\//, "").replace(/\/README\.md$/, "/index.md");
+}
+
+const pagesBelow = (folder) =>
+  existsSync(join(root, folder))
+    ? readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .filter((path) => path.endsWith(".md") && !path.includes("node_modules"))
+        .map((path) => `${folder}/${path}`)
+        .sort()
+    : [];
+const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  ...pagesBelow("docs"),
+  ...pagesBelow("deploy"),
+];
+
+// VitePress looks for its own packages above each page, so the pages are copied to where these are.
+const copies = fileURLToPath(new URL("../.pages", import.meta.url));
+rmSync(copies, { recursive: true, force: true });
+for (const path of [...pages, "docs/pictures"])
+  cpSync(join(root, path), join(copies, path), { recursive: true });
+
+const pathOf = new Map(pages.map((path) => [placeOf(path), path]));
+
+/** Links between files of the repository become links of the site; other files are copied beside it. */
+function siteLinks(md) {
+  md.core.ruler.push("site-links", ({ tokens, env }) => {
+    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+      const href = token.type === "link_open" ? token.attrGet("href") : null;
+      if (href === null || href === "" || /^([a-z]+:|#|\/)/.test(href)) continue;
+      const [path, anchor] = href.split("#");
+      const from = pathOf.get(env.relativePath) ?? env.relativePath;
+      const target = join(dirname(from), decodeURI(path));
+      const page = target.endsWith(".md") ? target : `${target.replace(/\/$/, "")}/README.md`;
+      const place = pages.includes(page) ? placeOf(page) : target;
+      token.attrSet("href", `/${place}${anchor === undefined ? "" : `#${anchor}`}`);
+    }
+  });
+}
+
+/** Words in angle brackets, such as a controller's code, are places to fill in; only pictures are elements. */
+function elements(md) {
+  md.core.ruler.push("elements", ({ tokens }) => {
+    for (const token of tokens.flatMap((block) => [block, ...(block.children ?? [])])) {
+      if (token.type !== "html_inline" && token.type !== "html_block") continue;
+      if (/^<(img|!--)/.test(token.content)) token.content = token.content.replace(/src="(?=\w)/g, 'src="./');
+      else token.type = "text";
+    }
+  });
+}
+
+/** The same anchors as the repository's: small letters, words joined by a minus. */
+const slugify = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replace(/\s/g, "-");
+
+const item = (path) => ({ text: titleOf(path), link: `/${placeOf(path).replace(/(index)?\.md$/, "")}` });
+const items = (folder, names) =>
+  names.flatMap((name) => (pages.includes(`${folder}/${name}.md`) ? item(`${folder}/${name}.md`) : []));
+
+/** Groups of pages; what no group names stands in the last one, so that no page is lost. */
+const groups = [
+  {
+    en: "Begin",
+    zh: "入门",
+    names: ["getting-started", "page", "commands", "groups", "limits", "notify", "troubleshooting"],
+  },
+  {
+    en: "Connect",
+    zh: "接入",
+    names: ["home-assistant", "node-red", "scada", "sparkplug", "topics", "values", "metrics"],
+  },
+  { en: "Run", zh: "运行", names: ["configuration", "operations", "fleet", "verify", "threat-model"] },
+];
+
+function sidebar(folder, language) {
+  const named = groups.flatMap(({ names }) => names);
+  const others = pages
+    .filter((path) => dirname(path) === folder && !path.endsWith("README.md"))
+    .map((path) => path.slice(folder.length + 1, -".md".length))
+    .filter((name) => !named.includes(name));
+  const more = { en: "More", zh: "更多", names: others };
+  return [...groups, more].flatMap((group) => {
+    const found = items(folder, group.names);
+    return found.length === 0 ? [] : { text: group[language], items: found };
+  });
+}
+
+const deployPages = pages.filter((path) => path.startsWith("deploy/")).map(item);
+
+export default defineConfig({
+  title: "greenhouse2mqtt",
+  description:
+    "A greenhouse platform on MQTT: a state is what the platform has shown, and each command ends in one true result.",
+  srcDir: ".pages",
+  outDir: "dist",
+  cacheDir: ".cache",
+  base: process.env.SITE_BASE ?? "/",
+  rewrites: Object.fromEntries(pages.map((path) => [path, placeOf(path)])),
+  cleanUrls: false,
+  lastUpdated: false,
+  markdown: {
+    config: (md) => {
+      siteLinks(md);
+      elements(md);
+    },
+    anchor: { slugify },
+    toc: { slugify },
+    headers: { slugify },
+  },
+  themeConfig: {
+    // Not every page is there in both languages.
+    i18nRouting: false,
+    search: {
+      provider: "local",
+      options: {
+        locales: {
+          zh: {
+            translations: {
+              button: { buttonText: "搜索", buttonAriaLabel: "搜索" },
+              modal: {
+                noResultsText: "没有结果",
+                resetButtonTitle: "清除",
+                footer: { selectText: "选择", navigateText: "移动", closeText: "关闭" },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+  locales: {
+    root: {
+      label: "English",
+      lang: "en",
+      themeConfig: {
+        nav: [
+          { text: "Getting started", link: "/getting-started" },
+          { text: "Files to deploy", items: deployPages },
+          {
+            text: version,
+            items: [
+              { text: "What changed", link: "/CHANGELOG" },
+              { text: "Security", link: "/SECURITY" },
+            ],
+          },
+        ],
+        sidebar: sidebar("docs", "en"),
+      },
+    },
+    zh: {
+      label: "简体中文",
+      lang: "zh-CN",
+      themeConfig: {
+        nav: [{ text: version, link: "/CHANGELOG" }],
+        sidebar: sidebar("docs/zh", "zh"),
+        outline: { label: "本页" },
+        docFooter: { prev: "上一页", next: "下一页" },
+        darkModeSwitchLabel: "深色",
+        sidebarMenuLabel: "目录",
+        returnToTopLabel: "回到顶部",
+        langMenuLabel: "语言",
+      },
+    },
+  },
+  buildEnd: ({ outDir }) => {
+    for (const path of ["config.example.yaml", "LICENSE", "deploy"]) {
+      cpSync(join(root, path), join(outDir, path), {
+        recursive: true,
+        filter: (from) => !from.endsWith(".md"),
+      });
+    }
+  },
+});
