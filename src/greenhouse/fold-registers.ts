@@ -25,16 +25,17 @@ export const unreadActuator = (settings: ActuatorSettings): Actuator => ({
   quality: "stale",
 });
 
-export const modeAddress = (settings: ActuatorSettings): string => settings.modeAddress ?? settings.address;
-export const positionAddress = (settings: ActuatorSettings): string =>
-  settings.positionAddress ?? settings.address;
+/** Where an actuator is on the platform. */
+type Placed = Pick<ActuatorSettings, "kind" | "address" | "modeAddress" | "positionAddress">;
+
+export const modeAddress = (settings: Placed): string => settings.modeAddress ?? settings.address;
+export const positionAddress = (settings: Placed): string => settings.positionAddress ?? settings.address;
 
 /** Mode and position have an address each, so that a number at the mode address is no degree. */
-export const isApart = (settings: ActuatorSettings): boolean =>
-  modeAddress(settings) !== positionAddress(settings);
+export const isApart = (settings: Placed): boolean => modeAddress(settings) !== positionAddress(settings);
 
 /** The addresses whose values make up the actuator's state. */
-export function stateAddresses(settings: ActuatorSettings): readonly string[] {
+export function stateAddresses(settings: Placed): readonly string[] {
   const row: KindRow = kindRows[settings.kind];
   if (row.positionMode === null) return [settings.address];
   return isApart(settings) ? [modeAddress(settings), positionAddress(settings)] : [modeAddress(settings)];

@@ -1,6 +1,13 @@
 import { suggestion } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
-import { contradiction, contradictionRemedy, takesCommands } from "../greenhouse/device-types.js";
+import { ownerOf } from "../greenhouse/command/words.js";
+import {
+  contradiction,
+  contradictionRemedy,
+  type ParameterGroup,
+  takesCommands,
+  typeName,
+} from "../greenhouse/device-types.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Freshness } from "../greenhouse/freshness.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
@@ -65,27 +72,36 @@ export function createMirror(parts: MirrorParts): Mirror {
   });
   const onNews = (news: InventoryNews) => {
     logNews(news, parts, store);
-    if (news.type === "removed") poller.forget(news.code);
-    if (news.type === "doubted") poller.readSoon({ kind: "connection", code: news.code }, 0, null);
-    if (news.type === "settled") poller.spareConnection(news.code);
-    if (news.type !== "added" && news.type !== "absent") return;
-    poller.follow(news.code);
-    parts.onAdded(news.code);
+    followNews(news, poller, parts);
   };
   const memory = parts.absences && inventoryMemory(parts.absences, log);
   const inventory = new Inventory(store, settings.removeAfterMs, onNews, memory);
   const onStretch = stretchListener(polling, { store, watch, log });
   const poller = new Poller(
-    { intervals: polling, concurrency, requestsPerMinute, onStretch, onTried: parts.onTried },
+    {
+      intervals: polling,
+      concurrency,
+      requestsPerMinute,
+      onStretch,
+      onTried: parts.onTried,
+      onUnlisted: (code, group, addresses) => warnOfUnlisted(store.get(code), group, addresses, log),
+    },
     { platform, store, inventory, clock, budget: platform.budget, random, log },
   );
   followRawAddresses(store, poller);
   warnOfTypes(store, log);
-  store.onChange((before, after) => {
-    if (after && before?.layout.length === 0 && after.layout.length > 0) warnOfSensors(after, log);
-  });
+  warnOfAbsentSensors(store, log);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   return { store, inventory, poller, watch, budget: platform.budget };
+}
+
+function followNews(news: InventoryNews, poller: Poller, { onAdded }: Pick<MirrorParts, "onAdded">): void {
+  if (news.type === "removed") poller.forget(news.code);
+  if (news.type === "doubted") poller.readSoon({ kind: "connection", code: news.code }, 0, null);
+  if (news.type === "settled") poller.spareConnection(news.code);
+  if (news.type !== "added" && news.type !== "absent") return;
+  poller.follow(news.code);
+  onAdded(news.code);
 }
 
 /** A file that cannot be read counts as none, and one that cannot be written is told of. */
@@ -135,6 +151,31 @@ function warnOfTypes(store: GreenhouseStore, log: Logger): void {
     }
   });
 }
+
+/** An address that the group of its type leaves out costs a request of its own; what it is meant for may be wrong. */
+export function warnOfUnlisted(
+  controller: Controller | undefined,
+  group: ParameterGroup,
+  addresses: readonly string[],
+  log: Logger,
+): void {
+  if (controller === undefined) return;
+  const named = addresses.map((address) => `${address} (${ownerOf(controller, address) ?? "unknown"})`);
+  log.warn(
+    { controller: controller.info.code, type_id: group, addresses },
+    `what the platform lists for ${typeName(group)} of ${controller.info.id} does not hold the ${unlistedRemedy(named)}`,
+  );
+}
+
+const unlistedRemedy = (named: readonly string[]): string =>
+  named.length === 1
+    ? `address ${named.join()}: it is read by itself (get-value), which costs a request each time; correct its type_id, or leave type_id out`
+    : `addresses ${named.join(", ")}: they are read one by one (get-value), which costs a request each time; correct their type_id, or leave type_id out`;
+
+const warnOfAbsentSensors = (store: GreenhouseStore, log: Logger): unknown =>
+  store.onChange((before, after) => {
+    if (after && before?.layout.length === 0 && after.layout.length > 0) warnOfSensors(after, log);
+  });
 
 /** A sensor whose `from` fits nothing has no topics, and what a person meant stands under another id: both go unseen. */
 export function warnOfSensors({ info, settings, sensors, layout }: Controller, log: Logger): void {

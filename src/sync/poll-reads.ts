@@ -1,5 +1,6 @@
 import { sameValue, textOf } from "../greenhouse/actuator-kinds.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
+import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import {
@@ -21,6 +22,8 @@ export interface PollPorts {
   readonly inventory: Inventory;
   readonly clock: Clock;
   readonly tally: PollTally;
+  /** Told of each answer about a parameter group which addresses of that type it left out. */
+  readonly onGroup?: (code: string, group: ParameterGroup, unlisted: readonly string[]) => void;
   /** Waits until the budget has another request, for a job that needs more than one. */
   readonly turn?: (signal: AbortSignal) => Promise<void>;
 }
@@ -109,7 +112,10 @@ async function readRegisters(
       ? tally.track("registers", code, platform.values(code, read.group, signal))
       : readOne(code, read.address, false, ports, signal),
   );
-  const doubtful = contradicted(store.get(code), first);
+  const controller = store.get(code);
+  if (read.type === "group" && controller !== undefined)
+    ports.onGroup?.(code, read.group, unlistedIn(controller, read.group, first.values));
+  const doubtful = contradicted(controller, first);
   store.dispatch(code, { ...first, values: without(first.values, doubtful) });
   let failure: PlatformError | null = null;
   for (const address of doubtful) {
@@ -148,6 +154,23 @@ function contradicted(controller: Controller | undefined, read: RegistersRead): 
     const differs = register?.fresh === true && !sameValue(textOf(register.raw), textOf(raw));
     return differs ? [address] : [];
   });
+}
+
+/** Addresses that the configuration says to be of a parameter group, and that its answer does not hold. */
+function unlistedIn(
+  { actuators, parameters }: Pick<Controller, "actuators" | "parameters">,
+  group: ParameterGroup,
+  values: ReadonlyMap<string, RawValue>,
+): readonly string[] {
+  const ofGroup = [
+    ...[...actuators.values()].flatMap(({ settings }) =>
+      settings.group === group ? stateAddresses(settings) : [],
+    ),
+    ...[...parameters.values()].flatMap(({ settings }) =>
+      settings.group === group ? [settings.address] : [],
+    ),
+  ];
+  return [...new Set(ofGroup)].filter((address) => !values.has(address));
 }
 
 /** What is shown of one address, null while it was not read; undefined for an address that nothing of the controller follows. */

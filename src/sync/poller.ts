@@ -1,3 +1,4 @@
+import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/clock.js";
@@ -24,7 +25,7 @@ import {
   PollTroubles,
 } from "./poll-reads.js";
 
-interface PollerPorts extends Omit<PollPorts, "tally" | "turn"> {
+interface PollerPorts extends Omit<PollPorts, "tally" | "turn" | "onGroup"> {
   readonly budget: RequestBudget;
   readonly random: Random;
   readonly log: Logger;
@@ -38,6 +39,8 @@ interface PollerSettings {
   readonly onStretch: (factor: number) => void;
   /** Everything of a controller that was taken up has been asked for once. */
   readonly onTried: (code: string) => void;
+  /** These addresses are read one by one from now on, for the answer about their group does not hold them. */
+  readonly onUnlisted?: (code: string, group: ParameterGroup, addresses: readonly string[]) => void;
 }
 
 const idleMs = 60_000;
@@ -63,13 +66,20 @@ export class Poller {
   readonly #untried = new Map<string, Set<string>>();
   /** By code, undefined for all: the round under way, and the one after it once somebody asks for that. */
   readonly #rounds = new Map<string | undefined, { under: Promise<void>; next: Promise<void> | null }>();
+  /** By code: addresses that the answer about their group leaves out, with that group. */
+  readonly #unlisted = new Map<string, Map<string, ParameterGroup>>();
   #stretch = 1;
   #demandChanged = true;
 
   constructor(settings: PollerSettings, ports: PollerPorts) {
     this.#settings = settings;
     this.tally = new PollTally(ports.clock);
-    this.#ports = { ...ports, tally: this.tally, turn: (signal) => ports.budget.turn(ports.clock, signal) };
+    this.#ports = {
+      ...ports,
+      tally: this.tally,
+      turn: (signal) => ports.budget.turn(ports.clock, signal),
+      onGroup: (code, group, unlisted) => this.#onGroup(code, group, unlisted),
+    };
     this.#rest = new Rest(ports.clock);
     this.#schedule = new PollSchedule({
       soon: new RequestBudget(Math.ceil(settings.requestsPerMinute * soonPart)),
@@ -91,6 +101,11 @@ export class Poller {
     return (
       Math.min(...Array.from(this.#schedule.jobs(), (job) => this.#plainIntervalMs(job))) * this.#stretch
     );
+  }
+
+  /** Addresses that are read one by one because the answer about their group leaves them out, by device code. */
+  unlisted(): ReadonlyMap<string, ReadonlyMap<string, ParameterGroup>> {
+    return this.#unlisted;
   }
 
   /** What the jobs cost at the intervals in force. */
@@ -136,6 +151,28 @@ export class Poller {
     this.tally.forget(code);
     this.#untried.delete(code);
     this.#rounds.delete(code);
+    this.#unlisted.delete(code);
+  }
+
+  /** What a group does not list would never be read; what it lists again needs no request of its own. A controller that is gone may list nothing. */
+  #onGroup(code: string, group: ParameterGroup, unlisted: readonly string[]): void {
+    if (this.#ports.store.get(code)?.availability === "offline") return;
+    const known = this.#unlisted.get(code) ?? new Map<string, ParameterGroup>();
+    const found = unlisted.filter((address) => !known.has(address));
+    const listed = [...known].filter(([address, of]) => of === group && !unlisted.includes(address));
+    if (found.length === 0 && listed.length === 0) return;
+    for (const address of found) {
+      known.set(address, group);
+      this.#schedule.add(singleRead(code, address));
+    }
+    const names = new Set(listed.map(([address]) => jobName(singleRead(code, address))));
+    for (const [address] of listed) known.delete(address);
+    this.#drop((job) => names.has(jobName(job)));
+    if (known.size > 0) this.#unlisted.set(code, known);
+    else this.#unlisted.delete(code);
+    this.#demandChanged = true;
+    this.#rest.wake();
+    if (found.length > 0) this.#settings.onUnlisted?.(code, group, found);
   }
 
   /** The chosen jobs are not asked for any more. */
@@ -322,6 +359,12 @@ export class Poller {
     return jobIntervalMs(job, this.#settings.intervals, controller);
   }
 }
+
+const singleRead = (code: string, address: string): PollJob => ({
+  kind: "registers",
+  code,
+  read: { type: "address", address },
+});
 
 /** A round of everything leaves out what a list tells too, and what only news of it asks for. */
 const isRepeated = (job: PollJob): boolean =>

@@ -31,6 +31,8 @@ export class CountingPlatform implements PlatformReader {
     clientStatus(this.list.find((one) => one.code === code)?.online === true ? "online" : "offline");
   statuses: readonly RunningStatusItem[] = [];
   readonly registers = new Map<string, RawValue | null>();
+  /** `GH-1 101`: what no group lists. */
+  readonly unlisted = new Set<string>();
   readonly open = new Map<string, number>();
   mostAtOnce = 0;
   readonly overlaps: string[] = [];
@@ -82,7 +84,8 @@ export class CountingPlatform implements PlatformReader {
     return this.#ask(`values ${code} ${group}`, "realtime", signal, () => {
       const all = [...this.registers].flatMap(([key, raw]): [string, RawValue][] => {
         const [owner, address = ""] = key.split(" ");
-        return owner === code && raw !== null ? [[address, raw]] : [];
+        const isShown = owner === code && raw !== null && !this.unlisted.has(key);
+        return isShown ? [[address, raw]] : [];
       });
       return new Map(all);
     });

@@ -53,6 +53,7 @@ export function polledMirror(options: PolledOptions = {}) {
     if (one.type === "settled") poller.spareConnection(one.code);
     news.push(one);
   });
+  const unlisted: string[] = [];
   const stretches: number[] = [];
   const tried: string[] = [];
   const intervals = {
@@ -69,6 +70,7 @@ export function polledMirror(options: PolledOptions = {}) {
       requestsPerMinute: perMinute,
       onStretch: (factor) => stretches.push(factor),
       onTried: (code) => tried.push(code),
+      onUnlisted: (code, group, addresses) => unlisted.push(`${code} ${group} ${addresses.join()}`),
     },
     {
       platform,
@@ -83,5 +85,5 @@ export function polledMirror(options: PolledOptions = {}) {
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const abort = new AbortController();
-  return { clock, store, platform, inventory, poller, news, stretches, tried, intervals, abort };
+  return { clock, store, platform, inventory, poller, news, stretches, tried, unlisted, intervals, abort };
 }

@@ -5,7 +5,7 @@ import { configurationSchema } from "../../src/config/schema.js";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import { PlatformError, type PlatformErrorKind, type RawValue } from "../../src/greenhouse/ports.js";
 import { newController, reduce } from "../../src/greenhouse/reduce.js";
-import { logActuators, warnOfSensors } from "../../src/sync/mirror.js";
+import { logActuators, warnOfSensors, warnOfUnlisted } from "../../src/sync/mirror.js";
 import type { PollJob } from "../../src/sync/poll-plan.js";
 import { perform, PollTally } from "../../src/sync/poll-reads.js";
 import { capturedLog } from "../mqtt-connection/support.js";
@@ -304,6 +304,15 @@ it.each([
   });
   warnOfSensors(found, log);
   expect(lines).toMatchObject([{ level: 40, sensor: "air", msg }]);
+});
+
+it("an address that no group lists is told once, with its actuator and what to do", () => {
+  const { lines, log } = logged();
+  warnOfUnlisted(controller(controllerSettings({ actuators: [actuator()] })), group, ["101"], log);
+  expect(lines).toMatchObject([{ level: 40, type_id: 10, addresses: ["101"] }]);
+  expect(JSON.stringify(lines)).toMatch(
+    /does not hold the address 101 \(actuator \\"roof\\"\).*leave type_id out/,
+  );
 });
 
 it("the log has a line at info for each actuator found", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { deviceType } from "../../src/greenhouse/device-types.js";
+import { deviceType, parameterGroup } from "../../src/greenhouse/device-types.js";
 import type { DeviceList } from "../../src/greenhouse/ports.js";
 import { actuator, clientStatus, controllerSettings, record } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
@@ -160,6 +160,59 @@ describe("intervals", () => {
     const mean = platform.calls.length / (20 * 60);
     expect(mean).toBeGreaterThan(9);
     expect(Math.max(...perSecond.values())).toBeLessThan(3.5 * mean);
+  });
+});
+
+describe("an address that the group of its type_id does not list", () => {
+  const group = parameterGroup(2);
+  const split = actuator({ group, modeAddress: "101", positionAddress: "102" });
+  const settings = mirrorSettings([controllerSettings({ code: "GH-0", actuators: [split] })]);
+  /** Mode and degree are there, and only the mode is listed. */
+  function listing(list: DeviceList = devices(1)): Polled {
+    const world = polling(list, { settings });
+    world.platform.registers.set("GH-0 101", "10100").set("GH-0 102", "45");
+    world.platform.unlisted.add("GH-0 102");
+    return world;
+  }
+
+  it("is read by itself as often, and told once", async () => {
+    const { clock, platform, store, poller, unlisted } = listing();
+    await clock.advance(hour);
+    expect(store.get("GH-0")?.actuators.get("roof")).toMatchObject({ state: "position", position: 45 });
+    expect(platform.times("value GH-0 102").length).toBeGreaterThan(25);
+    expect(platform.times("value GH-0 101")).toEqual([]);
+    expect(unlisted).toEqual(["GH-0 2 102"]);
+    expect(poller.unlisted()).toEqual(new Map([["GH-0", new Map([["102", group]])]]));
+    expect(poller.callsPerHour()).toMatchObject({ register: 30, registers: 30 });
+  });
+
+  it("costs no request of its own once it is listed", async () => {
+    const { clock, platform, poller } = listing();
+    await clock.advance(10 * minute);
+    platform.unlisted.clear();
+    await clock.advance(3 * minute);
+    platform.calls.length = 0;
+    await clock.advance(hour);
+    expect(platform.times("value GH-0 102")).toEqual([]);
+    expect(poller.unlisted().size).toBe(0);
+  });
+
+  it("of a controller that is offline is left as it is: its groups may be empty for that alone", async () => {
+    const { clock, platform, unlisted } = listing([record({ code: "GH-0", online: false })]);
+    platform.status = () => clientStatus("offline");
+    await clock.advance(hour);
+    expect([unlisted, platform.times("value GH-0 102")]).toEqual([[], []]);
+  });
+
+  it("goes with its controller", async () => {
+    const world = listing();
+    await world.clock.advance(10 * minute);
+    remove(world, 0);
+    await world.clock.advance(minute);
+    world.platform.calls.length = 0;
+    await world.clock.advance(hour);
+    expect(world.platform.times("value GH-0 102")).toEqual([]);
+    expect(world.poller.unlisted().size).toBe(0);
   });
 });
 

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
 import { nextTurn } from "../../runtime/clock.js";
+import { addressChecks } from "./address-checks.js";
 import { brokerChecks } from "./broker-checks.js";
 import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";
 import { clockCheck, networkChecks } from "./network-checks.js";
@@ -70,6 +71,7 @@ const checks: readonly Check[] = [
   ...platformChecks,
   clockCheck,
   ...shapeChecks,
+  ...addressChecks,
   zoneCheck,
   ...pushChecks,
   ...brokerChecks,

@@ -107,6 +107,29 @@ describe("where everything works", { timeout: 60_000 }, () => {
   });
 });
 
+it(
+  "an address that the group of its type_id does not list is named, with what to do",
+  { timeout: 60_000 },
+  async () => {
+    const simulator = await platform();
+    const home = await folder();
+    const foundWith = async (type_id: number) => {
+      const actuators = { roof: { kind: "skylight", address: "101", type_id } };
+      const section = plainConfiguration(
+        simulator,
+        { url: "mqtt://127.0.0.1:1" },
+        { controllers: { "GH-0001": { actuators } } },
+      );
+      return (await examined(await loaded(section, home))).of("addresses");
+    };
+    expect(await foundWith(2)).toMatchObject({ status: "ok" });
+    const { status, summary, remedy } = await foundWith(4);
+    expect(status).toBe("warning");
+    expect(summary).toContain("type 4 (right skylight) of GH-0001 does not list roof (101)");
+    expect(remedy).toContain("leave type_id out");
+  },
+);
+
 describe("shapes", { timeout: 60_000 }, () => {
   it("the line that is recommended for an unknown one makes it understood", async () => {
     const simulator = await platform({ profile: "odd" });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { checkTexts } from "../../../src/page/codes.js";
 import { zoneOffset } from "../../../src/platform/time.js";
 import { systemClock } from "../../../src/runtime/clock.js";
+import { addressChecks } from "../../../src/setup/doctor/address-checks.js";
 import { brokerChecks } from "../../../src/setup/doctor/broker-checks.js";
 import { examine } from "../../../src/setup/doctor/doctor.js";
 import { type Finding, ok } from "../../../src/setup/doctor/finding.js";
@@ -190,7 +191,7 @@ describe("a suggested shape", () => {
 it("each check of doctor has a title on the page, and none stands there that is no check", () => {
   const checks = [
     ...[...networkChecks("business"), ...networkChecks("realtime"), ...platformChecks, clockCheck],
-    ...[...shapeChecks, zoneCheck, ...pushChecks, ...brokerChecks, ...dataChecks],
+    ...[...shapeChecks, ...addressChecks, zoneCheck, ...pushChecks, ...brokerChecks, ...dataChecks],
   ];
   const titled = Object.keys(checkTexts);
   const titles = checks.map(({ id }) => [id, id.split(".")[0] ?? ""].find((key) => titled.includes(key)));
