@@ -7,6 +7,8 @@ type DataType = "TEXT" | "STREAM";
 
 export type InventoryNews =
   | { readonly type: "account_empty" }
+  /** The news of one list, if any, have all been said. */
+  | { readonly type: "listed" }
   /** `found`: one of the configuration is in a list for the first time. */
   /** `absent`: one that an earlier run mirrored is in no list since. */
   | { readonly type: "added" | "found" | "absent" | "removed"; readonly code: string; readonly name: string }
@@ -134,6 +136,7 @@ export class Inventory {
     for (const [dataType, early] of this.#early) this.onDevices(early, dataType);
     this.#early.clear();
     if (records.length > 0 && !this.#isPart) this.#judgeAbsence(monotonicMs);
+    if (records.length > 0) this.#onNews({ type: "listed" });
   }
 
   /** An answer of `GET /api/device`: devices only listed there have no online flag of their own. */
@@ -147,6 +150,7 @@ export class Inventory {
     for (const record of records) {
       if (!this.#controllers.has(record.code)) this.#onRecord(record, availabilityOf(record));
     }
+    this.#onNews({ type: "listed" });
   }
 
   /** Whether a code has readings to poll. A pest monitor may have; one that answered without any several times has none. */

@@ -70,12 +70,12 @@ export function createMirror(parts: MirrorParts): Mirror {
     onHost: (host, reachable) => poller.hostReachable(host, reachable),
     onEvent: parts.onEvent,
   });
+  const logNews = newsLogger(parts, store);
   const onNews = (news: InventoryNews) => {
-    logNews(news, parts, store);
+    logNews(news);
     followNews(news, poller, parts);
   };
-  const memory = parts.absences && inventoryMemory(parts.absences, log);
-  const inventory = new Inventory(store, settings.removeAfterMs, onNews, memory);
+  const inventory = new Inventory(store, settings.removeAfterMs, onNews, inventoryMemory(parts));
   const onStretch = stretchListener(polling, { store, watch, log });
   const poller = new Poller(
     {
@@ -105,36 +105,62 @@ function followNews(news: InventoryNews, poller: Poller, { onAdded }: Pick<Mirro
 }
 
 /** A file that cannot be read counts as none, and one that cannot be written is told of. */
-const inventoryMemory = (file: TextFile, log: Logger): InventoryMemory => ({
-  read: () => file.read().catch(() => null),
-  write: (text) =>
-    void file.write(text).catch((error: unknown) => {
-      log.warn({ err: error }, "which controllers are absent cannot be written; a restart counts that anew");
-    }),
-});
+const inventoryMemory = ({
+  absences: file,
+  log,
+}: Pick<MirrorParts, "absences" | "log">): InventoryMemory | undefined =>
+  file && {
+    read: () => file.read().catch(() => null),
+    write: (text) =>
+      void file.write(text).catch((error: unknown) => {
+        log.warn(
+          { err: error },
+          "which controllers are absent cannot be written; a restart counts that anew",
+        );
+      }),
+  };
 
-function logNews(
-  news: InventoryNews,
+function newsLogger(
   { log, clock, onEvent }: Pick<MirrorParts, "log" | "clock" | "onEvent">,
   store: GreenhouseStore,
-): void {
-  if (news.type === "account_empty")
-    onEvent({ type: "account_empty", severity: "warning", message: accountEmpty, at: clock.now() });
-  if (!("name" in news)) return;
-  log.info({ controller: news.code }, `controller ${news.type}: ${news.name}`);
-  const controller = news.type === "removed" ? undefined : store.get(news.code);
-  if (controller) logActuators(log, controller);
+): (news: InventoryNews) => void {
+  const logCounts = countsLogger(store, log);
+  return (news) => {
+    if (news.type === "listed") logCounts();
+    if (news.type === "account_empty")
+      onEvent({ type: "account_empty", severity: "warning", message: accountEmpty, at: clock.now() });
+    if (!("name" in news)) return;
+    const isGone = news.type === "removed" || news.type === "absent";
+    log[isGone ? "info" : "debug"]({ controller: news.code }, `controller ${news.type}: ${news.name}`);
+    const controller = news.type === "removed" ? undefined : store.get(news.code);
+    if (controller) logActuators(log, controller);
+  };
 }
 
 const accountEmpty =
   "The platform lists no controllers at all; nothing is removed. Check the account and the rights of its token.";
+
+/** How much is mirrored, where a list has changed that: many sites have too much for a line each. */
+export function countsLogger(store: Pick<GreenhouseStore, "controllers">, log: Logger): () => void {
+  let logged = "";
+  return () => {
+    const controllers = [...store.controllers()];
+    const actuators = controllers.reduce((sum, one) => sum + one.actuators.size, 0);
+    const counts = `${counted(controllers.length, "controller")} with ${counted(actuators, "actuator")}`;
+    if (counts === logged) return;
+    logged = counts;
+    log.info({ controllers: controllers.length, actuators }, `mirroring ${counts}`);
+  };
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** One line for each actuator of a controller that was found. */
 export function logActuators(log: Logger, { info, actuators }: Controller): void {
   for (const { settings } of actuators.values()) {
     const { id, kind, address, readOnly } = settings;
     const about = { controller: info.id, actuator: id, kind, address };
-    log.info(about, `actuator found${readOnly ? ", read-only" : ""}: ${info.id}/${id}`);
+    log.debug(about, `actuator found${readOnly ? ", read-only" : ""}: ${info.id}/${id}`);
   }
 }
 

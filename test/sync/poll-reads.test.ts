@@ -5,7 +5,7 @@ import { configurationSchema } from "../../src/config/schema.js";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import { PlatformError, type PlatformErrorKind, type RawValue } from "../../src/greenhouse/ports.js";
 import { newController, reduce } from "../../src/greenhouse/reduce.js";
-import { logActuators, warnOfSensors, warnOfUnlisted } from "../../src/sync/mirror.js";
+import { countsLogger, logActuators, warnOfSensors, warnOfUnlisted } from "../../src/sync/mirror.js";
 import type { PollJob } from "../../src/sync/poll-plan.js";
 import { perform, PollTally } from "../../src/sync/poll-reads.js";
 import { capturedLog } from "../mqtt-connection/support.js";
@@ -287,7 +287,7 @@ it.each([
 
 const logged = () => {
   const lines: unknown[] = [];
-  return { lines, log: pino({ level: "info" }, { write: (line: string) => lines.push(JSON.parse(line)) }) };
+  return { lines, log: pino({ level: "debug" }, { write: (line: string) => lines.push(JSON.parse(line)) }) };
 };
 
 it.each([
@@ -315,7 +315,21 @@ it("an address that no group lists is told once, with its actuator and what to d
   );
 });
 
-it("the log has a line at info for each actuator found", () => {
+it("the log says at info how much is mirrored, once, and again where a list has changed that", () => {
+  const { lines, log } = logged();
+  const mirrored = [controller(controllerSettings({ actuators: [actuator()] }))];
+  const logCounts = countsLogger({ controllers: () => mirrored }, log);
+  logCounts();
+  logCounts();
+  mirrored.push(controller(controllerSettings({ code: "GH-0002" })));
+  logCounts();
+  expect(lines).toMatchObject([
+    { level: 30, controllers: 1, actuators: 1, msg: "mirroring 1 controller with 1 actuator" },
+    { level: 30, controllers: 2, actuators: 1, msg: "mirroring 2 controllers with 1 actuator" },
+  ]);
+});
+
+it("the log has a line at debug for each actuator found", () => {
   const { lines, log } = logged();
   const settings = controllerSettings({
     actuators: [actuator(), actuator({ id: "fan", kind: "circulation_fan", address: "150", readOnly: true })],
