@@ -310,6 +310,25 @@ describe("words", () => {
     expect([...explained()].sort()).toEqual([...words].sort()),
   );
 
+  /** What a grower or a technician needs; the others are for integrators and maintainers. */
+  it.each([
+    "getting-started",
+    "page",
+    "commands",
+    "configuration",
+    "limits",
+    "home-assistant",
+    "node-red",
+    "scada",
+    "operations",
+    "troubleshooting",
+  ])("of docs/%s.md is a Chinese page", (name) => expect(pages).toContain(`docs/zh/${name}.md`));
+
+  it("of the Chinese page on limits are the types of alarms", () =>
+    expect(firstColumn(section("docs/zh/limits.md", "报警"))).toEqual(
+      firstColumn(section("docs/limits.md", "Alarms")),
+    ));
+
   it("of the Chinese pages are the outcomes, refusals and kinds", () => {
     const [, results = ""] = section("docs/zh/commands.md", "命令的结果").split("| `outcome`");
     const [first = "", second = ""] = results.split("| `reason`");
