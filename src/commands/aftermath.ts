@@ -38,7 +38,8 @@ export interface Seen {
 export function sightOf({ settings, state, position, value }: Actuator): Sight {
   const isForeign =
     state === "unknown" && !kindRows[settings.kind].configured && value !== null && /^\d+$/.test(value);
-  return { state, position, foreign: isForeign ? value : null };
+  // How far it is open says nothing more where a word is told, as the configuration may have it of a degree.
+  return { state, position: state === "position" ? position : null, foreign: isForeign ? value : null };
 }
 
 const nameOf = ({ state, position }: Pick<Resting, "state" | "position">) =>
@@ -204,7 +205,7 @@ function shownActuator(turn: Turn, about: Addressed, actuator: Actuator): void {
   const awaited = awaitedNow(turn);
   const register = awaited && actuator.registers[awaited.step.address];
   if (awaited && register && shows(actuator.settings, awaited.step, register.raw)) {
-    const { state, position } = actuator;
+    const { state, position } = sightOf(actuator);
     turn.lane.resting = { state: state ?? "unknown", position, passing: null };
     late(turn, awaited);
   }

@@ -304,8 +304,8 @@ export type Effect =
       | { type: "forget"; token: number }
       /** A POST begins, or has ended: a read begun before this changes nothing. */
       | { type: "posted"; command: Command; between: BetweenSteps | null }
-      /** No further step follows: what is read shows again. */
-      | { type: "steps_ended"; command: Command }
+      /** No further step follows: what is read shows again. `degree` is the one that was confirmed. */
+      | { type: "steps_ended"; command: Command; degree: number | null }
       /** A value was pushed after the last read of a command that has ended. */
       | { type: "pushed"; command: Command; address: string; raw: RawValue }
       | { type: "taken"; command: Command }

@@ -1,4 +1,4 @@
-import { type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
+import { degreeOf, type KindRow, kindRows, textOf } from "../greenhouse/actuator-kinds.js";
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { modeAddress, stateAddresses } from "../greenhouse/fold-registers.js";
 import type { RawValue } from "../greenhouse/ports.js";
@@ -126,8 +126,14 @@ function isAlready(
   const raw = final && fresh[final.address];
   if (!final || raw === undefined || force || wanted.type === "stop" || posts.unread) return false;
   if (!shows(settings, final, raw)) return false;
-  if (wanted.type !== "position") return true;
+  if (wanted.type !== "position") return !isDegreeOf(settings, raw);
   const mode = fresh[modeAddress(settings)];
   const isInMode = mode !== undefined && showsPositionMode(settings, mode);
   return isInMode && (posts.endedAt === null || monoNow - posts.endedAt >= settings.travelMs);
+}
+
+/** A degree that means a word says how far it is open, but not who set it so: left to itself it may go on. */
+function isDegreeOf({ kind }: Command["settings"], raw: RawValue): boolean {
+  const row: KindRow = kindRows[kind];
+  return row.positionMode !== null && degreeOf(textOf(raw)) !== null;
 }

@@ -79,6 +79,8 @@ export interface Interrupted {
   readonly attempts: number;
   /** The platform's code for the last POST; null when no answer was recorded. */
   readonly code: string | null;
+  /** It was answered, and taken; an answer may say so without a code. */
+  readonly isAccepted?: boolean;
   readonly requestId: string | null;
   /** Epoch ms of the first recorded POST; null when none was recorded, although one may have begun. */
   readonly sentAt: number | null;

@@ -230,7 +230,7 @@ export class Commander implements ReadBacks {
     const { audience, store, clock } = this.#ports;
     const { type, command } = effect;
     const { code, target, targetId: id } = command;
-    if (type === "steps_ended") store.dispatch(code, { type, target, id });
+    if (type === "steps_ended") store.dispatch(code, { type, target, id, degree: effect.degree });
     else if (type === "posted")
       store.dispatch(code, { type, target, id, at: clock.monotonic(), between: effect.between });
     else audience.phase(command, effect.phase);

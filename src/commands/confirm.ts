@@ -1,4 +1,11 @@
-import { confirmWithinMs, readBackDelaysMs, shows, type Step, travels } from "../greenhouse/command/plan.js";
+import {
+  confirmWithinMs,
+  readBackDelaysMs,
+  shows,
+  showsModeOfDegree,
+  type Step,
+  travels,
+} from "../greenhouse/command/plan.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Evidence } from "./endings.js";
@@ -124,7 +131,8 @@ export function isContradicted(
   settings: ActuatorSettings,
 ): boolean {
   const read = newest ?? earlierRead;
-  return read !== null && !shows(settings, step, read) && !travels(settings, step, null, read);
+  if (read === null || shows(settings, step, read)) return false;
+  return !travels(settings, step, null, read) && !showsModeOfDegree(settings, step, read);
 }
 
 interface ReadSeen {
@@ -133,12 +141,12 @@ interface ReadSeen {
   readonly isOver: boolean;
 }
 
-/** Takes one read's end in; `raw` is null when it showed no value. */
+/** Takes one read's end in; `raw` is null when it showed no value. `isAccepted`: the platform took what was sent. */
 export function seen(
   one: ReadBack,
   read: { readonly raw: RawValue; readonly startedMono: number } | null,
   settings: ActuatorSettings,
-  now: number,
+  { now, isAccepted }: { readonly now: number; readonly isAccepted: boolean },
 ): ReadSeen {
   const counts = read !== null && read.startedMono >= one.from;
   const lastRead = counts ? read.raw : one.lastRead;
@@ -147,7 +155,9 @@ export function seen(
       ? read.startedMono + confirmWithinMs(settings, one.step)
       : one.lastAt;
   const next: ReadBack = { ...one, lastRead, lastAt };
-  if (counts && shows(settings, one.step, read.raw)) return { shown: true, next, isOver: true };
+  const isProven = (raw: RawValue) =>
+    shows(settings, one.step, raw) || (isAccepted && showsModeOfDegree(settings, one.step, raw));
+  if (counts && isProven(read.raw)) return { shown: true, next, isOver: true };
   if (one.recovered) {
     const dueAt = Math.min(now + recoveredEveryMs, lastAt);
     return { shown: false, next: { ...next, dueAt }, isOver: now >= lastAt };

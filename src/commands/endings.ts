@@ -276,10 +276,23 @@ function showsModeOnly(step: Step, { readBack }: StepEnd): boolean {
   return isDegree && positionMode !== null && readBack !== null && sameValue(positionMode, textOf(readBack));
 }
 
-const notShown = (step: Step, end: StepEnd): string =>
+const degreeUnread =
+  "The platform accepted the degree, and the address goes on showing the position mode, as configured: the degree itself cannot be read.";
+
+const notShown = (step: Step, end: StepEnd, settings: ActuatorSettings): string =>
   showsModeOnly(step, end)
-    ? `The platform accepted ${step.value} for address ${step.address}, which goes on showing the position mode and no degree: that the mode was read back is all the proof there is. Nothing is sent again: check the actuator.`
-    : `The platform accepted ${step.value} for address ${step.address} but shows ${shownBy(end)}. Nothing is sent again: check the actuator, its local switch and the address.`;
+    ? `The platform accepted ${step.value} for address ${step.address}, which goes on showing the position mode and no degree: that the mode was read back is all the proof there is. Nothing is sent again: check the actuator. If its address never shows a degree, set position_reads: mode for it.`
+    : `The platform accepted ${step.value} for address ${step.address} but shows ${shownBy(end)}. Nothing is sent again: check the actuator, its local switch and the address.${otherReading(step, end, settings)}`;
+
+/** What to set where the value that was read may be how this controller shows what was asked: it means no other word. */
+function otherReading({ purpose, value }: Step, { readBack }: StepEnd, settings: ActuatorSettings): string {
+  if (readBack === null || purpose !== "value" || settings.accepts !== undefined) return "";
+  const read = decodeValue(settings, readBack);
+  const { state } = decodeValue(settings, value);
+  const isOpen = read.state === "unknown" || (read.state === "position" && read.position !== null);
+  if (!isOpen || state === "unknown" || state === "position") return "";
+  return ` If it did what was asked and its controller shows "${state}" so, add reads: { ${state}: ["${read.value}"] } to the actuator.`;
+}
 
 const shownBy = ({ readBack }: StepEnd): string => (readBack === null ? "nothing" : `"${String(readBack)}"`);
 
@@ -292,20 +305,28 @@ function notTaken(step: Step, end: StepEnd): string {
     : `Sending ${value} to address ${address} ended without an answer, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
 }
 
+const untold = ({ address, value }: Step): string =>
+  `Whether ${value} was taken is not known: its sending ended without an answer, and address ${address} goes on showing the position mode, as configured. Check the actuator before sending again.`;
+
 /** The command's end once a step did not lead on to the next, or the last one ended; null when the next step may go. */
-export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending | null {
+export function endingAfter(
+  step: Step,
+  end: StepEnd,
+  isLast: boolean,
+  settings: ActuatorSettings,
+): Ending | null {
   if (end.type === "confirmed" && !isLast) return null;
-  return { ...endingAt(step, end), requestId: end.requestId, readBack: end.readBack };
+  return { ...endingAt(step, end, settings), requestId: end.requestId, readBack: end.readBack };
 }
 
-function endingAt(step: Step, end: StepEnd): Ending {
+function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): Ending {
   const reason = halfWay[step.purpose];
   const unseen = `${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`;
   switch (end.type) {
     case "confirmed":
-      return { outcome: "confirmed", reason: null, message: null };
+      return { outcome: "confirmed", reason: null, message: showsModeOnly(step, end) ? degreeUnread : null };
     case "unconfirmed":
-      return { outcome: "unconfirmed", reason, message: notShown(step, end) };
+      return { outcome: "unconfirmed", reason, message: notShown(step, end, settings) };
     case "unknown":
       return { outcome: "unknown", reason, message: unseen };
     case "rejected":
@@ -313,7 +334,9 @@ function endingAt(step: Step, end: StepEnd): Ending {
     case "not_sent":
       return { outcome: "failed", reason: "not_sent", message: end.message };
     case "failed":
-      return { outcome: "failed", reason, message: notTaken(step, end) };
+      return settings.positionReads === "mode" && showsModeOnly(step, end)
+        ? { outcome: "unknown", reason, message: untold(step) }
+        : { outcome: "failed", reason, message: notTaken(step, end) };
     case "interrupted":
       return supersededAt(step, end);
   }

@@ -316,13 +316,13 @@ export function forgottenAt(lane: Lane): number | null {
 }
 
 /** Takes up what an earlier run left open: it is read back while newer commands may come, and nothing is sent. */
-function adopt(turn: Turn, { command, step, earlier, sentAt, ...sent }: Interrupted): void {
+function adopt(turn: Turn, { command, step, earlier, sentAt, isAccepted, ...sent }: Interrupted): void {
   const { mono } = turn.now;
   // The last run died when this one was about to be sent in the place of another that was still confirming.
   if (turn.lane.confirming) cut(turn, turn.lane.confirming);
   const facts = { ...sent, readBack: null };
   const readBack = recoveredReadBack(step, mono);
-  const otherwise = sent.code === "200" ? "unconfirmed" : "failed";
+  const otherwise = isAccepted === true || sent.code === "200" ? "unconfirmed" : "failed";
   turn.lane.confirming = {
     ...starting(command, turn.lane.posts),
     ...{ steps: [step], reports: earlier, sentAt },

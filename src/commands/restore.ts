@@ -90,6 +90,7 @@ function sentSoFar(
     earlier: earlier ? [reported(earlier)] : [],
     attempts: sent?.attempt ?? 0,
     code: sent?.answered?.code ?? null,
+    isAccepted: sent?.answered !== undefined && sent.answered !== null && sent.answered.error === null,
     requestId: sent?.answered?.request_id ?? null,
     sentAt: first ? Date.parse(first.sent_at) : null,
   };

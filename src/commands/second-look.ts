@@ -1,5 +1,5 @@
 import { type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
-import { shows, type Step } from "../greenhouse/command/plan.js";
+import { shows, showsModeOfDegree, type Step } from "../greenhouse/command/plan.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
@@ -73,7 +73,8 @@ export function secondLookRead(turn: Turn, secondLook: SecondLook, read: Read | 
   }
   turn.lane.secondLook = null;
   const { raw } = read;
-  if (!shows(command.settings, step, raw)) reverted(turn, command, step, raw);
+  const isThere = shows(command.settings, step, raw) || showsModeOfDegree(command.settings, step, raw);
+  if (!isThere) reverted(turn, command, step, raw);
   // So that a restart does not look again.
   else note(turn, { type: "read_back", ...recordOf(command), address: step.address, value: String(raw) });
 }

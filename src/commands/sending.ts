@@ -300,7 +300,9 @@ function lookAgain(turn: Turn, run: At<"confirming">): void {
 function confirmingRead(turn: Turn, run: At<"confirming">, answer: Read): void {
   const { readBack, after } = run;
   const value = answer.type === "value" ? answer : null;
-  const { shown, next, isOver } = seen(readBack, value, run.command.settings, turn.now.mono);
+  const isAccepted = after.otherwise === "unconfirmed";
+  const facts = { now: turn.now.mono, isAccepted };
+  const { shown, next, isOver } = seen(readBack, value, run.command.settings, facts);
   if (isOver) stepEnded(turn, run, evidenced(shown ? "shown" : "over", after, next.lastRead));
   else confirm(turn, run, next, after);
 }
@@ -374,7 +376,7 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   // Of a command of an earlier run no POST may be known.
   const isKnown = end.attempts > 0 || end.type === "not_sent";
   const reports = isKnown ? [...run.reports, stepReport(run.command.settings, step, end)] : run.reports;
-  const ending = endingAfter(step, end, isLast(run));
+  const ending = endingAfter(step, end, isLast(run), run.command.settings);
   if (ending === null) {
     nextStep(turn, { ...run, reports, place: run.place + 1 });
     return;

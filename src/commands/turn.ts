@@ -122,13 +122,16 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   const newer = turn.lane.running;
   // Unless a newer command is between steps of its own by now.
   if (isSent(run) && !(newer && isSent(newer)))
-    turn.effects.push({ type: "steps_ended", command: run.command });
+    turn.effects.push({ type: "steps_ended", command: run.command, degree: confirmedDegree(run, ending) });
   if (run.cut && isSent(run) && turn.book.closed && ending.outcome === "superseded") return;
   planSecondLook(turn, run, ending);
   // Neither a dry run nor what is refused takes the place of those that waited with it.
   if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn, run.passedOver);
   end(turn, run.command, ending);
 }
+
+const confirmedDegree = ({ command: { wanted } }: Run, { outcome }: Ending): number | null =>
+  wanted.type === "position" && outcome === "confirmed" ? wanted.degree : null;
 
 /** Its time to be sent is over: nothing of it may be POSTed any more. */
 export const isTooOld = ({ now }: Turn, { deadlineMono }: Command): boolean => now.mono > deadlineMono;

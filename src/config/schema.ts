@@ -10,7 +10,7 @@ import {
   mqttSection,
   pollingSection,
 } from "./sections/bridge.js";
-import { controllersSection } from "./sections/controllers.js";
+import { controllersSection, kindsSection, runningStatusSection } from "./sections/controllers.js";
 import { weatherSection } from "./sections/limits.js";
 import { platformSection } from "./sections/platform.js";
 import { choice, fieldFacts, required, section, text, typeFacts, withDefault } from "./values.js";
@@ -47,6 +47,15 @@ export const configurationSchema = section({
     "all",
     "all: every controller of the account; listed: only those below.",
   ),
+  kinds: withDefault(
+    kindsSection,
+    {},
+    "What holds for every actuator of a kind, where the interface leaves it open; what an actuator says itself goes first.",
+    { entry: "skylight", each: "<kind>", off: true },
+  ),
+  running_status: withDefault(runningStatusSection, {}, "What the values of running statuses mean.", {
+    off: true,
+  }),
   controllers: withDefault(
     controllersSection,
     {},

@@ -107,14 +107,18 @@ interface DecodedValue {
 /** What of an actuator says what its values mean. */
 interface KindWithValues {
   readonly kind: ActuatorKind;
-  /** The configuration's own command words; only kinds whose row says `configured` take them. */
+  /** Command words of the configuration, beside the kind's own. */
   readonly values: ValueTable;
+  /** Further values that mean a word when they are read. */
+  readonly reads?: ReadTable;
 }
 
-/** Command word → value: the kind's own table, with the configuration's on top where the kind allows it. */
-export function valueTable(settings: KindWithValues): ValueTable {
-  const row: KindRow = kindRows[settings.kind];
-  return row.configured ? { ...row.values, ...settings.values } : row.values;
+/** Words and the values that mean them when they are read, beside the one that is sent. */
+export type ReadTable = Readonly<Record<string, readonly string[]>>;
+
+/** Command word → value: the kind's own table, with the configuration's on top. */
+export function valueTable({ kind, values }: Pick<KindWithValues, "kind" | "values">): ValueTable {
+  return { ...kindRows[kind].values, ...values };
 }
 
 /** The state word a command word leads to (`close` → `closed`). */
@@ -126,16 +130,34 @@ export function stateOfWord(kind: ActuatorKind, word: string): string {
 export function decodeValue(settings: KindWithValues, raw: string | number | boolean): DecodedValue {
   const row: KindRow = kindRows[settings.kind];
   const text = textOf(raw);
-  for (const [word, value] of Object.entries(valueTable(settings))) {
-    if (sameValue(value, text)) return { state: stateOfWord(settings.kind, word), position: null, value };
-  }
-  if (row.positionMode !== null) {
-    if (sameValue(row.positionMode, text))
-      return { state: "position", position: null, value: row.positionMode };
-    const degree = degreeOf(text);
-    if (degree !== null) return { state: "position", position: degree, value: String(degree) };
-  }
+  const degree = row.positionMode === null ? null : degreeOf(text);
+  const [word, value] = meaningOf(settings, text) ?? [];
+  // A degree that means a word, as the configuration says, is still how far it is open.
+  if (word !== undefined && value !== undefined)
+    return { state: stateOfWord(settings.kind, word), position: degree, value };
+  if (row.positionMode !== null && sameValue(row.positionMode, text))
+    return { state: "position", position: null, value: row.positionMode };
+  if (degree !== null) return { state: "position", position: degree, value: String(degree) };
   return { state: "unknown", position: null, value: text };
+}
+
+/** The word that a value means, with the spelling of the table it stands in; null for one that stands in none. */
+function meaningOf(settings: KindWithValues, text: string): readonly [word: string, value: string] | null {
+  for (const [word, value] of Object.entries(valueTable(settings)))
+    if (sameValue(value, text)) return [word, value];
+  for (const [word, values] of Object.entries(settings.reads ?? {})) {
+    const value = values.find((one) => sameValue(one, text));
+    if (value !== undefined) return [word, value];
+  }
+  return null;
+}
+
+/** Whether a value that is read says what one that was sent asks for: the same value, or another one of the same word. */
+export function meansSame(settings: KindWithValues, sent: string, text: string): boolean {
+  if (sameValue(sent, text)) return true;
+  if (settings.reads === undefined) return false;
+  const { state } = decodeValue(settings, sent);
+  return state !== "unknown" && state !== "position" && decodeValue(settings, text).state === state;
 }
 
 /** Equal as the platform may return them: as text, or as digits with other leading zeros. */

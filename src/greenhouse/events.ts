@@ -40,11 +40,12 @@ export type ControllerEvent =
       /** Of a command of several steps: where it stands; null of one with a single step. */
       readonly between?: BetweenSteps | null;
     }
-  /** A command of ours sends no further step. */
+  /** A command of ours sends no further step; `degree` is the one that was confirmed. */
   | {
       readonly type: "steps_ended";
       readonly target: "actuator" | "parameter" | "address";
       readonly id: string;
+      readonly degree?: number | null;
     }
   | { readonly type: "problem"; readonly open: readonly CommandProblem[] }
   /** What limits an actuator now; null for nothing. */

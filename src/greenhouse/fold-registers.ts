@@ -48,19 +48,34 @@ export function foldRegister(actuator: Actuator, address: string, register: Regi
   if (held !== undefined && register.startedAt < held.startedAt) return actuator;
   if (actuator.postedAt !== null && register.startedAt < actuator.postedAt) return actuator;
   const registers = { ...actuator.registers, [address]: upheld(held, register) };
-  const now = shown(actuator.settings, registers);
+  const read = shown(actuator.settings, registers);
+  const isMode = isModeAlone(read);
+  const now = withLastDegree(read, actuator.lastDegree);
   // The last step's own address may still show the mode for a moment, which says nothing about where it goes.
-  const isMode = now.state === "position" && now.position === null;
   const isBetween = actuator.between !== null && (actuator.between.until !== address || isMode);
   const { state, position, between } = isBetween ? actuator : { ...now, between: null };
   const { readAt, source } = register;
-  return { ...actuator, registers, state, position, between, value: now.value, readAt, source };
+  const lastDegree = isMode ? actuator.lastDegree : null;
+  return { ...actuator, lastDegree, registers, state, position, between, value: now.value, readAt, source };
 }
 
+const isModeAlone = ({ state, position }: Pick<Shown, "state" | "position">): boolean =>
+  state === "position" && position === null;
+
+/** Where the address shows no degree, the one confirmed last stands for it. */
+const withLastDegree = (now: Shown, lastDegree: number | null | undefined): Shown =>
+  isModeAlone(now) && lastDegree !== null && lastDegree !== undefined
+    ? { ...now, position: lastDegree }
+    : now;
+
 /** No further step comes: what the registers hold is the state again. */
-export function foldStepsEnded(actuator: Actuator): Actuator {
-  if (actuator.between === null) return actuator;
-  return { ...actuator, between: null, ...shown(actuator.settings, actuator.registers) };
+export function foldStepsEnded(actuator: Actuator, degree: number | null = null): Actuator {
+  const { settings, registers } = actuator;
+  const isHeld = degree !== null && settings.positionReads === "mode";
+  if (actuator.between === null && !isHeld) return actuator;
+  const now = shown(settings, registers);
+  const lastDegree = isHeld && isModeAlone(now) ? degree : actuator.lastDegree;
+  return { ...actuator, between: null, lastDegree, ...withLastDegree(now, lastDegree) };
 }
 
 type Shown = Pick<Actuator, "state" | "position" | "value">;
@@ -72,8 +87,9 @@ function shown(settings: ActuatorSettings, registers: Readonly<Record<string, Re
     return { state: null, position: null, value: degree === undefined ? null : textOf(degree.raw) };
   const decoded = decodeValue(settings, mode.raw);
   if (!isApart(settings)) return decoded;
-  if (decoded.position !== null) return { state: "unknown", position: null, value: decoded.value };
-  if (decoded.state !== "position" || degree === undefined) return decoded;
+  if (decoded.state === "position" && decoded.position !== null)
+    return { state: "unknown", position: null, value: decoded.value };
+  if (decoded.state !== "position" || degree === undefined) return { ...decoded, position: null };
   const position = decodeValue(settings, degree.raw);
   return position.position === null ? decoded : position;
 }

@@ -1,3 +1,4 @@
+import { type ReadTable, sameValue } from "./actuator-kinds.js";
 import type { ControllerEvent } from "./events.js";
 import type { RunningStatus } from "./model.js";
 import type { RunningStatusItem } from "./ports.js";
@@ -6,16 +7,26 @@ import { hash8, topicId, type Transliterate } from "./topic-ids.js";
 
 type StatusesRead = Extract<ControllerEvent, { type: "statuses_read" }>;
 
-const onWords = new Set(["1", "true", "on", "开", "开启", "运行"]);
-const offWords = new Set(["0", "false", "off", "关", "关闭", "停止"]);
+/** Values that mean on and off wherever they are read. */
+export const statusWords = {
+  on: ["1", "true", "on", "开", "开启", "运行"],
+  off: ["0", "false", "off", "关", "关闭", "停止"],
+} as const satisfies ReadTable;
 
-/** `on` and `off` where the value says so, else the value as text; `unknown` when there is none. */
-export function statusState(value: RunningStatusItem["value"]): string {
+const onWords: ReadonlySet<string> = new Set(statusWords.on);
+const offWords: ReadonlySet<string> = new Set(statusWords.off);
+
+/** `on` and `off` where the value says so, or the word that `reads` gives it, else the value as text; `unknown` when there is none. */
+export function statusState(value: RunningStatusItem["value"], reads: ReadTable = {}): string {
   const text = value === null ? "" : String(value).trim();
   if (text === "") return "unknown";
   const word = text.toLowerCase();
   if (onWords.has(word)) return "on";
-  return offWords.has(word) ? "off" : text;
+  if (offWords.has(word)) return "off";
+  const given = Object.entries(reads).find(([, values]) =>
+    values.some((one) => sameValue(one.toLowerCase(), word)),
+  );
+  return given?.[0] ?? text;
 }
 
 /** What has been left out of so many whole answers in a row is not the device's any more. */
@@ -26,6 +37,7 @@ export function foldStatuses(
   held: ReadonlyMap<string, RunningStatus>,
   { items, receivedAt }: StatusesRead,
   transliterate: Transliterate,
+  reads?: ReadTable,
 ): ReadonlyMap<string, RunningStatus> {
   const known = new Map([...held.values()].map((status) => [status.key, status]));
   let changed: Map<string, RunningStatus> | null = null;
@@ -39,7 +51,10 @@ export function foldStatuses(
       continue;
     changed ??= new Map(held);
     const id = old?.id ?? newId(changed, item, transliterate);
-    changed.set(id, listed(old, item, { id, key, readAt: receivedAt }));
+    changed.set(
+      id,
+      listed(old, item, { id, key, readAt: receivedAt, state: statusState(item.value, reads) }),
+    );
   }
   for (const status of known.values()) {
     if (seen.has(status.key)) continue;
@@ -54,11 +69,11 @@ export function foldStatuses(
 function listed(
   old: RunningStatus | undefined,
   { name, number, value }: RunningStatusItem,
-  { id, key, readAt }: Pick<RunningStatus, "id" | "key" | "readAt">,
+  { id, key, readAt, state }: Pick<RunningStatus, "id" | "key" | "readAt" | "state">,
 ): RunningStatus {
   const changedAt = old?.value === value ? old.changedAt : readAt;
   const quality = old?.quality ?? "stale";
-  return { id, key, name, number, value, state: statusState(value), readAt, changedAt, missed: 0, quality };
+  return { id, key, name, number, value, state, readAt, changedAt, missed: 0, quality };
 }
 
 /** A number may repeat within one device, so number and name identify a status together. */

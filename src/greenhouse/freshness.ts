@@ -67,6 +67,13 @@ function oldestRead({ settings, registers }: Actuator): number | null {
   return oldest;
 }
 
+/** A degree that was confirmed and cannot be read is as fresh as the mode, and less certain. */
+function actuatorQuality(actuator: Actuator, reach: Reach, now: number, freshness: Freshness): Quality {
+  const quality = registerQuality(oldestRead(actuator), reach, now, freshness);
+  const isRecalled = (actuator.lastDegree ?? null) !== null && actuator.position === actuator.lastDegree;
+  return quality === "good" && isRecalled ? "uncertain" : quality;
+}
+
 /** The same things with their quality as it is now; the same reference where none changed. */
 const judged = <K, T extends { readonly quality: Quality }>(
   all: ReadonlyMap<K, T>,
@@ -82,7 +89,9 @@ export function judge(controller: Controller, now: number, freshness: Freshness)
   const registerIn = (readAt: number | null) => registerQuality(readAt, controller, now, freshness);
   const parts = {
     sensors: judged(controller.sensors, (sensor) => sensorQuality(sensor, controller, now, freshness)),
-    actuators: judged(controller.actuators, (actuator) => registerIn(oldestRead(actuator))),
+    actuators: judged(controller.actuators, (actuator) =>
+      actuatorQuality(actuator, controller, now, freshness),
+    ),
     parameters: judged(controller.parameters, ({ register }) => registerIn(register?.readAt ?? null)),
     statuses: judged(controller.statuses, (status) => statusQuality(status, controller, now, freshness)),
   };

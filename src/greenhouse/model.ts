@@ -88,6 +88,8 @@ export interface Actuator {
   readonly between: BetweenSteps | null;
   readonly state: string | null;
   readonly position: number | null;
+  /** Where its address never shows a degree: the one confirmed last, while it shows the mode since. */
+  readonly lastDegree?: number | null;
   /** The table's spelling where the kind decodes it, else the raw text. */
   readonly value: string | null;
   readonly readAt: number | null;

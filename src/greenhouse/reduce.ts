@@ -1,3 +1,4 @@
+import type { ReadTable } from "./actuator-kinds.js";
 import type { ControllerEvent } from "./events.js";
 import {
   foldParameter,
@@ -73,6 +74,8 @@ interface FoldContext {
   readonly now: number;
   readonly freshness: Freshness;
   readonly transliterate: Transliterate;
+  /** What values of running statuses mean by the configuration. */
+  readonly statusReads?: ReadTable;
 }
 
 export function newController(
@@ -110,8 +113,12 @@ export function newController(
 export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
   const folded = fold(controller, event, context);
   const isJudged = event.type !== "time_passed" && folded === controller;
-  return isJudged || ageless.has(event.type) ? folded : judge(folded, context.now, context.freshness);
+  return isJudged || isAgeless(event) ? folded : judge(folded, context.now, context.freshness);
 }
+
+/** A degree that cannot be read is less certain than what was. */
+const isAgeless = (event: ControllerEvent): boolean =>
+  ageless.has(event.type) && !(event.type === "steps_ended" && (event.degree ?? null) !== null);
 
 /** They say nothing of how old a value is; what only time makes stale is found where time passes. */
 const ageless: ReadonlySet<ControllerEvent["type"]> = new Set(["posted", "steps_ended", "problem"]);
@@ -133,14 +140,16 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return foldSensors(controller, event, context);
     case "statuses_read":
       return withChange(controller, {
-        statuses: foldStatuses(controller.statuses, event, context.transliterate),
+        statuses: foldStatuses(controller.statuses, event, context.transliterate, context.statusReads),
       });
     case "registers_read":
       return foldRegisters(controller, event);
     case "posted":
       return foldPost(controller, event);
     case "steps_ended":
-      return event.target === "actuator" ? withActuator(controller, event.id, foldStepsEnded) : controller;
+      return event.target === "actuator"
+        ? withActuator(controller, event.id, (actuator) => foldStepsEnded(actuator, event.degree ?? null))
+        : controller;
     case "problem":
       return event.open.length === 0 && !controller.problem
         ? controller

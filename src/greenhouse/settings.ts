@@ -1,4 +1,4 @@
-import type { ActuatorKind } from "./actuator-kinds.js";
+import type { ActuatorKind, ReadTable } from "./actuator-kinds.js";
 import type { NumberRange, RawText } from "./command/setpoints.js";
 import type { ParameterGroup, StatusNumber } from "./device-types.js";
 import type { Limits } from "./limits.js";
@@ -34,8 +34,12 @@ export interface ActuatorSettings {
   readonly modeAddress?: string;
   readonly positionAddress?: string;
   readonly stop?: { readonly address: string; readonly value: string };
-  /** Command word → value, for `motor` and `custom`; empty otherwise. */
+  /** Command word → value, beside those of the kind. */
   readonly values: Readonly<Record<string, string>>;
+  /** Further values that mean a word when they are read; absent where nothing is configured. */
+  readonly reads?: ReadTable;
+  /** `mode`: its address goes on reading the mode after a degree, which is all the proof there is. */
+  readonly positionReads?: "degree" | "mode";
   /** A writable parameter or a raw address: its commands are values, not words. */
   readonly accepts?: NumberRange | RawText;
   readonly leadIn: "when_not_on" | "always" | "never";
@@ -55,6 +59,8 @@ export interface ActuatorSettings {
     readonly as?: HomeAssistantView;
     readonly icon?: string;
     readonly enabled: boolean;
+    /** Cover and position the other way round. */
+    readonly inverted?: boolean;
   };
 }
 
@@ -86,6 +92,8 @@ export interface MirrorSettings {
   /** `listed`: only the controllers named in the configuration. */
   readonly mirror: "all" | "listed";
   readonly controllers: ReadonlyMap<string, ControllerSettings>;
+  /** Words and the values of running statuses that mean them, beside those that mean on and off anyway. */
+  readonly statusReads?: ReadTable;
   readonly staleAfterMs: number;
   /** A controller absent from every list for this long is removed. */
   readonly removeAfterMs: number;

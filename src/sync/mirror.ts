@@ -37,7 +37,10 @@ interface TextFile {
 }
 
 interface MirrorParts {
-  readonly configuration: Pick<Configuration, "mirror" | "controllers" | "polling" | "commands" | "platform">;
+  readonly configuration: Pick<
+    Configuration,
+    "mirror" | "controllers" | "polling" | "commands" | "platform" | "kinds" | "running_status"
+  >;
   /** What polling reads through. */
   readonly platform: PlatformReader & { readonly budget: RequestBudget };
   readonly clock: Clock;

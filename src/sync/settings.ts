@@ -6,30 +6,42 @@ import { controllerTopicId, type Transliterate } from "../greenhouse/topic-ids.j
 
 type ControllerSection = Configuration["controllers"][string];
 type ActuatorSection = ControllerSection["actuators"][string];
+type KindsSection = Configuration["kinds"];
 
 const dayMs = 86_400_000;
 
 /** The configuration in the core's words. */
 export function mirrorSettings(
-  configuration: Pick<Configuration, "mirror" | "controllers" | "polling" | "commands">,
+  configuration: Pick<
+    Configuration,
+    "mirror" | "controllers" | "polling" | "commands" | "kinds" | "running_status"
+  >,
 ): MirrorSettings {
-  const { mirror, controllers, polling, commands } = configuration;
+  const { mirror, controllers, polling, commands, kinds } = configuration;
+  const defaults = { minIntervalMs: commands.min_interval, kinds };
   return {
     mirror,
     controllers: new Map(
       Object.entries(controllers).map(
-        ([code, section]) => [code, controllerSettings(code, section, commands.min_interval)] as const,
+        ([code, section]) => [code, controllerSettings(code, section, defaults)] as const,
       ),
     ),
+    statusReads: configuration.running_status.reads,
     staleAfterMs: polling.stale_after,
     removeAfterMs: dayMs,
   };
 }
 
+/** What holds where an actuator says nothing itself. */
+interface Defaults {
+  readonly minIntervalMs: number;
+  readonly kinds: KindsSection;
+}
+
 function controllerSettings(
   code: string,
   { sensors, actuators, parameters, ...about }: ControllerSection,
-  minIntervalMs: number,
+  defaults: Defaults,
 ): ControllerSettings {
   return {
     ...about,
@@ -39,7 +51,7 @@ function controllerSettings(
       ...sensor,
       staleAfterMs,
     })),
-    actuators: Object.entries(actuators).map(([id, section]) => actuatorSettings(id, section, minIntervalMs)),
+    actuators: Object.entries(actuators).map(([id, section]) => actuatorSettings(id, section, defaults)),
     parameters: Object.entries(parameters).map(([id, { type_id: type, ...parameter }]) => ({
       id,
       ...parameter,
@@ -48,7 +60,11 @@ function controllerSettings(
   };
 }
 
-const actuatorSettings = (id: string, section: ActuatorSection, minIntervalMs: number): ActuatorSettings => ({
+const actuatorSettings = (
+  id: string,
+  section: ActuatorSection,
+  { minIntervalMs, kinds }: Defaults,
+): ActuatorSettings => ({
   id,
   name: section.name,
   kind: section.kind,
@@ -56,7 +72,9 @@ const actuatorSettings = (id: string, section: ActuatorSection, minIntervalMs: n
   modeAddress: section.mode_address,
   positionAddress: section.position_address,
   stop: section.stop,
-  values: section.values,
+  values: { ...kinds[section.kind]?.values, ...section.values },
+  reads: readsOf(kinds[section.kind]?.reads, section.reads),
+  positionReads: section.position_reads ?? kinds[section.kind]?.position_reads,
   leadIn: section.lead_in,
   settleMs: section.settle,
   travelMs: section.travel_time,
@@ -70,6 +88,12 @@ const actuatorSettings = (id: string, section: ActuatorSection, minIntervalMs: n
   limits: section.limits && limitsOf(section.limits),
   homeAssistant: section.homeassistant,
 });
+
+type Reads = ActuatorSection["reads"];
+
+/** Word by word: those of the actuator in the place of those of its kind. */
+const readsOf = (ofKind: Reads, own: Reads): Reads =>
+  ofKind === undefined && own === undefined ? undefined : { ...ofKind, ...own };
 
 type LimitsSection = NonNullable<ActuatorSection["limits"]>;
 type GuardSection = LimitsSection["guards"][string];

@@ -150,7 +150,13 @@ export class GreenhouseStore {
   }
 
   #context() {
-    return { now: this.#clock.now(), freshness: this.#freshness, transliterate: this.#transliterate };
+    const { statusReads } = this.#settings;
+    return {
+      now: this.#clock.now(),
+      freshness: this.#freshness,
+      transliterate: this.#transliterate,
+      statusReads,
+    };
   }
 
   #replace(code: string, before: Controller | undefined, after: Controller): void {

@@ -42,7 +42,7 @@ describe("config.example.yaml", () => {
       .map((key) => `limits.guards.wind.${key}`);
     expect(lines.map((line) => line.split(/:? /)[1])).toEqual([
       ...["platform.token_file", "platform.sign_in", "mqtt.tls"],
-      ...["values", "lead_in", ...ofGuard].map((key) => `controllers.GH-0001.actuators.left_skylight.${key}`),
+      ...["lead_in", ...ofGuard].map((key) => `controllers.GH-0001.actuators.left_skylight.${key}`),
     ]);
   });
 

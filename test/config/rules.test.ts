@@ -131,7 +131,15 @@ describe("options that a kind does not have", () =>
     controllers: { G: { actuators: { a: { kind: motor, address: 1, travel_time: 2s } } } }
     controllers: { G: { actuators: { a: { kind: shade_curtain, address: 1, mode_address: 2, position_address: 3, tolerance: 2, travel_time: 2s } } } }
     controllers: { G: { actuators: { a: { kind: skylight, address: 1, ‸lead_in: always } } } } → only for the kind light, not for skylight
-    controllers: { G: { actuators: { a: { kind: irrigation, address: 1, ‸values: { a: 1 } } } } } → only for the kinds motor and custom
+    controllers: { G: { actuators: { a: { kind: irrigation, address: 1, values: { drain: 1 } } } } }
+    controllers: { G: { actuators: { a: { kind: light, address: 1, ‸position_reads: mode } } } } → positioners, not for light
+    controllers: { G: { actuators: { a: { kind: light, address: 1, homeassistant: { ‸inverted: true } } } } } → only for what opens and closes
+    controllers: { G: { actuators: { a: { kind: motor, address: 1, homeassistant: { inverted: true } } } } }
+    controllers: { G: { actuators: { a: { kind: side_vent, address: 1, position_reads: mode, homeassistant: { inverted: false } } } } }
+    controllers: { G: { actuators: { a: { kind: side_vent, address: 1, position_reads: ‸never } } } } → expected one of degree, mode
+    kinds: { light: { ‸position_reads: mode } } → positioners, not for light
+    kinds: { ‸lamp: {} } → expected one of skylight, shade_curtain
+    kinds: { custom: { values: { low: "0110" } } }⏎controllers: { G: { actuators: { a: { kind: custom, address: 1 } } } }
     controllers: { G: { actuators: { ‸a: { kind: custom, address: 1, name: x } } } } → needs values
     controllers: { G: { actuators: { a: { kind: custom, address: 1, ‸values: {} } } } } → needs values
     controllers: { G: { actuators: { a: { kind: machine, address: 1, homeassistant: { as: ‸cover } } } } } → machine cannot be shown as a cover
@@ -150,6 +158,55 @@ describe("two words with one value in values", () =>
     controllers: { G: { actuators: { a: { kind: custom, address: 1, values: { a: 1, b: 2, c: ‸01, d: ‸002 } } } } } → "a" has the same value · "b" has the same value
     controllers: { G: { actuators: { a: { kind: motor, address: 1, values: { halt: ‸100 } } } } } → "stop" has the same value
     controllers: { G: { actuators: { a: { kind: motor, address: 1, values: { halt: 100, stop: 101 } } } } }
+  `));
+
+describe("what a value means, and what further ones mean when they are read", () =>
+  itFinds(
+    String.raw`
+    skylight, reads: { open: ["10010", "100"], auto: ["11000", "11010", "11001"], closed: [0] }
+    fan_wet_curtain, values: { auto: "11111" }, reads: { auto: ["11110000"] }
+    fan_wet_curtain, reads: { auto: ["10101"] }
+    circulation_fan, values: { on: 1010, boost: "1111" }
+    circulation_fan, values: { on: ‸1011 } → "on" of a circulation_fan is sent as 1010, as the interface says
+    circulation_fan, values: { boost: ‸1100 } → "auto" has the same value
+    circulation_fan, reads: { on: [‸1001] } → "off" has the same value
+    circulation_fan, reads: { on: ["1011"], off: ["1000", ‸"01011"] } → "on" has the same value
+    circulation_fan, values: { boost: "1111" }, reads: { on: [‸1111] } → "boost" has the same value
+    skylight, reads: { open: [‸10100] } → "position" has the same value
+    skylight, reads: { open: ["100"], auto: [‸100] } → "open" has the same value
+    skylight, reads: { close: ["0"], closed: ["0"] }
+    skylight, reads: { ‸unknown: ["5"] } → expected a command word of a-z
+    skylight, reads: { open: ‸"100" } → expected a list
+    skylight, values: { ajar: ‸30 } → 30 is a degree of a skylight; expected a value above 100
+    skylight, values: { ‸closed: "10011" } → "closed" is what "close" shows
+    skylight, values: { ‸position: "10111" } → "position" is what a degree shows
+    motor, values: { stop: 101 }, reads: { stop: ["0"] }
+  `,
+    {
+      around: (row) => {
+        const [kind = "", ...keys] = row.split(", ");
+        const actuator = `{ kind: ${kind}, address: 1, ${keys.join(", ")} }`;
+        return `${platform}controllers: { G: { actuators: { a: ${actuator} } } }`;
+      },
+    },
+  ));
+
+describe("what a kind says for all of its actuators", () =>
+  itFinds(String.raw`
+    kinds: { skylight: { reads: { open: ["100"] }, position_reads: mode } }⏎controllers: { G: { actuators: { a: { kind: skylight, address: 1, reads: { auto: ["11010"] } } } } }
+    kinds: { skylight: { reads: { open: ["100"] } } }⏎controllers: { G: { actuators: { a: { kind: skylight, address: 1, reads: { auto: [‸100] } } } } } → "open" has the same value
+    kinds: { skylight: { reads: { open: ["100"] } } }⏎controllers: { G: { actuators: { a: { kind: skylight, address: 1, reads: { open: ["99"], auto: ["100"] } } } } }
+    kinds: { skylight: { reads: { open: [‸10001] } } }⏎controllers: { G: { actuators: { a: { kind: skylight, address: 1 } } } } → "close" has the same value
+    kinds: { irrigation: { values: { drain: ‸1010 } } } → "on" has the same value
+    running_status: { reads: { on: ["1010", "2"], off: ["1001"], waiting: ["3"] } }
+    running_status: { reads: { off: [‸1] } } → "on" has the same value
+    running_status: { reads: { on: ["2"], waiting: [‸2] } } → "on" has the same value
+  `));
+
+describe("a word that only the configuration knows may be limited, and judged by a guard", () =>
+  itFinds(String.raw`
+    controllers:⏎  G:⏎    actuators:⏎      a: { kind: fan_wet_curtain, address: 1, values: { auto: "11111" }, limits: { guards: { w: { actuator: b, is: auto, allow: [auto, off] } } } }⏎      b: { kind: fan_wet_curtain, address: 2, reads: { auto: ["11111"] } }
+    controllers:⏎  G:⏎    actuators:⏎      a: { kind: fan_wet_curtain, address: 1, limits: { guards: { w: { sensor: x, above: 1, allow: [‸auto] } } } } → fan_wet_curtain has no such command
   `));
 
 describe("a rule finds its error while something else is wrong, and none in what could not be read", () => {

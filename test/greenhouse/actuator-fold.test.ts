@@ -14,6 +14,7 @@ const fold = (over: Partial<ActuatorSettings>, ...reads: Read[]) =>
     (held, [address, raw, startedAt = 0]) => foldRegister(held, address, register(raw, startedAt)),
     unreadActuator(actuator(over)),
   );
+const reads = { open: ["10010", "100"], auto: ["11000", "11010", "11001"] };
 const apart = { modeAddress: "201", positionAddress: "202" };
 
 describe("the state is what the registers show", () => {
@@ -46,6 +47,22 @@ describe("the state is what the registers show", () => {
     ],
     ["apart: a degree that is none", apart, "201 '10100', 202 'x'", "position null 10100"],
     ["apart: the plain address counts no longer", apart, "101 '10010'", "null null null"],
+    ["a further value of a word", { reads }, "101 '11010'", "auto null 11010"],
+    ["a degree that means a word is still how far it is open", { reads }, "101 100", "open 100 100"],
+    ["any other degree is a position", { reads }, "101 40", "position 40 40"],
+    ["apart: a further value of a word is no position", { ...apart, reads }, "201 100", "open null 100"],
+    [
+      "a word that is read and never sent",
+      { kind: "fan_wet_curtain", reads: { auto: ["10101"] } },
+      "101 10101",
+      "auto null 10101",
+    ],
+    [
+      "a word that the configuration adds",
+      { kind: "fan_wet_curtain", values: { auto: "11111" } },
+      "101 11111",
+      "auto null 11111",
+    ],
     ["only the position elsewhere", { positionAddress: "202" }, "101 '10100', 202 '7'", "position 7 7"],
   ])("%s", (_, over, reads, shown) => {
     const { state, position, value } = fold(over, ...readsOf(reads));

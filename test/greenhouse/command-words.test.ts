@@ -32,6 +32,9 @@ describe("a command's text", () => {
     [fan, "00000", word("00000", "off")],
     [fan, "11000", word("11000", "fans_1_2")],
     [motor, "stop", { type: "stop", address: "300", value: "00000100" }],
+    [{ ...fan, values: { auto: "11111" } }, "auto", word("11111", "auto")],
+    [{ ...skylight, values: { vent: "10011" } }, "VENT", word("10011", "vent")],
+    [{ ...skylight, values: { vent: "10011" } }, "10011", word("10011", "vent")],
     [stoppable, "STOP", { type: "stop", address: "109", value: "00000100" }],
   ])("%# %s is taken as it says", (target, text, wanted) => expect(readWanted(text, target)).toEqual(wanted));
 

@@ -36,8 +36,14 @@ describe("a running status", () => {
     ["自动", ["自动"]],
     ["unknown", [null, ""]],
   ])("is on, off or the raw value: %s is %j", (state, values) =>
-    expect(values.map(statusState)).toEqual(values.map(() => state)),
+    expect(values.map((value) => statusState(value))).toEqual(values.map(() => state)),
   );
+
+  it("is the word that the configuration gives its value", () => {
+    const reads = { on: ["1010", "2"], off: ["1001"], waiting: ["AUTO"] };
+    const states = ["1010", 2, "1001", "auto", 1, 0, 7].map((value) => statusState(value, reads));
+    expect(states).toEqual(["on", "on", "off", "waiting", "on", "off", "7"]);
+  });
 
   it("is named by number and name together, since numbers repeat within one device", () => {
     const ids = shown([status("fan", 16), status("fan 2", 16, 0), status("fan", null)]);

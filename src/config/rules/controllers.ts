@@ -4,15 +4,16 @@ import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
 import { atKey, atValue, type Finding, type Path, repeats } from "../problem.js";
 import { controllerTopicId } from "../schema.js";
 import { takesDegrees } from "../values.js";
+import { addedWords } from "./readings.js";
 import { type Draft, given, numberOf, type Placed, sectionOf, sectionsAt, textOf } from "./draft.js";
 
-type Check = (actuator: Draft, kind: ActuatorKind, path: Path) => Finding[];
+type Check = (actuator: Draft, kind: ActuatorKind, path: Path, root: Draft) => Finding[];
 
 /** Options that mean nothing for a kind are errors: the user expects an effect of them. */
 export const fittingOptions = (root: Draft): Finding[] =>
   sectionsAt(root, "controllers.*.actuators.*").flatMap(({ path, section }) => {
     const kind = actuatorKinds.find((known) => known === section.kind);
-    return kind === undefined ? [] : checks.flatMap((check) => check(section, kind, path));
+    return kind === undefined ? [] : checks.flatMap((check) => check(section, kind, path, root));
   });
 
 /** Its words come from `values` of the configuration. */
@@ -32,17 +33,24 @@ const limited: Readonly<
     holds: (kind) => takesDegrees(kind) || kind === "motor",
   },
   lead_in: { who: "the kind light", holds: (kind) => kind === "light" },
-  values: { who: "the kinds motor and custom; the other kinds have fixed values", holds: takesValues },
+  position_reads: positionersOnly,
 };
 
-const misplaced: Check = (actuator, kind, path) =>
+const misplaced = (section: Draft, kind: ActuatorKind, path: Path): Finding[] =>
   Object.entries(limited).flatMap(([key, { who, holds }]) =>
-    given(actuator, key) && !holds(kind) ? [atKey([...path, key], `only for ${who}, not for ${kind}`)] : [],
+    given(section, key) && !holds(kind) ? [atKey([...path, key], `only for ${who}, not for ${kind}`)] : [],
   );
 
-const customNeedsValues: Check = (actuator, kind, path) => {
+/** The same of what is said of a kind as a whole. */
+export const fittingKindOptions = (root: Draft): Finding[] =>
+  sectionsAt(root, "kinds.*").flatMap(({ path, section }) => {
+    const kind = actuatorKinds.find((known) => known === path.at(-1));
+    return kind === undefined ? [] : misplaced(section, kind, path);
+  });
+
+const customNeedsValues: Check = (actuator, kind, path, root) => {
   if (kind !== "custom" || typeof actuator.values === "symbol") return [];
-  if (Object.keys(sectionOf(actuator, "values")).length > 0) return [];
+  if (addedWords(root, kind, actuator).length > 0) return [];
   const at = given(actuator, "values") ? [...path, "values"] : path;
   return [atKey(at, "the kind custom needs values: at least one command word and its value")];
 };
@@ -60,26 +68,14 @@ const fittingView: Check = (actuator, kind, path) => {
   return [atValue([...path, "homeassistant", "as"], `${kind} cannot be shown as a ${view ?? ""}`)];
 };
 
-/** Compared as the platform may give them back: as numbers, with leading zeros lost. */
-const distinctValues: Check = (actuator, kind, path) => {
-  if (!takesValues(kind)) return [];
-  const written = sectionOf(actuator, "values");
-  const words = Object.entries({ ...kindRows[kind].values, ...written }).flatMap(([word, value]) =>
-    typeof value === "string" ? [{ word, value: spelling(value) }] : [],
-  );
-  return repeats(words, ({ value }) => value).map(([again, first]) => {
-    const [at, other] = given(written, again.word) ? [again.word, first.word] : [first.word, again.word];
-    const message = `"${other}" has the same value; the words could not be told apart when read back`;
-    return atValue([...path, "values", at], message);
-  });
+/** Only what opens and closes has another way round. */
+const invertible: Check = (actuator, kind, path) => {
+  const isOpening = takesDegrees(kind) || takesValues(kind);
+  if (isOpening || !given(sectionOf(actuator, "homeassistant"), "inverted")) return [];
+  return [atKey([...path, "homeassistant", "inverted"], `only for what opens and closes, not for ${kind}`)];
 };
 
-function spelling(value: string): string {
-  if (/^\d+$/.test(value)) return value.replace(/^0+(?=\d)/, "");
-  return /^[-+]?\d+(?:\.\d+)?$/.test(value) ? String(Number(value)) : value;
-}
-
-const checks: readonly Check[] = [misplaced, customNeedsValues, fittingView, distinctValues];
+const checks: readonly Check[] = [misplaced, customNeedsValues, fittingView, invertible];
 
 /** Every controller has topics of its own, and some ids belong to the bridge. */
 export function distinctControllerIds(root: Draft): Finding[] {

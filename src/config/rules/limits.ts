@@ -5,6 +5,7 @@ import {
   kindRows,
   stateOfWord,
 } from "../../greenhouse/actuator-kinds.js";
+import { addedWords, readWords } from "./readings.js";
 import { canStop } from "../../greenhouse/command/words.js";
 import { endingWords } from "../../greenhouse/limits.js";
 import { controllerTopicId, type Configuration } from "../schema.js";
@@ -34,7 +35,7 @@ const limitedActuators = (root: Draft): readonly Limited[] =>
   sectionsAt(root, "controllers.*.actuators.*").flatMap(({ path, section }) => {
     const kind = actuatorKinds.find((known) => known === section.kind);
     if (kind === undefined || !given(section, "limits")) return [];
-    const own = kindRows[kind].configured ? Object.keys(sectionOf(section, "values")) : [];
+    const own = addedWords(root, kind, section);
     const stop = given(section, "stop") ? ["stop"] : [];
     const words = [...new Set([...Object.keys(kindRows[kind].values), ...own, ...stop])];
     const [code, id] = [String(path[1]), String(path.at(-1))];
@@ -203,7 +204,11 @@ const occurringWords: GuardCheck = (guard, path, actuator, root) => {
   const isWhole = wholeGuard(guard, path, actuator, root).length === 0;
   if (input === null || kind === undefined || !isWhole) return [];
   const row: KindRow = kindRows[kind];
-  const words = [...Object.keys(row.values), ...Object.keys(sectionOf(input, "values"))];
+  const words = [
+    ...Object.keys(row.values),
+    ...addedWords(root, kind, input),
+    ...readWords(root, kind, input),
+  ];
   const degree = row.positionMode === null ? [] : ["position"];
   const states = [...new Set([...words.map((word) => stateOfWord(kind, word)), ...degree, "unknown"])];
   const message = `${kind} never shows that; expected one of ${states.join(", ")}`;

@@ -12,11 +12,13 @@ import {
   distinctAddresses,
   distinctControllerIds,
   distinctSensors,
+  fittingKindOptions,
   fittingOptions,
   orderedLimits,
   sendableLimits,
 } from "./controllers.js";
 import { foreignWeather, soundLimits } from "./limits.js";
+import { distinctMeanings, distinctStatusReads } from "./readings.js";
 import {
   asDraft,
   type Draft,
@@ -228,6 +230,9 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   distinctSensors,
   distinctAddresses,
   fittingOptions,
+  fittingKindOptions,
+  distinctMeanings,
+  distinctStatusReads,
   orderedLimits,
   sendableLimits,
   soundLimits,

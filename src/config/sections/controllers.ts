@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
 import { sensorKinds } from "../../greenhouse/sensors.js";
 import { limitsSection } from "./limits.js";
@@ -9,8 +9,10 @@ import {
   decimal,
   deviceCode,
   duration,
+  expectingOneOf,
   flag,
   idKey,
+  list,
   map,
   nonZero,
   optional,
@@ -31,6 +33,49 @@ const wordKey = () =>
     /^(?!unknown$)[a-z][a-z0-9_]{0,63}$/,
   );
 
+const values = (description: string) =>
+  optional(map(wordKey(), controlValue()), description, '# { low: "0110", high: "1001" }');
+
+/** Words and further values that mean them when they are read. */
+const readTable = () => map(wordKey(), list(controlValue()));
+
+const reads = (example: string) =>
+  optional(
+    readTable(),
+    "Further values that mean a word when they are read, beside the one that is sent.",
+    example,
+  );
+
+const positionReads = () =>
+  optional(
+    choice(["degree", "mode"]),
+    "Positioners: what the address reads after a degree. mode: it goes on reading 10100, which then is the proof that the degree was taken.",
+    { default: "degree", off: true },
+  );
+
+/** A kind of actuator as a key. */
+const kindKey = () =>
+  z.string().regex(new RegExp(`^(?:${actuatorKinds.join("|")})$`), {
+    error: expectingOneOf(actuatorKinds),
+  });
+
+const kind = section({
+  values: values("Further command words, and the value sent."),
+  reads: reads('{ open: ["10010", "100"], auto: ["11000", "11010", "11001"] }'),
+  position_reads: positionReads(),
+});
+
+export const kindsSection = map(kindKey(), kind);
+
+/** What the values of running statuses mean, wherever they are read. */
+export const runningStatusSection = section({
+  reads: optional(
+    readTable(),
+    "Further values that mean a word: `on`, `off` or one of your own.",
+    '# { on: ["1010"], off: ["1001"] }',
+  ),
+});
+
 const stop = () =>
   section({
     address: required(address(), "Address that stops it.", "109"),
@@ -46,6 +91,11 @@ const view = () =>
     ),
     icon: optional(text("an icon such as mdi:fan", /^[a-z0-9-]+:[a-z0-9-]+$/), "Icon.", "mdi:window-open"),
     enabled: withDefault(flag(), true, "Shown without being switched on by hand."),
+    inverted: optional(
+      flag(),
+      "Show cover and position the other way round: `open` of the platform as closed. For a curtain that `open` spreads out.",
+      "# true",
+    ),
   });
 
 const keys = section({
@@ -59,11 +109,11 @@ const keys = section({
   mode_address: optional(address(), "Positioners: where the mode goes; default: address.", "# 101"),
   position_address: optional(address(), "Positioners: where the degree goes; default: address.", "# 102"),
   stop: optional(stop(), "How to stop it, where that is known.", { off: true }),
-  values: optional(
-    map(wordKey(), controlValue()),
-    "motor and custom: command word and value sent.",
-    '# { low: "0110", high: "1001" }',
+  values: values(
+    "Command words beside those of the kind, and the value sent; a motor and a custom one have no others.",
   ),
+  reads: reads('# { auto: ["11000", "11010", "11001"] }'),
+  position_reads: positionReads(),
   lead_in: optional(
     choice(["when_not_on", "always", "never"]),
     "light: when `on` is sent and confirmed first.",

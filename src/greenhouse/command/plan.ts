@@ -1,4 +1,12 @@
-import { decodeValue, degreeOf, type KindRow, kindRows, sameValue, textOf } from "../actuator-kinds.js";
+import {
+  decodeValue,
+  degreeOf,
+  type KindRow,
+  kindRows,
+  meansSame,
+  sameValue,
+  textOf,
+} from "../actuator-kinds.js";
 import { isApart, modeAddress, positionAddress } from "../fold-registers.js";
 import type { RawValue } from "../ports.js";
 import type { ActuatorSettings } from "../settings.js";
@@ -42,7 +50,7 @@ const leadInValue = "1010";
 /** Whether `on` goes first: the platform wants manual on before any other control of a light. */
 export function needsLeadIn(settings: ActuatorSettings, word: string, fresh: RawValue | null): boolean {
   if (settings.kind !== "light" || settings.leadIn === "never" || word === "on") return false;
-  return settings.leadIn === "always" || fresh === null || !sameValue(leadInValue, textOf(fresh));
+  return settings.leadIn === "always" || fresh === null || !meansSame(settings, leadInValue, textOf(fresh));
 }
 
 /** Whether a read-back of the step's address shows what the step asked for. */
@@ -55,14 +63,28 @@ export function shows(settings: ActuatorSettings, step: Step, raw: RawValue): bo
     if (wanted !== null)
       return read.position !== null && Math.abs(read.position - wanted) <= settings.tolerance;
   }
-  return sameValue(step.value, text);
+  if (step.purpose === "stop")
+    return [step.value, ...(settings.reads?.["stop"] ?? [])].some((value) => sameValue(value, text));
+  return meansSame(settings, step.value, text);
+}
+
+/**
+ * Whether a read after the POST of a degree shows all that such an address ever shows of one: its mode. It proves the sending where
+ * the platform accepted it, and nothing where it did not.
+ */
+export function showsModeOfDegree(settings: ActuatorSettings, step: Step, raw: RawValue): boolean {
+  if (settings.positionReads !== "mode" || step.purpose !== "value" || degreeOf(step.value) === null)
+    return false;
+  const { state, position } = decodeValue(settings, raw);
+  return state === "position" && position === null;
 }
 
 /** Where mode and position share an address a degree there shows the mode too. */
 export function showsPositionMode(settings: ActuatorSettings, raw: RawValue): boolean {
   const text = textOf(raw);
   const row: KindRow = kindRows[settings.kind];
-  if (row.positionMode !== null && sameValue(row.positionMode, text)) return true;
+  const { state, position } = decodeValue(settings, raw);
+  if (row.positionMode !== null && state === "position" && position === null) return true;
   return !isApart(settings) && degreeOf(text) !== null;
 }
 
@@ -72,9 +94,18 @@ export function readBackDelaysMs(place: number): number {
   return first[place] ?? 15_000 + (place - first.length + 1) * 30_000;
 }
 
+/** Whether the step is told by a degree when it is read: it is one, or a word that a degree means by the configuration. */
+function endsAtDegree(settings: ActuatorSettings, { purpose, value }: Step): boolean {
+  const row: KindRow = kindRows[settings.kind];
+  if (purpose !== "value" || row.positionMode === null) return false;
+  if (degreeOf(value) !== null) return true;
+  const means = Object.values(settings.reads ?? {}).flat();
+  return means.some((read) => degreeOf(read) !== null && meansSame(settings, value, read));
+}
+
 /**
- * Whether a read after the POST of a degree shows a position on its way: another degree than the register held before, or
- * one where it held the mode. `before` is null where nothing was known.
+ * Whether a read after the POST shows a position on its way to a degree: another one than the register held before, or
+ * one where it held a mode. `before` is null where nothing was known.
  */
 export function travels(
   settings: ActuatorSettings,
@@ -82,8 +113,7 @@ export function travels(
   before: RawValue | null,
   read: RawValue,
 ): boolean {
-  const isDegree = kindRows[settings.kind].positionMode !== null && degreeOf(step.value) !== null;
-  if (!isDegree || step.purpose !== "value") return false;
+  if (!endsAtDegree(settings, step)) return false;
   const degree = decodeValue(settings, read).position;
   return degree !== null && (before === null || decodeValue(settings, before).position !== degree);
 }

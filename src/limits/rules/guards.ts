@@ -288,15 +288,17 @@ function readActuator(
   { unfinished, isMoving }: Activity,
 ): Reading {
   if (state === null) return nothingRead;
-  if (condition.type === "moving") return one(isMoving || unfinished.length > 0, quality);
   const wantsNumber = takesNumber(condition);
+  // What is uncertain of an actuator is how far it is open; its word was read.
+  const certainty = quality === "uncertain" && !wantsNumber ? "good" : quality;
+  if (condition.type === "moving") return one(isMoving || unfinished.length > 0, certainty);
   const value = wantsNumber ? degreeOf(state, position) : state;
   const goals = unfinished.map((wanted): Value => {
     if (wanted.type === "position") return wantsNumber ? wanted.degree : "position";
     const goal = stateOfWord(settings.kind, canonical(wanted));
     return wantsNumber ? degreeOf(goal, null) : goal;
   });
-  return { values: [value, ...goals], quality };
+  return { values: [value, ...goals], quality: certainty };
 }
 
 /** `open` and `closed` are the ends of the way. */

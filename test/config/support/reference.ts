@@ -55,10 +55,14 @@ function typeName(field: Schema): string {
 function plainType(schema: Schema): string {
   if (schema instanceof z.ZodLiteral) return [...schema.values].join(", ");
   if (schema instanceof z.ZodArray) return `list of ${typeName(schema.def.element)}s`;
-  if (schema instanceof z.ZodRecord) return `map of ${typeName(schema.def.valueType)}s`;
+  if (schema instanceof z.ZodRecord) return `map of ${several(typeName(schema.def.valueType))}`;
   if (schema instanceof z.ZodUnion) return "section or false";
   return schema instanceof z.ZodObject ? "section" : "text";
 }
+
+/** `lists of values` of `list of values`. */
+const several = (name: string): string =>
+  name.startsWith("list of ") ? name.replace("list", "lists") : `${name}s`;
 
 const plain = /^[A-Za-z0-9./_][A-Za-z0-9./_-]*$/;
 const words = /^(?:null|true|false|~)$/i;

@@ -1,0 +1,157 @@
+import {
+  type ActuatorKind,
+  actuatorKinds,
+  degreeOf,
+  type KindRow,
+  kindRows,
+  stateOfWord,
+  type ValueTable,
+} from "../../greenhouse/actuator-kinds.js";
+import { statusWords } from "../../greenhouse/fold-statuses.js";
+import { atKey, atValue, type Finding, type Path } from "../problem.js";
+import { takesDegrees } from "../values.js";
+import { type Draft, itemsOf, sectionOf, sectionsAt } from "./draft.js";
+
+/* What values mean, as the configuration adds to it: a value that is read may mean one word only. */
+
+/** What the configuration says of a kind, for all actuators that say nothing else. */
+const kindDefaults = (root: Draft, kind: ActuatorKind): Draft =>
+  sectionOf(sectionOf(root, "kinds"), kind);
+
+/** Command words that the configuration adds to those of the kind. */
+export const addedWords = (root: Draft, kind: ActuatorKind, actuator: Draft): readonly string[] => [
+  ...Object.keys(sectionOf(kindDefaults(root, kind), "values")),
+  ...Object.keys(sectionOf(actuator, "values")),
+];
+
+/** Words that are only read, and no commands. */
+export const readWords = (root: Draft, kind: ActuatorKind, actuator: Draft): readonly string[] => [
+  ...Object.keys(sectionOf(kindDefaults(root, kind), "reads")),
+  ...Object.keys(sectionOf(actuator, "reads")),
+];
+
+/** One value and the word that it means. */
+interface Meaning {
+  readonly word: string;
+  /** The word that is shown for it. */
+  readonly state: string;
+  readonly value: string;
+  /** Null where the interface says so. */
+  readonly path: Path | null;
+}
+
+/** Compared as the platform may give them back: as numbers, with leading zeros lost. */
+function spelling(value: string): string {
+  if (/^\d+$/.test(value)) return value.replace(/^0+(?=\d)/, "");
+  return /^[-+]?\d+(?:\.\d+)?$/.test(value) ? String(Number(value)) : value;
+}
+
+/** What a section of a kind or an actuator adds. */
+function meaningsIn(section: Draft, kind: ActuatorKind, path: Path): readonly Meaning[] {
+  const meaning = (word: string, value: unknown, at: Path): readonly Meaning[] =>
+    typeof value === "string" ? [{ word, state: stateOfWord(kind, word), value, path: at }] : [];
+  const values = sectionOf(section, "values");
+  const reads = sectionOf(section, "reads");
+  return [
+    ...Object.entries(values).flatMap(([word, value]) => meaning(word, value, [...path, "values", word])),
+    ...Object.keys(reads).flatMap((word) =>
+      itemsOf(reads, word).flatMap((value, nth) => meaning(word, value, [...path, "reads", word, nth])),
+    ),
+  ];
+}
+
+function meaningsOfKind(kind: ActuatorKind): readonly Meaning[] {
+  const row: KindRow = kindRows[kind];
+  const mode: ValueTable = row.positionMode === null ? {} : { position: row.positionMode };
+  return Object.entries({ ...row.values, ...mode }).map(([word, value]) => ({
+    word,
+    state: stateOfWord(kind, word),
+    value,
+    path: null,
+  }));
+}
+
+/** Of two words with one value, the one that `isOwn`, and of two such the later one. */
+function ambiguous(meanings: readonly Meaning[], isOwn: (path: Path) => boolean): Finding[] {
+  const firsts = new Map<string, Meaning>();
+  return meanings.flatMap((again) => {
+    const first = firsts.get(spelling(again.value));
+    firsts.set(spelling(again.value), first ?? again);
+    if (first === undefined || first.state === again.state) return [];
+    const [named, other] = again.path !== null && isOwn(again.path) ? [again, first] : [first, again];
+    const { path } = named;
+    if (path === null || !isOwn(path)) return [];
+    return [
+      atValue(path, `"${other.word}" has the same value; the words could not be told apart when read back`),
+    ];
+  });
+}
+
+/** Words that mean something else already, and values that are a degree or the mode of one. */
+function unusableValues(section: Draft, kind: ActuatorKind, path: Path): Finding[] {
+  const row: KindRow = kindRows[kind];
+  return Object.entries(sectionOf(section, "values")).flatMap(([word, value]) => {
+    const at = [...path, "values", word];
+    const fixed = row.configured ? undefined : row.values[word];
+    if (typeof value === "string" && fixed !== undefined && spelling(fixed) !== spelling(value))
+      return [
+        atValue(
+          at,
+          `"${word}" of a ${kind} is sent as ${fixed}, as the interface says; give another value a word of its own`,
+        ),
+      ];
+    const shown = Object.entries(row.states).find(([, state]) => state === word);
+    if (shown !== undefined) return [atKey(at, `"${word}" is what "${shown[0]}" shows; choose another word`)];
+    if (!takesDegrees(kind)) return [];
+    if (word === "position") return [atKey(at, `"position" is what a degree shows; choose another word`)];
+    return typeof value === "string" && degreeOf(spelling(value)) !== null
+      ? [atValue(at, `${value} is a degree of a ${kind}; expected a value above 100`)]
+      : [];
+  });
+}
+
+/** Everything that one actuator, or a kind, says about words and values. */
+function problemsIn(root: Draft, section: Draft, kind: ActuatorKind, path: Path): Finding[] {
+  const isDefault = path[0] === "kinds";
+  const defaults = isDefault ? [] : meaningsIn(kindDefaults(root, kind), kind, ["kinds", kind]);
+  const own = meaningsIn(section, kind, path);
+  // An actuator's own word stands in the place of its kind's.
+  const replaced = new Set(own.map(keyOf));
+  const standard = meaningsOfKind(kind).filter(
+    ({ word }) => !kindRows[kind].configured || !replaced.has(`values ${word}`),
+  );
+  const all = [...standard, ...defaults.filter((one) => !replaced.has(keyOf(one))), ...own];
+  const isOwn = (at: Path) => path.every((key, place) => at[place] === key);
+  return [...ambiguous(all, isOwn), ...unusableValues(section, kind, path)];
+}
+
+const keyOf = ({ path, word }: Meaning): string => `${path?.at(-2) === word ? "reads" : "values"} ${word}`;
+
+const kindOf = (name: unknown): ActuatorKind | undefined => actuatorKinds.find((known) => known === name);
+
+/** Values that cannot be told apart, or mean something already. */
+export const distinctMeanings = (root: Draft): Finding[] => [
+  ...sectionsAt(root, "controllers.*.actuators.*").flatMap(({ path, section }) => {
+    const kind = kindOf(section.kind);
+    return kind === undefined ? [] : problemsIn(root, section, kind, path);
+  }),
+  ...sectionsAt(root, "kinds.*").flatMap(({ path, section }) => {
+    const kind = kindOf(path.at(-1));
+    return kind === undefined ? [] : problemsIn(root, section, kind, path);
+  }),
+];
+
+/** The same of running statuses, for which on and off have values of their own. */
+export function distinctStatusReads(root: Draft): Finding[] {
+  const reads = sectionOf(sectionOf(root, "running_status"), "reads");
+  const fixed = Object.entries(statusWords).flatMap(([word, values]) =>
+    values.map((value): Meaning => ({ word, state: word, value, path: null })),
+  );
+  const own = Object.keys(reads).flatMap((word) =>
+    itemsOf(reads, word).flatMap((value, nth): readonly Meaning[] => {
+      const path = ["running_status", "reads", word, nth];
+      return typeof value === "string" ? [{ word, state: word, value: value.toLowerCase(), path }] : [];
+    }),
+  );
+  return ambiguous([...fixed, ...own], () => true);
+}

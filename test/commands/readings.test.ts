@@ -1,0 +1,198 @@
+import { describe, expect, it } from "vitest";
+import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import type { CommandBench } from "../support/command-bench.js";
+import { platformError, type Post } from "../support/scripted-platform.js";
+import { ignored, roofBench } from "./benches.js";
+
+/*
+ * What the interface document leaves open may be so or otherwise. Each platform here is made by hand after one of the readings that
+ * its words allow, and the settings are those that the documentation names for it.
+ */
+
+/** get-value gives how far the window is open, whatever was set; at once where it travels no time. */
+function actualPositions(bench: CommandBench): void {
+  const wayOf = ({ value }: Post) => ({ "10010": "100", "10001": "0" })[value] ?? value;
+  bench.platform.onWrite = (post) => {
+    if (post.value !== "10100" && post.value !== "11000") bench.platform.registers.set("101", wayOf(post));
+    return Promise.resolve({ code: "200", requestId: null });
+  };
+}
+
+const reads = { open: ["10010", "100"], close: ["10001", "0"], auto: ["11000", "11010", "11001"] };
+const windowOf = (over: Partial<ActuatorSettings>, held = "0") =>
+  roofBench({ actuators: [over], registers: { "101": held } });
+
+describe("get-value may give the actual position", () => {
+  it("without a setting a command ends unconfirmed, with a sentence that says what to set", async () => {
+    const bench = windowOf({});
+    actualPositions(bench);
+    const result = await bench.run("open");
+    expect(result).toMatchObject({ outcome: "unconfirmed", read_back: "100" });
+    expect(result.message).toContain('add reads: { open: ["100"] }');
+  });
+
+  it.each([
+    ["open", "0", "confirmed", "open 100"],
+    ["close", "100", "confirmed", "closed 0"],
+    ["45", "0", "confirmed", "position 45"],
+    ["100", "0", "confirmed", "open 100"],
+  ])("with `reads` %s is confirmed", async (command, held, outcome, shown) => {
+    const bench = windowOf({ reads }, held);
+    actualPositions(bench);
+    expect(await bench.run(command)).toMatchObject({ outcome });
+    const roof = bench.store.get("GH-0001")?.actuators.get("roof");
+    expect(`${roof?.state ?? ""} ${roof?.position ?? ""}`).toBe(shown);
+    expect(bench.events).toEqual([]);
+  });
+
+  it("a degree does not say who set it, so that it is never there already for a word", async () => {
+    const bench = windowOf({ reads }, "100");
+    actualPositions(bench);
+    expect(await bench.run("open")).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["101=10010"]);
+  });
+
+  it("a window on its way to the end is no reason for a second POST", async () => {
+    const bench = windowOf({ reads });
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "interrupted" }));
+    bench.platform.onRead = () => String(Math.min(100, Math.floor(bench.clock.monotonic() / 1_000) * 2));
+    expect(await bench.run("open")).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["101=10010"]);
+  });
+
+  it("one value of a word after the other is nobody's doing, another word is somebody's", async () => {
+    const bench = windowOf({ reads, travelMs: 0 });
+    for (const raw of ["10010", "100", "10010", "100"])
+      await bench.play(() => bench.polled("101", raw), 1_000);
+    expect(bench.events).toEqual([]);
+    await bench.play(
+      () => bench.polled("101", "0"),
+      1_000,
+      () => bench.polled("101", "0"),
+      1_000,
+    );
+    expect(bench.events).toMatchObject([
+      { type: "changed_elsewhere", facts: { from: "open", to: "closed" } },
+    ]);
+  });
+});
+
+describe("in automatic the read-back may combine bits", () => {
+  const automatic = (bench: CommandBench, read: string) => {
+    bench.platform.onWrite = ({ address }) => {
+      bench.platform.registers.set(address, read);
+      return Promise.resolve({ code: "200", requestId: null });
+    };
+  };
+
+  it("without a setting automatic is unconfirmed, with a sentence that says what to set", async () => {
+    const bench = windowOf({}, "10010");
+    automatic(bench, "11010");
+    const result = await bench.run("auto");
+    expect(result).toMatchObject({ outcome: "unconfirmed" });
+    expect(result.message).toContain('add reads: { auto: ["11010"] }');
+  });
+
+  it.each<[Partial<ActuatorSettings>, string]>([
+    [{ reads }, "11010"],
+    [{ reads }, "11001"],
+    [{ kind: "machine", reads: { auto: ["1110", "1101"] }, travelMs: 0 }, "1110"],
+  ])("%# with `reads` it is confirmed, shown, and no change by somebody else", async (over, read) => {
+    const bench = windowOf(over, over.kind === "machine" ? "1010" : "10010");
+    automatic(bench, read);
+    expect(await bench.run("auto")).toMatchObject({ outcome: "confirmed", read_back: read });
+    for (const raw of [read, "11000", "1100", read])
+      await bench.play(() => bench.polled("101", raw), 300_000);
+    expect(bench.store.get("GH-0001")?.actuators.get("roof")).toMatchObject({ state: "auto" });
+    expect(bench.events).toEqual([]);
+  });
+});
+
+describe("an address may go on reading the mode after a degree", () => {
+  const modeStays = (bench: CommandBench) => {
+    bench.platform.onWrite = ({ address, value }) => {
+      bench.platform.registers.set(address, Number(value) <= 100 ? "10100" : value);
+      return Promise.resolve({ code: "200", requestId: null });
+    };
+  };
+  const roof = (bench: CommandBench) => bench.store.get("GH-0001")?.actuators.get("roof");
+
+  it("without a setting a position is unconfirmed, with a sentence that says what to set", async () => {
+    const bench = windowOf({}, "10001");
+    modeStays(bench);
+    const result = await bench.run("45");
+    expect(result).toMatchObject({ outcome: "unconfirmed" });
+    expect(result.message).toContain("set position_reads: mode");
+  });
+
+  it("with `position_reads: mode` it is confirmed, and the degree is shown as uncertain", async () => {
+    const bench = windowOf({ positionReads: "mode" }, "10001");
+    modeStays(bench);
+    const result = await bench.run("45");
+    expect(result).toMatchObject({ outcome: "confirmed", read_back: "10100" });
+    expect(result.message).toContain("the degree itself cannot be read");
+    expect(roof(bench)).toMatchObject({
+      state: "position",
+      position: 45,
+      value: "10100",
+      quality: "uncertain",
+    });
+    bench.polled("101", "10100");
+    expect(roof(bench)).toMatchObject({ position: 45, quality: "uncertain" });
+    expect(bench.events).toEqual([]);
+  });
+
+  it("any word that is read ends the degree, also when the mode comes back", async () => {
+    const bench = windowOf({ positionReads: "mode" }, "10001");
+    modeStays(bench);
+    await bench.run("45");
+    bench.polled("101", "10010");
+    expect(roof(bench)).toMatchObject({ state: "open", position: null, quality: "good" });
+    bench.polled("101", "10100");
+    expect(roof(bench)).toMatchObject({ state: "position", position: null, quality: "good" });
+  });
+
+  it("a position is never there already, as the mode tells no degree", async () => {
+    const bench = windowOf({ positionReads: "mode" }, "10100");
+    modeStays(bench);
+    await bench.run("45");
+    await bench.run("45");
+    expect(bench.values()).toEqual(["101=10100", "101=45", "101=10100", "101=45"]);
+    expect(bench.results.map(({ outcome }) => outcome)).toEqual(["confirmed", "confirmed"]);
+  });
+
+  it("where no POST was answered the mode proves nothing", async () => {
+    const bench = windowOf({ positionReads: "mode" }, "10100");
+    modeStays(bench);
+    const { onWrite } = bench.platform;
+    bench.platform.onWrite = (post, nth) =>
+      post.value === "10100" ? onWrite(post, nth) : Promise.reject(platformError({ kind: "timeout" }));
+    const result = await bench.run("45");
+    expect(result).toMatchObject({ outcome: "unknown", read_back: "10100" });
+    expect(bench.values().filter((value) => value === "101=45")).toHaveLength(2);
+  });
+
+  it("a second POST that is accepted is proven by the mode", async () => {
+    const bench = windowOf({ positionReads: "mode" }, "10100");
+    modeStays(bench);
+    const { onWrite } = bench.platform;
+    let lost = 0;
+    bench.platform.onWrite = (post, nth) =>
+      post.value === "10100" || lost++ > 0 ? onWrite(post, nth) : Promise.reject(platformError({}));
+    expect(await bench.run("45")).toMatchObject({ outcome: "confirmed", read_back: "10100" });
+  });
+});
+
+describe("fan and wet curtain may have a way back to automatic", () =>
+  it("with `values` and `reads` the word is sent, confirmed and shown", async () => {
+    const kind = { kind: "fan_wet_curtain", travelMs: 0 } as const;
+    const plain = windowOf(kind, "11110");
+    expect(await plain.run("auto")).toMatchObject({ outcome: "refused", reason: "unknown_command" });
+    const bench = windowOf({ ...kind, values: { auto: "11111" }, reads: { auto: ["10101"] } }, "11110");
+    bench.platform.onWrite = ignored;
+    bench.send("auto");
+    await bench.clock.advance(1_000);
+    bench.platform.registers.set("101", "10101");
+    await bench.clock.advance(100_000);
+    expect(bench.results.at(-1)).toMatchObject({ outcome: "confirmed", value: "11111", read_back: "10101" });
+  }));
