@@ -15,8 +15,7 @@ import { type Draft, itemsOf, sectionOf, sectionsAt } from "./draft.js";
 /* What values mean, as the configuration adds to it: a value that is read may mean one word only. */
 
 /** What the configuration says of a kind, for all actuators that say nothing else. */
-const kindDefaults = (root: Draft, kind: ActuatorKind): Draft =>
-  sectionOf(sectionOf(root, "kinds"), kind);
+const kindDefaults = (root: Draft, kind: ActuatorKind): Draft => sectionOf(sectionOf(root, "kinds"), kind);
 
 /** Command words that the configuration adds to those of the kind. */
 export const addedWords = (root: Draft, kind: ActuatorKind, actuator: Draft): readonly string[] => [
