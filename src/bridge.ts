@@ -163,6 +163,7 @@ class Bridge {
       },
       onEvent: this.#event,
       absences: textFile(configuration.data_dir, "absent-controllers.json"),
+      seenAddresses: textFile(configuration.data_dir, "addresses-seen.json"),
       onAdded: (code) => this.#commands.commander.feed({ type: "admitted", code }),
       onTried: (code) => this.#discovery?.tried(code),
     });
@@ -294,6 +295,7 @@ class Bridge {
       submit: (request) => this.#commands.commander.submit(request),
       ask: (name, payload, via) => this.#requests.ask(name, payload, this.#stopping, via),
       alarms: () => this.#commands.limits.alarms.list,
+      seenAddresses: () => this.#mirror.seen.list(),
       weather: () => this.#commands.limits.weather(),
       dataDir: configuration.data_dir,
       journal: this.#journal,

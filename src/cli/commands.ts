@@ -150,6 +150,7 @@ export function addCommands(root: Command, around: Surroundings): void {
   addTrials(add);
   root.commandsGroup("Set it up:");
   addSetup(add);
+  addDiscover(add);
   addConfiguration(add);
   root.commandsGroup("Ask and command:");
   addPlatform(add);
@@ -228,6 +229,9 @@ function addSetup(add: Add): void {
     .option("--redact", "for a bug report: without hosts, codes, names and tokens")
     .option("--bundle <file>", "also write what a maintainer needs, redacted, as one new JSON file")
     .option("--record <folder>", "also save scrubbed answers of the platform, as files for tests");
+}
+
+function addDiscover(add: Add): void {
   add(
     "discover",
     "list controllers, sensors and addresses of the account as ready-to-use YAML; only reads",
@@ -235,6 +239,7 @@ function addSetup(add: Add): void {
       "greenhouse2mqtt discover -o found.yaml",
       "greenhouse2mqtt discover --controller GH-0001 --types 2,190-201",
       "greenhouse2mqtt discover --merge config.yaml   what is new since then",
+      "greenhouse2mqtt discover --listen --for 30m -o found.yaml   while somebody moves things",
     ],
     lazily(async () => (await import("./discover.js")).discover),
   )
@@ -242,6 +247,11 @@ function addSetup(add: Add): void {
     .option("--types <list>", "only these control-parameter types, such as 2,190-201", typeList)
     .option("-o, --out <file>", "write a new file, mode 600, instead of stdout; never over an existing one")
     .option("--merge <file>", "print only what this configuration does not hold yet; it is not changed")
+    .option(
+      "--listen",
+      "then learn addresses from what the platform pushes while somebody moves things in its app",
+    )
+    .option("--for <duration>", "how long to listen, such as 30m; default: until Ctrl-C", span)
     .option("--fresh", "start over instead of going on where an interrupted scan stopped");
 }
 

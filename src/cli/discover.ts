@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { type ParameterGroup, scannedTypes } from "../greenhouse/device-types.js";
 import { systemClock } from "../runtime/clock.js";
+import type { Configuration } from "../config/schema.js";
+import { parseDuration } from "../runtime/duration.js";
 import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
 import { ScanEnded } from "../setup/discover/survey.js";
 import { Meter } from "../setup/discover/progress.js";
@@ -9,7 +11,13 @@ import { Meter } from "../setup/discover/progress.js";
 import { codeOf } from "./read.js";
 import { addLines, writeNew } from "../setup/init/new-file.js";
 import { readConfiguration, refuseToOverwrite, withPlatform } from "./errands.js";
-import { CommandFailure, type CommonOptions, programVersion, type Surroundings } from "./surroundings.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  exitCodes,
+  programVersion,
+  type Surroundings,
+} from "./surroundings.js";
 
 interface DiscoverOptions extends CommonOptions {
   readonly controller?: readonly string[];
@@ -17,6 +25,8 @@ interface DiscoverOptions extends CommonOptions {
   readonly out?: string;
   readonly merge?: string;
   readonly fresh?: boolean;
+  readonly listen?: boolean;
+  readonly for?: string;
 }
 
 /** `greenhouse2mqtt discover`: what the account holds, as YAML on stdout or in a new file; only reads are sent. */
@@ -26,22 +36,10 @@ export async function discover(around: Surroundings, given: DiscoverOptions, sel
   const options = { ...given, config: isNamed ? given.config : (given.merge ?? given.config) };
   if (options.out !== undefined)
     refuseToOverwrite(options.out, `choose another name, or \`--merge ${options.out}\` to see what is new`);
+  if (options.for !== undefined && options.listen !== true)
+    throw new CommandFailure("--for says how long to listen: write --listen too", exitCodes.usage);
   const configuration = await readConfiguration(options, around);
-  const compared = async (file: string) => {
-    const known = await readConfiguration({ ...options, config: file }, around);
-    return { file, configuration: known, text: await readFile(file, "utf8") };
-  };
-  const request: DiscoverRequest = {
-    configuration,
-    file: options.config,
-    env: around.env,
-    controllers: (options.controller ?? []).map((name) => codeOf(configuration, name)),
-    types: options.types ?? scannedTypes,
-    fresh: options.fresh === true,
-    merge: options.merge === undefined ? null : await compared(options.merge),
-    out: options.out ?? null,
-    writtenBy: `greenhouse2mqtt ${programVersion()}`,
-  };
+  const request = await requestFor(options, configuration, around);
   const meter = new Meter(around.err, systemClock, configuration.platform.requests_per_minute);
   const err = { isTTY: around.err.isTTY === true, write: (text: string) => meter.write(text) };
   const found = await withPlatform(configuration, { ...around, err }, (platform) =>
@@ -59,6 +57,33 @@ export async function discover(around: Surroundings, given: DiscoverOptions, sel
   for (const note of found.notes) around.err.write(`${note}\n`);
   if (found.problems.length > 0)
     throw new CommandFailure(["`check` will not take the file as it is:", ...found.problems].join("\n"));
+}
+
+/** What the options ask for. */
+async function requestFor(
+  options: DiscoverOptions,
+  configuration: Configuration,
+  around: Surroundings,
+): Promise<DiscoverRequest> {
+  const compared = async (file: string) => {
+    const known = await readConfiguration({ ...options, config: file }, around);
+    return { file, configuration: known, text: await readFile(file, "utf8") };
+  };
+  return {
+    configuration,
+    file: options.config,
+    env: around.env,
+    controllers: (options.controller ?? []).map((name) => codeOf(configuration, name)),
+    types: options.types ?? scannedTypes,
+    fresh: options.fresh === true,
+    listen:
+      options.listen === true
+        ? { forMs: options.for === undefined ? null : parseDuration(options.for) }
+        : null,
+    merge: options.merge === undefined ? null : await compared(options.merge),
+    out: options.out ?? null,
+    writtenBy: `greenhouse2mqtt ${programVersion()}`,
+  };
 }
 
 /** The secrets first: a configuration that is there works. */

@@ -69,6 +69,7 @@ export const bridgeEventTypes = [
   "account_empty",
   "shape_unknown",
   "other_bridge",
+  "address_seen",
   "alarm",
   "alarm_cleared",
   "flood",

@@ -283,6 +283,7 @@ export const apiRoutes: Routes = {
   "/api/trends/": trends,
   "/api/journal": journal,
   "/api/alarms": shows("alarms"),
+  "/api/addresses": look(({ service }) => json(service.seenAddresses())),
   // A session's cookie comes to what is below `api/` alone.
   "/api/metrics": metrics,
   "/api/health": look(({ service }) => json(service.sources.status.health())),

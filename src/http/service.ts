@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Command, CommandRequest, Phase, ResultAddressee } from "../commands/command.js";
+import { likenessOf, type SeenAddress, seenYaml } from "../greenhouse/addresses-seen.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { controllerItem, isoOrNull } from "../greenhouse/documents.js";
 import type { Alarm } from "../greenhouse/limits.js";
@@ -14,7 +15,7 @@ import { Timeline, type TimelineEntry, type TimelineFilter } from "../journal/ti
 import type { Clock } from "../runtime/clock.js";
 import { type FileSystem, nodeFileSystem, type textFile } from "../runtime/file-system.js";
 import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
-import type { Alarms, BridgeFacts, Overview, Trends, Weather } from "../page/protocol.js";
+import type { Alarms, BridgeFacts, Overview, SeenAddresses, Trends, Weather } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Listener } from "./access.js";
 import { CommandBoard } from "./board.js";
@@ -45,6 +46,8 @@ export interface PageSources {
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
   /** Answers as `bridge/response/<name>` does; null where too many wait for an answer. */
   readonly ask: (name: string, payload: Uint8Array, via: Via) => Promise<string | null>;
+  /** Addresses that were pushed and belong to nothing. */
+  readonly seenAddresses: () => readonly SeenAddress[];
   /** What is wrong now. */
   readonly alarms: () => readonly Omit<Alarm, "clearedAt">[];
   /** What the `weather` topics brought last. */
@@ -219,6 +222,23 @@ export class PageService {
       return [info.id, { ...controllerItem(info), availability, problem }] as const;
     });
     return Object.fromEntries(items);
+  }
+
+  seenAddresses(): SeenAddresses {
+    const { seenAddresses, store } = this.sources;
+    const seen = seenAddresses();
+    return {
+      addresses: seen.map(({ code, address, values, firstAt, lastAt }) => ({
+        controller: store.get(code)?.info.id ?? code,
+        code,
+        address,
+        values,
+        looks_like: likenessOf(values).kind,
+        first_at: isoOrNull(firstAt) ?? "",
+        last_at: isoOrNull(lastAt) ?? "",
+      })),
+      yaml: seenYaml(seen),
+    };
   }
 
   /** What a view shows: a document, or a list, newest first; null where there is no such view. */

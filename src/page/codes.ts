@@ -51,6 +51,12 @@ export const codes: Of<Shown, Text> = {
   actuator: ["Actuator", "执行器"],
   parameters: ["Parameters", "参数"],
   parameter: ["Parameter", "参数"],
+  // What an address looks like that nobody has configured.
+  positioner: ["kind: positioner", "kind: positioner（天窗、卷帘等）"],
+  machine: ["kind: machine", "kind: machine（开、关、自动）"],
+  fan_wet_curtain: ["kind: fan_wet_curtain", "kind: fan_wet_curtain（风机湿帘）"],
+  irrigation: ["kind: irrigation", "kind: irrigation（灌溉）"],
+  motor: ["kind: motor", "kind: motor（电机）"],
   // Kinds of what happened.
   command: ["Commands", "命令"],
   rule: ["Sent by guards and leases", "限制和限时发送"],

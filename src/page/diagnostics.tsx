@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { address, bridge, post, useAnswer } from "./live.js";
-import { Acting, Alert } from "./inputs.js";
+import { Acting, Alert, Button } from "./inputs.js";
 import { Age, Code, Head, Listed, Loading, save, Says, Section } from "./parts.js";
 import { errorSentence, type Finding, findingText, type Sentence, topicText } from "./sentences.js";
-import type { ApiError } from "./protocol.js";
+import type { ApiError, SeenAddresses } from "./protocol.js";
 import { lengthText, numberText, t, told, type Word } from "./words.js";
 
 type Fact = string | number | null | undefined;
@@ -154,9 +154,38 @@ function Bundle() {
   );
 }
 
+/** Beside the button stand the lines themselves, since a browser gives its clipboard to pages with https only. */
+function Seen({ seen: { addresses, yaml } }: { readonly seen: SeenAddresses }) {
+  const isCopied = useSignal(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(yaml);
+    isCopied.value = true;
+  };
+  const mayCopy = (navigator.clipboard as Clipboard | undefined) !== undefined;
+  return (
+    <Section name={t("seen")}>
+      <p class="quiet">{t("seen_what")}</p>
+      <ul>
+        {addresses.map(({ controller, address, values, looks_like: kind, last_at: at }) => (
+          <li key={`${controller} ${address}`}>
+            {controller} / {address}: {values.slice(-4).join(" → ")}
+            {kind === null ? null : <> {t("looks_like", { kind: told(kind) })}</>} <Age at={at} />
+          </li>
+        ))}
+      </ul>
+      {mayCopy ? <Button act={copy}>{t(isCopied.value ? "seen_copied" : "seen_copy")}</Button> : null}
+      <details>
+        <summary>YAML</summary>
+        <pre lang="en">{yaml}</pre>
+      </details>
+    </Section>
+  );
+}
+
 /** One page that answers "what is wrong with the bridge". */
 export function DiagnosticsView() {
   const health = useAnswer<HealthFacts>("api/health", 10_000).value;
+  const seen = useAnswer<SeenAddresses>("api/addresses", 10_000).value;
   return (
     <>
       <Head name={t("diagnostics")} />
@@ -169,6 +198,7 @@ export function DiagnosticsView() {
           <List name="unreadable" rows={health.unreadable.map(unreadable)} />
         </>
       )}
+      {seen === null || seen.addresses.length === 0 ? null : <Seen seen={seen} />}
       <Doctor />
       <Bundle />
     </>

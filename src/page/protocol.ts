@@ -196,6 +196,21 @@ export interface TimelineEntry {
   readonly version?: string;
 }
 
+/** Addresses that the platform pushed and that belong to nothing of the configuration, and lines for it. */
+export interface SeenAddresses {
+  readonly addresses: readonly {
+    readonly controller: string;
+    readonly code: string;
+    readonly address: string;
+    readonly values: readonly string[];
+    /** The kind, where the values say enough. */
+    readonly looks_like: string | null;
+    readonly first_at: string;
+    readonly last_at: string;
+  }[];
+  readonly yaml: string;
+}
+
 /** Newest first; `next` is the next page's `before`. */
 export type JournalPage<Item> = Readonly<{ records: readonly Item[]; next: number | null }>;
 

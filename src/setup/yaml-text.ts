@@ -1,4 +1,4 @@
-import { Document, isScalar, type Node, Pair, Scalar, type Tags, YAMLMap } from "yaml";
+import { Document, isScalar, type Node, Pair, Scalar, type Tags, YAMLMap, YAMLSeq } from "yaml";
 
 type Tag = Exclude<Tags[number], string>;
 
@@ -60,17 +60,31 @@ export function sectionOf(
 }
 
 /** `key: { kind: skylight, address: 101 } # remark`. Texts are quoted where YAML needs it. */
-export function entryOf(
-  key: string,
-  values: Readonly<Record<string, string | number>>,
-  remark: string,
-): Pair {
-  const entry = new YAMLMap();
-  entry.items = Object.entries(values).map(([name, value]) => new Pair(new Scalar(name), new Scalar(value)));
-  entry.flow = true;
+export function entryOf(key: string, values: Readonly<Record<string, EntryValue>>, remark: string): Pair {
+  const entry = flowMap(values);
   entry.comment = comment([remark]);
   return pairOf(key, entry);
 }
+
+type EntryValue = string | number | readonly number[] | Readonly<Record<string, string>>;
+
+function flowMap(values: Readonly<Record<string, EntryValue>>): YAMLMap {
+  const map = new YAMLMap();
+  map.items = Object.entries(values).map(([name, value]) => new Pair(new Scalar(name), flowNode(value)));
+  map.flow = true;
+  return map;
+}
+
+function flowNode(value: EntryValue): Node {
+  if (typeof value === "string" || typeof value === "number") return new Scalar(value);
+  if (!isList(value)) return flowMap(value);
+  const list = new YAMLSeq();
+  list.items = value.map((one) => new Scalar(one));
+  list.flow = true;
+  return list;
+}
+
+const isList = (value: object): value is readonly number[] => Array.isArray(value);
 
 /** Text of digits as a number where nothing is lost: addresses read better without quotes. */
 export const plainNumber = (text: string): string | number =>

@@ -89,6 +89,7 @@ export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Re
     journal: journalHealth(sources),
     unreadable: platform.shapeReports(),
     overdue: own.overdue,
+    addresses_seen: mirror.seen.list().length,
     unlisted_addresses: [...poller.unlisted().values()].reduce((sum, { size }) => sum + size, 0),
     read_only: live.current.commands.read_only,
     read_only_because: live.readOnlyBecause,

@@ -15,6 +15,7 @@ import type { PlatformReader } from "../greenhouse/ports.js";
 import type { Transliterate } from "../greenhouse/topic-ids.js";
 import type { Clock, Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { AddressesSeen } from "./addresses-seen.js";
 import { PlatformWatch } from "./hosts.js";
 import { Inventory, type InventoryMemory, type InventoryNews } from "./inventory.js";
 import { Poller } from "./poller.js";
@@ -29,6 +30,7 @@ export interface Mirror {
   readonly poller: Poller;
   readonly watch: PlatformWatch;
   readonly budget: RequestBudget;
+  readonly seen: AddressesSeen;
 }
 
 interface TextFile {
@@ -49,6 +51,8 @@ interface MirrorParts {
   readonly transliterate: Transliterate;
   /** Where absent controllers are kept over a restart; without it they count anew. */
   readonly absences?: TextFile;
+  /** Where addresses are kept that were pushed and belong to nothing; without it they are learnt anew. */
+  readonly seenAddresses?: TextFile;
   readonly onPlatformState: (state: PlatformState) => void;
   readonly onEvent: (event: BridgeEvent) => void;
   /** A controller was found that was not mirrored before. */
@@ -95,8 +99,25 @@ export function createMirror(parts: MirrorParts): Mirror {
   warnOfTypes(store, log);
   warnOfAbsentSensors(store, log);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
-  return { store, inventory, poller, watch, budget: platform.budget };
+  return { store, inventory, poller, watch, budget: platform.budget, seen: addressesSeen(parts, store) };
 }
+
+const addressesSeen = (
+  { clock, log, onEvent, seenAddresses }: MirrorParts,
+  store: GreenhouseStore,
+): AddressesSeen =>
+  new AddressesSeen({
+    store,
+    clock,
+    onEvent,
+    memory: seenAddresses ?? null,
+    onProblem: (error) => {
+      log.warn(
+        { err: error },
+        "addresses learnt from what is pushed cannot be kept; a restart learns them anew",
+      );
+    },
+  });
 
 function followNews(news: InventoryNews, poller: Poller, { onAdded }: Pick<MirrorParts, "onAdded">): void {
   if (news.type === "removed") poller.forget(news.code);

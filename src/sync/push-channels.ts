@@ -3,6 +3,7 @@ import type { PlatformPush, PushChannel, PushListener } from "../greenhouse/port
 import type { Clock } from "../runtime/clock.js";
 import { Rest } from "../runtime/schedule.js";
 import type { Logger } from "../runtime/log.js";
+import type { AddressesSeen } from "./addresses-seen.js";
 import type { Mirror } from "./mirror.js";
 import type { Poller } from "./poller.js";
 import { PushMirror, type ReadBacks } from "./push-mirror.js";
@@ -11,6 +12,7 @@ interface PushParts {
   readonly platform: PlatformPush;
   readonly mirror: Pick<Mirror, "store"> & {
     readonly poller: Pick<Poller, "refresh" | "readSoon" | "isWanted">;
+    readonly seen: Pick<AddressesSeen, "see" | "restore">;
   };
   readonly readBacks: ReadBacks;
   readonly clock: Clock;
@@ -34,12 +36,14 @@ export class PushChannels {
     const { mirror, readBacks, clock } = parts;
     this.#look = new Rest(clock);
     this.#recovery = new Rest(clock);
-    this.#mirror = new PushMirror({ store: mirror.store, poller: mirror.poller, readBacks, clock });
+    const { store, poller, seen } = mirror;
+    this.#mirror = new PushMirror({ store, poller, readBacks, seen, clock });
     readBacks.onPushed((code, address, raw) => this.#mirror.onPushed(code, address, raw));
   }
 
   /** Resolves once every connection is released after the signal's abort. */
   async run(signal: AbortSignal): Promise<void> {
+    await this.#parts.mirror.seen.restore();
     const account = (["device-status", "set-value"] as const).map((type) =>
       this.#parts.platform.listen({ type }, this.#listener({ type }), AbortSignal.any([signal])),
     );

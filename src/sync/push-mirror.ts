@@ -4,6 +4,7 @@ import { differsFrom } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import type { PushNews, RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
+import type { AddressesSeen } from "./addresses-seen.js";
 import type { PollJob } from "./poll-plan.js";
 import type { Poller } from "./poller.js";
 import { registerAt } from "./poll-reads.js";
@@ -23,6 +24,8 @@ interface PushMirrorParts {
   readonly store: GreenhouseStore;
   readonly poller: Pick<Poller, "readSoon" | "isWanted">;
   readonly readBacks: ReadBacks;
+  /** Told of what is pushed of addresses that nothing of their controller follows. */
+  readonly seen: Pick<AddressesSeen, "see">;
   readonly clock: Clock;
 }
 
@@ -71,12 +74,13 @@ export class PushMirror {
   }
 
   #foldRegisters(controller: Controller, { code, values }: News<"registers">): void {
-    const { readBacks } = this.#parts;
+    const { readBacks, seen } = this.#parts;
     for (const [address, raw] of values) {
       // A command that waits for this value reads it back now, and the mirror shows what it reads.
       if (readBacks.readBackNow(code, address, raw) || readBacks.readsBack(code, address)) continue;
       const register = registerAt(controller, address);
-      if (register !== undefined) this.#foldRegister(code, address, raw, register);
+      if (register === undefined) seen.see(code, address, raw);
+      else this.#foldRegister(code, address, raw, register);
     }
   }
 

@@ -17,10 +17,12 @@ interface Call {
   readonly terminal?: "both" | "stderr";
   /** Told everything that goes to stdout. */
   readonly printed?: (text: string) => void;
+  /** The same of stderr. */
+  readonly said?: (text: string) => void;
 }
 
 export async function greenhouse2mqtt(argv: readonly string[], call: Call = {}): Promise<Ended> {
-  const { env = {}, stop = new AbortController().signal, terminal, printed } = call;
+  const { env = {}, stop = new AbortController().signal, terminal, printed, said } = call;
   let [out, err] = ["", ""];
   const code = await runProgram(["node", "greenhouse2mqtt", ...argv], {
     ...{ env, stop, isTerminal: terminal === "both" },
@@ -28,7 +30,13 @@ export async function greenhouse2mqtt(argv: readonly string[], call: Call = {}):
       out += text;
       printed?.(text);
     },
-    err: { isTTY: terminal !== undefined, write: (text) => void (err += text) },
+    err: {
+      isTTY: terminal !== undefined,
+      write: (text) => {
+        err += text;
+        said?.(text);
+      },
+    },
   });
   return { code, out, err };
 }

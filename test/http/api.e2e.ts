@@ -68,6 +68,7 @@ describe("the API", () => {
     });
     expect((await get("api/alarms"))[0]).toBe(200);
     expect((await get("api/health"))[1]).toHaveProperty("uptime_s");
+    expect(await get("api/addresses")).toEqual([200, { addresses: [], yaml: "" }]);
     expect((await post("api/commands", { controller: "gh-0001", actuator: "fan", command: "on" }))[0]).toBe(
       403,
     );

@@ -189,6 +189,7 @@ export function emptyService(
     ...{ sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() } },
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
     weather: () => ({}),
+    seenAddresses: () => [],
     dataDir: join(tmpdir(), "no-trends-are-kept-here"),
     ...over,
   });

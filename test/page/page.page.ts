@@ -484,7 +484,7 @@ describe("behind Home Assistant's ingress", () => {
 
 describe("the rest of the page", () => {
   it("journal, alarms, diagnostics, doctor and log tell what happened", async () => {
-    const { url } = await scene({ http: operator });
+    const { url, simulator } = await scene({ http: operator });
     const { page, complaints } = await visit(url, "#/controller/gh-0001", {
       viewport: { width: 1280, height: 900 },
     });
@@ -506,7 +506,12 @@ describe("the rest of the page", () => {
       page.getByRole("button", { name: "Export CSV" }).click(),
     ]);
     expect(file.suggestedFilename()).toBe("journal.csv");
+    // An address that nobody has configured: what is pushed of it stands there with lines to copy.
+    simulator.control.moveByHand("GH-0001", "310", "1010");
     await page.getByRole("link", { name: "Diagnostics" }).click();
+    await page.getByText("gh-0001 / 310: 1010 looks like kind: machine").waitFor(seconds(20));
+    await page.getByText("YAML", { exact: true }).click();
+    await page.getByText("machine_310: { kind: machine, address: 310 } # 1010").waitFor(seconds(5));
     await page.getByRole("button", { name: "Run doctor" }).click();
     await page.locator(".findings li").nth(3).waitFor(seconds(30));
     await page.getByRole("link", { name: "Log" }).click();

@@ -33,7 +33,7 @@ function listeningChannels(takesMs = 0) {
   };
   const channels = new PushChannels({
     platform,
-    mirror: { store, poller },
+    mirror: { store, poller, seen: { see: () => undefined, restore: () => Promise.resolve() } },
     readBacks: nobodyWaits,
     clock,
     log: silentLog,

@@ -32,7 +32,14 @@ async function bench({
   const { clock, store, platform, poller, abort } = world;
   platform.latencyMs = 100;
   platform.list = [record({ online })];
-  const mirror = new PushMirror({ store, poller, readBacks: nobodyWaits, clock });
+  const seen: string[] = [];
+  const mirror = new PushMirror({
+    store,
+    poller,
+    readBacks: nobodyWaits,
+    seen: { see: (of, address, raw) => seen.push(`${of} ${address} ${String(raw)}`) },
+    clock,
+  });
   const run = poller.run(abort.signal);
   onTestFinished(async () => {
     abort.abort();

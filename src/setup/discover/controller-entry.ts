@@ -1,9 +1,16 @@
 import type { Pair, YAMLMap } from "yaml";
+import {
+  likenessOf,
+  type SeenAddress,
+  suggestedActuator,
+  valuesText,
+} from "../../greenhouse/addresses-seen.js";
 import { deviceTypes, isCamera, typeName } from "../../greenhouse/device-types.js";
 import { defineSensor } from "../../greenhouse/fold-sensors.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import type { Language } from "../../greenhouse/labels.js";
 import type { SensorItem } from "../../greenhouse/ports.js";
+import { assignIds } from "../../greenhouse/topic-ids.js";
 import { actuatorIds, controllerIds, findingsOf, parameterIds, stateWord } from "./findings.js";
 import { type KnownController, type KnownFile, sectionIn } from "./given-file.js";
 import {
@@ -147,28 +154,80 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
   const [actuators, parameters] = [fresh(found.actuators), fresh(found.parameters)];
   const ids = actuatorIds(actuators, known.actuatorIds);
   const ownIds = parameterIds(parameters, known.parameterIds);
+  const taken = new Set([...known.actuatorIds, ...ids.values()]);
+  const heard = heardNews(fresh(heardOnly(survey.heard ?? [], found)), taken);
+  const isResolved = ({ address }: { readonly address: string }) => heard.resolved.has(address);
   return {
-    actuators: actuators.map(({ address, group, raw, row, alsoIn }) => {
-      const id = ids.get(address) ?? "";
-      const state = stateWord(row.kind, raw);
-      const remarks = [
-        `now ${commentText(String(raw), 40)}${state === null ? "" : ` (${state})`}`,
-        ...(row.assumption === undefined ? [] : [row.assumption]),
-        ...(alsoIn.length === 0 ? [] : [`also in ${alsoIn.map(typeName).join(", ")}`]),
-      ];
-      const names = { kind: row.kind, name: nameFor(row[language], row.word === id, address) };
-      return entryOf(id, { ...names, address: plainNumber(address), type_id: group }, remarks.join("; "));
-    }),
-    doubtful: fresh(found.doubtful).map(
-      ({ address, raw, group, why }) =>
-        `address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`,
-    ),
+    actuators: [
+      ...actuators.map((one) => actuatorEntry(one, ids.get(one.address) ?? "", language)),
+      ...heard.actuators,
+    ],
+    doubtful: [
+      ...fresh(found.doubtful)
+        .filter((one) => !isResolved(one))
+        .map(
+          ({ address, raw, group, why }) =>
+            `address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`,
+        ),
+      ...heard.doubtful,
+    ],
     parameters: parameters.map(({ address, group, raw, row }) => {
       const id = ownIds.get(address) ?? "";
       const name = nameFor(row[language], row.word === id, address);
       const values = { name, address: plainNumber(address), type_id: group };
       return yamlText(sectionOf([entryOf(id, values, `now ${commentText(String(raw), 40)}`)])).trimEnd();
     }),
+  };
+}
+
+type Findings = ReturnType<typeof findingsOf>;
+
+function actuatorEntry(
+  { address, group, raw, row, alsoIn }: Findings["actuators"][number],
+  id: string,
+  language: Language,
+): Pair {
+  const state = stateWord(row.kind, raw);
+  const remarks = [
+    `now ${commentText(String(raw), 40)}${state === null ? "" : ` (${state})`}`,
+    ...(row.assumption === undefined ? [] : [row.assumption]),
+    ...(alsoIn.length === 0 ? [] : [`also in ${alsoIn.map(typeName).join(", ")}`]),
+  ];
+  const names = { kind: row.kind, name: nameFor(row[language], row.word === id, address) };
+  return entryOf(id, { ...names, address: plainNumber(address), type_id: group }, remarks.join("; "));
+}
+
+/** What was heard of addresses that the scan itself knows nothing sure of. */
+function heardOnly(
+  heard: readonly SeenAddress[],
+  { actuators, parameters }: Findings,
+): readonly SeenAddress[] {
+  const found = new Set([...actuators, ...parameters].map(({ address }) => address));
+  return heard.filter(({ address }) => !found.has(address));
+}
+
+/** Entries and comments for addresses that were only heard while somebody moved things. */
+function heardNews(heard: readonly SeenAddress[], taken: ReadonlySet<string>) {
+  const suggested = heard.flatMap((one) => {
+    const actuator = suggestedActuator(one);
+    return actuator === null ? [] : [{ one, actuator }];
+  });
+  const wanted = suggested.map(({ one, actuator }) => ({ key: one.address, wanted: actuator.id }));
+  const ids = assignIds(wanted, { reserved: taken });
+  const told = ({ values, lastAt }: SeenAddress) =>
+    `heard ${commentText(valuesText(values), 100)} at ${new Date(lastAt).toISOString().slice(0, 19)}Z`;
+  return {
+    resolved: new Set(suggested.map(({ one }) => one.address)),
+    actuators: suggested.map(({ one, actuator: { kind, values } }) =>
+      entryOf(
+        ids.get(one.address) ?? "",
+        { kind, address: plainNumber(one.address), ...(values === null ? {} : { values }) },
+        `${told(one)}, ${values === null ? "which fits this kind: name it by what moved" : "rename the words by what moved"}`,
+      ),
+    ),
+    doubtful: heard
+      .filter((one) => suggestedActuator(one) === null)
+      .map((one) => `address ${one.address} was ${told(one)}: looks like ${likenessOf(one.values).text}`),
   };
 }
 

@@ -7,6 +7,7 @@ import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Found } from "./controller-entry.js";
 import { findingsOf } from "./findings.js";
+import { listenToAccount } from "./listen.js";
 import {
   type GivenFile,
   knownFile,
@@ -84,6 +85,8 @@ export interface DiscoverRequest extends Selection {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Forget what an interrupted scan learnt. */
   readonly fresh: boolean;
+  /** Also learn addresses from what is pushed; `forMs` is null for until it is stopped. */
+  readonly listen: { readonly forMs: number | null } | null;
   /** Print only what this configuration does not hold yet; null for a whole file. */
   readonly merge: {
     readonly file: string;
@@ -120,7 +123,13 @@ export async function discover(
   // Controllers a file ignores are not asked, unless they are named.
   const isLeftOut = (code: string) => Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
   const parts = { platform, clock, budget: platform.budget, progress, meter, concurrency };
-  const survey = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
+  const scanned = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
+  const say = (line: string) => meter.write(`${line}\n`);
+  const { listen } = request;
+  const survey =
+    listen === null
+      ? scanned
+      : await listenToAccount(scanned, known, { platform, clock, say, forMs: listen.forMs }, stop);
   const found = { survey, known, language: configuration.homeassistant.language };
   const written =
     given === null

@@ -1,4 +1,5 @@
 import { controllerTopicId } from "../../config/schema.js";
+import type { SeenAddress } from "../../greenhouse/addresses-seen.js";
 import { type DeviceType, deviceType, isCamera, type ParameterGroup } from "../../greenhouse/device-types.js";
 import {
   PlatformError,
@@ -50,6 +51,8 @@ export interface DeviceSurvey {
   readonly unanswered: readonly { readonly ask: Ask; readonly why: string }[];
   /** Its addresses were not asked for, because it is not connected. */
   readonly isOffline: boolean;
+  /** What was pushed of it while somebody listened. */
+  readonly heard?: readonly SeenAddress[];
 }
 
 export interface Survey {

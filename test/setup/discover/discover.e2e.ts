@@ -82,6 +82,36 @@ describe("an interrupted scan", { timeout: 60_000 }, () => {
   });
 });
 
+it(
+  "--listen writes what was moved meanwhile beside what the scan found, and sends nothing",
+  { timeout: 60_000 },
+  async () => {
+    const simulator = await running({ controllers: 1, mix: "C001", pushIntervalMs: 20 });
+    const config = await configuration(simulator);
+    const stop = new AbortController();
+    let said = "";
+    const listening = greenhouse2mqtt(["discover", "-c", config, "--listen"], {
+      stop: stop.signal,
+      said: (text) => (said += text),
+    });
+    await until(() => simulator.pushConnections() > 1, "listening");
+    simulator.control.moveByHand("GH-0001", "310", "1010");
+    simulator.control.moveByHand("GH-0001", "300", "00000001");
+    await until(() => said.includes("310") && said.includes("300"), "heard");
+    stop.abort();
+    const { code, out, err } = await listening;
+    expect(code).toBe(0);
+    expect(err).toMatch(/GH-0001 address 310: 1010, looks like a machine/);
+    const { actuators } = (await loadedText(out)).controllers["GH-0001"] ?? {};
+    expect(actuators?.["machine_310"]?.kind).toBe("machine");
+    expect(actuators?.["motor_300"]?.values).toEqual({ word_1: "00000001", stop: "00000100" });
+    expect(Object.keys(actuators ?? {})).toHaveLength(13);
+    expect(writes(simulator)).toEqual([]);
+    const lonely = await greenhouse2mqtt(["discover", "-c", config, "--for", "1s"]);
+    expect([lonely.code, lonely.err]).toEqual([2, expect.stringContaining("--listen")]);
+  },
+);
+
 describe("controllers that do not answer", { timeout: 60_000 }, () => {
   it("one that is offline is not asked for addresses, is named, and is all that the next scan asks for", async () => {
     const { simulator, config } = await account(3);

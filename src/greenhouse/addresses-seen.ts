@@ -1,0 +1,153 @@
+import { type ActuatorKind, decodeValue, type KindRow, kindRows, textOf } from "./actuator-kinds.js";
+import type { RawValue } from "./ports.js";
+
+/*
+ * The interface has no table of addresses: "they can be found by observing what the platform's web client sends". What is pushed
+ * while somebody moves things shows an address and the values that it takes, which say what kind of thing may be behind it.
+ */
+
+/** An address that belongs to no actuator and no parameter, and what it was seen with. */
+export interface SeenAddress {
+  readonly code: string;
+  readonly address: string;
+  /** In the order in which they came, the newest last; two that follow each other differ. Never empty. */
+  readonly values: readonly string[];
+  /** Epoch ms. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+const mostValues = 12;
+const longestValue = 80;
+
+/** What is known of an address after one more value of it; the same reference where it brought no news. */
+export function seeAddress(
+  known: SeenAddress | undefined,
+  code: string,
+  address: string,
+  raw: RawValue,
+  at: number,
+): SeenAddress {
+  const value = textOf(raw).slice(0, longestValue);
+  if (known === undefined) return { code, address, values: [value], firstAt: at, lastAt: at };
+  if (known.values.at(-1) === value) return known;
+  return { ...known, values: [...known.values, value].slice(-mostValues), lastAt: at };
+}
+
+/** What the values of an address look like; `kind` is null where they say too little. */
+export interface Likeness {
+  readonly kind: ActuatorKind | null;
+  /** Behind "looks like". */
+  readonly text: string;
+}
+
+/** The first of those that look alike; `machine` stands for all that go on, off and automatic. */
+const candidates = [
+  { kind: "positioner", text: "a positioner (a window or a curtain)", digits: 5 },
+  { kind: "fan_wet_curtain", text: "a fan and wet curtain", digits: 5 },
+  { kind: "machine", text: "a machine (on, off, automatic)", digits: 4 },
+  { kind: "irrigation", text: "an irrigation plan", digits: 4 },
+] as const satisfies readonly { kind: ActuatorKind; text: string; digits: number }[];
+
+const isBits = (text: string, digits: number): boolean =>
+  text.length === digits && /^[01]+$/.test(text) && Number(text) !== 0;
+
+/** In doubt it looks like nothing: a wrong kind would move something. */
+export function likenessOf(values: readonly string[]): Likeness {
+  const all = [...new Set(values)];
+  const rotation = kindRows.irrigation.values.rotation;
+  if (all.some((text) => text !== rotation && isBits(text, 8))) return { kind: "motor", text: "a motor" };
+  const scored = candidates
+    .map((candidate) => ({ candidate, score: scoreOf(candidate.kind, candidate.digits, all) }))
+    .filter(({ score }) => score > 0);
+  const best = Math.max(0, ...scored.map(({ score }) => score));
+  const winners = scored.filter(({ score }) => score === best).map(({ candidate }) => candidate);
+  const [first, second] = winners;
+  // A plan is told from a machine by its rotation alone.
+  const isClear = second === undefined || (first?.kind === "machine" && second.kind === "irrigation");
+  if (first !== undefined && isClear) return { kind: first.kind, text: first.text };
+  if (first !== undefined) return { kind: null, text: winners.map(({ text }) => text).join(", or ") };
+  if (all.every((text) => /^\d{1,3}$/.test(text) && Number(text) <= 100))
+    return {
+      kind: null,
+      text: "a number from 0 to 100: the position_address of a positioner, or a parameter",
+    };
+  if (all.every((text) => /^[+-]?\d+(\.\d+)?$/.test(text) && !/^[01]{4,}$/.test(text)))
+    return { kind: null, text: "a parameter" };
+  return { kind: null, text: "nothing that is known: kind: custom with its values, perhaps" };
+}
+
+/** How many of the values are control values of the kind; none where one of them cannot be any. */
+function scoreOf(kind: ActuatorKind, digits: number, values: readonly string[]): number {
+  const row: KindRow = kindRows[kind];
+  const own = new Set<string | null>([...Object.values(row.values), row.positionMode]);
+  const fits = (text: string) =>
+    isBits(text, digits) || decodeValue({ kind, values: {} }, text).state !== "unknown";
+  return values.every(fits) ? values.filter((text) => own.has(text) && Number(text) !== 0).length : 0;
+}
+
+/** What can be written into a configuration for an address; null where its values say too little. */
+export interface SuggestedActuator {
+  readonly id: string;
+  readonly kind: ActuatorKind;
+  /** Of a motor, whose words nobody knows yet. */
+  readonly values: Readonly<Record<string, string>> | null;
+}
+
+export function suggestedActuator({
+  address,
+  values,
+}: Pick<SeenAddress, "address" | "values">): SuggestedActuator | null {
+  const { kind } = likenessOf(values);
+  if (kind === null) return null;
+  const id = `${kind}_${address.toLowerCase().replace(/[^a-z0-9_-]/g, "_")}`.slice(0, 64);
+  if (kind !== "motor") return { id, kind, values: null };
+  const stop = kindRows.motor.values.stop;
+  const others = [...new Set(values)].filter((value) => value !== stop && /^[01]{8}$/.test(value));
+  return { id, kind, values: Object.fromEntries(others.map((value, at) => [`word_${at + 1}`, value])) };
+}
+
+/** `1001 → 1010`, the newest few. */
+export const valuesText = (values: readonly string[]): string =>
+  `${values.length > 4 ? "… → " : ""}${values.slice(-4).join(" → ")}`;
+
+/** Lines to be pasted into a configuration; what looks like nothing is a comment. */
+export function seenYaml(seen: readonly SeenAddress[]): string {
+  const codes = [...new Set(seen.map(({ code }) => code))].sort();
+  if (codes.length === 0) return "";
+  const lines = codes.flatMap((code) => {
+    const own = seen.filter((one) => one.code === code);
+    const entries = own.flatMap((one) => {
+      const suggested = suggestedActuator(one);
+      return suggested === null ? [] : [`      ${entryLine(one, suggested)}`];
+    });
+    const doubtful = own
+      .filter((one) => suggestedActuator(one) === null)
+      .map(
+        (one) => `    # address ${one.address}: ${remark(one)}, looks like ${likenessOf(one.values).text}`,
+      );
+    return [
+      `  ${scalar(code)}:`,
+      ...(entries.length === 0 ? [] : ["    actuators:", ...entries]),
+      ...doubtful,
+    ];
+  });
+  return `${["controllers:", ...lines].join("\n")}\n`;
+}
+
+function entryLine(one: SeenAddress, { id, kind, values }: SuggestedActuator): string {
+  const words = Object.entries(values ?? {}).map(([word, value]) => `${word}: ${JSON.stringify(value)}`);
+  const table = words.length === 0 ? "" : `, values: { ${words.join(", ")} }`;
+  return `${id}: { kind: ${kind}, address: ${scalar(one.address)}${table} } # ${remark(one)}`;
+}
+
+const remark = ({ values }: SeenAddress): string => oneLine(valuesText(values));
+
+const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ");
+
+/** Texts that YAML would read as something else are quoted; numbers stay as they are written. */
+const scalar = (text: string): string =>
+  /^(?:0|[1-9]\d{0,14}|[A-Za-z][A-Za-z0-9_-]*)$/.test(text) &&
+  !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(text)
+    ? text
+    : JSON.stringify(text);
