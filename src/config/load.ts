@@ -16,6 +16,7 @@ import {
   type Path,
   type Problem,
 } from "./problem.js";
+import { oldNameWarning, type Rename } from "./renames.js";
 import { brokenRules } from "./rules/rules.js";
 import { type Configuration, configurationSchema } from "./schema.js";
 import { fieldFacts } from "./values.js";
@@ -135,6 +136,7 @@ async function readSecrets(
 interface ConfigurationSources {
   readonly readFile?: ReadFile;
   readonly env: Environment;
+  readonly renames?: readonly Rename[];
 }
 
 export interface LoadedConfiguration {
@@ -163,7 +165,7 @@ export type ConfigurationResult = LoadedConfiguration | RefusedConfiguration;
  */
 export async function loadConfiguration(
   file: string,
-  { env, readFile: reads = readFile }: ConfigurationSources,
+  { env, readFile: reads = readFile, renames }: ConfigurationSources,
 ): Promise<ConfigurationResult> {
   const read = await readYaml(file, reads);
   if (!read.ok) {
@@ -176,7 +178,7 @@ export async function loadConfiguration(
   const { source } = read;
   if (source.root === null) return refused(file, [fileProblem(file, `the file is empty; ${startHint}`)]);
   const { secrets, ...fromSecrets } = await readSecrets(file, source.text, reads);
-  const reading = readDocument(source, configurationSchema, { env, secrets });
+  const reading = readDocument(source, configurationSchema, { env, secrets }, renames);
   const problem = (offset: number, path: Path, message: string): Problem => ({
     ...{ file, ...source.positionAt(offset), path: formatPath(path), message },
   });
@@ -191,6 +193,7 @@ export async function loadConfiguration(
   const doubts = [
     ...doubtsAbout(configuration, reading.places.keys.has(pathKey(["broker"]))),
     ...modeDoubts(file, reading, read.mode),
+    ...reading.renamed.map(oldNameWarning),
   ];
   const warnings = inOrder([...doubts.map(problemAt), ...fromSecrets.warnings]);
   return { ok: true, file, configuration, warnings, problemAt };

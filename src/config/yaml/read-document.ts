@@ -5,6 +5,7 @@ import {
   isScalar,
   isSeq,
   type Node,
+  type Pair,
   type Scalar,
   type YAMLMap,
   type YAMLSeq,
@@ -13,6 +14,7 @@ import { z } from "zod";
 import { isPasswordHash } from "../../runtime/passwords.js";
 import { isWellFormed } from "../../runtime/redaction.js";
 import { nearest, type Path } from "../problem.js";
+import { renamed, type Rename, type Renamed, renames } from "../renames.js";
 import { fieldFacts, typeFacts } from "../values.js";
 import { type ReferenceSources, resolveReference } from "./references.js";
 import { pathKey, type Places, type Source } from "./source.js";
@@ -106,6 +108,8 @@ export interface Reading {
   readonly unreadable: readonly Path[];
   /** Secrets that stand in the file itself. */
   readonly literalSecrets: readonly Path[];
+  /** Keys that stand there under an old name; their values stand under the new one. */
+  readonly renamed: readonly Renamed[];
 }
 
 interface Notes {
@@ -117,6 +121,8 @@ interface Notes {
   readonly faults: ReadFault[];
   readonly unreadable: Path[];
   readonly literalSecrets: Path[];
+  readonly renames: readonly Rename[];
+  readonly moved: (Renamed & { readonly value: unknown; readonly offset: number })[];
 }
 
 /** Where reading stands: what is expected there, and the offset to report when the node comes from elsewhere. */
@@ -133,7 +139,12 @@ const anything: Shape = { type: "anything" };
  * YAML nodes → plain values, led by the schema: where it wants text, scalars are taken as written (`0012`). Keys
  * without a value count as absent. Unknown and repeated keys, tags and anchors are dealt with here.
  */
-export function readDocument(source: Source, schema: z.core.$ZodType, references: ReferenceSources): Reading {
+export function readDocument(
+  source: Source,
+  schema: z.core.$ZodType,
+  references: ReferenceSources,
+  knownRenames: readonly Rename[] = renames,
+): Reading {
   const root = shapeOf(schema);
   const notes: Notes = {
     source,
@@ -143,10 +154,35 @@ export function readDocument(source: Source, schema: z.core.$ZodType, references
     faults: [],
     unreadable: [],
     literalSecrets: [],
+    renames: knownRenames,
+    moved: [],
   };
   const spot: Spot = { path: [], shape: root, secret: false, referencedAt: null };
   const value = readNode(notes, source.root, spot);
-  return { ...notes, value };
+  for (const { to, value: moved, from, offset } of notes.moved)
+    if (!putAt(value, to, moved))
+      notes.faults.push({
+        offset,
+        path: from,
+        message: `stands beside its new name ${to.join(".")}; keep that one`,
+      });
+  return { ...notes, value, renamed: notes.moved };
+}
+
+/** Puts a value where its new name stands, in sections that are made where they are missing; false where one stands there. */
+function putAt(root: unknown, path: Path, value: unknown): boolean {
+  let section = root as Record<string, unknown>;
+  for (const part of path.slice(0, -1)) {
+    section[part] ??= {};
+    const inner = section[part];
+    // What stands there instead of a section is reported by itself.
+    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return true;
+    section = inner as Record<string, unknown>;
+  }
+  const name = String(path.at(-1));
+  if (Object.hasOwn(section, name)) return false;
+  section[name] = value;
+  return true;
 }
 
 function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
@@ -210,6 +246,7 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
     }
     const path = [...spot.path, found.key];
     const child = childOf(spot.shape, found.key);
+    if (child === null && readMoved(notes, pair, { ...spot, path }, offset)) continue;
     if (child === null) {
       const known = nearest(found.key, keysOf(spot.shape));
       const meantKey = known === null ? highestPlaceOf(found.key, notes.root) : `"${known}"`;
@@ -234,6 +271,24 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
       notes.unreadable.push([...spot.path, key]);
     }
   return Object.fromEntries([...entries].filter(([, value]) => value !== absent));
+}
+
+/**
+ * Reads a value under an old name as what its new name stands for; a mistake in it is reported where it stands. False
+ * where the key never was a name.
+ */
+function readMoved(notes: Notes, pair: Pair, spot: Spot, offset: number): boolean {
+  const move = renamed(spot.path, notes.renames);
+  if (move === null) return false;
+  let at: Pick<Spot, "shape" | "secret"> | null = { shape: notes.root, secret: spot.secret };
+  for (const part of move.to) at &&= childOf(at.shape, String(part));
+  notes.places.keys.set(pathKey(spot.path), offset);
+  notes.places.keys.set(pathKey(move.to), offset);
+  const node = isNode(pair.value) ? pair.value : null;
+  const target = at ?? { shape: anything, secret: false };
+  const value = readNode(notes, node, { ...spot, ...target, path: move.to });
+  if (value !== null) notes.moved.push({ ...move, value, offset });
+  return true;
 }
 
 const absent = Symbol("absent");
