@@ -1,35 +1,41 @@
 import { setMaxListeners } from "node:events";
 import anyAscii from "any-ascii";
-import type { EmbeddedBroker } from "./broker/broker.js";
 import type { RefusedLogin } from "./broker/authenticator.js";
-import { readVia } from "./runtime/mqtt.js";
-import { CommandService } from "./commands/service.js";
+import type { EmbeddedBroker } from "./broker/broker.js";
 import { restoreCommands } from "./commands/restore.js";
+import { CommandService, type CommandServiceParts } from "./commands/service.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
 import type { Configuration } from "./config/schema.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
-import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
 import { discoveryFilter } from "./homeassistant/announced.js";
+import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
 import { withdrawEarlier } from "./homeassistant/withdrawals.js";
 import type { PageService, PageSources } from "./http/service.js";
 import type { Journal } from "./journal/journal.js";
-import { journalReader } from "./journal/reader.js";
 import { openJournal } from "./journal/open.js";
-import { BrokerConnection } from "./mqtt/connection.js";
-import { connectionSettings, type IncomingMessage } from "./mqtt/connection/settings.js";
-import { Outputs } from "./mqtt/outputs.js";
-import { RequestServer } from "./mqtt/requests.js";
-import { topicsUnder } from "./mqtt/topics.js";
-import { createPlatform, type PlatformClient } from "./platform/client.js";
-import { textFile } from "./runtime/file-system.js";
+import { journalReader } from "./journal/reader.js";
 import { weatherTopics } from "./limits/limits.js";
+import { BrokerConnection } from "./mqtt/connection.js";
+import { connectionSettings } from "./mqtt/connection/settings.js";
+import { EventOutput } from "./mqtt/events.js";
+import { Outputs } from "./mqtt/outputs.js";
+import { type Part, partListeners } from "./mqtt/part.js";
+import { RequestServer } from "./mqtt/requests.js";
+import { RetainedTopics } from "./mqtt/retained-topics.js";
+import { type Topics, topicsUnder } from "./mqtt/topics.js";
+import { createPlatform, type PlatformClient } from "./platform/client.js";
 import { afterRequests, type Clock, clockAgrees, type Random } from "./runtime/clock.js";
+import { type Files, textFile } from "./runtime/file-system.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
+import { readVia } from "./runtime/mqtt.js";
 import type { ServiceManager } from "./runtime/systemd.js";
 import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
-import type { Metrics } from "./status/metrics.js";
+import { BrokerTests } from "./status/other-bridge.js";
+import { OverdueWatch } from "./status/overdue.js";
 import { requestHandlers } from "./status/requests.js";
 import { Status } from "./status/status.js";
+import { PlatformWatch } from "./sync/hosts.js";
+import { isAdded } from "./sync/inventory.js";
 import { createMirror, type Mirror } from "./sync/mirror.js";
 import { leavesOut } from "./sync/settings.js";
 
@@ -57,25 +63,26 @@ export interface BridgeOptions {
   readonly onListening?: () => void;
 }
 
-/** `crashLoop`: what is to be told of one; null for none. */
-type Given = BridgeOptions & { readonly live: LiveSettings; readonly crashLoop: () => string | null };
-
 /** The whole bridge: makes every part, joins them, and runs until `stop` aborts or a part fails. */
 export async function runBridge(options: BridgeOptions, stop: AbortSignal): Promise<void> {
-  const { configuration, clock, log } = options;
+  const { configuration, clock, log, live = new LiveSettings(configuration) } = options;
   const opened = await openJournal({ dataDir: configuration.data_dir, clock, log });
   const { journal } = opened;
+  const failed = new AbortController();
+  const signal = AbortSignal.any([stop, failed.signal]);
+  // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
+  setMaxListeners(0, signal, stop);
   try {
-    const live = options.live ?? new LiveSettings(configuration);
-    const given = { ...options, live };
-    const broker = await startEmbeddedBroker(given, journal);
+    const broker = await startEmbeddedBroker({ configuration, clock, log, live }, journal);
     options.onListening?.();
     const crashLoop = await beginLife(journal, options, live);
     const serving = configuration.http === false ? null : await loadServing();
-    const bridge = new Bridge({ ...given, crashLoop }, broker, journal, serving);
+    const bridge = joinParts({ ...options, live, journal, broker, crashLoop, serving, signal });
     opened.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
     try {
-      await bridge.run(stop);
+      if (journal.state().available) log.info(mayDo(live.current.commands));
+      await bridge.restore();
+      await runParts(bridge, failed);
       await endLife(journal);
     } finally {
       await broker?.close();
@@ -92,7 +99,6 @@ const loadServing = async () => ({
   ...(await import("./http/service.js")),
   ...(await import("./http/access.js")),
 });
-type Serving = Awaited<ReturnType<typeof loadServing>>;
 
 /** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
 export async function startEmbeddedBroker(
@@ -112,290 +118,400 @@ export async function startEmbeddedBroker(
   return broker;
 }
 
-class Bridge {
-  readonly platform: PlatformClient;
-  readonly #given: Given;
-  readonly #journal: Journal;
-  readonly #mirror: Mirror;
-  readonly #topics;
-  readonly #connection: BrokerConnection;
-  readonly #outputs: Outputs;
-  readonly #discovery: DiscoveryOutput | null;
-  readonly #commands: CommandService;
-  readonly #status: Status;
-  readonly #metrics: Metrics | null;
-  readonly #requests: RequestServer;
-  readonly #page: PageService | null;
-  readonly #stampsSenders: boolean;
-  #stopping: AbortSignal = new AbortController().signal;
-
-  constructor(given: Given, broker: EmbeddedBroker | null, journal: Journal, serving: Serving | null) {
-    const { configuration, clock, random, log, live } = given;
-    this.#given = given;
-    this.#journal = journal;
-    this.#stampsSenders = broker !== null;
-    this.platform = createPlatform(configuration.platform, {
-      ...{ clock, random, log, dataDir: configuration.data_dir },
-      onLink: (link) => this.#mirror.watch.onFacts(link.host, link),
-    });
-    given.onSecrets?.(() => this.platform.secrets());
-    this.#mirror = this.#createMirror();
-    this.#topics = topicsUnder(configuration.mqtt.base_topic);
-    this.#connection = this.#createConnection(broker);
-    this.#discovery = this.#createDiscovery(serving?.reachableAt(configuration.http));
-    this.#outputs = this.#createOutputs();
-    this.#commands = this.#createCommands();
-    this.#status = this.#createStatus();
-    this.#metrics = serving && new serving.Metrics(() => this.#status.figures());
-    this.#requests = this.#createRequests();
-    this.#page = this.#createPage(serving);
-    this.#shareFound();
-    live.onReload(({ applied }) => this.#reloaded(applied));
-  }
-
-  #createMirror(): Mirror {
-    const { configuration, clock, random, log } = this.#given;
-    return createMirror({
-      ...{ configuration, platform: this.platform, clock, random, log, transliterate: anyAscii },
-      onPlatformState: (state) => {
-        const { alarms } = this.#commands.limits;
-        for (const part of [this.#outputs, alarms]) part.platformState(state);
-      },
-      onEvent: this.#event,
-      absences: textFile(configuration.data_dir, "absent-controllers.json"),
-      seenAddresses: textFile(configuration.data_dir, "addresses-seen.json"),
-      onAdded: (code) => this.#commands.commander.feed({ type: "admitted", code }),
-      onTried: (code) => this.#discovery?.tried(code),
-    });
-  }
-
-  #createConnection(broker: EmbeddedBroker | null): BrokerConnection {
-    const { configuration, clock, random, log } = this.#given;
-    const { enabled, status_topic: status, discovery_prefix: prefix } = configuration.homeassistant;
-    const others = enabled ? [status, discoveryFilter(prefix)] : [];
-    const settings = connectionSettings(configuration.mqtt, this.#topics, broker, others, {
-      connected: () => this.#connected(),
-      disconnected: () => {
-        this.#outputs.disconnected();
-        this.#commands.disconnected();
-      },
-      message: (message) => this.#received(message),
-      beforeEnd: () => this.#outputs.leave(),
-    });
-    const heard = weatherTopics(configuration.weather);
-    return new BrokerConnection({ ...settings, heard }, { clock, random, log });
-  }
-
-  /** Null where nothing is announced. */
-  #createDiscovery(pageUrl: string | undefined): DiscoveryOutput | null {
-    const { configuration, clock, random, log, version } = this.#given;
-    const { homeassistant, mqtt } = configuration;
-    if (!homeassistant.enabled) return null;
-    const { store, inventory } = this.#mirror;
-    return new DiscoveryOutput(
-      {
-        announce: (topic, text) => this.#outputs.retained.announce(topic, text),
-        // It is shown states once it knows what they are about.
-        republishStates: () => {
-          this.#outputs.retained.republish();
-          this.#commands.outbox.repeatLate();
-        },
-        publishStates: (code, which) => this.#outputs.release(code, which === "all"),
-        memory: textFile(configuration.data_dir, "homeassistant-withdrawn.json"),
-        view: {
-          controllers: () => store.controllers(),
-          get: (code) => store.get(code),
-          platformHadTime: this.#platformHadTime,
-          mayForget: (code) => code === null || inventory.mayForget(code, clock.monotonic()),
-        },
-        ...{ clock, random, log },
-      },
-      {
-        ...{ topics: this.#topics, version, clientId: mqtt.client_id, pageUrl },
-        prefix: homeassistant.discovery_prefix,
-        language: homeassistant.language,
-        sensorNames: homeassistant.sensor_names,
-        hasBudget: configuration.platform.requests_per_minute > 0,
-      },
-    );
-  }
-
-  #createOutputs(): Outputs {
-    const { store, inventory } = this.#mirror;
-    return new Outputs({
-      ...this.#given,
-      topics: this.#topics,
-      qos: this.#given.configuration.mqtt.state_qos,
-      connection: this.#connection,
-      store,
-      announcer: this.#discovery,
-      isLeftOut: leavesOut(this.#given.configuration, anyAscii),
-      isAccountKnown: () => inventory.isKnown,
-      platformHadTime: this.#platformHadTime,
-    });
-  }
-
-  /** What the broker holds when a link begins is looked at once, for all. */
-  #shareFound(): void {
-    const { enabled, discovery_prefix: prefix } = this.#given.configuration.homeassistant;
-    const { retained } = this.#outputs;
-    retained.onFound([this.#topics.bridge.info], this.#status);
-    retained.onFound([], this.#commands.earlier);
-    retained.onFound([this.#topics.alarms], this.#commands.limits);
-    if (!enabled) withdrawEarlier(retained, prefix, this.#topics.base, this.#given.log);
-  }
-
-  #createCommands(): CommandService {
-    const { clock, log, commandLog, live } = this.#given;
-    const { store, inventory } = this.#mirror;
-    return new CommandService({
-      ...{ platform: this.platform, store, journal: this.#journal, topics: this.#topics },
-      ...{ clock, log, commandLog, onEvent: this.#event, later: afterRequests },
-      ...{ link: this.#connection, retained: this.#outputs.retained },
-      rules: () => live.commandRules,
-      crashLoop: this.#given.crashLoop,
-      clockTrusted: () => clockAgrees(this.platform.clockSkewMs()) === true,
-      clockSkewMs: () => this.platform.clockSkewMs(),
-      onPhase: (command, phase) => this.#page?.phase(command, phase),
-      onResult: (result, about) => this.#page?.result(result, about),
-      ...{ otherBridge: () => this.#status.otherBridge, isAccountKnown: () => inventory.isKnown },
-      ...{ configuration: this.#given.configuration, overdue: () => this.#status.overdue() },
-    });
-  }
-
-  #createStatus(): Status {
-    return new Status({
-      ...{ ...this.#given, manager: this.#given.manager ?? null, platform: this.platform },
-      ...{ journal: this.#journal, mirror: this.#mirror, commands: this.#commands },
-      ...{ connection: this.#connection, outputs: this.#outputs, topics: this.#topics, onEvent: this.#event },
-    });
-  }
-
-  #createRequests(): RequestServer {
-    const { clock, log, setLogLevel, configuration } = this.#given;
-    const handlers = requestHandlers({
-      ...{ mirror: this.#mirror, platform: this.platform, journal: this.#journal, setLogLevel },
-      ...{ commander: this.#commands.commander, limits: this.#commands.limits, clock, onEvent: this.#event },
-      republish: () => this.#outputs.retained.republish(),
-      ...{ health: () => this.#status.health(), bundle: (redact) => this.#status.bundle(redact) },
-    });
-    const { concurrency } = configuration.platform;
-    const { response: responseTopic } = this.#topics.bridge;
-    const publisher = this.#connection;
-    return new RequestServer({ handlers, responseTopic, publisher, concurrency, clock, log });
-  }
-
-  #createPage(serving: Serving | null): PageService | null {
-    const { configuration, live, clock, log, recentLog, page } = this.#given;
-    const [{ http }, metrics] = [configuration, this.#metrics];
-    if (serving === null || http === false || metrics === null) return null;
-    return new serving.PageService({
-      ...{ ...page, clock, log, recentLog, store: this.#mirror.store, status: this.#status, metrics },
-      listener: () => ({ ...(live.current.http || http), host: http.host }),
-      submit: (request) => this.#commands.commander.submit(request),
-      ask: (name, payload, via) => this.#requests.ask(name, payload, this.#stopping, via),
-      alarms: () => this.#commands.limits.alarms.list,
-      seenAddresses: () => this.#mirror.seen.list(),
-      weather: () => this.#commands.limits.weather(),
-      dataDir: configuration.data_dir,
-      journal: this.#journal,
-      sessions: textFile(configuration.data_dir, "sessions.json"),
-      ...journalReader(this.#journal.directory),
-    });
-  }
-
-  /** Until `stop` aborts: then commands are closed first and the broker's connection last. */
-  async run(stop: AbortSignal): Promise<void> {
-    const { clock, log, live, configuration } = this.#given;
-    const failed = new AbortController();
-    const linkEnd = new AbortController();
-    const signal = AbortSignal.any([stop, failed.signal]);
-    // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
-    setMaxListeners(0, signal, stop);
-    this.#stopping = signal;
-    if (this.#journal.state().available) log.info(mayDo(live.current.commands));
-    const { store, poller, watch } = this.#mirror;
-    const onUnreadable = (problem: Error) => refuseUnread(this.#journal, log, live, problem);
-    await restoreCommands(this.#commands, { journal: this.#journal, store, clock, log, onUnreadable });
-    const watched = (part: Promise<void>) =>
-      part.catch((error: unknown) => {
-        failed.abort();
-        throw error;
-      });
-    const link = watched(this.#connection.run(linkEnd.signal));
-    const readBacks = this.#commands.commander;
-    const pushParts = { platform: this.platform, mirror: this.#mirror, readBacks, clock, log };
-    const pushing = async () =>
-      new (await import("./sync/push-channels.js")).PushChannels(pushParts).run(signal);
-    const parts = [this.#outputs, this.#commands, this.#commands.limits, store, watch, poller, this.#status];
-    const results = await Promise.allSettled(
-      [
-        ...parts.map((part) => part.run(signal)),
-        configuration.platform.push.enabled ? pushing() : undefined,
-        this.#discovery?.run(signal),
-        this.#serveHttp(signal),
-      ].map((part) => watched(Promise.resolve(part))),
-    );
-    linkEnd.abort();
-    for (const result of await Promise.allSettled([link, ...results.map(rethrown)]))
-      if (result.status === "rejected") throw result.reason;
-  }
-
-  readonly #event = (event: BridgeEvent): void => {
-    this.#outputs.event(event);
-  };
-
-  readonly #platformHadTime = () => this.#mirror.inventory.hadTime(this.#given.clock.monotonic());
-
-  async #connected(): Promise<void> {
-    if (!(await this.#outputs.connected())) return;
-    this.#status.connected();
-    this.#commands.connected();
-  }
-
-  #received(message: IncomingMessage): void {
-    const { homeassistant } = this.#given.configuration;
-    const { topic, payload, retain } = message;
-    if (topic === homeassistant.status_topic) this.#discovery?.statusMessage(payload.toString(), retain);
-    else if (homeassistant.enabled && topic.startsWith(`${homeassistant.discovery_prefix}/device/`))
-      this.#discovery?.foreignDocument(topic, payload.toString());
-    else if (this.#commands.limits.hears(topic))
-      this.#commands.limits.measured(message, this.#connection.broker?.protocolVersion);
-    else if (!this.#status.received(message)) this.#asked(message);
-  }
-
-  #asked(message: IncomingMessage): void {
-    const { topic, payload, retain } = message;
-    const incoming = this.#topics.parse(topic);
-    if (incoming === null) return;
-    // Another broker stamps no sender, so there the property would be the sender's own word.
-    const stamped = this.#stampsSenders ? readVia(message.properties.userProperties) : null;
-    const via = stamped && { client: stamped.client, user: stamped.user };
-    if (incoming.type === "command") this.#commands.received(message, incoming, via);
-    else if (!retain) this.#requests.received(incoming.name, payload, via, this.#stopping);
-  }
-
-  async #serveHttp(signal: AbortSignal): Promise<void> {
-    if (this.#page === null) return;
+/** Runs the parts until the signal aborts or one of them fails: then commands are closed first, and the link last. */
+async function runParts({ parts, connection, signal }: Bridge, failed: AbortController): Promise<void> {
+  const watched = async (running: Promise<void> | undefined) => {
     try {
-      const { serveHttp } = await import("./http/server.js");
-      await serveHttp(this.#page, signal);
+      await running;
     } catch (error) {
-      // Whoever looks at a greenhouse over MQTT must not lose it for the page.
-      this.#page.faults.note(error);
+      failed.abort();
+      throw error;
     }
-  }
-
-  #reloaded(changes: readonly string[]): void {
-    if (changes.length === 0) return;
-    const record = { type: "configuration_changed", changes } as const;
-    this.#journal.append(record, { durable: false }).catch(() => undefined);
-    this.#status.publish();
-    this.#commands.limits.engine.readOnlyChanged();
-  }
+  };
+  const linkEnd = new AbortController();
+  const link = watched(connection.run(linkEnd.signal));
+  const results = await Promise.allSettled(parts.map((part) => watched(part.run?.(signal))));
+  linkEnd.abort();
+  const [ofLink] = await Promise.allSettled([link]);
+  for (const result of [ofLink, ...results]) if (result.status === "rejected") throw result.reason;
 }
 
-const rethrown = async (result: PromiseSettledResult<void>): Promise<void> => {
-  await Promise.resolve();
-  if (result.status === "rejected") throw result.reason;
-};
+/** What a run begins with, besides what the outside gives. */
+interface Given extends BridgeOptions {
+  readonly live: LiveSettings;
+  readonly journal: Journal;
+  /** Null where another one is configured. */
+  readonly broker: EmbeddedBroker | null;
+  /** What is to be told of a crash loop; null for none. */
+  readonly crashLoop: () => string | null;
+  /** Null without a port for HTTP. */
+  readonly serving: Awaited<ReturnType<typeof loadServing>> | null;
+  /** Aborts when the bridge is to end. */
+  readonly signal: AbortSignal;
+}
+
+interface Bridge {
+  /** In the order in which they are told of a link, and asked whether a message is theirs. */
+  readonly parts: readonly Part[];
+  readonly connection: BrokerConnection;
+  readonly platform: PlatformClient;
+  readonly signal: AbortSignal;
+  /** Takes up what earlier runs left, before any part runs. */
+  readonly restore: () => Promise<void>;
+}
+
+/** Makes each part from those above it. A new part is one line in the list at the end. */
+function joinParts(given: Given): Bridge {
+  const { clock, log, journal, live, signal } = given;
+  const parts: Part[] = [];
+  const link = joinLink(given, parts);
+  const reading = { ...given, ...link, ...joinReading({ ...given, ...link, ...memoriesOf(given) }) };
+  const { platform, mirror } = reading;
+  given.onSecrets?.(() => platform.secrets());
+  const publishing = { ...reading, ...joinPublishing(reading) };
+  const { retained, discovery, outputs } = publishing;
+  const commanding = { ...publishing, ...joinCommands(publishing) };
+  const { commands } = commanding;
+  const status = new Status({ ...commanding, manager: given.manager ?? null });
+  const requests = createRequests(commanding, status);
+  const page = createPage(commanding, status, requests);
+  lookAtBroker(commanding, status);
+  live.onReload(({ applied }) => reloaded(applied, commanding, status));
+  parts.push(
+    outputs,
+    retained,
+    ...(discovery === null ? [] : [discovery]),
+    link.events,
+    weatherListener(commanding),
+    status,
+    commands,
+    commands.limits,
+    incoming(commanding, requests),
+    mirror.store,
+    mirror.watch,
+    mirror.poller,
+    pushListener(commanding),
+    ...(page === null ? [] : [pageServer(page)]),
+  );
+  const { store } = mirror;
+  const onUnreadable = (problem: Error) => refuseUnread(journal, log, live, problem);
+  const restore = () => restoreCommands(commands, { journal, store, clock, log, onUnreadable });
+  return { parts, connection: link.connection, platform, signal, restore };
+}
+
+interface Link {
+  readonly topics: Topics;
+  readonly connection: BrokerConnection;
+  readonly events: EventOutput;
+  readonly onEvent: (event: BridgeEvent) => void;
+}
+
+/** The link to the broker, which tells `parts` what happens on it once they are in the list. */
+function joinLink({ configuration, broker, clock, random, log }: Given, parts: readonly Part[]): Link {
+  const { mqtt, homeassistant, weather } = configuration;
+  const topics = topicsUnder(mqtt.base_topic);
+  const { enabled, status_topic: status, discovery_prefix: prefix } = homeassistant;
+  const others = enabled ? [status, discoveryFilter(prefix)] : [];
+  const settings = connectionSettings(mqtt, topics, broker, others, partListeners(parts));
+  const heard = weatherTopics(weather);
+  const connection = new BrokerConnection({ ...settings, heard }, { clock, random, log });
+  const events = new EventOutput({ topics, connection, clock, log });
+  return { topics, connection, events, onEvent: (event) => events.publish(event) };
+}
+
+interface Reading {
+  readonly platform: PlatformClient;
+  readonly mirror: Mirror;
+}
+
+interface ReadingParts extends Pick<BridgeOptions, "configuration" | "clock" | "random" | "log"> {
+  readonly onEvent: (event: BridgeEvent) => void;
+  /** Where the token is kept; on the disk where absent. */
+  readonly files?: Files;
+  /** Where absent controllers are kept over a restart. */
+  readonly absences?: ReturnType<typeof textFile>;
+  /** Where addresses are kept that were pushed and belong to nothing. */
+  readonly seenAddresses?: ReturnType<typeof textFile>;
+}
+
+const memoriesOf = ({ configuration: { data_dir: dataDir } }: Given) => ({
+  absences: textFile(dataDir, "absent-controllers.json"),
+  seenAddresses: textFile(dataDir, "addresses-seen.json"),
+});
+
+/** What asks the platform, and holds what it showed. */
+export function joinReading(parts: ReadingParts): Reading {
+  const { configuration, clock, random, log, onEvent, files, absences, seenAddresses } = parts;
+  const dataDir = configuration.data_dir;
+  const watch = new PlatformWatch({ clock, log, onEvent });
+  const platform = createPlatform(configuration.platform, {
+    clock,
+    random,
+    log,
+    dataDir,
+    onLink: (link) => watch.onFacts(link.host, link),
+    ...(files && { files }),
+  });
+  const mirror = createMirror({
+    configuration,
+    platform,
+    watch,
+    clock,
+    random,
+    log,
+    transliterate: anyAscii,
+    onEvent,
+    ...(absences && { absences }),
+    ...(seenAddresses && { seenAddresses }),
+  });
+  return { platform, mirror };
+}
+
+interface Publishing {
+  readonly retained: RetainedTopics;
+  /** Null where nothing is announced. */
+  readonly discovery: DiscoveryOutput | null;
+  readonly outputs: Outputs;
+  readonly platformHadTime: () => boolean;
+}
+
+/** What becomes of what the platform showed: retained topics, each behind its announcement. */
+function joinPublishing(above: Given & Link & Reading): Publishing {
+  const { configuration, clock, log, topics, connection, mirror, onEvent } = above;
+  const { store, inventory, watch, poller } = mirror;
+  const retained = new RetainedTopics({
+    topics,
+    qos: configuration.mqtt.state_qos,
+    link: connection,
+    view: store,
+    gate: null,
+    isLeftOut: leavesOut(configuration, anyAscii),
+    clock,
+    log,
+  });
+  watch.onState((state) => retained.wanted(topics.bridge.platform, state));
+  const platformHadTime = () => inventory.hadTime(clock.monotonic());
+  const discovery = createDiscovery({ ...above, retained, platformHadTime });
+  if (discovery !== null) retained.gateBy(discovery.gate);
+  discovery?.onBirth(() => retained.republish());
+  poller.onTried((code) => discovery?.tried(code));
+  const outputs = new Outputs({
+    topics,
+    connection,
+    retained,
+    store,
+    announcer: discovery,
+    isAccountKnown: () => inventory.isKnown,
+    platformHadTime,
+    onEvent,
+    clock,
+    log,
+  });
+  return { retained, discovery, outputs, platformHadTime };
+}
+
+/** Null where nothing is announced. */
+function createDiscovery(
+  above: Given & Link & Reading & Pick<Publishing, "retained" | "platformHadTime">,
+): DiscoveryOutput | null {
+  const { configuration, clock, random, log, version, serving, topics, mirror } = above;
+  const { retained, platformHadTime } = above;
+  const { homeassistant, mqtt, http, data_dir: dataDir } = configuration;
+  if (!homeassistant.enabled) return null;
+  const { store, inventory, watch } = mirror;
+  return new DiscoveryOutput(
+    {
+      announce: (topic, text) => retained.announce(topic, text),
+      publishStates: (code, which) => {
+        if (code !== null) retained.release(code, which === "all");
+        else if (which === "all" && watch.state !== null)
+          retained.wanted(topics.bridge.platform, watch.state);
+      },
+      memory: textFile(dataDir, "homeassistant-withdrawn.json"),
+      view: {
+        controllers: () => store.controllers(),
+        get: (code) => store.get(code),
+        platformHadTime,
+        mayForget: (code) => code === null || inventory.mayForget(code, clock.monotonic()),
+      },
+      clock,
+      random,
+      log,
+    },
+    {
+      topics,
+      version,
+      clientId: mqtt.client_id,
+      pageUrl: serving?.reachableAt(http),
+      prefix: homeassistant.discovery_prefix,
+      statusTopic: homeassistant.status_topic,
+      language: homeassistant.language,
+      sensorNames: homeassistant.sensor_names,
+      hasBudget: configuration.platform.requests_per_minute > 0,
+    },
+  );
+}
+
+interface Commanding {
+  readonly commands: CommandService;
+  readonly tests: BrokerTests;
+  readonly overdue: OverdueWatch;
+}
+
+/** The path of commands, and what stands against all of them. */
+function joinCommands(above: Given & Link & Reading & Publishing): Commanding {
+  const { configuration, clock, live, crashLoop, mirror, discovery } = above;
+  const tests = new BrokerTests(above);
+  const overdue = new OverdueWatch({ clock, intervals: configuration.polling, mirror });
+  const commands = createCommands({
+    ...above,
+    link: above.connection,
+    later: afterRequests,
+    rules: () => live.commandRules,
+    crashLoop,
+    otherBridge: () => tests.isShared(),
+    overdue: () => overdue.now(),
+  });
+  discovery?.onBirth(() => commands.outbox.repeatLate());
+  return { commands, tests, overdue };
+}
+
+type CommandParts = Reading &
+  Omit<CommandServiceParts, "store" | "clockTrusted" | "clockSkewMs" | "isAccountKnown">;
+
+/** The path of commands on what was read. */
+export function createCommands(parts: CommandParts): CommandService {
+  const { platform, mirror } = parts;
+  const { store, inventory, watch } = mirror;
+  const commands = new CommandService({
+    ...parts,
+    store,
+    clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
+    clockSkewMs: () => platform.clockSkewMs(),
+    isAccountKnown: () => inventory.isKnown,
+  });
+  watch.onState((state) => commands.limits.alarms.platformState(state));
+  inventory.onNews((news) => {
+    if (isAdded(news)) commands.commander.feed({ type: "admitted", code: news.code });
+  });
+  return commands;
+}
+
+type Joined = Given & Link & Reading & Publishing & Commanding;
+
+function createRequests(above: Joined, status: Status): RequestServer {
+  const { configuration, clock, log, setLogLevel, topics, connection, onEvent } = above;
+  const { mirror, platform, journal, retained, commands } = above;
+  const handlers = requestHandlers({
+    mirror,
+    platform,
+    journal,
+    setLogLevel,
+    commander: commands.commander,
+    limits: commands.limits,
+    clock,
+    onEvent,
+    republish: () => retained.republish(),
+    health: () => status.health(),
+    bundle: (redact) => status.bundle(redact),
+  });
+  return new RequestServer({
+    handlers,
+    responseTopic: topics.bridge.response,
+    publisher: connection,
+    concurrency: configuration.platform.concurrency,
+    clock,
+    log,
+  });
+}
+
+/** Null without a port for HTTP. */
+function createPage(above: Joined, status: Status, requests: RequestServer): PageService | null {
+  const { configuration, live, clock, log, recentLog, serving, journal, mirror, commands, signal } = above;
+  const { http, data_dir: dataDir } = configuration;
+  if (serving === null || http === false) return null;
+  const page = new serving.PageService({
+    ...above.page,
+    clock,
+    log,
+    recentLog,
+    store: mirror.store,
+    status,
+    metrics: new serving.Metrics(() => status.figures()),
+    listener: () => ({ ...(live.current.http || http), host: http.host }),
+    submit: (request) => commands.commander.submit(request),
+    ask: (name, payload, via) => requests.ask(name, payload, signal, via),
+    alarms: () => commands.limits.alarms.list,
+    seenAddresses: () => mirror.seen.list(),
+    weather: () => commands.limits.weather(),
+    dataDir,
+    journal,
+    sessions: textFile(dataDir, "sessions.json"),
+    ...journalReader(journal.directory),
+  });
+  commands.listen(page);
+  return page;
+}
+
+/** What the broker holds when a link begins is looked at once, for all. */
+function lookAtBroker({ configuration, log, topics, retained, commands }: Joined, status: Status): void {
+  const { enabled, discovery_prefix: prefix } = configuration.homeassistant;
+  retained.onFound([topics.bridge.info], status);
+  retained.onFound([], commands.earlier);
+  retained.onFound([topics.alarms], commands.limits);
+  if (!enabled) withdrawEarlier(retained, prefix, topics.base, log);
+}
+
+function reloaded(changes: readonly string[], { journal, commands }: Joined, status: Status): void {
+  if (changes.length === 0) return;
+  const record = { type: "configuration_changed", changes } as const;
+  journal.append(record, { durable: false }).catch(() => undefined);
+  status.publish();
+  commands.limits.engine.readOnlyChanged();
+}
+
+/** Measured values from the broker. */
+const weatherListener = ({ commands: { limits }, connection }: Joined): Part => ({
+  onMessage: (message) => {
+    const isWeather = limits.hears(message.topic);
+    if (isWeather) limits.measured(message, connection.broker?.protocolVersion);
+    return isWeather;
+  },
+});
+
+/** Commands and requests that come over the broker. */
+const incoming = ({ topics, broker, commands, signal }: Joined, requests: RequestServer): Part => ({
+  onMessage: (message) => {
+    const { topic, payload, retain, properties } = message;
+    const asked = topics.parse(topic);
+    if (asked === null) return false;
+    // Another broker stamps no sender, so there the property would be the sender's own word.
+    const stamped = broker === null ? null : readVia(properties.userProperties);
+    const via = stamped && { client: stamped.client, user: stamped.user };
+    if (asked.type === "command") commands.received(message, asked, via);
+    else if (!retain) requests.received(asked.name, payload, via, signal);
+    return true;
+  },
+});
+
+/** Hears of changes before the next poll; its code is loaded while the first polls are on their way. */
+const pushListener = ({ configuration, platform, mirror, commands, clock, log }: Joined): Part => ({
+  run: async (signal) => {
+    if (!configuration.platform.push.enabled) return;
+    const { PushChannels } = await import("./sync/push-channels.js");
+    const readBacks = commands.commander;
+    await new PushChannels({ platform, mirror, readBacks, clock, log }).run(signal);
+  },
+});
+
+const pageServer = (page: PageService): Part => ({
+  run: async (signal) => {
+    try {
+      const { serveHttp } = await import("./http/server.js");
+      await serveHttp(page, signal);
+    } catch (error) {
+      // Whoever looks at a greenhouse over MQTT must not lose it for the page.
+      page.faults.note(error);
+    }
+  },
+});

@@ -6,7 +6,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
 import { bytesOf, publishProblem } from "../mqtt/connection/publish.js";
-import { LimitService } from "../limits/limits.js";
+import { LimitService, type OverdueNow } from "../limits/limits.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
@@ -42,17 +42,21 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "audience" | "
   readonly onEvent: (event: BridgeEvent) => void;
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   /** What is read too late. */
-  readonly overdue: ConstructorParameters<typeof LimitService>[0]["overdue"];
+  readonly overdue: OverdueNow;
   /** What is to be told of a crash loop; null for none. */
   readonly crashLoop?: () => string | null;
   /** How far the platform's clock is ahead, ms; null while that is not known. */
   readonly clockSkewMs: () => number | null;
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
-  readonly onPhase?: (command: Command, phase: Phase) => void;
-  readonly onResult?: (result: CommandResult, about: ResultAddressee) => void;
   /** Calls back when the requests under way have left; at once when absent. */
   readonly later?: (tell: () => void) => void;
+}
+
+/** Who is told what becomes of each command, within its path; a listener must not throw. */
+export interface CommandListener {
+  phase(command: Command, phase: Phase): void;
+  result(result: CommandResult, about: ResultAddressee): void;
 }
 
 const tellNow = (tell: () => void) => tell();
@@ -66,6 +70,7 @@ export class CommandService {
   /** To be shown what the broker held. */
   readonly earlier: EarlierPhases;
   readonly #parts: CommandServiceParts;
+  readonly #listeners: CommandListener[] = [];
   readonly #marks = new DeliveryMarks();
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
@@ -98,6 +103,10 @@ export class CommandService {
     this.commander = new Commander({
       ...{ ...parts, audience: this.#audience(), newId: randomUUID, limits: this.limits.engine },
     });
+  }
+
+  listen(listener: CommandListener): void {
+    this.#listeners.push(listener);
   }
 
   connected(): void {
@@ -201,12 +210,12 @@ export class CommandService {
     return {
       phase: (command, phase) => {
         this.phases.show(command, phase);
-        this.#parts.onPhase?.(command, phase);
+        for (const listener of this.#listeners) listener.phase(command, phase);
       },
       result: (result, about, sequence) => {
         this.phases.publish();
         this.#hasten(result.controller, about);
-        this.#parts.onResult?.(result, about);
+        for (const listener of this.#listeners) listener.result(result, about);
         if (sequence !== null) this.#marks.sent(sequence);
         const delivered = () => {
           if (sequence !== null) this.#marks.delivered(sequence);

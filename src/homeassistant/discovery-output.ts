@@ -25,8 +25,6 @@ import { type WithdrawalMemory, Withdrawals } from "./withdrawals.js";
 export interface DiscoveryPorts {
   /** Resolves when the broker has the text, will not take it, or the link is gone. */
   announce(topic: string, text: string): Promise<"taken" | "refused" | "link lost">;
-  /** Publishes every retained state again, after Home Assistant has had time to take in the announcements. */
-  republishStates(): void;
   /**
    * The gate has opened for a controller (null: for what belongs to the bridge): publishes what it held back, or, after an announcement
    * that changed something, every state of it again.
@@ -41,6 +39,17 @@ export interface DiscoveryPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+}
+
+interface DiscoverySettings extends DocumentSettings {
+  /** Where Home Assistant says that it started. */
+  readonly statusTopic: string;
+}
+
+interface DiscoveryMessage {
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly retain: boolean;
 }
 
 const spacingMs = 5;
@@ -85,10 +94,11 @@ export class DiscoveryOutput {
     mayClear: (code: string): boolean => this.#of(code).gate.type !== "leaving",
   };
   readonly #ports: DiscoveryPorts;
-  readonly #settings: DocumentSettings;
+  readonly #settings: DiscoverySettings;
   readonly #bridgeTopic: string;
   readonly #devices = new Map<string, Device>();
   readonly #withdrawals: Withdrawals;
+  readonly #birthListeners: (() => void)[] = [];
   readonly #due = new Schedule<Task>();
   /** Topics of which was told that the broker takes no announcement there. */
   readonly #refused = new Set<string>();
@@ -102,12 +112,17 @@ export class DiscoveryOutput {
   readonly #rest: Rest;
   #removedAt = -Infinity;
 
-  constructor(ports: DiscoveryPorts, settings: DocumentSettings) {
+  constructor(ports: DiscoveryPorts, settings: DiscoverySettings) {
     this.#ports = ports;
     this.#settings = settings;
     this.#bridgeTopic = bridgeDiscoveryTopic(settings.prefix, settings.clientId);
     this.#rest = new Rest(ports.clock);
     this.#withdrawals = new Withdrawals(ports.memory, ports.log);
+  }
+
+  /** Calls back when Home Assistant has started and had the time to take in the announcements: it is to be shown states now. */
+  onBirth(listener: () => void): void {
+    this.#birthListeners.push(listener);
   }
 
   /** Announces until `signal` aborts; never rejects. */
@@ -158,6 +173,14 @@ export class DiscoveryOutput {
   tried(code: string): void {
     const { announce, held } = this.#of(code);
     if (!held.isOwn && !this.#isPaused) this.#later(announce, 0);
+  }
+
+  onMessage({ topic, payload, retain }: DiscoveryMessage): boolean {
+    const { statusTopic, prefix } = this.#settings;
+    if (topic === statusTopic) this.statusMessage(payload.toString(), retain);
+    else if (topic.startsWith(`${prefix}/device/`)) this.foreignDocument(topic, payload.toString());
+    else return false;
+    return true;
   }
 
   /** A message on Home Assistant's status topic. A retained one does not tell when it started. */
@@ -211,7 +234,9 @@ export class DiscoveryOutput {
 
   readonly #settled = (): void => this.#later(this.#states, takenInMs);
 
-  readonly #states = (): void => this.#ports.republishStates();
+  readonly #states = (): void => {
+    for (const listener of this.#birthListeners) listener();
+  };
 
   readonly #leftovers = (): void => {
     this.#removeLeftovers();

@@ -18,7 +18,7 @@ import {
 } from "./rules/alarms.js";
 
 /** What no part tells of by itself, looked at now and then. */
-interface WatchedFacts {
+export interface WatchedFacts {
   /** Why the journal cannot be written; null while it can. */
   readonly journalProblem: string | null;
   /** Null while this run cannot know yet. */

@@ -2,12 +2,10 @@ import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { WeatherShown } from "../greenhouse/limits.js";
 import type { HistoryParts } from "../journal/records.js";
-import { AlarmStore, bridgeItself } from "./alarm-store.js";
+import { AlarmStore, bridgeItself, type WatchedFacts } from "./alarm-store.js";
 import { LimitEngine } from "./engine.js";
 import type { EnginePorts } from "./ports.js";
 import { weatherShown } from "./restrictions.js";
-
-type AlarmPorts = ConstructorParameters<typeof AlarmStore>[0];
 
 interface LimitPorts extends Pick<
   EnginePorts,
@@ -39,12 +37,12 @@ interface LimitPorts extends Pick<
   };
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
-  readonly otherBridge: () => Watched["otherBridge"];
-  readonly crashLoop?: () => Watched["crashLoop"];
-  readonly overdue: Watched["overdue"];
+  readonly otherBridge: () => WatchedFacts["otherBridge"];
+  readonly crashLoop?: () => WatchedFacts["crashLoop"];
+  readonly overdue: OverdueNow;
 }
 
-type Watched = ReturnType<AlarmPorts["watched"]>;
+export type OverdueNow = WatchedFacts["overdue"];
 
 /** Where the bridge listens for measured values. */
 export const weatherTopics = (weather: Configuration["weather"]): readonly string[] => [

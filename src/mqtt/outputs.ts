@@ -1,15 +1,15 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Controller, PlatformState } from "../greenhouse/model.js";
+import type { Controller } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Rest } from "../runtime/schedule.js";
 import type { BrokerConnection } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
-import { Outbox } from "./outbox.js";
 import type { Extent } from "./leftovers.js";
-import type { StateGate } from "./retained-state.js";
-import { RetainedTopics, type RetainedTopicsParts } from "./retained-topics.js";
-import { controllersDocument, eventDocument } from "./projection.js";
+import type { Part } from "./part.js";
+import type { RetainedTopics } from "./retained-topics.js";
+import { controllersDocument } from "./projection.js";
+import type { Topics } from "./topics.js";
 
 interface BirthPorts {
   /** Publishes `online`, retained; rejects with a PublishError. */
@@ -59,17 +59,18 @@ export async function announceOnline({ publish, ready, isEnding, log }: BirthPor
 
 /** What tells others which states there are, before these are shown. */
 interface Announcer {
-  readonly gate: StateGate;
-  connected(): void;
-  disconnected(): void;
   controllerChanged(before: Controller | undefined, after: Controller | undefined): void;
   /** Whether what an earlier run left may be emptied: whatever reads it was told, and had the time to take that in. */
   mayClearLeftovers(): boolean;
 }
 
-interface OutputParts extends Pick<RetainedTopicsParts, "topics" | "qos" | "isLeftOut"> {
+interface OutputParts {
+  readonly topics: Topics;
   readonly connection: BrokerConnection;
-  readonly store: RetainedTopicsParts["view"] & {
+  /** The keeper of everything retained. */
+  readonly retained: RetainedTopics;
+  readonly store: {
+    controllers(): Iterable<Controller>;
     onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): () => void;
   };
   /** Null where nothing is announced. */
@@ -78,47 +79,28 @@ interface OutputParts extends Pick<RetainedTopicsParts, "topics" | "qos" | "isLe
   readonly isAccountKnown: () => boolean;
   /** Whether the platform has had the time since then to show everything again. */
   readonly platformHadTime: () => boolean;
+  readonly onEvent: (event: BridgeEvent) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-const mostEvents = 100;
 /** Changes of a second are one message; and so often is shown that this half still works. */
 const choresMs = 1_000;
 const choresEveryMs = 10_000;
 
-/** The publishing half: the retained state of every controller, and what the bridge says of itself and the account. */
-export class Outputs {
-  /** The keeper of everything retained. */
-  readonly retained: RetainedTopics;
+/** The publishing half: what the greenhouse shows becomes wanted on its topics, and the bridge says that it is online. */
+export class Outputs implements Part {
   readonly #parts: OutputParts;
-  readonly #events: Outbox;
   readonly #rest: Rest;
-  #recentEvents: readonly string[] = [];
-  #platformState: PlatformState | null = null;
   #workedAt: number | null = null;
   #controllersDue = true;
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
-    const { connection, store, announcer, clock, log } = parts;
+    const { store, retained, clock } = parts;
     this.#rest = new Rest(clock);
-    this.retained = new RetainedTopics({
-      ...parts,
-      link: connection,
-      view: store,
-      gate: announcer?.gate ?? null,
-    });
-    // Most events are raised only once, so what met no broker follows with the next link: the newest hundred.
-    this.#events = new Outbox({
-      link: connection,
-      monotonic: () => clock.monotonic(),
-      most: mostEvents,
-      longestMs: Infinity,
-      gaveUp: (_, error) => log.debug({ reason: String(error) }, "an event was not published"),
-    });
     store.onChange((before, after) => this.#changed(before, after));
-    this.retained.onFound([], { looked: () => this.#rest.wake() });
+    retained.onFound([], { looked: () => this.#rest.wake() });
   }
 
   /** When the chores were last done, monotonic ms; every ten seconds or so while all is well. */
@@ -127,13 +109,9 @@ export class Outputs {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.retained.run(signal), this.#keepUp(signal)]);
-  }
-
-  async #keepUp(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock, retained } = this.#parts;
     for (;;) {
-      if (!this.#controllersDue && !this.retained.hasLeftovers) await this.#rest.for(choresEveryMs, signal);
+      if (!this.#controllersDue && !retained.hasLeftovers) await this.#rest.for(choresEveryMs, signal);
       await clock.wait(choresMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       this.#chores();
@@ -142,79 +120,49 @@ export class Outputs {
 
   /** Resolves with whether this link was told everything, false where it went meanwhile. */
   async connected(): Promise<boolean> {
-    const { connection, topics, announcer, log } = this.#parts;
+    const { connection, topics, retained, log } = this.#parts;
     // Before the first `online` of a run everybody can see what may be commanded.
-    if (!(await this.retained.linked())) return false;
+    if (!(await retained.linked())) return false;
     const isSaid = await announceOnline({
       publish: () => connection.publish(topics.bridge.state, "online", { retain: true, qos: 1 }),
       ready: () => connection.ready(),
       isEnding: () => connection.state === "ending",
       log,
     });
-    if (!isSaid) return false;
-    this.retained.online();
-    announcer?.connected();
-    this.#events.connected();
-    return true;
+    if (isSaid) retained.online();
+    return isSaid;
   }
 
   disconnected(): void {
-    this.retained.unlinked();
-    this.#parts.announcer?.disconnected();
+    this.#parts.retained.unlinked();
   }
 
-  /** The last words of a link that ends in order. */
   leave(): Promise<void> {
     const { connection, topics } = this.#parts;
     return connection.publish(topics.bridge.state, "offline", { retain: true, qos: 1 });
   }
 
-  /** What was announced may be shown: of one controller, or of the bridge itself. */
-  release(code: string | null, anew: boolean): void {
-    if (code !== null) this.retained.release(code, anew);
-    else if (anew && this.#platformState !== null) this.platformState(this.#platformState);
-  }
-
-  platformState(state: PlatformState): void {
-    this.#platformState = state;
-    this.retained.wanted(this.#parts.topics.bridge.platform, state);
-  }
-
-  /** The newest hundred events, oldest first, as they were published. */
-  get recentEvents(): readonly unknown[] {
-    return this.#recentEvents.map((document): unknown => JSON.parse(document));
-  }
-
-  event(event: BridgeEvent): void {
-    const document = eventDocument(event);
-    this.#recentEvents = [...this.#recentEvents.slice(1 - mostEvents), document];
-    this.#events.send({
-      controllerId: null,
-      destinations: [{ topic: this.#parts.topics.bridge.event, options: { qos: 1 }, isOwn: true }],
-      payload: () => document,
-    });
-  }
-
   #changed(before: Controller | undefined, after: Controller | undefined): void {
+    const { announcer, retained, clock, onEvent } = this.#parts;
     if (before?.availability === "online" && after?.availability === "offline")
-      this.event(wentOffline(after, this.#parts.clock.now()));
+      onEvent(wentOffline(after, clock.now()));
     // First, as it decides what of the change may be published before it is announced.
-    this.#parts.announcer?.controllerChanged(before, after);
-    this.retained.changed(before, after);
+    announcer?.controllerChanged(before, after);
+    retained.changed(before, after);
     if (before?.info === after?.info) return;
     this.#controllersDue = true;
     this.#rest.wake();
   }
 
   #chores(): void {
-    const { clock, connection, topics, store, log } = this.#parts;
+    const { clock, connection, topics, store, retained, log } = this.#parts;
     this.#workedAt = clock.monotonic();
     if (connection.state !== "online") return;
     if (this.#controllersDue)
-      this.retained.wanted(topics.bridge.controllers, controllersDocument(store.controllers()));
+      retained.wanted(topics.bridge.controllers, controllersDocument(store.controllers()));
     this.#controllersDue = false;
-    if (this.retained.hasLeftovers) this.retained.sweep(this.#mayBeEmptied());
-    const cleared = this.retained.takeCleared();
+    if (retained.hasLeftovers) retained.sweep(this.#mayBeEmptied());
+    const cleared = retained.takeCleared();
     if (cleared > 0) log.info({ topics: cleared }, "cleared topics that nothing stands for any more");
   }
 

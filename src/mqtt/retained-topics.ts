@@ -12,6 +12,7 @@ import {
   nothingRetained,
   type Publish,
   type Shown,
+  type StateGate,
   type TargetPlace,
 } from "./retained-state.js";
 
@@ -39,7 +40,7 @@ export interface RetainedTopicsParts extends Around {
  * that. What is to be published when is decided in retained.ts; here it is done.
  */
 export class RetainedTopics {
-  readonly #parts: RetainedTopicsParts;
+  #parts: RetainedTopicsParts;
   readonly #kept = nothingRetained();
   readonly #finders: { readonly filters: readonly string[]; readonly finder: Finder }[] = [];
   readonly #announcing = new Map<string, (outcome: AnnouncementOutcome) => void>();
@@ -62,6 +63,11 @@ export class RetainedTopics {
   /** Something on the broker is left over that may have to be emptied; call `sweep` now and then. */
   get hasLeftovers(): boolean {
     return this.#kept.leftovers.size > 0;
+  }
+
+  /** From now on a state is published only where the gate lets it; to be called before the first link. */
+  gateBy(gate: StateGate): void {
+    this.#parts = { ...this.#parts, gate };
   }
 
   /** Has a part shown, once a link, what the broker holds under its filters, which no other part names. */

@@ -67,7 +67,7 @@ export const mostOf = { controllers: 1_000, log: 1_000, journal: 500 };
 /** What a running bridge adds: how it is, what it mirrors and commands, and what happened lately; of each as much as the `share` allows. */
 export async function bridgeBundle(sources: StatusParts, health: unknown, share = 1): Promise<Bundle> {
   const most = (of: keyof typeof mostOf) => Math.floor(mostOf[of] / share);
-  const { live, version, clock, platform: client, mirror, commands, outputs, recentLog, journal } = sources;
+  const { live, version, clock, platform: client, mirror, commands, events, recentLog, journal } = sources;
   const controllers = [...mirror.store.controllers()];
   const { directory } = journal;
   const parts = {
@@ -76,7 +76,7 @@ export async function bridgeBundle(sources: StatusParts, health: unknown, share 
     controllers_left_out: Math.max(0, controllers.length - most("controllers")),
     commands: commands.commander.printed(null),
     alarms: commands.limits.alarms.list,
-    events: outputs.recentEvents,
+    events: events.newest,
     journal: await newestRecords(directory, { limit: most("journal") }).catch((error: unknown) =>
       String(error),
     ),

@@ -2,20 +2,22 @@ import type { CommandService } from "../commands/service.js";
 import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import { isoOrNull } from "../greenhouse/documents.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Actuator, Controller } from "../greenhouse/model.js";
+import type { Controller } from "../greenhouse/model.js";
 import type { Journal } from "../journal/journal.js";
 import type { BrokerConnection } from "../mqtt/connection.js";
+import type { EventOutput } from "../mqtt/events.js";
 import type { Outputs } from "../mqtt/outputs.js";
+import type { RetainedTopics } from "../mqtt/retained-topics.js";
 import type { Topics } from "../mqtt/topics.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger, RecentLog } from "../runtime/log.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Mirror } from "../sync/mirror.js";
-import { jobIntervalMs, type PollIntervals, type PollJob } from "../sync/poll-plan.js";
-import type { PollOperation } from "../sync/poll-reads.js";
+import type { PollIntervals } from "../sync/poll-plan.js";
 import type { GreenhouseStore } from "../sync/store.js";
+import type { BrokerTests } from "./other-bridge.js";
+import type { Overdue, OverdueWatch } from "./overdue.js";
 import type { SelfTest } from "./self-test.js";
 
 /** What a bridge looks at to know how it is. */
@@ -36,7 +38,10 @@ export interface StatusParts {
   readonly topics: Topics;
   readonly commands: CommandService;
   readonly outputs: Outputs;
-  readonly onEvent: (event: BridgeEvent) => void;
+  readonly retained: RetainedTopics;
+  readonly events: EventOutput;
+  readonly tests: BrokerTests;
+  readonly overdue: OverdueWatch;
 }
 
 /** What the bridge has learnt about itself in this run. */
@@ -190,87 +195,3 @@ const hostOf = (url: string): string => {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;
 };
-
-/** A promised read or topic that is late. */
-export interface Overdue {
-  /** Topic id; null for the account's own list. */
-  readonly controller: string | null;
-  /** `controllers`, `sensors`, `running_status`, or a topic: `actuator/roof`, `sensor/air`, `parameter/ec`. */
-  readonly what: string;
-  /** ISO time from which on it is late. */
-  readonly since: string;
-}
-
-export interface OverdueFacts {
-  /** Monotonic ms, as all instants here; `wall` is the epoch ms of the same moment. */
-  readonly now: number;
-  readonly wall: number;
-  readonly startedAt: number;
-  readonly intervals: PollIntervals;
-  readonly stretch: number;
-  readonly controllers: Iterable<Controller>;
-  readonly hasReadings: (code: string) => boolean;
-  readonly answeredAt: (operation: PollOperation, code: string | null) => number | null;
-  /** When the controller came to the mirror. */
-  readonly knownSince: (code: string) => number;
-}
-
-/** Late is what has been missed three times over; a request may also take its time. */
-const patience = 3;
-const graceMs = 30_000;
-const mostListed = 100;
-
-/** Everything that is late now, the longest first; and of which controllers all that was promised has been answered in time. */
-export function overdueOf(facts: OverdueFacts): {
-  readonly late: readonly Overdue[];
-  readonly upToDate: ReadonlySet<string | null>;
-} {
-  const upToDate = new Set<string | null>();
-  const late: { readonly since: number; readonly controller: string | null; readonly what: string }[] = [];
-  const judge = (controller: Controller | null, what: string, lastAt: number | null, job: PollJob) => {
-    const intervalMs = jobIntervalMs(job, facts.intervals, controller ?? undefined) * facts.stretch;
-    const known = controller === null ? facts.startedAt : facts.knownSince(controller.info.code);
-    const from = lastAt ?? known;
-    const id = controller?.info.id ?? null;
-    const isLate = facts.now - from > patience * intervalMs + graceMs;
-    if (isLate || lastAt === null) upToDate.delete(id);
-    if (isLate) late.push({ since: from + intervalMs, controller: id, what });
-  };
-  upToDate.add(null);
-  judge(null, "controllers", facts.answeredAt("controllers", null), { kind: "controllers" });
-  for (const controller of facts.controllers) {
-    upToDate.add(controller.info.id);
-    judgeController(controller, facts, judge);
-  }
-  const listed = late.sort((one, other) => one.since - other.since).slice(0, mostListed);
-  const iso = (at: number) => new Date(facts.wall - (facts.now - at)).toISOString();
-  return { late: listed.map(({ since, ...rest }) => ({ ...rest, since: iso(since) })), upToDate };
-}
-
-type Judge = (controller: Controller, what: string, lastAt: number | null, job: PollJob) => void;
-
-function judgeController(controller: Controller, facts: OverdueFacts, judge: Judge): void {
-  const { code } = controller.info;
-  if (facts.hasReadings(code)) {
-    const sensorsAt = facts.answeredAt("sensors", code);
-    judge(controller, "sensors", sensorsAt, { kind: "sensors", code });
-    const statusAt = facts.answeredAt("running_status", code);
-    judge(controller, "running_status", statusAt, { kind: "running_status", code });
-    // Answers come, but one of the configured sensors is never in them.
-    if (sensorsAt !== null)
-      for (const { id, ignore } of controller.settings?.sensors ?? [])
-        if (!ignore && !controller.sensors.has(id))
-          judge(controller, `sensor/${id}`, null, { kind: "sensors", code });
-  }
-  const register = { kind: "registers", code, read: { type: "address", address: "" } } as const;
-  for (const [id, actuator] of controller.actuators)
-    judge(controller, `actuator/${id}`, oldestRead(actuator), register);
-  for (const [id, parameter] of controller.parameters)
-    judge(controller, `parameter/${id}`, parameter.register?.startedAt ?? null, register);
-}
-
-/** An actuator is as current as the address read longest ago. */
-function oldestRead({ registers }: Actuator): number | null {
-  const starts = Object.values(registers).map(({ startedAt }) => startedAt);
-  return starts.length === 0 ? null : Math.min(...starts);
-}

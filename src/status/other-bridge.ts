@@ -1,9 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { RecordBody } from "../journal/records.js";
+import type { LiveSettings } from "../config/live-settings.js";
+import type { Configuration } from "../config/schema.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Journal } from "../journal/journal.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import { cameWithin } from "../runtime/clock.js";
-import type { StatusParts } from "./health.js";
+import type { BrokerConnection } from "../mqtt/connection.js";
+import type { Topics } from "../mqtt/topics.js";
+import { cameWithin, type Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { Mirror } from "../sync/mirror.js";
 import { SelfTest, selfTestTimes } from "./self-test.js";
 
 const mostControllers = 50;
@@ -154,12 +160,23 @@ const suspectedEveryMs = 6_000;
 const goodbyeMs = 1_000;
 const topicEnd = "/bridge/self_test";
 
+interface TestParts {
+  readonly configuration: Pick<Configuration, "mqtt">;
+  readonly live: LiveSettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly journal: Pick<Journal, "append" | "boot">;
+  readonly mirror: Pick<Mirror, "store">;
+  readonly connection: BrokerConnection;
+  readonly topics: Topics;
+  readonly onEvent: (event: BridgeEvent) => void;
+}
+
 /** What the bridge learns by talking to itself through the broker: whether it is heard, and whether it is alone. */
 export class BrokerTests {
   readonly self: SelfTest;
-  readonly #parts: StatusParts;
-  readonly #note: (record: RecordBody) => void;
-  readonly #onNews: () => void;
+  readonly #parts: TestParts;
+  readonly #newsListeners: (() => void)[] = [];
   #presence: Presence = nobody;
   /** Since when another bridge is there, epoch ms; null while none is. */
   #since: number | null = null;
@@ -168,19 +185,35 @@ export class BrokerTests {
   #countedLink = 0;
   #takenOver = 0;
 
-  constructor(parts: StatusParts, note: (record: RecordBody) => void, onNews: () => void) {
+  constructor(parts: TestParts) {
     this.#parts = parts;
-    this.#note = note;
-    this.#onNews = onNews;
     const { clock, log, connection, topics } = parts;
     this.self = new SelfTest({
-      ...{ connection, topic: topics.bridge.selfTest, clock, log, onHearing: onNews },
+      connection,
+      topic: topics.bridge.selfTest,
+      clock,
+      log,
+      onHearing: () => this.#tellNews(),
       newMessage: () => {
         const nonce = randomUUID();
         return { nonce, payload: this.#payload(nonce, false) };
       },
       times: () => ({ ...selfTestTimes, everyMs: this.#everyMs() }),
     });
+  }
+
+  /** Calls back when it is known to be heard, deaf, alone or not alone. */
+  onNews(listener: () => void): void {
+    this.#newsListeners.push(listener);
+  }
+
+  #tellNews(): void {
+    for (const listener of this.#newsListeners) listener();
+  }
+
+  /** Whether there is another one; null while this run cannot know yet. */
+  isShared(): boolean | null {
+    return this.#since !== null || (this.isAlone() ? false : null);
   }
 
   /** What is known of another bridge; null where there is none. */
@@ -273,23 +306,25 @@ export class BrokerTests {
     this.#presence = presence;
     const present = isShared(presence);
     if (present === (this.#since !== null)) return;
-    const { clock, log, onEvent } = this.#parts;
+    const { clock, log, journal, onEvent } = this.#parts;
     const at = clock.now();
     const client = clientOf(presence);
     const message = present ? found : gone;
     this.#since = present ? at : null;
     if (present) log.error({ client }, message);
     else log.info(message);
-    this.#note({ type: "other_bridge", present, client });
+    journal.append({ type: "other_bridge", present, client }, { durable: false }).catch(() => undefined);
     const severity = present ? "error" : "info";
     onEvent({ type: "other_bridge", severity, message, at, facts: { present, client } });
-    this.#onNews();
+    this.#tellNews();
   }
 
   #payload(nonce: string, leaving: boolean): string {
     const { configuration, live, journal, mirror } = this.#parts;
     return selfTestPayload({
-      ...{ instance: journal.boot, nonce, leaving },
+      instance: journal.boot,
+      nonce,
+      leaving,
       client: configuration.mqtt.client_id,
       commands: !live.current.commands.read_only,
       controllers: [...mirror.store.controllers()].map(({ info }) => info.code),

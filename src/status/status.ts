@@ -7,9 +7,8 @@ import { every, Rest } from "../runtime/schedule.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Bundle } from "./bundle.js";
 import { awaitProven } from "./crash-loop.js";
-import { bridgeInfo, healthDocument, overdueOf, type OwnFacts, type StatusParts } from "./health.js";
+import { bridgeInfo, healthDocument, type OwnFacts, type StatusParts } from "./health.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
-import { BrokerTests } from "./other-bridge.js";
 
 /** What shows that the bridge really works. Instants are monotonic ms. */
 export interface Progress {
@@ -96,28 +95,21 @@ export class Status {
   readonly #startedAt: number;
   readonly #startedWall: number;
   readonly #lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
-  readonly #tests: BrokerTests;
   readonly #look: Rest;
-  readonly #knownSince = new Map<string, number>();
   #noticed: Noticed = noticedNothing;
   readonly #counts = { clockJumps: 0, wrongTokens: 0 };
   #wrongTokenAt: number | null = null;
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
-    const { clock } = parts;
+    const { clock, tests } = parts;
     this.#startedAt = clock.monotonic();
     this.#startedWall = clock.now();
-    const note = this.#note.bind(this);
-    this.#tests = new BrokerTests(parts, note, () => this.publish());
     this.#look = new Rest(clock);
+    tests.onNews(() => this.publish());
     parts.mirror.store.onClockSet((byMs) => {
       this.#counts.clockJumps += 1;
-      tellClockSet(byMs, parts, note);
-    });
-    parts.mirror.store.onChange((before, after) => {
-      if (before === undefined && after) this.#knownSince.set(after.info.code, clock.monotonic());
-      if (before && after === undefined) this.#knownSince.delete(before.info.code);
+      tellClockSet(byMs, parts, (record) => this.#note(record));
     });
   }
 
@@ -126,7 +118,7 @@ export class Status {
     const { state, isMute } = this.#parts.connection;
     if (state !== "online") return state;
     if (isMute) return "unacknowledging";
-    return this.#tests.self.deafSince === null ? state : "deaf";
+    return this.#parts.tests.self.deafSince === null ? state : "deaf";
   }
 
   /** The process works and its link to the broker stands. */
@@ -140,26 +132,21 @@ export class Status {
     return state === "online" || state === "degraded";
   }
 
-  /** Null while this run cannot know yet. */
-  get otherBridge(): boolean | null {
-    return this.#tests.other() !== null || (this.#tests.isAlone() ? false : null);
-  }
-
   /** Every subscription stands; call it before anything else of this run is published on the link. */
   connected(): void {
-    this.#tests.connected();
+    this.#parts.tests.connected();
     this.#look.wake();
     this.publish();
   }
 
   /** What the broker holds, from before. */
   found(topic: string, payload: Uint8Array): void {
-    this.#tests.found(topic, payload);
+    this.#parts.tests.found(topic, payload);
   }
 
   /** Whether the message was one of the bridge to itself, or of another bridge to all. */
-  received(message: IncomingMessage): boolean {
-    const isOurs = this.#tests.received(message);
+  onMessage(message: IncomingMessage): boolean {
+    const isOurs = this.#parts.tests.received(message);
     if (isOurs) this.#look.wake();
     return isOurs;
   }
@@ -194,7 +181,9 @@ export class Status {
       this.#tellManager(signal),
       awaitProven(
         {
-          ...{ ...this.#parts, startedAt: this.#startedAt, note: this.#note.bind(this) },
+          ...this.#parts,
+          startedAt: this.#startedAt,
+          note: (record) => this.#note(record),
           onNews: () => {
             this.publish();
             this.#parts.commands.limits.engine.readOnlyChanged();
@@ -212,19 +201,19 @@ export class Status {
       }),
     ]);
     this.#lag.disable();
-    await this.#tests.goodbye();
+    await this.#parts.tests.goodbye();
   }
 
   async #lookAtBroker(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#tests.look();
-      await this.#look.for(this.#tests.restMs(), signal);
+      this.#parts.tests.look();
+      await this.#look.for(this.#parts.tests.restMs(), signal);
     }
   }
 
   /** Tells `bridge/info` and `bridge/health`, where there is a link. */
   publish(): void {
-    const { connection, topics, outputs, version, journal, mirror, live } = this.#parts;
+    const { connection, topics, retained, version, journal, mirror, live } = this.#parts;
     if (connection.state !== "online") return;
     const { broker, versionReason } = connection;
     const about = { version, instance: journal.boot, startedAt: this.#startedWall };
@@ -233,11 +222,11 @@ export class Status {
         ? null
         : { version: broker.protocolVersion === 5 ? "5" : "3.1.1", because: versionReason };
     const { readOnlyBecause } = live;
-    outputs.retained.wanted(
+    retained.wanted(
       topics.bridge.info,
       bridgeInfo(live.current, mirror.store, { ...about, mqtt, readOnlyBecause }),
     );
-    outputs.retained.wanted(topics.bridge.health, JSON.stringify(this.health()));
+    retained.wanted(topics.bridge.health, JSON.stringify(this.health()));
   }
 
   /** What a person is to know before anything else. */
@@ -245,8 +234,12 @@ export class Status {
     const { version, live, mirror } = this.#parts;
     const { read_only, dry_run } = live.current.commands;
     return {
-      ...{ version, started_at: new Date(this.#startedWall).toISOString() },
-      ...{ platform: mirror.watch.state, broker: this.brokerState, read_only, dry_run },
+      version,
+      started_at: new Date(this.#startedWall).toISOString(),
+      platform: mirror.watch.state,
+      broker: this.brokerState,
+      read_only,
+      dry_run,
     };
   }
 
@@ -260,13 +253,14 @@ export class Status {
   }
 
   #own(): OwnFacts {
+    const { tests, overdue } = this.#parts;
     return {
       startedAt: this.#startedAt,
       lagMs: Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs),
       brokerState: this.brokerState,
-      hearing: this.#tests.self,
-      otherBridge: this.#tests.other(),
-      overdue: this.overdue().late,
+      hearing: tests.self,
+      otherBridge: tests.other(),
+      overdue: overdue.now().late,
       ...this.#counts,
     };
   }
@@ -280,22 +274,6 @@ export class Status {
     return bundleForMessage(async (share) => {
       const bundle = await bridgeBundle(this.#parts, this.health(), share);
       return redact ? fitForStrangers(bundle, this.#parts.live.current, []) : bundle;
-    });
-  }
-
-  overdue(): ReturnType<typeof overdueOf> {
-    const { clock, mirror, configuration } = this.#parts;
-    const { poller, store, inventory } = mirror;
-    return overdueOf({
-      now: clock.monotonic(),
-      wall: clock.now(),
-      startedAt: this.#startedAt,
-      intervals: configuration.polling,
-      stretch: poller.stretch,
-      controllers: store.controllers(),
-      hasReadings: (code) => inventory.hasReadings(code),
-      answeredAt: (operation, code) => poller.tally.answeredAt(operation, code),
-      knownSince: (code) => this.#knownSince.get(code) ?? this.#startedAt,
     });
   }
 
@@ -315,7 +293,7 @@ export class Status {
   }
 
   #notice(): void {
-    const { clock, configuration, platform, onEvent } = this.#parts;
+    const { clock, configuration, platform, events: output } = this.#parts;
     const { signins, contested } = platform.counters();
     const facts = {
       shapes: platform.shapeReports(),
@@ -328,7 +306,7 @@ export class Status {
     };
     const { after, events } = notice(this.#noticed, facts, clock.monotonic(), clock.now());
     this.#noticed = after;
-    for (const event of events) onEvent(event);
+    for (const event of events) output.publish(event);
   }
 
   #note(record: RecordBody): void {

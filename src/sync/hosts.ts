@@ -47,16 +47,18 @@ function platformState(
 interface PlatformWatchPorts {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The state to publish became another. */
-  readonly onState: (state: PlatformState) => void;
-  readonly onHost: (host: PlatformHost, reachable: boolean) => void;
   readonly onEvent: (event: BridgeEvent) => void;
 }
+
+type StateListener = (state: PlatformState) => void;
+type HostListener = (host: PlatformHost, reachable: boolean) => void;
 
 /** Turns what the client learns about its hosts into the published state of the platform. */
 export class PlatformWatch {
   readonly #ports: PlatformWatchPorts;
   readonly #rest: Rest;
+  readonly #stateListeners: StateListener[] = [];
+  readonly #hostListeners: HostListener[] = [];
   readonly #away = { realtime: false, business: false };
   #facts: LinkFacts;
   #state: PlatformState | null = null;
@@ -78,6 +80,16 @@ export class PlatformWatch {
 
   get state(): PlatformState | null {
     return this.#state;
+  }
+
+  /** Calls back when the state to publish became another, in the order in which it was asked for. */
+  onState(listener: StateListener): void {
+    this.#stateListeners.push(listener);
+  }
+
+  /** Calls back when a host went away or came back. */
+  onHost(listener: HostListener): void {
+    this.#hostListeners.push(listener);
   }
 
   onFacts(host: PlatformHost, facts: HostFacts): void {
@@ -109,7 +121,7 @@ export class PlatformWatch {
       const away = isGone(this.#facts[host], now);
       if (away === this.#away[host]) continue;
       this.#away[host] = away;
-      this.#ports.onHost(host, !away);
+      for (const listener of this.#hostListeners) listener(host, !away);
     }
     const state = platformState(this.#facts, now);
     const by = this.#away.business ? "business" : "budget";
@@ -122,7 +134,7 @@ export class PlatformWatch {
     const before = this.#state;
     if (before === "unreachable") this.reconnects += 1;
     this.#state = state;
-    this.#ports.onState(state);
+    for (const listener of this.#stateListeners) listener(state);
     this.#report(before, state);
   }
 

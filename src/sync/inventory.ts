@@ -15,6 +15,12 @@ export type InventoryNews =
   /** `doubted`: a list says something else than what is shown, its single-device status decides; `settled`: a later list did so first. */
   | { readonly type: "doubted" | "settled"; readonly code: string };
 
+/** A controller was taken up that was not mirrored before. */
+export const isAdded = (
+  news: InventoryNews,
+): news is InventoryNews & { readonly type: "added" | "absent"; readonly code: string } =>
+  news.type === "added" || news.type === "absent";
+
 const availabilityOf = (record: DeviceRecord): Availability =>
   record.online === null ? "unknown" : record.online ? "online" : "offline";
 
@@ -68,7 +74,7 @@ const codesOf = (records: DeviceList, before: ReadonlySet<string> = new Set()): 
 export class Inventory {
   readonly #store: GreenhouseStore;
   readonly #removeAfterMs: number;
-  readonly #onNews: (news: InventoryNews) => void;
+  readonly #newsListeners: ((news: InventoryNews) => void)[] = [];
   #controllers = new Set<string>();
   readonly #devices = new Map<DataType, ReadonlySet<string>>();
   /** Device lists that came before the first list of controllers: they carry no flag, and `unknown` would be shown for a moment. */
@@ -86,16 +92,19 @@ export class Inventory {
   #kept: ReadonlyMap<string, Absence> = new Map();
   #written = noAbsence;
 
-  constructor(
-    store: GreenhouseStore,
-    removeAfterMs: number,
-    onNews: (news: InventoryNews) => void,
-    memory: InventoryMemory = noMemory,
-  ) {
+  constructor(store: GreenhouseStore, removeAfterMs: number, memory: InventoryMemory = noMemory) {
     this.#store = store;
     this.#removeAfterMs = removeAfterMs;
-    this.#onNews = onNews;
     this.#memory = memory;
+  }
+
+  /** Calls back with what a list made known, in the order in which it was asked for. */
+  onNews(listener: (news: InventoryNews) => void): void {
+    this.#newsListeners.push(listener);
+  }
+
+  #tell(news: InventoryNews): void {
+    for (const listener of this.#newsListeners) listener(news);
   }
 
   /** Reads what an earlier run kept, before the first list. */
@@ -120,7 +129,7 @@ export class Inventory {
     this.#asked = true;
     if (records.length === 0) {
       if (records.isPage !== true && !this.#isEmptyReported) {
-        this.#onNews({ type: "account_empty" });
+        this.#tell({ type: "account_empty" });
         this.#isEmptyReported = true;
       }
     } else {
@@ -136,7 +145,7 @@ export class Inventory {
     for (const [dataType, early] of this.#early) this.onDevices(early, dataType);
     this.#early.clear();
     if (records.length > 0 && !this.#isPart) this.#judgeAbsence(monotonicMs);
-    if (records.length > 0) this.#onNews({ type: "listed" });
+    if (records.length > 0) this.#tell({ type: "listed" });
   }
 
   /** An answer of `GET /api/device`: devices only listed there have no online flag of their own. */
@@ -150,7 +159,7 @@ export class Inventory {
     for (const record of records) {
       if (!this.#controllers.has(record.code)) this.#onRecord(record, availabilityOf(record));
     }
-    this.#onNews({ type: "listed" });
+    this.#tell({ type: "listed" });
   }
 
   /** Whether a code has readings to poll. A pest monitor may have; one that answered without any several times has none. */
@@ -177,7 +186,7 @@ export class Inventory {
   #unflag(codes: readonly string[]): void {
     for (const code of codes) {
       this.#store.dispatch(code, { type: "unflagged" });
-      this.#onNews({ type: "doubted", code });
+      this.#tell({ type: "doubted", code });
     }
   }
 
@@ -191,10 +200,10 @@ export class Inventory {
     this.#store.admit(record.code);
     this.#store.dispatch(record.code, { type: "listed", record, availability });
     const type = before === undefined ? "added" : "found";
-    if (!before?.info.record) this.#onNews({ type, code: record.code, name: record.name ?? record.code });
+    if (!before?.info.record) this.#tell({ type, code: record.code, name: record.name ?? record.code });
     const doubted = this.#store.get(record.code)?.doubted ?? null;
-    if (doubted !== null) this.#onNews({ type: "doubted", code: record.code });
-    else if ((before?.doubted ?? null) !== null) this.#onNews({ type: "settled", code: record.code });
+    if (doubted !== null) this.#tell({ type: "doubted", code: record.code });
+    else if ((before?.doubted ?? null) !== null) this.#tell({ type: "settled", code: record.code });
   }
 
   #judgeAbsence(monotonicMs: number): void {
@@ -209,7 +218,7 @@ export class Inventory {
       if (this.#store.isConfigured(code) || monotonicMs - since < this.#removeAfterMs) continue;
       this.#store.remove(code);
       this.#emptyAnswers.delete(code);
-      this.#onNews({ type: "removed", code, name });
+      this.#tell({ type: "removed", code, name });
     }
     if (this.#kept.size === 0) this.#keepAbsences(monotonicMs);
   }
@@ -223,7 +232,7 @@ export class Inventory {
       this.#store.admit(code);
       this.#store.dispatch(code, { type: "listed", record, availability: "offline" });
       this.#store.dispatch(code, { type: "absent", since: monotonicMs - absentMs });
-      this.#onNews({ type: "absent", code, name: record.name ?? code });
+      this.#tell({ type: "absent", code, name: record.name ?? code });
     }
   }
 

@@ -10,14 +10,14 @@ import {
 } from "../greenhouse/device-types.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Freshness } from "../greenhouse/freshness.js";
-import type { Controller, PlatformState } from "../greenhouse/model.js";
+import type { Controller } from "../greenhouse/model.js";
 import type { PlatformReader } from "../greenhouse/ports.js";
 import type { Transliterate } from "../greenhouse/topic-ids.js";
 import type { Clock, Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { AddressesSeen } from "./addresses-seen.js";
-import { PlatformWatch } from "./hosts.js";
-import { Inventory, type InventoryMemory, type InventoryNews } from "./inventory.js";
+import type { PlatformWatch } from "./hosts.js";
+import { Inventory, type InventoryMemory, type InventoryNews, isAdded } from "./inventory.js";
 import { Poller } from "./poller.js";
 import type { RequestBudget } from "../runtime/schedule.js";
 import { mirrorSettings } from "./settings.js";
@@ -45,6 +45,8 @@ interface MirrorParts {
   >;
   /** What polling reads through. */
   readonly platform: PlatformReader & { readonly budget: RequestBudget };
+  /** Told by the platform's client how its hosts answer. */
+  readonly watch: PlatformWatch;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -53,36 +55,16 @@ interface MirrorParts {
   readonly absences?: TextFile;
   /** Where addresses are kept that were pushed and belong to nothing; without it they are learnt anew. */
   readonly seenAddresses?: TextFile;
-  readonly onPlatformState: (state: PlatformState) => void;
   readonly onEvent: (event: BridgeEvent) => void;
-  /** A controller was found that was not mirrored before. */
-  readonly onAdded: (code: string) => void;
-  /** Everything of such a controller has been asked for once. */
-  readonly onTried: (code: string) => void;
 }
 
 export function createMirror(parts: MirrorParts): Mirror {
-  const { configuration, clock, random, log, platform } = parts;
+  const { configuration, clock, random, log, platform, watch } = parts;
   const settings = mirrorSettings(configuration);
   const store = new GreenhouseStore(settings, clock, parts.transliterate);
   const { polling } = configuration;
   const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
-  const watch: PlatformWatch = new PlatformWatch({
-    clock,
-    log,
-    onState: (state) => {
-      store.setReachable(state !== "unreachable");
-      parts.onPlatformState(state);
-    },
-    onHost: (host, reachable) => poller.hostReachable(host, reachable),
-    onEvent: parts.onEvent,
-  });
-  const logNews = newsLogger(parts, store);
-  const onNews = (news: InventoryNews) => {
-    logNews(news);
-    followNews(news, poller, parts);
-  };
-  const inventory = new Inventory(store, settings.removeAfterMs, onNews, inventoryMemory(parts));
+  const inventory = new Inventory(store, settings.removeAfterMs, inventoryMemory(parts));
   const onStretch = stretchListener(polling, { store, watch, log });
   const poller = new Poller(
     {
@@ -90,11 +72,14 @@ export function createMirror(parts: MirrorParts): Mirror {
       concurrency,
       requestsPerMinute,
       onStretch,
-      onTried: parts.onTried,
       onUnlisted: (code, group, addresses) => warnOfUnlisted(store.get(code), group, addresses, log),
     },
     { platform, store, inventory, clock, budget: platform.budget, random, log },
   );
+  watch.onState((state) => store.setReachable(state !== "unreachable"));
+  watch.onHost((host, reachable) => poller.hostReachable(host, reachable));
+  inventory.onNews(newsLogger(parts, store));
+  inventory.onNews((news) => followNews(news, poller));
   followRawAddresses(store, poller);
   warnOfTypes(store, log);
   warnOfAbsentSensors(store, log);
@@ -119,13 +104,11 @@ const addressesSeen = (
     },
   });
 
-function followNews(news: InventoryNews, poller: Poller, { onAdded }: Pick<MirrorParts, "onAdded">): void {
+function followNews(news: InventoryNews, poller: Poller): void {
   if (news.type === "removed") poller.forget(news.code);
   if (news.type === "doubted") poller.readSoon({ kind: "connection", code: news.code }, 0, null);
   if (news.type === "settled") poller.spareConnection(news.code);
-  if (news.type !== "added" && news.type !== "absent") return;
-  poller.follow(news.code);
-  onAdded(news.code);
+  if (isAdded(news)) poller.follow(news.code);
 }
 
 /** A file that cannot be read counts as none, and one that cannot be written is told of. */

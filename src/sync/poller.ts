@@ -37,8 +37,6 @@ interface PollerSettings {
   readonly requestsPerMinute: number;
   /** Told when the demand changes: by how much intervals stretch. */
   readonly onStretch: (factor: number) => void;
-  /** Everything of a controller that was taken up has been asked for once. */
-  readonly onTried: (code: string) => void;
   /** These addresses are read one by one from now on, for the answer about their group does not hold them. */
   readonly onUnlisted?: (code: string, group: ParameterGroup, addresses: readonly string[]) => void;
 }
@@ -64,6 +62,7 @@ export class Poller {
   readonly #awaited = new Map<string, (() => void)[]>();
   /** By code: jobs that have not ended since the controller was taken up. */
   readonly #untried = new Map<string, Set<string>>();
+  readonly #triedListeners: ((code: string) => void)[] = [];
   /** By code, undefined for all: the round under way, and the one after it once somebody asks for that. */
   readonly #rounds = new Map<string | undefined, { under: Promise<void>; next: Promise<void> | null }>();
   /** By code: addresses that the answer about their group leaves out, with that group. */
@@ -90,6 +89,11 @@ export class Poller {
       () => ports.clock.monotonic(),
       (host) => this.#schedule.isAway(host),
     );
+  }
+
+  /** Calls back when everything of a controller that was taken up has been asked for once. */
+  onTried(listener: (code: string) => void): void {
+    this.#triedListeners.push(listener);
   }
 
   get stretch(): number {
@@ -291,7 +295,7 @@ export class Poller {
     if (untried?.delete(name) !== true || untried.size > 0) return;
     this.#untried.delete(code);
     this.#planConnection(code);
-    this.#settings.onTried(code);
+    for (const listener of this.#triedListeners) listener(code);
   }
 
   #start({ name, job }: DueJob, signal: AbortSignal): void {

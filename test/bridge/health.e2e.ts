@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/runtime/clock.js";
 import type { Simulator } from "../../src/simulator/simulator.js";
-import type { Overdue } from "../../src/status/health.js";
+import type { Overdue } from "../../src/status/overdue.js";
 import { until } from "../mqtt-connection/support.js";
 import { obliging, puback, scriptedBroker } from "../mqtt-connection/wire.js";
 import { freePort } from "../support/mosquitto.js";

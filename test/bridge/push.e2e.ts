@@ -2,6 +2,7 @@ import anyAscii from "any-ascii";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createPlatform, type PlatformClient } from "../../src/platform/client.js";
 import { PushChannels } from "../../src/sync/push-channels.js";
+import { PlatformWatch } from "../../src/sync/hosts.js";
 import { createMirror, type Mirror } from "../../src/sync/mirror.js";
 import { type Clock, seededRandom, systemClock } from "../../src/runtime/clock.js";
 import type { Simulator, SimulatorOptions } from "../../src/simulator/simulator.js";
@@ -52,16 +53,20 @@ async function mirrored(
   const simulator = await platformOf({ controllers: 5, pushIntervalMs: 5, ...options });
   const configuration = await configurationOf(text(actuatorsEvery), simulator);
   const around = { clock: impatient, random, log: silentLog };
-  const platform: PlatformClient = createPlatform(configuration.platform, {
-    ...{ ...around, dataDir: configuration.data_dir },
-    onLink: (link) => mirror.watch.onFacts(link.host, link),
+  const onEvent = () => undefined;
+  const watch = new PlatformWatch({ ...around, onEvent });
+  const platform = createPlatform(configuration.platform, {
+    ...around,
+    dataDir: configuration.data_dir,
+    onLink: (link) => watch.onFacts(link.host, link),
   });
-  const mirror: Mirror = createMirror({
-    ...{ configuration, platform, ...around, transliterate: anyAscii },
-    onPlatformState: () => undefined,
-    onEvent: () => undefined,
-    onAdded: () => undefined,
-    onTried: () => undefined,
+  const mirror = createMirror({
+    ...around,
+    configuration,
+    platform,
+    watch,
+    transliterate: anyAscii,
+    onEvent,
   });
   const push = new PushChannels({ platform, mirror, readBacks: nobodyWaits, ...around });
   const quit = new AbortController();

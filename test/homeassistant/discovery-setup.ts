@@ -83,7 +83,6 @@ export function startAfter(saved: string | null, ...controllers: readonly Contro
         if (allowed.echo) output.foreignDocument(topic, payload);
         return Promise.resolve("taken");
       },
-      republishStates: () => sent.push({ at: clock.monotonic(), topic: "states", payload: "" }),
       publishStates: (code, which) => opened.push({ at: clock.monotonic(), code, which }),
       memory: {
         read: () => Promise.resolve(memory.text),
@@ -97,8 +96,9 @@ export function startAfter(saved: string | null, ...controllers: readonly Contro
       },
       ...{ clock, random: () => 0.5, log },
     },
-    settings(),
+    { ...settings(), statusTopic: "homeassistant/status" },
   );
+  output.onBirth(() => sent.push({ at: clock.monotonic(), topic: "states", payload: "" }));
   const ended = output.run(stopped.signal);
   const stop = async () => {
     stopped.abort();

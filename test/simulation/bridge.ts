@@ -1,25 +1,20 @@
-import anyAscii from "any-ascii";
+import { createCommands, joinReading } from "../../src/bridge.js";
 import { restoreCommands } from "../../src/commands/restore.js";
-import { CommandService, type CommandServiceParts } from "../../src/commands/service.js";
+import type { CommandService, CommandServiceParts } from "../../src/commands/service.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
-import type { PlatformState } from "../../src/greenhouse/model.js";
 import { PlatformError, type RawValue } from "../../src/greenhouse/ports.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
 import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
-import type { OnLink } from "../../src/platform/circuit.js";
-import { createPlatform, type PlatformClient } from "../../src/platform/client.js";
-import type { PlatformSettings } from "../../src/platform/settings.js";
-import { clockAgrees } from "../../src/runtime/clock.js";
+import type { PlatformClient } from "../../src/platform/client.js";
 import type { Files } from "../../src/runtime/file-system.js";
 import type { LimitRequestPorts } from "../../src/status/requests.js";
-import { createMirror, type Mirror } from "../../src/sync/mirror.js";
+import type { Mirror } from "../../src/sync/mirror.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
 import { type Read, Violation, type Write } from "./history.js";
 import type { Measured } from "./limits/surroundings.js";
-import type { Chance } from "./scenario.js";
 import { BootClock } from "./time.js";
 import type { World } from "./world.js";
 import { silentLog } from "../support/builders.js";
@@ -79,17 +74,18 @@ export class Bridge {
     const { mirror, platform } = simulatedMirror(this.#world, this);
     this.#mirror = mirror;
     const { store } = mirror;
-    const desk = new CommandService({
-      ...{ platform, store, journal, topics, clock, log: silentLog, ...this.#broker() },
+    const desk = createCommands({
+      ...this.#broker(),
+      platform,
+      mirror,
+      journal,
+      topics,
+      clock,
+      log: silentLog,
+      configuration,
       rules: () => ({ ...configuration.commands, readOnlyForRules: false }),
-      clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
-      clockSkewMs: () => platform.clockSkewMs(),
       otherBridge: () => false,
-      ...{
-        configuration,
-        overdue: () => ({ late: [], upToDate: new Set<null>() }),
-        isAccountKnown: () => mirror.inventory.isKnown,
-      },
+      overdue: () => ({ late: [], upToDate: new Set<null>() }),
       onEvent: (event) => {
         this.#world.journalist.note("event", event);
         this.#world.checks.event(event);
@@ -198,10 +194,6 @@ export class Bridge {
     if (this.#desk?.limits.hears(message.topic)) this.#desk.limits.measured(message, protocolVersion);
   }
 
-  platformState(state: PlatformState): void {
-    this.#desk?.limits.alarms.platformState(state);
-  }
-
   /** What requests over MQTT work with; null while it starts. */
   get requestPorts(): (LimitRequestPorts & Pick<CommandService, "limits">) | null {
     if (this.#desk === null || this.#journal === null) return null;
@@ -263,33 +255,22 @@ export class Bridge {
   }
 }
 
-/** The reading half with the simulated client; commands see the observed one. */
+/** The product's reading half in the simulated world; its connections are doubles that lead there (see hooks.mjs). */
 function simulatedMirror(
   world: World,
   bridge: Bridge,
 ): { readonly mirror: Mirror; readonly platform: PlatformClient } {
-  const { configuration } = world.scenario;
-  const { clock } = bridge;
-  const client = simulatedClient({
-    settings: configuration.platform,
-    clock,
-    chance: world.bridgeChance,
-    files: world.files,
-    onLink: (link) => mirror.watch.onFacts(link.host, link),
-  });
-  const mirror: Mirror = createMirror({
-    ...{ configuration, platform: client, clock, log: silentLog, transliterate: anyAscii },
+  const { platform, mirror } = joinReading({
+    configuration: { ...world.scenario.configuration, data_dir: "/data" },
+    clock: bridge.clock,
     random: world.bridgeChance.random,
-    onPlatformState: (state) => {
-      world.journalist.note("platform", { state });
-      bridge.platformState(state);
-    },
+    log: silentLog,
+    files: world.files,
     onEvent: () => undefined,
-    onAdded: () => undefined,
-    onTried: () => undefined,
   });
+  mirror.watch.onState((state) => world.journalist.note("platform", { state }));
   mirror.store.onChange((earlier, later) => world.checks.mirrorChanged(bridge, earlier, later));
-  return { mirror, platform: observed(world, bridge, client) };
+  return { mirror, platform: observed(world, bridge, platform) };
 }
 
 /** The small files of the data directory; they outlive the program. */
@@ -304,18 +285,6 @@ export function filesInMemory(): Files {
     },
   };
 }
-
-interface ClientParts {
-  readonly settings: PlatformSettings;
-  readonly clock: BootClock;
-  readonly chance: Chance;
-  readonly files: Files;
-  readonly onLink: OnLink;
-}
-
-/** The product's platform client. Its connections are doubles that lead into the simulated world of the clock. */
-const simulatedClient = ({ settings, clock, chance, files, onLink }: ClientParts): PlatformClient =>
-  createPlatform(settings, { clock, random: chance.random, log: silentLog, dataDir: "/data", onLink, files });
 
 type WriteAnswer = ReturnType<PlatformClient["write"]>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Overdue, type OverdueFacts, overdueOf } from "../../src/status/health.js";
+import { type Overdue, type OverdueFacts, overdueOf } from "../../src/status/overdue.js";
 import type { Controller, Register } from "../../src/greenhouse/model.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import type { ControllerSettings } from "../../src/greenhouse/settings.js";

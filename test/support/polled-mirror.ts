@@ -46,7 +46,8 @@ export function polledMirror(options: PolledOptions = {}) {
   const store = new GreenhouseStore(settings, clock, anyAscii);
   const platform = new CountingPlatform(clock, (code) => options.items?.(code, clock) ?? []);
   const news: InventoryNews[] = [];
-  const inventory = new Inventory(store, settings.removeAfterMs, (one) => {
+  const inventory = new Inventory(store, settings.removeAfterMs);
+  inventory.onNews((one) => {
     if (one.type === "added" || one.type === "absent") poller.follow(one.code);
     if (one.type === "removed") poller.forget(one.code);
     if (one.type === "doubted") poller.readSoon({ kind: "connection", code: one.code }, 0, null);
@@ -69,7 +70,6 @@ export function polledMirror(options: PolledOptions = {}) {
       concurrency,
       requestsPerMinute: perMinute,
       onStretch: (factor) => stretches.push(factor),
-      onTried: (code) => tried.push(code),
       onUnlisted: (code, group, addresses) => unlisted.push(`${code} ${group} ${addresses.join()}`),
     },
     {
@@ -82,6 +82,7 @@ export function polledMirror(options: PolledOptions = {}) {
       log: options.log ?? silentLog,
     },
   );
+  poller.onTried((code) => tried.push(code));
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const abort = new AbortController();

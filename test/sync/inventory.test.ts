@@ -27,10 +27,10 @@ function account(settings: MirrorSettings = mirrorSettings(), memory?: Inventory
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const news: InventoryNews[] = [];
-  const onNews = (one: InventoryNews) => {
+  const inventory = new Inventory(store, settings.removeAfterMs, memory);
+  inventory.onNews((one) => {
     if (one.type !== "listed") news.push(one);
-  };
-  const inventory = new Inventory(store, settings.removeAfterMs, onNews, memory);
+  });
   const id = (code: string) => store.get(code)?.info.id;
   let hours = 0;
   /** `A B`: the controllers, an hour after those before; `/A W`: other devices; with `…` a page of a longer list. */

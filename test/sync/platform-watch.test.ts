@@ -38,10 +38,10 @@ async function watched(story: string) {
   const watch = new PlatformWatch({
     clock,
     log: { ...silentLog, warn: (line: string) => warnings.push(line) },
-    onState: (state) => states.push(state),
-    onHost: (host, reachable) => hosts.push(`${host} ${reachable ? "back" : "away"}`),
     onEvent: (event) => events.push(event),
   });
+  watch.onState((state) => states.push(state));
+  watch.onHost((host, reachable) => hosts.push(`${host} ${reachable ? "back" : "away"}`));
   const abort = new AbortController();
   const run = watch.run(abort.signal);
   await play(story, watch, clock);

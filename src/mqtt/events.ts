@@ -1,0 +1,54 @@
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { BrokerConnection } from "./connection.js";
+import { Outbox } from "./outbox.js";
+import type { Part } from "./part.js";
+import { eventDocument } from "./projection.js";
+import type { Topics } from "./topics.js";
+
+interface EventParts {
+  readonly topics: Topics;
+  readonly connection: Pick<BrokerConnection, "publish">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const mostEvents = 100;
+
+/** `bridge/event`. Most events are raised only once, so what met no broker follows with the next link: the newest hundred. */
+export class EventOutput implements Part {
+  readonly #topic: string;
+  readonly #outbox: Outbox;
+  #newest: readonly string[] = [];
+
+  constructor({ topics, connection, clock, log }: EventParts) {
+    this.#topic = topics.bridge.event;
+    this.#outbox = new Outbox({
+      link: connection,
+      monotonic: () => clock.monotonic(),
+      most: mostEvents,
+      longestMs: Infinity,
+      gaveUp: (_, error) => log.debug({ reason: String(error) }, "an event was not published"),
+    });
+  }
+
+  /** Oldest first, as they were published. */
+  get newest(): readonly unknown[] {
+    return this.#newest.map((document): unknown => JSON.parse(document));
+  }
+
+  publish(event: BridgeEvent): void {
+    const document = eventDocument(event);
+    this.#newest = [...this.#newest.slice(1 - mostEvents), document];
+    this.#outbox.send({
+      controllerId: null,
+      destinations: [{ topic: this.#topic, options: { qos: 1 }, isOwn: true }],
+      payload: () => document,
+    });
+  }
+
+  connected(): void {
+    this.#outbox.connected();
+  }
+}

@@ -1,0 +1,128 @@
+import type { Actuator, Controller } from "../greenhouse/model.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Mirror } from "../sync/mirror.js";
+import { jobIntervalMs, type PollIntervals, type PollJob } from "../sync/poll-plan.js";
+import type { PollOperation } from "../sync/poll-reads.js";
+
+/** A promised read or topic that is late. */
+export interface Overdue {
+  /** Topic id; null for the account's own list. */
+  readonly controller: string | null;
+  /** `controllers`, `sensors`, `running_status`, or a topic: `actuator/roof`, `sensor/air`, `parameter/ec`. */
+  readonly what: string;
+  /** ISO time from which on it is late. */
+  readonly since: string;
+}
+
+export interface OverdueFacts {
+  /** Monotonic ms, as all instants here; `wall` is the epoch ms of the same moment. */
+  readonly now: number;
+  readonly wall: number;
+  readonly startedAt: number;
+  readonly intervals: PollIntervals;
+  readonly stretch: number;
+  readonly controllers: Iterable<Controller>;
+  readonly hasReadings: (code: string) => boolean;
+  readonly answeredAt: (operation: PollOperation, code: string | null) => number | null;
+  /** When the controller came to the mirror. */
+  readonly knownSince: (code: string) => number;
+}
+
+/** Late is what has been missed three times over; a request may also take its time. */
+const patience = 3;
+const graceMs = 30_000;
+const mostListed = 100;
+
+/** Everything that is late now, the longest first; and of which controllers all that was promised has been answered in time. */
+export function overdueOf(facts: OverdueFacts): {
+  readonly late: readonly Overdue[];
+  readonly upToDate: ReadonlySet<string | null>;
+} {
+  const upToDate = new Set<string | null>();
+  const late: { readonly since: number; readonly controller: string | null; readonly what: string }[] = [];
+  const judge = (controller: Controller | null, what: string, lastAt: number | null, job: PollJob) => {
+    const intervalMs = jobIntervalMs(job, facts.intervals, controller ?? undefined) * facts.stretch;
+    const known = controller === null ? facts.startedAt : facts.knownSince(controller.info.code);
+    const from = lastAt ?? known;
+    const id = controller?.info.id ?? null;
+    const isLate = facts.now - from > patience * intervalMs + graceMs;
+    if (isLate || lastAt === null) upToDate.delete(id);
+    if (isLate) late.push({ since: from + intervalMs, controller: id, what });
+  };
+  upToDate.add(null);
+  judge(null, "controllers", facts.answeredAt("controllers", null), { kind: "controllers" });
+  for (const controller of facts.controllers) {
+    upToDate.add(controller.info.id);
+    judgeController(controller, facts, judge);
+  }
+  const listed = late.sort((one, other) => one.since - other.since).slice(0, mostListed);
+  const iso = (at: number) => new Date(facts.wall - (facts.now - at)).toISOString();
+  return { late: listed.map(({ since, ...rest }) => ({ ...rest, since: iso(since) })), upToDate };
+}
+
+type Judge = (controller: Controller, what: string, lastAt: number | null, job: PollJob) => void;
+
+function judgeController(controller: Controller, facts: OverdueFacts, judge: Judge): void {
+  const { code } = controller.info;
+  if (facts.hasReadings(code)) {
+    const sensorsAt = facts.answeredAt("sensors", code);
+    judge(controller, "sensors", sensorsAt, { kind: "sensors", code });
+    const statusAt = facts.answeredAt("running_status", code);
+    judge(controller, "running_status", statusAt, { kind: "running_status", code });
+    // Answers come, but one of the configured sensors is never in them.
+    if (sensorsAt !== null)
+      for (const { id, ignore } of controller.settings?.sensors ?? [])
+        if (!ignore && !controller.sensors.has(id))
+          judge(controller, `sensor/${id}`, null, { kind: "sensors", code });
+  }
+  const register = { kind: "registers", code, read: { type: "address", address: "" } } as const;
+  for (const [id, actuator] of controller.actuators)
+    judge(controller, `actuator/${id}`, oldestRead(actuator), register);
+  for (const [id, parameter] of controller.parameters)
+    judge(controller, `parameter/${id}`, parameter.register?.startedAt ?? null, register);
+}
+
+/** An actuator is as current as the address read longest ago. */
+function oldestRead({ registers }: Actuator): number | null {
+  const starts = Object.values(registers).map(({ startedAt }) => startedAt);
+  return starts.length === 0 ? null : Math.min(...starts);
+}
+
+interface OverdueParts {
+  readonly clock: Clock;
+  readonly intervals: PollIntervals;
+  readonly mirror: Pick<Mirror, "store" | "poller" | "inventory">;
+}
+
+/** Knows since when each controller is there, and so what of it is late. */
+export class OverdueWatch {
+  readonly #parts: OverdueParts;
+  readonly #startedAt: number;
+  readonly #knownSince = new Map<string, number>();
+
+  constructor(parts: OverdueParts) {
+    this.#parts = parts;
+    const { clock, mirror } = parts;
+    this.#startedAt = clock.monotonic();
+    mirror.store.onChange((before, after) => {
+      if (before === undefined && after) this.#knownSince.set(after.info.code, clock.monotonic());
+      if (before && after === undefined) this.#knownSince.delete(before.info.code);
+    });
+  }
+
+  now(): ReturnType<typeof overdueOf> {
+    const { clock, intervals, mirror } = this.#parts;
+    const { poller, store, inventory } = mirror;
+    return overdueOf({
+      now: clock.monotonic(),
+      wall: clock.now(),
+      startedAt: this.#startedAt,
+      intervals,
+      stretch: poller.stretch,
+      controllers: store.controllers(),
+      hasReadings: (code) => inventory.hasReadings(code),
+      answeredAt: (operation, code) => poller.tally.answeredAt(operation, code),
+      knownSince: (code) => this.#knownSince.get(code) ?? this.#startedAt,
+    });
+  }
+}
