@@ -3,18 +3,27 @@ import { createServer } from "node:http";
 
 const envelope = (data) => `{"code":200,"message":"success","requestId":"r","data":${data}}`;
 
-/** Starts it for one controller. `posted` is told {address, value, at} as each POST arrives; `at` is performance.now(). */
-export async function startRegisterPlatform(code) {
+/**
+ * Starts it for these controllers. `posted` is told {code, address, value, at} as each POST arrives; `at` is performance.now(). POSTs
+ * to the controller `silent` are neither done nor ever answered.
+ */
+export async function startRegisterPlatform(...codes) {
   const registers = new Map();
-  const list = envelope(JSON.stringify([{ code, name: code, deviceTypeId: "C001", online: true }]));
-  const platform = { url: "", posts: 0, posted: () => undefined, stop: () => undefined };
+  const devices = codes.map((code) => ({ code, name: code, deviceTypeId: "C001", online: true }));
+  const list = envelope(JSON.stringify(devices));
+  const platform = { url: "", posts: 0, silent: null, posted: () => undefined, stop: () => undefined };
+  const keyOf = (code, address) => `${code}/${address}`;
 
   const bodyFor = (url) => {
     const { pathname, searchParams } = new URL(url, "http://platform");
     if (pathname === "/api/mqtt-client-status") return envelope('{"status":1}');
     if (pathname === "/api/get-value") {
       const address = searchParams.get("address");
-      return envelope(JSON.stringify({ [address]: registers.get(address) ?? "1001" }));
+      return envelope(
+        JSON.stringify({
+          [address]: registers.get(keyOf(searchParams.get("deviceCode"), address)) ?? "1001",
+        }),
+      );
     }
     return pathname === "/api/control/mqtt" || pathname === "/api/device" ? list : envelope("[]");
   };
@@ -31,11 +40,13 @@ export async function startRegisterPlatform(code) {
     const chunks = [];
     request.on("data", (chunk) => chunks.push(chunk));
     request.on("end", () => {
-      const { address, value } = JSON.parse(Buffer.concat(chunks).toString());
-      registers.set(String(address), value);
-      platform.posts += 1;
-      send(response, envelope("null"));
-      platform.posted({ address: String(address), value, at });
+      const { deviceCode: code, address, value } = JSON.parse(Buffer.concat(chunks).toString());
+      if (code !== platform.silent) {
+        registers.set(keyOf(code, address), value);
+        platform.posts += 1;
+        send(response, envelope("null"));
+      }
+      platform.posted({ code, address: String(address), value, at });
     });
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));

@@ -15,6 +15,7 @@ import { measureMemory } from "./memory.mjs";
 import { measurePage } from "./page.mjs";
 import { measurePace, startPaced } from "./pace.mjs";
 import { stopAll } from "./processes.mjs";
+import { measureSilent } from "./silent.mjs";
 import { measureStart } from "./start.mjs";
 import { notePackages } from "./surroundings.mjs";
 import { measureSweep } from "./sweep.mjs";
@@ -47,6 +48,7 @@ const full = {
   },
   commands: { commands: 480 },
   flood: { stops: 300 },
+  silent: { commands: 120, guards: 20 },
   decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
   judging: { judged: 50_000, rounds: 7 },
   announced: { sizes: [2_000, 10_000], sweeps: 5, samples: 3 },
@@ -67,6 +69,7 @@ const fewer = {
   },
   commands: { commands: 60 },
   flood: { stops: 40 },
+  silent: { commands: 30, guards: 6 },
   decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
   judging: { judged: 20_000, rounds: 3 },
   announced: { sizes: [2_000], sweeps: 3, samples: 1 },
@@ -81,6 +84,7 @@ async function measure() {
   if (wanted("c")) figures.push(...(await measureStart({ ...counts.start, ...loaded, say })));
   if (wanted("a")) figures.push(...(await measureSweep({ ...counts.sweep, say })));
   if (wanted("i")) figures.push(...(await measureFlood({ ...counts.flood, say })));
+  if (wanted("l")) figures.push(...(await measureSilent({ ...counts.silent, say })));
   if (wanted("f")) figures.push(...(await measureCommands({ ...counts.commands, say })));
   // These get into their stride meanwhile, and are hardly felt: together they need two percent of a processor.
   const paced = wanted("d") ? await startPaced(counts.pace.sizes) : null;

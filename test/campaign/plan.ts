@@ -1,5 +1,6 @@
 import type { Row } from "./row.js";
 import { answerRows, postRows } from "./rows/answer-rows.js";
+import { controllerRows } from "./rows/controller-rows.js";
 import { brokerRows } from "./rows/broker-rows.js";
 import { messageRows } from "./rows/message-rows.js";
 import { platformRows, stateRows } from "./rows/platform-rows.js";
@@ -21,6 +22,7 @@ export const table: readonly Row[] = [
   ...brokerRows,
   ...messageRows,
   ...platformRows,
+  ...controllerRows,
   ...answerRows,
   ...postRows,
   ...processRows,

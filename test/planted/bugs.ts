@@ -1,16 +1,18 @@
 import { limitBugs } from "./limit-bugs.js";
 import type { Planted } from "./plant.mjs";
 
-/** What the simulation or the fault campaign has to notice, and as what. */
+/** What the simulation, the fault campaign or a file of unit tests has to notice, and as what. */
 export interface PlantedBug extends Planted {
   /** The rules of the simulation that it breaks: noticed as anything else, it would be noticed by luck. */
   readonly breaks?: readonly string[];
+  /** What no history can tell by luck: the file of unit tests that has to be red. */
+  readonly tests?: string;
   readonly campaign?: {
     /** Rows and lanes to run, as regular expressions. */
     readonly rows: string;
     readonly lanes: string;
     /** The figure of the report that must not be 0. */
-    readonly found: "lostCommands" | "wrongStates" | "badPosts";
+    readonly found: "lostCommands" | "wrongStates" | "badPosts" | "problems";
   };
 }
 
@@ -152,10 +154,31 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     }`,
     breaks: ["S24"],
   },
+  one_dead_controller_takes_the_place_of_all: {
+    seam: "platform/requests#Requests.#once",
+    plant: `(original) => function ({ isFirst, ...call }, ...rest) {
+      return original.call(this, { ...call, device: "all of them" }, ...rest);
+    }`,
+    breaks: ["S24"],
+    campaign: { rows: "^a controller that answers no POST$", lanes: embedded, found: "problems" },
+  },
+  one_controller_has_no_bound: {
+    seam: "platform/requests#Requests.#inPlace",
+    plant: `() => (call, send) => send()`,
+    breaks: ["S24"],
+  },
+  stops_and_rules_wait_for_others: {
+    seam: "commands/commander#paceOf",
+    plant: `() => () => "urgent"`,
+    breaks: ["S24"],
+  },
   judged_only_before_its_connection: {
     seam: "commands/sending#judgeAndBegin",
-    plant: "() => begin",
-    breaks: ["S17", "S18"],
+    plant: `() => (turn, run) => {
+      turn.answer = { type: "may_leave" };
+      begin(turn, run);
+    }`,
+    breaks: ["S6", "S17", "S18"],
   },
   second_post_at_once: { seam: "commands/sending#secondPostMs", plant: "() => 0", breaks: ["S1"] },
   resend_while_travelling: {

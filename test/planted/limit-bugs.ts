@@ -97,4 +97,28 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     plant: `(original) => (...asked) => ({ ...original(...asked), lock: null })`,
     breaks: ["S17"],
   },
+  clock_of_a_start_is_believed: {
+    seam: "limits/on-disk#clockJudgement",
+    plant: `() => (skewMs, startedAt) => ({ startedAt, aheadMs: 0 })`,
+    tests: "test/limits/keeping.test.ts",
+  },
+  overdue_leases_are_ended_unread: {
+    seam: "limits/rules/due#foundAtStart",
+    plant: `() => () => "own"`,
+    tests: "test/limits/commands.test.ts",
+  },
+  limits_of_many_actuators_are_forgotten: {
+    seam: "journal/history#History.#keep",
+    plant: `(original) => function (about, kept) {
+      original.call(this, about, kept);
+      const [oldest] = this._private_limits.keys();
+      if (this._private_limits.size > 5_000) this._private_limits.delete(oldest);
+    }`,
+    tests: "test/journal/history.test.ts",
+  },
+  carried_alarms_look_judged: {
+    seam: "limits/rules/alarms#carriedOver",
+    plant: `() => (alarm) => alarm`,
+    tests: "test/limits/alarms.test.ts",
+  },
 };

@@ -14,6 +14,7 @@ import type { LimitRequestPorts } from "../../src/status/requests.js";
 import type { Mirror } from "../../src/sync/mirror.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
 import { type Read, Violation, type Write } from "./history.js";
+import type { Question } from "./judging.js";
 import type { Measured } from "./limits/surroundings.js";
 import { BootClock } from "./time.js";
 import type { World } from "./world.js";
@@ -305,15 +306,18 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
   /** S24: without a credential everything waits for a new one. */
   const look = () => {
     const isReady = bridge.clock.signInsOpen === 0 && !client.link("realtime").unauthorized;
-    const heldUp = bridge.clock.isAlive && isReady ? departures.heldUp() : null;
+    if (!bridge.clock.isAlive) return;
+    const heldUp = isReady ? departures.heldUp() : null;
     if (heldUp !== null) world.fail(new Violation("S24", `${heldUp} waits although nothing keeps it back`));
+    const crowded = departures.crowded();
+    if (crowded !== null) world.fail(new Violation("S24", crowded));
   };
   const departing = async <Answer>(
     signal: AbortSignal,
-    what: Parameters<typeof departures.asked>[1],
+    what: Question,
     answer: () => Promise<Answer>,
   ): Promise<Answer> => {
-    departures.asked(signal, what);
+    departures.asked(signal, { ...what, isFirst: world.checks.goesFirst(bridge, what) });
     world.in(1, look);
     try {
       return await answer();
@@ -326,7 +330,7 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
     ...client,
     value: async (code, address, fresh, signal, pace = "urgent") => {
       const read = begin(code, address, fresh);
-      const raw = await departing(signal, { code, kind: "read", pace }, () =>
+      const raw = await departing(signal, { code, kind: "read", address }, () =>
         client.value(code, address, fresh, signal, pace),
       );
       const isLie = raw !== null && world.isLie(read, raw);
@@ -336,7 +340,7 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
     },
     connection: async (code, signal, pace = "urgent") => {
       const read = begin(code, "", true);
-      const connection = await departing(signal, { code, kind: "read", pace }, () =>
+      const connection = await departing(signal, { code, kind: "read", address: "" }, () =>
         client.connection(code, signal, pace),
       );
       end(read, connection.state);
@@ -344,7 +348,7 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
     },
     write: (code, address, value, signal, { pace = "urgent", mayPost } = {}) =>
       observedWrite(world, bridge, { code, address, value }, (begins) =>
-        departing(signal, { code, kind: "post", pace }, () =>
+        departing(signal, { code, kind: "post", address }, () =>
           client.write(code, address, value, signal, {
             pace,
             mayPost: () => {

@@ -3,7 +3,7 @@ import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import type { Bridge } from "./bridge.js";
 import type { Ask, Write } from "./history.js";
-import { laneOf, PostBook } from "./judging.js";
+import { laneOf, PostBook, type Question } from "./judging.js";
 import { LimitChecks } from "./limits/limit-checks.js";
 import { EndChecks, MirrorChecks } from "./mirror-checks.js";
 import { CrashWindows, PostChecks, SecondLookChecks } from "./post-checks.js";
@@ -41,6 +41,11 @@ export class Checks {
   /** Whose POST one to this address must be: the command of the actuator that said last that it is sending. */
   sender(code: string, address: string): Ask | null {
     return this.#book.sender(code, address);
+  }
+
+  /** Whether what is asked of the platform is a stop's or a rule's. */
+  goesFirst({ boot }: Bridge, question: Question): boolean {
+    return this.#book.goesFirst(boot, question);
   }
 
   phase(bridge: Bridge, by: string | null, phase: string): void {

@@ -78,10 +78,49 @@ export class PostBook {
     return this.senders.get(this.#owners.get(`${code}/${address}`) ?? "") ?? null;
   }
 
+  /**
+   * Whether a question to the platform can only be of a stop or of what a rule sends, by what has been said of commands. Whether a
+   * confirmed value held is looked at with no command open, so that reads of what travels are never taken for one.
+   */
+  goesFirst(boot: number, { code, kind, address }: Question): boolean {
+    const { lanes } = this.world.journalist;
+    const owner = this.#owners.get(`${code}/${address}`) ?? "";
+    const about = address === "" ? [...lanes.keys()].filter((lane) => lane.startsWith(`${code}/`)) : [owner];
+    const stage = address === "" ? "connection" : kind;
+    const open = about.flatMap((lane) => (lanes.get(lane) ?? []).slice(-40).filter(mayAsk(boot, stage)));
+    const travels = ({ settings }: Ask) => settings === null || settings.travelMs > 0;
+    if (stage === "read" && open.some(travels)) return false;
+    return open.length > 0 && open.every(isFirst);
+  }
+
   broken(invariant: string, message: string): void {
     this.world.fail(new Violation(invariant, message));
   }
 }
+
+/** What is asked of the platform; of a connection the address is empty. */
+export interface Question {
+  readonly code: string;
+  readonly kind: "read" | "post";
+  readonly address: string;
+}
+
+const isFirst = ({ word, rule }: Ask): boolean => word === "stop" || rule !== null;
+
+const askedIn = {
+  connection: ["checking"],
+  post: ["waiting", "checking", "sending"],
+  read: ["waiting", "checking", "sending", "confirming"],
+} as const;
+
+/** Whether a command may be the one that asks now. */
+const mayAsk =
+  (boot: number, stage: keyof typeof askedIn) =>
+  ({ phases, results, boot: own }: Ask): boolean => {
+    const last = phases.at(-1);
+    if (own !== boot) return results.length === 0;
+    return last !== undefined && askedIn[stage].some((phase) => phase === last.phase);
+  };
 
 /** Watches over some rules of the contract. */
 export abstract class Check {

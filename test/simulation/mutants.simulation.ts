@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { unitTests } from "../planted/unit-tests.js";
 import { plantedBugs } from "../planted/bugs.js";
 import { tellFigures } from "../proof/figures.js";
 import { runSeeds } from "./seeds.js";
@@ -22,5 +23,23 @@ describe.concurrent("a planted bug is noticed within 200 seeds", () => {
     seedsNeeded[name] = `noticed after ${runs.length} of ${seeds.length} seeds`;
     const message = noticed?.failure?.split("\n")[0]?.replace(/^seed \d+: /, "") ?? "";
     lines.push(`| ${name} | ${runs.length} | ${message} |`);
+  });
+});
+
+describe("a planted bug turns its unit tests red", () => {
+  const known = Object.entries(plantedBugs).flatMap(([name, bug]) =>
+    bug.tests === undefined ? [] : [{ name, bug, tests: bug.tests }],
+  );
+
+  it("which are green without it", async () => {
+    const files = [...new Set(known.map(({ tests }) => tests))];
+    expect(await unitTests(files, null)).toMatchObject({ code: 0 });
+  });
+
+  it.each(known)("$name", async ({ name, bug, tests }) => {
+    const { code, failed } = await unitTests([tests], bug);
+    expect(code).toBe(1);
+    expect(failed, "tests that are red, and not a module that cannot be loaded").toBeGreaterThan(0);
+    lines.push(`| ${name} | unit | ${failed} of ${tests} |`);
   });
 });

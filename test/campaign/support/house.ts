@@ -69,6 +69,38 @@ export const byHand: Readonly<
   window: { address: "104", values: ["10001", "10010"] },
 };
 
+/**
+ * What a person, a guard or a lease's end moves while the other greenhouse does not answer. Each greenhouse has the motor, whose stop
+ * is to leave at once.
+ */
+export const beside = {
+  vent: {
+    address: "101",
+    settings: {
+      kind: "skylight",
+      address: "101",
+      ...moving,
+      limits: {
+        guards: {
+          wind: {
+            sensor: "weather/wind",
+            above: 12,
+            clear_at: 9,
+            clear_after: "1s",
+            allow: ["close"],
+            then: "close",
+          },
+        },
+      },
+    },
+  },
+  valve: { address: "210", settings: { kind: "irrigation", address: "210", ...quick } },
+} as const;
+export const windTopic = "weather/wind";
+const motor = {
+  winch: { kind: "motor", address: "300", values: { open: "00000001", close: "00000010" }, ...moving },
+};
+
 /** Sensors that are made to count upwards. */
 export const counters = [
   { code: commanded, sensor: "CO2", topic: "greenhouse/gh-0001/sensor/counter" },
@@ -90,19 +122,27 @@ export const houses = {
     stale_after: `${staleAfterMs / 1_000}s`,
   },
   commands: { min_interval: "0s", max_age: `${maxAgeMs / 1_000}s` },
+  weather: { wind: { topic: windTopic, stale_after: "2m" } },
   mirror: "listed",
   controllers: {
     [commanded]: {
-      actuators: Object.fromEntries(Object.entries(targets).map(([id, { settings }]) => [id, settings])),
+      actuators: {
+        ...Object.fromEntries(Object.entries(targets).map(([id, { settings }]) => [id, settings])),
+        ...motor,
+      },
       ...counting("CO2"),
     },
     [moved]: {
-      actuators: Object.fromEntries(
-        Object.entries(byHand).map(([id, { address }]) => [
-          id,
-          { kind: "shade_curtain", address, ...moving },
-        ]),
-      ),
+      actuators: {
+        ...Object.fromEntries(
+          Object.entries(byHand).map(([id, { address }]) => [
+            id,
+            { kind: "shade_curtain", address, ...moving },
+          ]),
+        ),
+        ...Object.fromEntries(Object.entries(beside).map(([id, { settings }]) => [id, settings])),
+        ...motor,
+      },
       ...counting("CO2"),
     },
     [station]: counting("电池电压"),
@@ -118,7 +158,7 @@ export const points = [
     ...{ id, code: commanded, topic: topicOf(commanded, id) },
     registers: [...new Set([address, String(settings["address"])])],
   })),
-  ...Object.entries(byHand).map(([id, { address }]) => ({
+  ...Object.entries({ ...byHand, ...beside }).map(([id, { address }]) => ({
     ...{ id, code: moved, topic: topicOf(moved, id) },
     registers: [address],
   })),
