@@ -1,4 +1,5 @@
 import type { Bridge } from "./bridge.js";
+import type { Ask } from "./history.js";
 import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
 
@@ -18,6 +19,7 @@ export class Accidents {
   readonly #world: World;
   readonly #crashChance: Chance;
   readonly #jumpChance: Chance;
+  readonly #moveChance: Chance;
   #crashAt: Occasion | null = null;
   #jumpAt: "command" | "check" | null = null;
 
@@ -25,6 +27,7 @@ export class Accidents {
     this.#world = world;
     this.#crashChance = new Chance(world.scenario.seed, "crash");
     this.#jumpChance = new Chance(world.scenario.seed, "jump");
+    this.#moveChance = new Chance(world.scenario.seed, "move");
   }
 
   begin(): void {
@@ -66,6 +69,17 @@ export class Accidents {
   /** An equal command takes over read-backs. */
   takingOver(): void {
     if (this.#crashAt === "takeover") this.#crashSoon(soonMs);
+  }
+
+  /** It is confirmed and still moves: some crashes come then, and somebody wants something of it as soon as there is a bridge. */
+  moving(ask: Ask): void {
+    const { scenario, workload } = this.#world;
+    if (scenario.crashesPerHour === 0 || !this.#moveChance.hits(0.4)) return;
+    this.#later(this.#moveChance.logUniform(1, 5_000), () => {
+      this.#world.journalist.saw("a crash while something moves that has to rest");
+      workload.wantAgain(ask);
+      this.#crash();
+    });
   }
 
   #crashSoon(withinMs: number): void {

@@ -21,6 +21,9 @@ export class Workload {
   readonly #floods: Chance;
   readonly #points: readonly Point[];
   readonly #sender: Sender;
+  readonly #moves: Chance;
+  readonly #scenes: Chance;
+  readonly #wanted: Point[] = [];
   #asks = 0;
   #retained: readonly Message[] = [];
 
@@ -30,6 +33,8 @@ export class Workload {
     this.#chance = new Chance(scenario.seed, "workload");
     this.#impatience = new Chance(scenario.seed, "impatience");
     this.#floods = new Chance(scenario.seed, "floods");
+    this.#moves = new Chance(scenario.seed, "moves");
+    this.#scenes = new Chance(scenario.seed, "scenes");
     const { controllers } = mirrorSettings(scenario.configuration);
     this.#points = [...controllers.values()].flatMap(({ code, id, actuators }) =>
       actuators.map((settings) => ({ code, controllerId: id ?? code.toLowerCase(), settings })),
@@ -55,6 +60,26 @@ export class Workload {
       });
     next();
     this.#nextFlood();
+    this.#planScenes();
+  }
+
+  /** While a controller is silent or slow, somebody wants all of it moved at once, and then presses a stop. */
+  #planScenes(): void {
+    const { platformFaults, lengthMs } = this.#world.scenario;
+    for (const { fault, controller, at = 0, for: forMs = 0 } of platformFaults) {
+      if (fault !== "silent_controller" && fault !== "slow_controller") continue;
+      const begin = at + this.#scenes.between(0, Math.min(forMs, 120_000));
+      const own = this.#points.filter(({ code }) => code === controller);
+      if (begin > lengthMs - probesMs - quietMs) continue;
+      for (const point of own.slice(0, 10))
+        this.#world.in(begin + this.#scenes.between(0, 2_000), () => {
+          this.#handOver(plain(point, this.#scenes.of(words(point.settings))));
+        });
+      for (const point of own.filter(({ settings }) => words(settings).includes("stop")))
+        this.#world.in(begin + this.#scenes.between(5_000, 25_000), () => {
+          this.#handOver(plain(point, "stop"));
+        });
+    }
   }
 
   #nextFlood(): void {
@@ -128,6 +153,16 @@ export class Workload {
   /** What is retained on the broker is handed to a new subscriber. */
   linked(bridge: Bridge): void {
     for (const message of this.#retained) this.#deliver(bridge, message, null);
+    for (const point of this.#wanted.splice(0))
+      this.#world.in(this.#moves.logUniform(100, 20_000), () => {
+        this.#handOver(plain(point, this.#moves.of(words(point.settings))));
+      });
+  }
+
+  /** Somebody wants something of this actuator as soon as he can. */
+  wantAgain({ code, actuator }: Ask): void {
+    const point = this.#points.find((one) => one.code === code && one.settings.id === actuator);
+    if (point !== undefined) this.#wanted.push(point);
   }
 
   /** With every fault gone, one command to each actuator in turn has to work. */

@@ -73,7 +73,7 @@ export const byHand: Readonly<
  * What a person, a guard or a lease's end moves while the other greenhouse does not answer. Each greenhouse has the motor, whose stop
  * is to leave at once.
  */
-export const beside = {
+const beside = {
   vent: {
     address: "101",
     settings: {

@@ -154,6 +154,8 @@ export class LimitChecks extends Check {
     if (one === undefined) return;
     if (interlock && !result.repeated) this.#checkInterlock(one, ask, interlock, tell);
     one.ended(ask, result);
+    const hasToRest = one.limits !== null && one.limits.rest + one.limits.reversal > 0 && one.travelMs > 0;
+    if (hasToRest && outcome === "confirmed" && !result.repeated) this.world.accidents.moving(ask);
     if (ask.rule === "guard" && !result.repeated && one.limits !== null)
       this.saw(`what a guard sends ends ${outcome}`);
   }
