@@ -222,12 +222,22 @@ function addSetup(add: Add): void {
   add(
     "doctor",
     "connect to both hosts and the broker and report what works, line by line; changes nothing",
-    ["greenhouse2mqtt doctor", "greenhouse2mqtt doctor --redact > report.txt   to be shown to others"],
+    [
+      "greenhouse2mqtt doctor",
+      "greenhouse2mqtt doctor --redact > report.txt   to be shown to others",
+      "greenhouse2mqtt doctor --watch GH-0001/left_skylight --command open   while you open it",
+    ],
     lazily(async () => (await import("./doctor.js")).doctor),
   )
     .option("--json", "one JSON document instead of lines")
     .option("--redact", "for a bug report: without hosts, codes, names and tokens")
     .option("--bundle <file>", "also write what a maintainer needs, redacted, as one new JSON file")
+    .option(
+      "--watch <actuator>",
+      "instead: watch one movement that you make, and say which settings follow from it",
+    )
+    .option("--command <word>", "with --watch: what you will send, such as open, auto or 45")
+    .option("--for <duration>", "with --watch: how long to wait for the movement; default: 10m", span)
     .option("--record <folder>", "also save scrubbed answers of the platform, as files for tests");
 }
 

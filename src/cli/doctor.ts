@@ -36,10 +36,17 @@ interface DoctorOptions extends CommonOptions {
   readonly redact?: boolean;
   readonly record?: string;
   readonly bundle?: string;
+  readonly watch?: string;
+  readonly command?: string;
+  readonly for?: string;
 }
 
 /** `greenhouse2mqtt doctor`: tries everything the bridge needs and reports it line by line; sends nothing to an actuator. */
 export async function doctor(around: Surroundings, options: DoctorOptions): Promise<void> {
+  if (options.watch !== undefined)
+    return (await import("./doctor-watch.js")).watch(around, { ...options, watch: options.watch });
+  if (options.command !== undefined || options.for !== undefined)
+    throw new CommandFailure("--command and --for belong to --watch", exitCodes.usage);
   if (options.bundle !== undefined) refuseToOverwrite(options.bundle, "choose another name");
   const result = await loadConfiguration(options.config, { env: around.env });
   const report = reporter(options, around);

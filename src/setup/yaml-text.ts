@@ -66,7 +66,8 @@ export function entryOf(key: string, values: Readonly<Record<string, EntryValue>
   return pairOf(key, entry);
 }
 
-type EntryValue = string | number | readonly number[] | Readonly<Record<string, string>>;
+/** What stands behind a key in one line. */
+type EntryValue = string | number | readonly EntryValue[] | { readonly [key: string]: EntryValue };
 
 function flowMap(values: Readonly<Record<string, EntryValue>>): YAMLMap {
   const map = new YAMLMap();
@@ -75,16 +76,17 @@ function flowMap(values: Readonly<Record<string, EntryValue>>): YAMLMap {
   return map;
 }
 
-function flowNode(value: EntryValue): Node {
+/** A value in one line: `{ open: [ "100" ] }`. */
+export function flowNode(value: EntryValue): Node {
   if (typeof value === "string" || typeof value === "number") return new Scalar(value);
   if (!isList(value)) return flowMap(value);
   const list = new YAMLSeq();
-  list.items = value.map((one) => new Scalar(one));
+  list.items = value.map(flowNode);
   list.flow = true;
   return list;
 }
 
-const isList = (value: object): value is readonly number[] => Array.isArray(value);
+const isList = (value: object): value is readonly EntryValue[] => Array.isArray(value);
 
 /** Text of digits as a number where nothing is lost: addresses read better without quotes. */
 export const plainNumber = (text: string): string | number =>

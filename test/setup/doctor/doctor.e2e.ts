@@ -9,7 +9,7 @@ import { systemClock } from "../../../src/runtime/clock.js";
 import { silentLog } from "../../../src/runtime/log.js";
 import { BrokerClient, openClient, settingsBeside } from "../../../src/setup/broker-client.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
-import { testMosquitto } from "../../mqtt-connection/support.js";
+import { testMosquitto, until } from "../../mqtt-connection/support.js";
 import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
 import {
   canaries,
@@ -127,6 +127,29 @@ it(
     expect(status).toBe("warning");
     expect(summary).toContain("type 4 (right skylight) of GH-0001 does not list roof (101)");
     expect(remedy).toContain("leave type_id out");
+  },
+);
+
+it(
+  "a watched movement is told by the second and ends in the setting that it needs, and nothing is sent from here",
+  { timeout: 60_000 },
+  async () => {
+    const simulator = await platform({ profile: "mode_stays" });
+    const file = await configured(plainConfiguration(simulator, { url: "mqtt://127.0.0.1:1" }));
+    const stop = new AbortController();
+    let out = "";
+    const watching = doctor(["-c", file, "--watch", "gh-0001/roof", "--command", "45"], {
+      stop: stop.signal,
+      printed: (text) => (out += text),
+    });
+    await until(() => out.includes("Now send"), "asked to move it");
+    simulator.control.moveByHand("GH-0001", "101", "10100");
+    await until(() => /get-value flush=1\s+101: \S+ → 10100/.test(out), "seen");
+    stop.abort();
+    expect((await watching).code).toBe(0);
+    const yaml = parse(out.slice(out.indexOf("# found by"))) as unknown;
+    expect(yaml).toEqual({ controllers: { "GH-0001": { actuators: { roof: { position_reads: "mode" } } } } });
+    expect(simulator.control.posts()).toEqual([]);
   },
 );
 

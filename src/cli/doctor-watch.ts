@@ -1,0 +1,110 @@
+import type { Configuration } from "../config/schema.js";
+import { nearest } from "../config/problem.js";
+import { vocabulary } from "../greenhouse/command/words.js";
+import { degreeOf } from "../greenhouse/actuator-kinds.js";
+import { modeAddress, positionAddress } from "../greenhouse/fold-registers.js";
+import { parseDuration } from "../runtime/duration.js";
+import { systemClock } from "../runtime/clock.js";
+import { watchMovement } from "../setup/doctor/watch.js";
+import { adviceYaml, conclude, type WatchedActuator } from "../setup/doctor/watch-conclusions.js";
+import { mirrorSettings } from "../sync/settings.js";
+import { commentText } from "../setup/yaml-text.js";
+import { readConfiguration, shortList, withPlatform } from "./errands.js";
+import { codeOf } from "./read.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  exitCodes,
+  programVersion,
+  type Surroundings,
+} from "./surroundings.js";
+
+export interface WatchOptions extends CommonOptions {
+  readonly watch: string;
+  readonly command?: string;
+  readonly for?: string;
+}
+
+const usage = (message: string): CommandFailure => new CommandFailure(message, exitCodes.usage);
+
+const defaultPatienceMs = 10 * 60_000;
+
+/** `doctor --watch CONTROLLER/ACTUATOR --command WORD`: what one movement shows, and which settings follow from it. */
+export async function watch(around: Surroundings, options: WatchOptions): Promise<void> {
+  const configuration = await readConfiguration(
+    { ...options, logLevel: options.logLevel ?? "fatal" },
+    around,
+  );
+  const actuator = watchedActuator(configuration, options.watch);
+  const word = wordOf(actuator, options.command);
+  const say = (line: string) => around.out(`${line}\n`);
+  const at = new Date(systemClock.now()).toISOString().slice(0, 16);
+  say(
+    `watching ${actuator.code}/${actuator.id} (${actuator.kind}, address ${addressesOf(actuator)}); what it shows now:`,
+  );
+  const patienceMs = (options.for === undefined ? null : parseDuration(options.for)) ?? defaultPatienceMs;
+  const record = await withPlatform(configuration, around, (platform) =>
+    watchMovement({ platform, clock: systemClock, say, actuator, word, patienceMs }, around.stop),
+  );
+  const conclusion = conclude(record);
+  say("");
+  say("What follows from it:");
+  for (const finding of conclusion.findings) say(`- ${finding}`);
+  say("");
+  const head = [
+    `found by \`doctor --watch\` of greenhouse2mqtt ${programVersion()}, ${at}Z, "${word}" was sent`,
+  ];
+  const yaml = adviceYaml(record, conclusion, head);
+  around.out(
+    yaml === ""
+      ? "Nothing is to be set.\n"
+      : `Write this under the same keys of ${options.config}:\n\n${yaml}`,
+  );
+}
+
+const addressesOf = ({ modeAddress, positionAddress }: WatchedActuator): string =>
+  modeAddress === positionAddress ? modeAddress : `${modeAddress}, position ${positionAddress}`;
+
+function watchedActuator(configuration: Configuration, target: string): WatchedActuator {
+  const at = target.lastIndexOf("/");
+  if (at < 1)
+    throw usage(
+      `--watch takes CONTROLLER/ACTUATOR, such as gh-0001/left_skylight, not "${commentText(target)}"`,
+    );
+  const [controller, id] = [target.slice(0, at), target.slice(at + 1)];
+  const code = codeOf(configuration, controller);
+  const actuators = mirrorSettings(configuration).controllers.get(code)?.actuators ?? [];
+  const settings = actuators.find((one) => one.id === id);
+  if (settings === undefined) {
+    const known = actuators.map((one) => one.id);
+    const near = nearest(id, known);
+    const hint = known.length === 0 ? "the configuration names none of it" : `it has ${shortList(known)}`;
+    throw usage(
+      `${commentText(controller)} has no actuator "${commentText(id)}"${near === null ? "" : `, did you mean "${near}"?`}; ${hint}`,
+    );
+  }
+  return {
+    code,
+    id,
+    kind: settings.kind,
+    values: settings.values,
+    reads: settings.reads ?? {},
+    positionReads: settings.positionReads ?? "degree",
+    modeAddress: modeAddress(settings),
+    positionAddress: positionAddress(settings),
+    group: settings.group ?? null,
+    running: settings.running === undefined ? [] : [settings.running],
+    tolerance: settings.tolerance,
+    travelMs: settings.travelMs,
+  };
+}
+
+function wordOf({ kind, values }: WatchedActuator, given: string | undefined): string {
+  const { words, degrees } = vocabulary({ kind, values, stop: undefined });
+  const all = [...words, ...(degrees === null ? [] : ["0..100"])].join(", ");
+  if (given === undefined) throw usage(`say with --command what you will send: ${all}`);
+  const word = given.trim().toLowerCase();
+  if (words.includes(word)) return word;
+  if (degrees !== null && /^\d+$/.test(word) && degreeOf(word) !== null) return word;
+  throw usage(`--command "${commentText(given)}" is nothing that it takes: ${all}`);
+}

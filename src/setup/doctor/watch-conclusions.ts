@@ -1,0 +1,360 @@
+import {
+  type ActuatorKind,
+  decodeValue,
+  degreeOf,
+  type KindRow,
+  kindRows,
+  type ReadTable,
+  sameValue,
+  stateOfWord,
+  valueTable,
+} from "../../greenhouse/actuator-kinds.js";
+import { type ParameterGroup, typeName } from "../../greenhouse/device-types.js";
+import { statusState } from "../../greenhouse/fold-statuses.js";
+import { commentText, flowNode, pairOf, sectionOf, yamlText } from "../yaml-text.js";
+
+/*
+ * What one watched movement says about how this platform is to be read. Pure: a record of what each way of reading showed when, and
+ * out of it the settings that make the bridge read it rightly, each with its evidence.
+ */
+
+/** The ways in which the platform tells of an actuator. */
+export type Way =
+  | "get-value flush=1"
+  | "get-value"
+  | "set-value/flush"
+  | "device_status"
+  | "ws/set-value"
+  | "ws/device-status";
+
+/** One value as it was seen: the first of its way and subject, or another than before. */
+export interface Sighting {
+  /** Since the watch began. */
+  readonly atMs: number;
+  readonly way: Way;
+  /** An address, or `16 一级风机` of a running status. */
+  readonly subject: string;
+  /** Null for the first one. */
+  readonly before: string | null;
+  readonly value: string;
+}
+
+export interface WatchedActuator {
+  readonly code: string;
+  /** Its key in the configuration. */
+  readonly id: string;
+  readonly kind: ActuatorKind;
+  readonly values: Readonly<Record<string, string>>;
+  readonly reads: ReadTable;
+  readonly positionReads: "degree" | "mode";
+  readonly modeAddress: string;
+  readonly positionAddress: string;
+  readonly group: ParameterGroup | null;
+  readonly running: readonly number[];
+  readonly tolerance: number;
+  readonly travelMs: number;
+}
+
+export interface WatchRecord {
+  readonly actuator: WatchedActuator;
+  /** What the person sent: a command word or a degree. */
+  readonly word: string;
+  readonly sightings: readonly Sighting[];
+  readonly endedMs: number;
+}
+
+/** A key of the actuator, as it is to be written, and why. */
+interface Advice {
+  readonly key: "reads" | "position_reads" | "tolerance" | "running" | "travel_time";
+  readonly value: string | number | readonly number[] | Readonly<Record<string, readonly string[]>>;
+  readonly evidence: string;
+}
+
+export interface Conclusion {
+  /** Sentences, the most important first. */
+  readonly findings: readonly string[];
+  readonly advice: readonly Advice[];
+}
+
+const seconds = (ms: number): string => `+${Math.round(ms / 1000)} s`;
+
+/** `+12 s  get-value  101: 10001 → 10010`. */
+export function sightingLine({ atMs, way, subject, before, value }: Sighting): string {
+  const change = before === null ? value : `${before} → ${value}`;
+  return `${seconds(atMs).padStart(7)}  ${way.padEnd(17)}  ${commentText(subject, 40)}: ${commentText(change, 60)}`;
+}
+
+/** What is known of one way and subject. */
+interface Course {
+  readonly first: Sighting;
+  readonly last: Sighting;
+  /** Without the first one. */
+  readonly changes: readonly Sighting[];
+}
+
+function courseOf({ sightings }: WatchRecord, way: Way, subject: string): Course | null {
+  const all = sightings.filter((one) => one.way === way && one.subject === subject);
+  const [first] = all;
+  const last = all.at(-1);
+  return first === undefined || last === undefined
+    ? null
+    : { first, last, changes: all.filter(({ before }) => before !== null) };
+}
+
+/** What was learnt; `word` is what the person sent. */
+export function conclude(record: WatchRecord): Conclusion {
+  const parts: readonly Conclusion[] = [
+    readsAdvice(record),
+    { findings: flushFindings(record), advice: [] },
+    runningAdvice(record),
+    travelAdvice(record),
+    { findings: [...channelFindings(record), ...directionFindings(record)], advice: [] },
+  ];
+  return {
+    findings: parts.flatMap(({ findings }) => findings),
+    advice: parts.flatMap(({ advice }) => advice),
+  };
+}
+
+const nothing: Conclusion = { findings: [], advice: [] };
+
+/** What a read of the address itself says at the end, against what was sent. */
+function readsAdvice(record: WatchRecord): Conclusion {
+  const { actuator, word } = record;
+  const degree = degreeOf(word);
+  const address = degree === null ? actuator.modeAddress : actuator.positionAddress;
+  const course = courseOf(record, "get-value flush=1", address);
+  if (course === null) return { findings: [`address ${address} gave no value at all`], advice: [] };
+  const { last, changes } = course;
+  const isPushed = record.sightings.some(
+    ({ way, subject, before }) => way === "ws/set-value" && subject === address && before !== null,
+  );
+  if (changes.length === 0 && !isPushed)
+    return {
+      findings: [
+        `nothing changed at address ${address}: it read ${last.value} all the time. Either nothing was sent, or this is not its address`,
+        ...otherAddresses(record),
+      ],
+      advice: [],
+    };
+  return degree === null ? wordAdvice(record, course) : degreeAdvice(record, course, degree);
+}
+
+/** A word was sent: what is read at the end has to mean it. */
+function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }: Course): Conclusion {
+  const state = stateOfWord(actuator.kind, word);
+  const sent = valueTable(actuator)[word];
+  const shown = decodeValue(actuator, last.value);
+  if (shown.state === state)
+    return {
+      findings: [
+        `reads as expected: ${last.value} means ${state} (at ${seconds(last.atMs)}, and to the end)`,
+      ],
+      advice: [],
+    };
+  const meant = (value: string) => decodeValue(actuator, value).state;
+  // Of automatic all that ran meanwhile belongs to it; of anything else only what stayed.
+  const further =
+    word === "auto"
+      ? changes.map(({ value }) => value).filter((value) => meant(value) === "unknown")
+      : [last.value];
+  const isTaken = shown.state !== "unknown" && shown.state !== "position";
+  if (isTaken)
+    return {
+      findings: [
+        `${word} was sent, and the address reads ${last.value}, which means ${shown.state}: it was not taken, somebody moved it again, or this is not its address`,
+      ],
+      advice: [],
+    };
+  const values = [
+    ...new Set([...(sent === undefined ? [] : [sent]), ...(actuator.reads[word] ?? []), ...further]),
+  ];
+  const evidence = `${word} was sent, and get-value read ${further.join(", ")} from ${seconds(last.atMs)} to the end (${seconds(endedMs)})`;
+  return {
+    findings: [
+      `${word} is not read as ${sent ?? "what was sent"} but as ${further.join(", ")}: without a setting each ${word} ends unconfirmed`,
+    ],
+    advice: [{ key: "reads", value: { [word]: values }, evidence }],
+  };
+}
+
+/** A degree was sent. */
+function degreeAdvice({ actuator, endedMs }: WatchRecord, { last }: Course, degree: number): Conclusion {
+  const row: KindRow = kindRows[actuator.kind];
+  const shown = degreeOf(last.value);
+  const at = `at ${seconds(last.atMs)}, and to the end (${seconds(endedMs)})`;
+  if (row.positionMode !== null && sameValue(row.positionMode, last.value)) {
+    const found = `the address reads the mode ${last.value} after a degree, ${at}`;
+    if (actuator.positionReads === "mode") return { findings: [`reads as expected: ${found}`], advice: [] };
+    return {
+      findings: [`${found}: without a setting each position ends unconfirmed`],
+      advice: [{ key: "position_reads", value: "mode", evidence: `${degree} was sent, and ${found}` }],
+    };
+  }
+  if (shown === null)
+    return {
+      findings: [`${degree} was sent, and the address reads ${last.value}, which is no degree`],
+      advice: [],
+    };
+  const off = Math.abs(shown - degree);
+  if (off <= actuator.tolerance)
+    return { findings: [`reads as expected: the degree ${shown}, ${at}`], advice: [] };
+  if (off > 10)
+    return {
+      findings: [
+        `${degree} was sent, and the address reads ${shown}: it did not arrive, or is not what was sent`,
+      ],
+      advice: [],
+    };
+  return {
+    findings: [`${degree} was sent and ${shown} is read: without a tolerance it ends unconfirmed`],
+    advice: [{ key: "tolerance", value: off, evidence: `${degree} was sent, and ${shown} was read ${at}` }],
+  };
+}
+
+/** Whether the group shows what the address itself does; where it does not, the bridge asks for the address alone. */
+function flushFindings(record: WatchRecord): readonly string[] {
+  const { actuator, endedMs } = record;
+  const { group } = actuator;
+  if (group === null) return [];
+  return [...new Set([actuator.modeAddress, actuator.positionAddress])].flatMap((address) => {
+    const own = courseOf(record, "get-value flush=1", address);
+    const listed = courseOf(record, "set-value/flush", address);
+    if (own === null) return [];
+    if (listed === null)
+      return [
+        `${typeName(group)} does not list address ${address}: the bridge reads it by itself; leave type_id out`,
+      ];
+    if (sameValue(own.last.value, listed.last.value)) return [];
+    return [
+      `the two reads differ and stay different: set-value/flush says ${listed.last.value}, get-value ${own.last.value}, at the end (${seconds(endedMs)}); leave type_id out, so that get-value counts`,
+    ];
+  });
+}
+
+interface MovedStatus {
+  readonly subject: string;
+  readonly number: number | null;
+  readonly changes: readonly Sighting[];
+}
+
+function movedStatuses(record: WatchRecord): readonly MovedStatus[] {
+  const subjects = new Set(
+    record.sightings
+      .filter(({ way, before }) => way === "device_status" && before !== null)
+      .map(({ subject }) => subject),
+  );
+  return [...subjects].map((subject) => {
+    const number = /^\d+/.exec(subject)?.[0];
+    return {
+      subject,
+      number: number === undefined ? null : Number(number),
+      changes: courseOf(record, "device_status", subject)?.changes ?? [],
+    };
+  });
+}
+
+/** Running statuses that changed with it, which its motors seem to have. */
+function runningAdvice(record: WatchRecord): Conclusion {
+  const { actuator } = record;
+  const moved = movedStatuses(record);
+  const strange = moved.flatMap(({ subject, changes }) =>
+    changes
+      .filter(({ value }) => !["on", "off"].includes(statusState(value)))
+      .map(({ value }) => `${subject} reads ${value}`),
+  );
+  const findings = strange
+    .slice(0, 3)
+    .map(
+      (one) =>
+        `${one}, which is neither on nor off: \`running_status: { reads: { on: [...], off: [...] } }\` says what it means`,
+    );
+  const numbers = [...new Set(moved.flatMap(({ number }) => (number === null ? [] : [number])))];
+  const fresh = numbers.filter((number) => !actuator.running.includes(number));
+  if (fresh.length === 0) return { findings, advice: [] };
+  const evidence = moved
+    .flatMap(({ subject, changes }) => changes.slice(0, 1).map((one) => ({ subject, one })))
+    .map(({ subject, one }) => `${subject} ${one.before ?? ""} → ${one.value} at ${seconds(one.atMs)}`)
+    .join(", ");
+  const all = [...new Set([...actuator.running, ...numbers])].sort((one, other) => one - other);
+  return {
+    findings: [...findings, `running statuses changed with it: ${evidence}`],
+    advice: [{ key: "running", value: all, evidence }],
+  };
+}
+
+/** How long it took, where something shows that: a status that went on and off, or degrees on the way. */
+function travelAdvice(record: WatchRecord): Conclusion {
+  const { actuator } = record;
+  const row: KindRow = kindRows[actuator.kind];
+  if (row.positionMode === null && actuator.kind !== "motor") return nothing;
+  const spans = [
+    ...movedStatuses(record).map(({ changes }) => changes),
+    courseOf(record, "get-value flush=1", actuator.positionAddress)?.changes.filter(
+      ({ value }) => degreeOf(value) !== null,
+    ) ?? [],
+  ].flatMap((changes) => {
+    const [first] = changes;
+    const last = changes.at(-1);
+    return first === undefined || last === undefined || changes.length < 2 ? [] : [last.atMs - first.atMs];
+  });
+  const longest = Math.max(0, ...spans);
+  if (longest < 1_000) return nothing;
+  const proposed = `${Math.ceil((longest * 1.2) / 5_000) * 5}s`;
+  const evidence = `it moved for ${Math.round(longest / 1000)} s, and a fifth was added`;
+  const isFine = actuator.travelMs >= longest && actuator.travelMs <= 2 * longest;
+  return isFine
+    ? nothing
+    : {
+        findings: [
+          `it moved for ${Math.round(longest / 1000)} s, and travel_time is ${Math.round(actuator.travelMs / 1000)} s`,
+        ],
+        advice: [{ key: "travel_time", value: proposed, evidence }],
+      };
+}
+
+/** What came over the channels, and how much sooner. */
+function channelFindings(record: WatchRecord): readonly string[] {
+  const ways = ["ws/set-value", "ws/device-status"] as const;
+  const came = ways.flatMap((way) => {
+    const first = record.sightings.find((one) => one.way === way);
+    return first === undefined ? [] : [`${way} told of it at ${seconds(first.atMs)}`];
+  });
+  return came.length === 0 ? ["neither channel told of it; polling does the same, only later"] : came;
+}
+
+const curtains: ReadonlySet<ActuatorKind> = new Set(["shade_curtain", "thermal_curtain"]);
+
+/** Nothing that is read says what a person saw. */
+function directionFindings({ actuator, word }: WatchRecord): readonly string[] {
+  if (!curtains.has(actuator.kind) || !["open", "close"].includes(word)) return [];
+  const spread = word === "open" ? "spread out" : "drew aside";
+  return [
+    `did the curtain ${word === "open" ? "draw aside" : "spread out"}? If it ${spread} instead, write homeassistant: { inverted: true }`,
+  ];
+}
+
+/** Where nothing changed at the configured address, what did change is perhaps the right one. */
+function otherAddresses({ sightings, actuator }: WatchRecord): readonly string[] {
+  const own = new Set([actuator.modeAddress, actuator.positionAddress]);
+  const others = sightings.filter(({ way, subject }) => way === "ws/set-value" && !own.has(subject));
+  return [...new Map(others.map((one) => [one.subject, one]))].map(
+    ([subject, { value, atMs }]) =>
+      `address ${subject} was pushed meanwhile with ${value}, at ${seconds(atMs)}`,
+  );
+}
+
+/** What to write, with the evidence behind each key; a sentence where nothing is to be written. */
+export function adviceYaml(
+  { actuator }: WatchRecord,
+  { advice }: Conclusion,
+  head: readonly string[],
+): string {
+  if (advice.length === 0) return "";
+  const entry = sectionOf(
+    advice.map(({ key, value, evidence }) => pairOf(key, flowNode(value), [commentText(evidence, 200)])),
+  );
+  const actuators = sectionOf([pairOf(actuator.id, entry)]);
+  const controller = sectionOf([pairOf("actuators", actuators)]);
+  return yamlText(sectionOf([pairOf("controllers", sectionOf([pairOf(actuator.code, controller)]))]), head);
+}

@@ -1,0 +1,204 @@
+import { sameValue, textOf } from "../../greenhouse/actuator-kinds.js";
+import {
+  PlatformError,
+  type PlatformPush,
+  type PlatformReader,
+  type PushNews,
+  type RawValue,
+  type RunningStatusItem,
+} from "../../greenhouse/ports.js";
+import type { Clock } from "../../runtime/clock.js";
+import {
+  type Sighting,
+  sightingLine,
+  type Way,
+  type WatchedActuator,
+  type WatchRecord,
+} from "./watch-conclusions.js";
+
+interface WatchParts {
+  readonly platform: PlatformPush & Pick<PlatformReader, "value" | "values" | "runningStatuses">;
+  readonly clock: Clock;
+  /** One line for the person who watches. */
+  readonly say: (line: string) => void;
+  readonly actuator: WatchedActuator;
+  /** What the person will send. */
+  readonly word: string;
+  /** How long to wait for the first change. */
+  readonly patienceMs: number;
+}
+
+const roundMs = 2_000;
+/** After the travel time, so that what comes late is seen. */
+const afterwardsMs = 30_000;
+const quietMs = 15_000;
+
+/**
+ * Watches one movement that a person makes: what each way of reading and both channels say at which second. Sends nothing. Ends when the
+ * travel time is over and nothing changes any more, when the patience is over, or with the signal; never rejects for a failed read.
+ */
+export async function watchMovement(parts: WatchParts, stop: AbortSignal): Promise<WatchRecord> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([stop, over.signal]);
+  const watch = new Watch(parts, signal);
+  const channels = (["set-value", "device-status"] as const).map((type) =>
+    parts.platform.listen({ type }, watch.listener(`ws/${type}`), AbortSignal.any([signal])),
+  );
+  await watch.round();
+  watch.begin();
+  while (!watch.isOver() && (await waited(parts.clock, signal))) await watch.round();
+  over.abort();
+  await Promise.all(channels);
+  return watch.record();
+}
+
+/** Whether the pause before the next round passed without an end. */
+const waited = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
+  clock.wait(roundMs, signal).then(
+    () => true,
+    () => false,
+  );
+
+class Watch {
+  readonly #parts: WatchParts;
+  readonly #signal: AbortSignal;
+  readonly #sightings: Sighting[] = [];
+  /** The newest value by way and subject. */
+  readonly #newest = new Map<string, string>();
+  readonly #troubles = new Set<string>();
+  #startedAt: number;
+  #isBegun = false;
+
+  constructor(parts: WatchParts, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#signal = signal;
+    this.#startedAt = parts.clock.monotonic();
+  }
+
+  /** Everything was read once: from now on changes count. */
+  begin(): void {
+    const { say, word, actuator } = this.#parts;
+    this.#isBegun = true;
+    this.#startedAt = this.#parts.clock.monotonic();
+    say("");
+    say(`Now send "${word}" to ${actuator.id}, once, in the vendor's app or with`);
+    say(`  greenhouse2mqtt set ${actuator.code} ${actuator.id} ${word}`);
+    say("and look at the real thing. Nothing is sent from here. Ctrl-C ends the watch early.");
+    say("");
+  }
+
+  isOver(): boolean {
+    const now = this.#now();
+    const { patienceMs, actuator } = this.#parts;
+    const changes = this.#sightings.filter(({ before }) => before !== null);
+    const [first] = changes;
+    const last = changes.at(-1);
+    if (first === undefined || last === undefined) return now >= patienceMs;
+    const longest = first.atMs + 2 * actuator.travelMs + 4 * afterwardsMs;
+    const wanted = Math.max(first.atMs + actuator.travelMs + afterwardsMs, last.atMs + quietMs);
+    return now >= Math.min(wanted, longest);
+  }
+
+  /** Asks each way once, all at the same time. */
+  async round(): Promise<void> {
+    const { platform, actuator } = this.#parts;
+    const { code, group } = actuator;
+    const signal = this.#signal;
+    const addresses = [...new Set([actuator.modeAddress, actuator.positionAddress])];
+    await Promise.all([
+      ...addresses.flatMap((address) => [
+        this.#ask("get-value flush=1", platform.value(code, address, true, signal), (raw) =>
+          this.#seeValue("get-value flush=1", address, raw),
+        ),
+        this.#ask("get-value", platform.value(code, address, false, signal, "urgent"), (raw) =>
+          this.#seeValue("get-value", address, raw),
+        ),
+      ]),
+      ...(group === null
+        ? []
+        : [
+            this.#ask("set-value/flush", platform.values(code, group, signal), (values) => {
+              for (const address of addresses)
+                this.#seeValue("set-value/flush", address, values.get(address) ?? null);
+            }),
+          ]),
+      this.#ask("device_status", platform.runningStatuses(code, signal), (items) =>
+        this.#seeStatuses("device_status", items),
+      ),
+    ]);
+  }
+
+  listener(way: "ws/set-value" | "ws/device-status") {
+    const { code } = this.#parts.actuator;
+    return {
+      knows: (named: string) => named === code,
+      opened: () => undefined,
+      lost: () => undefined,
+      closed: (why: string) => this.#trouble(`${way} is not open: ${why}`),
+      news: (news: PushNews) => {
+        if (news.type === "registers")
+          for (const [address, raw] of news.values) this.#seePushed(way, address, raw);
+        if (news.type === "statuses") this.#seeStatuses(way, news.items);
+      },
+    };
+  }
+
+  record(): WatchRecord {
+    const { actuator, word } = this.#parts;
+    return { actuator, word, sightings: this.#sightings, endedMs: this.#now() };
+  }
+
+  #now(): number {
+    return this.#parts.clock.monotonic() - this.#startedAt;
+  }
+
+  async #ask<T>(what: string, question: Promise<T>, seen: (answer: T) => void): Promise<void> {
+    try {
+      seen(await question);
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      if (!this.#signal.aborted) this.#trouble(`${what}: ${error.message}`);
+    }
+  }
+
+  #trouble(text: string): void {
+    if (this.#troubles.has(text)) return;
+    this.#troubles.add(text);
+    this.#parts.say(text);
+  }
+
+  #seeValue(way: Way, address: string, raw: RawValue | null): void {
+    if (raw !== null) this.#see(way, address, textOf(raw), null);
+  }
+
+  /** A channel has said nothing before, so what it says is held against what was read. */
+  #seePushed(way: Way, address: string, raw: RawValue): void {
+    const value = textOf(raw);
+    const read = this.#newest.get(`get-value flush=1 ${address}`) ?? null;
+    const before = this.#newest.get(`${way} ${address}`) ?? read;
+    if (before !== null && sameValue(before, value)) return;
+    this.#see(way, address, value, before);
+  }
+
+  #seeStatuses(way: Way, items: readonly RunningStatusItem[]): void {
+    for (const { number, name, value } of items)
+      if (value !== null) this.#see(way, `${number ?? ""} ${name}`.trim(), String(value), null);
+  }
+
+  #see(way: Way, subject: string, value: string, read: string | null): void {
+    const key = `${way} ${subject}`;
+    const before = this.#newest.get(key) ?? read;
+    if (before === value) return;
+    this.#newest.set(key, value);
+    // What changed before the person was asked to move it is where it stood.
+    const sighting = {
+      atMs: this.#isBegun ? this.#now() : 0,
+      way,
+      subject,
+      before: this.#isBegun ? before : null,
+      value,
+    };
+    this.#sightings.push(sighting);
+    this.#parts.say(sightingLine(sighting));
+  }
+}

@@ -1,0 +1,297 @@
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
+import type { PlatformPush, PushListener, RawValue } from "../../../src/greenhouse/ports.js";
+import { watchMovement } from "../../../src/setup/doctor/watch.js";
+import { adviceYaml, conclude, type WatchedActuator } from "../../../src/setup/doctor/watch-conclusions.js";
+import { fileWith, greenhouse2mqtt } from "../../cli/in-process.js";
+import { failure } from "../../support/counting-platform.js";
+import { VirtualClock } from "../../support/virtual-clock.js";
+
+const skylight: WatchedActuator = {
+  code: "GH-0001",
+  id: "roof",
+  kind: "skylight",
+  values: {},
+  reads: {},
+  positionReads: "degree",
+  modeAddress: "101",
+  positionAddress: "101",
+  group: null,
+  running: [],
+  tolerance: 0,
+  travelMs: 60_000,
+};
+const fan: WatchedActuator = { ...skylight, id: "fan", kind: "circulation_fan", travelMs: 0 };
+
+/** What happens at the platform, by seconds after the person was asked to move it. */
+interface Moment {
+  readonly at: number;
+  /** What get-value gives from then on. */
+  readonly own?: RawValue;
+  /** What the group gives from then on. */
+  readonly group?: RawValue;
+  readonly status?: number | string;
+  readonly pushed?: readonly [address: string, raw: RawValue];
+}
+
+interface Story {
+  readonly actuator?: Partial<WatchedActuator>;
+  readonly word: string;
+  readonly begins?: RawValue;
+  readonly moments?: readonly Moment[];
+}
+
+/** Watches a story; gives the lines, what follows, and the YAML. */
+async function watched({ actuator = {}, word, begins = "10001", moments = [] }: Story) {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const shown = { own: begins, group: begins, status: 0 as number | string };
+  let ear: PushListener | null = null;
+  const push: PlatformPush = {
+    listen: (_channel, listener, signal) => {
+      ear ??= listener;
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+    },
+  };
+  const platform = {
+    ...push,
+    value: () => Promise.resolve(shown.own),
+    values: () => Promise.resolve(new Map([["101", shown.group]])),
+    runningStatuses: () => Promise.resolve([{ name: "风机", number: statusNumber(16), value: shown.status }]),
+  };
+  const one = { ...skylight, ...actuator };
+  const parts = {
+    platform,
+    clock,
+    say: (line: string) => void lines.push(line),
+    actuator: one,
+    word,
+    patienceMs: 120_000,
+  };
+  const stop = new AbortController();
+  const watching = watchMovement(parts, stop.signal);
+  await clock.advance(0);
+  for (const { at, own, group, status, pushed } of moments) {
+    await clock.advance(at * 1_000 - clock.monotonic());
+    shown.own = own ?? shown.own;
+    shown.group = group ?? own ?? shown.group;
+    shown.status = status ?? shown.status;
+    if (pushed)
+      (ear as PushListener | null)?.news({ type: "registers", code: one.code, values: new Map([pushed]) });
+  }
+  await clock.advance(900_000);
+  const record = await watching;
+  expect(clock.pendingTimers).toBe(0);
+  const conclusion = conclude(record);
+  const yaml = adviceYaml(record, conclusion, ["head"]);
+  const advised =
+    yaml === ""
+      ? null
+      : (parse(yaml) as Record<string, Record<string, Record<string, Record<string, unknown>>>>);
+  return {
+    record,
+    lines,
+    findings: conclusion.findings,
+    yaml,
+    settings: advised?.["controllers"]?.["GH-0001"]?.["actuators"]?.[one.id] ?? null,
+  };
+}
+
+describe("one watched movement", () => {
+  it.each<[what: string, story: Story, settings: unknown, finding: RegExp]>([
+    [
+      "what was sent is read",
+      { word: "open", moments: [{ at: 5, own: "10010" }] },
+      null,
+      /^reads as expected: 10010 means open/,
+    ],
+    [
+      "the actual position is read",
+      {
+        word: "open",
+        moments: [
+          { at: 5, own: "30" },
+          { at: 50, own: "100" },
+        ],
+      },
+      { reads: { open: ["10010", "100"] } },
+      /^open is not read as 10010 but as 100/,
+    ],
+    [
+      "automatic reads with what runs",
+      {
+        word: "auto",
+        moments: [
+          { at: 5, own: "11010" },
+          { at: 20, own: "11001" },
+        ],
+      },
+      { reads: { auto: ["11000", "11010", "11001"] } },
+      /^auto is not read as 11000/,
+    ],
+    [
+      "what is configured already is expected",
+      { word: "auto", actuator: { reads: { auto: ["11010"] } }, moments: [{ at: 5, own: "11010" }] },
+      null,
+      /^reads as expected/,
+    ],
+    [
+      "the mode stays after a degree",
+      { word: "45", moments: [{ at: 5, own: "10100" }] },
+      { position_reads: "mode" },
+      /reads the mode 10100 after a degree/,
+    ],
+    [
+      "that is configured already",
+      { word: "45", actuator: { positionReads: "mode" }, moments: [{ at: 5, own: 10100 }] },
+      null,
+      /^reads as expected: the address reads the mode/,
+    ],
+    [
+      "a degree that is not reached exactly",
+      {
+        word: "45",
+        moments: [
+          { at: 5, own: "10100" },
+          { at: 7, own: "43" },
+        ],
+      },
+      { tolerance: 2 },
+      /^45 was sent and 43 is read/,
+    ],
+    [
+      "a degree far off is no matter of tolerance",
+      { word: "45", moments: [{ at: 5, own: "90" }] },
+      null,
+      /did not arrive/,
+    ],
+    [
+      "nothing changes, but another address is pushed",
+      { word: "open", moments: [{ at: 5, pushed: ["317", "10010"] }] },
+      null,
+      /^address 317 was pushed meanwhile with 10010/,
+    ],
+    [
+      "it goes on meaning something else",
+      { word: "open", moments: [{ at: 5, own: "11000" }] },
+      null,
+      /reads 11000, which means auto: it was not taken/,
+    ],
+    [
+      "the group differs for good",
+      {
+        word: "open",
+        actuator: { group: parameterGroup(2) },
+        moments: [{ at: 5, own: "10010", group: "10001" }],
+      },
+      null,
+      /set-value\/flush says 10001, get-value 10010/,
+    ],
+    [
+      "a status runs with it",
+      { word: "on", actuator: fan, begins: "1001", moments: [{ at: 5, own: "1010", status: 1 }] },
+      { running: [16] },
+      /^running statuses changed with it: 16 风机 0 → 1 at/,
+    ],
+    [
+      "a status of words nobody knows",
+      { word: "on", actuator: fan, begins: "1001", moments: [{ at: 5, own: "1010", status: "1010" }] },
+      { running: [16] },
+      /16 风机 reads 1010, which is neither on nor off/,
+    ],
+    [
+      "how long it runs says how long it travels",
+      {
+        word: "open",
+        actuator: { running: [16] },
+        moments: [
+          { at: 5, own: "10010", status: 1 },
+          { at: 95, status: 0 },
+        ],
+      },
+      { travel_time: "110s" },
+      /^it moved for 90 s, and travel_time is 60 s/,
+    ],
+    [
+      "which way a curtain goes only a person sees",
+      { word: "open", actuator: { kind: "shade_curtain" }, moments: [{ at: 5, own: "10010" }] },
+      null,
+      /inverted: true/,
+    ],
+  ])("%s", async (_, story, settings, finding) => {
+    const seen = await watched(story);
+    expect(seen.settings).toEqual(settings);
+    expect(seen.findings).toContainEqual(expect.stringMatching(finding));
+  });
+
+  it("tells each change with its second and its way, and what the person is to do", async () => {
+    const { lines } = await watched({
+      word: "open",
+      actuator: { group: parameterGroup(2) },
+      moments: [{ at: 5, own: "10010", pushed: ["101", "10010"] }],
+    });
+    expect(lines.join("\n")).toMatch(/Now send "open" to roof, once[^]*set GH-0001 roof open/);
+    expect(lines.slice(-4)).toEqual([
+      "   +5 s  ws/set-value       101: 10001 → 10010",
+      "   +6 s  get-value flush=1  101: 10001 → 10010",
+      "   +6 s  get-value          101: 10001 → 10010",
+      "   +6 s  set-value/flush    101: 10001 → 10010",
+    ]);
+  });
+
+  it("ends after its patience where nothing happens, and else when the travel time and a pause are over", async () => {
+    expect((await watched({ word: "open" })).record.endedMs).toBeLessThanOrEqual(122_000);
+    const { record } = await watched({ word: "open", moments: [{ at: 5, own: "10010" }] });
+    expect(record.endedMs).toBeGreaterThanOrEqual(95_000);
+    expect(record.endedMs).toBeLessThanOrEqual(99_000);
+  });
+
+  it("a platform that refuses everything is told once a way, and nothing is concluded from it", async () => {
+    const clock = new VirtualClock();
+    const lines: string[] = [];
+    const refused = () => Promise.reject(failure("rejected", "realtime"));
+    const platform = {
+      listen: (_: unknown, __: unknown, signal: AbortSignal) =>
+        new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve())),
+      value: refused,
+      values: refused,
+      runningStatuses: refused,
+    };
+    const watching = watchMovement(
+      {
+        platform,
+        clock,
+        say: (line) => void lines.push(line),
+        actuator: skylight,
+        word: "open",
+        patienceMs: 60_000,
+      },
+      new AbortController().signal,
+    );
+    await clock.advance(100_000);
+    expect(conclude(await watching)).toMatchObject({
+      advice: [],
+      findings: ["address 101 gave no value at all", expect.any(String)],
+    });
+    expect(lines.filter((line) => line.startsWith("get-value:"))).toHaveLength(1);
+  });
+});
+
+it.each<[args: string[], said: RegExp]>([
+  [["--watch", "gh-0001/roof"], /say with --command what you will send: open, close, auto, 0\.\.100/],
+  [["--watch", "gh-0001/roof", "--command", "up"], /"up" is nothing that it takes/],
+  [["--watch", "gh-0001/rof", "--command", "open"], /no actuator "rof", did you mean "roof"/],
+  [["--watch", "roof", "--command", "open"], /takes CONTROLLER\/ACTUATOR/],
+  [["--command", "open"], /belong to --watch/],
+])("`doctor` %j is a usage error that says what to write", async (args, said) => {
+  const file = await fileWith(
+    [
+      "platform: { business_url: http://127.0.0.1:1, realtime_url: http://127.0.0.1:1, token: none }",
+      "controllers: { GH-0001: { actuators: { roof: { kind: skylight, address: 101 } } } }",
+    ].join("\n"),
+  );
+  const { code, err, out } = await greenhouse2mqtt(["doctor", "-c", file, ...args]);
+  expect([code, out]).toEqual([2, ""]);
+  expect(err).toMatch(said);
+});
