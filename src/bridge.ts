@@ -6,6 +6,7 @@ import { restoreCommands } from "./commands/restore.js";
 import { CommandService, type CommandServiceParts } from "./commands/service.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
 import type { Configuration } from "./config/schema.js";
+import { nameOf } from "./greenhouse/documents.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
 import { discoveryFilter } from "./homeassistant/announced.js";
 import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
@@ -14,7 +15,9 @@ import type { PageService, PageSources } from "./http/service.js";
 import type { Journal } from "./journal/journal.js";
 import { openJournal } from "./journal/open.js";
 import { journalReader } from "./journal/reader.js";
+import { bridgeItself } from "./limits/alarm-store.js";
 import { weatherTopics } from "./limits/limits.js";
+import type { Notifier } from "./notify/notify.js";
 import { BrokerConnection } from "./mqtt/connection.js";
 import { connectionSettings } from "./mqtt/connection/settings.js";
 import { EventOutput } from "./mqtt/events.js";
@@ -77,7 +80,10 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     options.onListening?.();
     const crashLoop = await beginLife(journal, options, live);
     const serving = configuration.http === false ? null : await loadServing();
-    const bridge = joinParts({ ...options, live, journal, broker, crashLoop, serving, signal });
+    const hasWays = Object.keys(configuration.notify.ways).length > 0;
+    const notifying = hasWays ? await loadNotifying() : null;
+    const given = { ...options, live, journal, broker, crashLoop, serving, notifying, signal };
+    const bridge = joinParts(given);
     opened.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
     try {
       if (journal.state().available) log.info(mayDo(live.current.commands));
@@ -99,6 +105,9 @@ const loadServing = async () => ({
   ...(await import("./http/service.js")),
   ...(await import("./http/access.js")),
 });
+
+/** What only a bridge needs that tells people of alarms. */
+const loadNotifying = () => import("./notify/notify.js");
 
 /** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
 export async function startEmbeddedBroker(
@@ -146,6 +155,8 @@ interface Given extends BridgeOptions {
   readonly crashLoop: () => string | null;
   /** Null without a port for HTTP. */
   readonly serving: Awaited<ReturnType<typeof loadServing>> | null;
+  /** Null where nobody is told of alarms. */
+  readonly notifying: Awaited<ReturnType<typeof loadNotifying>> | null;
   /** Aborts when the bridge is to end. */
   readonly signal: AbortSignal;
 }
@@ -173,7 +184,8 @@ function joinParts(given: Given): Bridge {
   const commanding = { ...publishing, ...joinCommands(publishing) };
   const { commands } = commanding;
   const status = new Status({ ...commanding, manager: given.manager ?? null });
-  const requests = createRequests(commanding, status);
+  const notifier = createNotifier(commanding);
+  const requests = createRequests(commanding, status, notifier);
   const page = createPage(commanding, status, requests);
   lookAtBroker(commanding, status);
   live.onReload(({ applied }) => reloaded(applied, commanding, status));
@@ -191,11 +203,16 @@ function joinParts(given: Given): Bridge {
     mirror.watch,
     mirror.poller,
     pushListener(commanding),
+    ...(notifier === null ? [] : [notifier]),
     ...(page === null ? [] : [pageServer(page)]),
   );
   const { store } = mirror;
   const onUnreadable = (problem: Error) => refuseUnread(journal, log, live, problem);
-  const restore = () => restoreCommands(commands, { journal, store, clock, log, onUnreadable });
+  const restore = async () => {
+    await restoreCommands(commands, { journal, store, clock, log, onUnreadable });
+    // That an earlier run could not send messages says nothing of this one.
+    commands.limits.alarms.set("notify_failed", bridgeItself, null);
+  };
   return { parts, connection: link.connection, platform, signal, restore };
 }
 
@@ -399,7 +416,25 @@ export function createCommands(parts: CommandParts): CommandService {
 
 type Joined = Given & Link & Reading & Publishing & Commanding;
 
-function createRequests(above: Joined, status: Status): RequestServer {
+function createNotifier(above: Joined): Notifier | null {
+  const { configuration, clock, log, mirror, commands, notifying } = above;
+  if (notifying === null) return null;
+  const { alarms } = commands.limits;
+  return new notifying.Notifier({
+    configuration,
+    clock,
+    log,
+    alarms: () => alarms.list,
+    alarm: (message) => alarms.set("notify_failed", bridgeItself, message),
+    nameOf: (id, actuator) => {
+      const controller = mirror.store.byId(id);
+      return controller ? nameOf(controller, actuator) : [id, actuator].filter(Boolean).join(" / ");
+    },
+    memory: textFile(configuration.data_dir, "notified.json"),
+  });
+}
+
+function createRequests(above: Joined, status: Status, notifier: Notifier | null): RequestServer {
   const { configuration, clock, log, setLogLevel, topics, connection, onEvent } = above;
   const { mirror, platform, journal, retained, commands } = above;
   const handlers = requestHandlers({
@@ -414,6 +449,7 @@ function createRequests(above: Joined, status: Status): RequestServer {
     republish: () => retained.republish(),
     health: () => status.health(),
     bundle: (redact) => status.bundle(redact),
+    testNotify: notifier && ((stop) => notifier.test(stop)),
   });
   return new RequestServer({
     handlers,

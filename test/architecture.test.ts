@@ -64,7 +64,15 @@ const table: Readonly<Record<string, Row>> = {
     node: [],
     folders: {
       greenhouse: {
-        files: ["documents.ts", "model.ts", "command/outcomes.ts", "labels.ts", "limits.ts", "sensors.ts"],
+        files: [
+          "alarm-words.ts",
+          "documents.ts",
+          "model.ts",
+          "command/outcomes.ts",
+          "labels.ts",
+          "limits.ts",
+          "sensors.ts",
+        ],
         typesOnly: false,
       },
     },
@@ -119,6 +127,11 @@ const table: Readonly<Record<string, Row>> = {
       http: { files: ["entrance.ts"], typesOnly: false },
     },
   },
+  notify: {
+    npm: ["undici", "nodemailer"],
+    node: ["crypto"],
+    folders: { ...core, config: { files: ["schema.ts", "load.ts"], typesOnly: false } },
+  },
   status: {
     npm: ["prom-client", "zod"],
     node: "any",
@@ -139,7 +152,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: {
       ...core,
       ...edges,
-      ...{ sync: "all", commands: "all", limits: "all", config: "all", status: "all" },
+      ...{ sync: "all", commands: "all", limits: "all", notify: "all", config: "all", status: "all" },
       page: { files: ["protocol.ts"], typesOnly: true },
     },
   },
@@ -152,6 +165,7 @@ const table: Readonly<Record<string, Row>> = {
       sync: "all",
       commands: "all",
       limits: { files: ["engine.ts"], typesOnly: false },
+      notify: { files: ["notify.ts"], typesOnly: false },
       config: "all",
       simulator: { files: ["simulator.ts"], typesOnly: false },
       status: "all",
@@ -441,6 +455,7 @@ const contents: Readonly<Record<string, string>> = {
   page: "the page, in the browser",
   simulator: "the platform that lies, for `demo`, `simulate` and tests",
   setup: "what is done once: `init`, `discover`, `doctor`",
+  notify: "who is told of alarms, and how",
   status: "health, metrics, what is late, another bridge, requests, crashes",
   "bridge.ts": "makes the parts and joins them",
   cli: "the commands of the program",

@@ -426,4 +426,10 @@ function addLimits(add: Add): void {
     .option("--json", "one object a line")
     .option("--acknowledge <alarm>", "say that you have seen this one, or all, which clears nothing")
     .option("--by <name>", "who acknowledges; default: your user name");
+  add(
+    "notify",
+    "try how alarms reach people: one message through each way of `notify`",
+    ["greenhouse2mqtt notify --test"],
+    lazily(async () => (await import("./limits.js")).notify),
+  ).option("--test", "send it; works beside a running bridge, and without one");
 }

@@ -1,13 +1,17 @@
 import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
+import { systemClock } from "../runtime/clock.js";
 import { localTime, longestMessage, textTable } from "../runtime/text-table.js";
 import { inOptions, readConfiguration, userName } from "./errands.js";
 import { codeOf } from "./read.js";
 import { NotOverHttp, overHttp } from "./over-http.js";
 import { type Document, isDocument, NotAsked, requestOf, retainedOfBridge } from "./running-bridge.js";
-import { CommandFailure, type CommonOptions, type Surroundings } from "./surroundings.js";
+import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
-/* `lock`, `unlock`, `release` and `alarms`: requests to the running bridge, which alone keeps what they are about. */
+/*
+ * `lock`, `unlock`, `release` and `alarms`: requests to the running bridge, which alone keeps what they are about; and `notify`,
+ * which tries without one how alarms get out.
+ */
 
 /** As long as the disk may take on a busy small computer. */
 const longestMs = 30_000;
@@ -155,4 +159,27 @@ export async function alarms(around: Surroundings, options: AlarmsOptions): Prom
   const sorted = [...shown].sort((one, other) => (since(one) < since(other) ? -1 : 1));
   if (options.json === true) for (const one of sorted) around.out(`${JSON.stringify(one)}\n`);
   else around.out(`${sorted.length === 0 ? "no alarms" : textTable(columns, sorted, rowOf).text}\n`);
+}
+
+/** `greenhouse2mqtt notify --test`: one message through each way, and what became of it. */
+export async function notify(
+  around: Surroundings,
+  options: CommonOptions & { readonly test?: boolean },
+): Promise<void> {
+  if (options.test !== true)
+    throw new CommandFailure("say --test: one message through each way of notify", exitCodes.usage);
+  const configuration = await readConfiguration(options, around);
+  if (Object.keys(configuration.notify.ways).length === 0)
+    throw new CommandFailure(
+      "no way is configured under notify.ways; docs/notify.md shows each",
+      exitCodes.usage,
+    );
+  const { testOnce } = await import("../notify/notify.js");
+  const results = await testOnce(configuration, systemClock, around.stop);
+  if (around.isTerminal)
+    for (const [way, { service, problem }] of Object.entries(results))
+      around.out(`${way} (${service}): ${problem === null ? "sent" : `not sent: ${problem}`}\n`);
+  else around.out(`${JSON.stringify(results)}\n`);
+  const failed = Object.entries(results).flatMap(([way, { ok }]) => (ok ? [] : [way]));
+  if (failed.length > 0) throw new CommandFailure(`not sent by ${failed.join(", ")}`);
 }

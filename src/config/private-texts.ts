@@ -5,7 +5,7 @@ import { type Configuration, controllerTopicId } from "./schema.js";
 
 /** What a configuration holds that says where it is, whose it is or how to get in. */
 export function privateTexts(configuration: Configuration): readonly PrivateText[] {
-  const { platform, mqtt, broker, http } = configuration;
+  const { platform, mqtt, broker, http, notify } = configuration;
   const urls = [platform.business_url, platform.realtime_url, ...(mqtt.url === undefined ? [] : [mqtt.url])];
   const pageUsers = http === false ? [] : http.users;
   const users = [mqtt.username, ...[...broker.users, ...pageUsers].map(({ username }) => username)];
@@ -21,8 +21,25 @@ export function privateTexts(configuration: Configuration): readonly PrivateText
     ...as("user", users),
     ...files.flatMap(pathTexts),
     ...as("name", own),
+    ...notifyTexts(notify),
     ...as("topic", topicsOf(configuration)),
     ...Object.entries(configuration.controllers).flatMap(([code, section]) => controllerTexts(code, section)),
+  ];
+}
+
+/** Who gets alarms, and through which hosts of one's own. */
+function notifyTexts({ name, proxy, ways }: Configuration["notify"]): readonly PrivateText[] {
+  const all = Object.entries(ways);
+  const urls = [proxy?.url, ...all.map(([, { ntfy }]) => ntfy?.url)].filter((url) => url !== undefined);
+  const mail = all.flatMap(([, { smtp }]) => (smtp === undefined ? [] : [smtp]));
+  return [
+    ...as("name", [name, ...all.map(([way]) => way)]),
+    ...as("host", [...urls.flatMap(spellings), ...mail.map(({ host }) => host)]),
+    ...as("user", [proxy?.username, ...all.map(([, { telegram }]) => telegram?.chat_id)]),
+    ...as(
+      "user",
+      mail.flatMap(({ username, from, to }) => [username, from, ...to]),
+    ),
   ];
 }
 

@@ -12,6 +12,7 @@ import {
 } from "./sections/bridge.js";
 import { controllersSection, kindsSection, runningStatusSection } from "./sections/controllers.js";
 import { weatherSection } from "./sections/limits.js";
+import { notifySection } from "./sections/notify.js";
 import { platformSection } from "./sections/platform.js";
 import { choice, fieldFacts, required, section, text, typeFacts, withDefault } from "./values.js";
 
@@ -42,6 +43,7 @@ export const configurationSchema = section({
     entry: "wind",
     off: true,
   }),
+  notify: withDefault(notifySection, {}, "Where alarms go: phones, chats and mail.", { off: true }),
   mirror: withDefault(
     choice(["all", "listed"]),
     "all",

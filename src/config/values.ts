@@ -73,6 +73,23 @@ export const text = (what = "text of one line", pattern = /^[^\u0000-\u001f\u007
 /** Text that is often digits: taken as written, quotes or not. */
 export const writtenText = (...rule: Parameters<typeof text>) => named(text(...rule), "text", true);
 
+export const defaultZone = "Asia/Shanghai";
+
+function isTimeZone(name: string): boolean {
+  try {
+    return (
+      name === defaultZone || new Intl.DateTimeFormat("en", { timeZone: name }) instanceof Intl.DateTimeFormat
+    );
+  } catch {
+    return false;
+  }
+}
+
+export const timeZone = () => {
+  const error = expecting("a time zone such as Asia/Shanghai or UTC");
+  return z.string({ error }).refine(isTimeZone, { error });
+};
+
 export const address = () =>
   named(matching(addressPattern, 'an address of letters, digits, ".", "_" and "-"'), "address", true);
 

@@ -97,6 +97,7 @@ export const doubtsAbout = (configuration: Configuration, hasBroker: boolean): F
   ...typeDoubts(configuration),
   ...ageDoubts(configuration),
   ...leadInDoubts(configuration),
+  ...notifyDoubts(configuration),
 ];
 
 const advisedControlMs = 30_000;
@@ -155,6 +156,29 @@ function reachDoubts(
       "nothing is mirrored, because no controller is listed below",
     ),
   ];
+}
+
+/** What a message, or the secret that lets it in, could be read by on its way. */
+function notifyDoubts({ notify }: Configuration): Finding[] {
+  return Object.entries(notify.ways).flatMap(([name, way]) => {
+    const path = ["notify", "ways", name];
+    const { ntfy, telegram, wecom, dingtalk, webhook, smtp } = way;
+    const plain = Object.entries({ ntfy, telegram, wecom, dingtalk, webhook }).flatMap(([service, at]) =>
+      at?.url.startsWith("http:") === true && !isLoopback(new URL(at.url).hostname) ? [service] : [],
+    );
+    const isOpen = smtp?.encryption === "none" && !isLoopback(smtp.host);
+    return [
+      ...plain.map((service) =>
+        atValue([...path, service, "url"], "messages travel unencrypted, with the secret that lets them in"),
+      ),
+      ...when(isOpen, [...path, "smtp", "encryption"], "messages and the login travel unencrypted"),
+      ...when(
+        smtp?.reject_unauthorized === false,
+        [...path, "smtp", "reject_unauthorized"],
+        "the mail server's certificate is not verified",
+      ),
+    ];
+  });
 }
 
 function pollingDoubts(configuration: Configuration): Finding[] {

@@ -1,4 +1,4 @@
-import type { Actuator, ControllerInfo, Parameter, RunningStatus, Sensor } from "./model.js";
+import type { Actuator, ControllerInfo, Parameter, RunningStatus, Sensor, Controller } from "./model.js";
 
 /*
  * What is told of a controller and its parts, the same on every `.../json` topic and in the API. Times are ISO texts.
@@ -83,3 +83,9 @@ export const statusDocument = ({
   changed_at: isoOrNull(changedAt),
   quality,
 });
+
+/** What people call a controller or an actuator of it. */
+export function nameOf({ info, actuators }: Controller, actuator: string | null): string {
+  const name = actuator && (actuators.get(actuator)?.settings.name ?? actuator);
+  return name ? `${info.name} / ${name}` : info.name;
+}

@@ -122,6 +122,7 @@ export type AlarmType =
   | "other_bridge"
   | "state_lost"
   | "crash_loop"
+  | "notify_failed"
   | "flood";
 
 /** What an alarm's message names, for who tells it in another language. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Command, CommandRequest, Phase, ResultAddressee } from "../commands/command.js";
 import { likenessOf, type SeenAddress, seenYaml } from "../greenhouse/addresses-seen.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
-import { controllerItem, isoOrNull } from "../greenhouse/documents.js";
+import { controllerItem, isoOrNull, nameOf } from "../greenhouse/documents.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import {
@@ -22,7 +22,7 @@ import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
 import { LiveViews } from "./live.js";
 import { nightsOf, type Range, TrendKeeper } from "./trends.js";
-import { controllerView, nameOf, overviewRow } from "./views.js";
+import { controllerView, overviewRow } from "./views.js";
 
 /** What the page shows and does, each asked of the part that has it. */
 export interface PageSources {

@@ -231,9 +231,3 @@ function guardView({ condition, clearAfterMs }: Guard): GuardView {
   const clearAt = "clearAt" in condition ? condition.clearAt : null;
   return { condition: condition.type, clear_at: clearAt, clear_after_s: clearAfterMs / 1000 };
 }
-
-/** What people call a controller or an actuator of it. */
-export function nameOf({ info, actuators }: Controller, actuator: string | null): string {
-  const name = actuator && (actuators.get(actuator)?.settings.name ?? actuator);
-  return name ? `${info.name} / ${name}` : info.name;
-}

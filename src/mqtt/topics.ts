@@ -22,6 +22,7 @@ export const bridgeRequests = [
   "release",
   "state",
   "bundle",
+  "notify_test",
 ] as const;
 
 /** What a command can be addressed to. */

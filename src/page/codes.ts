@@ -1,4 +1,5 @@
 import type { Outcome, RefusalReason } from "../greenhouse/command/outcomes.js";
+import { alarmTitles, chineseAlarms } from "../greenhouse/alarm-words.js";
 import type { AlarmType } from "../greenhouse/limits.js";
 import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
 import type { CommandDocument } from "./protocol.js";
@@ -31,7 +32,6 @@ export const codes: Of<Shown, Text> = {
   offline: ["offline", "离线"],
   degraded: ["partly reached", "部分可达"],
   unreachable: ["not reached", "无法连接"],
-  unauthorized: ["Sign-in refused", "平台拒绝登录"],
   connecting: ["connecting", "正在连接"],
   unacknowledging: ["acknowledges nothing", "没有应答"],
   deaf: ["hands out nothing", "不转发消息"],
@@ -102,19 +102,7 @@ export const codes: Of<Shown, Text> = {
   water: ["Water", "灌溉"],
   light: ["Lights", "补光"],
   others: ["More", "其他"],
-  // Alarms.
-  guard_blind: ["A guard has no value", "限制条件失去数值"],
-  guard_unmet: ["A guard was not obeyed", "限制动作未完成"],
-  lease_overrun: ["Runs for too long", "超时未结束"],
-  command_problem: ["A command went wrong", "命令异常"],
-  readings_overdue: ["Readings are late", "读数迟到"],
-  controller_offline: ["Controller offline", "控制器离线"],
-  platform_unreachable: ["Platform not reached", "无法连接平台"],
-  journal_unavailable: ["The journal cannot be written", "操作记录无法写入"],
-  other_bridge: ["Another bridge", "另一个网桥"],
-  state_lost: ["Kept state is lost", "状态丢失"],
-  crash_loop: ["The bridge ended again and again", "网桥反复异常退出"],
-  flood: ["Very many alarms", "报警过多"],
+  ...alarmTitles,
   acknowledged: ["acknowledged", "已知悉"],
   cleared: ["cleared", "已解除"],
 };
@@ -157,20 +145,7 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
   lead_in_not_confirmed: "平台没有显示已开启，后面的值没有发送。请查看设备。",
   not_sent: "无法连接平台，没有发送。请重新发送。",
   expired_midway: "执行到一半时已过期。请查看设备后再次发送。",
-  guard_blind: "没有可靠的数值，限制一直有效。请检查传感器、线路以及数值是否到达。",
-  guard_unmet: "限制要求的动作没有得到确认，或暂时不能发送。请到现场查看，必要时手动操作。",
-  lease_overrun: "限时运行早应结束，但没有得到确认。请到现场查看，必要时手动关闭。",
-  command_problem: "最近一条命令没有按要求结束。请查看它的结果以及执行器。",
-  readings_overdue: "应到的读数没有到达。请检查控制器的网络，以及平台上是否有它的读数。",
-  controller_offline: "平台显示该控制器离线。请检查控制器的电源和网络。",
-  platform_unreachable: "平台没有回应；恢复之前不能发送命令。请检查互联网连接和平台。",
-  unauthorized: "平台不接受网桥的登录凭据。请检查配置中的平台凭据。",
-  journal_unavailable: "操作记录无法写入，恢复之前除停止外不接受命令。请检查磁盘。",
-  other_bridge: "同一账户有两个网桥，此时除停止外不发送任何命令。请停止其中一个网桥。",
-  state_lost: "保存的锁定、保持和限时运行已丢失，限制从“有效”开始。请检查并重新设置。",
-  crash_loop:
-    "网桥多次异常退出，运行满 15 分钟或正常停止一次之前不接受命令；限制的动作和限时运行的结束照常发送。请把错误和日志报告给开发者。",
-  flood: "10 分钟内报警过多，不再逐条通知。大量报警往往出于同一原因：请先检查电源、网络和平台。",
+  ...chineseAlarms,
   guard_sends: "限制“{rule}”要发送“{command}”。",
   lease_ends: "“{command}”应以“{end}”结束。",
   command_ended: "“{command}”：{outcome}。",
@@ -190,7 +165,7 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
 /** Of these the bridge's sentence names what the code does not: the platform's own words, a key, a limit, what keeps a rule back. */
 export const isDetailed: ReadonlySet<string> = new Set([
   ...["rejected", "bad_payload", "unknown_actuator", "unknown_command", "out_of_range"],
-  ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost", "crash_loop"],
+  ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost", "crash_loop", "notify_failed"],
 ]);
 
 /** Alarms of which the type says all. */

@@ -182,6 +182,43 @@ function Seen({ seen: { addresses, yaml } }: { readonly seen: SeenAddresses }) {
   );
 }
 
+type Tested = Readonly<Record<string, { ok: boolean; service: string; problem: string | null }>>;
+
+/** What a test of the ways to people came to; a problem is the service's own English. */
+function Messages() {
+  const results = useSignal<Tested>({});
+  const said = useSignal<Sentence | null>(null);
+  const test = async () => {
+    results.value = {};
+    const { status, body } = await post<{ data?: Tested } & Partial<ApiError>>(
+      "api/requests/notify_test",
+      {},
+    );
+    if (status === 200) results.value = body?.data ?? {};
+    said.value = status === 200 ? null : errorSentence(body);
+  };
+  return (
+    <Section name={t("notify")}>
+      <p class="quiet">{t("notify_what")}</p>
+      <Acting label={t("notify_test")} busyLabel={t("notify_testing")} act={test} />
+      <Alert said={said} />
+      <ul class="findings" aria-live="polite">
+        {Object.entries(results.value).map(([way, { ok, service, problem }]) => (
+          <li key={way}>
+            <Code of={ok ? "ok" : "failed"} />
+            <span>
+              <strong>
+                {way} ({service})
+              </strong>{" "}
+              {problem === null ? t("notify_sent") : <span lang="en">{problem}</span>}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
 /** One page that answers "what is wrong with the bridge". */
 export function DiagnosticsView() {
   const health = useAnswer<HealthFacts>("api/health", 10_000).value;
@@ -200,6 +237,7 @@ export function DiagnosticsView() {
       )}
       {seen === null || seen.addresses.length === 0 ? null : <Seen seen={seen} />}
       <Doctor />
+      <Messages />
       <Bundle />
     </>
   );

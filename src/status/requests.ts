@@ -45,6 +45,8 @@ interface RequestPorts extends LimitRequestPorts {
   /** `redact`: fit to be passed on. */
   readonly bundle: (redact: boolean) => Promise<unknown>;
   readonly setLogLevel: (level: string) => void;
+  /** One message through each way of `notify`; null where there is none. */
+  readonly testNotify: ((signal: AbortSignal) => Promise<unknown>) | null;
 }
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
@@ -86,6 +88,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["health", "", health],
     ["bundle", "redact", (fields) => bundle(flagField(fields, "redact", false))],
     ["log_level", "level", (fields) => logLevel(ports, textField(fields, "level"))],
+    ["notify_test", "", (_, signal) => notifyTest(ports, signal)],
   ];
   return new Map(rows.map(([name, known, handler]) => [name, onlyKnown(known.split(" "), handler)]));
 }
@@ -117,6 +120,14 @@ function logLevel({ setLogLevel, journal }: RequestPorts, level: string): unknow
   const changes = [`log.level is ${level}, by a request`];
   note(journal, { type: "configuration_changed", changes });
   return { level };
+}
+
+function notifyTest({ testNotify }: RequestPorts, signal: AbortSignal): Promise<unknown> {
+  if (testNotify === null)
+    throw new RequestError(
+      "No way is configured under notify.ways, so there is nobody to send a message to.",
+    );
+  return testNotify(signal);
 }
 
 function controllerOf(mirror: Mirror, idOrCode: string): Controller {

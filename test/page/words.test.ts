@@ -176,6 +176,7 @@ describe("what the bridge says in codes", () => {
       other_bridge: [{}, "", false],
       state_lost: [{}, "", true],
       crash_loop: [{}, "", true],
+      notify_failed: [{}, "", true],
       flood: [{}, "", false],
     };
     const told = (type: AlarmType, facts?: AlarmFacts) =>

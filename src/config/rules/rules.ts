@@ -213,6 +213,38 @@ function encryptedPlatform(root: Draft): Finding[] {
   });
 }
 
+const services = ["ntfy", "telegram", "wecom", "dingtalk", "webhook", "smtp"] as const;
+
+/** A way leads to one place, and is said to be quiet for some time. */
+const soundWays = (root: Draft): Finding[] =>
+  sectionsAt(root, "notify.ways.*").flatMap(({ path, section }) => {
+    const [first, ...others] = services.filter((service) => given(section, service));
+    const { from, to } = sectionOf(section, "quiet_hours");
+    return [
+      ...(first === undefined ? [atKey(path, `expected one of ${services.join(", ")}`)] : []),
+      ...others.map((service) =>
+        atKey([...path, service], `only one service a way, and "${first}" is there already; add another way`),
+      ),
+      ...when(
+        typeof from === "string" && from === to,
+        [...path, "quiet_hours", "to"],
+        "the same as from, so that it is never quiet; expected another time of day",
+      ),
+      ...withName(sectionOf(section, "smtp"), [...path, "smtp"]),
+    ];
+  });
+
+const proxyLogin = (root: Draft): Finding[] =>
+  withName(sectionOf(sectionOf(root, "notify"), "proxy"), ["notify", "proxy"]);
+
+/** A login has both. */
+const withName = (section: Draft, path: Path): Finding[] => {
+  const [name, password] = [given(section, "username"), given(section, "password")];
+  if (name === password) return [];
+  const [has, lacks] = name ? ["username", "password"] : ["password", "username"];
+  return [atKey([...path, has], `"${has}" needs "${lacks}" beside it`)];
+};
+
 const rules: readonly ((root: Draft) => Finding[])[] = [
   oneCredential,
   encryptedPlatform,
@@ -237,6 +269,8 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   sendableLimits,
   soundLimits,
   foreignWeather,
+  soundWays,
+  proxyLogin,
 ];
 
 /** Everything wrong between keys, in a file as it was read; never throws, whatever was read. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   choice,
+  defaultZone,
   duration,
   expecting,
   expectingOneOf,
@@ -10,6 +11,7 @@ import {
   required,
   section,
   text,
+  timeZone,
   webUrl,
   whole,
   withDefault,
@@ -73,23 +75,6 @@ const shapes = () =>
   });
 
 const token = () => writtenText('the token alone, without "Bearer " and without blanks', /^[!-~]{1,8192}$/);
-
-const defaultZone = "Asia/Shanghai";
-
-function isTimeZone(name: string): boolean {
-  try {
-    return (
-      name === defaultZone || new Intl.DateTimeFormat("en", { timeZone: name }) instanceof Intl.DateTimeFormat
-    );
-  } catch {
-    return false;
-  }
-}
-
-const timeZone = () => {
-  const error = expecting("a time zone such as Asia/Shanghai or UTC");
-  return z.string({ error }).refine(isTimeZone, { error });
-};
 
 const body = () =>
   named(z.record(z.string(), z.unknown(), { error: expecting("a section of keys with values") }), "anything");

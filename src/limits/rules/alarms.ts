@@ -49,6 +49,10 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
     "error",
     "Report the error with the log. Commands are refused until the bridge has run for 15 minutes or was stopped in order; guards and leases' ends are sent all the same.",
   ],
+  notify_failed: [
+    "warning",
+    "Check the network and what stands under notify; look at the page meanwhile, as messages are tried again and may be late.",
+  ],
   flood: [
     "error",
     "Many alarms at once have one cause more often than not: look at power, network and platform first.",

@@ -1,0 +1,71 @@
+import { createTransport } from "nodemailer";
+import type { Configuration } from "../config/schema.js";
+import type { Message } from "./message.js";
+import type { Sent } from "./plan.js";
+import type { WaySettings } from "./services.js";
+
+/* Mail. The one part that needs nodemailer, and loaded only where a way is one. */
+
+const patienceMs = 15_000;
+
+const refusals: ReadonlySet<unknown> = new Set(["EAUTH", "ENOAUTH", "EENVELOPE", "ETLS"]);
+
+/** What is wrong with the message or the login another try does not change; what is answered with 400 to 499 passes. */
+function isRefusal(error: object): boolean {
+  const code = "responseCode" in error && typeof error.responseCode === "number" ? error.responseCode : null;
+  return code === null ? "code" in error && refusals.has(error.code) : code >= 500;
+}
+
+/** A proxy's login stands in its address. */
+function proxyAddress(proxy: Configuration["notify"]["proxy"]): string | undefined {
+  if (proxy === undefined) return undefined;
+  const url = new URL(proxy.url);
+  url.username = encodeURIComponent(proxy.username ?? "");
+  url.password = encodeURIComponent(proxy.password ?? "");
+  return url.href;
+}
+
+export async function sendMail(
+  settings: NonNullable<WaySettings["smtp"]>,
+  proxy: Configuration["notify"]["proxy"],
+  message: Message,
+  signal: AbortSignal,
+): Promise<Sent> {
+  const { host, port, encryption, username, password, from, to } = settings;
+  const transport = createTransport({
+    host,
+    port,
+    secure: encryption === "tls",
+    requireTLS: encryption === "starttls",
+    ignoreTLS: encryption === "none",
+    tls: { rejectUnauthorized: settings.reject_unauthorized },
+    ...(username !== undefined && password !== undefined && { auth: { user: username, pass: password } }),
+    connectionTimeout: patienceMs,
+    greetingTimeout: patienceMs,
+    socketTimeout: patienceMs,
+    proxy: proxyAddress(proxy),
+    // What a message holds is text: nothing in it may name a file or an address to be fetched.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const end = () => transport.close();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    await transport.sendMail({
+      from,
+      to: [...to],
+      subject: message.title,
+      text: `${message.title}\n\n${message.text}\n`,
+      headers: { "Auto-Submitted": "auto-generated" },
+      ...(message.severity === "error" && { priority: "high" as const }),
+    });
+    return { ok: true };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const problem = `the mail server: ${error.message.replace(/\p{Cc}+/gu, " ").slice(0, 200)}`;
+    return { ok: false, problem, isRefused: isRefusal(error) };
+  } finally {
+    signal.removeEventListener("abort", end);
+    transport.close();
+  }
+}

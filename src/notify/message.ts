@@ -1,0 +1,143 @@
+import { alarmTitles, chineseAlarms } from "../greenhouse/alarm-words.js";
+import { type Language, wordLabel } from "../greenhouse/labels.js";
+import type { Alarm, AlarmFacts } from "../greenhouse/limits.js";
+import type { Notice, ShownAlarm } from "./plan.js";
+
+/* What a notice says to people, in both languages. */
+
+/** As a way sends it: a line for the phone's lock screen, and the rest. */
+export interface Message {
+  readonly kind: "alarm" | "cleared" | "flood" | "test";
+  readonly severity: Alarm["severity"];
+  readonly title: string;
+  readonly text: string;
+  /** For programs. */
+  readonly alarms: readonly Omit<ShownAlarm, "facts">[];
+  readonly over: readonly string[];
+  /** ISO time. */
+  readonly at: string;
+}
+
+export interface Wording {
+  /** Before each title; null for nothing. */
+  readonly name: string | null;
+  readonly language: Language;
+  readonly timeZone: string;
+  /** What people call a controller or an actuator of it. */
+  readonly nameOf: (controller: string, actuator: string | null) => string;
+}
+
+const texts = {
+  over: ["Over", "已解除"],
+  alarms: ["{n} alarms", "{n} 条报警"],
+  flood: ["{n} alarms are on. The worst:", "当前共有 {n} 条报警，最严重的有："],
+  more: ["and {n} more", "另有 {n} 条"],
+  since: ["Since {time}.", "自 {time} 起。"],
+  test: ["Test message", "测试消息"],
+  works: [
+    "This is how alarms will reach you (way “{way}”). Nothing is wrong.",
+    "报警将以此方式（{way}）送达。目前没有异常。",
+  ],
+} as const;
+
+function say({ language }: Wording, key: keyof typeof texts, values: Readonly<Record<string, string>> = {}) {
+  const text = texts[key][language === "zh" ? 1 : 0];
+  return Object.entries(values).reduce<string>(
+    (said, [name, value]) => said.replace(`{${name}}`, value),
+    text,
+  );
+}
+
+type About = Pick<Alarm, "type" | "controller" | "actuator">;
+
+function titleOf({ type, controller, actuator }: About, wording: Wording): string {
+  const title = alarmTitles[type][wording.language === "zh" ? 1 : 0];
+  return controller === null ? title : `${wording.nameOf(controller, actuator)}: ${title}`;
+}
+
+const timeIn = (at: string, timeZone: string): string =>
+  new Date(at).toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
+
+/** What an alarm names beside its type, for who does not read the bridge's English. */
+function named({ guards = [], command, ends_with: end, late = [] }: AlarmFacts): string {
+  const label = (word: string) => wordLabel("zh", word);
+  return [
+    ...guards.map(({ rule, input }) => `${rule}（${input}）`),
+    ...(command ? [`命令“${label(command)}”`] : []),
+    ...(end ? [`应以“${label(end)}”结束`] : []),
+    ...late,
+  ].join("、");
+}
+
+function sentenceOf({ type, message, remedy, facts }: ShownAlarm, { language }: Wording): string {
+  if (language === "en") return `${message} ${remedy}`;
+  const about = named(facts ?? {});
+  return `${chineseAlarms[type]}${about === "" ? "" : ` ${about}。`}`;
+}
+
+const mostListed = 8;
+
+/** As many as fit on a phone, each in a line. */
+function listed(lines: readonly string[], wording: Wording, all = lines.length): string[] {
+  const more = all - Math.min(lines.length, mostListed);
+  const rest = more > 0 ? [say(wording, "more", { n: String(more) })] : [];
+  return [...lines.slice(0, mostListed).map((line) => `• ${line}`), ...rest];
+}
+
+const worstOf = (alarms: readonly Pick<Alarm, "severity">[]): Alarm["severity"] =>
+  (["error", "warning"] as const).find((one) => alarms.some(({ severity }) => severity === one)) ?? "info";
+
+/** `on`: all alarms that are on, for a flood, the worst first. */
+export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number, wording: Wording): Message {
+  const { raised, over, flood } = notice;
+  const [first] = raised;
+  const title = (text: string) => (wording.name === null ? text : `${wording.name}: ${text}`);
+  const finished = over.map((one) => `${say(wording, "over")}: ${titleOf(one, wording)}`);
+  const facts = {
+    alarms: raised.map(({ facts: _, ...alarm }) => alarm),
+    over: over.map(({ id }) => id),
+    at: new Date(at).toISOString(),
+  };
+  if (first === undefined) {
+    const [only = ""] = finished;
+    const text = finished.length === 1 ? only : listed(finished, wording).join("\n");
+    const head = finished.length === 1 ? only : `${say(wording, "over")} (${finished.length})`;
+    return { ...facts, kind: "cleared", severity: "info", title: title(head), text };
+  }
+  const severity = worstOf(raised);
+  const time = say(wording, "since", { time: timeIn(first.since, wording.timeZone) });
+  const lines =
+    flood === null
+      ? []
+      : listed(
+          on.map((one) => titleOf(one, wording)),
+          wording,
+          flood,
+        );
+  if (raised.length === 1) {
+    const count = flood === null ? [] : [say(wording, "flood", { n: String(flood) }), ...lines];
+    const text = [sentenceOf(first, wording), ...count, ...finished, time].join("\n");
+    const kind = flood === null ? "alarm" : "flood";
+    return { ...facts, kind, severity, title: title(titleOf(first, wording)), text };
+  }
+  const head = say(wording, "alarms", { n: String(raised.length) });
+  const each = listed(
+    raised.map((one) => `${titleOf(one, wording)}. ${sentenceOf(one, wording)}`),
+    wording,
+  );
+  const text = [...each, ...finished, time].join("\n");
+  return { ...facts, kind: "alarm", severity, title: title(`${head}: ${titleOf(first, wording)}`), text };
+}
+
+export function testMessage(way: string, at: number, wording: Wording): Message {
+  const head = say(wording, "test");
+  return {
+    kind: "test",
+    severity: "info",
+    title: wording.name === null ? head : `${wording.name}: ${head}`,
+    text: say(wording, "works", { way }),
+    alarms: [],
+    over: [],
+    at: new Date(at).toISOString(),
+  };
+}

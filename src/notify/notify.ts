@@ -1,0 +1,242 @@
+import { secretValues } from "../config/load.js";
+import type { Configuration } from "../config/schema.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { withoutSecrets } from "../runtime/redaction.js";
+import { every } from "../runtime/schedule.js";
+import { messageOf, testMessage, type Wording } from "./message.js";
+import {
+  afterNotice,
+  afterSent,
+  isTryDue,
+  noticeDue,
+  remembered,
+  type Sent,
+  type ShownAlarm,
+  type Told,
+  type ToldBefore,
+  type Trouble,
+  type WayRules,
+} from "./plan.js";
+import { type Sender, senderOf } from "./send.js";
+import type { WaySettings } from "./services.js";
+
+/*
+ * Alarms for people who do not look at the page. It looks at the alarms as the page does, in a round of its own: nothing waits
+ * for it, and a defect here ends nothing else.
+ */
+
+export interface NotifierPorts {
+  readonly configuration: Configuration;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Those that are shown now. */
+  readonly alarms: () => readonly ShownAlarm[];
+  readonly nameOf: Wording["nameOf"];
+  /** Says on the page that messages do not get out; null once they do. */
+  readonly alarm: (message: string | null) => void;
+  /** What was told, over restarts. */
+  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
+  /** A message went out through a way, or did not. */
+  readonly onSent?: (way: string, sent: Sent) => void;
+}
+
+interface Way {
+  readonly name: string;
+  readonly rules: WayRules;
+  readonly sender: Sender;
+  told: ToldBefore;
+  trouble: Trouble | null;
+  /** A message of it is under way. */
+  isBusy: boolean;
+}
+
+/** What became of a test, by the name of the way. */
+export type TestResults = Readonly<
+  Record<string, { readonly ok: boolean; readonly service: string; readonly problem: string | null }>
+>;
+
+const lookMs = 5_000;
+const testPauseMs = 10_000;
+
+const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
+
+/** The minute of the day in a time zone. */
+export function minuteIn(timeZone: string, now: number): number {
+  const text = new Date(now).toLocaleTimeString("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" });
+  return minutesOf(text);
+}
+
+const rulesOf = ({ severity, cleared, quiet_hours: quiet }: WaySettings): WayRules => ({
+  severity,
+  cleared,
+  quiet: quiet ? { from: minutesOf(quiet.from), to: minutesOf(quiet.to), severity: quiet.severity } : null,
+});
+
+type WordingSource = Pick<Configuration, "notify" | "platform">;
+
+const wordingOf = ({ notify, platform }: WordingSource, nameOf: Wording["nameOf"]): Wording => ({
+  name: notify.name ?? null,
+  language: notify.language,
+  timeZone: notify.time_zone ?? platform.time_zone,
+  nameOf,
+});
+
+const sendersOf = (configuration: Configuration, clock: Clock): ReadonlyMap<string, Sender> => {
+  const redact = withoutSecrets(() => secretValues(configuration));
+  const { ways, proxy } = configuration.notify;
+  return new Map(
+    Object.entries(ways).map(([name, way]) => [name, senderOf(way, { clock, proxy, redact })] as const),
+  );
+};
+
+/** One message through each way, at the same time. */
+async function testWays(
+  configuration: Configuration,
+  clock: Clock,
+  signal: AbortSignal,
+  senders: ReadonlyMap<string, Sender>,
+): Promise<ReadonlyMap<string, Sent>> {
+  const wording = wordingOf(configuration, (controller) => controller);
+  const tried = [...senders].map(async ([name, sender]) => {
+    return [name, await sender.send(testMessage(name, clock.now(), wording), signal)] as const;
+  });
+  return new Map(await Promise.all(tried));
+}
+
+const shownResults = (sent: ReadonlyMap<string, Sent>, senders: ReadonlyMap<string, Sender>): TestResults =>
+  Object.fromEntries(
+    [...sent].map(([name, one]) => {
+      const problem = one.ok ? null : one.problem;
+      return [name, { ok: one.ok, service: senders.get(name)?.name ?? "", problem }] as const;
+    }),
+  );
+
+/** The same without a bridge. */
+export async function testOnce(
+  configuration: Configuration,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<TestResults> {
+  const senders = sendersOf(configuration, clock);
+  return shownResults(await testWays(configuration, clock, signal, senders), senders);
+}
+
+const isTold = (value: unknown): value is Told =>
+  typeof value === "object" && value !== null && "isOn" in value && "at" in value && "type" in value;
+
+export class Notifier {
+  readonly #ports: NotifierPorts;
+  readonly #wording: Wording;
+  readonly #senders: ReadonlyMap<string, Sender>;
+  readonly #ways: readonly Way[];
+  #isFailing = false;
+  #testedAt = -Infinity;
+  #written = "";
+  #isWriting = false;
+
+  constructor(ports: NotifierPorts) {
+    const { configuration, clock, nameOf } = ports;
+    this.#ports = ports;
+    this.#wording = wordingOf(configuration, nameOf);
+    this.#senders = sendersOf(configuration, clock);
+    this.#ways = [...this.#senders].flatMap(([name, sender]) => {
+      const way = configuration.notify.ways[name];
+      if (way === undefined) return [];
+      return [{ name, rules: rulesOf(way), sender, told: new Map(), trouble: null, isBusy: false }];
+    });
+  }
+
+  /** Until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, memory } = this.#ports;
+    try {
+      this.#restore(await memory.read());
+    } catch (problem) {
+      log.warn({ problem }, "what messages were sent before the start is not known; some may be repeated");
+    }
+    await every(lookMs, clock, signal, () => {
+      for (const way of this.#ways) this.#look(way, signal);
+      this.#report();
+    });
+  }
+
+  /** One message through each way. What it shows counts as if it had been an alarm. Rejects where one comes too soon. */
+  async test(signal: AbortSignal): Promise<TestResults> {
+    const { configuration, clock } = this.#ports;
+    if (clock.monotonic() - this.#testedAt < testPauseMs)
+      throw new Error(`A test was made just now; wait ${testPauseMs / 1_000} seconds.`);
+    this.#testedAt = clock.monotonic();
+    const sent = await testWays(configuration, clock, signal, this.#senders);
+    for (const way of this.#ways)
+      way.trouble = afterSent(way.trouble, sent.get(way.name) ?? { ok: true }, clock.now());
+    this.#report();
+    return shownResults(sent, this.#senders);
+  }
+
+  #restore(text: string | null): void {
+    const kept: unknown = text === null ? {} : JSON.parse(text);
+    for (const way of this.#ways) {
+      const told: unknown = Reflect.get(Object(kept), way.name);
+      const entries = Object.entries(Object(told) as object).filter((entry): entry is [string, Told] =>
+        isTold(entry[1]),
+      );
+      way.told = new Map(entries);
+    }
+  }
+
+  #look(way: Way, signal: AbortSignal): void {
+    const { clock, alarms, log } = this.#ports;
+    const now = clock.now();
+    if (way.isBusy || !isTryDue(way.trouble, now)) return;
+    // That a way does not work is told through the others.
+    const shown = alarms().filter(({ type }) => way.trouble === null || type !== "notify_failed");
+    const minute = minuteIn(this.#wording.timeZone, now);
+    way.told = remembered(way.told, way.rules, shown, now);
+    const notice = noticeDue(way.rules, way.told, shown, now, minute);
+    if (notice === null) return;
+    const on = shown.filter(({ type, state }) => type !== "flood" && state !== "cleared");
+    const worst = on.toSorted(
+      (one, other) => Number(other.severity === "error") - Number(one.severity === "error"),
+    );
+    const message = messageOf(notice, worst, now, this.#wording);
+    way.isBusy = true;
+    void way.sender
+      .send(message, signal)
+      .then((sent) => {
+        if (signal.aborted) return;
+        const at = clock.now();
+        this.#ports.onSent?.(way.name, sent);
+        way.trouble = afterSent(way.trouble, sent, at);
+        if (sent.ok) way.told = afterNotice(way.told, notice, at);
+        else
+          log.warn({ way: way.name, problem: sent.problem }, "a message did not get out; it is tried again");
+        this.#report();
+      })
+      .catch((problem: unknown) => log.error({ problem }, "a message could not be made"))
+      .finally(() => {
+        way.isBusy = false;
+      });
+  }
+
+  /** What does not get out, for the page; and what was told, for the next run. */
+  #report(): void {
+    const { alarm, log, memory } = this.#ports;
+    const failing = this.#ways.flatMap(({ name, sender, trouble }) =>
+      trouble?.problem ? [`${name} (${sender.name}): ${trouble.problem}`] : [],
+    );
+    if (failing.length > 0 || this.#isFailing) alarm(failing.length === 0 ? null : `${failing.join("; ")}.`);
+    this.#isFailing = failing.length > 0;
+    const kept = Object.fromEntries(this.#ways.map(({ name, told }) => [name, Object.fromEntries(told)]));
+    const text = JSON.stringify(kept);
+    if (text === this.#written || this.#isWriting) return;
+    this.#isWriting = true;
+    memory
+      .write(text)
+      .then(() => (this.#written = text))
+      .catch((problem: unknown) =>
+        log.debug({ problem }, "what was told could not be kept; it is tried again"),
+      )
+      .finally(() => (this.#isWriting = false));
+  }
+}

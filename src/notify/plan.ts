@@ -1,0 +1,145 @@
+import type { Alarm } from "../greenhouse/limits.js";
+
+/*
+ * What a way is to be told now. What was told of each alarm last is compared with how it is, so nothing piles up while a way is
+ * quiet or does not work: it is told what is still so. Pure; instants are epoch ms.
+ */
+
+export type ShownAlarm = Omit<Alarm, "clearedAt">;
+type Severity = Alarm["severity"];
+
+/** What a way is to be spared. */
+export interface WayRules {
+  /** What is less severe is not told. */
+  readonly severity: Severity;
+  readonly cleared: boolean;
+  /** In minutes of the day; null where it is never quiet. What is as severe as `severity` is told all the same. */
+  readonly quiet: { readonly from: number; readonly to: number; readonly severity: Severity } | null;
+}
+
+/** What was told of an alarm last; the rest is for telling that it is over when it is not shown any more. */
+export interface Told extends Pick<Alarm, "type" | "severity" | "controller" | "actuator"> {
+  readonly isOn: boolean;
+  readonly at: number;
+}
+
+/** By id of the alarm. */
+export type ToldBefore = ReadonlyMap<string, Told>;
+
+/** One message. */
+export interface Notice {
+  /** The worst first. */
+  readonly raised: readonly ShownAlarm[];
+  readonly over: readonly (Pick<Alarm, "id"> & Told)[];
+  /** More came than are told one by one: how many are on beside the flood itself. */
+  readonly flood: number | null;
+}
+
+const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, error: 2 };
+/** Of an alarm there is at most one message in this time. */
+const pauseMs = 600_000;
+/** What comes together is told together. */
+const gatherMs = 10_000;
+
+/** `minute`: of the day, where the greenhouse is. */
+export function isQuiet({ quiet }: WayRules, severity: Severity, minute: number): boolean {
+  if (quiet === null || ranks[severity] >= ranks[quiet.severity]) return false;
+  const { from, to } = quiet;
+  return from < to ? minute >= from && minute < to : minute >= from || minute < to;
+}
+
+/** A time ahead of now is of a clock that was set back since. */
+const isYounger = (at: number, ms: number, now: number): boolean => at <= now && now - at < ms;
+
+/** Null where there is nothing to tell, or not yet. */
+export function noticeDue(
+  rules: WayRules,
+  before: ToldBefore,
+  alarms: readonly ShownAlarm[],
+  now: number,
+  minute: number,
+): Notice | null {
+  const isFlood = alarms.some(({ type, state }) => type === "flood" && state !== "cleared");
+  const mayTell = (id: string, { severity, type }: Pick<Alarm, "severity" | "type">): boolean => {
+    const told = before.get(id);
+    if (ranks[severity] < ranks[rules.severity] || isQuiet(rules, severity, minute)) return false;
+    if (isFlood && type !== "flood") return false;
+    return told === undefined || !isYounger(told.at, pauseMs, now);
+  };
+  const news = alarms.filter((alarm) => isNews(alarm, before.get(alarm.id)) && mayTell(alarm.id, alarm));
+  const raised = news.toSorted((one, other) => ranks[other.severity] - ranks[one.severity]);
+  const over = [...before].flatMap(([id, told]) =>
+    rules.cleared && told.isOn && isOver(id, alarms) && mayTell(id, told) ? [{ id, ...told }] : [],
+  );
+  if (raised.length + over.length === 0) return null;
+  if (over.length === 0 && raised.every(({ since }) => isYounger(Date.parse(since), gatherMs, now)))
+    return null;
+  const others = alarms.filter(({ type, state }) => type !== "flood" && state !== "cleared");
+  return { raised, over, flood: raised.some(({ type }) => type === "flood") ? others.length : null };
+}
+
+/** It is on, nobody has seen it, and this run has judged it. */
+const isNews = ({ state, facts }: ShownAlarm, told: Told | undefined): boolean =>
+  state === "active" && facts?.carried !== true && told?.isOn !== true;
+
+/** Forgotten an hour after it cleared, it is over too. */
+function isOver(id: string, alarms: readonly ShownAlarm[]): boolean {
+  const alarm = alarms.find((one) => one.id === id);
+  return alarm === undefined || alarm.state === "cleared";
+}
+
+/** What was told once this notice was. */
+export function afterNotice(before: ToldBefore, { raised, over }: Notice, now: number): ToldBefore {
+  const told = new Map(before);
+  for (const { id, type, severity, controller, actuator } of raised)
+    told.set(id, { type, severity, controller, actuator, isOn: true, at: now });
+  for (const { id, ...was } of over) told.set(id, { ...was, isOn: false, at: now });
+  return told;
+}
+
+/** Without what is over and cannot matter any more. */
+export function remembered(before: ToldBefore, rules: WayRules, alarms: readonly ShownAlarm[], now: number) {
+  const kept = [...before].filter(([id, { isOn, at }]) => {
+    if (isYounger(at, pauseMs, now)) return true;
+    return isOn && (rules.cleared || !isOver(id, alarms));
+  });
+  return kept.length === before.size ? before : new Map(kept);
+}
+
+/** What became of a message. `isRefused`: by the service, which another try does not change. */
+export type Sent =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly problem: string;
+      readonly isRefused: boolean;
+      /** As the service asked for. */
+      readonly retryAfterMs?: number | undefined;
+    };
+
+/** Failures in a row, and when it may be tried again. */
+export interface Trouble {
+  readonly failures: number;
+  readonly notBefore: number;
+  /** What is wrong, once that is certain enough to be an alarm; null before. */
+  readonly problem: string | null;
+}
+
+const pauses = [30_000, 60_000, 120_000, 300_000] as const;
+const longestPauseMs = 600_000;
+const longestAskedMs = 3_600_000;
+
+/** A connection that fails once is not worth an alarm; a refusal is. */
+export function afterSent(before: Trouble | null, sent: Sent, now: number): Trouble | null {
+  if (sent.ok) return null;
+  const { problem, isRefused, retryAfterMs = 0 } = sent;
+  const failures = (before?.failures ?? 0) + 1;
+  const own = isRefused ? longestPauseMs : (pauses[failures - 1] ?? longestPauseMs);
+  const pause = Math.max(own, Math.min(retryAfterMs, longestAskedMs));
+  const isCertain = isRefused || failures > 1;
+  return { failures, notBefore: now + pause, problem: isCertain ? problem : null };
+}
+
+/** A time far ahead is of a clock that was set back. */
+export const isTryDue = (trouble: Trouble | null, now: number): boolean =>
+  trouble === null || now >= trouble.notBefore || trouble.notBefore - now > longestAskedMs;

@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from "node:net";
+import { text } from "node:stream/consumers";
+import { createSecureContext, TLSSocket } from "node:tls";
+import { onTestFinished } from "vitest";
+import { loaded, platform } from "../config/loading.js";
+import { testCertificate } from "../broker/certificate.js";
+
+/* Servers that take messages as the real ones do, and what they got. */
+
+export interface Got {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: unknown;
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+type Answer = readonly [status: number, body: unknown, headers?: Record<string, string>];
+
+/** `answer` is looked at anew for each request; null: none ever. */
+export async function service(given: Answer | null = [200, { id: "x", ok: true, errcode: 0 }]) {
+  const got: Got[] = [];
+  const here = { url: "", got, answer: given };
+  const server = createServer((request, response) => {
+    void text(request).then((sent) => {
+      got.push({ path: request.url ?? "", headers: request.headers, body: JSON.parse(sent) });
+      if (here.answer === null) return;
+      const [status, body, headers = {}] = here.answer;
+      response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
+    });
+  });
+  const port = await listening(server);
+  onTestFinished(() => server.closeAllConnections());
+  return Object.assign(here, { url: `http://127.0.0.1:${port}` });
+}
+
+/** A proxy that knows CONNECT and asks for a login. */
+export async function proxy(login: string) {
+  const asked: string[] = [];
+  const server = createServer();
+  server.on("connect", (request: IncomingMessage, client: Socket) => {
+    asked.push(request.url ?? "");
+    if (request.headers["proxy-authorization"] !== `Basic ${Buffer.from(login).toString("base64")}`) {
+      client.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
+      return;
+    }
+    const [host = "", port = ""] = (request.url ?? "").split(":");
+    const target = connect(Number(port), host, () => client.write("HTTP/1.1 200 OK\r\n\r\n"));
+    target.pipe(client).pipe(target);
+    for (const one of [target, client])
+      one.on("error", () => [target, client].forEach((each) => each.destroy()));
+  });
+  return { asked, url: `http://127.0.0.1:${await listening(server)}` };
+}
+
+interface MailServer {
+  readonly port: number;
+  /** What was said to it, line by line. */
+  readonly said: string[];
+  /** The whole messages. */
+  readonly mails: string[];
+}
+
+/** Speaks SMTP as far as a client of one message needs it. `refuse`: the answer to a command that begins so. */
+export async function mailServer({
+  startTls = false,
+  refuse = {},
+}: {
+  readonly startTls?: boolean;
+  readonly refuse?: Readonly<Record<string, string>>;
+} = {}): Promise<MailServer> {
+  const [said, mails]: [string[], string[]] = [[], []];
+  const serve = (socket: Socket, isSecure: boolean): void => {
+    let [rest, mail]: [string, string | null] = ["", null];
+    const answer = (line: string) => {
+      const [refused] = Object.entries(refuse).flatMap(([word, reply]) =>
+        line.startsWith(word) ? [reply] : [],
+      );
+      if (refused !== undefined) return refused;
+      if (line.startsWith("EHLO"))
+        return ["250-here", ...(startTls && !isSecure ? ["250-STARTTLS"] : []), "250 AUTH PLAIN"].join(
+          "\r\n",
+        );
+      if (line.startsWith("AUTH")) return "235 welcome";
+      if (line === "DATA") return "354 go on";
+      return line === "QUIT" ? "221 bye" : "250 well";
+    };
+    socket.on("error", () => socket.destroy());
+    socket.on("data", (chunk: Buffer) => {
+      const lines = `${rest}${chunk.toString()}`.split("\r\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (mail !== null && line !== ".") mail += `${line}\n`;
+        else if (mail !== null) {
+          mails.push(mail);
+          mail = null;
+          socket.write("250 taken\r\n");
+        } else {
+          said.push(line);
+          if (line === "STARTTLS") {
+            socket.removeAllListeners("data");
+            socket.write("220 go on\r\n");
+            const secureContext = createSecureContext(testCertificate);
+            serve(new TLSSocket(socket, { isServer: true, secureContext }), true);
+            return;
+          }
+          if (line === "DATA") mail = "";
+          socket.write(`${answer(line)}\r\n`);
+        }
+      }
+    });
+  };
+  const server = createTcpServer((socket) => {
+    socket.write("220 here\r\n");
+    serve(socket, false);
+  });
+  return { said, mails, port: await listening(server) };
+}
+
+/** A configuration with this `notify`, as YAML in one line. */
+export const withNotify = async (notify: string) =>
+  (await loaded(`${platform}notify: ${notify}\n`)).configuration;
