@@ -65,7 +65,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: {
       greenhouse: {
         files: [
-          "alarm-words.ts",
+          "alarms.ts",
           "documents.ts",
           "model.ts",
           "command/outcomes.ts",

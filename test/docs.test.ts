@@ -10,7 +10,7 @@ import { actuatorKinds } from "../src/greenhouse/actuator-kinds.js";
 import { outcomes, refusalReasons } from "../src/greenhouse/command/outcomes.js";
 import { bridgeEventTypes } from "../src/greenhouse/events.js";
 import { bridgeRequests, topicsUnder } from "../src/mqtt/topics.js";
-import { load } from "./config/loading.js";
+import { load, notifySecrets } from "./config/loading.js";
 
 /*
  * What README, CONTRIBUTING and the pages name exists: links, command lines, topics, keys, words. Each page is a row.
@@ -254,7 +254,7 @@ describe("configuration", () => {
   const names = ["platform_token", "platform_password", "mqtt_password", "http_token"];
   const hash = "scrypt:15:8:1:24ReGaklfabWVCWSPYsyQg:neENzhWDEdeRe4ULlQ0YUD6kVuD5tPwBLLRkObKf4tY";
   const hashes = ["homeassistant", "anna", "ben"].map((name) => `${name}: ${hash}`);
-  const secrets = `${[...names.map((name) => `${name}: secret-of-the-test-1`), ...hashes].join("\n")}\n`;
+  const secrets = `${[...names.map((name) => `${name}: secret-of-the-test-1`), ...hashes, notifySecrets].join("\n")}\n`;
   /** A part of a configuration with the hosts and the token that a whole one needs. */
   const completed = (code: string): string => {
     const hosts =

@@ -157,6 +157,7 @@ export function addCommands(root: Command, around: Surroundings): void {
   addCommanding(add);
   addJournal(add);
   addLimits(add);
+  addNotify(add);
 }
 
 const languageOption = (before: "en" | "zh") =>
@@ -426,6 +427,9 @@ function addLimits(add: Add): void {
     .option("--json", "one object a line")
     .option("--acknowledge <alarm>", "say that you have seen this one, or all, which clears nothing")
     .option("--by <name>", "who acknowledges; default: your user name");
+}
+
+function addNotify(add: Add): void {
   add(
     "notify",
     "try how alarms reach people: one message through each way of `notify`",

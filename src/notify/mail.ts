@@ -25,14 +25,12 @@ function proxyAddress(proxy: Configuration["notify"]["proxy"]): string | undefin
   return url.href;
 }
 
-export async function sendMail(
-  settings: NonNullable<WaySettings["smtp"]>,
-  proxy: Configuration["notify"]["proxy"],
-  message: Message,
-  signal: AbortSignal,
-): Promise<Sent> {
-  const { host, port, encryption, username, password, from, to } = settings;
-  const transport = createTransport({
+type MailSettings = NonNullable<WaySettings["smtp"]>;
+type Proxy = Configuration["notify"]["proxy"];
+
+function transportFor(settings: MailSettings, proxy: Proxy) {
+  const { host, port, encryption, username, password } = settings;
+  return createTransport({
     host,
     port,
     secure: encryption === "tls",
@@ -48,12 +46,21 @@ export async function sendMail(
     disableFileAccess: true,
     disableUrlAccess: true,
   });
+}
+
+export async function sendMail(
+  settings: MailSettings,
+  proxy: Proxy,
+  message: Message,
+  signal: AbortSignal,
+): Promise<Sent> {
+  const transport = transportFor(settings, proxy);
   const end = () => transport.close();
   signal.addEventListener("abort", end, { once: true });
   try {
     await transport.sendMail({
-      from,
-      to: [...to],
+      from: settings.from,
+      to: [...settings.to],
       subject: message.title,
       text: `${message.title}\n\n${message.text}\n`,
       headers: { "Auto-Submitted": "auto-generated" },
@@ -62,7 +69,7 @@ export async function sendMail(
     return { ok: true };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    const problem = `the mail server: ${error.message.replace(/\p{Cc}+/gu, " ").slice(0, 200)}`;
+    const problem = `the mail server: ${error.message.replace(/\p{Cc}+/gu, " ")}`;
     return { ok: false, problem, isRefused: isRefusal(error) };
   } finally {
     signal.removeEventListener("abort", end);

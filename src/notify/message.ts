@@ -1,4 +1,4 @@
-import { alarmTitles, chineseAlarms } from "../greenhouse/alarm-words.js";
+import { alarmTitles, chineseAlarms } from "../greenhouse/alarms.js";
 import { type Language, wordLabel } from "../greenhouse/labels.js";
 import type { Alarm, AlarmFacts } from "../greenhouse/limits.js";
 import type { Notice, ShownAlarm } from "./plan.js";
@@ -87,6 +87,12 @@ function listed(lines: readonly string[], wording: Wording, all = lines.length):
 const worstOf = (alarms: readonly Pick<Alarm, "severity">[]): Alarm["severity"] =>
   (["error", "warning"] as const).find((one) => alarms.some(({ severity }) => severity === one)) ?? "info";
 
+/** As their topic has them. */
+function withoutFacts(alarm: ShownAlarm): Omit<ShownAlarm, "facts"> {
+  const { id, type, state, since, severity, controller, actuator, message, remedy, by } = alarm;
+  return { id, type, state, since, severity, controller, actuator, message, remedy, by };
+}
+
 /** `on`: all alarms that are on, for a flood, the worst first. */
 export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number, wording: Wording): Message {
   const { raised, over, flood } = notice;
@@ -94,7 +100,7 @@ export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number,
   const title = (text: string) => (wording.name === null ? text : `${wording.name}: ${text}`);
   const finished = over.map((one) => `${say(wording, "over")}: ${titleOf(one, wording)}`);
   const facts = {
-    alarms: raised.map(({ facts: _, ...alarm }) => alarm),
+    alarms: raised.map(withoutFacts),
     over: over.map(({ id }) => id),
     at: new Date(at).toISOString(),
   };

@@ -19,7 +19,7 @@ import {
   type WayRules,
 } from "./plan.js";
 import { type Sender, senderOf } from "./send.js";
-import type { WaySettings } from "./services.js";
+import { secretParts, type WaySettings } from "./services.js";
 
 /*
  * Alarms for people who do not look at the page. It looks at the alarms as the page does, in a round of its own: nothing waits
@@ -83,8 +83,9 @@ const wordingOf = ({ notify, platform }: WordingSource, nameOf: Wording["nameOf"
 });
 
 const sendersOf = (configuration: Configuration, clock: Clock): ReadonlyMap<string, Sender> => {
-  const redact = withoutSecrets(() => secretValues(configuration));
   const { ways, proxy } = configuration.notify;
+  const secrets = [...secretValues(configuration), ...Object.values(ways).flatMap(secretParts)];
+  const redact = withoutSecrets(() => secrets);
   return new Map(
     Object.entries(ways).map(([name, way]) => [name, senderOf(way, { clock, proxy, redact })] as const),
   );
@@ -156,8 +157,12 @@ export class Notifier {
       log.warn({ problem }, "what messages were sent before the start is not known; some may be repeated");
     }
     await every(lookMs, clock, signal, () => {
-      for (const way of this.#ways) this.#look(way, signal);
-      this.#report();
+      try {
+        for (const way of this.#ways) this.#look(way, signal);
+        this.#report();
+      } catch (problem) {
+        log.error({ problem }, "what people are to be told could not be judged");
+      }
     });
   }
 

@@ -24,9 +24,12 @@ interface SenderPorts {
 /** From the first byte to the last, whatever a service does. */
 const deadlineMs = 20_000;
 const mostAnswerBytes = 16 * 1024;
+const mostProblem = 300;
 
 export function senderOf(way: WaySettings, ports: SenderPorts): Sender {
   const { clock, proxy, redact } = ports;
+  // Cut only then: half a secret would not be known as one.
+  const told = (problem: string) => redact(problem).slice(0, mostProblem);
   const service = serviceOf(way);
   const attempt = async (message: Message, signal: AbortSignal): Promise<Sent> => {
     if (service !== null)
@@ -39,10 +42,10 @@ export function senderOf(way: WaySettings, ports: SenderPorts): Sender {
     const takeBack = clock.after(deadlineMs, () => late.abort(new Error("no answer in time")));
     try {
       const sent = await attempt(message, AbortSignal.any([late.signal, stop]));
-      return sent.ok ? sent : { ...sent, problem: redact(sent.problem) };
+      return sent.ok ? sent : { ...sent, problem: told(sent.problem) };
     } catch (error) {
       const reason = late.signal.aborted ? "no answer within 20 s" : reasonOf(error);
-      return { ok: false, problem: redact(`it was not reached (${reason})`), isRefused: false };
+      return { ok: false, problem: told(`it was not reached (${reason})`), isRefused: false };
     } finally {
       takeBack();
     }
@@ -52,9 +55,9 @@ export function senderOf(way: WaySettings, ports: SenderPorts): Sender {
 
 /** The innermost reason says what happened. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error).slice(0, 200);
+  if (!(error instanceof Error)) return String(error);
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
-  return inner instanceof Error ? reasonOf(inner) : error.message.slice(0, 200);
+  return inner instanceof Error ? reasonOf(inner) : error.message;
 }
 
 /** No redirect is followed: the secret is for this address alone. */

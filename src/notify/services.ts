@@ -75,12 +75,7 @@ const judgeRobot =
   };
 
 const quoted = (text: unknown): string =>
-  typeof text === "string"
-    ? text
-        .replace(/\p{Cc}+/gu, " ")
-        .trim()
-        .slice(0, 200)
-    : "no reason given";
+  typeof text === "string" ? text.replace(/\p{Cc}+/gu, " ").trim() : "no reason given";
 
 type Of<Name extends keyof WaySettings> = NonNullable<WaySettings[Name]>;
 
@@ -150,6 +145,17 @@ const webhook = ({ url, headers }: Of<"webhook">): Service => ({
     post(url, { kind, severity, title, text, at, alarms, over }, headers),
   judge: () => sent,
 });
+
+const shortestPart = 8;
+
+/** What of a way lets a message in beside what the configuration calls secret: of an address and of a header also a part does. */
+export function secretParts({ webhook }: WaySettings): readonly string[] {
+  if (webhook === undefined) return [];
+  const { pathname, search } = new URL(webhook.url);
+  const words = [pathname + search, pathname, ...`${pathname}${search}`.split(/[/?&=]/)];
+  const values = Object.values(webhook.headers ?? {}).flatMap((value) => value.split(" "));
+  return [...words, ...values].filter(({ length }) => length >= shortestPart);
+}
 
 /** Of a way that speaks HTTP; null for mail. */
 export function serviceOf(way: WaySettings): Service | null {

@@ -1,5 +1,5 @@
 import type { Outcome, RefusalReason } from "../greenhouse/command/outcomes.js";
-import { alarmTitles, chineseAlarms } from "../greenhouse/alarm-words.js";
+import { alarmTitles, chineseAlarms } from "../greenhouse/alarms.js";
 import type { AlarmType } from "../greenhouse/limits.js";
 import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
 import type { CommandDocument } from "./protocol.js";

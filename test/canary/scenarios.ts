@@ -30,6 +30,7 @@ const commands: readonly (readonly string[] | "bridge")[] = [
   ["read", "GH-0001", "101"],
   ["get", "device"],
   ["set", "GH-0001", "roof", "open"],
+  ["notify", "--test"],
 ];
 const wordsOf = (command: Scenario["command"]) => (typeof command === "string" ? command : command.join(" "));
 const names = <Name extends string>(table: Readonly<Record<Name, unknown>>) => Object.keys(table) as Name[];

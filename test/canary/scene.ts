@@ -143,11 +143,33 @@ function configurationFor({ credential }: Scenario, at: Place): string {
     homeassistant: { discovery_prefix: `${at.base}-ha`, status_topic: `${at.base}-ha/status` },
     http: { port: at.httpPort, token: secrets.httpToken },
     polling: { controllers: "1s", sensors: "1s", running_status: "1s", actuators: "1s", stale_after: "5s" },
+    notify: { ways: waysTo(at.platformUrl) },
     data_dir: join(at.folder, "data"),
     log: { level: "trace", format: "json" },
     controllers: { "GH-0001": { id: "east", actuators: { roof: { kind: "skylight", address: "101" } } } },
   };
   return JSON.stringify(configuration, null, 1).replace('"!env"', "!env GREENHOUSE_TOKEN");
+}
+
+/** A way of each service, all to one host. */
+function waysTo(url: string) {
+  // Nobody is there: a mail server says nothing before the client of HTTP, and the client waits long for it.
+  const mail = {
+    host: "127.0.0.1",
+    port: 9,
+    encryption: "none",
+    from: "a@example.com",
+    to: ["b@example.com"],
+  };
+  const headers = { authorization: `Bearer ${secrets.webhookToken}` };
+  return {
+    ntfy: { ntfy: { url, topic: secrets.ntfyTopic, token: secrets.ntfyToken } },
+    telegram: { telegram: { url, token: secrets.telegramToken, chat_id: "1" } },
+    wecom: { wecom: { url, key: secrets.wecomKey } },
+    dingtalk: { dingtalk: { url, access_token: secrets.dingtalkToken, secret: secrets.dingtalkSecret } },
+    webhook: { webhook: { url: `${url}/hook/${secrets.webhookPath}`, headers } },
+    mail: { smtp: { ...mail, username: "house", password: secrets.mailPassword } },
+  };
 }
 
 interface BridgeRun {
@@ -186,6 +208,8 @@ async function bridge({ config, around, stop, base, httpPort, world, page }: Bri
     await heard(`${base}/bridge/state`);
     const read = { controller: "east", address: "101" };
     const requests = { health: {}, bundle: {}, journal: {}, read, get: { operation: "device" } };
+    // Its answer may come later than all that is waited for, and is looked at all the same.
+    client.publish(`${base}/bridge/request/notify_test`, "{}", { qos: 1 });
     const answered = Object.entries(requests).map(([name, request]) => {
       client.publish(`${base}/bridge/request/${name}`, JSON.stringify({ transaction: "t", ...request }), {
         qos: 1,

@@ -9,6 +9,15 @@ export const secrets = {
   refreshToken: `${marker}refresh0c31e9f4`,
   brokerPassword: `${marker}broker77f2d0b6`,
   userPassword: `${marker}user5ce91f08`,
+  ntfyTopic: `${marker}ntfytopic81cd02be`,
+  ntfyToken: `${marker}ntfytoken3390aa5f`,
+  telegramToken: `123456:${marker}telegram6b28c411`,
+  wecomKey: `${marker}wecom5fa08e37`,
+  dingtalkToken: `${marker}dingtalk17be9d40`,
+  dingtalkSecret: `SEC${marker}dingsecretd84a6c02`,
+  webhookPath: `${marker}webhook92c7f1e5`,
+  webhookToken: `${marker}webhooktoken0d5b3a8e`,
+  mailPassword: `${marker}mail4e7210fb`,
   httpToken: `${marker}http20d86ea9`,
 } as const;
 

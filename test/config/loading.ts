@@ -22,6 +22,13 @@ export const platform = `platform:
   token: !env TOKEN
 `;
 
+/** What `!secret` of the ways of `notify` stands for in examples. */
+export const notifySecrets = [
+  "ntfy_topic: a-topic\nntfy_token: a-token\ntelegram_token: 123456:ABC-DEF123\nwecom_key: a-key",
+  "dingtalk_token: atoken\ndingtalk_secret: a-secret\nwebhook_url: https://a.example",
+  "webhook_token: a-token\nsmtp_password: a-word\nproxy_password: a-word",
+].join("\n");
+
 export const tokenEnv = { TOKEN: "token-of-the-account" };
 
 const file = (text: string, mode: number): FileContent => ({

@@ -33,6 +33,16 @@ describe("every problem names file:line:column, the path and what was expected",
     mqtt: { base_topic: ‸/a }⏎homeassistant: { discovery_prefix: ‸a//b, status_topic: ‸$a/b }⏎broker: { users: [{ username: a, password: b, subscribe: [‸a#] }] } → expected a topic without "+" and "#" · expected a topic without "+" and "#" · expected a topic without "+" and "#" · expected a topic filter
     mqtt: { url: ‸localhost } → expected an address that starts with mqtt://
     mqtt: { url: ‸mqtt://user:canary@localhost } → expected an address without user and password
+    notify: { ‸way: {} } → unknown key, did you mean "ways"?
+    notify: { language: ‸de, time_zone: ‸Mars/Base, proxy: { url: ‸socks5://a } } → expected one of en, zh · expected a time zone · expected an address that starts with http:// or https://
+    notify: { ways: { ‸My Phone: { ntfy: { topic: a } } } } → such as "my_phone"
+    notify: { ways: { a: { severity: ‸fatal, cleared: ‸1, quiet_hours: { from: ‸"24:00", to: ‸6h }, ntfy: { topic: ‸a b } } } } → expected one of info, warning, error · expected true or false · expected a time of day such as 22:00 · expected a time of day · expected a topic of letters
+    notify: { ways: { a: { ntfy: { url: ‸ntfy.sh, topic: a, token: ‸a b } } } } → expected an address that starts with http:// · expected an access token without blanks
+    notify: { ways: { a: { telegram: { token: ‸abc, chat_id: ‸my chat } } } } → expected a bot's token · expected a chat id
+    notify: { ways: { a: { wecom: { key: ‸a b } }, b: { dingtalk: { access_token: ‸a/b, secret: ‸a b } } } } → expected the key of a group robot · expected the access token · expected the robot's secret
+    notify: { ways: { a: { webhook: { url: ‸"https://", headers: { ‸a b: c, X: ‸"" } } } } } → expected an address that starts with http:// · expected the name of a header · expected the text of a header
+    notify: { ways: { a: { smtp: { host: ‸a b, port: ‸0, encryption: ‸ssl, from: ‸anna, to: ‸[] } } } } → expected a host name · expected a whole number from 1 to 65535 · expected one of starttls, tls, none · expected a mail address · expected at least one mail address
+    notify: { ways: { ‸a: { smtp: } } } → expected one of ntfy
     mqtt: { protocol_version: ‸3 } → expected one of 4, 5
   `);
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { jsonSchema } from "../../src/config/schema.js";
-import { loaded, platform, problemLines } from "./loading.js";
+import { loaded, notifySecrets, platform, problemLines } from "./loading.js";
 import { exampleText, withReference } from "./support/reference.js";
 
 const inProject = (name: string) => new URL(`../../${name}`, import.meta.url);
@@ -18,6 +18,7 @@ const surroundings = {
   env: { GREENHOUSE_TOKEN: "token-of-the-account" },
   secrets: [
     "platform_password: a\nmqtt_password: b\nhttp_token: c",
+    notifySecrets,
     ...["ha", "anna"].map((user) => `${user}: scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA`),
     "",
   ].join("\n"),
@@ -42,6 +43,7 @@ describe("config.example.yaml", () => {
       .map((key) => `limits.guards.wind.${key}`);
     expect(lines.map((line) => line.split(/:? /)[1])).toEqual([
       ...["platform.token_file", "platform.sign_in", "mqtt.tls"],
+      ...["telegram", "wecom", "dingtalk", "webhook", "smtp"].map((one) => `notify.ways.phone.${one}`),
       ...["lead_in", ...ofGuard].map((key) => `controllers.GH-0001.actuators.left_skylight.${key}`),
     ]);
   });

@@ -46,6 +46,16 @@ describe("http:// only to this computer, unless allowed", () =>
     },
   ));
 
+describe("a way of notify leads to one service, with a whole login", () =>
+  itFinds(String.raw`
+    notify: { ways: { a: { ntfy: { topic: a } }, b: { wecom: { key: a } } } }
+    notify: { ways: { ‸a: { severity: error } } } → expected one of ntfy, telegram, wecom, dingtalk, webhook, smtp
+    notify: { ways: { a: { ntfy: { topic: a }, ‸wecom: { key: a } } } } → only one service a way, and "ntfy" is there already
+    notify: { ways: { a: { quiet_hours: { from: "22:00", to: ‸"22:00" }, wecom: { key: a } } } } → never quiet
+    notify: { proxy: { url: http://a, ‸username: b } } → "username" needs "password" beside it
+    notify: { ways: { a: { smtp: { host: a, from: a@b, to: [a@b], ‸password: c } } } } → "password" needs "username" beside it
+  `));
+
 describe("MQTT", () =>
   itFinds(String.raw`
     mqtt: { url: mqtt://a, ‸tls: { ca: x } } → tls is only for

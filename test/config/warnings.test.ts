@@ -20,6 +20,9 @@ describe("what works but is probably not wanted", () => {
     broker: { users: [{ username: a, password: ‸b }] } → ${plain}
     broker: { users: [{ username: a, password: "scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA" }] }
     mqtt: { url: mqtts://a, tls: { reject_unauthorized: ‸false } } → not verified
+    notify: { ways: { a: { ntfy: { url: ‸http://ntfy.lan, topic: a } }, b: { webhook: { url: ‸http://a.lan/b } } } } → travel unencrypted · travel unencrypted
+    notify: { ways: { a: { ntfy: { url: http://127.0.0.1:8080, topic: a } }, b: { webhook: { url: http://localhost/b } } } }
+    notify: { ways: { a: { smtp: { host: a, encryption: ‸none, reject_unauthorized: ‸false, from: a@b, to: [a@b] } } } } → unencrypted · not verified
     http: { host: ‸0.0.0.0 } → neither http.token nor http.users is set
     http: { host: 0.0.0.0, token: abcdefgh }
     mirror: ‸listed → nothing is mirrored

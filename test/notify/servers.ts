@@ -15,7 +15,7 @@ import { testCertificate } from "../broker/certificate.js";
 
 /* Servers that take messages as the real ones do, and what they got. */
 
-export interface Got {
+interface Got {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: unknown;
