@@ -166,7 +166,8 @@ export interface PlatformReader {
 /** The platform's answer to one POST, when it could be parsed. */
 export interface WriteAccepted {
   readonly requestId: string | null;
-  readonly code: string;
+  /** Null where the answer has none, and all that was sent is echoed in it. */
+  readonly code: string | null;
 }
 
 interface WriteManner {

@@ -39,9 +39,10 @@ export function judgeAnswer(
     return failed(answer, kind, text, noEnvelope, scene, nowAt);
   }
   const envelope = envelopeOf(read.body);
-  if (envelope.code === "200" || (envelope.code === null && status < 300))
-    return { body: read.body, envelope };
-  return failed(answer, refusedKind(status, envelope.code), null, envelope, scene, nowAt);
+  const isSuccess = envelope.code === "200" || (envelope.code === null && status < 300);
+  if (isSuccess && !envelope.isRefusal) return { body: read.body, envelope };
+  const kind = isSuccess ? "rejected" : refusedKind(status, envelope.code);
+  return failed(answer, kind, null, envelope, scene, nowAt);
 }
 
 function refusedKind(status: number, code: string | null): PlatformErrorFacts["kind"] {
@@ -140,7 +141,7 @@ function failed(
   { status, headers }: HttpAnswer,
   plainKind: PlatformErrorFacts["kind"],
   text: string | null,
-  { code, message, requestId }: Envelope,
+  { code, message, requestId, isRefusal }: Envelope,
   scene: Scene,
   nowAt: number,
 ): PlatformError {
@@ -159,8 +160,8 @@ function failed(
   };
   if (kind === "unauthorized") return errorAt(scene, `${said(facts)}; ${credentialRemedy(scene)}`, facts);
   if (kind === "throttled") return errorAt(scene, `${said(facts)}; ${patience(facts)}`, facts);
-  const refusal =
-    code === null ? statusRemedy(facts, urlKey(operation)) : `the platform refused: ${said(facts)}`;
+  const refused = `the platform refused${isRefusal ? " with success: false" : ""}: ${said(facts)}`;
+  const refusal = code === null && !isRefusal ? statusRemedy(facts, urlKey(operation)) : refused;
   return errorAt(scene, text ?? refusal, facts);
 }
 

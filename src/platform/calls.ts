@@ -128,7 +128,7 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
       if (accepted !== null) return accepted;
       throw errorAt(
         requests.scene(operation),
-        "the answer has no code, so nothing says whether the value was accepted; it is read back",
+        "the answer has no code and does not echo what was sent, so nothing says whether the value was accepted; it is read back",
         { kind: "protocol", status: 200, sent: true },
       );
     },

@@ -183,6 +183,30 @@ describe("an address may go on reading the mode after a degree", () => {
   });
 });
 
+describe("an answer that echoes what was sent, without a code", () => {
+  const echoed = { code: null, requestId: null };
+
+  it("is read back as any other, and never sent again where the register is slow", async () => {
+    const bench = windowOf({}, "10001");
+    bench.platform.onWrite = ({ value }) => {
+      void bench.clock.wait(40_000).then(() => bench.platform.registers.set("101", value));
+      return Promise.resolve(echoed);
+    };
+    expect(await bench.run("open")).toMatchObject({
+      outcome: "confirmed",
+      steps: [{ code: null, attempts: 1 }],
+    });
+    expect(bench.values()).toEqual(["101=10010"]);
+  });
+
+  it("is unconfirmed where its value never shows", async () => {
+    const bench = windowOf({}, "10001");
+    bench.platform.onWrite = () => Promise.resolve(echoed);
+    expect(await bench.run("open")).toMatchObject({ outcome: "unconfirmed" });
+    expect(bench.values()).toEqual(["101=10010"]);
+  });
+});
+
 describe("fan and wet curtain may have a way back to automatic", () =>
   it("with `values` and `reads` the word is sent, confirmed and shown", async () => {
     const kind = { kind: "fan_wet_curtain", travelMs: 0 } as const;

@@ -105,6 +105,45 @@ describe("answers", () => {
     expect(error.message).toContain("设备忙");
   });
 
+  it.each([
+    [{ address: "101", value: "1010", deviceCode: "GH-1" }],
+    [{ data: { address: 101, value: "01010", deviceCode: "GH-1" }, requestId: "8f-1" }],
+  ])(
+    "an echo of all three fields without a code is an acceptance, whose code is not known: %j",
+    async (body) => {
+      const { realtime, client } = await twoHosts();
+      realtime.answer(() => ({ body }));
+      const { requestId = null } = body as { requestId?: string };
+      expect(await client.write("GH-1", "101", "1010", never)).toEqual({ code: null, requestId });
+      expect(realtime.requests).toHaveLength(1);
+    },
+  );
+
+  it("`success: false` without data is a failure with message and requestId, although the code says 200", async () => {
+    const { business, realtime, client } = await twoHosts();
+    const refused = { code: 200, success: false, message: "账号已停用", requestId: "8f-2" };
+    for (const data of [null, undefined, [], {}, ""]) {
+      for (const host of [business, realtime]) host.answer(() => ({ body: { ...refused, data } }));
+      for (const ask of [
+        () => client.controllers(never),
+        () => client.devices("TEXT", never),
+        () => client.sensors("GH-1", never),
+        () => client.value("GH-1", "101", true, never),
+      ])
+        expect((await failureOf(ask())).facts).toMatchObject({
+          ...{ kind: "rejected", code: "200", platformMessage: "账号已停用", requestId: "8f-2" },
+        });
+    }
+    const error = await failureOf(client.controllers(never));
+    expect(error.message).toContain("success: false");
+  });
+
+  it("data beside `success: false` are read: what else the flag may mean is not known", async () => {
+    const { business, client } = await twoHosts();
+    business.answer(() => ({ body: { code: 200, success: false, data: [{ code: "GH-1", online: true }] } }));
+    expect(await client.controllers(never)).toHaveLength(1);
+  });
+
   it("a missing credential on the business host: 403 with error and message becomes unauthorized and says what to check", async () => {
     const { business, client } = await twoHosts();
     business.answer(() => ({ status: 403, body: { error: "Forbidden", message: "Access Denied" } }));
@@ -128,8 +167,12 @@ describe("answers", () => {
     [{ status: 200, body: "" }, "protocol"],
     [{ status: 200, body: '{"code":200,"data":[' }, "protocol"],
     [{ status: 500, body: { code: "E7" } }, "rejected"],
-    // Without a code nothing says that it was accepted.
-    [{ body: { address: "101", value: "1010", deviceCode: "GH-1" } }, "protocol"],
+    [{ status: 200, body: { code: 200, success: false, message: "设备忙" } }, "rejected"],
+    // Without a code nothing but all three fields says that it was accepted.
+    [{ body: { address: "101", value: "1010" } }, "protocol"],
+    [{ body: { address: "101", value: "1010", deviceCode: "GH-2" } }, "protocol"],
+    [{ body: { address: "101", value: "1010", deviceCode: "GH-1", success: false } }, "rejected"],
+    [{ status: 500, body: { address: "101", value: "1010", deviceCode: "GH-1" } }, "server"],
   ])("%j ends as %s", async (reply, kind) => {
     const { realtime, client } = await twoHosts();
     realtime.answer(() => reply);

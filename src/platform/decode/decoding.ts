@@ -68,14 +68,24 @@ export interface Envelope {
   readonly code: string | null;
   readonly message: string | null;
   readonly requestId: string | null;
+  /** It says `success: false` and has no data: a failure whatever its code. */
+  readonly isRefusal: boolean;
 }
 
-export const noEnvelope: Envelope = { code: null, message: null, requestId: null };
+export const noEnvelope: Envelope = { code: null, message: null, requestId: null, isRefusal: false };
 
 export function envelopeOf(body: unknown): Envelope {
   if (!isFields(body)) return noEnvelope;
-  return { code: textOf(own(body, "code")), message: messageOf(body), requestId: requestIdOf(body) };
+  return {
+    code: textOf(own(body, "code")),
+    message: messageOf(body),
+    requestId: requestIdOf(body),
+    isRefusal: String(own(body, "success")).toLowerCase() === "false" && !holdsData(own(body, "data")),
+  };
 }
+
+const holdsData = (data: unknown): boolean =>
+  isContainer(data) ? Object.keys(data).length > 0 : data !== undefined && data !== null && data !== "";
 
 /** The message flattened: a String, or an Object `{code, message}`; the 403 body adds `error`. */
 function messageOf(body: Fields): string | null {

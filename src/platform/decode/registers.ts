@@ -158,9 +158,12 @@ function holdsSomething(answer: unknown): boolean {
   return !isContainer(data) || Object.keys(data).length > 0;
 }
 
+const echoedNames = ["deviceCode", "address", "value"] as const;
+
 /**
- * The answer to an accepted `POST /api/set-value`; the three echoed fields stand under `data` or beside the code. Null when the body has
- * no code, for then nothing says that the value was accepted. An echo that differs is only reported: the read-back decides.
+ * The answer to an accepted `POST /api/set-value`; the three echoed fields stand under `data` or beside the code. Without a code only
+ * an echo of all three says that the value was accepted; null where neither does. Beside a code an echo that differs is only
+ * reported: the read-back decides.
  */
 export function readWriteAnswer(
   answer: unknown,
@@ -168,13 +171,15 @@ export function readWriteAnswer(
   sent: Readonly<Record<"deviceCode" | "address" | "value", string>>,
   report: ReportShape,
 ): WriteAccepted | null {
-  if (envelope.code === null) return null;
   const data = at(answer, "data");
   const echo = isFields(data) ? data : isFields(answer) ? answer : {};
-  for (const name of ["deviceCode", "address", "value"] as const) {
-    const echoed = textOf(own(echo, name));
-    if (echoed !== null && echoed !== sent[name] && Number(echoed) !== Number(sent[name]))
+  const echoes = echoedNames.map((name) => ({ name, echoed: textOf(own(echo, name)) }));
+  const isSame = (name: (typeof echoedNames)[number], echoed: string) =>
+    echoed === sent[name] || Number(echoed) === Number(sent[name]);
+  const isWhole = echoes.every(({ name, echoed }) => echoed !== null && isSame(name, echoed));
+  if (envelope.code === null && !isWhole) return null;
+  for (const { name, echoed } of echoes)
+    if (echoed !== null && !isSame(name, echoed))
       report(`a set-value answer that echoes another ${name}`, echo);
-  }
   return { requestId: envelope.requestId, code: envelope.code };
 }
