@@ -17,16 +17,17 @@ import {
 } from "./decoding.js";
 import { type ReadRoles, roleReader, visitItems } from "./items.js";
 
-const registerRoles = {
+/** What the fields of a register are called. */
+export const registerNames = {
   address: ["address", "addr", "registerAddress", "addressCode", "paramAddress"],
   value: ["value", "val", "currentValue", "setValue", "paramValue", "v", "data"],
   device: ["deviceCode"],
 } as const;
 
 const registerReader = ({ code, value }: OperationShape) =>
-  roleReader(registerRoles, { address: code, value });
+  roleReader(registerNames, { address: code, value });
 
-const plainRegister = roleReader(registerRoles, {});
+const plainRegister = roleReader(registerNames, {});
 
 /** A register's value, plain or as `{value}`; null where there is none. Blanks around a text are no part of it. */
 function registerValue(given: unknown, roles = plainRegister): RawValue | null {
@@ -119,7 +120,7 @@ function atConfiguredPath(answer: unknown, address: string, shape: OperationShap
 interface Search {
   readonly code: string;
   readonly address: string;
-  readonly roles: ReadRoles<keyof typeof registerRoles>;
+  readonly roles: ReadRoles<keyof typeof registerNames>;
 }
 
 function find(node: unknown, search: Search, depth: number, isEnvelope: boolean): Found {

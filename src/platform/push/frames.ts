@@ -14,7 +14,7 @@ import {
 } from "../decode/decoding.js";
 import { type ReadRoles, roleReader, type Roles } from "../decode/items.js";
 import { readFlag } from "../decode/lists.js";
-import { manyValuesReader } from "../decode/registers.js";
+import { manyValuesReader, registerNames } from "../decode/registers.js";
 import { sensorReader } from "../decode/sensors.js";
 import { runningStatusReader } from "../decode/statuses.js";
 import type { OperationShape, ShapeSettings } from "../settings.js";
@@ -56,18 +56,19 @@ type DecodeScope = (scope: Scope, decoding: Decoding) => readonly PushNews[];
 function decoderOf(channel: PushChannel, shapes: ShapeSettings): DecodeFrame {
   switch (channel.type) {
     case "set-value":
-      return byScope(shapes["ws/set-value"] ?? {}, registersFrame);
     case "device-status":
-      return byScope(shapes["ws/device-status"] ?? shapes.device_status ?? {}, statusFrame);
+      return byScope(shapeOf(channel.type, shapes), controllerFrame(channel.type, shapes));
     case "weather-station":
       return readingsFrame(channel.code, shapes["ws/sensor-data"] ?? shapes["sensor-data"] ?? {});
   }
 }
 
+const shapeOf = (channel: "set-value" | "device-status", shapes: ShapeSettings): OperationShape =>
+  (channel === "set-value" ? shapes["ws/set-value"] : (shapes["ws/device-status"] ?? shapes.device_status)) ??
+  {};
+
 /** Splits a frame by device; with `items` configured only what stands there is looked at. */
-function byScope(shape: OperationShape, scopeDecoder: (shape: OperationShape) => DecodeScope): DecodeFrame {
-  const { items: path, ...rest } = shape;
-  const decode = scopeDecoder(rest);
+function byScope({ items: path }: OperationShape, decode: DecodeScope): DecodeFrame {
   return (frame, decoding) => {
     const part = path === undefined ? frame : at(frame, path);
     const found = scopesIn(frame, part, decoding.knows);
@@ -81,6 +82,50 @@ function reportScopes({ list, foreign, cut, mixed }: Scopes, frame: object, { re
   if (cut) report("more than 500 devices in one frame; the rest is left out", frame);
   if (list.length === 0 && !foreign && !mixed) report("a frame that names no device", frame);
 }
+
+/**
+ * What one scope of a frame says of a controller. The interface only says that both channels push control parameters, so each is read
+ * from either: first what the channel is called after, unless an address is named.
+ */
+function controllerFrame(channel: "set-value" | "device-status", shapes: ShapeSettings): DecodeScope {
+  const registers = registersFrame({ ...shapeOf("set-value", shapes), items: undefined });
+  const statuses = statusFrame({ ...shapeOf("device-status", shapes), items: undefined });
+  const namedStatuses: DecodeScope = (scope, decoding) =>
+    hasAny(scope.node, namesStatus) ? statuses(scope, decoding) : [];
+  return (scope, decoding) =>
+    channel === "set-value" || hasAny(scope.node, namesAddress)
+      ? eitherOf(registers, namedStatuses, scope, decoding)
+      : eitherOf(statuses, registers, scope, decoding);
+}
+
+/** What the first finds and, unless that is registers or statuses, the second too. Of a riddle to both the first tells. */
+function eitherOf(
+  first: DecodeScope,
+  second: DecodeScope,
+  scope: Scope,
+  decoding: Decoding,
+): readonly PushNews[] {
+  const riddles: Parameters<Decoding["report"]>[] = [];
+  const news = first(scope, { ...decoding, report: (...riddle) => riddles.push(riddle) });
+  const isTold = news.some(({ type }) => type !== "connection");
+  const others = isTold ? [] : second(scope, { ...decoding, report: () => undefined });
+  if (isTold || others.length === 0) for (const riddle of riddles) decoding.report(...riddle);
+  return [...news, ...others];
+}
+
+const addressRoles = roleReader({ address: registerNames.address }, {});
+
+const namesAddress = (fields: Fields): boolean => "address" in addressRoles(fields);
+
+const namesStatus = (fields: Fields): boolean => {
+  const { name, online } = connectionRoles(fields);
+  return name !== undefined || online !== undefined;
+};
+
+const hasAny = (node: object, isIt: (fields: Fields) => boolean): boolean => {
+  for (const fields of objectsIn(node)) if (isIt(fields)) return true;
+  return false;
+};
 
 /** What an operation's own decoder finds in a part of a frame, null where nothing could hold it, and whether it reported something. */
 function readPart<T>(read: Decode<T>, part: unknown, decoding: Decoding) {

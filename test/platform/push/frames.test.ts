@@ -153,6 +153,57 @@ describe("frames of device-status", () => {
   });
 });
 
+/* Nothing says which of the two channels tells what, so each is read from either. */
+describe("registers on the channel of statuses, and statuses on that of registers", () => {
+  const on = { deviceCode: "GH-1" };
+  it.each<[string, PushChannel, unknown, ...told: string[]]>([
+    ["a register", status, of("GH-1", "101", "10010"), 'GH-1 101="10010"'],
+    ["a register that is 1", status, of("GH-1", "101", 1), "GH-1 101=1"],
+    ["a register with a name", status, { ...of("GH-1", 101, "1"), name: "roof" }, 'GH-1 101="1"'],
+    [
+      "keyed registers",
+      status,
+      { ...on, data: { "101": "10010", "102": "1001" } },
+      'GH-1 101="10010"',
+      'GH-1 102="1001"',
+    ],
+    ["as an event", status, { type: "S", data: of("GH-1", "101", "10010") }, 'GH-1 101="10010"'],
+    [
+      "a register and the connection",
+      status,
+      { ...on, online: true, data: { "101": "10010" } },
+      'GH-1 101="10010"',
+      "GH-1 online",
+    ],
+    ["a status", setValue, { ...on, name: "fan", deviceTypeNumber: 16, status: 1 }, "GH-1 16 fan=1"],
+    [
+      "several statuses",
+      setValue,
+      {
+        ...on,
+        data: [
+          { name: "fan", status: 1 },
+          { deviceTypeNumber: 17, status: "0" },
+        ],
+      },
+      "GH-1 - fan=1",
+      "GH-1 17 =0",
+    ],
+    ["the connection", setValue, { ...on, online: false }, "GH-1 offline"],
+    ["keyed flags are statuses where statuses are told", status, { ...on, data: { "16": 1 } }, "GH-1 16 =1"],
+    [
+      "keyed flags are registers where registers are told",
+      setValue,
+      { ...on, data: { "16": 1 } },
+      "GH-1 16=1",
+    ],
+  ])("%s", (_name, channel, frame, ...told) => {
+    const { news, problems } = decoded(channel, frame);
+    expect([...registers(news), ...statuses(news)]).toEqual(told);
+    expect(problems).toEqual([]);
+  });
+});
+
 const readings = (news: readonly PushNews[]): readonly string[] =>
   news.flatMap((one) =>
     one.type === "sensors"
