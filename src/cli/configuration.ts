@@ -7,7 +7,7 @@ import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
 import { limitSentences } from "../config/rules/limits.js";
-import { costSentence } from "../config/warnings.js";
+import { costSentence, curtainSentences } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { GoneAway, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
@@ -35,6 +35,7 @@ export async function check(
   }
   for (const { file, configuration } of loaded) {
     for (const sentence of limitSentences(configuration)) out(`${file}: ${sentence}\n`);
+    for (const sentence of curtainSentences(configuration)) out(`${file}: ${sentence}\n`);
     out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);
   }
 }

@@ -1,4 +1,4 @@
-import { kindRows } from "../greenhouse/actuator-kinds.js";
+import { endsByItself, kindRows } from "../greenhouse/actuator-kinds.js";
 import { type CommandResult, isToldWhenLate, type Outcome } from "../greenhouse/command/outcomes.js";
 import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
@@ -243,17 +243,20 @@ function movedElsewhere(
   { settings, value }: Actuator,
   { from, to }: { readonly from: string; readonly to: string },
 ): void {
-  note(
-    turn,
-    { type: "changed_elsewhere", controller: code, actuator: settings.id, from, to },
-    { quiet: true },
-  );
+  const type = endsByItself(settings.kind, from, to) ? "ended_by_itself" : "changed_elsewhere";
+  note(turn, { type, controller: code, actuator: settings.id, from, to }, { quiet: true });
   limitsAfterForeignMove(turn, from, to);
+  const facts = { controller: controllerId, actuator: settings.id, from, to };
+  if (type === "ended_by_itself") {
+    const message = `${controllerId}/${settings.id} went from ${from} to ${to}: its plan ended by itself, or somebody ended it.`;
+    tell(turn, { type, severity: "info", message, facts });
+    return;
+  }
   const shows = to === "unknown" ? `a value in no table of its kind, ${value ?? ""},` : to;
   tell(turn, {
-    type: "changed_elsewhere",
+    type,
     severity: "warning",
     message: `${controllerId}/${settings.id} went from ${from} to ${shows} without a command of this bridge: another user, a wall switch, or the controller's own protection.`,
-    facts: { controller: controllerId, actuator: settings.id, from, to },
+    facts,
   });
 }

@@ -1,3 +1,4 @@
+import { endsByItself } from "../greenhouse/actuator-kinds.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { Actuator } from "../greenhouse/model.js";
@@ -222,13 +223,19 @@ export function settleLimits(turn: Turn): void {
     turn.effects.push({ type: "event", event });
   if (entry !== before) put(turn, entry);
   if (moved !== null) {
+    const isItself = endsByItself(entry.settings.kind, moved.from, moved.to);
     note(
       turn,
-      { type: "changed_elsewhere", controller: entry.code, actuator: entry.id, ...moved },
+      {
+        type: isItself ? "ended_by_itself" : "changed_elsewhere",
+        controller: entry.code,
+        actuator: entry.id,
+        ...moved,
+      },
       { quiet: true },
     );
     limitsAfterForeignMove(turn, moved.from, moved.to);
-    turn.effects.push({ type: "event", event: movedMeanwhileEvent(about, moved, turn.now.at) });
+    turn.effects.push({ type: "event", event: movedMeanwhileEvent(about, moved, isItself, turn.now.at) });
   }
   for (const send of sends)
     turn.effects.push({

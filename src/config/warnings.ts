@@ -52,6 +52,21 @@ export function costSentence(configuration: Configuration): string {
   return `${costs}; each controller that is not named here costs ${more} more, and one at each start (\`greenhouse2mqtt doctor\` says the sum)`;
 }
 
+/** Curtains of which nobody has said whether `open` draws them aside: the interface does not, and Home Assistant shows it so. */
+export const curtainSentences = ({ controllers, homeassistant }: Configuration): readonly string[] =>
+  Object.entries(controllers).flatMap(([code, { actuators, ignore }]) =>
+    Object.entries(ignore || !homeassistant.enabled ? {} : actuators).flatMap(
+      ([id, { kind, ...actuator }]) => {
+        const { as, inverted } = actuator.homeassistant;
+        const isCurtain = kind === "shade_curtain" || kind === "thermal_curtain";
+        if (!isCurtain || inverted !== undefined || as === "none") return [];
+        return [
+          `controllers.${code}.actuators.${id}: whether "open" draws this curtain aside or spreads it out is not known; watch one movement, then write homeassistant: { inverted: true } where it spreads out, else false`,
+        ];
+      },
+    ),
+  );
+
 /** Calls an hour for an account with these controllers. */
 export function accountCost(configuration: Configuration, codes: readonly string[]): number {
   const { controllers, mirror, polling } = configuration;

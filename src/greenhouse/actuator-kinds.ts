@@ -152,6 +152,10 @@ function meaningOf(settings: KindWithValues, text: string): readonly [word: stri
   return null;
 }
 
+/** Whether a kind goes from this state to that one of its own accord: a plan that was watering has watered. */
+export const endsByItself = (kind: ActuatorKind, from: string, to: string): boolean =>
+  kind === "irrigation" && (from === "on" || from === "rotation") && (to === "off" || to === "auto");
+
 /** Whether a value that is read says what one that was sent asks for: the same value, or another one of the same word. */
 export function meansSame(settings: KindWithValues, sent: string, text: string): boolean {
   if (sameValue(sent, text)) return true;

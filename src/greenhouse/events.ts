@@ -58,6 +58,7 @@ export const bridgeEventTypes = [
   "command_rejected",
   "command_failed",
   "changed_elsewhere",
+  "ended_by_itself",
   "reverted",
   "confirmed_late",
   "sign_in_refused",

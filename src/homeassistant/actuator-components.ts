@@ -155,6 +155,9 @@ function lock(subject: Subject, controller: string, topics: Topics): Entity {
   return entity(subject, "lock", fields, "lock");
 }
 
+/** A curtain that `open` spreads out covers what Home Assistant calls closed. */
+const isInverted = ({ homeAssistant }: ActuatorSettings): boolean => homeAssistant.inverted === true;
+
 const openOrClosed: Fields = { state_open: "open", state_closed: "closed" };
 const onOrOff: Fields = { payload_on: "on", payload_off: "off" };
 
@@ -162,18 +165,19 @@ const viewFields = {
   cover: ({ actuator, topic }: Subject): Fields => ({
     device_class: views[actuator.kind][2],
     state_topic: topic.json,
-    value_template: templates.coverState,
+    value_template: isInverted(actuator) ? templates.invertedState : templates.coverState,
     ...openOrClosed,
     ...(hasDegrees(actuator) && {
       position_topic: topic.json,
-      position_template: templates.coverPosition,
+      position_template: isInverted(actuator) ? templates.invertedPosition : templates.coverPosition,
       set_position_topic: topic.set,
+      set_position_template: isInverted(actuator) ? templates.invertedDegree : undefined,
       position_open: 100,
       position_closed: 0,
     }),
     ...confirmedCommandFields(topic.set),
-    payload_open: "open",
-    payload_close: "close",
+    payload_open: isInverted(actuator) ? "close" : "open",
+    payload_close: isInverted(actuator) ? "open" : "close",
     payload_stop: canStop(actuator) ? "stop" : null,
   }),
   switch: ({ topic }: Subject): Fields => ({

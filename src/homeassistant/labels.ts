@@ -89,6 +89,16 @@ export const templates = {
   coverPosition:
     "{{ value_json.position if value_json.position is number else 100 if value_json.state == 'open' " +
     "else 0 if value_json.state in ['closed', 'close'] else '' }}",
+  /** The same two for what is shown the other way round. */
+  invertedState:
+    "{{ 'closed' if value_json.state == 'open' or (value_json.state == 'position' and (value_json.position or 0) >= 100) " +
+    "else 'open' if value_json.state in ['closed', 'close'] or (value_json.state == 'position' and value_json.position is number) " +
+    "else 'None' }}",
+  invertedPosition:
+    "{{ 100 - value_json.position if value_json.position is number else 0 if value_json.state == 'open' " +
+    "else 100 if value_json.state in ['closed', 'close'] else '' }}",
+  /** What a slider asks for → what is sent. */
+  invertedDegree: "{{ 100 - position }}",
   /** A degree as a reading of its own. */
   degree: "{{ value_json.position if value_json.position is number else 'None' }}",
   /** `…/allowed` → whether it is locked. */

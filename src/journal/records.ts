@@ -115,6 +115,8 @@ const schema = {
     message: unchecked<string>().optional(),
   },
   changed_elsewhere: { ...about, from: textOrNull, to: textOrNull },
+  /** An irrigation plan that ended without a command. */
+  ended_by_itself: { ...about, from: textOrNull, to: textOrNull },
   /** `actuator` is null for every actuator of the controller. */
   acknowledged: {
     controller: text,

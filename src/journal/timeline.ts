@@ -68,6 +68,7 @@ export type TimelineEntry = (JournalRecord | Happened) & { readonly kind: Timeli
 const ownKinds: Partial<Record<RecordType, TimelineKind>> = {
   ...Object.fromEntries([...commandOutcomes].map((type) => [type, "command"])),
   changed_elsewhere: "change",
+  ended_by_itself: "change",
   acknowledged: "alarm",
   login_failed: "login",
   logged_in: "login",

@@ -97,12 +97,18 @@ export const unlockedEvents = (
   return [{ type: "unlocked", severity: "info", message, at, facts: { ...about, by: before.by } }];
 };
 
-/** A lease has ended unsent: somebody set another value while the bridge was down. */
+/** A lease has ended unsent: somebody set another value while the bridge was down, or what it was for ended by itself. */
 export function movedMeanwhileEvent(
   about: About,
   { from, to }: { readonly from: string; readonly to: string },
+  isItself: boolean,
   at: number,
 ): BridgeEvent {
+  const facts = { ...about, from, to };
+  if (isItself) {
+    const ended = `${about.controller}/${about.actuator} went from ${from} to ${to} while the bridge was down: its plan ended by itself, or somebody ended it. Nothing is sent.`;
+    return { type: "ended_by_itself", severity: "info", message: ended, at, facts };
+  }
   const message = `${about.controller}/${about.actuator} went from ${from} to ${to} while the bridge was down: another user, a wall switch, or the controller's own protection. What was to end it is not sent.`;
-  return { type: "changed_elsewhere", severity: "warning", message, at, facts: { ...about, from, to } };
+  return { type: "changed_elsewhere", severity: "warning", message, at, facts };
 }

@@ -56,6 +56,58 @@ describe("moved by somebody else", () => {
   });
 });
 
+describe("an irrigation plan that ends by itself", () => {
+  const plan = { id: "valve", kind: "irrigation", address: "210", travelMs: 0 } as const;
+  const limits = {
+    ...{ restMs: 0, reversalMs: 0, startsPerHour: null, forMs: 900_000, atMostMs: null, endsWith: "off" },
+    guards: [],
+  };
+
+  it.each([
+    ["1010", "1001", "on to off"],
+    ["1010", "1100", "on to auto"],
+    ["11111111", "1001", "rotation to off"],
+    ["11111111", "1100", "rotation to auto"],
+  ])("%s → %s is told as that, and is no warning", async (before, after, told) => {
+    const bench = new CommandBench({ actuators: [plan], registers: { "210": before } });
+    await bench.play(
+      () => bench.polled("210", before),
+      1_000,
+      () => bench.polled("210", after),
+      1_000,
+    );
+    expect(bench.events).toMatchObject([{ type: "ended_by_itself", severity: "info" }]);
+    expect(`${String(bench.events[0]?.facts?.["from"])} to ${String(bench.events[0]?.facts?.["to"])}`).toBe(
+      told,
+    );
+    expect(bench.records.map(({ type }) => type)).toEqual(["ended_by_itself"]);
+  });
+
+  it.each([
+    ["1001", "1010"],
+    ["1010", "11111111"],
+  ])("%s → %s is somebody else's doing", async (before, after) => {
+    const bench = new CommandBench({ actuators: [plan], registers: { "210": before } });
+    await bench.play(
+      () => bench.polled("210", before),
+      1_000,
+      () => bench.polled("210", after),
+      1_000,
+    );
+    expect(bench.events).toMatchObject([{ type: "changed_elsewhere", severity: "warning" }]);
+  });
+
+  it("ends its lease, which sends nothing then", async () => {
+    const bench = new CommandBench({ actuators: [{ ...plan, limits }], registers: { "210": "1001" } });
+    expect(await bench.run("on")).toMatchObject({ outcome: "confirmed" });
+    expect(bench.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease).toBeTruthy();
+    bench.polled("210", "1001");
+    await bench.clock.advance(2_000_000);
+    expect(bench.values()).toEqual(["210=1010"]);
+    expect(bench.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease ?? null).toBeNull();
+  });
+});
+
 describe("our own value after the command had ended unconfirmed", () =>
   it("is confirmed_late, is no change by somebody else, and clears the problem", async () => {
     const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });

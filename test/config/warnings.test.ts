@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { accountCost, configuredLoad, costSentence } from "../../src/config/warnings.js";
+import { accountCost, configuredLoad, costSentence, curtainSentences } from "../../src/config/warnings.js";
 import { itFinds, loaded, platform, warningLines } from "./loading.js";
 
 const plain = "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead";
@@ -55,6 +55,23 @@ describe("what works but is probably not wanted", () => {
     ]);
     expect(await warningLines(text.replace("120", "121"))).toEqual([]);
     expect(await warningLines(text.replace("120", "0"))).toEqual([]);
+  });
+});
+
+describe("a curtain of which nobody has said which way round it is", () => {
+  const curtains = (keys: string, rest = "") =>
+    `${platform}${rest}controllers: { G: { actuators: { a: { kind: shade_curtain, address: 1${keys} }, b: { kind: skylight, address: 2 } } } }\n`;
+
+  it.each([
+    ["is told, once", curtains(""), 1],
+    ["is no more, once that is said", curtains(", homeassistant: { inverted: false }"), 0],
+    ["is not where Home Assistant does not show it", curtains(", homeassistant: { as: none }"), 0],
+    ["is not without Home Assistant", curtains("", "homeassistant: { enabled: false }\n"), 0],
+  ])("%s", async (_, text, told) => {
+    const { configuration } = await loaded(text);
+    const sentences = curtainSentences(configuration);
+    expect(sentences).toHaveLength(told);
+    for (const one of sentences) expect(one).toMatch(/^controllers\.G\.actuators\.a: .*watch one movement/);
   });
 });
 

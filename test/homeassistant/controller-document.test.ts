@@ -9,7 +9,7 @@ import { discoveryTopic } from "../../src/homeassistant/announced.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { sameParameter } from "../../src/homeassistant/state-gate.js";
 import type { Component, DocumentSettings } from "../../src/homeassistant/documents.js";
-import { within } from "../../src/homeassistant/labels.js";
+import { templates, within } from "../../src/homeassistant/labels.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { faultsOf } from "./announcement-faults.js";
 import { controllers } from "./controllers.js";
@@ -100,6 +100,20 @@ describe("actuator kinds", () => {
   ])("%s shown as %s is «%s»: a view its values do not allow is left out", (kind, as, platforms) =>
     expect(platformsFor({ kind, homeAssistant: { as, enabled: true } }).join(" ")).toBe(platforms),
   );
+
+  test("a cover the other way round sends close for open, and its degree counted from the other end", () => {
+    const homeAssistant = { inverted: true, enabled: true } as const;
+    const cover = componentsFor({ kind: "shade_curtain", homeAssistant })["cover_101"];
+    expect(cover).toMatchObject({
+      ...{ payload_open: "close", payload_close: "open", payload_stop: null },
+      ...{ value_template: templates.invertedState, position_template: templates.invertedPosition },
+      set_position_template: "{{ 100 - position }}",
+    });
+    const plain = componentsFor({ kind: "shade_curtain" });
+    expect(plain["cover_101"]).not.toHaveProperty("set_position_template");
+    const select = componentsFor({ kind: "shade_curtain", homeAssistant })["select_101"];
+    expect(select).toEqual(plain["select_101"]);
+  });
 
   test("a motor with open and close may be a cover, which then has no position", () => {
     const values = { open: "00000001", close: "00000010" };

@@ -332,11 +332,11 @@ describe("a lease", () => {
     await one.clock.advance(60_000);
     expect(one.values()).toEqual([]);
     const { events, records } = one;
-    expect(events.filter(({ type }) => type === "changed_elsewhere")).toMatchObject([
-      { severity: "warning", facts: { controller: "gh-0001", actuator: "valve", from: "on", to: "auto" } },
+    expect(events.filter(({ type }) => type === "ended_by_itself")).toMatchObject([
+      { severity: "info", facts: { controller: "gh-0001", actuator: "valve", from: "on", to: "auto" } },
     ]);
     expect(records).toContainEqual(
-      expect.objectContaining({ type: "changed_elsewhere", from: "on", to: "auto" }),
+      expect.objectContaining({ type: "ended_by_itself", from: "on", to: "auto" }),
     );
     expect(keptIn(records).at(-1)?.lease ?? null).toBeNull();
   });

@@ -75,6 +75,11 @@ const table: readonly Renderings[] = [
   [templates.coverPosition, { [json("position", 45)]: "45", [json("position", 0)]: "0" }],
   // Nothing is sent where no degree is known.
   [templates.coverPosition, { [json("position")]: "", [json("auto")]: "", [json(null)]: "" }],
+  [templates.invertedState, { [json("open")]: "closed", [json("closed")]: "open", [json("close")]: "open" }],
+  [templates.invertedState, { [json("position", 100)]: "closed", [json("position", 99)]: "open" }],
+  [templates.invertedState, { [json("position", 0)]: "open", [json("position")]: "None", ...nowhere }],
+  [templates.invertedPosition, { [json("open")]: "0", [json("closed")]: "100", [json("close")]: "100" }],
+  [templates.invertedPosition, { [json("position", 45)]: "55", [json("position")]: "", [json("auto")]: "" }],
   [templates.degree, { [json("auto")]: "None", [json("position", 0)]: "0" }],
   [templates.onOffState, { [json("on")]: "on", [json("off")]: "off", [json("3")]: "None", ...nowhere }],
   [templates.onOff, { on: "on", off: "off", unknown: "None", "3": "None" }],
