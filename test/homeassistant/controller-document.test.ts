@@ -110,7 +110,7 @@ describe("actuator kinds", () => {
       set_position_template: "{{ 100 - position }}",
     });
     const plain = componentsFor({ kind: "shade_curtain" });
-    expect(plain["cover_101"]).not.toHaveProperty("set_position_template");
+    expect(plain["cover_101"]?.["set_position_template"]).toBeUndefined();
     const select = componentsFor({ kind: "shade_curtain", homeAssistant })["select_101"];
     expect(select).toEqual(plain["select_101"]);
   });
