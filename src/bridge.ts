@@ -173,7 +173,7 @@ interface Bridge {
 
 /** Makes each part from those above it. A new part is one line in the list at the end. */
 function joinParts(given: Given): Bridge {
-  const { clock, log, journal, live, signal } = given;
+  const { live, signal } = given;
   const parts: Part[] = [];
   const link = joinLink(given, parts);
   const reading = { ...given, ...link, ...joinReading({ ...given, ...link, ...memoriesOf(given) }) };
@@ -206,14 +206,16 @@ function joinParts(given: Given): Bridge {
     ...(notifier === null ? [] : [notifier]),
     ...(page === null ? [] : [pageServer(page)]),
   );
+  const restore = () => restoreEarlier(commanding);
+  return { parts, connection: link.connection, platform, signal, restore };
+}
+
+async function restoreEarlier({ commands, journal, mirror, clock, log, live }: Joined): Promise<void> {
   const { store } = mirror;
   const onUnreadable = (problem: Error) => refuseUnread(journal, log, live, problem);
-  const restore = async () => {
-    await restoreCommands(commands, { journal, store, clock, log, onUnreadable });
-    // That an earlier run could not send messages says nothing of this one.
-    commands.limits.alarms.set("notify_failed", bridgeItself, null);
-  };
-  return { parts, connection: link.connection, platform, signal, restore };
+  await restoreCommands(commands, { journal, store, clock, log, onUnreadable });
+  // That an earlier run could not send messages says nothing of this one.
+  commands.limits.alarms.set("notify_failed", bridgeItself, null);
 }
 
 interface Link {
