@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import anyAscii from "any-ascii";
 import type { RefusedLogin } from "./broker/authenticator.js";
@@ -5,9 +6,11 @@ import type { EmbeddedBroker } from "./broker/broker.js";
 import { restoreCommands } from "./commands/restore.js";
 import { CommandService, type CommandServiceParts } from "./commands/service.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
+import { togetherIn } from "./config/rules/groups.js";
 import type { Configuration } from "./config/schema.js";
 import { nameOf } from "./greenhouse/documents.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
+import { GroupService } from "./groups/service.js";
 import { discoveryFilter } from "./homeassistant/announced.js";
 import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
 import { withdrawEarlier } from "./homeassistant/withdrawals.js";
@@ -181,7 +184,7 @@ function joinParts(given: Given): Bridge {
   given.onSecrets?.(() => platform.secrets());
   const publishing = { ...reading, ...joinPublishing(reading) };
   const { retained, discovery, outputs } = publishing;
-  const commanding = { ...publishing, ...joinCommands(publishing) };
+  const commanding = joinGroups({ ...publishing, ...joinCommands(publishing) });
   const { commands } = commanding;
   const status = new Status({ ...commanding, manager: given.manager ?? null });
   const notifier = createNotifier(commanding);
@@ -198,6 +201,7 @@ function joinParts(given: Given): Bridge {
     status,
     commands,
     commands.limits,
+    commanding.groups,
     incoming(commanding, requests),
     mirror.store,
     mirror.watch,
@@ -333,8 +337,7 @@ function joinPublishing(above: Given & Link & Reading): Publishing {
 function createDiscovery(
   above: Given & Link & Reading & Pick<Publishing, "retained" | "platformHadTime">,
 ): DiscoveryOutput | null {
-  const { configuration, clock, random, log, version, serving, topics, mirror } = above;
-  const { retained, platformHadTime } = above;
+  const { configuration, clock, random, log, version, serving, topics, mirror, retained } = above;
   const { homeassistant, mqtt, http, data_dir: dataDir } = configuration;
   if (!homeassistant.enabled) return null;
   const { store, inventory, watch } = mirror;
@@ -350,7 +353,7 @@ function createDiscovery(
       view: {
         controllers: () => store.controllers(),
         get: (code) => store.get(code),
-        platformHadTime,
+        platformHadTime: above.platformHadTime,
         mayForget: (code) => code === null || inventory.mayForget(code, clock.monotonic()),
       },
       clock,
@@ -367,6 +370,7 @@ function createDiscovery(
       language: homeassistant.language,
       sensorNames: homeassistant.sensor_names,
       hasBudget: configuration.platform.requests_per_minute > 0,
+      together: togetherIn(configuration),
     },
   );
 }
@@ -416,7 +420,26 @@ export function createCommands(parts: CommandParts): CommandService {
   return commands;
 }
 
-type Joined = Given & Link & Reading & Publishing & Commanding;
+/** What is commanded together. */
+function joinGroups<Above extends Given & Link & Reading & Publishing & Commanding>(above: Above) {
+  const { configuration, live, clock, topics, mirror, retained, commands } = above;
+  const groups = new GroupService({
+    together: togetherIn(configuration),
+    topics,
+    store: mirror.store,
+    submit: (request) => commands.commander.submit(request),
+    outbox: commands.outbox,
+    retained,
+    responseTopics: () => live.commandRules.response_topics,
+    clock,
+    newId: randomUUID,
+  });
+  commands.listen(groups);
+  retained.onFound(topics.groups, groups);
+  return { ...above, groups };
+}
+
+type Joined = Given & Link & Reading & Publishing & Commanding & { readonly groups: GroupService };
 
 function createNotifier(above: Joined): Notifier | null {
   const { configuration, clock, log, mirror, commands, notifying } = above;
@@ -478,6 +501,7 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
     metrics: new serving.Metrics(() => status.figures()),
     listener: () => ({ ...(live.current.http || http), host: http.host }),
     submit: (request) => commands.commander.submit(request),
+    groups: above.groups,
     ask: (name, payload, via) => requests.ask(name, payload, signal, via),
     alarms: () => commands.limits.alarms.list,
     seenAddresses: () => mirror.seen.list(),
@@ -518,7 +542,7 @@ const weatherListener = ({ commands: { limits }, connection }: Joined): Part => 
 });
 
 /** Commands and requests that come over the broker. */
-const incoming = ({ topics, broker, commands, signal }: Joined, requests: RequestServer): Part => ({
+const incoming = ({ topics, broker, commands, groups, signal }: Joined, requests: RequestServer): Part => ({
   onMessage: (message) => {
     const { topic, payload, retain, properties } = message;
     const asked = topics.parse(topic);
@@ -527,6 +551,7 @@ const incoming = ({ topics, broker, commands, signal }: Joined, requests: Reques
     const stamped = broker === null ? null : readVia(properties.userProperties);
     const via = stamped && { client: stamped.client, user: stamped.user };
     if (asked.type === "command") commands.received(message, asked, via);
+    else if (asked.type === "together") groups.received(message, asked, via);
     else if (!retain) requests.received(asked.name, payload, via, signal);
     return true;
   },

@@ -55,6 +55,7 @@ const table: Readonly<Record<string, Row>> = {
       // The payload of a command, read before it goes the way of those from the broker.
       commands: { files: ["command.ts", "payload.ts"], typesOnly: false },
       journal: { files: ["records.ts", "table.ts", "timeline.ts"], typesOnly: false },
+      groups: { files: ["service.ts"], typesOnly: true },
       page: { files: ["protocol.ts"], typesOnly: true },
     },
   },
@@ -69,6 +70,7 @@ const table: Readonly<Record<string, Row>> = {
           "documents.ts",
           "model.ts",
           "command/outcomes.ts",
+          "groups.ts",
           "labels.ts",
           "limits.ts",
           "sensors.ts",
@@ -114,6 +116,16 @@ const table: Readonly<Record<string, Row>> = {
       },
     },
   },
+  groups: {
+    node: ["crypto"],
+    folders: {
+      ...core,
+      config: { files: ["problem.ts"], typesOnly: false },
+      commands: { files: ["command.ts", "payload.ts", "service.ts"], typesOnly: false },
+      mqtt: { files: ["topics.ts", "outbox.ts", "part.ts", "connection/settings.ts"], typesOnly: true },
+      sync: { files: ["store.ts"], typesOnly: true },
+    },
+  },
   setup: {
     npm: ["yaml", "zod", "ws", "@clack/prompts"],
     node: "any",
@@ -152,7 +164,15 @@ const table: Readonly<Record<string, Row>> = {
     folders: {
       ...core,
       ...edges,
-      ...{ sync: "all", commands: "all", limits: "all", notify: "all", config: "all", status: "all" },
+      ...{
+        sync: "all",
+        commands: "all",
+        limits: "all",
+        groups: "all",
+        notify: "all",
+        config: "all",
+        status: "all",
+      },
       page: { files: ["protocol.ts"], typesOnly: true },
     },
   },
@@ -448,6 +468,7 @@ const contents: Readonly<Record<string, string>> = {
   sync: "store, polling, push, the state of the hosts",
   limits: "what limits commands, and the alarms",
   commands: "the path of a command, from its message to its result",
+  groups: "what is commanded together",
   mqtt: "connection, topics, projection to messages, outboxes",
   homeassistant: "what is announced to Home Assistant",
   broker: "the embedded broker",

@@ -174,9 +174,10 @@ describe("topics", () => {
       Object.values<string>,
     ),
     ...[tree.parameter("c", "p"), tree.address("c", "n")].flatMap(Object.values<string>),
+    ...[tree.group("g"), tree.scene("s")].flatMap(Object.values<string>),
     tree.alarm("id").replace(/id$/, "<id>"),
   ];
-  const marked = own.map((topic) => topic.replace(/(?<=\/)[csrapn](?=\/|$)/g, "<$&>"));
+  const marked = own.map((topic) => topic.replace(/(?<=\/)[csrapng](?=\/|$)/g, "<$&>"));
   const known = [
     ...marked,
     ...[answers, `${answers}/<name>`, "homeassistant/status", "homeassistant/device/<id>/config"],

@@ -22,6 +22,8 @@ function commandFilters(base: string): readonly string[] {
     `${base}/+/actuator/+/set`,
     `${base}/+/parameter/+/set`,
     `${base}/+/address/+/set`,
+    `${base}/group/+/set`,
+    `${base}/scene/+/set`,
     `${base}/bridge/request/+`,
   ];
 }

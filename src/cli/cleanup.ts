@@ -51,15 +51,16 @@ async function refuseWhileRunning(client: BrokerClient, { bridge }: Topics): Pro
 async function ownTopics(
   client: BrokerClient,
   { homeassistant }: Configuration,
-  { base, retained, alarms }: Topics,
+  { base, retained, alarms, groups }: Topics,
   all: boolean,
 ): Promise<readonly string[]> {
   const announcements = discoveryFilter(homeassistant.discovery_prefix);
-  const filters = [...retained, alarms, announcements, ...(all ? [`${base}/bridge/+`] : [])];
+  const filters = [...retained, alarms, ...groups, announcements, ...(all ? [`${base}/bridge/+`] : [])];
   const { found, isWhole } = await client.retained(filters);
   const isOurs = ([topic, payload]: readonly [string, string]) =>
     (topic.startsWith(`${base}/bridge/`) && all) ||
     topic.startsWith(`${base}/alarm/`) ||
+    topic.startsWith(`${base}/group/`) ||
     placeOf(base, topic) !== null ||
     foundDocument(payload, base) !== null;
   const own = [...found].filter(isOurs).map(([topic]) => topic);

@@ -346,10 +346,12 @@ function addCommanding(add: Add): void {
       "greenhouse2mqtt set GH-0001 roof_fans all_on --dry-run",
       "greenhouse2mqtt set GH-0001 valve_1 on --for 20m --by anna",
       "greenhouse2mqtt set GH-0001 parameter/ec_target 1.8",
+      "greenhouse2mqtt set group skylights 20",
+      "greenhouse2mqtt set scene night activate",
     ],
     lazily(async () => (await import("./set.js")).set),
   )
-    .argument("<controller>", "topic id or device code")
+    .argument("<controller>", "topic id or device code; or group, or scene")
     .argument("<actuator>", "id in the configuration; also parameter/ID or address/ADDRESS")
     .argument("<command>", "a word, a degree 0..100, a value of the kind, or a parameter's number")
     .option("--dry-run", "check everything, send nothing")

@@ -6,6 +6,7 @@ import { clashes } from "../config/clashes.js";
 import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
+import { togetherSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limits.js";
 import { costSentence, curtainSentences } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
@@ -34,8 +35,10 @@ export async function check(
     );
   }
   for (const { file, configuration } of loaded) {
-    for (const sentence of limitSentences(configuration)) out(`${file}: ${sentence}\n`);
-    for (const sentence of curtainSentences(configuration)) out(`${file}: ${sentence}\n`);
+    const sentences = [limitSentences, curtainSentences, togetherSentences].flatMap((say) =>
+      say(configuration),
+    );
+    for (const sentence of sentences) out(`${file}: ${sentence}\n`);
     out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);
   }
 }

@@ -12,6 +12,7 @@ import { systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
 import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./errands.js";
 import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
+import { isTogether, setTogether } from "./set-together.js";
 import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
 import {
   CommandFailure,
@@ -80,11 +81,16 @@ export async function set(
   options: SetOptions,
 ): Promise<void> {
   const configuration = await readConfiguration(options, around);
-  const code = codeOf(configuration, controller);
   const id = randomUUID();
   const by = options.by ?? userName();
   const { for: lasts, hold, force, maxAge: max_age, dryRun: dry_run = false } = options;
   const payload = JSON.stringify({ command, id, by, dry_run, for: lasts, hold, force, max_age });
+  if (isTogether(controller)) {
+    const request = { kind: controller, name: actuator, id, payload };
+    if (isDone(await setTogether(around, configuration, request), dry_run)) return;
+    throw new CommandFailure("", exitCodes.notConfirmed);
+  }
+  const code = codeOf(configuration, controller);
   // A name the configuration does not know is an id where it can be one.
   const isId = !Object.hasOwn(configuration.controllers, code) && topicIdPattern.test(code);
   const controllerId = isId ? code : (configuration.controllers[code]?.id ?? controllerTopicId(code));
@@ -104,13 +110,23 @@ export async function set(
           around.stop,
         )
       : asked;
-  const hint = result.reason === "unknown_actuator" ? meant(configuration, controller, code, request) : "";
-  // What could not be understood has no word of its own in the result.
-  const told = `${inOptions(resultSentence({ ...result, command: result.command ?? command }))}${hint}`;
-  around.out(around.isTerminal ? `${told}\n` : `${JSON.stringify(result)}\n`);
-  const isDone =
-    ["confirmed", "already"].includes(result.outcome) || (result.outcome === "dry_run" && dry_run);
-  if (!isDone) throw new CommandFailure("", exitCodes.notConfirmed);
+  report(around, result, command, meantBy(configuration, controller, code, request));
+  if (!isDone(result, dry_run)) throw new CommandFailure("", exitCodes.notConfirmed);
+}
+
+/** Whether it ended as it was asked for. */
+const isDone = ({ outcome }: Pick<CommandResult, "outcome">, isDryRun: boolean): boolean =>
+  ["confirmed", "already"].includes(outcome) || (outcome === "dry_run" && isDryRun);
+
+/** Says how it ended; what could not be understood has no word of its own in the result. */
+function report(
+  around: Surroundings,
+  result: CommandResult,
+  command: string,
+  meantBy: (result: CommandResult) => string,
+): void {
+  const told = inOptions(resultSentence({ ...result, command: result.command ?? command }));
+  around.out(around.isTerminal ? `${told}${meantBy(result)}\n` : `${JSON.stringify(result)}\n`);
 }
 
 const targetKinds = ["actuator", "parameter", "address"] as const satisfies readonly TargetKind[];
@@ -227,6 +243,11 @@ const nothingEndsIt = (lasts: string): CommandFailure =>
   new CommandFailure(
     `the command was not sent: only a running bridge could end it after ${lasts}, and none is running; start it first`,
   );
+
+const meantBy =
+  (...about: Parameters<typeof meant>) =>
+  ({ reason }: CommandResult): string =>
+    reason === "unknown_actuator" ? meant(...about) : "";
 
 /** What a person probably meant by a name that nothing has; empty where nothing is near. */
 function meant(

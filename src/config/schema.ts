@@ -10,7 +10,13 @@ import {
   mqttSection,
   pollingSection,
 } from "./sections/bridge.js";
-import { controllersSection, kindsSection, runningStatusSection } from "./sections/controllers.js";
+import {
+  controllersSection,
+  groupsSection,
+  kindsSection,
+  runningStatusSection,
+  scenesSection,
+} from "./sections/controllers.js";
 import { weatherSection } from "./sections/limits.js";
 import { notifySection } from "./sections/notify.js";
 import { platformSection } from "./sections/platform.js";
@@ -68,6 +74,14 @@ export const configurationSchema = section({
       more: "GH-0002: { ignore: true }",
     },
   ),
+  groups: withDefault(groupsSection, {}, "Actuators that take one command together, by id.", {
+    entry: "skylights",
+    off: true,
+  }),
+  scenes: withDefault(scenesSection, {}, "Several commands that are sent together, by id.", {
+    entry: "night",
+    off: true,
+  }),
 });
 
 type DeepReadonly<T> = T extends (infer Item)[]

@@ -30,6 +30,8 @@ const chineseWords: ReadonlyMap<string, string> = new Map(
     on: "开启",
     off: "关闭",
     stop: "停止",
+    mixed: "不一致",
+    activate: "执行",
     all_on: "全部开启",
     fans_1_2_3: "一二三级风机",
     fans_1_2: "一二级风机",

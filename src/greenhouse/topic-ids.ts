@@ -62,7 +62,10 @@ export function topicId(raw: string, transliterate?: Transliterate): string {
 }
 
 /** Ids that no controller has: beside the controllers' topics stand the bridge's own. */
-export const reservedControllerIds: ReadonlySet<string> = new Set(["bridge", "response", "alarm", "weather"]);
+export const reservedControllerIds: ReadonlySet<string> = new Set([
+  ...["bridge", "response", "alarm", "weather"],
+  ...["group", "scene"],
+]);
 
 /** Such an ending could be the hash of another code. */
 const looksHashed = /_(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z\d]{8}$/;

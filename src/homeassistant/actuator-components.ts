@@ -5,6 +5,7 @@ import {
   stateOfWord,
   valueTable,
 } from "../greenhouse/actuator-kinds.js";
+import type { Group, Scene } from "../greenhouse/groups.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Language } from "../greenhouse/labels.js";
@@ -70,7 +71,7 @@ const canStop = (settings: ActuatorSettings): boolean =>
 interface Subject {
   readonly actuator: ActuatorSettings;
   readonly language: Language;
-  readonly topic: ReturnType<Topics["actuator"]>;
+  readonly topic: Readonly<Record<"json" | "set" | "allowed" | "lock", string>>;
 }
 
 export function actuatorEntities({ info, actuators }: Controller, settings: DocumentSettings): Entity[] {
@@ -113,11 +114,14 @@ function entity(
  * The view that people expect (voice, areas and default dashboards know a switch, and no select) and the select, which says
  * everything. Both are enabled at first.
  */
-function controls(subject: Subject, view: View): Entity[] {
+function controls(
+  subject: Subject,
+  view: View,
+  // What may be commanded now and why no more, at the main entity.
+  allowed: Fields = attributes(subject.topic.allowed, templates.allowed),
+): Entity[] {
   const { actuator, topic } = subject;
   const isAlone = view === "select";
-  // What may be commanded now and why no more, at the main entity.
-  const allowed = attributes(topic.allowed, templates.allowed);
   const entities: Entity[] = [];
   if (view !== "select") {
     const fields = { ...viewFields[view](subject), ...allowed };
@@ -256,3 +260,49 @@ export const humanised = (id: string): string => {
 /** Home Assistant refuses an entity whose icon is not `prefix:name`. */
 const usableIcon = (icon: string | undefined): string | undefined =>
   icon !== undefined && /^[a-z0-9-]+:[a-z0-9-]+$/.test(icon) ? icon : undefined;
+
+/** Groups and scenes: entities of the bridge, as their members may be of several controllers. */
+export function togetherEntities({ together, topics, language }: DocumentSettings): readonly Entity[] {
+  if (together === undefined) return [];
+  const groups = [...together.groups.values()].flatMap((group) => groupEntities(group, topics, language));
+  return [...groups, ...[...together.scenes.values()].map((scene) => sceneEntity(scene, topics))];
+}
+
+/** As an actuator that takes what all members take; it shows a state where all of them show the same. */
+function groupEntities({ id, name, target }: Group, topics: Topics, language: Language): readonly Entity[] {
+  const { kind, values, stop } = target;
+  const { json, set } = topics.group(id);
+  const actuator: ActuatorSettings = {
+    id: `group_${id}`,
+    name,
+    kind,
+    values,
+    address: `group-${id}`,
+    leadIn: "never",
+    settleMs: 0,
+    travelMs: 0,
+    confirmWithinMs: 0,
+    minIntervalMs: 0,
+    tolerance: 0,
+    readOnly: false,
+    homeAssistant: { enabled: true },
+    ...(stop && { stop }),
+  };
+  const view = viewOf(actuator);
+  if (view === "none") return [];
+  // What each member shows.
+  const members = attributes(json);
+  const subject = { actuator, language, topic: { json, set, allowed: json, lock: json } };
+  return controls(subject, view, members).map((entity) => ({
+    ...entity,
+    fields: { ...entity.fields, ...available(topics) },
+  }));
+}
+
+const sceneEntity = ({ id, name }: Scene, topics: Topics): Entity => ({
+  platform: "scene",
+  key: `scene:${id}`,
+  slug: `scene_${id}`,
+  name: displayName(name, id),
+  fields: { ...commandFields(topics.scene(id).set), payload_on: "activate", ...available(topics) },
+});

@@ -4,7 +4,7 @@ import { bridgeEventTypes } from "../greenhouse/events.js";
 import type { Language } from "../greenhouse/labels.js";
 import { type Controller, type ControllerInfo, platformStates } from "../greenhouse/model.js";
 import type { Topics } from "../mqtt/topics.js";
-import { actuatorEntities } from "./actuator-components.js";
+import { actuatorEntities, togetherEntities } from "./actuator-components.js";
 import {
   attributes,
   available,
@@ -119,7 +119,8 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
   };
   const rows = bridgeRows(settings).filter(([, label]) => label !== "requests_left" || hasBudget);
   // A dead bridge shows as disconnected, not as unavailable.
-  const entities = labelled(language, rows, (label) => (label === "connectivity" ? {} : available(topics)));
+  const own = labelled(language, rows, (label) => (label === "connectivity" ? {} : available(topics)));
+  const entities = [...own, ...togetherEntities(settings)];
   return documentOf(device, bridgeOwner(clientId), entities, settings);
 }
 

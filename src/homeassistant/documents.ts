@@ -1,3 +1,4 @@
+import type { Together } from "../greenhouse/groups.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Topics } from "../mqtt/topics.js";
 import {
@@ -44,6 +45,8 @@ export interface DocumentSettings {
   readonly clientId: string;
   /** The bridge's own page, where others reach it. */
   readonly pageUrl?: string | undefined;
+  /** What is commanded together; nothing when absent. */
+  readonly together?: Together;
   /** A web page for people who need help; left out when absent. */
   readonly supportUrl?: string;
 }

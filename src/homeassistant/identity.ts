@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 /** Platforms of Home Assistant that the bridge announces; all of them exist since 2024.11. */
 export const platforms = [
   ...(["binary_sensor", "button", "cover", "event", "light", "lock"] as const),
-  ...(["number", "select", "sensor", "switch", "valve"] as const),
+  ...(["number", "scene", "select", "sensor", "switch", "valve"] as const),
 ] as const;
 
 export type Platform = (typeof platforms)[number];

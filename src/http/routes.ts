@@ -3,6 +3,7 @@ import { z } from "zod";
 import { readPayload } from "../commands/payload.js";
 import { expecting, expectingOneOf } from "../config/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
+import type { TogetherKind } from "../greenhouse/groups.js";
 import { commandOutcomes } from "../journal/records.js";
 import { timelineCsv } from "../journal/table.js";
 import { type TimelineKind, timelineKinds } from "../journal/timeline.js";
@@ -13,6 +14,7 @@ import type { Visitor } from "./access.js";
 import { type Answer, badRequest, busy, failure, inputOf, json, loginRequired, notFound } from "./answer.js";
 import type { PageService, PageSources } from "./service.js";
 import type { Sessions } from "./sessions.js";
+import { togetherCommand } from "./together.js";
 
 /** A request that was let in. */
 interface Asked {
@@ -196,14 +198,27 @@ function csv(body: string, filename: string, headers?: Answer["headers"]): Answe
   };
 }
 
-const either = 'Send either "actuator" or "parameter"';
+const target = 'Send "controller" with "actuator" or "parameter", or "group", or "scene"';
 const command = z
-  .looseObject({ controller: text, actuator: text.optional(), parameter: text.optional() })
-  .refine(({ actuator, parameter }) => (actuator === undefined) !== (parameter === undefined), either);
+  .looseObject({
+    controller: text.optional(),
+    actuator: text.optional(),
+    parameter: text.optional(),
+    group: text.optional(),
+    scene: text.optional(),
+  })
+  .refine(({ controller, actuator, parameter, group, scene }) => {
+    const named = [actuator, parameter, group, scene].filter((one) => one !== undefined);
+    return named.length === 1 && (controller !== undefined) === (group === undefined && scene === undefined);
+  }, target);
 
 /** The way of a command over MQTT, from its payload on; what could not be read there is the caller's mistake here. */
-const submit = route("POST", "operator", command, async (given, { visitor: { user, via }, service }) => {
-  const { controller, actuator, parameter, ...rest } = given;
+const submit = route("POST", "operator", command, async (given, asked) => {
+  const { user, via } = asked.visitor;
+  const { service } = asked;
+  const { controller = "", actuator, parameter, group, scene, ...rest } = given;
+  if (group !== undefined) return submitTogether("group", group, rest, asked);
+  if (scene !== undefined) return submitTogether("scene", scene, { command: "activate", ...rest }, asked);
   const payload = bytesOf(rest);
   const read = readPayload(payload);
   if ("reason" in read && read.reason === "bad_payload") return badRequest(read.message);
@@ -215,6 +230,20 @@ const submit = route("POST", "operator", command, async (given, { visitor: { use
   });
   return isTaken ? json({ id }, 202) : json(await service.board.refusalOf(id), 409);
 });
+
+/** Each member has a command of its own; refused as a whole is only what none of them could be asked. */
+function submitTogether(kind: TogetherKind, name: string, payload: object, asked: Asked): Answer {
+  const { user: by, via } = asked.visitor;
+  const request = { kind, id: name, payload: bytesOf(payload), by, via };
+  const { id, refused } = asked.service.sources.groups.submit({
+    ...request,
+    retained: false,
+    expiryMs: null,
+    response: null,
+  });
+  if (refused === null) return json({ id }, 202);
+  return refused.reason === "bad_payload" ? badRequest(refused.message ?? "") : json(refused, 409);
+}
 
 async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
@@ -284,11 +313,14 @@ export const apiRoutes: Routes = {
   "/api/journal": journal,
   "/api/alarms": shows("alarms"),
   "/api/addresses": look(({ service }) => json(service.seenAddresses())),
+  "/api/groups": shows("groups"),
   // A session's cookie comes to what is below `api/` alone.
   "/api/metrics": metrics,
   "/api/health": look(({ service }) => json(service.sources.status.health())),
   "/api/commands": submit,
   "/api/commands/": look(async ({ id, visitor, service: { board, sources } }) => {
+    const together = sources.groups.find(id);
+    if (together !== null) return json(togetherCommand(together));
     const known = board.find(id, visitor.via);
     if (known !== null) {
       const { command, phase, result } = known;

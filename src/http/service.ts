@@ -5,6 +5,7 @@ import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { controllerItem, isoOrNull, nameOf } from "../greenhouse/documents.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
+import type { GroupService } from "../groups/service.js";
 import {
   commandOutcomes,
   type HistoryParts,
@@ -21,6 +22,7 @@ import type { Listener } from "./access.js";
 import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
 import { LiveViews } from "./live.js";
+import { type ShownGroups, togetherViews } from "./together.js";
 import { nightsOf, type Range, TrendKeeper } from "./trends.js";
 import { controllerView, overviewRow } from "./views.js";
 
@@ -44,6 +46,7 @@ export interface PageSources {
     refusedLogin(shown: "http.token" | "password", address: string | null): void;
   };
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
+  readonly groups: ShownGroups & Pick<GroupService, "submit" | "find">;
   /** Answers as `bridge/response/<name>` does; null where too many wait for an answer. */
   readonly ask: (name: string, payload: Uint8Array, via: Via) => Promise<string | null>;
   /** Addresses that were pushed and belong to nothing. */
@@ -110,6 +113,7 @@ export class PageService {
     ["bridge", () => this.#bridge()],
     ["overview", () => this.#overview()],
     ["alarms", () => this.#alarms()],
+    ["groups", () => togetherViews(this.sources.groups, this.sources.store)],
     ["journal", () => this.#records],
     ["log", () => this.#log()],
   ]);

@@ -1,4 +1,5 @@
 import { addressPattern } from "../greenhouse/model.js";
+import type { TogetherKind } from "../greenhouse/groups.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 
 /*
@@ -35,7 +36,8 @@ export type Incoming =
       readonly target: TargetKind;
       readonly id: string;
     }
-  | { readonly type: "request"; readonly name: string };
+  | { readonly type: "request"; readonly name: string }
+  | { readonly type: "together"; readonly kind: TogetherKind; readonly id: string };
 
 const retainedLeaves = [
   ...["availability", "info", "problem", "problems", "sensor/+", "sensor/+/quality", "sensor/+/json"],
@@ -79,9 +81,11 @@ export function topicsUnder(base: string) {
       const value = item(base, controller, "address", addressSegment(address));
       return { value, ...commandTopics(value) };
     },
+    ...together(base),
     /** Exact filters of everything that may be sent to the bridge. */
     subscriptions: [
       ...["actuator", "parameter", "address"].map((folder) => `${base}/+/${folder}/+/set`),
+      ...["group", "scene"].map((kind) => `${base}/${kind}/+/set`),
       `${base}/bridge/request/+`,
     ],
     /** Filters of every retained topic of the controllers; none of them matches a `.../set`. */
@@ -115,6 +119,29 @@ const actuatorTopics = (root: string) => ({
   lock: `${root}/lock`,
   lease: `${root}/lease`,
   ...commandTopics(root),
+});
+
+const groupLeaves = ["quality", "state", "position", "json"] as const;
+
+/** What is commanded together. A scene has no state: what it has sent may have been changed since. */
+const together = (base: string) => ({
+  group: (group: string) => {
+    const root = `${base}/group/${id(group)}`;
+    return {
+      quality: `${root}/quality`,
+      state: `${root}/state`,
+      position: `${root}/position`,
+      json: `${root}/json`,
+      set: `${root}/set`,
+      result: `${root}/result`,
+    };
+  },
+  scene: (scene: string) => {
+    const root = `${base}/scene/${id(scene)}`;
+    return { set: `${root}/set`, result: `${root}/result` };
+  },
+  /** Filters of what is retained of groups. */
+  groups: groupLeaves.map((leaf) => `${base}/group/+/${leaf}`),
 });
 
 const controllerTopics = (root: string) => ({
@@ -163,6 +190,8 @@ function parse(base: string, topic: string): Incoming | null {
   if (controllerId === "response") return null;
   if (controllerId === "bridge" && folder === "request" && verb === undefined)
     return { type: "request", name };
+  if ((controllerId === "group" || controllerId === "scene") && name === "set" && verb === undefined)
+    return { type: "together", kind: controllerId, id: folder };
   if (verb !== "set") return null;
   if (folder !== "actuator" && folder !== "parameter" && folder !== "address") return null;
   return { type: "command", controllerId, target: folder, id: name };
@@ -185,7 +214,7 @@ export function placeOf(base: string, topic: string): Place | null {
   const [controllerId = "", folder = "", id = "", leaf = "", ...rest] = topic
     .slice(base.length + 1)
     .split("/");
-  if (controllerId === "bridge" || rest.length > 0 || leaf === "set") return null;
+  if (["bridge", "group", "scene"].includes(controllerId) || rest.length > 0 || leaf === "set") return null;
   if (id === "") return rootLeaves.has(folder) ? { controllerId, folder: "", id: "", leaf: folder } : null;
   return folders.has(folder) ? { controllerId, folder, id, leaf } : null;
 }

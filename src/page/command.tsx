@@ -10,7 +10,7 @@ import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from
 import { errorSentence, limitReasons, phaseText, resultSentences, type Sentence } from "./sentences.js";
 import { clockText, commandText, language, t, told } from "./words.js";
 
-type Command = string | number;
+export type Command = string | number;
 /** Nothing limits a parameter. */
 export type Commandable = (ActuatorView | ParameterView) & Partial<LimitsDocument>;
 
@@ -25,6 +25,10 @@ function standingReason(availability: string, of: Commandable): string | null {
   if (availability === "offline") return t("why_offline");
   return bridge.value?.platform === "unreachable" ? t("why_platform") : null;
 }
+
+/** What can be chosen: of an actuator, or of a group, which no rule of its own limits. */
+export type Choosable = Pick<ActuatorView, "name" | "words" | "stop" | "state" | "position" | "quality"> &
+  Partial<LimitsDocument & Pick<ActuatorView, "value">>;
 
 /** Whether the rules let a word or degree through; without rules they let everything. */
 function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: Command): boolean {
@@ -127,7 +131,7 @@ const Reasons = ({ id, of, isLimit }: ReasonsProps) => (
 );
 
 /** The state in the platform's words, never the wished one. */
-function stateText({ state, position, value }: ActuatorView): string {
+function stateText({ state, position, value }: Choosable): string {
   if (!state) return "–";
   if (state === "position" && typeof position === "number") return `${position} %`;
   const word = wordLabel(language.value, state);
@@ -135,14 +139,15 @@ function stateText({ state, position, value }: ActuatorView): string {
 }
 
 /** What is open or runs stands out from what rests and from what the local controller decides. */
-function lookOf({ state, quality, position }: ActuatorView): string {
+function lookOf({ state, quality, position }: Choosable): string {
   if (!state || quality !== "good" || state === "unknown") return "warn";
   if (state === "auto") return "good";
+  if (state === "mixed") return "plain";
   const rests = state === "closed" || state === "off" || (state === "position" && position === 0);
   return rests ? "plain" : "busy";
 }
 
-const iconOf = ({ state }: ActuatorView) => {
+const iconOf = ({ state }: Choosable) => {
   const known = state?.replace(/^(?:all_on|fans?_.*|rotation)$/, "on").replace("position", "open") ?? "";
   return isIcon(known) ? <Icon name={known} /> : null;
 };
@@ -154,16 +159,18 @@ function State({ of }: { readonly of: Commandable }) {
         <Value value={of.value} unit={of.unit} />
       </strong>
     );
-  return (
-    <span class={`pill ${lookOf(of)}`}>
-      {iconOf(of)}
-      <strong class="state">{stateText(of)}</strong>
-    </span>
-  );
+  return <Pill of={of} />;
 }
 
+export const Pill = ({ of }: { readonly of: Choosable }) => (
+  <span class={`pill ${lookOf(of)}`}>
+    {iconOf(of)}
+    <strong class="state">{stateText(of)}</strong>
+  </span>
+);
+
 /** How far it is open, as a bar; where that is not known, none. */
-function Opening({ of: { state, position } }: { readonly of: ActuatorView }) {
+export function Opening({ of: { state, position } }: { readonly of: Pick<Choosable, "state" | "position"> }) {
   const degree = state === "open" ? 100 : state === "closed" ? 0 : state === "position" ? position : null;
   return typeof degree === "number" ? (
     <svg class="opening" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
@@ -204,7 +211,7 @@ const Sign = ({ kind, icon, text }: SignProps) => (
   </span>
 );
 
-interface Sending {
+export interface Sending {
   readonly choice: Signal<Command | null>;
   readonly submit: (command: Command, terms?: Readonly<Record<string, string>>) => unknown;
   /** Nothing at all can be sent. */
@@ -213,12 +220,12 @@ interface Sending {
 type SendingProps<Of> = Sending & { readonly of: Of };
 
 /** Whether the platform shows what a command asks for. */
-const isPresent = ({ state, position }: ActuatorView, command: Command): boolean =>
+const isPresent = ({ state, position }: Choosable, command: Command): boolean =>
   typeof command === "number"
     ? state === "position" && position === command
     : state === (command === "close" ? "closed" : command);
 
-type ChoiceButtonProps = Sending & Readonly<{ of: ActuatorView; command: Command }>;
+type ChoiceButtonProps = Sending & Readonly<{ of: Choosable; command: Command }>;
 
 /** Pressed where the platform shows it; framed where it is chosen and not sent yet. */
 const ChoiceButton = ({ of, command, choice, isHeld }: ChoiceButtonProps) => (
@@ -233,7 +240,7 @@ const ChoiceButton = ({ of, command, choice, isHeld }: ChoiceButtonProps) => (
 );
 
 /** Buttons for what an actuator takes. Two steps for all but a stop: choose, then send. */
-const Words = ({ of, ...sending }: SendingProps<ActuatorView>) => (
+export const Words = ({ of, ...sending }: SendingProps<Choosable>) => (
   <div class="buttons">
     {of.words.map((word) => (
       <ChoiceButton key={word} of={of} command={word} {...sending} />
@@ -250,7 +257,7 @@ const Words = ({ of, ...sending }: SendingProps<ActuatorView>) => (
 const usualDegrees = [0, 25, 50, 75, 100] as const;
 
 /** A degree, written, drawn or one of the usual ones. */
-function Degree({ of, ...sending }: SendingProps<ActuatorView>) {
+export function Degree({ of, ...sending }: SendingProps<Choosable>) {
   const { choice, isHeld } = sending;
   const shown = of.state === "position" ? of.position : of.state === "open" ? 100 : 0;
   const degree = typeof choice.value === "number" ? choice.value : shown;

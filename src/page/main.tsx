@@ -21,7 +21,7 @@ addEventListener("hashchange", () => {
 
 /** What can be looked at besides a controller, and which views of the bridge that takes. */
 const places = [
-  { at: "overview", views: ["overview"], Show: OverviewView },
+  { at: "overview", views: ["overview", "groups"], Show: OverviewView },
   { at: "journal", views: ["journal", "overview"], Show: JournalView },
   { at: "alarms", views: [], Show: AlarmsView },
   { at: "diagnostics", views: [], Show: DiagnosticsView },

@@ -6,6 +6,7 @@ import { Choice, Field } from "./inputs.js";
 import { Availability, Badge, Head, Icon, known, Listed, Loading, Quality } from "./parts.js";
 import type { Overview, OverviewRow } from "./protocol.js";
 import { phaseText } from "./sentences.js";
+import { TogetherSection } from "./together.js";
 import { collator, t, told } from "./words.js";
 
 const overview = view<Overview>("overview");
@@ -228,6 +229,7 @@ export function OverviewView() {
       <Head name={t("overview")}>{count > 12 || search.value !== "" ? <Filters /> : null}</Head>
       <Summary rows={Object.values(all.controllers)} />
       <WeatherStrip of={all.weather} />
+      <TogetherSection />
       <Listed of={items.value} none="none_found">
         {shown.map(({ name, items: own }) => {
           const kinds = kindsOf(all.kinds, own);

@@ -1,5 +1,6 @@
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import type * as documents from "../greenhouse/documents.js";
+import type { GroupResult } from "../greenhouse/groups.js";
 import type {
   Alarm as AlarmKept,
   Allowed,
@@ -165,6 +166,48 @@ export interface ControllerView {
   readonly actuators: Readonly<Record<string, ActuatorView>>;
   readonly status: Readonly<Record<string, StatusView>>;
   readonly parameters: Readonly<Record<string, ParameterView>>;
+}
+
+/** A member of a group, or one command of a scene. */
+export interface MemberView {
+  readonly controller: string;
+  readonly actuator: string;
+  /** What people call it. */
+  readonly name: string;
+  /** What a scene sends it. */
+  readonly command: string | null;
+  readonly state: string | null;
+  readonly position: number | null;
+  readonly quality: Quality;
+}
+
+interface TogetherView {
+  readonly name: string;
+  readonly members: readonly MemberView[];
+  /** A command under way, and how many members have ended it. */
+  readonly running: {
+    readonly id: string;
+    readonly command: string | null;
+    readonly by: string | null;
+    readonly ended: number;
+  } | null;
+  readonly result: GroupResult | null;
+}
+
+export interface GroupView extends TogetherView {
+  /** A word that all members show, `mixed`, or `unknown`. */
+  readonly state: string;
+  readonly position: number | null;
+  readonly quality: Quality;
+  readonly words: readonly string[];
+  readonly degrees: boolean;
+  readonly stop: boolean;
+}
+
+/** What is commanded together, by id. */
+export interface TogetherViews {
+  readonly groups: Readonly<Record<string, GroupView>>;
+  readonly scenes: Readonly<Record<string, TogetherView>>;
 }
 
 /** `name`: what people call its controller and actuator. */

@@ -144,9 +144,13 @@ const englishEndings: Readonly<Record<string, string>> = {
   already: "The platform showed it already; nothing was sent.",
 };
 
+/** What a result says of how a command ended; that of a member of a group has less. */
+type Ended = Patched<Pick<CommandResult, "outcome" | "reason" | "message" | "command">> &
+  Partial<Patched<Pick<CommandResult, "interlock" | "read_back" | "steps">>>;
+
 /** How a command ended, why, and what to do. */
-export function resultSentences(result: Patched<CommandResult>): readonly Sentence[] {
-  const { outcome, reason, message, interlock, command, read_back: readBack, steps } = result;
+export function resultSentences(result: Ended): readonly Sentence[] {
+  const { outcome, reason, message, interlock, command, read_back: readBack, steps = [] } = result;
   if (isEnglish()) return [ofBridge(message ?? englishEndings[outcome] ?? "")];
   const values = { code: steps.at(-1)?.code, command: commandText(command ?? null), read_back: readBack };
   const text = interlock ? ruleText(interlock) : filled(chinese[reason ?? ""] ?? chinese[outcome], values);

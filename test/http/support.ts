@@ -159,6 +159,15 @@ export const loopback: Listener = {
   overview: [],
 };
 
+const noGroups: PageSources["groups"] = {
+  together: { groups: new Map(), scenes: new Map() },
+  stateOf: () => ({ state: "unknown", position: null, quality: "stale" }),
+  runningOf: () => null,
+  lastOf: () => null,
+  find: () => null,
+  submit: () => ({ id: "", refused: null }),
+};
+
 /** A page of a bridge without controllers, that nobody commanded yet. */
 export function emptyService(
   over: Partial<PageSources> = {},
@@ -188,6 +197,7 @@ export function emptyService(
     timeline: () => Promise.resolve([]),
     ...{ sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() } },
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
+    groups: noGroups,
     weather: () => ({}),
     seenAddresses: () => [],
     dataDir: join(tmpdir(), "no-trends-are-kept-here"),

@@ -89,6 +89,41 @@ describe("the overview", () => {
   });
 });
 
+const together = `
+  GH-0001:
+    name: East house
+    actuators:
+      left: { kind: skylight, address: "101", name: Left skylight, travel_time: 2s, settle: 0s, confirm_within: 4s }
+      right: { kind: skylight, address: "103", name: Right skylight, travel_time: 2s, settle: 0s, confirm_within: 4s }
+groups: { roofs: { name: All skylights, members: [GH-0001/left, GH-0001/right] } }
+scenes: { night: { name: Night, commands: { group/roofs: close } } }
+`;
+
+describe("groups and scenes", () => {
+  it("stand on the overview, show what their members show, and tell which member did not", async () => {
+    const { url, broker } = await scene({ controllers: together });
+    const { page, complaints } = await visit(url);
+    await logIn(page);
+    const roofs = await opened(page, "All skylights");
+    await roofs.getByRole("button", { name: "25 %", exact: true }).click();
+    await roofs.getByRole("button", { name: "Send 25 % to all 2" }).click();
+    await roofs.getByText("2 of 2 did it.").waitFor(seconds(20));
+    await expect.poll(() => roofs.locator(".pill").textContent(), seconds(10)).toBe("25 %");
+    const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${broker}`);
+    onTestFinished(() => client.endAsync());
+    const lock = { controller: "gh-0001", actuator: "right", by: "ben" };
+    await client.publishAsync("greenhouse/bridge/request/lock", JSON.stringify(lock));
+    const night = await opened(page, "Night");
+    await expect.poll(() => page.getByText("1 locked").count(), seconds(10)).toBe(1);
+    await night.getByRole("button", { name: "Start Night (2 commands)" }).click();
+    await night.getByText("1 of 2 did it.").waitFor(seconds(20));
+    expect(await night.locator(".result").last().textContent()).toMatch(/Right skylight.*ben has locked/);
+    await expect.poll(() => roofs.locator(".pill").textContent(), seconds(10)).toBe("Mixed");
+    expect(await axe(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
+
 const many = (count: number) =>
   Array.from({ length: count }, (_, at) => {
     const kind = ["skylight", "shade_curtain", "circulation_fan", "irrigation", "heating_blower"][at % 5];

@@ -17,6 +17,7 @@ import {
   orderedLimits,
   sendableLimits,
 } from "./controllers.js";
+import { soundGroups } from "./groups.js";
 import { foreignWeather, soundLimits } from "./limits.js";
 import { distinctMeanings, distinctStatusReads } from "./readings.js";
 import {
@@ -271,6 +272,7 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   foreignWeather,
   soundWays,
   proxyLogin,
+  soundGroups,
 ];
 
 /** Everything wrong between keys, in a file as it was read; never throws, whatever was read. */

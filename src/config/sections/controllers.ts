@@ -223,7 +223,8 @@ const sensor = section({
   ignore: withDefault(flag(), false, "Do not mirror it."),
 });
 
-const actuatorExamples = `roof_fans:   { kind: fan_wet_curtain, address: 140 }
+const actuatorExamples = `right_skylight: { kind: skylight, address: 105 }
+roof_fans:   { kind: fan_wet_curtain, address: 140 }
 valve_1:     { kind: irrigation, address: 210, name: Bed 1 }
 grow_light:  { kind: light, address: 220, lead_in: when_not_on, homeassistant: { as: switch } }
 vent_motor:  { kind: motor, address: 300, values: { open: "00000001", stop: "00000100" } }
@@ -262,3 +263,30 @@ const controller = section({
 });
 
 export const controllersSection = map(deviceCode(), controller);
+
+/* Actuators that are commanded together. Whether they are there, and take what they are sent, is a rule between keys. */
+
+const reference = /^\S(?:.*\S)?\/[a-z0-9_-]{1,64}$/;
+const memberWords = "an actuator as controller/actuator, such as GH-0001/left_skylight";
+
+const group = section({
+  name: optional(writtenText(), "Name to show; default: the id.", "Skylights"),
+  members: required(
+    list(text(memberWords, reference)),
+    "Actuators, as `controller/actuator`.",
+    "[GH-0001/left_skylight, GH-0001/right_skylight]",
+  ),
+});
+
+export const groupsSection = map(idKey(), group);
+
+const scene = section({
+  name: optional(writtenText(), "Name to show; default: the id.", "Night"),
+  commands: required(
+    map(text(`${memberWords}, or group/skylights`, reference), writtenText()),
+    "What each is sent.",
+    "{ group/skylights: close, GH-0001/grow_light: off }",
+  ),
+});
+
+export const scenesSection = map(idKey(), scene);

@@ -1,0 +1,100 @@
+import { suggestion } from "../config/problem.js";
+import { togetherIn } from "../config/rules/groups.js";
+import type { Configuration } from "../config/schema.js";
+import type { GroupResult, TogetherKind } from "../greenhouse/groups.js";
+import { topicsUnder } from "../mqtt/topics.js";
+import { systemClock } from "../runtime/clock.js";
+import { inOptions } from "./errands.js";
+import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
+import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
+import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
+
+/* `greenhouse2mqtt set group GROUP COMMAND` and `set scene SCENE activate`: through the running bridge, which knows how it went with each. */
+
+/** Longer than any command may take. */
+const longestMs = 15 * 60_000;
+const lookEveryMs = 300;
+
+const endings = {
+  notSent: "stopped; the command was not sent",
+  stopped: "stopped; the command was sent, and `greenhouse2mqtt journal` shows what became of each member",
+  gone: "the command was sent, but the bridge has gone offline; once it runs again `greenhouse2mqtt journal` shows what became of each member",
+  late: "the bridge did not answer; `greenhouse2mqtt journal` shows what became of each member",
+};
+
+interface TogetherRequest {
+  readonly kind: TogetherKind;
+  readonly name: string;
+  readonly id: string;
+  readonly payload: string;
+}
+
+export const isTogether = (word: string): word is TogetherKind => word === "group" || word === "scene";
+
+/** Sends it and says how it went with each. */
+export async function setTogether(
+  around: Surroundings,
+  configuration: Configuration,
+  request: TogetherRequest,
+): Promise<GroupResult> {
+  const { kind, name } = request;
+  const { groups, scenes } = togetherIn(configuration);
+  const known = kind === "group" ? groups : scenes;
+  if (!known.has(name))
+    throw new CommandFailure(
+      `there is no ${kind} "${name.slice(0, 80)}" in the configuration${suggestion(name, [...known.keys()])}`,
+      exitCodes.usage,
+    );
+  const result = await asked(configuration, request, around.stop);
+  around.out(around.isTerminal ? told(result) : `${JSON.stringify(result)}\n`);
+  return result;
+}
+
+async function asked(
+  configuration: Configuration,
+  request: TogetherRequest,
+  stop: AbortSignal,
+): Promise<GroupResult> {
+  const topic = topicsUnder(configuration.mqtt.base_topic)[request.kind](request.name);
+  const heard = (_: string, document: Document) =>
+    document["id"] === request.id ? (document as unknown as GroupResult) : null;
+  const send = { topic: topic.set, payload: request.payload };
+  const question = { topics: [topic.result], send, heard, longestMs, endings };
+  const overMqtt = await askBridge(configuration, question, stop);
+  if (!(overMqtt instanceof NotAsked)) return overMqtt;
+  const answer = await overHttp(configuration, true, (ask) => askedOverHttp(ask, request, stop), stop);
+  if (!(answer instanceof NotOverHttp)) return answer;
+  throw new CommandFailure(
+    `groups and scenes are commanded through a running bridge, and none was reached, so nothing was sent\n  over the broker: ${overMqtt.reason}\n  over HTTP: ${answer.reason}`,
+  );
+}
+
+async function askedOverHttp(
+  ask: AskHttp,
+  { kind, name, id, payload }: TogetherRequest,
+  stop: AbortSignal,
+): Promise<GroupResult> {
+  const taken = await ask("/api/commands", { [kind]: name, ...documentOf(payload) });
+  if (taken.status === 409) return taken.document as unknown as GroupResult;
+  if (taken.status !== 202) throw new CommandFailure(String(taken.document["message"]));
+  const until = systemClock.monotonic() + longestMs;
+  while (systemClock.monotonic() < until) {
+    const { result } = (await ask(`/api/commands/${id}`)).document;
+    if (isDocument(result)) return result as unknown as GroupResult;
+    await systemClock.wait(lookEveryMs, stop).catch(() => undefined);
+    if (stop.aborted) throw new CommandFailure(endings.stopped);
+  }
+  throw new CommandFailure(endings.late);
+}
+
+/** A line of the whole, and one of each member. */
+function told({ group, scene, command, outcome, duration_ms: ms, members, message }: GroupResult): string {
+  const whole = `${group === null ? `scene ${scene ?? ""}` : `group ${group}`} ${command ?? ""}`;
+  const lines = members.map(
+    (one) =>
+      `  ${one.controller}/${one.actuator} ${one.command ?? ""} → ${one.outcome}${one.reason === null ? "" : ` (${one.reason})`}${one.message === null ? "" : `: ${one.message}`}`,
+  );
+  const why = members.length === 0 && message !== null ? `: ${message}` : "";
+  const head = `${whole.trim()} → ${outcome} after ${(ms / 1000).toFixed(1)} s${why}`;
+  return `${inOptions([head, ...lines].join("\n"))}\n`;
+}

@@ -1,0 +1,191 @@
+import { actuatorKinds } from "../../greenhouse/actuator-kinds.js";
+import { readWanted, type Target, vocabulary } from "../../greenhouse/command/words.js";
+import {
+  commonTarget,
+  type Group,
+  type Member,
+  memberName,
+  type Scene,
+  type Together,
+} from "../../greenhouse/groups.js";
+import { atKey, atValue, type Finding, type Path, suggestion } from "../problem.js";
+import { type Configuration, controllerTopicId } from "../schema.js";
+import { asDraft, type Draft, given, itemsOf, sectionOf, sectionsAt, textOf } from "./draft.js";
+
+/* What `groups` and `scenes` mean, and what is wrong with them. A member that is not there would be missed at every command. */
+
+interface Found {
+  readonly member: Member;
+  readonly target: Target;
+  readonly isReadOnly: boolean;
+}
+
+interface Controller {
+  readonly code: string;
+  readonly id: string;
+  readonly section: Draft;
+}
+
+const controllersOf = (root: Draft): readonly Controller[] =>
+  sectionsAt(root, "controllers.*").map(({ path, section }) => {
+    const code = String(path[1]);
+    return { code, id: textOf(section, "id") ?? controllerTopicId(code), section };
+  });
+
+/** An actuator by `controller/actuator`, or why there is none. A code may hold slashes, an actuator's id none. */
+function actuatorAt(reference: string, root: Draft): Found | string {
+  const at = reference.lastIndexOf("/");
+  const [named, actuator] = [reference.slice(0, at), reference.slice(at + 1)];
+  const all = controllersOf(root);
+  const found = all.find(({ code }) => code === named) ?? all.find(({ id }) => id === named);
+  const names = all.flatMap(({ code, id }) => [code, id]);
+  if (found === undefined)
+    return `there is no controller "${named}" under controllers${suggestion(named, names)}`;
+  const { code, id, section } = found;
+  if (section.ignore === true) return `the controller ${code} is ignored, so it takes no commands`;
+  const actuators = sectionOf(section, "actuators");
+  if (!given(actuators, actuator))
+    return `controller ${code} has no actuator "${actuator}"${suggestion(actuator, Object.keys(actuators))}`;
+  const own = sectionOf(actuators, actuator);
+  const member = { code, controllerId: id, actuator };
+  return { member, target: targetOf(own, root), isReadOnly: own.read_only === true };
+}
+
+/** As far as its kind can be read; another rule says what is wrong with it. */
+function targetOf(section: Draft, root: Draft): Target {
+  const kind = actuatorKinds.find((known) => known === section.kind) ?? "custom";
+  const ofKind = sectionOf(sectionOf(sectionOf(root, "kinds"), kind), "values");
+  const values = Object.entries({ ...ofKind, ...sectionOf(section, "values") }).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  const stop = given(section, "stop") ? { stop: { address: "", value: "" } } : {};
+  return { kind, address: "", values: Object.fromEntries(values), ...stop };
+}
+
+interface Read<T> {
+  readonly item: T | null;
+  readonly findings: readonly Finding[];
+}
+
+function groupAt(path: Path, section: Draft, root: Draft): Read<Group> {
+  const id = String(path.at(-1));
+  const references = itemsOf(section, "members").flatMap((member, at) =>
+    typeof member === "string" && member.includes("/") ? [{ member, at: [...path, "members", at] }] : [],
+  );
+  const findings: Finding[] = [];
+  const found: Found[] = [];
+  for (const { member, at } of references) {
+    const actuator = actuatorAt(member, root);
+    const problem = typeof actuator === "string" ? actuator : memberProblem(actuator, found);
+    if (problem !== null) findings.push(atValue(at, problem));
+    else if (typeof actuator !== "string") found.push(actuator);
+  }
+  const target = commonTarget(found.map((one) => one.target));
+  if (Array.isArray(section.members) && section.members.length === 0)
+    findings.push(atValue([...path, "members"], "expected at least one actuator"));
+  if (target === null && found.length > 0)
+    findings.push(atValue([...path, "members"], nothingInCommon(found)));
+  const name = textOf(section, "name") ?? id;
+  const item = target && { id, name, target, members: found.map(({ member }) => member) };
+  return { item, findings };
+}
+
+function memberProblem({ member, isReadOnly }: Found, before: readonly Found[]): string | null {
+  if (isReadOnly) return "this actuator is read-only, so no command would reach it";
+  return before.some((other) => memberName(other.member) === memberName(member))
+    ? "this actuator is a member already"
+    : null;
+}
+
+const nothingInCommon = (found: readonly Found[]): string => {
+  const each = found.map(({ member, target }) => {
+    const { words, degrees } = vocabulary(target);
+    return `${memberName(member)} takes ${[...words, ...(degrees ? ["0..100"] : [])].join(", ")}`;
+  });
+  return `these take no command in common: ${each.join("; ")}`;
+};
+
+/** What one line of a scene is for. */
+function addressed(reference: string, groups: Together["groups"], root: Draft): readonly Found[] | string {
+  if (!reference.startsWith("group/")) {
+    const found = actuatorAt(reference, root);
+    return typeof found === "string" ? found : [found];
+  }
+  const id = reference.slice("group/".length);
+  const members = groups
+    .get(id)
+    ?.members.map(({ code, actuator }) => actuatorAt(`${code}/${actuator}`, root));
+  // A group that is there and has mistakes of its own is told of once.
+  if (members === undefined && given(sectionOf(root, "groups"), id)) return [];
+  return (
+    members?.filter((member) => typeof member !== "string") ??
+    `there is no group "${id}" under groups${suggestion(id, Object.keys(sectionOf(root, "groups")))}`
+  );
+}
+
+function sceneAt(path: Path, section: Draft, groups: Together["groups"], root: Draft): Read<Scene> {
+  const findings: Finding[] = [];
+  const commands: { readonly member: Member; readonly command: string }[] = [];
+  const lines = sectionOf(section, "commands");
+  // What is written in another way the schema tells of.
+  for (const [reference, command] of Object.entries(lines).filter(([key]) => key.includes("/"))) {
+    const at = [...path, "commands", reference];
+    const found = addressed(reference, groups, root);
+    if (typeof found === "string") findings.push(atKey(at, found));
+    else if (typeof command === "string")
+      for (const one of found) {
+        const problem = commandProblem(one, command, commands);
+        if (problem === null) commands.push({ member: one.member, command });
+        else findings.push(problem.isOfKey ? atKey(at, problem.message) : atValue(at, problem.message));
+      }
+  }
+  if (given(section, "commands") && Object.keys(lines).length === 0)
+    findings.push(atValue([...path, "commands"], "expected at least one command"));
+  const id = String(path.at(-1));
+  return { item: { id, name: textOf(section, "name") ?? id, commands }, findings };
+}
+
+function commandProblem(
+  { member, target, isReadOnly }: Found,
+  command: string,
+  before: Scene["commands"],
+): { readonly message: string; readonly isOfKey: boolean } | null {
+  const name = memberName(member);
+  if (isReadOnly) return { message: `${name} is read-only, so no command would reach it`, isOfKey: true };
+  if (before.some((other) => memberName(other.member) === name))
+    return { message: `${name} is commanded by this scene already`, isOfKey: true };
+  const wanted = readWanted(command, target);
+  return "reason" in wanted ? { message: `${name}: ${wanted.message}`, isOfKey: false } : null;
+}
+
+function readTogether(root: Draft): Together & { readonly findings: readonly Finding[] } {
+  const placed = sectionsAt(root, "groups.*").map(({ path, section }) => groupAt(path, section, root));
+  const groups = new Map(placed.flatMap(({ item }) => (item === null ? [] : [[item.id, item] as const])));
+  const read = sectionsAt(root, "scenes.*").map(({ path, section }) => sceneAt(path, section, groups, root));
+  const scenes = new Map(read.flatMap(({ item }) => (item === null ? [] : [[item.id, item] as const])));
+  return { groups, scenes, findings: [...placed, ...read].flatMap(({ findings }) => findings) };
+}
+
+export const soundGroups = (root: Draft): Finding[] => [...readTogether(root).findings];
+
+/** What is commanded together by a configuration without mistakes. */
+export const togetherIn = ({ kinds, controllers, groups, scenes }: TogetherSections): Together =>
+  readTogether(asDraft({ kinds, controllers, groups, scenes }));
+
+type TogetherSections = Pick<Configuration, "kinds" | "controllers" | "groups" | "scenes">;
+
+/** One plain sentence for each group and scene. */
+export function togetherSentences(configuration: TogetherSections): readonly string[] {
+  const { groups, scenes } = togetherIn(configuration);
+  return [
+    ...[...groups.values()].map(({ id, members, target }) => {
+      const { words, degrees } = vocabulary(target);
+      const takes = [...words, ...(degrees ? ["0..100"] : [])].join(", ");
+      return `groups.${id}: takes ${takes}, for ${members.map(memberName).join(", ")}.`;
+    }),
+    ...[...scenes.values()].map(
+      ({ id, commands }) =>
+        `scenes.${id}: sends ${commands.map(({ member, command }) => `${command} to ${memberName(member)}`).join(", ")}.`,
+    ),
+  ];
+}

@@ -1,0 +1,383 @@
+import { createHash } from "node:crypto";
+import { readPayload, claimedId } from "../commands/payload.js";
+import type { CommandRequest, ResultAddressee } from "../commands/command.js";
+import { type CommandListener, incomingCommand } from "../commands/service.js";
+import { suggestion } from "../config/problem.js";
+import type { CommandResult, Refusal, Via } from "../greenhouse/command/outcomes.js";
+import {
+  type Group,
+  type GroupResult,
+  type GroupState,
+  groupState,
+  type Member,
+  memberName,
+  type MemberResult,
+  summaryOf,
+  type Together,
+  type TogetherKind,
+} from "../greenhouse/groups.js";
+import type { Actuator, Controller } from "../greenhouse/model.js";
+import { topicIdPattern } from "../greenhouse/topic-ids.js";
+import type { IncomingMessage } from "../mqtt/connection/settings.js";
+import type { Outbox } from "../mqtt/outbox.js";
+import type { Part } from "../mqtt/part.js";
+import type { Incoming, Topics } from "../mqtt/topics.js";
+import type { Clock } from "../runtime/clock.js";
+import { forgetOldest } from "../runtime/logins.js";
+import { fingerprint } from "../runtime/mqtt.js";
+import type { GreenhouseStore } from "../sync/store.js";
+
+/** A command to a group or scene, as it arrives. */
+export interface GroupRequest extends Pick<
+  CommandRequest,
+  "payload" | "retained" | "expiryMs" | "by" | "via" | "response"
+> {
+  readonly kind: TogetherKind;
+  readonly id: string;
+}
+
+/** A command to several that has been handed to each, until each has ended. */
+export interface Running {
+  readonly kind: TogetherKind;
+  readonly about: string;
+  readonly id: string;
+  readonly command: string | null;
+  readonly by: string | null;
+  readonly via: Via;
+  readonly receivedAt: number;
+  /** Of the payload: another one under the same id is another command. */
+  readonly key: string;
+  readonly response: GroupRequest["response"];
+  /** By the place and id of each member's own command. */
+  readonly open: Map<string, Member>;
+  readonly ended: MemberResult[];
+}
+
+interface GroupPorts {
+  readonly together: Together;
+  readonly topics: Topics;
+  readonly store: Pick<GreenhouseStore, "get" | "onChange">;
+  readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
+  readonly outbox: Pick<Outbox, "send">;
+  /** The keeper of retained topics. */
+  readonly retained: { wanted(topic: string, payload: string): void };
+  /** `commands.response_topics`. */
+  readonly responseTopics: () => readonly string[];
+  readonly clock: Pick<Clock, "now">;
+  readonly newId: () => string;
+}
+
+/** Results that the page and the API can ask for afterwards. */
+const mostKept = 200;
+/** What sets off a scene; the second is what Home Assistant sends. */
+const sceneWords: ReadonlySet<string> = new Set(["activate", "on"]);
+
+const placeOf = (controllerId: string, actuator: string, id: string): string =>
+  `${controllerId} ${actuator} ${id}`;
+
+/**
+ * Hands a command for several to each of them, by the way that every command takes, and tells in one result how each went. It decides
+ * nothing about a member's command, and shows of a group what the platform has shown of its members.
+ */
+export class GroupService implements CommandListener, Part {
+  readonly together: Together;
+  readonly #ports: GroupPorts;
+  readonly #running = new Set<Running>();
+  readonly #results = new Map<string, GroupResult>();
+  /** The newest of each group and scene. */
+  readonly #last = new Map<string, GroupResult>();
+  readonly #shown = new Map<string, GroupState>();
+  /** Topics whose retained command was answered on this connection. */
+  readonly #retainedAnswered = new Set<string>();
+
+  constructor(ports: GroupPorts) {
+    this.#ports = ports;
+    this.together = ports.together;
+    const ofCode = groupsByCode(ports.together);
+    ports.store.onChange((before, after) => {
+      const code = (after ?? before)?.info.code ?? "";
+      for (const group of ofCode.get(code) ?? []) this.#show(group, before, after);
+    });
+    for (const group of ports.together.groups.values()) this.#show(group);
+  }
+
+  disconnected(): void {
+    this.#retainedAnswered.clear();
+  }
+
+  /** What an earlier run retained of a group that there is no more, or not with this state. */
+  found(topic: string, payload: Uint8Array): void {
+    const { topics, retained } = this.#ports;
+    const [id = "", leaf = ""] = topic.slice(`${topics.base}/group/`.length).split("/");
+    const isPosition = leaf === "position" && (this.#shown.get(id)?.position ?? null) === null;
+    if (payload.length > 0 && (isPosition || !this.together.groups.has(id))) retained.wanted(topic, "");
+  }
+
+  /** A message on a topic of a group or scene. `via` is what the embedded broker knows of its sender. */
+  received(message: IncomingMessage, { kind, id }: Extract<Incoming, { type: "together" }>, via: Via): void {
+    if (!topicIdPattern.test(id)) return;
+    if (message.retain) {
+      // An empty retained message clears the topic, which is what the refusal asks for.
+      if (message.payload.length === 0 || this.#retainedAnswered.has(message.topic)) return;
+      this.#retainedAnswered.add(message.topic);
+    }
+    const { topics, responseTopics } = this.#ports;
+    const place = { type: "command", controllerId: kind, target: "actuator", id } as const;
+    const rules = { topics, responseTopics: responseTopics() };
+    this.submit({ ...incomingCommand(message, place, via, rules), kind, id });
+  }
+
+  /** Hands it to the members; tells the id it goes by, and the result where it was refused as a whole. */
+  submit(request: GroupRequest): { readonly id: string; readonly refused: GroupResult | null } {
+    const { clock, newId } = this.#ports;
+    const { kind, id: about, by, via, response } = request;
+    const read = readPayload(request.payload);
+    const isRead = "command" in read;
+    const running: Running = {
+      kind,
+      about,
+      via,
+      response,
+      open: new Map(),
+      ended: [],
+      receivedAt: clock.now(),
+      id: (isRead ? read.id : claimedId(request.payload)) ?? newId(),
+      command: isRead ? read.command : null,
+      by: (isRead ? read.by : null) ?? by,
+      key: fingerprint(new TextDecoder().decode(request.payload).trim()),
+    };
+    const commands = this.#commandsOf(request);
+    const refusal = "reason" in commands ? commands : isRead ? this.#refusal(request, running) : read;
+    if (refusal !== null) return { id: running.id, refused: this.#end(running, refusal) };
+    if (!("reason" in commands) && isRead) this.#handOut(running, commands, request, read.id);
+    return { id: running.id, refused: null };
+  }
+
+  /** What each member is sent; null for what the request says. */
+  #commandsOf({ kind, id }: GroupRequest): readonly MemberCommand[] | Refusal {
+    const { groups, scenes } = this.together;
+    const found =
+      kind === "group"
+        ? groups.get(id)?.members.map((member) => ({ member, command: null }))
+        : scenes.get(id)?.commands;
+    if (found !== undefined) return found;
+    const names = [...(kind === "group" ? groups : scenes).keys()];
+    const message = `There is no ${kind} "${id}" in the configuration${suggestion(id, names) || "."}`;
+    return { reason: "unknown_actuator", message };
+  }
+
+  /** Why none of the members is asked. */
+  #refusal({ kind, retained }: GroupRequest, { id, about, command, key }: Running): Refusal | null {
+    if (retained)
+      return {
+        reason: "retained",
+        message:
+          "The command was retained by the broker, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.",
+      };
+    if (kind === "scene" && !sceneWords.has(command?.toLowerCase() ?? ""))
+      return { reason: "unknown_command", message: "A scene has commands of its own; send it activate." };
+    const open = [...this.#running].find((one) => one.kind === kind && one.about === about && one.id === id);
+    if (open === undefined) return null;
+    if (open.key !== key)
+      return {
+        reason: "bad_payload",
+        message: `The id "${id}" was used for another command; give each one of its own.`,
+      };
+    const message = `The same command was taken before under the id "${id}", which is still open. This one does nothing.`;
+    return { reason: "duplicate", message };
+  }
+
+  #handOut(
+    running: Running,
+    commands: readonly MemberCommand[],
+    { payload, expiryMs, by, via }: GroupRequest,
+    ownId: string | null,
+  ): void {
+    this.#running.add(running);
+    for (const { member, command } of commands) {
+      const { controllerId, actuator: targetId } = member;
+      const { id } = this.#ports.submit({
+        controllerId,
+        target: "actuator",
+        targetId,
+        expiryMs,
+        by,
+        via,
+        retained: false,
+        response: null,
+        payload: memberPayload(payload, command, ownId === null ? null : `${ownId}/${memberName(member)}`),
+      });
+      running.open.set(placeOf(controllerId, targetId, id), member);
+    }
+  }
+
+  /** Where a member's command stands is shown at the member. */
+  phase(): void {
+    return undefined;
+  }
+
+  /** A command has ended, perhaps one of ours. A refusal may come before its sender knows the id, so it is looked for later. */
+  result(result: CommandResult, { controllerId, target, targetId }: ResultAddressee): void {
+    if (target !== "actuator" || this.together.groups.size + this.together.scenes.size === 0) return;
+    queueMicrotask(() => {
+      const place = placeOf(controllerId, targetId, result.id);
+      const { id, command, outcome, reason, message, interlock } = result;
+      const told = { id, command, outcome, reason, message, interlock };
+      for (const running of this.#running) {
+        if (!running.open.delete(place)) continue;
+        running.ended.push({ controller: controllerId, actuator: targetId, ...told });
+        if (running.open.size === 0) this.#end(running, null);
+      }
+    });
+  }
+
+  #end(running: Running, refusal: Refusal | null): GroupResult {
+    const { kind, about, id, command, by, via, receivedAt, response } = running;
+    const ended = this.#inOrder(running);
+    const now = this.#ports.clock.now();
+    const result: GroupResult = {
+      id,
+      group: kind === "group" ? about : null,
+      scene: kind === "scene" ? about : null,
+      command,
+      ...(refusal === null ? summaryOf(ended) : { outcome: "refused", ...refusal, missed: [] }),
+      by,
+      via,
+      members: ended,
+      received_at: new Date(receivedAt).toISOString(),
+      finished_at: new Date(now).toISOString(),
+      duration_ms: Math.max(0, now - receivedAt),
+      repeated: false,
+    };
+    this.#running.delete(running);
+    this.#keep(result, kind, about, refusal);
+    this.#tell(result, kind, about, response);
+    return result;
+  }
+
+  /** The members as they are configured, in whatever order they ended. */
+  #inOrder({ kind, about, ended }: Running): readonly MemberResult[] {
+    const { groups, scenes } = this.together;
+    const commanded = scenes.get(about)?.commands.map(({ member }) => member);
+    const members = kind === "group" ? groups.get(about)?.members : commanded;
+    const places = new Map(members?.map((member, at) => [memberName(member), at]));
+    const placed = (one: MemberResult) => places.get(`${one.controller}/${one.actuator}`) ?? 0;
+    return ended.toSorted((one, other) => placed(one) - placed(other));
+  }
+
+  /** Names may be invented without end, and a repeated message is news for its sender alone. */
+  #keep(result: GroupResult, kind: TogetherKind, about: string, refusal: Refusal | null): void {
+    if (refusal?.reason === "unknown_actuator" || refusal?.reason === "duplicate") return;
+    this.#last.set(`${kind}/${about}`, result);
+    this.#results.delete(result.id);
+    this.#results.set(result.id, result);
+    forgetOldest(this.#results, mostKept);
+  }
+
+  #tell(result: GroupResult, kind: TogetherKind, about: string, response: GroupRequest["response"]): void {
+    if (!topicIdPattern.test(about)) return;
+    const { topics, outbox } = this.#ports;
+    const options = { retain: false, qos: 1 } as const;
+    const answers = response === null ? [] : [answerTo(response)];
+    outbox.send({
+      controllerId: null,
+      destinations: [{ topic: topics[kind](about).result, options, isOwn: true }, ...answers],
+      payload: (isRepeated) => JSON.stringify(isRepeated ? { ...result, repeated: true } : result),
+    });
+  }
+
+  #show(group: Group, before?: Controller, after?: Controller): void {
+    const isNews = group.members.some(
+      ({ code, actuator }) =>
+        code === after?.info.code && before?.actuators.get(actuator) !== after.actuators.get(actuator),
+    );
+    // Most of what changes of a controller is a reading.
+    if (before !== undefined && after !== undefined && !isNews) return;
+    const state = groupState(this.actuatorsOf(group));
+    this.#shown.set(group.id, state);
+    const { retained, topics } = this.#ports;
+    const topic = topics.group(group.id);
+    const members = group.members.map((member) => [memberName(member), shownState(this.#actuator(member))]);
+    const said = [
+      [topic.position, state.position === null ? "" : String(state.position)],
+      [topic.state, state.state],
+    ] as const;
+    const quality = [topic.quality, state.quality] as const;
+    const isUsable = state.quality === "good" || state.quality === "uncertain";
+    const document = { name: group.name, ...state, members: Object.fromEntries(members) as unknown };
+    // A reader must never hold a new bad value under the old good quality, nor a good quality over the old bad value.
+    for (const [at, text] of isUsable ? [...said, quality] : [quality, ...said]) retained.wanted(at, text);
+    retained.wanted(topic.json, JSON.stringify(document));
+  }
+
+  #actuator({ code, actuator }: Member): Actuator | undefined {
+    return this.#ports.store.get(code)?.actuators.get(actuator);
+  }
+
+  actuatorsOf({ members }: Group): readonly (Actuator | undefined)[] {
+    return members.map((member) => this.#actuator(member));
+  }
+
+  stateOf(group: Group): GroupState {
+    return this.#shown.get(group.id) ?? groupState(this.actuatorsOf(group));
+  }
+
+  /** The newest command that is under way. */
+  runningOf(kind: TogetherKind, about: string): Running | null {
+    return [...this.#running].findLast((one) => one.kind === kind && one.about === about) ?? null;
+  }
+
+  lastOf(kind: TogetherKind, about: string): GroupResult | null {
+    return this.#last.get(`${kind}/${about}`) ?? null;
+  }
+
+  /** What became of a command, by its id; null for none of ours. */
+  find(id: string): Running | GroupResult | null {
+    return [...this.#running].findLast((one) => one.id === id) ?? this.#results.get(id) ?? null;
+  }
+}
+
+interface MemberCommand {
+  readonly member: Member;
+  readonly command: string | null;
+}
+
+/** `45` for a degree, else the word; null for what was never read. */
+const shownState = (actuator: Actuator | undefined): string | null =>
+  actuator?.state === "position" && actuator.position !== null
+    ? String(actuator.position)
+    : (actuator?.state ?? null);
+
+function answerTo({ topic, correlationData }: NonNullable<GroupRequest["response"]>) {
+  const responseProperties = correlationData && { correlationData: Buffer.from(correlationData) };
+  const options = { retain: false, qos: 1, ...(responseProperties && { responseProperties }) } as const;
+  return { topic, options, isOwn: false };
+}
+
+function groupsByCode({ groups }: Together): ReadonlyMap<string, ReadonlySet<Group>> {
+  const found = new Map<string, Set<Group>>();
+  for (const group of groups.values())
+    for (const { code } of group.members) found.set(code, (found.get(code) ?? new Set()).add(group));
+  return found;
+}
+
+/** The longest id that a command may have. */
+const mostIdLength = 200;
+
+/**
+ * What one member is sent of a payload that could be read: the same with a command of its own, where a scene has one, and with an id of
+ * its own where the sender gave one. So a message that comes twice is the same command twice for every member.
+ */
+export function memberPayload(payload: Uint8Array, command: string | null, id: string | null): Uint8Array {
+  const text = new TextDecoder().decode(payload).trim();
+  const own = command === null ? {} : { command };
+  if (!text.startsWith("{")) return command === null ? payload : bytesOf(command);
+  const fields = JSON.parse(text) as object;
+  if (command === null && id === null) return payload;
+  return bytesOf(JSON.stringify({ ...fields, ...own, ...(id !== null && { id: fittingId(id) }) }));
+}
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+const fittingId = (id: string): string =>
+  id.length <= mostIdLength ? id : createHash("sha256").update(id).digest("hex");

@@ -1,0 +1,90 @@
+import { vocabulary } from "../greenhouse/command/words.js";
+import type { GroupResult, Member, MemberResult } from "../greenhouse/groups.js";
+import type { GroupService, Running } from "../groups/service.js";
+import type { GroupView, MemberView, TogetherViews } from "../page/protocol.js";
+import type { GreenhouseStore } from "../sync/store.js";
+import { nameOf } from "./views.js";
+
+/* What the page shows of groups and scenes. */
+
+type Store = Pick<GreenhouseStore, "get">;
+export type ShownGroups = Pick<GroupService, "together" | "stateOf" | "runningOf" | "lastOf">;
+
+function memberView(member: Member, command: string | null, store: Store): MemberView {
+  const { code, controllerId, actuator } = member;
+  const controller = store.get(code);
+  const found = controller?.actuators.get(actuator);
+  return {
+    controller: controllerId,
+    actuator,
+    name: controller === undefined ? `${controllerId} / ${actuator}` : nameOf(controller, actuator),
+    command,
+    state: found?.state ?? null,
+    position: found?.position ?? null,
+    quality: found?.state ? found.quality : "stale",
+  };
+}
+
+const runningView = (running: Running | null): GroupView["running"] =>
+  running && {
+    id: running.id,
+    command: running.command,
+    by: running.by,
+    ended: running.ended.length,
+  };
+
+export function togetherViews(groups: ShownGroups, store: Store): TogetherViews {
+  const { together } = groups;
+  return {
+    groups: Object.fromEntries(
+      [...together.groups.values()].map((group) => {
+        const { id, name, target, members } = group;
+        const { words, degrees } = vocabulary(target);
+        const { state, position, quality } = groups.stateOf(group);
+        const view: GroupView = {
+          name,
+          state,
+          position,
+          quality,
+          words: words.filter((word) => word !== "stop"),
+          degrees: degrees !== null,
+          stop: words.includes("stop"),
+          members: members.map((member) => memberView(member, null, store)),
+          running: runningView(groups.runningOf("group", id)),
+          result: groups.lastOf("group", id),
+        };
+        return [id, view];
+      }),
+    ),
+    scenes: Object.fromEntries(
+      [...together.scenes.values()].map(({ id, name, commands }) => [
+        id,
+        {
+          name,
+          members: commands.map(({ member, command }) => memberView(member, command, store)),
+          running: runningView(groups.runningOf("scene", id)),
+          result: groups.lastOf("scene", id),
+        },
+      ]),
+    ),
+  };
+}
+
+/** What `api/commands/<id>` answers of a command to several. */
+export function togetherCommand(known: Running | GroupResult) {
+  const isOpen = "open" in known;
+  const members: readonly MemberResult[] = isOpen ? known.ended : known.members;
+  const { id, command } = known;
+  const [group, scene] = isOpen
+    ? [known.kind === "group" ? known.about : null, known.kind === "scene" ? known.about : null]
+    : [known.group, known.scene];
+  return {
+    id,
+    group,
+    scene,
+    command,
+    phase: isOpen ? "sending" : "done",
+    members,
+    result: isOpen ? null : known,
+  };
+}

@@ -1,0 +1,193 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { GroupResult } from "../greenhouse/groups.js";
+import { type Choosable, type Command, Degree, Opening, Pill, type Sending, Words } from "./command.js";
+import { actReason, Button } from "./inputs.js";
+import { bridge, newId, post, view } from "./live.js";
+import { Age, Badge, By, Code, Icon, Quality, Says, Section } from "./parts.js";
+import type { GroupView, MemberView, TogetherViews } from "./protocol.js";
+import { errorSentence, resultSentences, type Sentence } from "./sentences.js";
+import { commandText, stateWordText, t } from "./words.js";
+
+/* Groups and scenes: what is sent to several at once, and how it went with each. */
+
+const together = view<TogetherViews>("groups");
+
+export function TogetherSection() {
+  const all = together.value;
+  if (all === null) return null;
+  const { groups, scenes } = all;
+  return (
+    <Section name={t("together")} of={{ ...groups, ...scenes }}>
+      <div class="together">
+        {Object.entries(groups).map(([id, group]) => (
+          <GroupCard key={id} id={id} group={group} />
+        ))}
+        {Object.entries(scenes).map(([id, scene]) => (
+          <SceneCard key={id} id={id} scene={scene} />
+        ))}
+      </div>
+    </Section>
+  );
+}
+
+type Shared = Pick<GroupView, "name" | "members" | "running" | "result">;
+type Sent = Readonly<{ id: string; error?: Sentence }>;
+
+/** Sends to several; how it went is told by the live view. */
+async function send(body: Readonly<Record<string, Command>>): Promise<Sent> {
+  const id = newId();
+  const { status, body: answer } = await post<GroupResult>("api/commands", { ...body, id });
+  if (status === 202 || status === 409) return { id };
+  return { id, error: errorSentence(answer) };
+}
+
+const standingReason = (): string | null =>
+  actReason() ?? (bridge.value?.read_only ? t("rule_read_only") : null);
+
+type LineProps = Readonly<{ of: Shared; sign: ComponentChildren; children: ComponentChildren }>;
+
+/** A line that opens to the members, to what can be sent and to how it went. */
+function Together({ of, sign, children }: LineProps) {
+  const isOpen = useSignal(false);
+  const { name, members, running } = of;
+  return (
+    <article class={isOpen.value ? "card opened" : "card"} aria-label={name}>
+      <h3>
+        <Button class="line" aria-expanded={isOpen.value} act={() => (isOpen.value = !isOpen.value)}>
+          <span class="name">{name}</span>
+          {running ? (
+            <Badge kind="busy">{t("ended_of", { ended: running.ended, count: members.length })}</Badge>
+          ) : null}
+          {sign}
+          <Icon name="chevron" />
+        </Button>
+      </h3>
+      {isOpen.value ? (
+        <div class="panel">
+          <ul class="members">
+            {members.map((member) => (
+              <MemberLine key={`${member.controller}/${member.actuator}`} of={member} />
+            ))}
+          </ul>
+          {children}
+        </div>
+      ) : null}
+    </article>
+  );
+}
+
+const memberState = ({ state, position }: MemberView): string =>
+  state
+    ? stateWordText(state === "position" && typeof position === "number" ? String(position) : state)
+    : "–";
+
+const MemberLine = ({ of }: Readonly<{ of: MemberView }>) => (
+  <li>
+    <a href={`#/controller/${encodeURIComponent(of.controller)}`}>{of.name}</a>
+    {of.command ? <Badge kind="busy">{commandText(of.command)}</Badge> : null}
+    <span>
+      {memberState(of)} {of.quality === "good" ? null : <Quality of={of.quality} />}
+    </span>
+  </li>
+);
+
+function GroupCard({ id, group }: Readonly<{ id: string; group: GroupView }>) {
+  const choice = useSignal<Command | null>(null);
+  const sent = useSignal<Sent | null>(null);
+  const standing = standingReason();
+  const submit = async (command: Command) => {
+    choice.value = null;
+    sent.value = null;
+    sent.value = await send({ group: id, command });
+  };
+  const sending: Sending = { choice, submit, isHeld: standing !== null };
+  const of: Choosable = { ...group, value: undefined };
+  return (
+    <Together
+      of={group}
+      sign={
+        <>
+          {group.degrees ? <Opening of={group} /> : null}
+          <Pill of={of} />
+        </>
+      }
+    >
+      {standing === null ? null : <p class="why">{standing}</p>}
+      <div class="controls" role="group" aria-label={group.name}>
+        <Words of={of} {...sending} />
+        {group.degrees ? <Degree of={of} {...sending} /> : null}
+        {choice.value === null ? null : (
+          <div class="confirm">
+            <Button class="primary" disabled={standing !== null} act={() => submit(choice.value ?? "")}>
+              {t("send_all", { what: commandText(choice.value), count: group.members.length })}
+            </Button>
+            <Button act={() => (choice.value = null)}>{t("cancel")}</Button>
+          </div>
+        )}
+      </div>
+      <HowItWent of={group} sent={sent.value} />
+    </Together>
+  );
+}
+
+function SceneCard({ id, scene }: Readonly<{ id: string; scene: Shared }>) {
+  const sent = useSignal<Sent | null>(null);
+  const standing = standingReason();
+  const submit = async () => {
+    sent.value = null;
+    sent.value = await send({ scene: id });
+  };
+  return (
+    <Together of={scene} sign={<Badge kind="plain">{t("scene")}</Badge>}>
+      {standing === null ? null : <p class="why">{standing}</p>}
+      <div class="controls">
+        <Button class="primary" disabled={standing !== null} act={submit}>
+          {t("send_scene", { name: scene.name, count: scene.members.length })}
+        </Button>
+      </div>
+      <HowItWent of={scene} sent={sent.value} />
+    </Together>
+  );
+}
+
+/** The last command as a whole, and which members it did not bring where they were to go. */
+function HowItWent({ of: { members, result, running }, sent }: Readonly<{ of: Shared; sent: Sent | null }>) {
+  const nameOf = (controller: string, actuator: string) =>
+    members.find((one) => one.controller === controller && one.actuator === actuator)?.name ??
+    `${controller} / ${actuator}`;
+  const missed = new Set(result?.missed ?? []);
+  const ended = result?.members ?? [];
+  return (
+    <div class="said" role="status" aria-live="polite">
+      {running ? (
+        <p>
+          <Badge kind="busy">{commandText(running.command)}</Badge>{" "}
+          {t("ended_of", { ended: running.ended, count: members.length })} <By of={running.by} />
+        </p>
+      ) : null}
+      {sent?.error ? (
+        <p class="refusal">
+          <Says of={[sent.error]} />
+        </p>
+      ) : null}
+      {result ? (
+        <p class="result">
+          <Code of={result.outcome} /> <strong>{commandText(result.command)}</strong>{" "}
+          {ended.length === 0
+            ? null
+            : t("done_of", { done: ended.length - missed.size, count: ended.length })}{" "}
+          <By of={result.by} /> <Age at={result.finished_at} />
+        </p>
+      ) : null}
+      {ended
+        .filter(({ controller, actuator }) => missed.has(`${controller}/${actuator}`))
+        .map((member) => (
+          <p key={`${member.controller}/${member.actuator}`} class="result">
+            <Code of={member.outcome} /> <strong>{nameOf(member.controller, member.actuator)}</strong>{" "}
+            <Says of={resultSentences(member)} />
+          </p>
+        ))}
+    </div>
+  );
+}
