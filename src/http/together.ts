@@ -3,7 +3,7 @@ import type { GroupResult, Member, MemberResult } from "../greenhouse/groups.js"
 import type { GroupService, Running } from "../groups/service.js";
 import type { GroupView, MemberView, TogetherViews } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import { nameOf } from "./views.js";
+import { nameOf } from "../greenhouse/documents.js";
 
 /* What the page shows of groups and scenes. */
 
