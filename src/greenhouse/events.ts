@@ -59,6 +59,7 @@ export const bridgeEventTypes = [
   "command_failed",
   "changed_elsewhere",
   "ended_by_itself",
+  "reads_differ",
   "reverted",
   "confirmed_late",
   "sign_in_refused",

@@ -96,6 +96,7 @@ export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Re
     overdue: own.overdue,
     addresses_seen: mirror.seen.list().length,
     unlisted_addresses: [...poller.unlisted().values()].reduce((sum, { size }) => sum + size, 0),
+    addresses_apart: [...poller.apart().values()].reduce((sum, { size }) => sum + size, 0),
     read_only: live.current.commands.read_only,
     read_only_because: live.readOnlyBecause,
     other_bridge: own.otherBridge && { ...own.otherBridge, since: isoOrNull(own.otherBridge.since) },

@@ -19,6 +19,7 @@ import { AddressesSeen } from "./addresses-seen.js";
 import type { PlatformWatch } from "./hosts.js";
 import { Inventory, type InventoryMemory, type InventoryNews, isAdded } from "./inventory.js";
 import { Poller } from "./poller.js";
+import type { Compared } from "./read-comparison.js";
 import type { RequestBudget } from "../runtime/schedule.js";
 import { mirrorSettings } from "./settings.js";
 import { GreenhouseStore } from "./store.js";
@@ -73,6 +74,7 @@ export function createMirror(parts: MirrorParts): Mirror {
       requestsPerMinute,
       onStretch,
       onUnlisted: (code, group, addresses) => warnOfUnlisted(store.get(code), group, addresses, log),
+      onApart: (found) => tellOfApart(store.get(found.code), found, parts),
     },
     { platform, store, inventory, clock, budget: platform.budget, random, log },
   );
@@ -198,6 +200,21 @@ export function warnOfUnlisted(
     { controller: controller.info.code, type_id: group, addresses },
     `what the platform lists for ${typeName(group)} of ${controller.info.id} does not hold the ${unlistedRemedy(named)}`,
   );
+}
+
+/** Nothing says which of two reads is right; what the device itself was asked for is the better evidence. */
+function tellOfApart(
+  controller: Controller | undefined,
+  { address, group, value }: Compared,
+  { log, clock, onEvent }: Pick<MirrorParts, "log" | "clock" | "onEvent">,
+): void {
+  if (controller === undefined) return;
+  const { code, id } = controller.info;
+  const owner = ownerOf(controller, address) ?? "unknown";
+  const message = `Address ${address} of ${id} (${owner}) is ${String(group)} by set-value/flush and ${String(value)} by get-value, for longer than it travels: get-value is used for it from now on. Leave its type_id out to read it so from the start.`;
+  log.warn({ controller: code, address }, message);
+  const facts = { controller: id, address, group: String(group), value: String(value) };
+  onEvent({ type: "reads_differ", severity: "warning", message, at: clock.now(), facts });
 }
 
 const unlistedRemedy = (named: readonly string[]): string =>

@@ -217,6 +217,13 @@ export class PollSchedule {
     return removed;
   }
 
+  /** What was asked for once is not kept, unless it is asked for again. */
+  discard(name: string): void {
+    if (this.isWanted(name)) return;
+    this.#jobs.delete(name);
+    for (const lane of lanes) this.#schedules[lane].delete(name);
+  }
+
   namesOf(host: PlatformHost): readonly string[] {
     return [...this.#jobs].filter(([, { job }]) => jobHost(job) === host).map(([name]) => name);
   }

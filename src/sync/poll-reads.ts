@@ -14,6 +14,7 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { Inventory } from "./inventory.js";
 import type { PollJob, RegisterRead } from "./poll-plan.js";
+import type { Compared, ReadComparison } from "./read-comparison.js";
 import type { GreenhouseStore } from "./store.js";
 
 export interface PollPorts {
@@ -24,6 +25,10 @@ export interface PollPorts {
   readonly tally: PollTally;
   /** Told of each answer about a parameter group which addresses of that type it left out. */
   readonly onGroup?: (code: string, group: ParameterGroup, unlisted: readonly string[]) => void;
+  /** What a group tells of an address, against what the address itself does. */
+  readonly comparison?: ReadComparison;
+  /** From now on the group is passed over for this address. */
+  readonly onApart?: (found: Compared) => void;
   /** Waits until the budget has another request, for a job that needs more than one. */
   readonly turn?: (signal: AbortSignal) => Promise<void>;
 }
@@ -80,12 +85,13 @@ async function readFresh(
   ports: PollPorts,
   signal: AbortSignal,
   saidOf: () => string | undefined,
-): Promise<void> {
+): Promise<RawValue | undefined> {
   const event = await registersEvent(ports, true, () => readOne(code, address, true, ports, signal));
   const raw = event.values.get(address);
   const said = saidOf();
   const isNews = raw !== undefined && said !== undefined && sameValue(said, textOf(raw));
   ports.store.dispatch(code, { ...event, source: isNews ? "push" : "poll" });
+  return raw;
 }
 
 async function readOne(
@@ -106,22 +112,29 @@ async function readRegisters(
   ports: PollPorts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { platform, store, tally } = ports;
-  const first = await registersEvent(ports, false, () =>
+  const { platform, store, tally, comparison } = ports;
+  const answer = await registersEvent(ports, false, () =>
     read.type === "group"
       ? tally.track("registers", code, platform.values(code, read.group, signal))
       : readOne(code, read.address, false, ports, signal),
   );
+  const apart = read.type === "group" ? (comparison?.apart.get(code) ?? nothing) : nothing;
+  const first = { ...answer, values: without(answer.values, apart) };
   const controller = store.get(code);
   if (read.type === "group" && controller !== undefined)
-    ports.onGroup?.(code, read.group, unlistedIn(controller, read.group, first.values));
+    ports.onGroup?.(code, read.group, unlistedIn(controller, read.group, answer.values));
   const doubtful = contradicted(controller, first);
-  store.dispatch(code, { ...first, values: without(first.values, doubtful) });
+  if (read.type === "group" && controller !== undefined)
+    compareAgreeing(controller, read.group, first.values, doubtful, ports);
+  store.dispatch(code, { ...first, values: without(first.values, new Set(doubtful)) });
   let failure: PlatformError | null = null;
   for (const address of doubtful) {
     await ports.turn?.(signal);
     try {
-      await readFresh(code, address, ports, signal, () => undefined);
+      const value = await readFresh(code, address, ports, signal, () => undefined);
+      const group = first.values.get(address);
+      if (read.type === "group" && group !== undefined && value !== undefined)
+        compare({ code, address, group, value }, ports);
     } catch (error) {
       // An address that cannot be read must not keep its neighbours from being read.
       if (!(error instanceof PlatformError) || signal.aborted) throw error;
@@ -143,8 +156,37 @@ async function registersEvent(
   return { type: "registers_read", values, startedAt, readAt: clock.now(), fresh, source: "poll" };
 }
 
-const without = (values: ReadonlyMap<string, RawValue>, left: readonly string[]) =>
-  new Map([...values].filter(([address]) => !left.includes(address)));
+const nothing: ReadonlySet<string> = new Set();
+
+const without = (values: ReadonlyMap<string, RawValue>, left: ReadonlySet<string>) =>
+  left.size === 0 ? values : new Map([...values].filter(([address]) => !left.has(address)));
+
+/** Both reads of one address, one after the other. */
+function compare(found: Compared, { store, clock, comparison, onApart }: PollPorts): void {
+  const controller = store.get(found.code);
+  if (controller === undefined || comparison === undefined) return;
+  const isSame = sameValue(textOf(found.group), textOf(found.value));
+  if (comparison.compared(controller, found.address, isSame, clock.monotonic())) onApart?.(found);
+}
+
+/** What agrees with a value that the device itself gave, and what has none to be compared with yet. */
+function compareAgreeing(
+  controller: Controller,
+  group: ParameterGroup,
+  values: ReadonlyMap<string, RawValue>,
+  doubtful: readonly string[],
+  { comparison, clock }: PollPorts,
+): void {
+  if (comparison === undefined) return;
+  const unread: string[] = [];
+  for (const address of values.keys()) {
+    const register = registerAt(controller, address);
+    if (register === undefined || doubtful.includes(address)) continue;
+    if (register?.fresh === true) comparison.compared(controller, address, true, clock.monotonic());
+    else unread.push(address);
+  }
+  if (controller.availability !== "offline") comparison.answered(controller, group, unread);
+}
 
 /** Addresses whose unflushed value differs from one the device itself gave: a cache may be older than that. */
 function contradicted(controller: Controller | undefined, read: RegistersRead): readonly string[] {

@@ -24,8 +24,9 @@ import {
   PollTally,
   PollTroubles,
 } from "./poll-reads.js";
+import { type Compared, ReadComparison } from "./read-comparison.js";
 
-interface PollerPorts extends Omit<PollPorts, "tally" | "turn" | "onGroup"> {
+interface PollerPorts extends Omit<PollPorts, "tally" | "turn" | "onGroup" | "onApart" | "comparison"> {
   readonly budget: RequestBudget;
   readonly random: Random;
   readonly log: Logger;
@@ -38,10 +39,15 @@ interface PollerSettings {
   /** Told when the demand changes: by how much intervals stretch. */
   readonly onStretch: (factor: number) => void;
   /** These addresses are read one by one from now on, for the answer about their group does not hold them. */
+  /** Both reads of this address differ for longer than it travels: `get-value` counts from now on. */
+  readonly onApart?: (found: Compared) => void;
   readonly onUnlisted?: (code: string, group: ParameterGroup, addresses: readonly string[]) => void;
 }
 
 const idleMs = 60_000;
+/** Addresses are compared once, so there is no hurry: at this distance, and with an eighth of the budget at most. */
+const checkGapMs = 1_000;
+const checkPart = 1 / 8;
 /** Smaller changes of the stretch are not worth new intervals. */
 const noticeable = 0.1;
 /** What is asked for soon may take a quarter of the budget, and the status of single devices half of it. */
@@ -66,6 +72,9 @@ export class Poller {
   /** By code, undefined for all: the round under way, and the one after it once somebody asks for that. */
   readonly #rounds = new Map<string | undefined, { under: Promise<void>; next: Promise<void> | null }>();
   /** By code: addresses that the answer about their group leaves out, with that group. */
+  readonly #comparison = new ReadComparison();
+  /** The address that is being read so that it can be compared. */
+  #check: ReturnType<ReadComparison["next"]> = null;
   readonly #unlisted = new Map<string, Map<string, ParameterGroup>>();
   #stretch = 1;
   #demandChanged = true;
@@ -78,6 +87,8 @@ export class Poller {
       tally: this.tally,
       turn: (signal) => ports.budget.turn(ports.clock, signal),
       onGroup: (code, group, unlisted) => this.#onGroup(code, group, unlisted),
+      comparison: this.#comparison,
+      onApart: (found) => this.#onApart(found),
     };
     this.#rest = new Rest(ports.clock);
     this.#schedule = new PollSchedule({
@@ -105,6 +116,11 @@ export class Poller {
     return (
       Math.min(...Array.from(this.#schedule.jobs(), (job) => this.#plainIntervalMs(job))) * this.#stretch
     );
+  }
+
+  /** Addresses whose group tells another value than they do themselves, by device code. */
+  apart(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#comparison.apart;
   }
 
   /** Addresses that are read one by one because the answer about their group leaves them out, by device code. */
@@ -156,6 +172,9 @@ export class Poller {
     this.#untried.delete(code);
     this.#rounds.delete(code);
     this.#unlisted.delete(code);
+    this.#comparison.forget(code);
+    if (this.#check?.code === code) this.#check = null;
+    this.#planCheck();
   }
 
   /** What a group does not list would never be read; what it lists again needs no request of its own. A controller that is gone may list nothing. */
@@ -163,7 +182,10 @@ export class Poller {
     if (this.#ports.store.get(code)?.availability === "offline") return;
     const known = this.#unlisted.get(code) ?? new Map<string, ParameterGroup>();
     const found = unlisted.filter((address) => !known.has(address));
-    const listed = [...known].filter(([address, of]) => of === group && !unlisted.includes(address));
+    const listed = [...known].filter(
+      ([address, of]) =>
+        of === group && !unlisted.includes(address) && !this.#comparison.isApart(code, address),
+    );
     if (found.length === 0 && listed.length === 0) return;
     for (const address of found) {
       known.set(address, group);
@@ -338,7 +360,49 @@ export class Poller {
     if (!comesAgain) this.#troubles.forget([name]);
     this.#answerWaiting(name);
     if ("code" in job) this.#tried(name, job.code);
+    this.#checked(name, worked);
     this.#rest.wake();
+  }
+
+  /** Addresses that a group has shown are read once by themselves, one after the other, at a pace of their own. */
+  #planCheck(): void {
+    for (;;) {
+      if (this.#check !== null) return;
+      this.#check = this.#comparison.next();
+      if (this.#check === null) return;
+      const job = freshRead(this.#check);
+      // One that is read anyhow is compared as well.
+      if (this.#schedule.has(jobName(job))) this.#check = null;
+      else {
+        this.#schedule.add(job);
+        this.#schedule.runAgainAt(jobName(job), this.#ports.clock.monotonic() + this.#checkGapMs());
+      }
+    }
+  }
+
+  #checkGapMs(): number {
+    const { requestsPerMinute } = this.#settings;
+    return requestsPerMinute === 0
+      ? checkGapMs
+      : Math.max(checkGapMs, 60_000 / (requestsPerMinute * checkPart));
+  }
+
+  #checked(name: string, worked: boolean): void {
+    const check = this.#check;
+    if (check !== null && jobName(freshRead(check)) === name) {
+      this.#check = null;
+      if (!worked) this.#comparison.failed(check);
+      this.#schedule.discard(name);
+    }
+    this.#planCheck();
+  }
+
+  /** Both reads go on differing: the address is read by itself, and its group passed over. */
+  #onApart(found: Compared): void {
+    this.#schedule.add(singleRead(found.code, found.address));
+    this.#demandChanged = true;
+    this.#rest.wake();
+    this.#settings.onApart?.(found);
   }
 
   #answerWaiting(name: string): void {
@@ -363,6 +427,12 @@ export class Poller {
     return jobIntervalMs(job, this.#settings.intervals, controller);
   }
 }
+
+const freshRead = ({ code, address }: Pick<Compared, "code" | "address">): PollJob => ({
+  kind: "registers",
+  code,
+  read: { type: "fresh", address },
+});
 
 const singleRead = (code: string, address: string): PollJob => ({
   kind: "registers",

@@ -31,6 +31,8 @@ export class CountingPlatform implements PlatformReader {
     clientStatus(this.list.find((one) => one.code === code)?.online === true ? "online" : "offline");
   statuses: readonly RunningStatusItem[] = [];
   readonly registers = new Map<string, RawValue | null>();
+  /** `GH-1 101`: what its group tells of it, where that is another value. */
+  readonly groupTells = new Map<string, RawValue>();
   /** `GH-1 101`: what no group lists. */
   readonly unlisted = new Set<string>();
   readonly open = new Map<string, number>();
@@ -85,7 +87,7 @@ export class CountingPlatform implements PlatformReader {
       const all = [...this.registers].flatMap(([key, raw]): [string, RawValue][] => {
         const [owner, address = ""] = key.split(" ");
         const isShown = owner === code && raw !== null && !this.unlisted.has(key);
-        return isShown ? [[address, raw]] : [];
+        return isShown ? [[address, this.groupTells.get(key) ?? raw]] : [];
       });
       return new Map(all);
     });

@@ -55,6 +55,7 @@ export function polledMirror(options: PolledOptions = {}) {
     news.push(one);
   });
   const unlisted: string[] = [];
+  const apart: string[] = [];
   const stretches: number[] = [];
   const tried: string[] = [];
   const intervals = {
@@ -71,6 +72,8 @@ export function polledMirror(options: PolledOptions = {}) {
       requestsPerMinute: perMinute,
       onStretch: (factor) => stretches.push(factor),
       onUnlisted: (code, group, addresses) => unlisted.push(`${code} ${group} ${addresses.join()}`),
+      onApart: ({ code, address, group, value }) =>
+        apart.push(`${code} ${address}: ${String(group)}, ${String(value)}`),
     },
     {
       platform,
@@ -86,5 +89,18 @@ export function polledMirror(options: PolledOptions = {}) {
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const abort = new AbortController();
-  return { clock, store, platform, inventory, poller, news, stretches, tried, unlisted, intervals, abort };
+  return {
+    clock,
+    store,
+    platform,
+    inventory,
+    poller,
+    news,
+    stretches,
+    tried,
+    apart,
+    unlisted,
+    intervals,
+    abort,
+  };
 }

@@ -216,6 +216,97 @@ describe("an address that the group of its type_id does not list", () => {
   });
 });
 
+describe("a group that tells another value than the address itself", () => {
+  const group = parameterGroup(2);
+  const addresses = ["101", "102", "103"];
+  const roofs = addresses.map((address) =>
+    actuator({ id: `roof_${address}`, address, group, travelMs: 90_000 }),
+  );
+  const settings = mirrorSettings([controllerSettings({ code: "GH-0", actuators: roofs })]);
+  const held = (over: Parameters<typeof polling>[1] = {}): Polled => {
+    const world = polling(devices(1), { settings, ...over });
+    for (const address of addresses) world.platform.registers.set(`GH-0 ${address}`, "10001");
+    return world;
+  };
+  const freshTimes = ({ platform }: Polled, address: string) => platform.times(`value GH-0 ${address} fresh`);
+
+  it("each address of it is read by itself once after the start, one after the other", async () => {
+    const world = held();
+    await world.clock.advance(hour);
+    const times = addresses.flatMap((address) => freshTimes(world, address));
+    expect(times).toHaveLength(3);
+    expect(Math.min(...times.slice(1).map((at, place) => at - (times[place] ?? 0)))).toBeGreaterThanOrEqual(
+      1_000,
+    );
+    expect(world.apart).toEqual([]);
+  });
+
+  it("a small budget spreads these reads, and polling keeps the rest of it", async () => {
+    const world = held({ perMinute: 16 });
+    await world.clock.advance(hour);
+    const times = addresses.flatMap((address) => freshTimes(world, address));
+    expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(60_000);
+  });
+
+  it("for longer than it travels is passed over for that address, which is read by itself; told once", async () => {
+    const world = held();
+    world.platform.registers.set("GH-0 102", "100");
+    world.platform.groupTells.set("GH-0 102", "10010");
+    await world.clock.advance(30 * minute);
+    expect(world.apart).toEqual(["GH-0 102: 10010, 100"]);
+    expect(world.poller.apart()).toEqual(new Map([["GH-0", new Set(["102"])]]));
+    expect(world.store.get("GH-0")?.actuators.get("roof_102")).toMatchObject({
+      position: 100,
+      quality: "good",
+    });
+    world.platform.calls.length = 0;
+    await world.clock.advance(hour);
+    expect(freshTimes(world, "102")).toEqual([]);
+    expect(world.platform.times("value GH-0 102").length).toBeGreaterThan(25);
+    expect(world.platform.times("value GH-0 101")).toEqual([]);
+  });
+
+  it("only while it travels is no other reading", async () => {
+    const world = held();
+    world.platform.registers.set("GH-0 102", "20");
+    world.platform.groupTells.set("GH-0 102", "45");
+    await world.clock.advance(130_000);
+    world.platform.registers.set("GH-0 102", "45");
+    await world.clock.advance(hour);
+    expect([world.apart, world.poller.apart().size]).toEqual([[], 0]);
+  });
+
+  it("counts from our own last control value on", async () => {
+    const world = held();
+    world.platform.registers.set("GH-0 102", "20");
+    world.platform.groupTells.set("GH-0 102", "45");
+    for (let poll = 0; poll < 10; poll++) {
+      await world.clock.advance(minute);
+      const at = world.clock.monotonic();
+      world.store.dispatch("GH-0", { type: "posted", target: "actuator", id: "roof_102", at });
+    }
+    expect(world.apart).toEqual([]);
+  });
+
+  it("an address that cannot be read is tried three times, then left to the polls", async () => {
+    const world = held();
+    world.platform.fate = ({ name }) => {
+      if (name === "value GH-0 101 fresh") throw failure("rejected", "realtime");
+    };
+    await world.clock.advance(hour);
+    expect(addresses.map((address) => freshTimes(world, address).length)).toEqual([3, 1, 1]);
+  });
+
+  it("goes with its controller", async () => {
+    const world = held();
+    world.platform.groupTells.set("GH-0 102", "10010");
+    await world.clock.advance(10 * minute);
+    remove(world, 0);
+    await world.clock.advance(minute);
+    expect(world.poller.apart().size).toBe(0);
+  });
+});
+
 describe("the first round", () => {
   it("asks for the account, then for all sensors, then the rest, as fast as it may", async () => {
     const { platform, clock } = polling(devices(2), { settings: roofed("GH-0", "GH-1"), concurrency: 1 });

@@ -1,3 +1,4 @@
+import { sameValue, textOf } from "../../greenhouse/actuator-kinds.js";
 import { type ParameterGroup, parameterGroup, typeName } from "../../greenhouse/device-types.js";
 import { stateAddresses } from "../../greenhouse/fold-registers.js";
 import { PlatformError } from "../../greenhouse/ports.js";
@@ -8,6 +9,7 @@ import type { Check, Scene } from "./scene.js";
 /** What the configuration says of addresses, against what the platform shows of them. */
 export const addressChecks: readonly Check[] = [
   { id: "addresses", needs: ["realtime"], run: addressesVerdict },
+  { id: "both_reads", needs: ["realtime"], run: bothReadsVerdict },
 ];
 
 /** Each costs a request. */
@@ -47,6 +49,64 @@ async function addressesVerdict(scene: Scene, signal: AbortSignal): Promise<Verd
     `${unlisted.slice(0, mostNamed).join(", ")}${more}: the bridge reads them one by one${rest}`,
     "correct type_id or the address there, or leave type_id out",
   );
+}
+
+const mostCompared = 12;
+
+/** Whether the group of an address and the address itself tell the same. What moves just now may differ, and says so. */
+async function bothReadsVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
+  const differing: string[] = [];
+  let compared = 0;
+  let left = 0;
+  for (const { code, group, things } of wantedGroups(scene)) {
+    const tried = things.slice(0, mostCompared - compared);
+    left += things.length - tried.length;
+    if (tried.length === 0) continue;
+    const read = await comparedReads({ code, group, things: tried }, scene, signal).catch(
+      (error: unknown) => {
+        if (error instanceof PlatformError && !signal.aborted) return platformVerdict(error);
+        throw error;
+      },
+    );
+    if (read === null) continue;
+    if ("status" in read) return { ...read, status: "warning" };
+    compared += read.compared;
+    differing.push(...read.differing);
+  }
+  const rest = left > 0 ? `, ${left} more not tried` : "";
+  if (compared === 0) return notTried("no address of a controller that is online is read with a group");
+  if (differing.length === 0)
+    return ok(`set-value/flush and get-value tell the same (${compared} addresses tried${rest})`);
+  return warning(
+    `${differing.join(", ")}${rest}`,
+    "look again when nothing moves; what differs for longer than it travels is read by get-value. Where that tells how far it is open, `greenhouse2mqtt doctor --watch` says what to set",
+  );
+}
+
+interface ComparedReads {
+  readonly compared: number;
+  readonly differing: readonly string[];
+}
+
+async function comparedReads(
+  { code, group, things }: WantedGroup,
+  { platform }: Scene,
+  signal: AbortSignal,
+): Promise<ComparedReads> {
+  const values = await platform.values(code, group, signal);
+  const differing: string[] = [];
+  let compared = 0;
+  for (const { id, address } of things) {
+    const ofGroup = values.get(address);
+    const own = ofGroup === undefined ? null : await platform.value(code, address, true, signal);
+    if (ofGroup === undefined || own === null) continue;
+    compared += 1;
+    if (!sameValue(textOf(ofGroup), textOf(own)))
+      differing.push(
+        `${id} (${address}) of ${code} is ${textOf(ofGroup)} by set-value/flush and ${textOf(own)} by get-value`,
+      );
+  }
+  return { compared, differing };
 }
 
 function wantedGroups({ configuration, evidence }: Scene): readonly WantedGroup[] {
