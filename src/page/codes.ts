@@ -190,7 +190,11 @@ export const checkTexts: Readonly<Record<string, readonly [...title: Text, remed
   time_zone: ["Time zone of the platform", "平台时区", "请检查 platform.time_zone。"],
   shapes: ["Answers can be read", "平台数据格式", "请按英文提示设置 platform.shapes。"],
   addresses: ["Addresses below their type_id", "地址与 type_id", "请更正 type_id 或地址，或去掉 type_id。"],
-  both_reads: ["Both reads tell the same", "两种读取方式一致", "请在设备静止时再查；仍不同时网桥改用 get-value。"],
+  both_reads: [
+    "Both reads tell the same",
+    "两种读取方式一致",
+    "请在设备静止时再查；仍不同时网桥改用 get-value。",
+  ],
   push: ["Push channel", "推送通道", "没有推送也能用轮询；可关闭 platform.push.enabled。"],
   broker: ["MQTT broker", "MQTT 服务器", "请检查 mqtt 或 broker 配置以及用户名和密码。"],
   "broker.version": ["MQTT version", "MQTT 版本", "请使用支持 MQTT 5 的服务器。"],
