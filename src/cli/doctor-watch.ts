@@ -93,7 +93,7 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
     modeAddress: modeAddress(settings),
     positionAddress: positionAddress(settings),
     group: settings.group ?? null,
-    running: settings.running === undefined ? [] : [settings.running],
+    running: settings.running ?? [],
     tolerance: settings.tolerance,
     travelMs: settings.travelMs,
   };

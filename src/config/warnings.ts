@@ -3,7 +3,7 @@ import { contradiction, contradictionRemedy, parameterGroup } from "../greenhous
 import { formatDuration } from "../runtime/duration.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
-import { ageDoubts, leadInDoubts } from "./rules/limits.js";
+import { ageDoubts, leadInDoubts, runningDoubts } from "./rules/limits.js";
 import { atKey, atValue, type Finding, when } from "./problem.js";
 import type { Configuration, ControllerConfiguration } from "./schema.js";
 
@@ -111,6 +111,7 @@ export const doubtsAbout = (configuration: Configuration, hasBroker: boolean): F
   ...roundingDoubts(configuration),
   ...typeDoubts(configuration),
   ...ageDoubts(configuration),
+  ...runningDoubts(configuration),
   ...leadInDoubts(configuration),
   ...notifyDoubts(configuration),
 ];

@@ -37,6 +37,11 @@ export const statusNumbers: ReadonlyMap<StatusNumber, string> = new Map([
   [statusNumber(49), "irrigation-plan watering"],
 ]);
 
+/** Which of them belong to a kind of actuator, where the interface's two tables name the same thing. */
+export const statusesOfKind: ReadonlyMap<ActuatorKind, readonly StatusNumber[]> = new Map([
+  ["fan_wet_curtain", [16, 17, 18, 19].map(statusNumber)],
+]);
+
 /** Cameras and weather stations have no addresses, so nothing there takes commands. */
 export const takesCommands = (type: DeviceType | null): boolean => !/^[VW]/.test(type ?? "");
 

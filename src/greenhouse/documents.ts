@@ -55,6 +55,7 @@ export const actuatorDocument = (actuator: Actuator) => ({
   read_at: isoOrNull(actuator.readAt),
   source: actuator.source,
   quality: actuator.quality,
+  ...(actuator.runs === undefined ? {} : { running: actuator.runs }),
 });
 
 export const parameterDocument = ({ value, register, settings, quality }: Parameter) => ({

@@ -1,6 +1,7 @@
 import { type ReadTable, sameValue } from "./actuator-kinds.js";
 import type { ControllerEvent } from "./events.js";
-import type { RunningStatus } from "./model.js";
+import type { StatusNumber } from "./device-types.js";
+import type { Running, RunningStatus } from "./model.js";
 import type { RunningStatusItem } from "./ports.js";
 import { statusWord } from "./sensor-name-tables.js";
 import { hash8, topicId, type Transliterate } from "./topic-ids.js";
@@ -112,3 +113,20 @@ export const differsFrom = (
     );
     return others.length === 0 && status !== undefined && status.value !== item.value;
   });
+
+/** Those that belong to an actuator. */
+export const statusesOf = (
+  numbers: readonly StatusNumber[],
+  statuses: Iterable<RunningStatus>,
+): readonly RunningStatus[] =>
+  [...statuses].filter(({ number }) => number !== null && numbers.includes(number));
+
+/** `on` while any of them runs. */
+export function runningOf(numbers: readonly StatusNumber[], statuses: Iterable<RunningStatus>): Running {
+  const own = statusesOf(numbers, statuses);
+  const good = own.filter(({ quality }) => quality === "good");
+  if (good.some(({ state }) => state === "on")) return "on";
+  return own.length > 0 && own.every(({ state, quality }) => quality === "good" && state === "off")
+    ? "off"
+    : "unknown";
+}

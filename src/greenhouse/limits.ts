@@ -114,6 +114,7 @@ export type AlarmType =
   | "guard_unmet"
   | "lease_overrun"
   | "command_problem"
+  | "not_running"
   | "readings_overdue"
   | "controller_offline"
   | "platform_unreachable"

@@ -61,6 +61,9 @@ export interface RunningStatus extends RunningStatusItem {
   readonly quality: "good" | "stale";
 }
 
+/** What the running statuses of an actuator say, the only feedback of a motor: `off` while all that there are say so. */
+export type Running = "on" | "off" | "unknown";
+
 /** One address as last read. `startedAt` (monotonic ms) orders reads: when the request began, not when it ended. */
 export interface Register {
   readonly raw: RawValue;
@@ -95,6 +98,8 @@ export interface Actuator {
   readonly readAt: number | null;
   readonly source: Source | null;
   readonly quality: Quality;
+  /** What its running statuses say; absent where none belongs to it. */
+  readonly runs?: Running;
   /** What limits it now; absent or null where nothing does. */
   readonly restrictions?: Restrictions | null;
 }

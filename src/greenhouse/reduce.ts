@@ -9,7 +9,7 @@ import {
   unreadActuator,
 } from "./fold-registers.js";
 import { foldPushedReadings, foldReadings } from "./fold-sensors.js";
-import { foldStatuses } from "./fold-statuses.js";
+import { foldStatuses, runningOf } from "./fold-statuses.js";
 import { layoutFor } from "./sensor-identity.js";
 import { type Freshness, judge, mapChanged, withChange } from "./freshness.js";
 import type { Actuator, Availability, ClientFacts, Controller, ControllerInfo, Parameter } from "./model.js";
@@ -113,8 +113,19 @@ export function newController(
 export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
   const folded = fold(controller, event, context);
   const isJudged = event.type !== "time_passed" && folded === controller;
-  return isJudged || isAgeless(event) ? folded : judge(folded, context.now, context.freshness);
+  const judged = isJudged || isAgeless(event) ? folded : judge(folded, context.now, context.freshness);
+  return judged.statuses === controller.statuses ? judged : withRuns(judged);
 }
+
+/** What the running statuses say of the actuators that they belong to. */
+const withRuns = (controller: Controller): Controller =>
+  withChange(controller, {
+    actuators: mapChanged(controller.actuators, (actuator): Actuator => {
+      const { running } = actuator.settings;
+      const runs = running && runningOf(running, controller.statuses.values());
+      return runs === actuator.runs || runs === undefined ? actuator : { ...actuator, runs };
+    }),
+  });
 
 /** A degree that cannot be read is less certain than what was. */
 const isAgeless = (event: ControllerEvent): boolean =>

@@ -51,7 +51,10 @@ export interface ActuatorSettings {
   readonly group?: ParameterGroup;
   /** Commanded although its type, or that of its device, says that it is something else. */
   readonly acceptType?: boolean;
-  readonly running?: StatusNumber;
+  /** Numbers of the running statuses that belong to it. */
+  readonly running?: readonly StatusNumber[];
+  /** So long it may show on while none of these runs. */
+  readonly notRunningAfterMs?: number;
   readonly readOnly: boolean;
   /** What narrows its commands; absent where nothing of it is configured. */
   readonly limits?: Limits;

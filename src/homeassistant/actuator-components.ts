@@ -80,9 +80,9 @@ export function actuatorEntities({ info, actuators }: Controller, settings: Docu
     const subject = { actuator, language, topic: topics.actuator(info.id, actuator.id) };
     const view = viewOf(actuator);
     if (view === "none") return [];
-    if (actuator.readOnly) return readings(subject);
+    if (actuator.readOnly) return [...readings(subject), ...running(subject)];
     const locks = actuator.limits === undefined ? [] : [lock(subject, info.id, topics)];
-    return [...controls(subject, view), ...locks];
+    return [...controls(subject, view), ...running(subject), ...locks];
   });
 }
 
@@ -161,6 +161,18 @@ function lock(subject: Subject, controller: string, topics: Topics): Entity {
 
 /** A curtain that `open` spreads out covers what Home Assistant calls closed. */
 const isInverted = ({ homeAssistant }: ActuatorSettings): boolean => homeAssistant.inverted === true;
+/** Whether any of its motors runs, where several running statuses belong to it; a single one is an entity already. */
+function running(subject: Subject): Entity[] {
+  const { actuator, topic } = subject;
+  if ((actuator.running ?? []).length < 2) return [];
+  const fields: Fields = {
+    state_topic: topic.json,
+    value_template: templates.running,
+    ...onOrOff,
+    device_class: "running",
+  };
+  return [entity(subject, "binary_sensor", fields, "running", "running")];
+}
 
 const openOrClosed: Fields = { state_open: "open", state_closed: "closed" };
 const onOrOff: Fields = { payload_on: "on", payload_off: "off" };

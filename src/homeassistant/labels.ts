@@ -99,6 +99,8 @@ export const templates = {
     "else 100 if value_json.state in ['closed', 'close'] else '' }}",
   /** What a slider asks for → what is sent. */
   invertedDegree: "{{ 100 - position }}",
+  /** Whether any of the running statuses of an actuator says on. */
+  running: "{{ value_json.running if value_json.running in ['on', 'off'] else 'None' }}",
   /** A degree as a reading of its own. */
   degree: "{{ value_json.position if value_json.position is number else 'None' }}",
   /** `…/allowed` → whether it is locked. */

@@ -99,7 +99,10 @@ function statusNames(
   const word = statusWord(status.name);
   const isShared = all.some((other) => other !== status && statusWord(other.name) === word);
   const meaning = (number === null ? null : statusNumbers.get(number)) ?? (isShared ? null : word);
-  const tied = [...actuators.values()].find(({ settings }) => number !== null && settings.running === number);
+  // Where several belong to one actuator, its name would not tell them apart.
+  const tied = [...actuators.values()].find(
+    ({ settings: { running = [] } }) => number !== null && running.length === 1 && running[0] === number,
+  );
   const translated = which === "platform" ? null : translatedStatusName(status.name, language);
   return {
     key: number === null ? status.key.replace(/^status:/, "") : String(number),

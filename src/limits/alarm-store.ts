@@ -4,6 +4,7 @@ import type { Controller, PlatformState } from "../greenhouse/model.js";
 import type { RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import { every } from "../runtime/schedule.js";
+import { NotRunning } from "./not-running.js";
 import {
   acknowledge,
   alarmId,
@@ -48,6 +49,7 @@ interface AlarmPorts {
   readonly store: {
     onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): void;
     byId(id: string): Controller | undefined;
+    controllers(): Iterable<Controller>;
   };
 }
 
@@ -62,12 +64,14 @@ export class AlarmStore {
   readonly #ports: AlarmPorts;
   #book = noAlarms;
   #looks = 0;
+  readonly #notRunning = new NotRunning();
   /** Alarms that the disk did not take as they are. */
   readonly #unwritten = new Set<string>();
 
   constructor(ports: AlarmPorts) {
     this.#ports = ports;
     ports.store.onChange((before, after) => {
+      this.#notRunning.changed(before, after);
       // Just admitted: nothing of it is known yet, also not that an alarm of the run before is over.
       if (before === undefined) return;
       if (before.availability !== after?.availability) this.#availability(after ?? before, after);
@@ -145,12 +149,14 @@ export class AlarmStore {
   }
 
   #look(): void {
-    const { clock, watched } = this.#ports;
+    const { clock, watched, store } = this.#ports;
     const { journalProblem, otherBridge, crashLoop, overdue, isGone } = watched();
     this.set("crash_loop", bridgeItself, crashLoop);
     this.set("journal_unavailable", bridgeItself, journalProblem);
     const other = otherBridge ? "Another bridge is connected for the same account." : null;
     if (otherBridge !== null) this.set("other_bridge", bridgeItself, other);
+    for (const [about, message] of this.#notRunning.judged(store.controllers()))
+      this.set("not_running", about, message);
     if (journalProblem === null) for (const name of this.#unwritten) this.#keep(name);
     if (this.#looks++ % overdueEveryLooks === 0) this.#overdue(overdue());
     if (this.#book.alarms.size === 0) return;
@@ -160,9 +166,15 @@ export class AlarmStore {
     this.#take(passTime(this.#book, clock.now()));
   }
 
-  /** The problem that an alarm of an earlier run tells of may have moved with the id of its controller. */
+  /**
+   * The problem that an alarm of an earlier run tells of may have moved with the id of its controller, and nobody may be asked any more
+   * whether an actuator runs.
+   */
   #isSolved(type: AlarmType, controller: string, actuator: string | null): boolean {
-    const problems = this.#ports.store.byId(controller)?.problems;
+    const known = this.#ports.store.byId(controller);
+    const problems = known?.problems;
+    if (type === "not_running")
+      return known?.actuators.get(actuator ?? "")?.settings.notRunningAfterMs === undefined;
     return (
       type === "command_problem" &&
       problems !== undefined &&

@@ -107,14 +107,14 @@ const statusLeaves = (topics: Topics, controllerId: string) => (status: RunningS
 
 /** None while it was never read. */
 const actuatorLeaves = (topics: Topics, controllerId: string) => (actuator: Actuator) => {
-  const { settings, position, value, state, quality, readAt } = actuator;
+  const { settings, position, value, state, quality, readAt, runs } = actuator;
   if (readAt === null || state === null) return [];
   const topic = topics.actuator(controllerId, settings.id);
   return [
     text(topic.position, position === null ? "" : String(position)),
     text(topic.value, value),
     text(topic.state, state),
-    json(topic.json, () => actuatorDocument(actuator), state, position, value, quality),
+    json(topic.json, () => actuatorDocument(actuator), state, position, value, quality, runs),
   ];
 };
 

@@ -247,6 +247,9 @@ describe("limits that could not do what they say are errors", () =>
   itFinds(
     String.raw`
     kind: skylight, limits: { guards: { g: { sensor: weather/wind, above: 12, clear_at: 9, allow: [close, 0..10], then: close } } }
+    kind: machine, running: [16, 17], limits: { not_running_after: 2m }
+    kind: machine, limits: { ‸not_running_after: 2m } → only together with running
+    kind: skylight, running: 16, limits: { ‸not_running_after: 2m } → skylight runs only until it has arrived
     kind: skylight, limits: { guards: { ‸g: { sensor: weather/wind } } } → guards.g: expected one of above, below, is, is_not, moving
     kind: skylight, limits: { guards: { g: { sensor: weather/wind, above: 9, clear_at: ‸12 } } } → guards.g.clear_at: expected at most the value of above
     kind: skylight, limits: { guards: { g: { sensor: weather/wind, above: 9, allow: [0..10], then: ‸close } } } → guards.g.then: it is not in allow

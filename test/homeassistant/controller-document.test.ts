@@ -275,7 +275,7 @@ describe("names", () => {
   });
 
   const running = statusNumber(16);
-  const fans = actuator({ id: "roof_fans", kind: "circulation_fan", name: "Roof fans", running });
+  const fans = actuator({ id: "roof_fans", kind: "circulation_fan", name: "Roof fans", running: [running] });
   test.each<[string, RunningStatus[], [id: string, entity: string, name: string][]]>([
     [
       "is known by its number, and named for the actuator that the configuration ties to it",

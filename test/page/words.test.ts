@@ -168,6 +168,7 @@ describe("what the bridge says in codes", () => {
       guard_unmet: [{ guards: [{ ...guard, sends: "close" }] }, "限制“wind”要发送“关闭”。", true],
       lease_overrun: [{ command: "on", ends_with: "off" }, "“开启”应以“关闭”结束。", true],
       command_problem: [{ command: "45", outcome: "unconfirmed" }, "“45 %”：未确认。", false],
+      not_running: [{}, "", true],
       readings_overdue: [{ late: ["sensors", "actuator/roof"] }, "迟到：读数、执行器 / roof。", false],
       controller_offline: [{}, "", false],
       platform_unreachable: [{}, "", false],

@@ -28,6 +28,8 @@ interface Limited {
   /** Of a light: when `on` is sent first. */
   readonly leadIn: string | null;
   readonly path: Path;
+  /** The actuator's own. */
+  readonly section: Draft;
   readonly limits: Draft;
 }
 
@@ -41,7 +43,7 @@ const limitedActuators = (root: Draft): readonly Limited[] =>
     const [code, id] = [String(path[1]), String(path.at(-1))];
     const leadIn = kind === "light" ? (textOf(section, "lead_in") ?? "when_not_on") : null;
     const limits = sectionOf(section, "limits");
-    return [{ code, id, kind, words, leadIn, path: [...path, "limits"], limits }];
+    return [{ code, id, kind, words, leadIn, path: [...path, "limits"], section, limits }];
   });
 
 const degreePattern = /^(\d{1,3})(?:\.\.(\d{1,3}))?$/;
@@ -284,11 +286,25 @@ const reversalProblem = ({ kind, limits, path }: Limited): Finding[] =>
     ? [atKey([...path, "reversal"], `${kind} only goes on and off, so there is no other way`)]
     : [];
 
+/** A motor that goes from end to end stops by itself, and without a running status nobody knows whether it runs. */
+function runningProblems({ kind, limits, path, section }: Limited): Finding[] {
+  if (!given(limits, "not_running_after")) return [];
+  const at = [...path, "not_running_after"];
+  if (takesDegrees(kind) || kind === "motor")
+    return [
+      atKey(at, `${kind} runs only until it has arrived; expected a kind that runs as long as it is on`),
+    ];
+  return given(section, "running")
+    ? []
+    : [atKey(at, 'only together with running, such as "running: 16": nothing else says whether it runs')];
+}
+
 /** What is wrong in `limits`. */
 export const soundLimits = (root: Draft): Finding[] =>
   limitedActuators(root).flatMap((actuator) => [
     ...leaseProblems(actuator),
     ...reversalProblem(actuator),
+    ...runningProblems(actuator),
     ...sectionsAt(actuator.limits, "guards.*").flatMap(({ path, section }) =>
       guardChecks.flatMap((check) => check(section, [...actuator.path, ...path], actuator, root)),
     ),
@@ -316,6 +332,11 @@ export const limitSentences = ({ controllers, commands }: Configuration): readon
     const parts = [
       ...pauses(limits),
       ...terms(actuator, limits),
+      ...(limits.not_running_after === undefined
+        ? []
+        : [
+            `an alarm is raised when it shows on and does not run for ${formatDuration(limits.not_running_after)}`,
+          ]),
       ...Object.entries(limits.guards).map(([name, guard]) => guardText(name, guard, hasStop)),
     ];
     const what = parts.length === 0 ? "nothing is limited" : parts.join("; ");
@@ -373,6 +394,14 @@ function conditionText({ above, below, is, is_not: isNot }: GuardConfiguration):
   if (isNot !== undefined) return `is not ${list(isNot)}`;
   return "moves";
 }
+
+/** Whether it runs is known as often as running statuses are polled. */
+export const runningDoubts = ({ controllers, polling }: Configuration): Finding[] =>
+  limited(controllers).flatMap(({ code, id, limits: { not_running_after: after } }) => {
+    if (after === undefined || polling.running_status <= after) return [];
+    const message = `running statuses are polled every ${formatDuration(polling.running_status)}, so the alarm may come as late as that; shorten polling.running_status`;
+    return [atValue(["controllers", code, "actuators", id, "limits", "not_running_after"], message)];
+  });
 
 /** A guard on a value of the platform judges what may be as old as the polling interval. */
 export function ageDoubts({ controllers, polling }: Configuration): Finding[] {

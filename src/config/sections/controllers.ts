@@ -9,11 +9,13 @@ import {
   decimal,
   deviceCode,
   duration,
+  expecting,
   expectingOneOf,
   flag,
   idKey,
   list,
   map,
+  named,
   nonZero,
   optional,
   positive,
@@ -75,6 +77,17 @@ export const runningStatusSection = section({
     '# { on: ["1010"], off: ["1001"] }',
   ),
 });
+
+/** One number, or a list of them. */
+const runningNumbers = () => {
+  const number = whole(0, 1_000_000);
+  const error = expecting("a whole number such as 16, or a list of them such as [16, 17]");
+  const numbers = z.union([number, z.array(number).min(1)], { error });
+  return named(
+    numbers.transform((one) => (Array.isArray(one) ? [...new Set(one)] : [one])),
+    "number or list",
+  );
+};
 
 const stop = () =>
   section({
@@ -145,7 +158,11 @@ const keys = section({
     false,
     "Take its commands although type_id, or the type of its device, says that it is something else.",
   ),
-  running: optional(whole(0, 1_000_000), "Number of the running status that belongs to it.", "# 16"),
+  running: optional(
+    runningNumbers(),
+    "Number of the running status that belongs to it, or a list of them.",
+    "# [16, 17]",
+  ),
   read_only: withDefault(flag(), false, "Refuse its commands."),
   limits: optional(
     limitsSection,

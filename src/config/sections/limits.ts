@@ -103,6 +103,11 @@ export const limitsSection = section({
     "What such a command ends with; default: off or close. motor and custom name it.",
     "# close",
   ),
+  not_running_after: optional(
+    duration(1000),
+    "Alarm when it shows on and every status of `running` says off for so long; it refuses nothing.",
+    "# 2m",
+  ),
   guards: withDefault(
     map(idKey(), guard),
     {},

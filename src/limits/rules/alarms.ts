@@ -26,6 +26,10 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
     "Go and look: the actuator should have ended by now. Switch it off by hand if need be.",
   ],
   command_problem: ["error", "Look at the result of the newest command, and at the actuator."],
+  not_running: [
+    "error",
+    "Go and look: it was commanded on and does not run. Check its breaker, its contactor and its local switch.",
+  ],
   readings_overdue: [
     "warning",
     "Check the controller's network and whether its readings come on the platform.",

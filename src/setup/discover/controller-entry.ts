@@ -5,7 +5,8 @@ import {
   suggestedActuator,
   valuesText,
 } from "../../greenhouse/addresses-seen.js";
-import { deviceTypes, isCamera, typeName } from "../../greenhouse/device-types.js";
+import type { ActuatorKind } from "../../greenhouse/actuator-kinds.js";
+import { deviceTypes, isCamera, statusesOfKind, typeName } from "../../greenhouse/device-types.js";
 import { defineSensor } from "../../greenhouse/fold-sensors.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import type { Language } from "../../greenhouse/labels.js";
@@ -159,7 +160,9 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
   const isResolved = ({ address }: { readonly address: string }) => heard.resolved.has(address);
   return {
     actuators: [
-      ...actuators.map((one) => actuatorEntry(one, ids.get(one.address) ?? "", language)),
+      ...actuators.map((one) =>
+        actuatorEntry(one, ids.get(one.address) ?? "", language, runningIn(survey, one.row.kind)),
+      ),
       ...heard.actuators,
     ],
     doubtful: [
@@ -186,6 +189,7 @@ function actuatorEntry(
   { address, group, raw, row, alsoIn }: Findings["actuators"][number],
   id: string,
   language: Language,
+  running: readonly number[],
 ): Pair {
   const state = stateWord(row.kind, raw);
   const remarks = [
@@ -194,7 +198,16 @@ function actuatorEntry(
     ...(alsoIn.length === 0 ? [] : [`also in ${alsoIn.map(typeName).join(", ")}`]),
   ];
   const names = { kind: row.kind, name: nameFor(row[language], row.word === id, address) };
-  return entryOf(id, { ...names, address: plainNumber(address), type_id: group }, remarks.join("; "));
+  const own = { ...names, address: plainNumber(address), type_id: group };
+  return entryOf(id, running.length === 0 ? own : { ...own, running }, remarks.join("; "));
+}
+
+/** The numbers of the interface's table that belong to a kind, as far as the device lists them. */
+function runningIn({ answers }: DeviceSurvey, kind: ActuatorKind): readonly number[] {
+  const statuses = answers.get("statuses");
+  if (statuses?.type !== "statuses") return [];
+  const listed = new Set(statuses.items.map(({ number }) => number));
+  return (statusesOfKind.get(kind) ?? []).filter((number) => listed.has(number));
 }
 
 /** What was heard of addresses that the scan itself knows nothing sure of. */

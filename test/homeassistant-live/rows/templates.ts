@@ -53,6 +53,7 @@ const told = {
 const alert = { severity: "error", message: "gone", at: "2026-01-01T00:00:00.000Z" };
 
 const nowhere = { [json("auto")]: "None", [json("unknown")]: "None", [json(null)]: "None" };
+const running = (state: string) => JSON.stringify({ state: "all_on", running: state });
 const noNumber = { "--": "None", "": "None", nan: "None", auto: "None" };
 const reading = (key: string, shown: string): Renderings => [
   bridge[key]?.["value_template"],
@@ -82,6 +83,7 @@ const table: readonly Renderings[] = [
   [templates.invertedPosition, { [json("position", 45)]: "55", [json("position")]: "", [json("auto")]: "" }],
   [templates.degree, { [json("auto")]: "None", [json("position", 0)]: "0" }],
   [templates.onOffState, { [json("on")]: "on", [json("off")]: "off", [json("3")]: "None", ...nowhere }],
+  [templates.running, { [running("on")]: "on", [running("unknown")]: "None", [json("all_on")]: "None" }],
   [templates.onOff, { on: "on", off: "off", unknown: "None", "3": "None" }],
   [templates.valveState, { [json("on")]: "open", [json("off")]: "closed", [json("rotation")]: "None" }],
   [

@@ -1,0 +1,75 @@
+import { endingWords } from "../greenhouse/limits.js";
+import type { Actuator, Controller, RunningStatus } from "../greenhouse/model.js";
+import { runningOf, statusesOf } from "../greenhouse/fold-statuses.js";
+import { formatDuration } from "../runtime/duration.js";
+
+/*
+ * Commanded on, and not running: the register says on, and every running status of the actuator says off for as long as the
+ * configuration allows. A start takes its time, so only what was read so long after it counts.
+ */
+
+/** The state that an actuator shows, and since when. Epoch ms. */
+interface ShownSince {
+  readonly state: string | null;
+  readonly since: number;
+}
+
+/** What is remembered after one more read. */
+function shownSince(before: ShownSince | undefined, { state, readAt }: Actuator): ShownSince {
+  return before !== undefined && before.state === state ? before : { state, since: readAt ?? 0 };
+}
+
+/** In automatic nobody knows whether it should run. */
+const saysOn = (state: string | null): state is string =>
+  state !== null && !endingWords.has(state) && !["unknown", "closed", "position"].includes(state);
+
+/** What is wrong, as a sentence; null where nothing is, undefined where nobody can tell. */
+function notRunning(
+  { settings, state, quality }: Actuator,
+  statuses: ReadonlyMap<string, RunningStatus>,
+  { since }: ShownSince,
+): string | null | undefined {
+  const { running = [], notRunningAfterMs } = settings;
+  if (notRunningAfterMs === undefined || !saysOn(state)) return state === null ? undefined : null;
+  const shownRunning = runningOf(running, statuses.values());
+  if (shownRunning === "on") return null;
+  if (shownRunning === "unknown" || quality === "stale") return undefined;
+  const own = statusesOf(running, statuses.values());
+  const begun = Math.max(since, ...own.map(({ changedAt }) => changedAt));
+  const readUntil = Math.min(...own.map(({ readAt }) => readAt));
+  if (readUntil - begun < notRunningAfterMs) return undefined;
+  const names = own.map(({ name, number }) => `${number ?? ""} ${name}`.trim()).join(", ");
+  return `${settings.name ?? settings.id} shows ${state}, and does not run: ${names} ${own.length === 1 ? "says" : "say"} off for longer than ${formatDuration(notRunningAfterMs)}.`;
+}
+
+type Subject = { readonly controller: string; readonly actuator: string };
+
+/** Follows all actuators of which that is asked. */
+export class NotRunning {
+  readonly #shown = new Map<string, ShownSince>();
+
+  /** Told of each controller that became another. */
+  changed(before: Controller | undefined, after: Controller | undefined): void {
+    if (before?.actuators === after?.actuators) return;
+    for (const actuator of (after ?? before)?.actuators.values() ?? []) {
+      if (actuator.settings.notRunningAfterMs === undefined) continue;
+      const key = keyOf((after ?? before)?.info.code ?? "", actuator.settings.id);
+      if (after === undefined) this.#shown.delete(key);
+      else if (actuator.readAt !== null) this.#shown.set(key, shownSince(this.#shown.get(key), actuator));
+    }
+  }
+
+  /** Of each such actuator what is wrong, null for nothing; those of which nobody can tell are left out. */
+  *judged(controllers: Iterable<Controller>): Generator<readonly [about: Subject, message: string | null]> {
+    for (const { info, actuators, statuses } of controllers)
+      for (const actuator of actuators.values()) {
+        const { id, notRunningAfterMs } = actuator.settings;
+        const shown = this.#shown.get(keyOf(info.code, id));
+        if (notRunningAfterMs === undefined || shown === undefined) continue;
+        const message = notRunning(actuator, statuses, shown);
+        if (message !== undefined) yield [{ controller: info.id, actuator: id }, message];
+      }
+  }
+}
+
+const keyOf = (code: string, id: string): string => JSON.stringify([code, id]);
