@@ -118,12 +118,15 @@ export class BrokerConnection {
   #session: Session | null = null;
   #facts: BrokerFacts | null = null;
   #lastConnectedAt: number | null = null;
+  #lastEnd: LinkEnd | null = null;
+  #restart = new AbortController();
 
   constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
     this.#settings = settings;
     this.#limits = { ...defaultLimits, ...settings.limits };
     this.#ports = ports;
-    this.#report = new LinkReport(ports.log, brokerName(settings.url));
+    const { url, purpose } = settings;
+    this.#report = new LinkReport(ports.log, [brokerName(url), purpose ?? []].flat().join(" "));
     this.#queue = new PublishQueue(this.#limits, ports.clock, settings.markTopic);
     this.#version = settings.protocolVersion;
   }
@@ -163,6 +166,7 @@ export class BrokerConnection {
     while (!signal.aborted) {
       const startedAt = clock.monotonic();
       const { end, lost } = await this.#attempt(signal);
+      this.#lastEnd = end;
       if (isAborted(signal)) {
         if (end.kind === "ended") this.#report.ended(end);
         break;
@@ -215,6 +219,16 @@ export class BrokerConnection {
     return (await this.#session?.scan(filters, found)) ?? false;
   }
 
+  /** Resolves when the link takes more, and at once while there is none. */
+  async drained(): Promise<void> {
+    await this.#link?.drained();
+  }
+
+  /** Ends the link in order, with the last words, and makes a new one. */
+  restart(): void {
+    this.#restart.abort();
+  }
+
   /** Cuts the link as if it were lost, so that a new one is made; for a link found deaf by other means. */
   reconnect(because: string): void {
     this.#link?.destroy(because);
@@ -223,8 +237,10 @@ export class BrokerConnection {
   async #attempt(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
     this.#state = "connecting";
     const settings = this.#settings;
+    const { will } = settings;
     const link = await openLink({
       settings,
+      will: typeof will === "function" ? await will(this.#lastEnd) : will,
       limits: this.#limits,
       version: this.#version,
       message: (message) => this.#session?.receive(message),
@@ -260,7 +276,8 @@ export class BrokerConnection {
         this.#state = state;
       },
     });
-    const ended = await this.#session.run(signal);
+    this.#restart = new AbortController();
+    const ended = await this.#session.run(AbortSignal.any([signal, this.#restart.signal]));
     this.#tally.disconnects += 1;
     this.#session = null;
     this.#facts = null;

@@ -170,7 +170,7 @@ export async function openClient(
   const attempt = async (version: ProtocolVersion): Promise<BrokerClient | LinkEnd> => {
     const watchers = new Set<Watcher>();
     const link = await openLink({
-      settings: { ...settings, will: undefined },
+      settings,
       limits: { ...defaultLimits, connectTimeoutMs: connectMs },
       version,
       message: (message) => {

@@ -20,6 +20,7 @@ import type {
   ProtocolVersion,
   Publish,
   TlsSettings,
+  Will,
 } from "./settings.js";
 import net from "node:net";
 import tls from "node:tls";
@@ -117,8 +118,8 @@ async function webSocket(
   return stream;
 }
 
-function clientOptions({ settings, limits, version }: LinkOptions): IClientOptions {
-  const { username, password, will } = settings;
+function clientOptions({ settings, will, limits, version }: LinkOptions): IClientOptions {
+  const { username, password } = settings;
   const url = credentialsOf(settings.url);
   return {
     protocolId: "MQTT",
@@ -135,7 +136,9 @@ function clientOptions({ settings, limits, version }: LinkOptions): IClientOptio
     queueQoSZero: false,
     // Its cache of number buffers takes 10 MB and saves next to nothing.
     writeCache: false,
-    ...(will && { will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
+    ...(will && {
+      will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: will.retain ?? true },
+    }),
     ...(version === 5 && {
       properties: { sessionExpiryInterval: 0, maximumPacketSize: limits.maxPacketBytes },
     }),
@@ -193,12 +196,14 @@ function brokerFacts(version: ProtocolVersion, properties: IConnackPacket["prope
 }
 
 const noRetained = 2;
+const disconnectWithWill = 4;
 
 // A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
 const Client = "default" in library ? library.default : library;
 
 interface LinkOptions {
-  readonly settings: Pick<ConnectionSettings, "url" | "username" | "password" | "clientId" | "will">;
+  readonly settings: Pick<ConnectionSettings, "url" | "username" | "password" | "clientId">;
+  readonly will?: Will | undefined;
   readonly limits: ConnectionLimits;
   readonly version: ProtocolVersion;
   /** Called for every message; must not throw, or the MQTT library goes deaf. */
@@ -304,18 +309,32 @@ export class BrokerLink {
     });
   }
 
+  /** The same with QoS 1: for few topics of others that stand for long. */
+  subscribeToKept(filters: readonly string[]): Promise<readonly string[]> {
+    return this.#subscribe(filters, () => ({ qos: 1, rap: false, rh: 0 }));
+  }
+
   unsubscribe(filters: readonly string[]): Promise<void> {
     return new Promise((resolve) => {
       this.#client.unsubscribe([...filters], () => resolve());
     });
   }
 
-  /** Sends DISCONNECT, so that no will is published, and closes. */
-  end(): void {
+  /** Resolves when the socket takes more, and at once when it is closed. */
+  drained(): Promise<void> {
+    if (!this.#stream.writableNeedDrain) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#stream.once("drain", resolve);
+      void this.closed.then(() => resolve());
+    });
+  }
+
+  /** Sends DISCONNECT, so that no will is published unless it is to be (MQTT 5), and closes. */
+  end(withWill = false): void {
     this.#facts.ended = true;
     // The library would wait for every answer that is still due, also from a broker that never gives it.
     for (const id of Object.keys(this.#client.outgoing)) this.#client.removeOutgoingMessage(Number(id));
-    this.#client.end(false);
+    this.#client.end(false, withWill ? { reasonCode: disconnectWithWill } : {});
   }
 
   destroy(because: string | null): void {

@@ -119,7 +119,7 @@ export type QueueLink = Pick<BrokerLink, "send" | "write" | "forget">;
 export class PublishQueue {
   readonly #limits: ConnectionLimits;
   readonly #clock: Clock;
-  readonly #mark: Publish;
+  readonly #mark: Publish | null;
   readonly #rest: Rest;
   // Insertion order is sending order, so a sweep stops at the first one that is young enough.
   readonly #inFlight = new Set<InFlight>();
@@ -132,7 +132,7 @@ export class PublishQueue {
   #unproven: Unproven[] = [];
   #link: QueueLink | null = null;
   #window = 0;
-  /** False at a broker that acknowledges nothing at all (MQTT 5, maximum QoS 0): there, sent is all that can be known. */
+  /** False without marks, and at a broker that acknowledges nothing at all (MQTT 5, maximum QoS 0): there, sent is all that is known. */
   #acknowledges = true;
   #isMarking = false;
   #answeredAt = 0;
@@ -141,12 +141,12 @@ export class PublishQueue {
   /** `dropped`: never sent, or lost with the link. `publishRefused`: answered with an error code (MQTT 5). */
   readonly #tally = { published: 0, unacknowledged: 0, publishRefused: 0, dropped: 0 };
 
-  /** `markTopic`: where the marks go. */
-  constructor(limits: ConnectionLimits, clock: Clock, markTopic: string) {
+  /** `markTopic`: where the marks go; null for none. */
+  constructor(limits: ConnectionLimits, clock: Clock, markTopic: string | null) {
     this.#limits = limits;
     this.#clock = clock;
     this.#rest = new Rest(clock);
-    this.#mark = { topic: markTopic, payload: "mark", options: { qos: 1 }, bytes: markTopic.length };
+    this.#mark = markTopic === null ? null : markOn(markTopic);
   }
 
   get counters() {
@@ -172,7 +172,7 @@ export class PublishQueue {
   open(link: QueueLink, { receiveMaximum, maximumQos }: Pick<BrokerFacts, "receiveMaximum" | "maximumQos">) {
     this.#link = link;
     this.#window = Math.max(1, Math.min(this.#limits.window, receiveMaximum ?? this.#limits.window));
-    this.#acknowledges = maximumQos > 0;
+    this.#acknowledges = maximumQos > 0 && this.#mark !== null;
     this.#isMarking = false;
     this.#isMute = false;
   }
@@ -223,6 +223,7 @@ export class PublishQueue {
 
   /** Resolves when the broker has taken everything sent before; rejects with a PublishError where that cannot be known. */
   async prove(): Promise<void> {
+    if (this.#mark === null) return;
     try {
       await this.publish(this.#mark);
     } catch (error) {
@@ -297,7 +298,13 @@ export class PublishQueue {
 
   /** One mark at a time: the next one covers all that went out meanwhile. */
   #followUp(): void {
-    if (this.#isMarking || this.#followed === this.#sent || this.#inFlight.size >= this.#window) return;
+    if (
+      this.#mark === null ||
+      this.#isMarking ||
+      this.#followed === this.#sent ||
+      this.#inFlight.size >= this.#window
+    )
+      return;
     this.#isMarking = true;
     const done = () => {
       this.#isMarking = false;
@@ -363,6 +370,13 @@ export class PublishQueue {
     for (const wake of watchers) wake();
   }
 }
+
+const markOn = (topic: string): Publish => ({
+  topic,
+  payload: "mark",
+  options: { qos: 1 },
+  bytes: topic.length,
+});
 
 function unproven(): Unproven {
   let resolve: () => void = () => undefined;

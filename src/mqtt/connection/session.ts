@@ -129,7 +129,10 @@ export class Session {
   /** A broker that acknowledges no publish answers in order to this all the same. */
   #prove(): Promise<void> {
     const { queue, settings } = this.#around;
-    return this.#facts.maximumQos > 0 ? queue.prove() : this.#link.unsubscribe([settings.markTopic]);
+    const { markTopic } = settings;
+    return this.#facts.maximumQos > 0 || markTopic === null
+      ? queue.prove()
+      : this.#link.unsubscribe([markTopic]);
   }
 
   /**
@@ -164,7 +167,7 @@ export class Session {
     const { settings, enter } = this.#around;
     const own = settings.guard?.topic;
     const filters = [...new Set([...settings.subscriptions, ...(own === undefined ? [] : [own])])];
-    const isGranted = await this.#ask(filters, own, (missing) => {
+    const isGranted = await this.#ask(filters, this.#plainly, (missing) => {
       enter("degraded");
       this.#around.ports.log.warn(
         { filters: missing },
@@ -177,12 +180,12 @@ export class Session {
   /** Asks until every filter is granted, telling each time what is not; resolves with false when the link goes first. */
   async #ask(
     filters: readonly string[],
-    own: string | undefined,
+    subscribe: (filters: readonly string[]) => Promise<readonly string[]>,
     refused: (missing: readonly string[]) => void,
   ): Promise<boolean> {
     const { limits, ports } = this.#around;
     for (let missing = filters; missing.length > 0;) {
-      missing = await this.#missing(missing, own);
+      missing = await this.#missing(missing, subscribe(missing));
       if (this.#life.signal.aborted) return false;
       if (missing.length === 0) break;
       refused(missing);
@@ -192,10 +195,12 @@ export class Session {
   }
 
   /** A broker that does not answer in time has granted nothing. */
-  async #missing(filters: readonly string[], own: string | undefined): Promise<readonly string[]> {
+  async #missing(
+    filters: readonly string[],
+    subscribed: Promise<readonly string[]>,
+  ): Promise<readonly string[]> {
     const { ports, limits } = this.#around;
-    const subscribed = this.#link.subscribe(filters, own).catch(() => filters);
-    const answered = Promise.race([subscribed, this.#link.closed.then(() => filters)]);
+    const answered = Promise.race([subscribed.catch(() => filters), this.#link.closed.then(() => filters)]);
     return (await cameWithin(ports.clock, limits.subackTimeoutMs, answered)) ? answered : filters;
   }
 
@@ -204,15 +209,21 @@ export class Session {
     this.#online = true;
     enter("online");
     void contain("connected", () => settings.on?.connected?.(this.#facts));
-    const { withRetained = [], heard = [] } = settings;
+    const { withRetained = [], heard = [], kept = [] } = settings;
     // Without what the broker holds: how old that is, is not known.
-    void this.#ask(heard, undefined, (missing) => {
-      const message = "the broker does not let the bridge hear these topics; allow them in its access list";
-      this.#around.ports.log.warn({ filters: missing }, message);
-    });
+    void this.#ask(heard, this.#plainly, this.#unheard);
+    void this.#ask(kept, (filters) => this.#link.subscribeToKept(filters), this.#unheard);
     // It only fails when the link goes, and then the next link asks again.
     if (withRetained.length > 0) void this.#link.subscribeWithRetained(withRetained).catch(() => undefined);
   }
+
+  readonly #plainly = (filters: readonly string[]) =>
+    this.#link.subscribe(filters, this.#around.settings.guard?.topic);
+
+  readonly #unheard = (missing: readonly string[]): void => {
+    const message = "the broker does not let the bridge hear these topics; allow them in its access list";
+    this.#around.ports.log.warn({ filters: missing }, message);
+  };
 
   async #sweep(): Promise<void> {
     const { ports, limits, queue } = this.#around;
@@ -245,7 +256,8 @@ export class Session {
     const said = contain("beforeEnd", () => settings.on?.beforeEnd?.());
     const isSaid = await Promise.race([said, this.#link.closed.then(() => false), late()]);
     queue.close("the connection to the broker is being closed");
-    if (isSaid) this.#link.end();
+    const withWill = settings.endsWithWill === true && this.#facts.protocolVersion === 5;
+    if (isSaid) this.#link.end(withWill);
     else this.#link.destroy(null);
     await Promise.race([this.#link.closed, late()]);
     this.#link.destroy(null);

@@ -106,19 +106,37 @@ export interface ConnectionListeners {
 /** Opens the byte stream to the broker; calls `opened` once it stands (TCP, TLS or WebSocket handshake done). */
 export type OpenStream = (opened: () => void) => Duplex | Promise<Duplex>;
 
+/** What the broker is to say when the link ends without a word of ours. */
+export interface Will {
+  readonly topic: string;
+  readonly payload: string | Buffer;
+  /** True where nothing is said. */
+  readonly retain?: boolean;
+}
+
 export interface ConnectionSettings {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. */
   readonly url: string;
+  /** What the link is for, where it is not the bridge's first: said in the log behind the broker. */
+  readonly purpose?: string;
   readonly username?: string;
   readonly password?: string;
   /** Fixed over restarts: only then does the broker publish an old will before the new link's birth. */
   readonly clientId: string;
   readonly protocolVersion: ProtocolVersion;
   readonly tls?: TlsSettings;
-  readonly will?: { readonly topic: string; readonly payload: string };
-  /** Where the marks go that prove the arrival of what is published with QoS 0: a topic of ours without another use. */
-  readonly markTopic: string;
+  /** Asked for at each attempt where it differs; `before` is how the attempt before ended, null at the first. */
+  readonly will?: Will | ((before: LinkEnd | null) => Promise<Will>);
+  /** An end in order has the broker say the will all the same (MQTT 5). */
+  readonly endsWithWill?: boolean;
+  /**
+   * Where the marks go that prove the arrival of what is published with QoS 0: a topic of ours without another use. Null where
+   * nothing is to be proven: there, sent is all that is known.
+   */
+  readonly markTopic: string | null;
   readonly subscriptions: readonly string[];
+  /** Filters of which what the broker holds is wanted too, asked for until they are granted; nothing waits on them. */
+  readonly kept?: readonly string[];
   /** Filters whose retained messages are wanted at every connect as well; never commands. */
   readonly withRetained?: readonly string[];
   /** Filters whose live messages alone are wanted, and on which nothing waits. */
@@ -155,18 +173,13 @@ export interface Publish {
 export type ConnectionState =
   "idle" | "connecting" | "subscribing" | "degraded" | "online" | "waiting" | "ending" | "ended";
 
-/** The link the bridge makes to the configured broker, or to the embedded one. */
-export function connectionSettings(
-  mqtt: Configuration["mqtt"],
-  topics: Topics,
-  embedded: {
-    readonly url: string;
-    readonly credential: { readonly username: string; readonly password: string };
-  } | null,
-  /** Filters of others that the bridge listens to. */
-  others: readonly string[],
-  on: ConnectionListeners,
-): ConnectionSettings {
+interface Embedded {
+  readonly url: string;
+  readonly credential: { readonly username: string; readonly password: string };
+}
+
+/** Where the configured broker is, or the embedded one, and as whom it is reached. */
+export function brokerAccess(mqtt: Configuration["mqtt"], embedded: Embedded | null) {
   const { ca, cert, key, reject_unauthorized: rejectUnauthorized } = mqtt.tls;
   return {
     url: embedded?.url ?? mqtt.url ?? "",
@@ -175,6 +188,20 @@ export function connectionSettings(
     clientId: mqtt.client_id,
     protocolVersion: mqtt.protocol_version,
     tls: { ca, cert, key, rejectUnauthorized },
+  };
+}
+
+/** The link the bridge makes to the configured broker, or to the embedded one. */
+export function connectionSettings(
+  mqtt: Configuration["mqtt"],
+  topics: Topics,
+  embedded: Embedded | null,
+  /** Filters of others that the bridge listens to. */
+  others: readonly string[],
+  on: ConnectionListeners,
+): ConnectionSettings {
+  return {
+    ...brokerAccess(mqtt, embedded),
     will: { topic: topics.bridge.state, payload: "offline" },
     markTopic: topics.bridge.mark,
     subscriptions: [...topics.subscriptions, topics.bridge.selfTest],
