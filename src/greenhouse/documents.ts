@@ -31,6 +31,25 @@ export const controllerItem = ({ code, id, name, type, record }: ControllerInfo)
   station_id: record?.stationId ?? null,
 });
 
+/** The platform's `id` and extension `type` have names of their own here, so that no field hides another. */
+export function infoDocument(info: ControllerInfo) {
+  const { record, client, stream } = info;
+  const { id: platformId, type: extensionType, ...extra } = record?.extra ?? {};
+  return {
+    ...extra,
+    ...controllerItem(info),
+    area: info.area,
+    brand: record?.brand ?? null,
+    platform_id: platformId ?? null,
+    extension_type: extensionType ?? null,
+    version: record?.version ?? null,
+    interface_version: client?.version ?? null,
+    description: client?.description ?? null,
+    last_online_at: isoOrNull(client?.lastOnlineAt ?? null),
+    ...(stream === null ? {} : { stream }),
+  };
+}
+
 export function sensorDocument(sensor: Sensor) {
   const { definition } = sensor;
   return {

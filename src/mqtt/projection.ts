@@ -1,9 +1,9 @@
 import { textOf } from "../greenhouse/actuator-kinds.js";
 import { allowedOf } from "../greenhouse/command/words.js";
 import {
-  controllerItem,
   actuatorDocument,
-  isoOrNull,
+  controllerItem,
+  infoDocument,
   parameterDocument,
   sensorDocument,
   statusDocument,
@@ -12,7 +12,6 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type {
   Actuator,
   Controller,
-  ControllerInfo,
   Parameter,
   RawAddress,
   RunningStatus,
@@ -203,25 +202,6 @@ export function targetMessages(
     ...changesOfAll(undefined, only("parameter", parameters), parameterLeaves(topics, id)),
     ...changesOfAll(undefined, only("address", addresses), addressLeaves(topics, id)),
   ];
-}
-
-/** The platform's `id` and extension `type` have names of their own here, so that no field hides another. */
-function infoDocument(info: ControllerInfo) {
-  const { record, client, stream } = info;
-  const { id: platformId, type: extensionType, ...extra } = record?.extra ?? {};
-  return {
-    ...extra,
-    ...controllerItem(info),
-    area: info.area,
-    brand: record?.brand ?? null,
-    platform_id: platformId ?? null,
-    extension_type: extensionType ?? null,
-    version: record?.version ?? null,
-    interface_version: client?.version ?? null,
-    description: client?.description ?? null,
-    last_online_at: isoOrNull(client?.lastOnlineAt ?? null),
-    ...(stream === null ? {} : { stream }),
-  };
 }
 
 /** Which commands are a problem, and the newest of them as a sentence. */
