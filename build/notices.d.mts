@@ -5,6 +5,6 @@ export interface BundledPackage {
   readonly folder: string;
 }
 
-export const allowedLicences: readonly string[];
+export function isAllowed(license: unknown): boolean;
 export function packageOf(file: string): BundledPackage | null;
 export function noticesOf(packages: readonly BundledPackage[]): string;

@@ -3,7 +3,17 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Licences that ask for no more than their text. */
-export const allowedLicences = ["MIT", "MIT-0", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0"];
+const allowedLicences = ["MIT", "MIT-0", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0"];
+
+/** Of packages that bring no file with their licence: what their repositories say. */
+const ownTexts = { "@bufbuild/protobuf": new URL("licences/protobuf-es.txt", import.meta.url) };
+
+/** `(Apache-2.0 AND BSD-3-Clause)` asks for the text of both. */
+export const isAllowed = (license) =>
+  `${license}`
+    .replace(/^\((.*)\)$/, "$1")
+    .split(" AND ")
+    .every((one) => allowedLicences.includes(one));
 
 /** The package of a module; null for one of the program itself. */
 export function packageOf(file) {
@@ -28,6 +38,7 @@ export function packagesIn(chunks) {
 }
 
 function textsOf({ name, folder }) {
+  if (name in ownTexts) return [readFileSync(ownTexts[name], "utf8").trim()];
   const files = readdirSync(folder).filter((file) => /^(?:licen[cs]e|copying|notice)\b/i.test(file));
   const texts = files.sort().map((file) => readFileSync(join(folder, file), "utf8").trim());
   if (texts.length === 0)
@@ -39,7 +50,7 @@ function textsOf({ name, folder }) {
 export function noticesOf(packages) {
   const parts = packages.map((one) => {
     const { name, version, license } = one;
-    if (!allowedLicences.includes(license))
+    if (!isAllowed(license))
       throw new Error(`${name}@${version} is licensed ${license}, which build/notices.mjs does not allow`);
     return [`${name} ${version} (${license})`, ...textsOf(one)].join("\n\n");
   });

@@ -39,6 +39,7 @@ import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
 import { BrokerTests } from "./status/other-bridge.js";
 import { OverdueWatch } from "./status/overdue.js";
 import { requestHandlers } from "./status/requests.js";
+import type { EdgeNode } from "./sparkplug/edge-node.js";
 import { Status } from "./status/status.js";
 import { PlatformWatch } from "./sync/hosts.js";
 import { isAdded } from "./sync/inventory.js";
@@ -131,7 +132,10 @@ export async function startEmbeddedBroker(
 }
 
 /** Runs the parts until the signal aborts or one of them fails: then commands are closed first, and the link last. */
-async function runParts({ parts, connection, signal }: Bridge, failed: AbortController): Promise<void> {
+async function runParts(
+  { parts, connection, links, signal }: Bridge,
+  failed: AbortController,
+): Promise<void> {
   const watched = async (running: Promise<void> | undefined) => {
     try {
       await running;
@@ -141,11 +145,11 @@ async function runParts({ parts, connection, signal }: Bridge, failed: AbortCont
     }
   };
   const linkEnd = new AbortController();
-  const link = watched(connection.run(linkEnd.signal));
+  const running = [connection, ...links].map((link) => watched(link.run?.(linkEnd.signal)));
   const results = await Promise.allSettled(parts.map((part) => watched(part.run?.(signal))));
   linkEnd.abort();
-  const [ofLink] = await Promise.allSettled([link]);
-  for (const result of [ofLink, ...results]) if (result.status === "rejected") throw result.reason;
+  const ofLinks = await Promise.allSettled(running);
+  for (const result of [...ofLinks, ...results]) if (result.status === "rejected") throw result.reason;
 }
 
 /** What a run begins with, besides what the outside gives. */
@@ -168,6 +172,8 @@ interface Bridge {
   /** In the order in which they are told of a link, and asked whether a message is theirs. */
   readonly parts: readonly Part[];
   readonly connection: BrokerConnection;
+  /** Further links to the broker, which end with it. */
+  readonly links: readonly Part[];
   readonly platform: PlatformClient;
   readonly signal: AbortSignal;
   /** Takes up what earlier runs left, before any part runs. */
@@ -186,7 +192,8 @@ function joinParts(given: Given): Bridge {
   const { retained, discovery, outputs } = publishing;
   const commanding = joinGroups({ ...publishing, ...joinCommands(publishing) });
   const { commands } = commanding;
-  const status = new Status({ ...commanding, manager: given.manager ?? null });
+  const edgeNode = given.configuration.sparkplug.enabled ? edgeNodePart(commanding) : null;
+  const status = new Status({ ...commanding, manager: given.manager ?? null, edgeNode });
   const notifier = createNotifier(commanding);
   const requests = createRequests(commanding, status, notifier);
   const page = createPage(commanding, status, requests);
@@ -211,7 +218,8 @@ function joinParts(given: Given): Bridge {
     ...(page === null ? [] : [pageServer(page)]),
   );
   const restore = () => restoreEarlier(commanding);
-  return { parts, connection: link.connection, platform, signal, restore };
+  const links = edgeNode === null ? [] : [edgeNode];
+  return { parts, connection: link.connection, links, platform, signal, restore };
 }
 
 async function restoreEarlier({ commands, journal, mirror, clock, log, live }: Joined): Promise<void> {
@@ -530,6 +538,41 @@ function reloaded(changes: readonly string[], { journal, commands }: Joined, sta
   journal.append(record, { durable: false }).catch(() => undefined);
   status.publish();
   commands.limits.engine.readOnlyChanged();
+}
+
+/** The bridge as a Sparkplug edge node; its code is loaded while the first polls are on their way. */
+function edgeNodePart(above: Joined): Part & { facts(): object | null } {
+  const { configuration, mirror, commands, broker, clock, random, log, version } = above;
+  const { alarms } = commands.limits;
+  const { store, inventory, watch } = mirror;
+  const made: { node: EdgeNode | null } = { node: null };
+  return {
+    facts: () => made.node?.facts() ?? null,
+    run: async (signal) => {
+      const { EdgeNode, edgeNodeBroker } = await import("./sparkplug/edge-node.js");
+      const node = new EdgeNode({
+        settings: configuration.sparkplug,
+        broker: edgeNodeBroker(configuration.mqtt, broker),
+        version,
+        store,
+        isAccountKnown: () => inventory.isKnown,
+        platformState: () => watch.state,
+        submit: (request) => commands.commander.submit(request),
+        alarms: () => alarms.list,
+        setAlarm: (type, about, message) => alarms.set(type, about, message),
+        userOf: ({ properties }) => (broker && readVia(properties.userProperties)?.user) ?? null,
+        memory: textFile(configuration.data_dir, "sparkplug.json"),
+        clock,
+        random,
+        log,
+      });
+      made.node = node;
+      alarms.onChange(() => node.alarmed());
+      watch.onState(() => node.platformState());
+      commands.listen(node);
+      await node.run(signal);
+    },
+  };
 }
 
 /** Measured values from the broker. */

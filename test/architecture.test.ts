@@ -30,6 +30,7 @@ const edges = {
   broker: "all",
   journal: "all",
   http: "all",
+  sparkplug: "all",
 } as const;
 
 const table: Readonly<Record<string, Row>> = {
@@ -82,6 +83,16 @@ const table: Readonly<Record<string, Row>> = {
   homeassistant: {
     node: ["crypto"],
     folders: { ...core, ...section, mqtt: { files: ["topics.ts"], typesOnly: false } },
+  },
+  sparkplug: {
+    npm: ["@bufbuild/protobuf"],
+    node: ["crypto"],
+    folders: {
+      ...core,
+      ...section,
+      mqtt: { files: ["connection.ts", "connection/settings.ts", "connection/publish.ts"], typesOnly: false },
+      commands: { files: ["command.ts"], typesOnly: true },
+    },
   },
   simulator: { npm: ["ws"], node: "any", folders: { ...core, ...section } },
   sync: {
@@ -137,6 +148,7 @@ const table: Readonly<Record<string, Row>> = {
       broker: "all",
       journal: "all",
       http: { files: ["entrance.ts"], typesOnly: false },
+      sparkplug: { files: ["topics.ts", "commands.ts"], typesOnly: false },
     },
   },
   notify: {
@@ -471,6 +483,7 @@ const contents: Readonly<Record<string, string>> = {
   groups: "what is commanded together",
   mqtt: "connection, topics, projection to messages, outboxes",
   homeassistant: "what is announced to Home Assistant",
+  sparkplug: "the bridge as a Sparkplug edge node",
   broker: "the embedded broker",
   http: "health checks, metrics, and the server of the page",
   page: "the page, in the browser",

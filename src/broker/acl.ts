@@ -17,7 +17,7 @@ interface PublishRule {
 }
 
 /** Where commands and requests for the bridge arrive. */
-function commandFilters(base: string): readonly string[] {
+function commandFilters({ base, sparkplug }: BrokerTopics): readonly string[] {
   return [
     `${base}/+/actuator/+/set`,
     `${base}/+/parameter/+/set`,
@@ -25,17 +25,21 @@ function commandFilters(base: string): readonly string[] {
     `${base}/group/+/set`,
     `${base}/scene/+/set`,
     `${base}/bridge/request/+`,
+    ...(sparkplug === undefined ? [] : [`spBv1.0/${sparkplug.group}/DCMD/${sparkplug.node}/+`]),
   ];
 }
 
-function defaultPublishRules({
-  base,
-  status,
-  discoveryPrefix,
-  weather = [],
-}: BrokerTopics): readonly PublishRule[] {
+/** What a Sparkplug host says to the edge node besides its commands, and of itself. */
+const hostFilters = ({ sparkplug }: BrokerTopics): readonly string[] =>
+  sparkplug === undefined
+    ? []
+    : [`spBv1.0/${sparkplug.group}/NCMD/${sparkplug.node}`, "spBv1.0/STATE/+", "STATE/+"];
+
+function defaultPublishRules(topics: BrokerTopics): readonly PublishRule[] {
+  const { status, discoveryPrefix, weather = [] } = topics;
+  const whole = [...commandFilters(topics), status, ...weather, ...hostFilters(topics)];
   return [
-    ...[...commandFilters(base), status, ...weather].map((filter) => ({ filter, emptyOnly: false })),
+    ...whole.map((filter) => ({ filter, emptyOnly: false })),
     { filter: `${discoveryPrefix}/device/+/config`, emptyOnly: true },
   ];
 }
@@ -150,11 +154,13 @@ export class Acl {
   readonly #identities = new WeakMap<Client, Identity>();
   readonly #retained: RetainedShare;
   readonly #remarks = new Set<string>();
+  readonly #commands: readonly string[];
 
   /** `drop` takes a retained message out of the store. */
   constructor(parts: BrokerParts, drop: (topic: string) => void) {
     this.#parts = parts;
     this.#retained = new RetainedShare(parts.limits, drop);
+    this.#commands = commandFilters(parts.settings.topics);
   }
 
   identityOf(client: Client): Identity | null {
@@ -228,8 +234,7 @@ export class Acl {
   }
 
   #isCommand(topic: string): boolean {
-    const { base } = this.#parts.settings.topics;
-    return topic.startsWith(`${base}/`) && commandFilters(base).some((filter) => filterCovers(filter, topic));
+    return this.#commands.some((filter) => filterCovers(filter, topic));
   }
 
   /** Counts the retained topics of everybody but the bridge; what the bridge writes over becomes its own. */

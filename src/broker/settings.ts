@@ -57,6 +57,8 @@ export interface BrokerTopics {
   readonly discoveryPrefix: string;
   /** Where the bridge listens for measured values. */
   readonly weather?: readonly string[];
+  /** The bridge as a Sparkplug edge node; absent where it is none. */
+  readonly sparkplug?: { readonly group: string; readonly node: string };
 }
 
 export interface BrokerSettings {
@@ -118,7 +120,8 @@ export function brokerSettings({
   mqtt,
   homeassistant,
   weather,
-}: Pick<Configuration, "broker" | "mqtt" | "homeassistant" | "weather">): BrokerSettings {
+  sparkplug,
+}: Pick<Configuration, "broker" | "mqtt" | "homeassistant" | "weather" | "sparkplug">): BrokerSettings {
   const { cert, key, port: tlsPort } = broker.tls;
   return {
     host: broker.host,
@@ -142,6 +145,7 @@ export function brokerSettings({
       status: homeassistant.status_topic,
       discoveryPrefix: homeassistant.discovery_prefix,
       weather: Object.values(weather).map(({ topic }) => topic),
+      ...(sparkplug.enabled && { sparkplug }),
     },
   };
 }

@@ -8,7 +8,7 @@ import { formatProblem } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
 import { togetherSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limits.js";
-import { costSentence, curtainSentences } from "../config/warnings.js";
+import { costSentence, curtainSentences, sparkplugSentences } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { GoneAway, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
@@ -35,8 +35,8 @@ export async function check(
     );
   }
   for (const { file, configuration } of loaded) {
-    const sentences = [limitSentences, curtainSentences, togetherSentences].flatMap((say) =>
-      say(configuration),
+    const sentences = [limitSentences, curtainSentences, togetherSentences, sparkplugSentences].flatMap(
+      (say) => say(configuration),
     );
     for (const sentence of sentences) out(`${file}: ${sentence}\n`);
     out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);

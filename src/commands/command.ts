@@ -39,6 +39,10 @@ export interface CommandRequest extends CommandSource, Omit<Addressed, "code"> {
   readonly payload: Uint8Array;
   readonly retained: boolean;
   readonly expiryMs: number | null;
+  /** Epoch ms at which its sender made it, where that does not stand in the payload. */
+  readonly at?: number | null;
+  /** Why its edge could not read a command out of what came. */
+  readonly unreadable?: string | undefined;
   /** A rule of the limits sends it: it grows not old, waits for no pause, and 200 ms for the disk. */
   readonly rule?: "guard" | "lease";
 }

@@ -45,7 +45,7 @@ export function understand(
   takesPlace: (isStop: boolean) => boolean,
 ): Understood | NotTaken {
   const { request, target, rules } = arrived;
-  const payload = readPayload(request.payload);
+  const payload = payloadOf(request);
   const wanted = "reason" in payload ? payload : wantedOf(payload, target);
   const isStop = "type" in wanted && wanted.type === "stop";
   // No flood keeps a stop back, and stops have an allowance of their own.
@@ -62,7 +62,7 @@ export function understand(
   if (request.rule !== undefined)
     return { payload, wanted, target, canonical: word, allowedMs: Infinity, isOfFlood };
   const allowed = ageAllowance({
-    at: payload.at,
+    at: payload.at ?? request.at ?? null,
     expiryMs: request.expiryMs,
     payloadMaxAgeMs: payload.maxAgeMs,
     maxAgeMs: rules.max_age,
@@ -84,6 +84,9 @@ const overloaded: Refusal = {
 };
 
 /** A sender that the embedded broker or the command line knows has said who it is. */
+const payloadOf = ({ payload, unreadable }: CommandRequest): CommandPayload | Refusal =>
+  unreadable === undefined ? readPayload(payload) : { reason: "bad_payload", message: unreadable };
+
 function hasSender({ by }: CommandPayload, { by: property, via }: CommandRequest): boolean {
   if ((by ?? property ?? "").trim() !== "") return true;
   return typeof via === "string" || (via !== null && typeof via["user"] === "string");

@@ -34,7 +34,7 @@ const placeOf = (problem: Problem) => formatProblem({ ...problem, message: "" })
 
 /** What only one running bridge can have. */
 function claimsOf(configuration: Configuration) {
-  const { mqtt } = configuration;
+  const { mqtt, sparkplug } = configuration;
   const broker = brokerOf(configuration);
   const claim = (finding: Finding, ...key: readonly unknown[]) => ({
     finding,
@@ -44,6 +44,17 @@ function claimsOf(configuration: Configuration) {
   return [
     value("the same client_id at the same broker", ["mqtt", "client_id"], broker, mqtt.client_id),
     value("the same base_topic at the same broker", ["mqtt", "base_topic"], broker, mqtt.base_topic),
+    ...(sparkplug.enabled
+      ? [
+          value(
+            "the same Sparkplug node at the same broker",
+            ["sparkplug", "node"],
+            broker,
+            sparkplug.group,
+            sparkplug.node,
+          ),
+        ]
+      : []),
     value("the same data_dir", ["data_dir"], resolve(configuration.data_dir)),
     // The address does not matter: two bridges on one port are a mistake.
     ...listeners(configuration).map(({ path, port }) => value("the same port", path, port)),

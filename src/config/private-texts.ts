@@ -5,15 +5,16 @@ import { type Configuration, controllerTopicId } from "./schema.js";
 
 /** What a configuration holds that says where it is, whose it is or how to get in. */
 export function privateTexts(configuration: Configuration): readonly PrivateText[] {
-  const { platform, mqtt, broker, http, notify } = configuration;
+  const { platform, mqtt, broker, http, notify, sparkplug } = configuration;
   const urls = [platform.business_url, platform.realtime_url, ...(mqtt.url === undefined ? [] : [mqtt.url])];
   const pageUsers = http === false ? [] : http.users;
   const users = [mqtt.username, ...[...broker.users, ...pageUsers].map(({ username }) => username)];
   const { ca, cert, key } = mqtt.tls;
   const files = [configuration.data_dir, platform.token_file, ca, cert, key, broker.tls.cert, broker.tls.key];
   const pageHosts = http === false ? [] : [http.host, ...http.allowed_hosts, http.ingress.address];
-  const own = [mqtt.client_id, mqtt.base_topic].filter(
-    (text) => text !== "greenhouse2mqtt" && text !== "greenhouse",
+  const { group, node, primary_host: primaryHost } = sparkplug;
+  const own = [mqtt.client_id, mqtt.base_topic, group, node, primaryHost].filter(
+    (text) => !ownDefaults.has(text ?? ""),
   );
   return [
     ...as("secret", secretSpellings(secretValues(configuration))),
@@ -42,6 +43,9 @@ function notifyTexts({ name, proxy, ways }: Configuration["notify"]): readonly P
     ),
   ];
 }
+
+/** What everybody calls it who says nothing. */
+const ownDefaults: ReadonlySet<string> = new Set(["greenhouse2mqtt", "greenhouse", "greenhouses"]);
 
 const as = (kind: string, texts: readonly (string | null | undefined)[]): readonly PrivateText[] =>
   texts.flatMap((text): readonly PrivateText[] =>

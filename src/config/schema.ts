@@ -9,6 +9,7 @@ import {
   logSection,
   mqttSection,
   pollingSection,
+  sparkplugSection,
 } from "./sections/bridge.js";
 import {
   controllersSection,
@@ -36,6 +37,7 @@ export const configurationSchema = section({
     { off: true },
   ),
   homeassistant: withDefault(homeAssistantSection, {}, "Announcements to Home Assistant."),
+  sparkplug: withDefault(sparkplugSection, {}, "Sparkplug B, on a connection of its own to the same broker."),
   polling: withDefault(pollingSection, {}, "How often the platform is read."),
   commands: withDefault(commandsSection, {}, "What may be commanded, and when."),
   http: withDefault(httpSection, {}, "Health, metrics and the page; `http: false` turns it off."),

@@ -251,3 +251,14 @@ function roundingDoubts({ controllers }: Configuration): Finding[] {
 /** Without the noise of binary fractions. */
 const exact = (number: number): number => Number(number.toPrecision(12));
 const held = (wanted: number, scale: number): number => exact(digitsSent(wanted, scale) * scale);
+
+/** What the section `sparkplug` means; none where it is off. */
+export function sparkplugSentences({ sparkplug, mqtt }: Configuration): readonly string[] {
+  const { enabled, group, node, primary_host: host } = sparkplug;
+  if (!enabled) return [];
+  const wait =
+    host === undefined ? "births wait for no host" : `births wait until ${host} says that it is online`;
+  return [
+    `sparkplug: hosts see the edge node ${group}/${node} with a device for each controller that is online, on a connection of its own (client id ${mqtt.client_id}-sparkplug); ${wait}; commands to spBv1.0/${group}/DCMD/${node}/<controller> are taken as those on MQTT are.`,
+  ];
+}

@@ -124,6 +124,8 @@ export type AlarmType =
   | "state_lost"
   | "crash_loop"
   | "notify_failed"
+  | "birth_too_large"
+  | "duplicate_node"
   | "flood";
 
 /** What an alarm's message names, for who tells it in another language. */

@@ -62,6 +62,7 @@ export const bridgeItself = { controller: null, actuator: null } as const;
 /** Keeps the alarms: raised by the part that finds something wrong, kept over restarts, shown on a topic each. */
 export class AlarmStore {
   readonly #ports: AlarmPorts;
+  readonly #listeners: (() => void)[] = [];
   #book = noAlarms;
   #looks = 0;
   readonly #notRunning = new NotRunning();
@@ -77,6 +78,11 @@ export class AlarmStore {
       if (before.availability !== after?.availability) this.#availability(after ?? before, after);
       if (before.problems !== after?.problems) this.#problems(after ?? before, after);
     });
+  }
+
+  /** Tells that some are others than they were; the listener must not throw. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Those that are shown: on, or cleared within the hour. */
@@ -214,7 +220,10 @@ export class AlarmStore {
       this.#keep(name);
       publish(name, alarm === null ? "" : JSON.stringify(shownAlarm(alarm)));
     }
-    if (changed.size > 0) this.#publishAll();
+    if (changed.size > 0) {
+      this.#publishAll();
+      for (const listener of this.#listeners) listener();
+    }
     for (const event of events) onEvent(event);
   }
 }

@@ -166,6 +166,7 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
 export const isDetailed: ReadonlySet<string> = new Set([
   ...["rejected", "bad_payload", "unknown_actuator", "unknown_command", "out_of_range"],
   ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost", "crash_loop", "notify_failed"],
+  ...["birth_too_large", "duplicate_node"],
 ]);
 
 /** Alarms of which the type says all. */
@@ -204,6 +205,7 @@ export const checkTexts: Readonly<Record<string, readonly [...title: Text, remed
   "broker.packet_size": ["Size of messages", "消息大小", "请提高服务器的消息大小限制。"],
   "broker.anonymous": ["Clients without a password", "匿名访问", "请为服务器设置用户名和密码。"],
   "broker.announce": ["Announcing to Home Assistant", "向 Home Assistant 发布设备", "请允许发布到发现主题。"],
+  sparkplug: ["Sparkplug B", "Sparkplug B", "请在服务器的访问列表中允许 Sparkplug 主题。"],
   home_assistant: ["Home Assistant listens", "Home Assistant 在线", "请检查 Home Assistant 的 MQTT 集成。"],
   page: ["Page, and who may command", "网页及操作权限", "请检查 http.port 和 http.users。"],
   data_dir: ["Data directory", "数据目录", "请检查 data_dir 的权限和磁盘空间。"],

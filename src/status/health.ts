@@ -42,6 +42,8 @@ export interface StatusParts {
   readonly events: EventOutput;
   readonly tests: BrokerTests;
   readonly overdue: OverdueWatch;
+  /** The bridge as a Sparkplug edge node; null where it is none. */
+  readonly edgeNode: { facts(): object | null } | null;
 }
 
 /** What the bridge has learnt about itself in this run. */
@@ -62,7 +64,7 @@ export interface OwnFacts {
 
 /** What `bridge/health` tells. */
 export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Record<string, unknown>> {
-  const { clock, live, mirror, connection, platform, configuration, journal } = sources;
+  const { clock, mirror, connection, platform, configuration, journal } = sources;
   const { store, poller, budget } = mirror;
   const now = clock.monotonic();
   const wall = (mono: number | null) => isoOrNull(mono === null ? null : clock.now() - (now - mono));
@@ -97,11 +99,17 @@ export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Re
     addresses_seen: mirror.seen.list().length,
     unlisted_addresses: [...poller.unlisted().values()].reduce((sum, { size }) => sum + size, 0),
     addresses_apart: [...poller.apart().values()].reduce((sum, { size }) => sum + size, 0),
-    read_only: live.current.commands.read_only,
-    read_only_because: live.readOnlyBecause,
-    other_bridge: own.otherBridge && { ...own.otherBridge, since: isoOrNull(own.otherBridge.since) },
+    ...standing(sources, own),
   };
 }
+
+/** What stands against commands, and who else commands. */
+const standing = ({ live, edgeNode }: StatusParts, { otherBridge }: OwnFacts) => ({
+  read_only: live.current.commands.read_only,
+  read_only_because: live.readOnlyBecause,
+  ...(edgeNode && { sparkplug: edgeNode.facts() }),
+  other_bridge: otherBridge && { ...otherBridge, since: isoOrNull(otherBridge.since) },
+});
 
 const platformHealth = ({ mirror, platform }: StatusParts) => ({
   state: mirror.watch.state,

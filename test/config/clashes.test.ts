@@ -43,6 +43,15 @@ describe("several files", () => {
     expect(lines).toEqual([`west.yaml:${place}: ${what} as east.yaml:${place}`]);
   });
 
+  it.each([
+    ["sparkplug: { enabled: true }", "sparkplug: { enabled: true }", 1],
+    ["sparkplug: { enabled: true }", "sparkplug: { enabled: true, node: west }", 0],
+    ["sparkplug: { enabled: true }", "sparkplug: { enabled: true, group: west }", 0],
+    ["sparkplug: { enabled: true }", "sparkplug: { enabled: false }", 0],
+  ])("%s beside %s makes so many clashes: %i", async (one, other, count) => {
+    expect(await clashLines(`${east}${one}\n`, `${west}${other}\n`)).toHaveLength(count);
+  });
+
   const embedded = east.replace("url: mqtt://broker.lan, ", "");
   it.each([
     [east, "mqtt://broker.lan:1883", 1],

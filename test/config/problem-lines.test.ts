@@ -20,6 +20,8 @@ describe("every problem names file:line:column, the path and what was expected",
     http: { ‸hots: x, port: ‸8o } → unknown key, did you mean "host"? · expected a whole number from 0 to 65535
     broker: { users: ‸{ a: b } } → expected a list
     broker:⏎  users:⏎    - username: a⏎      ‸pasword: x⏎    - ‸b → unknown key, did you mean "password"? · expected a section of keys with values
+    sparkplug: { group: ‸a/b, node: ‸"", primary_host: ‸STATE, enabled: ‸yes } → expected a name without "/", "+" and "#", and not STATE · expected a name without · expected a name without · expected true or false
+    sparkplug: { ‸primery_host: scada1 } → unknown key, did you mean "primary_host"?
     polling: { controllers: ‸5, sensors: ‸1 x, actuators: ‸2y, running_status: ‸[1m] } → expected a duration such as 500ms, 30s, 5m or 1h, at least 1s
     polling: { stale_after: ‸999ms } → expected at least 1s
     commands: { max_age: 1h, min_interval: ‸999999999h } → expected at most 168h

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { limitSentences } from "../../src/config/rules/limits.js";
+import { sparkplugSentences } from "../../src/config/warnings.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { itFinds, load, loaded, platform, problemLines } from "./loading.js";
 
@@ -311,3 +312,24 @@ describe("check warns of a light that gets on first only now and then, where the
   `,
     { around: withOne, find: async (text) => (await loaded(text)).warnings },
   ));
+
+describe("check says what the section sparkplug means", () =>
+  it.each([
+    ["", []],
+    ["sparkplug: { node: east }", []],
+    [
+      "sparkplug: { enabled: true, node: east }",
+      [
+        expect.stringMatching(
+          /^sparkplug: .*greenhouses\/east .*greenhouse2mqtt-sparkplug.*wait for no host/,
+        ),
+      ],
+    ],
+    [
+      "sparkplug: { enabled: true, primary_host: scada1 }",
+      [expect.stringMatching(/births wait until scada1 says/)],
+    ],
+  ])("%s", async (section, sentences) => {
+    const { configuration } = await loaded(`${platform}${section}\n`);
+    expect(sparkplugSentences(configuration)).toEqual(sentences);
+  }));

@@ -178,6 +178,8 @@ describe("what the bridge says in codes", () => {
       state_lost: [{}, "", true],
       crash_loop: [{}, "", true],
       notify_failed: [{}, "", true],
+      birth_too_large: [{}, "", true],
+      duplicate_node: [{}, "", true],
       flood: [{}, "", false],
     };
     const told = (type: AlarmType, facts?: AlarmFacts) =>

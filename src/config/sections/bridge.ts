@@ -246,6 +246,28 @@ export const mqttSection = section({
   tls: withDefault(mqttTls(), {}, "For mqtts and wss."),
 });
 
+/** One level of a Sparkplug topic. */
+const sparkplugName = () =>
+  text(
+    'a name without "/", "+" and "#", and not STATE',
+    /^(?!STATE$)(?!\s)(?!.*\s$)[^/+#\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,64}$/,
+  );
+
+export const sparkplugSection = section({
+  enabled: withDefault(flag(), false, "Show everything as a Sparkplug B 3.0 edge node too, for SCADA."),
+  group: withDefault(sparkplugName(), "greenhouses", "Group id of the edge node."),
+  node: withDefault(
+    sparkplugName(),
+    "greenhouse2mqtt",
+    "Edge node id; of its own for each bridge in the group. Its devices are the controllers.",
+  ),
+  primary_host: optional(
+    sparkplugName(),
+    "Host id of the host application whose presence births wait for; without one they wait for nobody.",
+    "# scada1",
+  ),
+});
+
 const interval = () => duration(1000);
 
 export const pollingSection = section({

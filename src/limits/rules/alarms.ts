@@ -57,6 +57,11 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
     "warning",
     "Check the network and what stands under notify; look at the page meanwhile, as messages are tried again and may be late.",
   ],
+  birth_too_large: [
+    "error",
+    "Raise the broker's packet limit (Mosquitto: max_packet_size; embedded: broker.limits.packet_size), or mirror fewer things of this controller: Sparkplug forbids to split a birth.",
+  ],
+  duplicate_node: ["error", "Give each bridge in the group its own sparkplug.node, or stop the other one."],
   flood: [
     "error",
     "Many alarms at once have one cause more often than not: look at power, network and platform first.",

@@ -4,6 +4,8 @@ import type { Configuration } from "../../config/schema.js";
 import { holderOf } from "../../journal/lock.js";
 import { brokerName, versionName, versionReason } from "../../mqtt/connection/link.js";
 import { topicsUnder } from "../../mqtt/topics.js";
+import { hostWord } from "../../sparkplug/commands.js";
+import { sparkplugTopics } from "../../sparkplug/topics.js";
 import { cameWithin } from "../../runtime/clock.js";
 import { errorCode } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
@@ -126,6 +128,7 @@ export const brokerChecks: readonly Check[] = [
   { id: "broker.anonymous", needs: ["broker"], run: anonymousVerdict },
   { id: "broker.announce", needs: ["broker"], run: asBridge(announceVerdict) },
   { id: "home_assistant", needs: ["broker"], run: onProbe(homeAssistantVerdict) },
+  { id: "sparkplug", needs: ["broker"], run: sparkplugVerdict },
 ];
 
 async function openVerdict(scene: Scene): Promise<Verdict> {
@@ -326,5 +329,36 @@ async function homeAssistantVerdict(probe: BrokerClient, scene: Scene): Promise<
   return warning(
     "nothing of Home Assistant is to be seen at this broker",
     `connect its MQTT integration to this broker (its birth message is not retained by default, so it may be there all the same); or set homeassistant.enabled to false`,
+  );
+}
+
+async function sparkplugVerdict(scene: Scene): Promise<Verdict> {
+  const { enabled } = scene.configuration.sparkplug;
+  return enabled ? await asBridge(edgeNodeVerdict)(scene) : notTried("sparkplug.enabled is false");
+}
+
+/** What the edge node must hear; nothing is published, since hosts would take it for the running bridge. */
+async function edgeNodeVerdict(probe: BrokerClient, { configuration }: Scene): Promise<Verdict> {
+  const { group, node, primary_host: primaryHost } = configuration.sparkplug;
+  const topics = sparkplugTopics(configuration.sparkplug, primaryHost);
+  const refused = await probe.subscribe(topics.subscriptions);
+  await probe.unsubscribe(topics.subscriptions);
+  if (refused.length > 0)
+    return failed(
+      `the broker does not let us subscribe to ${refused.join(", ")}: the edge node ${group}/${node} is not born without`,
+      `allow the bridge to subscribe to these, and to publish ${topics.nodeBirth} and the like, in the broker's access list`,
+    );
+  const heard = `the edge node ${group}/${node} may hear its commands`;
+  if (primaryHost === undefined) return ok(heard);
+  const { found } = await probe.retained(topics.states);
+  const words = topics.states.flatMap((topic, place) => {
+    const said = found.get(topic);
+    return said === undefined ? [] : [hostWord(Buffer.from(said), place > 0)];
+  });
+  if (words.some((word) => word?.isOnline === true)) return ok(`${heard}; ${primaryHost} is online`);
+  const state = words.length === 0 ? "has said nothing at this broker" : "is not online";
+  return warning(
+    `${heard}, but the primary host ${primaryHost} ${state}: births wait for it`,
+    "start it, correct sparkplug.primary_host, or leave that out",
   );
 }

@@ -1,0 +1,159 @@
+import type { ResultAddressee } from "../commands/command.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { Controller } from "../greenhouse/model.js";
+import { type Aliases, aliasesOf } from "./messages.js";
+import {
+  anyResult,
+  deviceDifference,
+  deviceMetrics,
+  isAlive,
+  type Metric,
+  type Picture,
+  resultMetric,
+  resultPlace,
+  type ShownAlarm,
+  type ShownResult,
+} from "./metrics.js";
+
+interface Device {
+  controller: Controller;
+  alarms: readonly ShownAlarm[];
+  readonly results: Map<string, ShownResult>;
+  /** Results that no data message has told yet. */
+  untold: readonly Metric[];
+  /** What hosts were told last; null while they know of no such device. */
+  shown: Picture | null;
+  aliases: Aliases;
+  /** The other way round, made when a command comes. */
+  names: ReadonlyMap<bigint, string> | null;
+}
+
+/** So many results wait for their data message; a flood of commands must not fill the memory. */
+const mostUntold = 200;
+const noAlarms: readonly ShownAlarm[] = [];
+const noNames: ReadonlyMap<bigint, string> = new Map();
+
+/** What is known of each device, and what its hosts were told of it. */
+export class Devices {
+  readonly #devices = new Map<string, Device>();
+  #alarms: ReadonlyMap<string, readonly ShownAlarm[]> = new Map();
+
+  /** Whether the device is there for its hosts. */
+  update(id: string, controller: Controller): boolean {
+    const device = this.#devices.get(id);
+    if (device === undefined)
+      this.#devices.set(id, {
+        controller,
+        alarms: this.#alarms.get(id) ?? noAlarms,
+        results: new Map(),
+        untold: [],
+        shown: null,
+        aliases: new Map(),
+        names: null,
+      });
+    else device.controller = controller;
+    return isAlive(controller);
+  }
+
+  remove(id: string): void {
+    this.#devices.delete(id);
+  }
+
+  /** The alarms as they are now; tells of which devices they are others. */
+  alarmed(alarms: readonly ShownAlarm[]): readonly string[] {
+    const byDevice = new Map<string, ShownAlarm[]>();
+    for (const alarm of alarms) {
+      if (alarm.controller === null) continue;
+      byDevice.set(alarm.controller, [...(byDevice.get(alarm.controller) ?? []), alarm]);
+    }
+    const others = [...this.#devices].filter(([id, device]) => {
+      const news = byDevice.get(id) ?? noAlarms;
+      const isSame = JSON.stringify(news) === JSON.stringify(device.alarms);
+      if (!isSame) device.alarms = news;
+      return !isSame;
+    });
+    this.#alarms = byDevice;
+    return others.map(([id]) => id);
+  }
+
+  resulted(controller: Controller, result: CommandResult, about: ResultAddressee, isHeard: boolean): void {
+    const device = this.#devices.get(about.controllerId);
+    if (device === undefined) return;
+    const shown = { text: JSON.stringify(result), at: Date.parse(result.finished_at) };
+    const place = resultPlace(about.target, about.targetId, controller);
+    // What came twice is answered to its sender alone; on the place of all results it would raise an alarm for a double click.
+    const places = [
+      ...(place === null ? [] : [place]),
+      ...(result.reason === "duplicate" ? [] : [anyResult]),
+    ];
+    for (const name of places) device.results.set(name, shown);
+    if (!isHeard) return;
+    const told = places.map((name) => resultMetric(name, device.results));
+    device.untold = [...device.untold, ...told].slice(-mostUntold);
+  }
+
+  hasResults(id: string): boolean {
+    return (this.#devices.get(id)?.untold.length ?? 0) > 0;
+  }
+
+  /** The next link begins with births, which tell the newest result of each target. */
+  unlinked(): void {
+    for (const device of this.#devices.values()) {
+      device.shown = null;
+      device.untold = [];
+    }
+  }
+
+  isShown(id: string): boolean {
+    return (this.#devices.get(id)?.shown ?? null) !== null;
+  }
+
+  forgetShown(id: string): void {
+    const device = this.#devices.get(id);
+    if (device !== undefined) device.shown = null;
+  }
+
+  /** The metrics by their aliases, as the newest birth told them. */
+  names(id: string): ReadonlyMap<bigint, string> {
+    const device = this.#devices.get(id);
+    if (device === undefined) return noNames;
+    device.names ??= new Map([...device.aliases].map(([name, alias]) => [alias, name]));
+    return device.names;
+  }
+
+  /** Everything of the device; null where it is gone. */
+  birth(id: string) {
+    const device = this.#devices.get(id);
+    if (device === undefined) return null;
+    const { controller, alarms, results } = device;
+    device.shown = { controller, alarms, results };
+    const metrics = deviceMetrics(device.shown);
+    device.aliases = aliasesOf(id, metrics);
+    device.names = null;
+    return { metrics, aliases: device.aliases };
+  }
+
+  /** What changed since, with each result of its own; or that only a birth can tell it. */
+  data(id: string) {
+    const device = this.#devices.get(id);
+    if (device === undefined || device.shown === null) return { type: "birth" } as const;
+    const { controller, results, aliases, untold, shown } = device;
+    // What was told once stays until the next birth, so that an alarm that is long over needs none.
+    const alarms = withCleared(shown.alarms, device.alarms);
+    const now = { controller, alarms, results };
+    const changed = deviceDifference(shown, now);
+    if (changed.type === "birth") return changed;
+    device.shown = now;
+    device.untold = [];
+    return { type: "data", metrics: [...changed.metrics, ...untold], aliases } as const;
+  }
+}
+
+/** In the order in which they were told. */
+function withCleared(told: readonly ShownAlarm[], now: readonly ShownAlarm[]): readonly ShownAlarm[] {
+  if (told === now) return now;
+  const there = new Map(now.map((alarm) => [alarm.id, alarm]));
+  const known = told.map((alarm) => there.get(alarm.id) ?? { ...alarm, state: "cleared" as const });
+  const ids = new Set(told.map(({ id }) => id));
+  return [...known, ...now.filter(({ id }) => !ids.has(id))];
+}

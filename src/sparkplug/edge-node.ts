@@ -1,0 +1,559 @@
+import type { CommandRequest, ResultAddressee } from "../commands/command.js";
+import type { Configuration } from "../config/schema.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { AlarmType } from "../greenhouse/limits.js";
+import type { Controller, PlatformState } from "../greenhouse/model.js";
+import { BrokerConnection } from "../mqtt/connection.js";
+import { PublishError } from "../mqtt/connection/publish.js";
+import {
+  brokerAccess,
+  type ConnectionSettings,
+  type IncomingMessage,
+  type LinkEnd,
+  type Will,
+} from "../mqtt/connection/settings.js";
+import { type Clock, nextTurn, type Random } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { Rest } from "../runtime/schedule.js";
+import { deviceCommands, hostWord, nodeCommands } from "./commands.js";
+import { Devices } from "./devices.js";
+import {
+  aliasesOf,
+  bdSeqOf,
+  birthPayload,
+  dataPayload,
+  deviceDeathPayload,
+  largestCommandBytes,
+  nodeBirthPayload,
+  nodeDeathPayload,
+  readPayload,
+} from "./messages.js";
+import { difference, isRead, type Metric, nodeMetrics, type ShownAlarm } from "./metrics.js";
+import {
+  bdSeqAfter,
+  deviceChanged,
+  deviceGone,
+  hostSpoke,
+  leftUnborn,
+  linked,
+  type Message,
+  newSession,
+  nextMessage,
+  rebirthAsked,
+  sent,
+  type Session,
+  sessionWakesAt,
+  unlinked,
+} from "./session.js";
+import { sparkplugTopics } from "./topics.js";
+
+interface EdgeNodeParts {
+  readonly settings: Configuration["sparkplug"];
+  /** How the broker is reached. */
+  readonly broker: Pick<
+    ConnectionSettings,
+    "url" | "username" | "password" | "clientId" | "protocolVersion" | "tls"
+  >;
+  readonly version: string;
+  readonly store: {
+    controllers(): Iterable<Controller>;
+    byId(id: string): Controller | undefined;
+    onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): () => void;
+  };
+  /** Whether the platform has listed the controllers since the start. */
+  readonly isAccountKnown: () => boolean;
+  readonly platformState: () => PlatformState | null;
+  readonly submit: (request: CommandRequest) => unknown;
+  readonly alarms: () => readonly ShownAlarm[];
+  readonly setAlarm: (
+    type: Extract<AlarmType, "birth_too_large" | "duplicate_node">,
+    about: { readonly controller: string | null; readonly actuator: null },
+    message: string | null,
+  ) => void;
+  /** The user of the embedded broker who sent a message; null behind any other broker. */
+  readonly userOf: (message: IncomingMessage) => string | null;
+  /** Keeps the number of the newest CONNECT. */
+  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<unknown> };
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** What came and moved nothing, by its kind. */
+const badKinds = {
+  foreign_topic: "a message on a topic that is none of the edge node's",
+  oversized: "a payload that is larger than any command",
+  no_payload: "a payload that is no Sparkplug B",
+  no_state: "a STATE of the primary host that is neither its JSON nor a word of version 2",
+  unknown_metric: "a command to a metric that takes none",
+  retained: "a retained command, whose age nobody knows",
+  foreign_birth: "a birth of another edge node under the same name",
+  forged_death: "a death of this edge node that it did not send",
+} as const;
+type BadKind = keyof typeof badKinds;
+
+/** Changes of so short a time are one message. */
+const batchMs = 50;
+/** For so long births wait until everything was read once. */
+const settleMs = 5_000;
+const duplicateClearsMs = 600_000;
+/** A broker that ends says the wills of all before it closes their links. */
+const forgedAfterMs = 1_000;
+const itself = { controller: null, actuator: null } as const;
+
+/**
+ * The bridge as a Sparkplug edge node: one connection, kept up for as long as `run` runs. Which message is due, and whether any
+ * may be, decides the session; what is in it, the metrics.
+ */
+export class EdgeNode {
+  readonly #parts: EdgeNodeParts;
+  readonly #topics;
+  readonly #session: Session;
+  readonly #devices: Devices;
+  readonly #connection: BrokerConnection;
+  readonly #rest: Rest;
+  readonly #tally = { node_births: 0, device_births: 0, data: 0, deaths: 0, rebirths_asked: 0, commands: 0 };
+  readonly #bad = new Map<BadKind, number>();
+  readonly #retainedAnswered = new Set<string>();
+  /** Births that the broker takes no more, by device; the node's own under no name. */
+  readonly #tooLarge = new Set<string>();
+  #bdSeq: number | null = null;
+  #nodeShown: readonly Metric[] = [];
+  #birth: Buffer | null = null;
+  #settlesAt: number | null = null;
+  #duplicateAt: number | null = null;
+  #deathSeenAt: number | null = null;
+
+  constructor(parts: EdgeNodeParts) {
+    const { settings, clock, store, alarms } = parts;
+    this.#parts = parts;
+    this.#topics = sparkplugTopics(settings, settings.primary_host);
+    this.#session = newSession(settings.primary_host !== undefined);
+    this.#devices = new Devices();
+    this.#devices.alarmed(alarms());
+    this.#rest = new Rest(clock);
+    this.#connection = this.#createConnection();
+    for (const controller of store.controllers()) this.#changed(undefined, controller);
+    store.onChange((before, after) => this.#changed(before, after));
+  }
+
+  #createConnection(): BrokerConnection {
+    const { broker, clock, random, log } = this.#parts;
+    const settings: ConnectionSettings = {
+      ...broker,
+      purpose: "for Sparkplug",
+      will: (before) => this.#will(before),
+      endsWithWill: true,
+      markTopic: null,
+      subscriptions: this.#topics.subscriptions,
+      kept: this.#topics.states,
+      heard: this.#topics.own,
+      limits: { maxPayloadBytes: 16 * 1024 * 1024 },
+      on: {
+        connected: () => this.#connected(),
+        disconnected: () => this.#disconnected(),
+        message: (message) => this.#received(message),
+        beforeEnd: () => this.#leave(),
+      },
+    };
+    return new BrokerConnection(settings, { clock, random, log });
+  }
+
+  /** Until the signal aborts; then the death of the node is told and the link ends. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#remember();
+    await Promise.all([this.#connection.run(signal), this.#keepUp(signal)]);
+  }
+
+  alarmed(): void {
+    for (const device of this.#devices.alarmed(this.#parts.alarms())) this.#due(device);
+    this.#nodeChanged();
+  }
+
+  /** The platform is reached, or is not, in another way than before. */
+  platformState(): void {
+    this.#nodeChanged();
+  }
+
+  /** Nothing: only what the platform showed moves. */
+  phase(): void {}
+
+  /** Each result is told once to those that are there now. */
+  result(result: CommandResult, about: ResultAddressee): void {
+    const controller = this.#parts.store.byId(about.controllerId);
+    if (controller === undefined) return;
+    const isHeard = this.#session.devices.get(about.controllerId)?.isBorn ?? false;
+    this.#devices.resulted(controller, result, about, isHeard);
+    if (isHeard) this.#due(about.controllerId);
+  }
+
+  /** What health tells of it. */
+  facts() {
+    const { isLinked, isBorn, bdSeq, host, devices } = this.#session;
+    return {
+      connected: isLinked,
+      born: isBorn,
+      bd_seq: bdSeq,
+      primary_host: host.isAwaited ? host.isOnline : null,
+      devices: [...devices.values()].filter((device) => device.isBorn).length,
+      ...this.#tally,
+      bad_input: Object.fromEntries(this.#bad),
+    };
+  }
+
+  async #remember(): Promise<void> {
+    const { memory, log } = this.#parts;
+    try {
+      const kept: unknown = JSON.parse((await memory.read()) ?? "{}");
+      const bdSeq = typeof kept === "object" && kept !== null && "bdSeq" in kept ? kept.bdSeq : null;
+      this.#bdSeq = typeof bdSeq === "number" && bdSeq >= 0 && bdSeq < 256 ? Math.floor(bdSeq) : null;
+    } catch (error) {
+      log.warn({ err: error }, "sparkplug.json in the data directory cannot be read; bdSeq begins at 0");
+    }
+  }
+
+  /** One number for each CONNECT that leaves, on disk before it does. */
+  async #will(before: LinkEnd | null): Promise<Will> {
+    const { memory, clock, log } = this.#parts;
+    if (this.#bdSeq === null || before?.kind !== "unreachable") {
+      this.#bdSeq = bdSeqAfter(this.#bdSeq);
+      await memory.write(JSON.stringify({ bdSeq: this.#bdSeq })).catch((error: unknown) => {
+        log.warn({ err: error }, "the bdSeq of Sparkplug could not be kept; after a restart it may repeat");
+      });
+    }
+    const payload = nodeDeathPayload(this.#bdSeq, clock.now());
+    return { topic: this.#topics.nodeDeath, payload, retain: false };
+  }
+
+  #connected(): void {
+    this.#settlesAt ??= this.#parts.clock.monotonic() + settleMs;
+    this.#retainedAnswered.clear();
+    linked(this.#session, this.#bdSeq ?? 0);
+    this.#rest.wake();
+  }
+
+  #disconnected(): void {
+    unlinked(this.#session);
+    this.#devices.unlinked();
+    this.#deathSeenAt = null;
+  }
+
+  /** The broker tells the will besides where the link ends without this. */
+  async #leave(): Promise<void> {
+    const { bdSeq, isBorn } = this.#session;
+    unlinked(this.#session);
+    if (!isBorn) return;
+    this.#tally.deaths += 1;
+    const payload = nodeDeathPayload(bdSeq, this.#parts.clock.now());
+    await this.#connection.publish(this.#topics.nodeDeath, payload, { qos: 1 });
+  }
+
+  #changed(before: Controller | undefined, after: Controller | undefined): void {
+    const id = (after ?? before)?.info.id;
+    if (id === undefined) return;
+    if (after === undefined) {
+      this.#devices.remove(id);
+      deviceGone(this.#session, id);
+    } else {
+      const isAlive = this.#devices.update(id, after);
+      deviceChanged(this.#session, id, isAlive, false);
+    }
+    this.#rest.wake();
+  }
+
+  #due(id: string): void {
+    const device = this.#session.devices.get(id);
+    if (device !== undefined) deviceChanged(this.#session, id, device.isAlive, false);
+    this.#rest.wake();
+  }
+
+  #nodeChanged(): void {
+    this.#session.isNodeDue = true;
+    this.#rest.wake();
+  }
+
+  async #keepUp(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    for (;;) {
+      await this.#rest.for(this.#wakesInMs(), signal);
+      await clock.wait(batchMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      this.#settle();
+      this.#clearDuplicate();
+      this.#judgeDeath();
+      await this.#sendDue(signal);
+    }
+  }
+
+  #wakesInMs(): number {
+    const { isSettled } = this.#session;
+    const due = [
+      sessionWakesAt(this.#session),
+      isSettled ? null : this.#settlesAt,
+      this.#duplicateAt === null ? null : this.#duplicateAt + duplicateClearsMs,
+      this.#deathSeenAt === null ? null : this.#deathSeenAt + forgedAfterMs,
+    ].map((at) => at ?? Infinity);
+    return Math.max(0, Math.min(...due) - this.#parts.clock.monotonic());
+  }
+
+  /** So that births are told once and whole, not again with each first reading. */
+  #settle(): void {
+    if (this.#session.isSettled) return;
+    const { clock, isAccountKnown, store } = this.#parts;
+    const isLate = this.#settlesAt !== null && clock.monotonic() >= this.#settlesAt;
+    this.#session.isSettled = isLate || (isAccountKnown() && [...store.controllers()].every(isRead));
+  }
+
+  async #sendDue(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const message = nextMessage(this.#session, this.#parts.clock.monotonic());
+      if (message === null || signal.aborted) return;
+      await this.#send(message);
+      // A broker that reads slowly is waited for, and commands and readings go on meanwhile.
+      await Promise.all([this.#connection.drained(), nextTurn()]);
+    }
+  }
+
+  #send(message: Message): Promise<void> {
+    switch (message.type) {
+      case "node_birth":
+        return this.#sendNodeBirth();
+      case "node_data":
+        return this.#sendNodeData();
+      case "device_birth":
+        return this.#sendDeviceBirth(message.device);
+      case "device_data":
+        return this.#sendDeviceData(message.device);
+      case "device_death":
+        return this.#sendDeviceDeath(message.device);
+    }
+  }
+
+  get #stamp() {
+    return { seq: this.#session.nextSeq, now: this.#parts.clock.now() };
+  }
+
+  get #nodeMetrics(): readonly Metric[] {
+    const { version, alarms, platformState } = this.#parts;
+    return nodeMetrics({ version, platform: platformState(), alarms: alarms() });
+  }
+
+  async #sendNodeBirth(): Promise<void> {
+    const metrics = this.#nodeMetrics;
+    const payload = nodeBirthPayload(this.#session.bdSeq, metrics, aliasesOf("", metrics), this.#stamp);
+    this.#nodeShown = metrics;
+    this.#birth = payload;
+    this.#tally.node_births += 1;
+    await this.#publish(this.#topics.nodeBirth, payload, null);
+  }
+
+  async #sendNodeData(): Promise<void> {
+    const metrics = this.#nodeMetrics;
+    const changed = difference(this.#nodeShown, metrics) ?? [];
+    this.#nodeShown = metrics;
+    if (changed.length === 0) return;
+    this.#tally.data += 1;
+    await this.#publish(
+      this.#topics.nodeData,
+      dataPayload(changed, aliasesOf("", changed), this.#stamp),
+      null,
+    );
+  }
+
+  async #sendDeviceBirth(id: string): Promise<void> {
+    const wasBorn = this.#devices.isShown(id);
+    const born = this.#devices.birth(id);
+    if (born === null) return;
+    const payload = birthPayload(born.metrics, born.aliases, this.#stamp);
+    this.#tally.device_births += 1;
+    if (await this.#publish(this.#topics.deviceBirth(id), payload, id)) {
+      if (this.#devices.hasResults(id)) this.#due(id);
+      return;
+    }
+    this.#devices.forgetShown(id);
+    leftUnborn(this.#session, id);
+    if (wasBorn) await this.#sendDeviceDeath(id);
+  }
+
+  async #sendDeviceData(id: string): Promise<void> {
+    const told = this.#devices.data(id);
+    if (told.type === "birth") {
+      deviceChanged(this.#session, id, true, true);
+      return;
+    }
+    if (told.metrics.length === 0) return;
+    this.#tally.data += 1;
+    await this.#publish(
+      this.#topics.deviceData(id),
+      dataPayload(told.metrics, told.aliases, this.#stamp),
+      null,
+    );
+  }
+
+  async #sendDeviceDeath(id: string): Promise<void> {
+    this.#devices.forgetShown(id);
+    this.#tally.deaths += 1;
+    await this.#publish(this.#topics.deviceDeath(id), deviceDeathPayload(this.#stamp), null);
+  }
+
+  /** Whether it left. What is too large for the broker is an alarm, for a birth cannot be split; the rest goes on. */
+  async #publish(topic: string, payload: Buffer, device: string | null): Promise<boolean> {
+    try {
+      await this.#connection.publish(topic, payload, { qos: 0 });
+      sent(this.#session);
+      this.#tellSize(device, null);
+      return true;
+    } catch (error) {
+      if (!(error instanceof PublishError)) throw error;
+      // Without a link the next one begins with births.
+      if (error.kind === "invalid") this.#tellSize(device, error.message);
+      return false;
+    }
+  }
+
+  #tellSize(device: string | null, problem: string | null): void {
+    const key = device ?? "";
+    if (problem === null ? !this.#tooLarge.delete(key) : this.#tooLarge.has(key)) return;
+    if (problem !== null) this.#tooLarge.add(key);
+    const about = { controller: device, actuator: null };
+    const message = problem && `Sparkplug hosts do not see ${device ?? "the edge node"}: ${problem}.`;
+    this.#parts.setAlarm("birth_too_large", about, message);
+  }
+
+  #received(message: IncomingMessage): void {
+    const { topic, payload, retain } = message;
+    const heard = this.#topics.parse(topic);
+    if (heard === null) this.#badInput("foreign_topic", { topic });
+    else if (payload.length > largestCommandBytes)
+      this.#badInput("oversized", { topic, bytes: payload.length });
+    else if (heard.type === "state") this.#hostSpoke(payload, heard.isOld);
+    else if (heard.type === "birth") this.#birthSeen(payload);
+    else if (heard.type === "death") this.#deathSeen(payload);
+    else if (heard.type === "device_command") this.#deviceCommanded(message, heard.device);
+    else if (retain) this.#badInput("retained", { topic });
+    else this.#nodeCommanded(payload);
+  }
+
+  /** Counted each time, said the first time. */
+  #badInput(kind: BadKind, facts: Readonly<Record<string, unknown>>): void {
+    const count = this.#bad.get(kind) ?? 0;
+    this.#bad.set(kind, count + 1);
+    if (count > 0) return;
+    this.#parts.log.warn(
+      facts,
+      `Sparkplug: ${badKinds[kind]}; it moves nothing and is only counted from now on`,
+    );
+  }
+
+  #hostSpoke(payload: Buffer, isOld: boolean): void {
+    const word = hostWord(payload, isOld);
+    if (word === null) {
+      // An empty one only clears what the broker holds.
+      if (payload.length > 0) this.#badInput("no_state", {});
+      return;
+    }
+    const wasOnline = this.#session.host.isOnline;
+    const endsLink = hostSpoke(this.#session, word);
+    const { isOnline } = this.#session.host;
+    if (isOnline !== wasOnline)
+      this.#parts.log.info(
+        `the primary host ${this.#parts.settings.primary_host ?? ""} is ${isOnline ? "online" : "offline"}`,
+      );
+    if (endsLink) this.#connection.restart();
+    this.#rest.wake();
+  }
+
+  #birthSeen(payload: Buffer): void {
+    if (this.#birth?.equals(payload) === true) return;
+    const { group, node } = this.#parts.settings;
+    this.#badInput("foreign_birth", { group, node });
+    this.#duplicateAt = this.#parts.clock.monotonic();
+    const message = `Another Sparkplug edge node calls itself ${group}/${node} too; hosts cannot tell the two apart.`;
+    this.#parts.setAlarm("duplicate_node", itself, message);
+    this.#rest.wake();
+  }
+
+  #clearDuplicate(): void {
+    const { clock, setAlarm } = this.#parts;
+    if (this.#duplicateAt === null || clock.monotonic() - this.#duplicateAt < duplicateClearsMs) return;
+    this.#duplicateAt = null;
+    setAlarm("duplicate_node", itself, null);
+  }
+
+  /** The will of an earlier link comes late sometimes. One with the present number makes hosts believe that the node is dead. */
+  #deathSeen(payload: Buffer): void {
+    const { isBorn, bdSeq } = this.#session;
+    const death = readPayload(payload);
+    if (!isBorn || death === null || bdSeqOf(death) !== bdSeq) return;
+    this.#deathSeenAt ??= this.#parts.clock.monotonic();
+    this.#rest.wake();
+  }
+
+  #judgeDeath(): void {
+    if (this.#deathSeenAt === null || this.#parts.clock.monotonic() - this.#deathSeenAt < forgedAfterMs)
+      return;
+    this.#deathSeenAt = null;
+    this.#badInput("forged_death", {});
+    this.#askRebirth();
+  }
+
+  #askRebirth(): void {
+    rebirthAsked(this.#session);
+    this.#rest.wake();
+  }
+
+  #nodeCommanded(bytes: Buffer): void {
+    const payload = readPayload(bytes);
+    if (payload === null) {
+      this.#badInput("no_payload", { topic: this.#topics.nodeCommand });
+      return;
+    }
+    const { isRebirth, unknown } = nodeCommands(payload);
+    for (const metric of unknown) this.#badInput("unknown_metric", { metric });
+    if (!isRebirth) return;
+    this.#tally.rebirths_asked += 1;
+    this.#askRebirth();
+  }
+
+  #deviceCommanded(message: IncomingMessage, device: string): void {
+    const { topic, retain, properties } = message;
+    if (retain) {
+      this.#badInput("retained", { topic });
+      if (this.#retainedAnswered.has(topic)) return;
+      this.#retainedAnswered.add(topic);
+    }
+    const payload = readPayload(message.payload);
+    if (payload === null) {
+      this.#badInput("no_payload", { topic });
+      return;
+    }
+    const by = properties.userProperties?.["by"];
+    const reads = deviceCommands(payload, this.#devices.names(device), typeof by === "string" ? by : null);
+    const expiryS = properties.messageExpiryIntervalS;
+    const user = this.#parts.userOf(message);
+    for (const read of reads) {
+      if (read.type === "unknown") {
+        this.#badInput("unknown_metric", { metric: read.name });
+        continue;
+      }
+      this.#tally.commands += 1;
+      this.#parts.submit({
+        ...read.asked,
+        controllerId: device,
+        retained: retain,
+        expiryMs: expiryS === undefined ? null : expiryS * 1_000,
+        via: user === null ? "sparkplug" : `sparkplug:${user}`,
+        response: null,
+      });
+    }
+  }
+}
+
+/** The same broker under a client id of its own, since the will is another one. */
+export function edgeNodeBroker(
+  mqtt: Configuration["mqtt"],
+  embedded: Parameters<typeof brokerAccess>[1],
+): EdgeNodeParts["broker"] {
+  const access = brokerAccess(mqtt, embedded);
+  return { ...access, clientId: `${access.clientId}-sparkplug` };
+}

@@ -1,0 +1,50 @@
+/*
+ * How Sparkplug topics are spelt. Group and node come from the configuration, which allows no `/`, `+` or `#` in them; a device
+ * is a controller's topic id.
+ */
+
+const namespace = "spBv1.0";
+
+export interface NodeName {
+  readonly group: string;
+  readonly node: string;
+}
+
+/** Who a message on one of the node's own topics, or of its host, is from or for. */
+export type Heard =
+  | { readonly type: "node_command" }
+  | { readonly type: "device_command"; readonly device: string }
+  | { readonly type: "birth" | "death" }
+  | { readonly type: "state"; readonly isOld: boolean };
+
+export function sparkplugTopics({ group, node }: NodeName, primaryHost: string | undefined) {
+  const root = (verb: string) => `${namespace}/${group}/${verb}/${node}`;
+  const host = primaryHost ?? null;
+  const states = host === null ? [] : [`${namespace}/STATE/${host}`, `STATE/${host}`];
+  const [state, oldState] = states;
+  const deviceCommand = `${root("DCMD")}/`;
+  return {
+    nodeBirth: root("NBIRTH"),
+    nodeData: root("NDATA"),
+    nodeDeath: root("NDEATH"),
+    nodeCommand: root("NCMD"),
+    deviceBirth: (device: string) => `${root("DBIRTH")}/${device}`,
+    deviceData: (device: string) => `${root("DDATA")}/${device}`,
+    deviceDeath: (device: string) => `${root("DDEATH")}/${device}`,
+    /** Without them nothing is born: a host has to be able to ask. */
+    subscriptions: [root("NCMD"), `${deviceCommand}+`],
+    /** Where the primary host says whether it is there: that of the specification, and that of version 2. */
+    states,
+    /** Where another node of the same name would show. */
+    own: [root("NBIRTH"), root("NDEATH")],
+    parse: (topic: string): Heard | null => {
+      if (topic === root("NCMD")) return { type: "node_command" };
+      if (topic.startsWith(deviceCommand))
+        return { type: "device_command", device: topic.slice(deviceCommand.length) };
+      if (topic === root("NBIRTH")) return { type: "birth" };
+      if (topic === root("NDEATH")) return { type: "death" };
+      if (topic === state) return { type: "state", isOld: false };
+      return topic === oldState ? { type: "state", isOld: true } : null;
+    },
+  };
+}
