@@ -108,6 +108,7 @@ const loadServing = async () => ({
   ...(await import("./status/metrics.js")),
   ...(await import("./http/service.js")),
   ...(await import("./http/access.js")),
+  ...(await import("./http/first-operator.js")),
 });
 
 /** What only a bridge needs that tells people of alarms. */
@@ -199,6 +200,7 @@ function joinParts(given: Given): Bridge {
   const page = createPage(commanding, status, requests);
   lookAtBroker(commanding, status);
   live.onReload(({ applied }) => reloaded(applied, commanding, status));
+  live.onReadOnlyChosen(() => inForce(commanding, status));
   parts.push(
     outputs,
     retained,
@@ -475,6 +477,7 @@ function createRequests(above: Joined, status: Status, notifier: Notifier | null
     platform,
     journal,
     setLogLevel,
+    live: above.live,
     commander: commands.commander,
     limits: commands.limits,
     clock,
@@ -499,15 +502,17 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
   const { configuration, live, clock, log, recentLog, serving, journal, mirror, commands, signal } = above;
   const { http, data_dir: dataDir } = configuration;
   if (serving === null || http === false) return null;
+  const firstOperator = new serving.FirstOperator({ file: textFile(dataDir, "page-users.json"), log });
   const page = new serving.PageService({
     ...above.page,
+    firstOperator,
     clock,
     log,
     recentLog,
     store: mirror.store,
     status,
     metrics: new serving.Metrics(() => status.figures()),
-    listener: () => ({ ...(live.current.http || http), host: http.host }),
+    listener: () => firstOperator.complete({ ...(live.current.http || http), host: http.host }),
     submit: (request) => commands.commander.submit(request),
     groups: above.groups,
     ask: (name, payload, via) => requests.ask(name, payload, signal, via),
@@ -532,10 +537,16 @@ function lookAtBroker({ configuration, log, topics, retained, commands }: Joined
   if (!enabled) withdrawEarlier(retained, prefix, topics.base, log);
 }
 
-function reloaded(changes: readonly string[], { journal, commands }: Joined, status: Status): void {
+function reloaded(changes: readonly string[], joined: Joined, status: Status): void {
+  const { journal } = joined;
   if (changes.length === 0) return;
   const record = { type: "configuration_changed", changes } as const;
   journal.append(record, { durable: false }).catch(() => undefined);
+  inForce(joined, status);
+}
+
+/** What is in force now is told to whoever shows or heeds it. */
+function inForce({ commands }: Joined, status: Status): void {
   status.publish();
   commands.limits.engine.readOnlyChanged();
 }

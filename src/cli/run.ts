@@ -3,6 +3,7 @@ import { runBridge } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
 import type { Configuration } from "../config/schema.js";
+import type { PageSources } from "../http/service.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { serviceManager } from "../runtime/systemd.js";
@@ -59,10 +60,12 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
 
 /** Says in the log where the page is and who may command there, once it can be opened. */
 const whereaboutsOf =
-  ({ http }: Configuration, { env }: Surroundings, log: Logger) =>
-  (port: number): void => {
-    void import("../http/entrance.js").then(({ entranceLines }) => {
-      for (const line of entranceLines(http, port, env)) log.info(line);
+  (configuration: Configuration, around: Surroundings, log: Logger): PageSources["onListening"] =>
+  (port, listener, code) => {
+    void import("../http/entrance.js").then(({ entranceLines, firstOperatorLine }) => {
+      for (const line of entranceLines(listener, port, around.env)) log.info(line);
+      // The page shows the log to everybody on this computer, and the code is for who sees the terminal or the service's log.
+      if (code !== null) loggerFor(configuration, around).warn(firstOperatorLine(listener, port, code));
     });
   };
 

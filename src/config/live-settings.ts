@@ -29,6 +29,9 @@ export class LiveSettings {
   #current: Configuration;
   readonly #ofStart: readonly string[];
   #secrets: readonly string[];
+  readonly #switchListeners = new Set<() => void>();
+  /** What an operator chose for this run, in the place of `commands.read_only`; null where nobody did. */
+  #chosen: { readonly readOnly: boolean; readonly by: string | null } | null = null;
   readonly #forced: { readonly because: string; readonly holds: () => boolean }[] = [];
 
   constructor(configuration: Configuration) {
@@ -43,18 +46,41 @@ export class LiveSettings {
   }
 
   get current(): Configuration {
-    if (this.readOnlyBecause === null) return this.#current;
-    return { ...this.#current, commands: { ...this.#current.commands, read_only: true } };
+    const read_only = this.forcedBecause !== null || this.#isReadOnly;
+    if (read_only === this.#current.commands.read_only) return this.#current;
+    return { ...this.#current, commands: { ...this.#current.commands, read_only } };
+  }
+
+  /** As configured, or as an operator chose for this run. */
+  get #isReadOnly(): boolean {
+    return this.#chosen?.readOnly ?? this.#current.commands.read_only;
   }
 
   /** What rules a command; of `read_only` also what is configured, as what the program gave itself keeps back nothing that a rule sends. */
   get commandRules(): Configuration["commands"] & { readonly readOnlyForRules: boolean } {
-    return { ...this.current.commands, readOnlyForRules: this.#current.commands.read_only };
+    return { ...this.current.commands, readOnlyForRules: this.#isReadOnly };
   }
 
   /** Why the bridge is read-only although that is not configured; null where it is not. */
   get readOnlyBecause(): string | null {
+    if (this.forcedBecause !== null) return this.forcedBecause;
+    if (this.#chosen?.readOnly !== true) return null;
+    return "operator";
+  }
+
+  /** Why the program itself refuses commands, which nobody can switch off; null where it does not. */
+  get forcedBecause(): string | null {
     return this.#forced.find(({ holds }) => holds())?.because ?? null;
+  }
+
+  /** For this run, whatever the file says; a file that is changed afterwards and read again counts again. */
+  chooseReadOnly(readOnly: boolean, by: string | null): void {
+    this.#chosen = { readOnly, by };
+    for (const listener of this.#switchListeners) listener();
+  }
+
+  onReadOnlyChosen(listener: () => void): void {
+    this.#switchListeners.add(listener);
   }
 
   /** Refuses commands whenever `holds`, whatever the file says. Of several reasons that hold the first is told. */
@@ -73,6 +99,7 @@ export class LiveSettings {
     const changed = changedKeys(this.#current, next);
     const applied = changed.filter((key) => reloadableKeys.has(key));
     const needRestart = changed.filter((key) => !reloadableKeys.has(key));
+    if (applied.includes("commands.read_only")) this.#chosen = null;
     this.#current = withApplied(this.#current, next);
     const reloaded = { applied, needRestart };
     for (const listener of this.#listeners) listener(reloaded);

@@ -72,6 +72,7 @@ export const bridgeEventTypes = [
   "shape_unknown",
   "other_bridge",
   "address_seen",
+  "read_only_changed",
   "alarm",
   "alarm_cleared",
   "flood",

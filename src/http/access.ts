@@ -72,6 +72,18 @@ export function judge(
   return sessions.find(cookie, isUse) ?? (isFree ? { ...stranger, role: "viewer" } : stranger);
 }
 
+/** Whether a browser of this computer asks, by its address and by what it asked for, and no proxy for somebody else. */
+export function isOfThisComputer({ headers, socket }: Asking): boolean {
+  const asked = askedHost(headers.host ?? "");
+  const isPassedOn = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => name in headers);
+  return (
+    isLoopback(plainAddress(socket.remoteAddress ?? "")) &&
+    asked !== null &&
+    isLoopback(asked.name) &&
+    !isPassedOn
+  );
+}
+
 /** Home Assistant passes the browser's `Host` and `Origin` on, so that only the socket tells that it is Home Assistant. */
 function ingressVisitor(headers: Asking["headers"], remote: string, { ingress }: Listener): Visitor | null {
   if (!ingress.enabled || plainAddress(remote) !== plainAddress(ingress.address)) return null;

@@ -2,6 +2,7 @@ import { isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { isLoopback } from "../runtime/sockets.js";
 import { type Listener, servesPage } from "./access.js";
+import { storedUsers } from "./first-operator.js";
 
 /* Where a person finds the page, and who may command there: for the log, `doctor` and the demo. */
 
@@ -38,10 +39,13 @@ export const ownAddresses = (): readonly string[] =>
 function commandersOf({ users, ingress }: Listener): string {
   const names = users.flatMap(({ username, role }) => (role === "operator" ? [username] : []));
   if (ingress.enabled && ingress.role === "operator") names.push("the users of Home Assistant");
-  return names.length === 0
-    ? "nobody may command there until http.users names an operator"
-    : `${names.join(", ")} may command there`;
+  return names.length === 0 ? nobody(users.length === 0) : `${names.join(", ")} may command there`;
 }
+
+const nobody = (isFree: boolean): string =>
+  isFree
+    ? "nobody may command there until an operator is made, with the code that `greenhouse2mqtt run` prints, or named by http.users"
+    : "nobody may command there until http.users names an operator";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -54,6 +58,14 @@ export function sshHint(listener: Pick<Listener, "host">, port: number, env: Env
   const to = `${env["USER"] ?? "user"}@${address}`;
   return `on your own computer:  ssh ${at}-L ${port}:${host}:${port} ${to}  and open http://127.0.0.1:${port}/ there`;
 }
+
+/** With the users that were made at the page, where the configuration names none; `text` is what their file holds. */
+export const withStoredUsers = (listener: Listener, text: string | null): Listener =>
+  listener.users.length > 0 ? listener : { ...listener, users: storedUsers(text) };
+
+/** How somebody who sees the terminal becomes the one who may command. */
+export const firstOperatorLine = (listener: Listener, port: number, code: string): string =>
+  `open ${addressOf(listener.host, port)} and make the first operator with the code ${code}`;
 
 /** What is said of the page once it can be opened. */
 export function entranceLines(listener: Listener | false, port: number, env: Environment): readonly string[] {

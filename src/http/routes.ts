@@ -276,16 +276,37 @@ export const plainRoutes: Routes = {
 /** Of all sensors enough for a line as wide as a phone, of one every point. */
 const [sparkPoints, allPoints] = [96, 1_440];
 /** Requests that carry the name of the sender. */
-const acts: ReadonlySet<string> = new Set(["lock", "unlock", "release", "acknowledge"]);
+const acts: ReadonlySet<string> = new Set(["lock", "unlock", "release", "acknowledge", "read_only"]);
 const response = z.looseObject({ status: z.string() });
 const often = { error: expecting("a number from 1 to 10000") };
 const pace = fields({ speed: z.number(often).min(1, often).max(10_000, often) });
 
+const newOperator = fields({ code: text, username: text, password: text });
+
+/** Logs in whom it made, and ends what visitors without a login see. */
+async function makeFirstOperator(
+  given: z.output<typeof newOperator>,
+  { service, request, sessions }: Asked,
+): Promise<Answer> {
+  const { firstOperator, status } = service.sources;
+  const address = request.socket.remoteAddress ?? "";
+  const refused = await firstOperator.make(request, given);
+  if (refused?.status === 401) status.refusedLogin("password", address);
+  if (refused !== null) return refused;
+  const username = given.username.trim();
+  const answer = await sessions.login(username, given.password, address, false);
+  status.loggedIn(username, address);
+  service.live.review();
+  return answer;
+}
+
 /** What the page asks, and programs as well. */
 export const apiRoutes: Routes = {
-  "/api/session": route("GET", null, nothing, (_, { visitor: { user, role, via } }) =>
-    json({ user, role, via, login: role === null } satisfies Session),
-  ),
+  "/api/session": route("GET", null, nothing, (_, { visitor: { user, role, via }, service, request }) => {
+    const first_operator = user === null && service.sources.firstOperator.isOffered(request);
+    return json({ user, role, via, login: role === null, first_operator } satisfies Session);
+  }),
+  "/api/first_operator": route("POST", null, newOperator, makeFirstOperator),
   "/api/login": route("POST", null, fields({ username: text, password: text }), async (given, asked) => {
     const { status, log } = asked.service.sources;
     const { username: user, password } = given;

@@ -22,6 +22,8 @@ const maxSockets = 50;
 
 /** Serves health, metrics, and the page with its API until the signal aborts. A busy port is a warning, not a reason to stop. */
 export async function serveHttp(service: PageService, signal: AbortSignal): Promise<void> {
+  const { firstOperator } = service.sources;
+  await firstOperator.load(service.sources.listener());
   const http = service.sources.listener();
   const sockets = new SilentSockets(maxSockets, () => undefined);
   const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
@@ -48,17 +50,23 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
     return;
   }
   const { port } = server.address() as AddressInfo;
-  const { clock, log, sessions: kept } = service.sources;
-  const sessions = new Sessions({ ...http, port }, { clock, log, kept: { ...kept, read: () => read } });
-  await sessions.restore();
+  const sessions = await earlierSessions(service, port, read);
   listen(server, new Site(service, sessions, pipelines), { sockets, pipelines, faults });
-  service.sources.onListening?.(port);
+  service.sources.onListening?.(port, http, firstOperator.code);
   const page = servesPage(http) ? service.run(signal).catch((error: unknown) => faults.note(error)) : null;
   if (!signal.aborted) await once(signal, "abort");
   await sessions.close();
   server.closeAllConnections();
   await once(server.close(), "close");
   await page;
+}
+
+async function earlierSessions({ sources }: PageService, port: number, read: Promise<string | null>) {
+  const { clock, log, sessions: kept } = sources;
+  const users = () => sources.listener().users;
+  const sessions = new Sessions({ users, port }, { clock, log, kept: { ...kept, read: () => read } });
+  await sessions.restore();
+  return sessions;
 }
 
 function close(this: Socket): void {

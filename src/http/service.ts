@@ -21,6 +21,7 @@ import type { GreenhouseStore } from "../sync/store.js";
 import type { Listener } from "./access.js";
 import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
+import type { FirstOperator } from "./first-operator.js";
 import { LiveViews } from "./live.js";
 import { type ShownGroups, togetherViews } from "./together.js";
 import { nightsOf, type Range, TrendKeeper } from "./trends.js";
@@ -68,8 +69,10 @@ export interface PageSources {
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
   /** The file of the page's logins, which only the bridge's user reads. */
   readonly sessions: ReturnType<typeof textFile>;
-  /** Called once, when the page can be opened at this port. */
-  readonly onListening?: ((port: number) => void) | undefined;
+  /** Users of the page that the configuration does not name. */
+  readonly firstOperator: Pick<FirstOperator, "load" | "code" | "isOffered" | "make">;
+  /** Called once, when the page can be opened at this port; `code` makes the first operator, where there is none. */
+  readonly onListening?: ((port: number, listener: Listener, code: string | null) => void) | undefined;
   /** Findings of `doctor` as they come. */
   readonly doctor?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
   /** The simulated greenhouse's time, where there is one: what it is, at a time of ours too, and how it is made to run faster. */

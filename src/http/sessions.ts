@@ -60,7 +60,7 @@ interface SessionPorts {
  * cannot log in with it.
  */
 export class Sessions {
-  readonly #users: Listener["users"];
+  readonly #users: () => Listener["users"];
   readonly #ports: SessionPorts;
   readonly #logins: ThrottledLogins;
   readonly #sessions = new Map<string, Session>();
@@ -69,8 +69,11 @@ export class Sessions {
   #writing: Promise<void> | null = null;
   #isChanged = false;
 
-  /** `port` is the one listened at: cookies of one host do not tell ports apart. */
-  constructor({ users, port }: Pick<Listener, "users" | "port">, ports: SessionPorts) {
+  /** `users` are those of now. `port` is the one listened at: cookies of one host do not tell ports apart. */
+  constructor(
+    { users, port }: { readonly users: () => Listener["users"]; readonly port: number },
+    ports: SessionPorts,
+  ) {
     this.#users = users;
     this.#ports = ports;
     this.#logins = new ThrottledLogins(pace, ports.clock);
@@ -85,7 +88,7 @@ export class Sessions {
     try {
       const read = await kept.read();
       for (const one of read === null ? [] : keptSessions.parse(JSON.parse(read))) {
-        const user = this.#users.find(({ username }) => username === one.user);
+        const user = this.#users().find(({ username }) => username === one.user);
         if (user === undefined || one.began_at > wall + mostAheadMs) continue;
         const [beganAt, usedAt] = [now - wall + one.began_at, Math.min(now, now - wall + one.used_at)];
         const visitor = visitorOf(user, one.session);
@@ -103,7 +106,7 @@ export class Sessions {
       { key: JSON.stringify([source, username]), share: 1 },
       { key: source, share: sourceShare },
     ];
-    const user = this.#users.find((one) => one.username === username);
+    const user = this.#users().find((one) => one.username === username);
     // A plain password is compared in no time, so the time of a hash is spent on it too.
     const isPlain = user !== undefined && !isPasswordHash(user.password);
     const stored = user === undefined || isPlain ? unknownUserHash : user.password;
@@ -143,7 +146,7 @@ export class Sessions {
   }
 
   #isValid({ visitor, beganAt, usedAt, proof }: Session, secret: string, now: number): boolean {
-    const user = this.#users.find(({ username }) => username === visitor.user);
+    const user = this.#users().find(({ username }) => username === visitor.user);
     const isInTime = now - usedAt <= longestUnusedMs && now - beganAt <= longestMs;
     return isInTime && user !== undefined && proofOf(secret, user) === proof;
   }

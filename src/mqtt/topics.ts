@@ -16,6 +16,7 @@ export const bridgeRequests = [
   "get",
   "journal",
   "log_level",
+  "read_only",
   "health",
   "acknowledge",
   "lock",

@@ -4,7 +4,7 @@ import { wordLabel } from "../greenhouse/labels.js";
 import { endingWords } from "../greenhouse/limits.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { bridge, given, newId, now, post, session } from "./live.js";
-import { actReason, Asking, Button, Field, type Lasting, LastingChoice } from "./inputs.js";
+import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReason } from "./inputs.js";
 import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
 import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
 import { errorSentence, limitReasons, phaseText, resultSentences, type Sentence } from "./sentences.js";
@@ -94,7 +94,9 @@ function Panel({ controller, id, of }: CardProps) {
     sent.value = await send({ ...target, command, ...given(terms) });
   };
   const sending: Sending = { choice, submit, isHeld: standing !== null };
-  const reasons = new Set([...(standing === null ? [] : [standing]), ...limitReasons(of, controller)]);
+  // What holds for the whole page stands on top of it.
+  const told = actReason() === null ? standing : ownReason();
+  const reasons = new Set([...(told === null ? [] : [told]), ...limitReasons(of, controller)]);
   return (
     <>
       <p class="meta">

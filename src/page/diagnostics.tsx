@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { address, bridge, post, useAnswer } from "./live.js";
-import { Acting, Alert, Button } from "./inputs.js";
+import { Acting, Alert, Asking, Button } from "./inputs.js";
 import { Age, Code, Head, Listed, Loading, save, Says, Section } from "./parts.js";
 import { errorSentence, type Finding, findingText, type Sentence, topicText } from "./sentences.js";
 import type { ApiError, SeenAddresses } from "./protocol.js";
@@ -116,6 +116,15 @@ function Found({ finding }: { readonly finding: Finding }) {
     </li>
   );
 }
+
+/** Commands can be kept back for this run; how they are let pass again stands on top of the page. */
+const ReadOnly = () =>
+  bridge.value?.read_only ? null : (
+    <Section name={t("commands")}>
+      <p class="quiet">{t("read_only_switch")}</p>
+      <Asking label={t("take_no_commands")} name="read_only" fields={{ read_only: true }} />
+    </Section>
+  );
 
 function Doctor() {
   const findings = useSignal<readonly Finding[]>([]);
@@ -237,6 +246,7 @@ export function DiagnosticsView() {
       )}
       {seen === null || seen.addresses.length === 0 ? null : <Seen seen={seen} />}
       <Doctor />
+      <ReadOnly />
       <Messages />
       <Bundle />
     </>

@@ -39,6 +39,10 @@ export function actReason(): string | null {
   return isOperator.value ? null : t(session.value?.user ? "why_role" : "anonymous");
 }
 
+/** The same where it is not said on top of the page already: that nobody is logged in is said once. */
+export const ownReason = (): string | null =>
+  silentSince.value === null && !isOperator.value && !session.value?.user ? null : actReason();
+
 type ActingProps = Readonly<{ label: string; busyLabel?: string; act: () => Promise<unknown> }>;
 
 /** A button for operators that says why others cannot press it, and waits for what it began. */
@@ -51,10 +55,10 @@ export function Acting({ label, busyLabel = label, act }: ActingProps) {
   };
   return (
     <span class="acting">
-      <Button disabled={why !== null || isBusy.value} act={press}>
+      <Button disabled={why !== null || isBusy.value} title={why ?? undefined} act={press}>
         {isBusy.value ? busyLabel : label}
       </Button>
-      {why === null ? null : <span class="why">{why}</span>}
+      {ownReason() === null ? null : <span class="why">{why}</span>}
     </span>
   );
 }

@@ -98,6 +98,17 @@ export const missing = signal<ReadonlySet<string>>(new Set());
 export const bridge = view<BridgeFacts>("bridge");
 export const alarms = view<Alarms>("alarms");
 
+/** When the bridge that is shown began, where this page has seen an earlier one; for some minutes. */
+export const restartedAt: ReadonlySignal<number | null> = computed(() => {
+  const began = Date.parse(bridge.value?.started_at ?? "");
+  return firstStart !== null && began > firstStart && now.value - began < newsMs ? began : null;
+});
+const newsMs = 300_000;
+let firstStart: number | null = null;
+effect(() => {
+  if (bridge.value) firstStart ??= Date.parse(bridge.value.started_at);
+});
+
 const always = ["bridge", "alarms"];
 const looked = signal<readonly string[]>([]);
 

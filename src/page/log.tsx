@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { now, view } from "./live.js";
-import { actReason, Asking, Choice, Field } from "./inputs.js";
+import { actReason, Asking, Choice, Field, ownReason } from "./inputs.js";
 import { Code, Head, Listed } from "./parts.js";
 import type { JournalPage } from "./protocol.js";
 import { t, timeText } from "./words.js";
@@ -48,7 +48,7 @@ export function LogView() {
         <Field label={t("filter")} type="search" bound={wanted} />
         <span class="buttons" role="group" aria-label={t("level_set")}>
           <span class="quiet">{t("level_set")}</span>
-          {why === null ? levels.slice(1, 4).map(askFor) : <span class="why">{why}</span>}
+          {why === null ? levels.slice(1, 4).map(askFor) : <span class="why">{ownReason()}</span>}
         </span>
       </Head>
       <Listed of={page && shown} none="none_found">

@@ -4,10 +4,22 @@ import { AlarmsView } from "./alarms.js";
 import { ControllerPage } from "./controller.js";
 import { DiagnosticsView } from "./diagnostics.js";
 import { JournalView } from "./journal.js";
-import { alarms, bridge, connect, entered, look, now, post, session, silentSince } from "./live.js";
+import {
+  alarms,
+  bridge,
+  connect,
+  entered,
+  isOperator,
+  look,
+  now,
+  post,
+  restartedAt,
+  session,
+  silentSince,
+} from "./live.js";
 import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
-import { Alert, Button, Choice, Field } from "./inputs.js";
+import { Alert, Asking, Button, Choice, Field } from "./inputs.js";
 import { Icon, Loading } from "./parts.js";
 import "./style.css";
 import { errorSentence, type Sentence } from "./sentences.js";
@@ -53,21 +65,85 @@ function Navigation({ at }: { readonly at: string }) {
   );
 }
 
+/** Every command is refused; an operator can let them pass until the next start. */
+const ReadOnly = () => (
+  <div class="notice plain bar">
+    <p>{t("read_only")}</p>
+    {isOperator.value ? (
+      <Asking label={t("take_commands")} name="read_only" fields={{ read_only: false }} />
+    ) : null}
+  </div>
+);
+
+/** Nobody is logged in, which is said once for the whole page; perhaps somebody can become the first operator. */
+function Nobody() {
+  const isOpen = useSignal(false);
+  if (!session.value?.first_operator) return <p class="notice plain">{t("anonymous")}</p>;
+  return (
+    <div class="notice warn">
+      <div class="bar">
+        <p>{t("first_none")}</p>
+        {isOpen.value ? null : (
+          <Button class="primary" act={() => (isOpen.value = true)}>
+            {t("first_make")}
+          </Button>
+        )}
+      </div>
+      {isOpen.value ? <FirstOperator /> : null}
+    </div>
+  );
+}
+
+function FirstOperator() {
+  const said = useSignal<Sentence | null>(null);
+  const submit = async (form: HTMLFormElement) => {
+    const { status, body } = await post("api/first_operator", Object.fromEntries(new FormData(form)));
+    if (status === 204) location.reload();
+    else said.value = errorSentence(body);
+  };
+  return (
+    <form
+      class="first"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit(event.currentTarget);
+      }}
+    >
+      <p>{t("first_where")}</p>
+      <div class="bar">
+        <Field label={t("first_code")} name="code" autocomplete="one-time-code" required />
+        <Field label={t("name")} name="username" autocomplete="username" required />
+        <Field
+          {...{ label: t("first_password"), name: "password", type: "password", required: true }}
+          autocomplete="new-password"
+        />
+        <button type="submit" class="primary">
+          {t("first_make")}
+        </button>
+      </div>
+      <Alert said={said} />
+    </form>
+  );
+}
+
 /** What holds for everything on the page. */
 function Notices() {
   const facts = bridge.value;
   const silent = silentSince.value;
   const platform = `notice_${facts?.platform}`;
+  const restarted = restartedAt.value;
   const lines = [
     ["bad", silent === null ? null : t("silent", { time: timeText(silent, now.value) })],
     ["bad", isWord(platform) ? t(platform) : null],
     ["warn", facts !== null && facts.broker !== "online" ? t("broker_away") : null],
-    ["plain", facts?.read_only ? t("read_only") : null],
+    ["plain", restarted === null ? null : t("restarted", { time: timeText(restarted, now.value) })],
     ["plain", facts?.dry_run ? t("dry_run") : null],
   ] as const;
   return (
     <div class="notices" role="status">
       {lines.map(([kind, text]) => (text === null ? null : <p class={`notice ${kind}`}>{text}</p>))}
+      {facts?.read_only ? <ReadOnly /> : null}
+      {session.value?.user ? null : <Nobody />}
     </div>
   );
 }

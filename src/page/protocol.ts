@@ -24,6 +24,8 @@ export interface Session {
   readonly via: string | null;
   /** Whether the data need one. */
   readonly login: boolean;
+  /** Whether this browser may make the first operator, with the code that the bridge printed. */
+  readonly first_operator?: boolean;
 }
 
 export interface BridgeFacts {

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { GroupResult } from "../greenhouse/groups.js";
 import { type Choosable, type Command, Degree, Opening, Pill, type Sending, Words } from "./command.js";
-import { actReason, Button } from "./inputs.js";
+import { actReason, Button, ownReason } from "./inputs.js";
 import { bridge, newId, post, view } from "./live.js";
 import { Age, Badge, By, Code, Icon, Quality, Says, Section } from "./parts.js";
 import type { GroupView, MemberView, TogetherViews } from "./protocol.js";
@@ -44,6 +44,12 @@ async function send(body: Readonly<Record<string, Command>>): Promise<Sent> {
 
 const standingReason = (): string | null =>
   actReason() ?? (bridge.value?.read_only ? t("rule_read_only") : null);
+
+/** What holds for the whole page stands on top of it. */
+function Standing() {
+  const told = actReason() === null ? standingReason() : ownReason();
+  return told === null ? null : <p class="why">{told}</p>;
+}
 
 type LineProps = Readonly<{ of: Shared; sign: ComponentChildren; children: ComponentChildren }>;
 
@@ -113,7 +119,7 @@ function GroupCard({ id, group }: Readonly<{ id: string; group: GroupView }>) {
         </>
       }
     >
-      {standing === null ? null : <p class="why">{standing}</p>}
+      <Standing />
       <div class="controls" role="group" aria-label={group.name}>
         <Words of={of} {...sending} />
         {group.degrees ? <Degree of={of} {...sending} /> : null}
@@ -140,7 +146,7 @@ function SceneCard({ id, scene }: Readonly<{ id: string; scene: Shared }>) {
   };
   return (
     <Together of={scene} sign={<Badge kind="plain">{t("scene")}</Badge>}>
-      {standing === null ? null : <p class="why">{standing}</p>}
+      <Standing />
       <div class="controls">
         <Button class="primary" disabled={standing !== null} act={submit}>
           {t("send_scene", { name: scene.name, count: scene.members.length })}

@@ -1,4 +1,5 @@
 import type { Commander } from "../commands/commander.js";
+import type { LiveSettings } from "../config/live-settings.js";
 import { suggestion } from "../config/problem.js";
 import { textOf } from "../greenhouse/actuator-kinds.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
@@ -45,6 +46,7 @@ interface RequestPorts extends LimitRequestPorts {
   /** `redact`: fit to be passed on. */
   readonly bundle: (redact: boolean) => Promise<unknown>;
   readonly setLogLevel: (level: string) => void;
+  readonly live: Pick<LiveSettings, "chooseReadOnly" | "forcedBecause">;
   /** One message through each way of `notify`; null where there is none. */
   readonly testNotify: ((signal: AbortSignal) => Promise<unknown>) | null;
 }
@@ -55,7 +57,6 @@ const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, RequestHandler> {
   const { mirror, platform, health, bundle } = ports;
   const controller = (fields: Fields) => controllerOf(mirror, textField(fields, "controller"));
-  const query = (fields: Fields) => queryField(fields["query"]);
   const about =
     (run: typeof unlock): RequestHandler =>
     (fields, _, via) =>
@@ -66,11 +67,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["refresh", "controller", (fields, signal) => refresh(mirror, fields, signal)],
     ["republish", "", () => republish(ports)],
     ["read", "controller address", (fields, signal) => read(ports, controller(fields), fields, signal)],
-    [
-      "get",
-      "operation query",
-      (fields, signal) => platform.get(textField(fields, "operation"), query(fields), signal),
-    ],
+    ["get", "operation query", (fields, signal) => get(platform, fields, signal)],
     ["journal", "controller since limit", (fields) => journal(ports, fields)],
     ["acknowledge", "controller actuator alarm by", (fields) => acknowledge(ports, fields)],
     [
@@ -88,10 +85,14 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["health", "", health],
     ["bundle", "redact", (fields) => bundle(flagField(fields, "redact", false))],
     ["log_level", "level", (fields) => logLevel(ports, textField(fields, "level"))],
+    ["read_only", "read_only by", (fields, _, via) => readOnly(ports, fields, via)],
     ["notify_test", "", (_, signal) => notifyTest(ports, signal)],
   ];
   return new Map(rows.map(([name, known, handler]) => [name, onlyKnown(known.split(" "), handler)]));
 }
+
+const get = (platform: PlatformClient, fields: Fields, signal: AbortSignal) =>
+  platform.get(textField(fields, "operation"), queryField(fields["query"]), signal);
 
 function onlyKnown(known: readonly string[], handler: RequestHandler): RequestHandler {
   return (fields, signal, via) => {
@@ -120,6 +121,38 @@ function logLevel({ setLogLevel, journal }: RequestPorts, level: string): unknow
   const changes = [`log.level is ${level}, by a request`];
   note(journal, { type: "configuration_changed", changes });
   return { level };
+}
+
+/**
+ * For this run. That no command is taken anybody may ask for who may ask at all; that they are taken again only an operator of the page, who
+ * has logged in: `via` is a text for nobody else.
+ */
+function readOnly({ live, journal, clock, onEvent }: RequestPorts, fields: Fields, via: Via): unknown {
+  const read_only = flagField(fields, "read_only", true);
+  const by = optionalTextField(fields, "by");
+  if (!read_only && typeof via !== "string")
+    throw new RequestError(
+      "Only an operator of the page can let commands pass again; over MQTT the bridge can only be made read-only.",
+    );
+  const forced = live.forcedBecause;
+  if (!read_only && forced !== null)
+    throw new RequestError(`The bridge keeps itself read-only, which nobody can switch off here: ${forced}.`);
+  live.chooseReadOnly(read_only, by);
+  const who = by === null ? "" : ` by ${by}`;
+  note(journal, {
+    type: "configuration_changed",
+    changes: [`commands.read_only is ${read_only} for this run${who}`],
+  });
+  onEvent({
+    type: "read_only_changed",
+    severity: read_only ? "warning" : "info",
+    message: read_only
+      ? `The bridge was made read-only${who} for this run: every command is refused.`
+      : `Commands were let pass${who} for this run; commands.read_only counts again after a restart.`,
+    at: clock.now(),
+    facts: { read_only, by },
+  });
+  return { read_only };
 }
 
 function notifyTest({ testNotify }: RequestPorts, signal: AbortSignal): Promise<unknown> {

@@ -88,3 +88,31 @@ describe("a configuration read again", () => {
     expect(live.readOnlyBecause).toBe("crash_loop");
   });
 });
+
+describe("read-only for a run, as an operator chooses", () => {
+  const settings = async (text: string) => configurationOf(text, await platform());
+
+  it("goes before the file, for rules too, until the file is changed and read again", async () => {
+    const live = new LiveSettings(await settings("commands: { read_only: true }"));
+    let told = 0;
+    live.onReadOnlyChosen(() => (told += 1));
+    live.chooseReadOnly(false, "anna");
+    expect(live.current.commands.read_only).toBe(false);
+    expect(live.commandRules).toMatchObject({ read_only: false, readOnlyForRules: false });
+    expect(live.readOnlyBecause).toBeNull();
+    live.chooseReadOnly(true, "anna");
+    expect(live.commandRules).toMatchObject({ read_only: true, readOnlyForRules: true });
+    expect(live.readOnlyBecause).toBe("operator");
+    expect(told).toBe(2);
+    live.reload(await settings("commands: { read_only: false }"));
+    expect(live.current.commands.read_only).toBe(false);
+  });
+
+  it("switches off nothing that the program gave itself", async () => {
+    const live = new LiveSettings(await settings(""));
+    live.forceReadOnly("crash_loop");
+    live.chooseReadOnly(false, "anna");
+    expect(live.commandRules).toMatchObject({ read_only: true, readOnlyForRules: false });
+    expect(live.forcedBecause).toBe("crash_loop");
+  });
+});

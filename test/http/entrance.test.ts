@@ -9,10 +9,13 @@ const listenerOf = async (text: string): Promise<Listener | false> =>
 const users = (...roles: readonly string[]) =>
   `users: [${roles.map((role, at) => `{ username: u${at}, password: !env TOKEN, role: ${role} }`).join(", ")}]`;
 
+const untilMade =
+  "nobody may command there until an operator is made, with the code that `greenhouse2mqtt run` prints, or named by http.users";
+
 describe("where the page is and who may command there", () => {
   it.each([
-    ["{}", "http://127.0.0.1:8099/", "nobody may command there until http.users names an operator"],
-    ["{ host: ::1 }", "http://[::1]:8099/", "nobody may command there until http.users names an operator"],
+    ["{}", "http://127.0.0.1:8099/", untilMade],
+    ["{ host: ::1 }", "http://[::1]:8099/", untilMade],
     [
       `{ ${users("viewer")} }`,
       "http://127.0.0.1:8099/",

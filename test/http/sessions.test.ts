@@ -21,7 +21,7 @@ describe("a login", async () => {
       write: (text: string) => Promise.resolve(void (disk.text = text)),
     };
     const { log, lines } = capturedLog();
-    const sessions = new Sessions({ users, port: 8099 }, { clock, log, kept });
+    const sessions = new Sessions({ users: () => users, port: 8099 }, { clock, log, kept });
     const login = async (password: string, username = "anna", from = "10.0.0.1") => {
       const { status, headers } = await sessions.login(username, password, from, false);
       return headers?.["set-cookie"] ?? status;

@@ -159,6 +159,13 @@ export const loopback: Listener = {
   overview: [],
 };
 
+const nobodyFirst: PageSources["firstOperator"] = {
+  load: () => Promise.resolve(),
+  code: null,
+  isOffered: () => false,
+  make: () => Promise.resolve(null),
+};
+
 const noGroups: PageSources["groups"] = {
   together: { groups: new Map(), scenes: new Map() },
   stateOf: () => ({ state: "unknown", position: null, quality: "stale" }),
@@ -198,6 +205,7 @@ export function emptyService(
     ...{ sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() } },
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
     groups: noGroups,
+    firstOperator: nobodyFirst,
     weather: () => ({}),
     seenAddresses: () => [],
     dataDir: join(tmpdir(), "no-trends-are-kept-here"),

@@ -392,6 +392,44 @@ describe("rules and locks", () => {
   });
 });
 
+describe("a first visit", () => {
+  it("says once that nobody can command, makes the first operator by the code, and lets commands pass for this run", async () => {
+    const { url, program, restart } = await scene({ http: "  page: true", commands: "read_only: true" });
+    const { page, complaints } = await visit(url, "#/controller/gh-0001");
+    const fan = await opened(page, "Fan");
+    await page.getByText("Nobody can command here yet.").waitFor(seconds(10));
+    expect(await page.getByText(/Nobody (?:can command|is logged in)/).count()).toBe(1);
+    const [, code = ""] = /first operator with the code (\S+?)["\s]/.exec(program().stderr) ?? [];
+    // Everybody on this computer sees the log of the page.
+    expect(JSON.stringify(await (await fetch(`${url}/api/health`)).json())).not.toContain(code);
+    await page.getByRole("button", { name: "Make the first operator" }).click();
+    await page.getByLabel("Code").fill("AAAA-BBBB");
+    await page.getByLabel("Name").fill("anna");
+    await page.getByLabel(/^Password/).fill("sunflowers in a row");
+    await page.getByRole("button", { name: "Make the first operator" }).click();
+    await page.getByText("This is not the code").waitFor(seconds(10));
+    expect(await axe(page)).toEqual([]);
+    await page.getByLabel("Code").fill(code.toLowerCase());
+    await page.getByRole("button", { name: "Make the first operator" }).click();
+    await page.getByText("anna", { exact: true }).waitFor(seconds(10));
+    expect(await fan.count()).toBe(1);
+    await page.getByRole("button", { name: "Take commands for this run" }).click();
+    await page.getByText("The bridge is read-only").waitFor({ state: "detached", ...seconds(10) });
+    await command(page, "Fan", "On");
+    await card(page, "Fan").getByText("confirmed", { exact: true }).waitFor(seconds(20));
+    expect((await fetch(`${url}/api/overview`)).status).toBe(401);
+    program().signal("SIGTERM");
+    await program().ended;
+    await restart();
+    // The login outlives it, and what was chosen for the run does not.
+    await page.getByText(/^The bridge was restarted at /).waitFor(seconds(20));
+    await page.getByText("The bridge is read-only: every").waitFor(seconds(10));
+    await page.getByText("anna", { exact: true }).waitFor(seconds(10));
+    expect(program().stderr).not.toContain("first operator with the code");
+    expect(complaints.filter((one) => !one.includes("401"))).toEqual([]);
+  });
+});
+
 describe("a broker that is away", () => {
   it("is said, values go on, and a command is taken all the same", async () => {
     const mosquitto = await startMosquitto();

@@ -4,7 +4,7 @@ import { access, open, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PlatformError, type PushChannel, type Query } from "../../greenhouse/ports.js";
 import { accountCost } from "../../config/warnings.js";
-import { entranceTo } from "../../http/entrance.js";
+import { entranceTo, withStoredUsers } from "../../http/entrance.js";
 import { diskRemedies } from "../../journal/journal.js";
 import { holderOf } from "../../journal/lock.js";
 import { journalDirectory } from "../../journal/open.js";
@@ -12,7 +12,7 @@ import { newestRecords, readHistory } from "../../journal/reader.js";
 import { createPlatform } from "../../platform/client.js";
 import { isDeviceCode, isPlainCode } from "../../platform/operations.js";
 import type { PlatformSettings } from "../../platform/settings.js";
-import { errorCode } from "../../runtime/file-system.js";
+import { errorCode, textFile } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { spoken } from "./network-checks.js";
@@ -155,15 +155,18 @@ const knowledge = (call: Promise<unknown>): Promise<number> =>
 const enoughBytes = 100 * 1024 * 1024;
 
 export const dataChecks: readonly Check[] = [
-  { id: "page", needs: [], run: (scene) => Promise.resolve(pageVerdict(scene)) },
+  { id: "page", needs: [], run: pageVerdict },
   { id: "data_dir", needs: [], run: directoryVerdict },
   { id: "lock", needs: [], run: lockVerdict },
   { id: "last_run", needs: ["data_dir"], run: lastRunVerdict },
 ];
 
 /** Where the page is and who may command there; nothing is opened. */
-function pageVerdict({ configuration: { http } }: Scene): Verdict {
-  const entrance = http === false ? null : entranceTo(http, http.port);
+async function pageVerdict({ configuration: { http, data_dir: dataDir } }: Scene): Promise<Verdict> {
+  const stored = await textFile(dataDir, "page-users.json")
+    .read()
+    .catch(() => null);
+  const entrance = http === false ? null : entranceTo(withStoredUsers(http, stored), http.port);
   if (entrance === null) return ok("no page is served, see http.page");
   const { url, commanders } = entrance;
   return {

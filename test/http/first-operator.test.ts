@@ -1,0 +1,94 @@
+import type { IncomingMessage } from "node:http";
+import { describe, expect, it } from "vitest";
+import type { Listener } from "../../src/http/access.js";
+import { FirstOperator } from "../../src/http/first-operator.js";
+import { capturedLog } from "../mqtt-connection/support.js";
+import { loopback } from "./support.js";
+
+const request = (over: { readonly remote?: string; readonly headers?: object } = {}) =>
+  ({
+    headers: { host: "127.0.0.1:8099", ...over.headers },
+    socket: { remoteAddress: over.remote ?? "127.0.0.1", localAddress: "127.0.0.1" },
+  }) as unknown as IncomingMessage;
+
+const anna = { username: "anna", password: "sunflowers in a row" };
+
+async function scene(listener: Listener = loopback, disk: { text: string | null } = { text: null }) {
+  const { log } = capturedLog();
+  const file = {
+    read: () => Promise.resolve(disk.text),
+    write: (text: string) => Promise.resolve(void (disk.text = text)),
+  };
+  const first = new FirstOperator({ file, log });
+  await first.load(listener);
+  return { first, disk, code: first.code ?? "" };
+}
+
+describe("the first operator", () => {
+  it("is made once, with the code, and outlives a restart; the file holds a hash alone", async () => {
+    const { first, disk, code } = await scene();
+    expect(code).toMatch(/^[2-9A-HJ-NP-Z]{4}-[2-9A-HJ-NP-Z]{4}$/);
+    expect(await first.make(request(), { ...anna, code: code.toLowerCase().replace("-", " ") })).toBeNull();
+    expect(first.complete(loopback).users).toMatchObject([{ username: "anna", role: "operator" }]);
+    expect(disk.text).not.toContain(anna.password);
+    expect(await first.make(request(), { ...anna, code })).toMatchObject({ status: 403 });
+    const next = await scene(loopback, disk);
+    expect(next.first.code).toBeNull();
+    expect(next.first.complete(loopback).users).toHaveLength(1);
+  });
+
+  it.each([
+    ["another computer", { remote: "192.0.2.1" }],
+    ["a foreign name", { headers: { host: "greenhouse.local:8099" } }],
+    ["a proxy", { headers: { "x-forwarded-for": "192.0.2.1" } }],
+  ])("is not made for %s, with whatever code", async (_, over) => {
+    const { first, code } = await scene();
+    expect(first.isOffered(request(over))).toBe(false);
+    expect(await first.make(request(over), { ...anna, code })).toMatchObject({ status: 403 });
+    expect(first.complete(loopback).users).toEqual([]);
+  });
+
+  it("has ten tries; then even the right code is none", async () => {
+    const { first, code } = await scene();
+    const wrong = { ...anna, code: "AAAA-AAA0" };
+    for (let tries = 1; tries < 10; tries += 1)
+      expect(await first.make(request(), wrong)).toMatchObject({ status: 401 });
+    expect(await first.make(request(), wrong)).toMatchObject({ status: 429 });
+    expect(await first.make(request(), { ...anna, code })).toMatchObject({ status: 429 });
+    expect(first.isOffered(request())).toBe(false);
+  });
+
+  it("needs a password that may guard a page which others reach later", async () => {
+    const { first, code } = await scene();
+    expect(await first.make(request(), { ...anna, password: "short", code })).toMatchObject({ status: 400 });
+    expect(first.complete(loopback).users).toEqual([]);
+    expect(await first.make(request(), { ...anna, code })).toBeNull();
+  });
+
+  it.each([
+    ["the configuration names users", { ...loopback, users: [{ ...anna, role: "viewer" as const }] }],
+    ["others reach the page", { ...loopback, host: "0.0.0.0" }],
+    ["it is Home Assistant's", { ...loopback, ingress: { ...loopback.ingress, enabled: true } }],
+  ])("is not offered where %s", async (_, listener) => {
+    const { first } = await scene(listener);
+    expect(first.code).toBeNull();
+    expect(first.isOffered(request())).toBe(false);
+  });
+
+  it("is not offered where the file of the present ones cannot be read", async () => {
+    const { first } = await scene(loopback, { text: "{" });
+    expect(first.code).toBeNull();
+  });
+
+  it("counts no more once the configuration names users", async () => {
+    const disk = {
+      text: JSON.stringify([
+        { username: "old", password: "scrypt:15:8:1:c2FsdHNhbHQ:a2V5a2V5a2V5a2V5a2V5", role: "operator" },
+      ]),
+    };
+    const listener = { ...loopback, users: [{ ...anna, role: "viewer" as const }] };
+    const { first } = await scene(listener, disk);
+    expect(first.complete(listener).users.map(({ username }) => username)).toEqual(["anna"]);
+    expect(first.complete(loopback).users.map(({ username }) => username)).toEqual(["old"]);
+  });
+});
