@@ -42,14 +42,29 @@ export const statusesOfKind: ReadonlyMap<ActuatorKind, readonly StatusNumber[]> 
   ["fan_wet_curtain", [16, 17, 18, 19].map(statusNumber)],
 ]);
 
-/** Cameras and weather stations have no addresses, so nothing there takes commands. */
-export const takesCommands = (type: DeviceType | null): boolean => !/^[VW]/.test(type ?? "");
+/** What the interface says of these: cameras and the weather station have no addresses, so nothing there takes commands. */
+const passive: ReadonlySet<DeviceType> = new Set(["V003", "V008", "V009", "W001"].map(deviceType));
 
-/** Cameras and picture uploaders. */
+/** Of a code that the table does not hold the letter says nothing sure: what answers decides. */
+export const takesCommands = (type: DeviceType | null): boolean => type === null || !passive.has(type);
+
+/** Cameras and picture uploaders, as far as a code tells; one that the table does not hold may turn out to be something else. */
 export const isCamera = (type: DeviceType | null): boolean => type?.startsWith("V") ?? false;
 
-/** Of those the pest monitor, which counts what it catches, may have readings. */
-export const mayHaveReadings = (type: DeviceType | null): boolean => !isCamera(type) || type === "V003";
+/** Weather stations and cameras: a list may show them online although they have no MQTT client. */
+export const isWithoutClient = (type: DeviceType | null): boolean => /^[VW]/.test(type ?? "");
+
+/** Of cameras the pest monitor, which counts what it catches, may have readings; and whatever the table does not hold. */
+export const mayHaveReadings = (type: DeviceType | null): boolean =>
+  !isCamera(type) || type === "V003" || !isKnownType(type);
+
+const isKnownType = (type: DeviceType | null): boolean => type !== null && deviceTypes.has(type);
+
+/** So many answers without readings in a row, and it is asked once an hour only; null for as often as any controller. */
+export function emptyAnswersUntilRare(type: DeviceType | null): number | null {
+  if (!isCamera(type)) return null;
+  return isKnownType(type) ? 3 : 1;
+}
 
 interface Words {
   /** As the interface calls it. */

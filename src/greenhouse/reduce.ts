@@ -1,4 +1,5 @@
 import type { ReadTable } from "./actuator-kinds.js";
+import { type DeviceType, isWithoutClient } from "./device-types.js";
 import type { ControllerEvent } from "./events.js";
 import {
   foldParameter,
@@ -33,8 +34,12 @@ const settled = (availability: Availability, by: "list" | "status"): Connection 
 export function foldFlag(
   { availability, availabilityBy, doubted }: Connection,
   flag: Availability,
+  type: DeviceType | null = null,
 ): Connection {
-  const isSame = flag === availability || (flag === "unknown" && availabilityBy === "status");
+  // What its status left open, a list that goes on saying online does not settle.
+  const isOpen =
+    flag === "online" && availability === "unknown" && availabilityBy === "status" && isWithoutClient(type);
+  const isSame = flag === availability || (flag === "unknown" && availabilityBy === "status") || isOpen;
   if (isSame) return settled(availability, availabilityBy);
   const isHarmless = flag === "unknown" || (flag === "online" && availabilityBy !== "status");
   if (isHarmless || doubted === flag) return settled(flag, "list");
@@ -50,7 +55,11 @@ function foldStatus(
   state: ClientStatus["state"],
 ): Connection {
   const { availability, availabilityBy, doubted } = shown;
-  const isFlagged = (shown.info.record?.online ?? null) !== null;
+  const { record, type } = shown.info;
+  const isFlagged = (record?.online ?? null) !== null;
+  const isListed = record?.online === true && isWithoutClient(type) && shown.absentSince === null;
+  // Not found is also what a station or camera without an MQTT client gets, whatever the list's flag is made of.
+  if (state === "offline" && isListed) return settled("unknown", "status");
   const isClient = isFlagged || availability !== "unknown";
   const tells = state === "online" || (state === "offline" && isClient);
   if (!tells || shown.absentSince !== null) return { availability, availabilityBy, doubted };
@@ -66,9 +75,20 @@ function foldFacts(known: ClientFacts | null, status: ClientStatus): ClientFacts
   return isSame ? known : { version, description, lastOnlineAt };
 }
 
+/** In lists that say nothing of whether it is online. */
+export const hasNoFlag = ({ info, absentSince }: Controller): boolean =>
+  info.record?.online === null && absentSince === null;
+
 /** Whether only the single-device status tells about it, so that it has to be asked again and again. */
-export const hasOwnClient = ({ info, availability, absentSince }: Controller): boolean =>
-  info.record?.online === null && availability !== "unknown" && absentSince === null;
+export const hasOwnClient = (controller: Controller): boolean =>
+  hasNoFlag(controller) && controller.availability !== "unknown";
+
+/** A station or camera that lists show online, and that has no MQTT client by its own status: nobody can tell. */
+export const isDisputed = ({ info, availability, availabilityBy }: Controller): boolean =>
+  isWithoutClient(info.type) &&
+  info.record?.online === true &&
+  availability === "unknown" &&
+  availabilityBy === "status";
 
 interface FoldContext {
   readonly now: number;
@@ -227,7 +247,7 @@ function foldRecord(controller: Controller, record: DeviceRecord, flag: Availabi
     controller.info.record !== null && JSON.stringify(controller.info.record) === JSON.stringify(record);
   const { code, id, client } = controller.info;
   const info = sameRecord ? controller.info : infoOf(code, id, controller.settings, record, client);
-  return withChange(controller, { info, ...foldFlag(controller, flag), absentSince: null });
+  return withChange(controller, { info, ...foldFlag(controller, flag, info.type), absentSince: null });
 }
 
 type SensorsRead = Extract<ControllerEvent, { type: "sensors_read" }>;

@@ -1,5 +1,5 @@
 import { outcomes } from "../greenhouse/command/outcomes.js";
-import { takesCommands } from "../greenhouse/device-types.js";
+import { isWithoutClient, takesCommands } from "../greenhouse/device-types.js";
 import { bridgeEventTypes } from "../greenhouse/events.js";
 import type { Language } from "../greenhouse/labels.js";
 import { type Controller, type ControllerInfo, platformStates } from "../greenhouse/model.js";
@@ -35,7 +35,7 @@ export function controllerDocument(controller: Controller, settings: DocumentSet
   const { info } = controller;
   const entities = [
     ...ownEntities(controller, settings),
-    ...(takesCommands(info.type) ? actuatorEntities(controller, settings) : []),
+    ...actuatorEntities(withCommandable(controller), settings),
     ...[parameterEntities, sensorEntities, statusEntities].flatMap((make) => make(controller, settings)),
   ];
   const needs = available(settings.topics, info.id);
@@ -85,8 +85,17 @@ const pressed = (topics: Topics, request: string, payload: object, icon: string)
 
 const diagnostic = { entity_category: "diagnostic" };
 
+/** Only with actuators that take commands: those of a device that can have none are left out unless `accept_type` says otherwise. */
+function withCommandable(controller: Controller): Controller {
+  const { info, actuators } = controller;
+  if (takesCommands(info.type)) return controller;
+  const accepted = [...actuators].filter(([, { settings }]) => settings.acceptType === true);
+  return { ...controller, actuators: new Map(accepted) };
+}
+
 /** What needs the bridge alone, so that it stays readable while the controller or the platform is gone. */
-function ownEntities({ info }: Controller, { topics, language }: DocumentSettings): Entity[] {
+function ownEntities(controller: Controller, { topics, language }: DocumentSettings): Entity[] {
+  const { info } = controller;
   const topic = topics.controller(info.id);
   const connectivity = flag(topic.availability, "connectivity", { value_template: templates.connectivity });
   // Which actuators and why, for those who are told.
@@ -95,7 +104,8 @@ function ownEntities({ info }: Controller, { topics, language }: DocumentSetting
   const result = { state_topic: topic.result, value_template: templates.result, event_types: outcomes };
   // A camera or a station without a client of its own has no connection to tell of.
   const hasConnection = info.client !== null || (info.record?.online ?? null) !== null;
-  const isCommanded = takesCommands(info.type);
+  // A station or camera of a type that is not known has results only where somebody configured actuators of it.
+  const isCommanded = !isWithoutClient(info.type) || withCommandable(controller).actuators.size > 0;
   const rows: readonly Row[] = [
     ["binary_sensor", "connectivity", connectivity],
     ["binary_sensor", "problem", problem, "command_problem"],

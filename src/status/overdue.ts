@@ -120,7 +120,7 @@ export class OverdueWatch {
       intervals,
       stretch: poller.stretch,
       controllers: store.controllers(),
-      hasReadings: (code) => inventory.hasReadings(code),
+      hasReadings: (code) => inventory.readingsOf(code) === "usual",
       answeredAt: (operation, code) => poller.tally.answeredAt(operation, code),
       knownSince: (code) => this.#knownSince.get(code) ?? this.#startedAt,
     });

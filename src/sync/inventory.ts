@@ -1,4 +1,4 @@
-import { isCamera, mayHaveReadings } from "../greenhouse/device-types.js";
+import { emptyAnswersUntilRare, mayHaveReadings } from "../greenhouse/device-types.js";
 import type { Availability } from "../greenhouse/model.js";
 import type { DeviceList, DeviceRecord } from "../greenhouse/ports.js";
 import type { GreenhouseStore } from "./store.js";
@@ -23,8 +23,6 @@ export const isAdded = (
 
 const availabilityOf = (record: DeviceRecord): Availability =>
   record.online === null ? "unknown" : record.online ? "online" : "offline";
-
-const emptyAnswersUntilNone = 3;
 
 /** Where the absence of controllers is kept over a restart; a text that nothing else reads. */
 export interface InventoryMemory {
@@ -162,11 +160,15 @@ export class Inventory {
     this.#tell({ type: "listed" });
   }
 
-  /** Whether a code has readings to poll. A pest monitor may have; one that answered without any several times has none. */
-  hasReadings(code: string): boolean {
+  /**
+   * How often a code is asked for readings. One that may be a camera and answers without any is asked now and then, as it may have
+   * some later; `usual` again once it has.
+   */
+  readingsOf(code: string): "usual" | "rare" | "none" {
     const type = this.#store.get(code)?.info.type;
-    if (type === undefined || !isCamera(type)) return type !== undefined;
-    return mayHaveReadings(type) && (this.#emptyAnswers.get(code) ?? 0) < emptyAnswersUntilNone;
+    if (type === undefined || !mayHaveReadings(type)) return "none";
+    const most = emptyAnswersUntilRare(type);
+    return most !== null && (this.#emptyAnswers.get(code) ?? 0) >= most ? "rare" : "usual";
   }
 
   /** An answer about a code's readings came, with so many of them. */

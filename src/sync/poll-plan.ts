@@ -3,7 +3,7 @@ import type { ParameterGroup } from "../greenhouse/device-types.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
-import { hasOwnClient } from "../greenhouse/reduce.js";
+import { hasNoFlag, hasOwnClient, isDisputed } from "../greenhouse/reduce.js";
 import { type RequestBudget, Schedule } from "../runtime/schedule.js";
 
 /** One thing to ask the platform again and again. */
@@ -35,6 +35,9 @@ export function jobName(job: PollJob): string {
 export const jobHost = (job: PollJob): PlatformHost =>
   job.kind === "controllers" || job.kind === "devices" ? "business" : "realtime";
 
+/** What had nothing to say may have something later. */
+export const rareMs = 3_600_000;
+
 /** Lists of devices hardly ever change; their online flags come with the controllers' list. */
 const devicesPerControllers = 12;
 /** A controller that is offline has nothing new to say. */
@@ -60,7 +63,9 @@ export function jobIntervalMs(
       return job.read.type === "fresh" ? Infinity : intervals.actuators * slower;
     // Lists tell about all others; these are asked once, and whenever a list is doubted.
     case "connection":
-      return controller !== undefined && hasOwnClient(controller) ? intervals.controllers : Infinity;
+      if (controller === undefined) return Infinity;
+      if (hasOwnClient(controller)) return intervals.controllers;
+      return hasNoFlag(controller) || isDisputed(controller) ? rareMs : Infinity;
   }
 }
 

@@ -2,6 +2,7 @@ import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/clock.js";
+import { hasNoFlag } from "../greenhouse/reduce.js";
 import { RequestBudget, Rest } from "../runtime/schedule.js";
 import {
   type DueJob,
@@ -13,6 +14,7 @@ import {
   type PollIntervals,
   type PollJob,
   PollSchedule,
+  rareMs,
   stretchFactor,
   withinInterval,
 } from "./poll-plan.js";
@@ -45,6 +47,8 @@ interface PollerSettings {
 }
 
 const idleMs = 60_000;
+/** Of what is pushed about a device without readings. */
+const signGapMs = 60_000;
 /** Addresses are compared once, so there is no hurry: at this distance, and with an eighth of the budget at most. */
 const checkGapMs = 1_000;
 const checkPart = 1 / 8;
@@ -158,7 +162,7 @@ export class Poller {
     const controller = this.#ports.store.get(code);
     if (!controller) return;
     const untried = this.#untried.get(code) ?? new Set();
-    for (const job of jobsOf(controller, this.#ports.inventory.hasReadings(code)))
+    for (const job of jobsOf(controller, this.#ports.inventory.readingsOf(code) !== "none"))
       if (this.#schedule.add(job) && job.kind !== "connection") untried.add(jobName(job));
     if (untried.size > 0) this.#untried.set(code, untried);
     else this.#planConnection(code);
@@ -279,12 +283,19 @@ export class Poller {
 
   async #readNow(code: string | undefined): Promise<void> {
     const now = this.#ports.clock.monotonic();
-    const isMeant = (job: PollJob) => isRepeated(job) && (code === undefined || concerns(job, code));
+    const isMeant = (job: PollJob) =>
+      (isRepeated(job) || this.#isUntold(job)) && (code === undefined || concerns(job, code));
     const names = this.#schedule.makeDue(now, isMeant);
     this.#rest.wake();
     const nextEnd = (name: string) =>
       new Promise<void>((resolve) => this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]));
     await Promise.all(names.map(nextEnd));
+  }
+
+  /** Whether nothing but its own status could tell whether it is online, and that did not. */
+  #isUntold(job: PollJob): boolean {
+    const controller = job.kind === "connection" ? this.#ports.store.get(job.code) : undefined;
+    return controller !== undefined && controller.availability === "unknown" && hasNoFlag(controller);
   }
 
   /** Starts what is due; returns how long to sleep. */
@@ -306,7 +317,7 @@ export class Poller {
   /** A device may turn out to be a camera only after its jobs were taken up. */
   #isWanted({ job }: DueJob): boolean {
     if (job.kind !== "sensors" && job.kind !== "running_status") return true;
-    if (this.#ports.inventory.hasReadings(job.code)) return true;
+    if (this.#ports.inventory.readingsOf(job.code) !== "none") return true;
     this.#drop((other) => other === job);
     this.#tried(jobName(job), job.code);
     return false;
@@ -424,7 +435,19 @@ export class Poller {
 
   #plainIntervalMs(job: PollJob): number {
     const controller = "code" in job ? this.#ports.store.get(job.code) : undefined;
-    return jobIntervalMs(job, this.#settings.intervals, controller);
+    const usualMs = jobIntervalMs(job, this.#settings.intervals, controller);
+    return this.#isRare(job) ? Math.max(rareMs, usualMs) : usualMs;
+  }
+
+  #isRare(job: PollJob): boolean {
+    const isReading = job.kind === "sensors" || job.kind === "running_status";
+    return isReading && this.#ports.inventory.readingsOf(job.code) === "rare";
+  }
+
+  /** Something was pushed of a device: one that is asked now and then only is asked at once. */
+  onSign(code: string): void {
+    if (this.#ports.inventory.readingsOf(code) === "rare")
+      this.readSoon({ kind: "sensors", code }, signGapMs, null);
   }
 }
 

@@ -11,7 +11,7 @@ import { PushMirror, type ReadBacks } from "./push-mirror.js";
 interface PushParts {
   readonly platform: PlatformPush;
   readonly mirror: Pick<Mirror, "store"> & {
-    readonly poller: Pick<Poller, "refresh" | "readSoon" | "isWanted">;
+    readonly poller: Pick<Poller, "refresh" | "readSoon" | "isWanted" | "onSign">;
     readonly seen: Pick<AddressesSeen, "see" | "restore">;
   };
   readonly readBacks: ReadBacks;

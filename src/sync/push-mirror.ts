@@ -22,7 +22,7 @@ export interface ReadBacks {
 
 interface PushMirrorParts {
   readonly store: GreenhouseStore;
-  readonly poller: Pick<Poller, "readSoon" | "isWanted">;
+  readonly poller: Pick<Poller, "readSoon" | "isWanted" | "onSign">;
   readonly readBacks: ReadBacks;
   /** Told of what is pushed of addresses that nothing of their controller follows. */
   readonly seen: Pick<AddressesSeen, "see">;
@@ -51,6 +51,7 @@ export class PushMirror {
   fold(news: PushNews, openedAt: number): void {
     const controller = this.#parts.store.get(news.code);
     if (!controller) return;
+    if (news.type !== "sensors") this.#parts.poller.onSign(news.code);
     switch (news.type) {
       case "registers":
         this.#foldRegisters(controller, news);
@@ -98,9 +99,9 @@ export class PushMirror {
     this.#parts.poller.readSoon({ kind: "running_status", code }, isNews ? gapMs : idleGapMs, null);
   }
 
-  /** A device that neither a list nor its own status ever gave a flag has none that could change. */
+  /** A device that neither a list nor its own status ever gave a flag may have got one, and cannot have lost one. */
   #foldConnection({ info, availability }: Controller, { code, online }: News<"connection">): void {
-    if ((info.record?.online ?? null) === null && availability === "unknown") return;
+    if ((info.record?.online ?? null) === null && availability === "unknown" && !online) return;
     const said = online ? "online" : "offline";
     this.#readWhereNews({ kind: "connection", code }, said, availability === said);
   }

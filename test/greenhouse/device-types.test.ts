@@ -110,6 +110,11 @@ describe("the kind of an actuator and its control-parameter type", () => {
     expect(told("skylight", undefined, null)).toBeNull();
     expect(told("skylight", undefined, "X1")).toBeNull();
   });
+
+  it("the letter of a type that nobody knows contradicts nothing: what answers decides", () => {
+    expect(told("skylight", undefined, "W003")).toBeNull();
+    expect(told("machine", undefined, "V001")).toBeNull();
+  });
 });
 
 describe("a command to an actuator whose type contradicts its kind", () => {

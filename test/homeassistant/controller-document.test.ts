@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ActuatorKind } from "../../src/greenhouse/actuator-kinds.js";
-import { statusNumber } from "../../src/greenhouse/device-types.js";
+import { deviceType, statusNumber } from "../../src/greenhouse/device-types.js";
 import type { Controller, RunningStatus } from "../../src/greenhouse/model.js";
 import { sensorKinds } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, HomeAssistantView } from "../../src/greenhouse/settings.js";
@@ -243,6 +243,24 @@ test.each(["V003", "V008", "V009", "W001"] as const)(
     const { record } = one.info;
     const silent = record && { ...one, info: { ...one.info, record: { ...record, online: null } } };
     expect(componentsOf(silent ?? one)).not.toHaveProperty("binary_sensor_connectivity");
+  },
+);
+
+test.each<[type: "W001" | "V009", code: string, over: Partial<ActuatorSettings>]>([
+  ["W001", "W001", { acceptType: true }],
+  ["V009", "V010", {}],
+  ["W001", "W003", {}],
+])(
+  "a %s, listed as %s, of which actuators take commands (%j) has them with problem and result",
+  (given, type, over) => {
+    const { info, ...one } = controllers[given];
+    const found = componentsOf({
+      ...one,
+      info: { ...info, type: deviceType(type) },
+      actuators: new Map([["fan", actuator({ id: "fan", kind: "machine", ...over })]]),
+    });
+    for (const key of ["switch_101", "select_101", "binary_sensor_problem", "event_result"])
+      expect(found).toHaveProperty(key);
   },
 );
 

@@ -270,17 +270,19 @@ it("a controller that left every list goes offline at once, not by way of unknow
 });
 
 it.each([
-  ["C001", [0, 0, 0, 0], "true true true true"],
-  ["V009", [5], "false"],
-  ["X9", [0], "true"],
-  // A pest monitor has readings until it answered three times in a row without any.
-  ["V003", [0, 0, 5, 0, 0, 0], "true true true true true false"],
-])("a %s that answers %j has readings to poll: %s", (type, answers, has) => {
+  ["C001", [0, 0, 0, 0], "usual usual usual usual"],
+  ["V009", [5], "none"],
+  ["X9", [0], "usual"],
+  ["W003", [0, 0], "usual usual"],
+  // A pest monitor may have readings although it answered three times in a row without any; a code nobody knows may be one.
+  ["V003", [0, 0, 5, 0, 0, 0, 1], "usual usual usual usual usual rare usual"],
+  ["V001", [0, 5, 0], "rare usual rare"],
+])("a %s that answers %j is asked for readings: %s", (type, answers, has) => {
   const one = account();
   one.inventory.onControllers(listed(["A"], { type: deviceType(type) }), 0);
   const had = answers.map((count) => {
     one.inventory.onReadings("A", count);
-    return one.inventory.hasReadings("A");
+    return one.inventory.readingsOf("A");
   });
   expect(had.join(" ")).toBe(has);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { deviceType, parameterGroup } from "../../src/greenhouse/device-types.js";
-import type { DeviceList } from "../../src/greenhouse/ports.js";
-import { actuator, clientStatus, controllerSettings, record } from "../support/builders.js";
+import type { DeviceList, SensorItem } from "../../src/greenhouse/ports.js";
+import { actuator, clientStatus, controllerSettings, item, record } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
 import { minute } from "../support/folding.js";
 import { devices, hour, mirrorSettings, polledMirror, type PolledOptions } from "../support/polled-mirror.js";
@@ -116,7 +116,7 @@ describe("intervals", () => {
     expect(platform.times("connection GH-7").length).toBeGreaterThan(1);
   });
 
-  it("a device without a flag that has an MQTT client is asked as often as the list; one without is asked once", async () => {
+  it("a device without a flag that has an MQTT client is asked as often as the list; one without once an hour", async () => {
     const { platform, clock, store } = polling(devices(1));
     platform.other = ["WS-1", "WS-2"].map((code) => record({ code, type: deviceType("W001"), online: null }));
     platform.status = (code) => clientStatus(code === "WS-2" ? "offline" : "online");
@@ -124,15 +124,41 @@ describe("intervals", () => {
     platform.status = () => clientStatus("offline");
     await clock.advance(10 * minute);
     expect(platform.times("connection WS-1").length).toBeGreaterThan(20);
-    expect(platform.times("connection WS-2")).toHaveLength(1);
+    expect(platform.times("connection WS-2").length).toBeLessThanOrEqual(3);
     expect(["WS-1", "WS-2"].map((code) => store.get(code)?.availability)).toEqual(["offline", "unknown"]);
   });
 
-  it("a pest monitor is asked for readings until three answers had none", async () => {
-    const { platform, clock } = polling([record({ code: "PM-1", type: deviceType("V003") })]);
+  it("a pest monitor is asked for readings as others until three answers had none, then once an hour, and as others again once it has some", async () => {
+    let items: readonly SensorItem[] = [];
+    const { platform, clock, poller } = polling([record({ code: "PM-1", type: deviceType("V003") })], {
+      items: () => items,
+    });
+    const asked = () => platform.times("sensors PM-1").length;
+    await clock.advance(10 * minute);
+    expect(asked()).toBe(3);
+    await clock.advance(5 * hour);
+    expect(asked()).toBeGreaterThan(6);
+    expect(asked()).toBeLessThan(10);
+    const before = asked();
+    poller.onSign("PM-1");
+    void poller.refresh("PM-1");
+    items = [item({ measuredAt: clock.now() })];
+    await clock.advance(minute);
+    expect(asked()).toBe(before + 1);
+    await clock.advance(10 * minute);
+    expect(asked()).toBeGreaterThan(before + 7);
+  });
+
+  it("a camera that a list shows online and that has no MQTT client is neither online nor offline, and asked for it once an hour", async () => {
+    const station = record({ code: "WS-1", type: deviceType("W001"), online: true });
+    const { platform, clock, store } = polling([station, ...devices(1)]);
+    platform.status = (code) => clientStatus(code === "WS-1" ? "offline" : "online");
+    await clock.advance(3 * hour);
+    expect(store.get("WS-1")).toMatchObject({ availability: "unknown", availabilityBy: "status" });
+    expect(platform.times("connection WS-1").length).toBeLessThan(6);
+    platform.status = () => clientStatus("online");
     await clock.advance(2 * hour);
-    expect(platform.times("sensors PM-1")).toHaveLength(3);
-    expect(platform.times("running_status PM-1").length).toBeLessThan(4);
+    expect(store.get("WS-1")?.availability).toBe("online");
   });
 
   it.each<[string, DeviceList, number, PolledOptions["settings"]?]>([

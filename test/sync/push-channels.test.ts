@@ -26,6 +26,7 @@ function listeningChannels(takesMs = 0) {
   const poller = {
     readSoon: () => undefined,
     isWanted: () => false,
+    onSign: () => undefined,
     refresh: async () => {
       rounds.push(clock.monotonic());
       if (takesMs > 0) await clock.wait(takesMs);

@@ -280,7 +280,7 @@ export interface Found {
 
 /** Everything found that can have an entry, without what is known already, on top of what the `controllers` of a file hold. */
 export function foundParts({ survey, known, language }: Found, given?: YAMLMap): readonly ControllerPart[] {
-  const listed = survey.devices.filter(({ device }) => isEntry(device));
+  const listed = survey.devices.filter(isEntry);
   const fresh = listed.map(({ device }) => device.code).filter((code) => !known.controllers.has(code));
   const ids = controllerIds(fresh, known.topicIds);
   return listed.map((one) => {
@@ -296,21 +296,37 @@ export function foundParts({ survey, known, language }: Found, given?: YAMLMap):
   });
 }
 
-/** Cameras need no entry, and some codes can have none. */
-const isEntry = ({ code, type }: ListedDevice): boolean => !isCamera(type) && isUsableCode(code);
+/** Cameras need no entry unless they have readings, and some codes can have none. */
+const isEntry = ({ device: { code, type }, answers }: DeviceSurvey): boolean =>
+  isUsableCode(code) && (!isCamera(type) || hasReadings(answers));
+
+function hasReadings(answers: DeviceSurvey["answers"]): boolean {
+  const readings = answers.get("sensors");
+  return readings?.type === "sensors" && readings.items.length > 0;
+}
 
 /** Comment lines about the devices without an entry. */
 export function otherDevices(
   { devices }: Survey,
   isNews: (code: string) => boolean = () => true,
 ): readonly string[] {
-  const others = devices.map(({ device }) => device).filter((one) => !isEntry(one) && isNews(one.code));
-  const named = (areCameras: boolean) =>
-    others
-      .filter(({ type }) => isCamera(type) === areCameras)
-      .map(({ code, name }) => spaced(commentText(code), nameOr(name, "")));
+  const others = devices.filter((one) => !isEntry(one) && isNews(one.device.code));
+  const named = (isMeant: (one: DeviceSurvey) => boolean) =>
+    others.filter(isMeant).map(({ device: { code, name } }) => spaced(commentText(code), nameOr(name, "")));
+  const isAsked = ({ answers, unanswered }: DeviceSurvey) => answers.size + unanswered.length > 0;
+  const isOfCamera = ({ device }: DeviceSurvey) => isCamera(device.type) && isUsableCode(device.code);
   return [
-    ...wrapped("Cameras, which have neither readings nor addresses: ", named(true)),
-    ...wrapped("Devices whose code no configuration can hold, which are not asked: ", named(false)),
+    ...wrapped(
+      "Cameras, which have neither readings nor addresses: ",
+      named((one) => isOfCamera(one) && !isAsked(one)),
+    ),
+    ...wrapped(
+      "Cameras that were asked for readings and gave none now: ",
+      named((one) => isOfCamera(one) && isAsked(one)),
+    ),
+    ...wrapped(
+      "Devices whose code no configuration can hold, which are not asked: ",
+      named(({ device }) => !isUsableCode(device.code)),
+    ),
   ];
 }

@@ -1,6 +1,12 @@
 import { controllerTopicId } from "../../config/schema.js";
 import type { SeenAddress } from "../../greenhouse/addresses-seen.js";
-import { type DeviceType, deviceType, isCamera, type ParameterGroup } from "../../greenhouse/device-types.js";
+import {
+  type DeviceType,
+  deviceType,
+  isCamera,
+  mayHaveReadings,
+  type ParameterGroup,
+} from "../../greenhouse/device-types.js";
 import {
   PlatformError,
   type PlatformErrorFacts,
@@ -79,7 +85,7 @@ const weatherStation = deviceType("W001");
 
 /**
  * Whom to ask for what, with the fewest requests: one for the readings, one for the running statuses, and one for each
- * type, which brings all its addresses. Cameras have nothing to ask for; weather stations and devices that are no
+ * type, which brings all its addresses. Of cameras only those that may have readings are asked for these; weather stations and devices that are no
  * controllers are asked for addresses only when they are chosen by name.
  */
 export function planScan(
@@ -93,7 +99,8 @@ export function planScan(
     : devices.filter(({ code }) => !isLeftOut(code));
   return wanted.map((device) => {
     const { code, type, isController } = device;
-    if (isCamera(type) || !isUsableCode(code)) return { device, asks: [] };
+    if (!isUsableCode(code)) return { device, asks: [] };
+    if (isCamera(type)) return { device, asks: mayHaveReadings(type) ? ["sensors"] : [] };
     const hasAddresses = chosen || (isController && type !== weatherStation);
     return { device, asks: ["sensors", "statuses", ...(hasAddresses ? types : [])] };
   });

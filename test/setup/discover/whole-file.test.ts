@@ -95,9 +95,11 @@ describe("the whole file", () => {
         const configuration = await configurationOf(found);
         expect(configuration.commands.read_only).toBe(true);
         expect(configuration.mqtt.url).toBeUndefined();
-        const usable = found.devices.filter(
-          ({ device: { code, type } }) => isUsableCode(code) && !isCamera(type),
-        );
+        const usable = found.devices.filter(({ device: { code, type }, answers }) => {
+          const readings = answers.get("sensors");
+          const areThere = readings?.type === "sensors" && readings.items.length > 0;
+          return isUsableCode(code) && (!isCamera(type) || areThere);
+        });
         expect(Object.keys(configuration.controllers).sort()).toEqual(
           usable.map((one) => one.device.code).sort(),
         );
