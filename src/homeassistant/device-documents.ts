@@ -55,9 +55,13 @@ function device(info: ControllerInfo, { clientId, pageUrl }: DocumentSettings): 
     serial_number: text(info.code),
     suggested_area: text(info.area) ?? text(record?.stationName),
     via_device: bridgeIdentifier(clientId),
-    configuration_url: pageUrl,
+    configuration_url: streamPage(info.stream) ?? pageUrl,
   };
 }
+
+/** Home Assistant takes no other addresses, and opens them in a browser. */
+const streamPage = (stream: string | null): string | undefined =>
+  stream !== null && /^https?:\/\/[^\s]+$/i.test(stream) ? stream : undefined;
 
 /** An entity of the controller or the bridge as a whole, named by its label; `slug` where that says too little in an entity id. */
 type Row = readonly [platform: Platform, label: Label, fields: Fields, slug?: string];
@@ -106,13 +110,18 @@ function ownEntities(controller: Controller, { topics, language }: DocumentSetti
   const hasConnection = info.client !== null || (info.record?.online ?? null) !== null;
   // A station or camera of a type that is not known has results only where somebody configured actuators of it.
   const isCommanded = !isWithoutClient(info.type) || withCommandable(controller).actuators.size > 0;
-  const rows: readonly Row[] = [
+  const lastOnline = { state_topic: topic.info, value_template: field("last_online_at") };
+  const connection: readonly Row[] = [
     ["binary_sensor", "connectivity", connectivity],
+    // It changes with every list where the platform means when it was seen last.
+    ["sensor", "last_online", { ...lastOnline, device_class: "timestamp", enabled_by_default: false }],
+  ];
+  const commanded: readonly Row[] = [
     ["binary_sensor", "problem", problem, "command_problem"],
     ["button", "acknowledge", acknowledge, "acknowledge_problem"],
     ["event", "result", { ...result, icon: "mdi:message-check-outline" }, "command_result"],
   ];
-  const own = rows.slice(isCommanded || hasConnection ? 0 : 1, isCommanded ? undefined : 1);
+  const own = [...(isCommanded || hasConnection ? connection : []), ...(isCommanded ? commanded : [])];
   return labelled(language, own, () => ({ ...diagnostic, ...available(topics) }));
 }
 

@@ -16,6 +16,7 @@ const labels = {
   raw: { en: "value", zh: "原始值" },
   running: { en: "running", zh: "运行" },
   platform: { en: "Platform", zh: "平台" },
+  last_online: { en: "Last online", zh: "最近在线" },
   last_contact_business: { en: "Last contact, business host", zh: "业务服务器最近联系" },
   last_contact_realtime: { en: "Last contact, real-time host", zh: "实时服务器最近联系" },
   oldest_reading: { en: "Oldest reading", zh: "最旧读数" },

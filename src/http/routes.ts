@@ -333,6 +333,11 @@ export const apiRoutes: Routes = {
   "/api/trends/": trends,
   "/api/journal": journal,
   "/api/alarms": shows("alarms"),
+  // It is a credential of its own, which viewers are not shown.
+  "/api/stream/": route("GET", "operator", nothing, (_, { id, service }) => {
+    const stream = service.controllerOf(id)?.info.stream ?? null;
+    return stream === null ? notFound("video", id) : json({ url: stream });
+  }),
   "/api/addresses": look(({ service }) => json(service.seenAddresses())),
   "/api/groups": shows("groups"),
   // A session's cookie comes to what is below `api/` alone.

@@ -71,6 +71,7 @@ export function overviewRow(
     name: info.name,
     kind: rowKind(info.type, controller),
     station: info.record?.stationName ?? null,
+    order: orderOf(info.record?.extra["sortOrder"]),
     availability,
     readings: keyReadings(sensors, kinds),
     actuators: statesByGroup([...actuators.values()]),
@@ -84,6 +85,9 @@ export function overviewRow(
   rows.set(controller, row);
   return row;
 }
+
+const orderOf = (text: string | undefined): number | null =>
+  text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : null;
 
 function rowKind(type: DeviceType | null, { sensors, actuators, statuses }: Controller): RowKind {
   if (isCamera(type) && sensors.size + actuators.size + statuses.size === 0) return "silent";
@@ -165,6 +169,9 @@ export function controllerView(
     code,
     name,
     availability,
+    station: info.record?.stationName ?? null,
+    last_online_at: isoOrNull(info.client?.lastOnlineAt ?? null),
+    video: info.stream !== null,
     problem,
     weather,
     sensors: each(sensors, (sensor) => ({ ...sensorDocument(sensor), label: sensorLabel(sensor) })),

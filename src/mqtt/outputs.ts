@@ -8,7 +8,7 @@ import { PublishError } from "./connection/publish.js";
 import type { Extent } from "./leftovers.js";
 import type { Part } from "./part.js";
 import type { RetainedTopics } from "./retained-topics.js";
-import { controllersDocument } from "./projection.js";
+import { controllersDocument, stationsDocument } from "./projection.js";
 import type { Topics } from "./topics.js";
 
 interface BirthPorts {
@@ -158,8 +158,10 @@ export class Outputs implements Part {
     const { clock, connection, topics, store, retained, log } = this.#parts;
     this.#workedAt = clock.monotonic();
     if (connection.state !== "online") return;
-    if (this.#controllersDue)
+    if (this.#controllersDue) {
       retained.wanted(topics.bridge.controllers, controllersDocument(store.controllers()));
+      retained.wanted(topics.bridge.stations, stationsDocument(store.controllers()));
+    }
     this.#controllersDue = false;
     if (retained.hasLeftovers) retained.sweep(this.#mayBeEmptied());
     const cleared = retained.takeCleared();

@@ -244,6 +244,23 @@ export function controllersDocument(controllers: Iterable<Controller>): string {
   return JSON.stringify({ count: items.length, truncated: true });
 }
 
+/** As the lists of devices tell; in the order of their ids. Above the same size it only says how many there are. */
+export function stationsDocument(controllers: Iterable<Controller>): string {
+  const stations = new Map<string, { id: string; name: string | null; controllers: string[] }>();
+  for (const { info } of controllers) {
+    const { stationId: id = null, stationName: name = null } = info.record ?? {};
+    if (id === null) continue;
+    const known = stations.get(id) ?? { id, name, controllers: [] };
+    known.controllers.push(info.id);
+    stations.set(id, known);
+  }
+  const items = [...stations.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+  for (const one of items) one.controllers.sort();
+  const text = JSON.stringify(items);
+  if (Buffer.byteLength(text) <= maxControllersBytes) return text;
+  return JSON.stringify({ count: items.length, truncated: true });
+}
+
 export function eventDocument(event: BridgeEvent): string {
   const { type, severity, message } = event;
   return JSON.stringify({ ...event.facts, type, severity, message, at: new Date(event.at).toISOString() });

@@ -159,6 +159,7 @@ const bridgeTopics = (base: string) => ({
   info: `${base}/bridge/info`,
   health: `${base}/bridge/health`,
   controllers: `${base}/bridge/controllers`,
+  stations: `${base}/bridge/stations`,
   event: `${base}/bridge/event`,
   alarms: `${base}/bridge/alarms`,
   selfTest: `${base}/bridge/self_test`,

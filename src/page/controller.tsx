@@ -1,7 +1,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { Card, type Commandable } from "./command.js";
 import { actuatorGroups, WeatherStrip } from "./glance.js";
-import { alarms, missing, useAnswer, view } from "./live.js";
+import { alarms, get, isOperator, missing, useAnswer, view } from "./live.js";
 import { actReason, Asking, Button } from "./inputs.js";
 import { Age, Availability, Badge, Head, Icon, type IconName, Loading, Section } from "./parts.js";
 import type { Plot } from "./plot.js";
@@ -96,7 +96,26 @@ function halves(sections: readonly Cards[]): readonly (readonly Cards[])[] {
   return [first, sections.slice(first.length)];
 }
 
-const Title = ({ of: { id, name, code, availability, problem } }: { readonly of: ControllerView }) => (
+/** Its address holds a login more often than not, so it is asked for only when an operator presses it. */
+function Video({ id }: { readonly id: string }) {
+  const open = async () => {
+    const { body } = await get<{ url: string }>(`api/stream/${encodeURIComponent(id)}`);
+    // Never a script: only addresses of the web and of video are followed.
+    if (body !== null && /^(?:https?|rtsp|rtmp|ws|wss):\/\//i.test(body.url))
+      window.open(body.url, "_blank", "noopener,noreferrer");
+  };
+  return (
+    <Button class="link" act={open}>
+      {t("video")}
+    </Button>
+  );
+}
+
+const Title = ({
+  of: { id, name, code, station, availability, last_online_at: at, video, problem },
+}: {
+  readonly of: ControllerView;
+}) => (
   <>
     <a class="back" href="#/overview">
       <Icon name="back" />
@@ -105,7 +124,13 @@ const Title = ({ of: { id, name, code, availability, problem } }: { readonly of:
     <Head name={name}>
       <span class="title">
         <Availability of={availability} />
-        <small class="quiet">{code}</small>
+        {availability === "offline" && at !== null ? (
+          <small class="quiet">
+            {t("last_online")} <Age at={at} />
+          </small>
+        ) : null}
+        <small class="quiet">{[code, station].filter(Boolean).join(" · ")}</small>
+        {video && isOperator.value ? <Video id={id} /> : null}
         {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
         {problem ? <Asking label={t("acknowledge")} name="acknowledge" fields={{ controller: id }} /> : null}
       </span>

@@ -11,7 +11,8 @@ import { collator, t, told } from "./words.js";
 
 const overview = view<Overview>("overview");
 const search = signal("");
-type Order = "attention" | "name" | "oldest";
+const station = signal("");
+type Order = "attention" | "platform" | "name" | "oldest";
 const order = signal<Order>("attention");
 /** Only rows near the visible part are made; more with scrolling. */
 const pageRows = 40;
@@ -72,9 +73,15 @@ const urgency = (row: OverviewRow): number =>
   (isOld(row) ? 2 : 0) +
   (countOf(row.limits.holds) > 0 ? 1 : 0);
 
+const byPlatform = (one: OverviewRow, other: OverviewRow): number =>
+  (one.order ?? Infinity) === (other.order ?? Infinity)
+    ? 0
+    : (one.order ?? Infinity) - (other.order ?? Infinity);
+
 /** What comes first; where that is the same, the name tells. */
 const orders: Readonly<Record<Order, (one: OverviewRow, other: OverviewRow) => number>> = {
-  attention: (one, other) => urgency(other) - urgency(one),
+  attention: (one, other) => urgency(other) - urgency(one) || byPlatform(one, other),
+  platform: byPlatform,
   name: () => 0,
   oldest: (one, other) => collator.compare(one.oldest_reading_at ?? "9", other.oldest_reading_at ?? "9"),
 };
@@ -83,7 +90,11 @@ type Item = readonly [id: string, row: OverviewRow];
 
 function chosen(all: Overview["controllers"]): readonly Item[] {
   const wanted = search.value.trim().toLowerCase();
-  const rows = Object.entries(all).filter(([id, { name }]) => `${name} ${id}`.toLowerCase().includes(wanted));
+  const rows = Object.entries(all).filter(
+    ([id, row]) =>
+      `${row.name} ${id} ${row.station ?? ""}`.toLowerCase().includes(wanted) &&
+      (station.value === "" || row.station === station.value),
+  );
   return rows.sort(
     ([oneId, one], [otherId, other]) =>
       orders[order.value](one, other) || collator.compare(`${one.name} ${oneId}`, `${other.name} ${otherId}`),
@@ -187,14 +198,26 @@ const Silent = ({ of }: Readonly<{ of: readonly Item[] }>) => (
   </details>
 );
 
-const Filters = () => (
+/** Of the stations of the account, where there are several. */
+const stationsOf = (all: Overview["controllers"]): readonly string[] =>
+  [...new Set(Object.values(all).flatMap((row) => row.station ?? []))].sort(collator.compare);
+
+const Filters = ({ stations }: Readonly<{ stations: readonly string[] }>) => (
   <>
     <Field label={t("search")} type="search" bound={search} />
+    {stations.length > 1 ? (
+      <Choice
+        label={t("station")}
+        bound={station}
+        options={[["", t("any")], ...stations.map((name) => [name, name] as const)]}
+      />
+    ) : null}
     <Choice
       label={t("order")}
       bound={order}
       options={[
         ["attention", t("order_attention")],
+        ["platform", t("order_platform")],
         ["name", t("name")],
         ["oldest", t("oldest")],
       ]}
@@ -226,7 +249,11 @@ export function OverviewView() {
   const shown = cut(blocks, shownRows.value);
   return (
     <>
-      <Head name={t("overview")}>{count > 12 || search.value !== "" ? <Filters /> : null}</Head>
+      <Head name={t("overview")}>
+        {count > 12 || search.value !== "" || station.value !== "" ? (
+          <Filters stations={stationsOf(all.controllers)} />
+        ) : null}
+      </Head>
       <Summary rows={Object.values(all.controllers)} />
       <WeatherStrip of={all.weather} />
       <TogetherSection />

@@ -69,6 +69,8 @@ export interface OverviewRow {
   readonly name: string;
   readonly kind: RowKind;
   readonly station: string | null;
+  /** Its place on the platform; null where that gives none. */
+  readonly order: number | null;
   readonly availability: Availability;
   /** The first sensor of each kind that `http.overview` names. */
   readonly readings: Readonly<Partial<Record<SensorKind, KeyReading>>>;
@@ -162,6 +164,11 @@ export interface ControllerView {
   readonly code: string;
   readonly name: string;
   readonly availability: Availability;
+  readonly station: string | null;
+  /** ISO time, as the platform told it while it was online. */
+  readonly last_online_at: string | null;
+  /** There is an address of a video for operators, at `api/stream/<c>`. */
+  readonly video: boolean;
   readonly problem: boolean;
   readonly weather: Weather;
   readonly sensors: Readonly<Record<string, SensorView>>;

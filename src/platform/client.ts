@@ -1,4 +1,10 @@
-import type { PlatformHost, PlatformPush, PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
+import type {
+  DeviceList,
+  PlatformHost,
+  PlatformPush,
+  PlatformReader,
+  PlatformWriter,
+} from "../greenhouse/ports.js";
 import type { Clock, Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { blanker, withoutSecrets } from "../runtime/redaction.js";
@@ -70,7 +76,8 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     return found;
   };
   const source = credentialSource(settings, ports, { links, tally, signIn });
-  const redact = withoutSecrets(() => source.secrets());
+  const streams = new StreamAddresses(source);
+  const redact = withoutSecrets(streams.secrets);
   const blank = blanker(() => source.tokens());
   const reports = new ShapeReports("answer", log, clock, redact);
   const budget = new RequestBudget(settings.requests_per_minute);
@@ -81,7 +88,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const frameReports = new ShapeReports("frame", log, clock, redact);
   const pushParts = { source, readTime, log, ...inside, tally: pushTally, reports: frameReports };
   return {
-    ...platformReader(settings.shapes, { requests, reports, readTime, clock }),
+    ...remembering(platformReader(settings.shapes, { requests, reports, readTime, clock }), streams),
     ...platformWriter({ requests, reports }),
     ...lazyPush(settings, pushParts),
     renewCredential: (signal) => requests.renewForWrite(signal),
@@ -91,10 +98,37 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     counters: () => ({ ...tally }),
     pushCounters: () => ({ ...pushTally }),
     shapeReports: () => [...reports.list(), ...frameReports.list()],
-    secrets: () => source.secrets(),
+    secrets: streams.secrets,
     close: () => Promise.all([requests.close(), source.close()]).then(() => undefined),
   };
 }
+
+const mostStreams = 2_000;
+
+/** Addresses of video streams that lists have shown: each is a credential of its own. */
+class StreamAddresses {
+  readonly #known = new Set<string>();
+  readonly #source: Pick<CredentialSource, "secrets">;
+
+  constructor(source: Pick<CredentialSource, "secrets">) {
+    this.#source = source;
+  }
+
+  /** With those of the credential. */
+  readonly secrets = (): readonly string[] => [...this.#source.secrets(), ...this.#known];
+
+  add(records: DeviceList): DeviceList {
+    for (const { hls } of records)
+      if (hls !== null && hls.length >= 8 && this.#known.size < mostStreams) this.#known.add(hls);
+    return records;
+  }
+}
+
+const remembering = (reader: PlatformReader, streams: StreamAddresses): PlatformReader => ({
+  ...reader,
+  controllers: async (signal) => streams.add(await reader.controllers(signal)),
+  devices: async (dataType, signal) => streams.add(await reader.devices(dataType, signal)),
+});
 
 /** The push channels; their code is loaded when it is first used, which is while the first polls are on their way. */
 function lazyPush(settings: PlatformSettings, parts: PushParts): PlatformPush {

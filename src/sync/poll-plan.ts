@@ -35,6 +35,9 @@ export function jobName(job: PollJob): string {
 export const jobHost = (job: PollJob): PlatformHost =>
   job.kind === "controllers" || job.kind === "devices" ? "business" : "realtime";
 
+/** So many controllers are asked for their own status as often as the list; of more each is asked more rarely. */
+const withEveryList = 50;
+
 /** What had nothing to say may have something later. */
 export const rareMs = 3_600_000;
 
@@ -47,6 +50,7 @@ export function jobIntervalMs(
   job: PollJob,
   intervals: PollIntervals,
   controller: Controller | undefined,
+  accountSize = 0,
 ): number {
   const slower = controller?.availability === "offline" ? offlineSlowdown : 1;
   switch (job.kind) {
@@ -65,6 +69,9 @@ export function jobIntervalMs(
     case "connection":
       if (controller === undefined) return Infinity;
       if (hasOwnClient(controller)) return intervals.controllers;
+      // It may be when it was seen last, which goes on.
+      if (controller.availability === "online" && (controller.info.client?.lastOnlineAt ?? null) !== null)
+        return intervals.controllers * Math.max(1, accountSize / withEveryList);
       return hasNoFlag(controller) || isDisputed(controller) ? rareMs : Infinity;
   }
 }

@@ -435,7 +435,7 @@ export class Poller {
 
   #plainIntervalMs(job: PollJob): number {
     const controller = "code" in job ? this.#ports.store.get(job.code) : undefined;
-    const usualMs = jobIntervalMs(job, this.#settings.intervals, controller);
+    const usualMs = jobIntervalMs(job, this.#settings.intervals, controller, this.#ports.store.size);
     return this.#isRare(job) ? Math.max(rareMs, usualMs) : usualMs;
   }
 

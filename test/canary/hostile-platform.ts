@@ -36,7 +36,7 @@ export const answers = {
       type: 12,
       deviceType: 12,
     };
-    return { code: 200, data: [{ ...device, ...place, ...item }] };
+    return { code: 200, data: [{ ...device, ...place, ...item, hls: secrets.streamAddress }] };
   }),
   "an unreadable shape": json(200, (echo) => ({ code: 200, data: [{ [echo]: echo }] })),
   "a scalar": json(200, (echo) => ({ code: 200, data: echo })),

@@ -18,6 +18,8 @@ export const secrets = {
   webhookPath: `${marker}webhook92c7f1e5`,
   webhookToken: `${marker}webhooktoken0d5b3a8e`,
   mailPassword: `${marker}mail4e7210fb`,
+  /** Of a camera. */
+  streamAddress: `https://cam:${marker}stream7a40@video.example.com/live.flv?key=${marker}streamkey19`,
   httpToken: `${marker}http20d86ea9`,
 } as const;
 

@@ -375,7 +375,7 @@ describe("identity", () => {
         });
         const document = controllerDocument(one, settings());
         expect(faultsOf(discoveryTopic("homeassistant", code), JSON.stringify(document))).toEqual([]);
-        expect(Object.keys(document.components)).toHaveLength(11);
+        expect(Object.keys(document.components)).toHaveLength(12);
       }),
     );
   });

@@ -10,6 +10,7 @@ const wrongRequests = [
   ["GET", "api/nothing", {}, undefined, 404, "not_found"],
   ["GET", "api/controllers/none", {}, undefined, 404, "not_found"],
   ["GET", "api/commands/none", {}, undefined, 404, "not_found"],
+  ["GET", "api/stream/gh-0001", {}, undefined, 404, "not_found"],
   ["GET", "api/trends/gh-0001/none", {}, undefined, 404, "not_found"],
   ["GET", "api/journal?limit=0", {}, undefined, 400, "bad_request"],
   ["GET", "api/commands", {}, undefined, 405, "method"],
@@ -99,6 +100,7 @@ describe("the API", () => {
     const command = { controller: "gh-0001", actuator: "fan", command: "on" };
     expect((await post("api/commands", command, { cookie: ben }))[1]).toMatchObject({ error: "role" });
     expect((await post("api/requests/health", {}, { cookie: ben }))[0]).toBe(403);
+    expect((await get("api/stream/gh-0001", { cookie: ben }))[1]).toMatchObject({ error: "role" });
     expect((await post("api/logout", {}, { cookie: ben }))[0]).toBe(204);
     expect((await get("api/overview", { cookie: ben }))[0]).toBe(401);
   });

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { mergePatch } from "../../src/http/live.js";
 import type { Alarm } from "../../src/greenhouse/limits.js";
 import { actuator, controller, parameter, reading, status } from "../homeassistant/fixtures.js";
+import { record } from "../support/builders.js";
 import { emptyService, field, patched } from "./support.js";
 
 const inherited = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
@@ -70,4 +71,35 @@ it("what every object inherits is no view and no controller", () => {
     expect(service.view(name)).toBeNull();
     expect(service.view(`controller/${name}`)).toBeNull();
   }
+});
+
+it("a video's address is told apart from the documents that viewers read, and only that there is one", () => {
+  const stream = "https://cam:secret@video.example.com/live.flv";
+  const all = [controller({ code: "CAM", info: { id: "cam", stream } })];
+  const get = () => all[0];
+  const service = emptyService({ store: { controllers: () => all, byId: get, get } });
+  const shown = JSON.stringify([
+    service.controllers(),
+    service.view("overview"),
+    service.view("controller/cam"),
+  ]);
+  expect(shown).not.toContain("video.example.com");
+  expect(service.view("controller/cam")).toMatchObject({ video: true, last_online_at: null });
+});
+
+it("the overview has the station of each controller and its place on the platform", () => {
+  const listed = (sortOrder: string) => {
+    const one = controller({ code: "A", info: { id: "a" } });
+    const known = record({ stationName: "North", extra: { sortOrder } });
+    return [{ ...one, info: { ...one.info, record: known } }];
+  };
+  const row = (sortOrder: string) => {
+    const all = listed(sortOrder);
+    const service = emptyService({
+      store: { controllers: () => all, byId: () => all[0], get: () => all[0] },
+    });
+    return field(service.view("overview"), "controllers", "a");
+  };
+  expect(row("12")).toMatchObject({ station: "North", order: 12 });
+  for (const text of ["", "first", "1e9", "1.5"]) expect(row(text)).toMatchObject({ order: null });
 });

@@ -4,7 +4,7 @@ import { newController } from "../../src/greenhouse/reduce.js";
 import { PublishError, type PublishErrorKind } from "../../src/mqtt/connection/publish.js";
 import { connectionSettings } from "../../src/mqtt/connection/settings.js";
 import { announceOnline } from "../../src/mqtt/outputs.js";
-import { controllersDocument, eventDocument } from "../../src/mqtt/projection.js";
+import { controllersDocument, eventDocument, stationsDocument } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { loaded, platform } from "../config/loading.js";
 import { controller, record, silentLog } from "../support/builders.js";
@@ -48,6 +48,28 @@ describe("bridge/controllers", () => {
     expect(document(1_000, "House")).toHaveLength(1_000);
     expect(document(10_000, "House")).toEqual({ count: 10_000, truncated: true });
     expect(document(1_000, "温".repeat(60))).toEqual({ count: 1_000, truncated: true });
+  });
+});
+
+describe("bridge/stations", () => {
+  const at = (code: string, stationId: string | null, stationName: string | null) =>
+    after(newController(code, code.toLowerCase(), null, true), start, {
+      type: "listed",
+      record: record({ code, stationId, stationName }),
+      availability: "online",
+    });
+
+  it("lists each station of the lists with its controllers, in the order of the ids", () => {
+    const all = [at("B", "8", "South"), at("A", "7", null), at("C", "8", "South"), at("D", null, null)];
+    expect(JSON.parse(stationsDocument([...all, newController("E", "e", null, true)]))).toEqual([
+      { id: "7", name: null, controllers: ["a"] },
+      { id: "8", name: "South", controllers: ["b", "c"] },
+    ]);
+  });
+
+  it("above 256 KiB only says how many there are", () => {
+    const many = Array.from({ length: 9_000 }, (_, n) => at(`GH-${n}`, String(n), "站".repeat(20)));
+    expect(JSON.parse(stationsDocument(many))).toEqual({ count: 9_000, truncated: true });
   });
 });
 

@@ -102,6 +102,19 @@ describe("intervals", () => {
     for (const code of ["GH-1", "GH-2"]) expect(platform.times(`connection ${code}`)).toHaveLength(1);
   });
 
+  it("one that tells when it was online last is asked for that with each list, of many each more rarely", async () => {
+    const asked = async (count: number) => {
+      const { platform, clock, store } = polling(devices(count));
+      platform.status = () => ({ ...clientStatus("online"), lastOnlineAt: clock.now() });
+      await clock.advance(2 * hour);
+      return { times: platform.times("connection GH-0").length, info: store.get("GH-0")?.info, clock };
+    };
+    const few = await asked(3);
+    expect(few.times).toBeGreaterThan(20);
+    expect(few.clock.now() - (few.info?.client?.lastOnlineAt ?? 0)).toBeLessThan(7 * minute);
+    expect((await asked(200)).times).toBeLessThan(9);
+  });
+
   it("a list's offline is settled by the device's own status, before anything else is asked", async () => {
     const seen: string[] = [];
     const { platform, clock, store } = polling(devices(20), { concurrency: 1 });
