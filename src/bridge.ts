@@ -10,6 +10,7 @@ import { togetherIn } from "./config/rules/groups.js";
 import type { Configuration } from "./config/schema.js";
 import { nameOf } from "./greenhouse/documents.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
+import type { Alarm } from "./greenhouse/limits.js";
 import { GroupService } from "./groups/service.js";
 import { discoveryFilter } from "./homeassistant/announced.js";
 import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
@@ -30,12 +31,20 @@ import { RequestServer } from "./mqtt/requests.js";
 import { RetainedTopics } from "./mqtt/retained-topics.js";
 import { type Topics, topicsUnder } from "./mqtt/topics.js";
 import { createPlatform, type PlatformClient } from "./platform/client.js";
-import { afterRequests, type Clock, clockAgrees, type Random } from "./runtime/clock.js";
+import {
+  aborted,
+  abortReason,
+  afterRequests,
+  type Clock,
+  clockAgrees,
+  type Random,
+} from "./runtime/clock.js";
 import { type Files, textFile } from "./runtime/file-system.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import { readVia } from "./runtime/mqtt.js";
 import type { ServiceManager } from "./runtime/systemd.js";
 import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
+import type { LoopDelay } from "./status/health.js";
 import { BrokerTests } from "./status/other-bridge.js";
 import { OverdueWatch } from "./status/overdue.js";
 import { requestHandlers } from "./status/requests.js";
@@ -68,12 +77,30 @@ export interface BridgeOptions {
   readonly page?: Pick<PageSources, "doctor" | "demo" | "onListening">;
   /** Called once, when the embedded broker, if there is one, lets clients in. */
   readonly onListening?: () => void;
+  /** Where the journal is; in the data directory where absent. */
+  readonly openJournal?: typeof openJournal;
+  /** Aborts, with the error as its reason, where something outside saw this bridge fail: it ends as by an error of its own. */
+  readonly failing?: AbortSignal;
+  /** How late the event loop is, where others in the process measure it already. */
+  readonly loopDelay?: LoopDelay;
+  /** Shows the page until the signal aborts; on a port of its own where absent. */
+  readonly servePage?: (page: PageService, signal: AbortSignal) => Promise<void>;
+  /** Called once all parts are made. */
+  readonly onMade?: (bridge: BridgeView) => void;
+}
+
+/** A bridge as whoever runs it sees it. */
+export interface BridgeView {
+  readonly status: Pick<Status, "facts" | "isHealthy" | "isReady">;
+  readonly alarms: () => readonly Pick<Alarm, "state" | "severity">[];
+  readonly controllers: () => number;
 }
 
 /** The whole bridge: makes every part, joins them, and runs until `stop` aborts or a part fails. */
 export async function runBridge(options: BridgeOptions, stop: AbortSignal): Promise<void> {
   const { configuration, clock, log, live = new LiveSettings(configuration) } = options;
-  const opened = await openJournal({ dataDir: configuration.data_dir, clock, log });
+  const open = options.openJournal ?? openJournal;
+  const opened = await open({ dataDir: configuration.data_dir, clock, log });
   const { journal } = opened;
   const failed = new AbortController();
   const signal = AbortSignal.any([stop, failed.signal]);
@@ -183,7 +210,6 @@ interface Bridge {
 
 /** Makes each part from those above it. A new part is one line in the list at the end. */
 function joinParts(given: Given): Bridge {
-  const { live, signal } = given;
   const parts: Part[] = [];
   const link = joinLink(given, parts);
   const reading = { ...given, ...link, ...joinReading({ ...given, ...link, ...memoriesOf(given) }) };
@@ -198,9 +224,7 @@ function joinParts(given: Given): Bridge {
   const notifier = createNotifier(commanding);
   const requests = createRequests(commanding, status, notifier);
   const page = createPage(commanding, status, requests);
-  lookAtBroker(commanding, status);
-  live.onReload(({ applied }) => reloaded(applied, commanding, status));
-  live.onReadOnlyChosen(() => inForce(commanding, status));
+  joinStatus(commanding, status);
   parts.push(
     outputs,
     retained,
@@ -217,11 +241,20 @@ function joinParts(given: Given): Bridge {
     mirror.poller,
     pushListener(commanding),
     ...(notifier === null ? [] : [notifier]),
-    ...(page === null ? [] : [pageServer(page)]),
+    ...(page === null ? [] : [pageServer(page, given)]),
+    ...(given.failing === undefined ? [] : [failingWith(given.failing, platform)]),
   );
   const restore = () => restoreEarlier(commanding);
   const links = edgeNode === null ? [] : [edgeNode];
-  return { parts, connection: link.connection, links, platform, signal, restore };
+  return { parts, connection: link.connection, links, platform, signal: given.signal, restore };
+}
+
+/** What follows from a look at the broker and from a reload, and who looks at the bridge from outside. */
+function joinStatus(commanding: Joined, status: Status): void {
+  lookAtBroker(commanding, status);
+  commanding.onMade?.(viewOf(commanding, status));
+  commanding.live.onReload(({ applied }) => reloaded(applied, commanding, status));
+  commanding.live.onReadOnlyChosen(() => inForce(commanding, status));
 }
 
 async function restoreEarlier({ commands, journal, mirror, clock, log, live }: Joined): Promise<void> {
@@ -528,6 +561,12 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
   return page;
 }
 
+const viewOf = ({ commands: { limits }, mirror }: Joined, status: Status): BridgeView => ({
+  status,
+  alarms: () => limits.alarms.list,
+  controllers: () => mirror.store.size,
+});
+
 /** What the broker holds when a link begins is looked at once, for all. */
 function lookAtBroker({ configuration, log, topics, retained, commands }: Joined, status: Status): void {
   const { enabled, discovery_prefix: prefix } = configuration.homeassistant;
@@ -621,11 +660,21 @@ const pushListener = ({ configuration, platform, mirror, commands, clock, log }:
   },
 });
 
-const pageServer = (page: PageService): Part => ({
+/** Rejects with what was seen from outside. What may be wrong sends nothing more from that moment on. */
+const failingWith = (failing: AbortSignal, platform: PlatformClient): Part => ({
+  run: async (signal) => {
+    await aborted(AbortSignal.any([failing, signal]));
+    if (!failing.aborted) return;
+    void platform.close();
+    throw abortReason(failing);
+  },
+});
+
+const pageServer = (page: PageService, { servePage }: Given): Part => ({
   run: async (signal) => {
     try {
-      const { serveHttp } = await import("./http/server.js");
-      await serveHttp(page, signal);
+      const serve = servePage ?? (await import("./http/server.js")).serveHttp;
+      await serve(page, signal);
     } catch (error) {
       // Whoever looks at a greenhouse over MQTT must not lose it for the page.
       page.faults.note(error);

@@ -188,6 +188,14 @@ const table: Readonly<Record<string, Row>> = {
       page: { files: ["protocol.ts"], typesOnly: true },
     },
   },
+  fleet: {
+    node: ["async_hooks", "fs/promises", "path"],
+    folders: {
+      ...core,
+      config: { files: ["fleet.ts", "live-settings.ts"], typesOnly: false },
+      "bridge.ts": "all",
+    },
+  },
   cli: {
     npm: ["commander", "any-ascii"],
     node: "any",
@@ -202,6 +210,7 @@ const table: Readonly<Record<string, Row>> = {
       simulator: { files: ["simulator.ts"], typesOnly: false },
       status: "all",
       "bridge.ts": "all",
+      fleet: "all",
       setup: "all",
     },
   },
@@ -492,6 +501,7 @@ const contents: Readonly<Record<string, string>> = {
   notify: "who is told of alarms, and how",
   status: "health, metrics, what is late, another bridge, requests, crashes",
   "bridge.ts": "makes the parts and joins them",
+  fleet: "many accounts in one process",
   cli: "the commands of the program",
   "main.ts": "the process",
 };

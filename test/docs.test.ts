@@ -1,9 +1,12 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { runProgram } from "../src/cli/program.js";
+import { loadFleet } from "../src/config/fleet.js";
 import { formatProblem } from "../src/config/problem.js";
 import { referenceTable } from "./config/support/reference.js";
 import { actuatorKinds } from "../src/greenhouse/actuator-kinds.js";
@@ -272,9 +275,27 @@ describe("configuration", () => {
   );
   const foreign = ["scrape_configs", "automation", "platform_token", "mqtt_password", "anna"];
 
+  /** What is wrong with the file of a fleet that has two accounts. */
+  async function fleetProblems(code: string): Promise<readonly string[]> {
+    const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-docs-"));
+    const account = (token: string) => completed("").replace("t-1", token);
+    await mkdir(join(folder, "accounts"));
+    await writeFile(join(folder, "fleet.yaml"), code, { mode: 0o600 });
+    await writeFile(join(folder, "secrets.yaml"), secrets, { mode: 0o600 });
+    for (const name of ["north", "east"])
+      await writeFile(join(folder, "accounts", `${name}.yaml`), account(name));
+    const { problems } = await loadFleet(join(folder, "fleet.yaml"), { env });
+    await rm(folder, { recursive: true });
+    return problems.map(formatProblem);
+  }
+
   it.each(blocks)("$name loads without a problem or warning", async ({ code }) => {
     const top = Object.keys(parse(code.replace(/!(?:env|secret) /g, "")) as object);
     if (top.every((key) => foreign.includes(key))) return;
+    if (top.includes("accounts")) {
+      expect(await fleetProblems(code)).toEqual([]);
+      return;
+    }
     const result = await load(completed(code), { env, secrets });
     const told = result.ok ? result.warnings : result.problems;
     // The token of a part is not kept in a file of its own; that a polled value may be old is said beside the example.

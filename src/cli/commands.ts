@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
 import { readOnlyOperations } from "../platform/operations.js";
 import { parseDuration, parseUntil } from "../runtime/duration.js";
+import type { FleetOptions } from "./fleet.js";
 import type { CommonOptions, Surroundings } from "./surroundings.js";
 import type { SimulateOptions } from "./trials.js";
 
@@ -48,6 +49,7 @@ const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 /** The options that every command takes, before or behind its name. */
 export const commonOptions = (): readonly Option[] => [
   new Option("-c, --config <file>", "configuration file").default("config.yaml"),
+  new Option("--account <name>", "this account of a fleet; --config is then the fleet's file, or fleet.yaml"),
   new Option("--log-level <level>", levels.join(", ")).argParser(oneOf(levels)),
   new Option("--data-dir <folder>", "where journal, token and caches are kept"),
 ];
@@ -145,6 +147,7 @@ export function addCommands(root: Command, around: Surroundings): void {
     ["greenhouse2mqtt -c /etc/greenhouse2mqtt/config.yaml"],
     (start) => (options: CommonOptions) => runLazily(remembering(start))(options),
   );
+  addFleet(add);
   root.helpCommand("help [command]", "the same as --help behind a command");
   root.commandsGroup("Try it without a greenhouse:");
   addTrials(add);
@@ -159,6 +162,25 @@ export function addCommands(root: Command, around: Surroundings): void {
   addLimits(add);
   addNotify(add);
 }
+
+function addFleet(add: Add): void {
+  add(
+    "fleet",
+    "run many accounts in one process, or say how those of a running one are",
+    [
+      "greenhouse2mqtt fleet -c /etc/greenhouse2mqtt/fleet.yaml",
+      "greenhouse2mqtt check fleet.yaml   what is wrong in it and in the files of its accounts",
+      "greenhouse2mqtt fleet status",
+      "greenhouse2mqtt set GH-0001 roof close --account north   every command takes an account",
+    ],
+    (start) => (what: string | undefined, options: FleetOptions) =>
+      fleetLazily(remembering(start))(what, options),
+  )
+    .argument("[status]", "how each account of the running fleet is", oneOf(["status"]))
+    .option("--json", "with status: one JSON document");
+}
+
+const fleetLazily = lazily(async () => (await import("./fleet.js")).fleet);
 
 const languageOption = (before: "en" | "zh") =>
   new Option(

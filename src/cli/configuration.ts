@@ -3,6 +3,7 @@ import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
 import { hashPassword } from "../runtime/passwords.js";
 import { clashes } from "../config/clashes.js";
+import { isFleetFile, loadFleet } from "../config/fleet.js";
 import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
@@ -22,18 +23,15 @@ export async function check(
   { config }: CommonOptions,
 ): Promise<void> {
   const named = files.length > 0 ? files : [config];
+  const [only = ""] = named;
+  if (named.length === 1 && (await isFleetFile(only))) return checkFleet({ env, out }, only);
   const results = await Promise.all(named.map((file) => loadConfiguration(file, { env })));
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
   const problems = [...results.flatMap((result) => (result.ok ? [] : result.problems)), ...clashes(loaded)];
   for (const warning of results.flatMap((result) => result.warnings))
     out(`${formatProblem(warning)} (warning)\n`);
   for (const problem of problems) out(`${formatProblem(problem)}\n`);
-  if (problems.length > 0) {
-    throw new CommandFailure(
-      `${problems.length} ${problems.length === 1 ? "problem" : "problems"} found`,
-      exitCodes.usage,
-    );
-  }
+  if (problems.length > 0) throw problemsFound(problems.length);
   for (const { file, configuration } of loaded) {
     const sentences = [limitSentences, curtainSentences, togetherSentences, sparkplugSentences].flatMap(
       (say) => say(configuration),
@@ -42,6 +40,22 @@ export async function check(
     out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);
   }
 }
+
+/** The file of a fleet, those of all its accounts, and clashes between them. */
+async function checkFleet({ env, out }: Pick<Surroundings, "env" | "out">, file: string): Promise<void> {
+  const { fleet, accounts, problems, warnings } = await loadFleet(file, { env });
+  for (const warning of warnings) out(`${formatProblem(warning)} (warning)\n`);
+  for (const problem of problems) out(`${formatProblem(problem)}\n`);
+  if (fleet === null || problems.length > 0) throw problemsFound(problems.length);
+  for (const [name, { configuration }] of accounts) {
+    for (const sentence of limitSentences(configuration)) out(`${name}: ${sentence}\n`);
+    out(`${name}: ${costSentence(configuration)}\n`);
+  }
+  out(`${file}: ok, ${accounts.size} accounts\n`);
+}
+
+const problemsFound = (count: number): CommandFailure =>
+  new CommandFailure(`${count} ${count === 1 ? "problem" : "problems"} found`, exitCodes.usage);
 
 /** `greenhouse2mqtt schema`; the example lies beside `package.json`. */
 export async function schema(

@@ -1,6 +1,6 @@
 import { arch, platform, release } from "node:os";
 import { journalDirectory } from "../journal/open.js";
-import { type ConfigurationResult, loadConfiguration } from "../config/load.js";
+import type { ConfigurationResult } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { sshHint } from "../http/entrance.js";
@@ -21,7 +21,7 @@ import type { Scene } from "../setup/doctor/scene.js";
 import { StatusLine } from "../setup/status-line.js";
 import { type Bundle, bundleOf, fitForStrangers, mostOf } from "../status/bundle.js";
 import { writeNew } from "../setup/init/new-file.js";
-import { loggerFor, overridden, refuseToOverwrite } from "./errands.js";
+import { loadNamed, loggerFor, overridden, refuseToOverwrite } from "./errands.js";
 import { NotAsked, requestOf } from "./running-bridge.js";
 import {
   CommandFailure,
@@ -48,7 +48,7 @@ export async function doctor(around: Surroundings, options: DoctorOptions): Prom
   if (options.command !== undefined || options.for !== undefined)
     throw new CommandFailure("--command and --for belong to --watch", exitCodes.usage);
   if (options.bundle !== undefined) refuseToOverwrite(options.bundle, "choose another name");
-  const result = await loadConfiguration(options.config, { env: around.env });
+  const result = await loadNamed(options, around.env);
   const report = reporter(options, around);
   if (!result.ok) {
     const [fault] = configurationFindings(result, options);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { commandSentences } from "../commands/endings.js";
-import { loadConfiguration, secretValues } from "../config/load.js";
+import { type ConfigurationResult, loadConfiguration, secretValues } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { createPlatform, type PlatformClient } from "../platform/client.js";
@@ -18,7 +18,7 @@ export async function readConfiguration(
   options: CommonOptions,
   { env, err }: Surroundings,
 ): Promise<Configuration> {
-  const result = await loadConfiguration(options.config, { env });
+  const result = await loadNamed(options, env);
   for (const warning of result.warnings) err.write(`${formatProblem(warning)}\n`);
   if (!result.ok) {
     const lines = result.problems.map(formatProblem).join("\n");
@@ -26,6 +26,19 @@ export async function readConfiguration(
   }
   return overridden(result.configuration, options);
 }
+
+/** The configuration that the options mean: a file, or an account of a fleet. */
+export async function loadNamed(
+  { config, account }: CommonOptions,
+  env: Surroundings["env"],
+): Promise<ConfigurationResult> {
+  if (account === undefined) return loadConfiguration(config, { env });
+  const { accountOf } = await import("../config/fleet.js");
+  return accountOf(account, fleetFileOf(config), { env });
+}
+
+/** Without a name of its own a fleet's file is fleet.yaml. */
+export const fleetFileOf = (config: string): string => (config === "config.yaml" ? "fleet.yaml" : config);
 
 export function overridden(
   configuration: Configuration,

@@ -4,17 +4,11 @@ import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
 import type { Configuration } from "../config/schema.js";
 import type { PageSources } from "../http/service.js";
-import { systemClock, systemRandom } from "../runtime/clock.js";
+import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { serviceManager } from "../runtime/systemd.js";
 import { loggerFor, readConfiguration } from "./errands.js";
-import {
-  CommandFailure,
-  type CommonOptions,
-  programVersion,
-  type Surroundings,
-  untilStopped,
-} from "./surroundings.js";
+import { CommandFailure, type CommonOptions, programVersion, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(around: Surroundings, options: CommonOptions): Promise<void> {
@@ -45,7 +39,7 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
   });
   const ended = new AbortController();
   // The signal may have come before any of this was loaded.
-  void untilStopped(around.stop).then(() => endInTime(ended.signal, log));
+  void aborted(around.stop).then(() => endInTime(ended.signal, log));
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
   const page = { doctor: doctorFor(configuration), onListening: whereaboutsOf(configuration, around, log) };
@@ -74,7 +68,7 @@ const whereaboutsOf =
  * has grown to several times that where collecting is cheap: every poll replaces old readings, so that a bridge of 2,000
  * controllers that needs 60 MiB took 300 MiB, of a computer that may have 1 GiB in all.
  */
-function keepHeapSmall(): void {
+export function keepHeapSmall(): void {
   setFlagsFromString("--heap-growing-percent=40");
 }
 
@@ -90,7 +84,7 @@ export const doctorFor = (configuration: Configuration) =>
 const longestEndMs = 9_000;
 
 /** A service manager is promised an end within ten seconds, whatever still holds it up: by then outcomes are on disk. */
-async function endInTime(ended: AbortSignal, log: Logger): Promise<void> {
+export async function endInTime(ended: AbortSignal, log: Logger): Promise<void> {
   const isOver = await systemClock.wait(longestEndMs, ended).then(
     () => false,
     () => true,
@@ -124,7 +118,7 @@ async function reload(
   }
 }
 
-const managerFor = ({ env }: Surroundings, log: Logger) =>
+export const managerFor = ({ env }: Surroundings, log: Logger) =>
   serviceManager({
     env,
     pid: process.pid,

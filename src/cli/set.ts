@@ -8,7 +8,7 @@ import { addressPattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { DirectoryInUse } from "../journal/lock.js";
 import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
-import { systemClock, systemRandom } from "../runtime/clock.js";
+import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
 import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./errands.js";
 import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
@@ -20,7 +20,6 @@ import {
   exitCodes,
   programVersion,
   type Surroundings,
-  untilStopped,
 } from "./surroundings.js";
 
 /** Longer than any command may take: its age, its steps and its read-backs. */
@@ -232,7 +231,7 @@ function directly(
 const unlessStopped = <Answer>(work: Promise<Answer>, stop: AbortSignal): Promise<Answer> =>
   Promise.race([
     work,
-    untilStopped(stop).then(() => {
+    aborted(stop).then(() => {
       throw new CommandFailure(
         "stopped; the command may have been sent, and `greenhouse2mqtt journal` shows what became of it once the bridge has run again",
       );

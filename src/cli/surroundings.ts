@@ -39,15 +39,10 @@ export function programVersion(): string {
 export const endOfUse = ({ stop, outputEnded }: Surroundings): AbortSignal =>
   outputEnded === undefined ? stop : AbortSignal.any([stop, outputEnded]);
 
-export function untilStopped(stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (stop.aborted) resolve();
-    stop.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
 export interface CommonOptions {
   readonly config: string;
+  /** The account of a fleet that is meant; `config` then is the file of the fleet. */
+  readonly account?: string;
   readonly logLevel?: string;
   readonly dataDir?: string;
 }

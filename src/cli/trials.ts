@@ -8,7 +8,7 @@ import { loadConfiguration, withTexts } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { systemClock, systemRandom } from "../runtime/clock.js";
+import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { addressOf, sshHint } from "../http/entrance.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { adjustableLogs, createLogger, RecentLog } from "../runtime/log.js";
@@ -37,7 +37,6 @@ import {
   exitCodes,
   programVersion,
   type Surroundings,
-  untilStopped,
 } from "./surroundings.js";
 import { Seen, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
 
@@ -121,7 +120,7 @@ async function watchDemo(
     const { language } = homeassistant;
     const stage = { control, publish, base, speed: state.settings.speed, seen, view, language };
     if (isStorm) await tellStorm(stage, end);
-    await untilStopped(end);
+    await aborted(end);
     await station;
   });
 }
@@ -313,7 +312,7 @@ export async function simulate(
     );
   });
   around.out(simulator.configuration());
-  await untilStopped(endOfUse(around));
+  await aborted(endOfUse(around));
   await simulator.close();
 }
 

@@ -17,6 +17,7 @@ import {
   type Problem,
 } from "./problem.js";
 import { oldNameWarning, type Rename } from "./renames.js";
+import { isDraft } from "./rules/draft.js";
 import { brokenRules } from "./rules/rules.js";
 import { type Configuration, configurationSchema } from "./schema.js";
 import { fieldFacts } from "./values.js";
@@ -28,7 +29,7 @@ import { offsetOf, parseSource, pathKey, type Source, type SourceFault } from ".
 type Issue = z.core.$ZodIssue;
 
 /** zod's issues as findings. The sentences come from the schema itself; this only settles which of them to show. */
-function findingsOf(issues: readonly Issue[], above: Path = []): Finding[] {
+export function findingsOf(issues: readonly Issue[], above: Path = []): Finding[] {
   return issues.flatMap((issue) => {
     const path = [...above, ...issue.path.map((part) => (typeof part === "symbol" ? String(part) : part))];
     if (issue.code === "invalid_key") return atKey(path, issue.issues[0]?.message ?? issue.message);
@@ -107,7 +108,7 @@ interface SecretsFile {
 }
 
 /** `secrets.yaml` beside a configuration; only read when that uses `!secret`. */
-async function readSecrets(
+export async function readSecrets(
   configurationFile: string,
   text: string,
   readFile: ReadFile,
@@ -137,6 +138,15 @@ interface ConfigurationSources {
   readonly readFile?: ReadFile;
   readonly env: Environment;
   readonly renames?: readonly Rename[];
+  /** What holds where the file says nothing. */
+  readonly under?: Defaults;
+}
+
+/** Values that stand in another file, under those of a configuration. */
+export interface Defaults {
+  readonly value: unknown;
+  /** Where one of them stands; null for one that stands in no file. */
+  problemAt(finding: Finding): Problem | null;
 }
 
 export interface LoadedConfiguration {
@@ -165,7 +175,7 @@ export type ConfigurationResult = LoadedConfiguration | RefusedConfiguration;
  */
 export async function loadConfiguration(
   file: string,
-  { env, readFile: reads = readFile, renames }: ConfigurationSources,
+  { env, readFile: reads = readFile, renames, under }: ConfigurationSources,
 ): Promise<ConfigurationResult> {
   const read = await readYaml(file, reads);
   if (!read.ok) {
@@ -178,12 +188,17 @@ export async function loadConfiguration(
   const { source } = read;
   if (source.root === null) return refused(file, [fileProblem(file, `the file is empty; ${startHint}`)]);
   const { secrets, ...fromSecrets } = await readSecrets(file, source.text, reads);
-  const reading = readDocument(source, configurationSchema, { env, secrets }, renames);
+  const own = readDocument(source, configurationSchema, { env, secrets }, renames);
+  const reading = under === undefined ? own : { ...own, value: valueOver(under.value, own.value) };
   const problem = (offset: number, path: Path, message: string): Problem => ({
-    ...{ file, ...source.positionAt(offset), path: formatPath(path), message },
+    file,
+    ...source.positionAt(offset),
+    path: formatPath(path),
+    message,
   });
-  const problemAt = ({ path, on, message }: Finding) =>
-    problem(offsetOf(reading.places, path, on), path, message);
+  const problemAt = (finding: Finding) =>
+    defaultProblem(own, finding, under) ??
+    problem(offsetOf(own.places, finding.path, finding.on), finding.path, finding.message);
   const checked = check(reading);
   if (!checked.ok) {
     const faults = reading.faults.map(({ offset, path, message }) => problem(offset, path, message));
@@ -197,6 +212,20 @@ export async function loadConfiguration(
   ];
   const warnings = inOrder([...doubts.map(problemAt), ...fromSecrets.warnings]);
   return { ok: true, file, configuration, warnings, problemAt };
+}
+
+/** Where a value stands that is not in the file itself; null for one that is, and for one that is nowhere. */
+function defaultProblem({ places }: Reading, finding: Finding, under: Defaults | undefined): Problem | null {
+  const key = pathKey(finding.path);
+  return places.keys.has(key) || places.values.has(key) ? null : (under?.problemAt(finding) ?? null);
+}
+
+/** Sections are laid over sections key by key; of all else the upper one counts. */
+export function valueOver(lower: unknown, upper: unknown): unknown {
+  if (upper === undefined || upper === null) return lower;
+  if (!isDraft(lower) || !isDraft(upper)) return upper;
+  const names = new Set([...Object.keys(lower), ...Object.keys(upper)]);
+  return Object.fromEntries([...names].map((name) => [name, valueOver(lower[name], upper[name])]));
 }
 
 const startHint = "`greenhouse2mqtt init` writes one, and `greenhouse2mqtt schema --example` shows every key";
@@ -236,12 +265,15 @@ const secretsOf = new WeakMap<Configuration, readonly string[]>();
 
 /** Every text that must never reach a log, topic or message: what the schema calls secret. */
 export function secretValues(configuration: Configuration): readonly string[] {
-  const known = secretsOf.get(configuration) ?? [
-    ...new Set(secretsIn(shapeOf(configurationSchema), configuration)),
-  ];
+  const known = secretsOf.get(configuration) ?? secretsUnder(configurationSchema, configuration);
   secretsOf.set(configuration, known);
   return known;
 }
+
+/** What a schema calls secret. */
+export const secretsUnder = (schema: z.ZodType, value: unknown): readonly string[] => [
+  ...new Set(secretsIn(shapeOf(schema), value)),
+];
 
 function secretsIn(shape: Shape, value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];

@@ -120,8 +120,13 @@ const mostKept = 1_000;
 
 /** The newest lines of the log, for people who cannot see the log itself. */
 export class RecentLog {
+  readonly #most: number;
   #lines: string[] = [];
   #written = 0;
+
+  constructor(most = mostKept) {
+    this.#most = most;
+  }
 
   /** How many lines there were since the start. */
   get written(): number {
@@ -133,12 +138,12 @@ export class RecentLog {
     this.#written += 1;
     this.#lines.push(line);
     // Seldom, as each time moves all that stay.
-    if (this.#lines.length >= 2 * mostKept) this.#lines = this.#lines.slice(-mostKept);
+    if (this.#lines.length >= 2 * this.#most) this.#lines = this.#lines.slice(-this.#most);
   }
 
   /** Oldest first. */
-  newest(limit = mostKept): readonly LogLine[] {
-    return this.#lines.slice(Math.max(0, this.#lines.length - Math.min(limit, mostKept))).map(logLineOf);
+  newest(limit = this.#most): readonly LogLine[] {
+    return this.#lines.slice(Math.max(0, this.#lines.length - Math.min(limit, this.#most))).map(logLineOf);
   }
 }
 

@@ -171,6 +171,8 @@ interface GuardOptions {
   readonly now: () => number;
   /** Never shown, wherever they stand. */
   readonly secrets: () => readonly string[];
+  /** Whether the error is of a part that ends alone, which is then told of it. */
+  readonly isContained?: (error: unknown) => boolean;
   readonly fatal: (facts: { readonly err: unknown }, message: string) => void;
 }
 
@@ -185,6 +187,7 @@ const exitCode = 1;
 export function guardProcess(options: GuardOptions): () => void {
   const { process } = options;
   const died = (error: unknown) => {
+    if (options.isContained?.(error) === true) return;
     // Whatever fails here, the process must end.
     try {
       writeLastError(options, error);
@@ -201,7 +204,10 @@ export function guardProcess(options: GuardOptions): () => void {
   };
 }
 
-function writeLastError({ dataDir, now, secrets }: GuardOptions, error: unknown): void {
+export function writeLastError(
+  { dataDir, now, secrets }: Pick<GuardOptions, "dataDir" | "now" | "secrets">,
+  error: unknown,
+): void {
   const hide = withoutSecrets(secrets);
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const written = JSON.stringify({

@@ -1,3 +1,4 @@
+import type { IntervalHistogram } from "node:perf_hooks";
 import type { CommandService } from "../commands/service.js";
 import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
@@ -19,6 +20,9 @@ import type { GreenhouseStore } from "../sync/store.js";
 import type { BrokerTests } from "./other-bridge.js";
 import type { Overdue, OverdueWatch } from "./overdue.js";
 import type { SelfTest } from "./self-test.js";
+
+/** How late the event loop was since the last `reset`; nanoseconds, with the resolution in them. */
+export type LoopDelay = Pick<IntervalHistogram, "enable" | "disable" | "reset" | "percentile">;
 
 /** What a bridge looks at to know how it is. */
 export interface StatusParts {
@@ -44,6 +48,8 @@ export interface StatusParts {
   readonly overdue: OverdueWatch;
   /** The bridge as a Sparkplug edge node; null where it is none. */
   readonly edgeNode: { facts(): object | null } | null;
+  /** Where others in the process measure it already. */
+  readonly loopDelay?: LoopDelay | undefined;
 }
 
 /** What the bridge has learnt about itself in this run. */

@@ -7,7 +7,7 @@ import { every, Rest } from "../runtime/schedule.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Bundle } from "./bundle.js";
 import { awaitProven } from "./crash-loop.js";
-import { bridgeInfo, healthDocument, type OwnFacts, type StatusParts } from "./health.js";
+import { bridgeInfo, healthDocument, type LoopDelay, type OwnFacts, type StatusParts } from "./health.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
 
 /** What shows that the bridge really works. Instants are monotonic ms. */
@@ -84,6 +84,8 @@ export function tellClockSet(
   note({ type: "clock_jump", by_ms: byMs });
 }
 
+export const measuredLoopDelay = (): LoopDelay => monitorEventLoopDelay({ resolution: lagResolutionMs });
+
 const noticeMs = 5_000;
 const healthEveryMs = 60_000;
 const lagResolutionMs = 100;
@@ -94,7 +96,7 @@ export class Status {
   readonly #parts: StatusParts;
   readonly #startedAt: number;
   readonly #startedWall: number;
-  readonly #lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
+  readonly #lag: LoopDelay;
   readonly #look: Rest;
   #noticed: Noticed = noticedNothing;
   readonly #counts = { clockJumps: 0, wrongTokens: 0 };
@@ -102,6 +104,7 @@ export class Status {
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
+    this.#lag = parts.loopDelay ?? measuredLoopDelay();
     const { clock, tests } = parts;
     this.#startedAt = clock.monotonic();
     this.#startedWall = clock.now();

@@ -96,7 +96,7 @@ async function help(...words: string[]) {
 
 const commands = [
   ...["run", "demo", "simulate", "init", "doctor", "discover", "check", "schema", "passwd"],
-  ...["get", "read", "cleanup", "set", "journal", "lock", "unlock", "release", "alarms"],
+  ...["get", "read", "cleanup", "set", "journal", "lock", "unlock", "release", "alarms", "notify", "fleet"],
 ];
 
 describe("help", () => {
@@ -107,12 +107,12 @@ describe("help", () => {
         [title, [...lines.matchAll(/^ {2}(\w+)/gm)].map(([, word]) => word)] as const,
     );
     expect(Object.fromEntries(groups)).toMatchObject({
-      "Run it": ["run", "help"],
+      "Run it": ["run", "fleet", "help"],
       "Try it without a greenhouse": ["demo", "simulate"],
       "Set it up": ["init", "doctor", "discover", "check", "schema", "passwd"],
       "Ask and command": [
         ...["get", "read", "cleanup", "set", "journal"],
-        ...["lock", "unlock", "release", "alarms"],
+        ...["lock", "unlock", "release", "alarms", "notify"],
       ],
       "Exit codes": ["0", "1", "2", "3"],
     });

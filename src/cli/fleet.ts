@@ -1,0 +1,254 @@
+import { runBridge } from "../bridge.js";
+import { commandSentences } from "../commands/endings.js";
+import {
+  type FleetFiles,
+  fleetSecrets,
+  type FleetSettings,
+  loadFleet,
+  ownAccounts,
+} from "../config/fleet.js";
+import { secretValues } from "../config/load.js";
+import { formatProblem } from "../config/problem.js";
+import type { Configuration } from "../config/schema.js";
+import { type AccountRun, Fleet } from "../fleet/fleet.js";
+import {
+  accountLine,
+  accountReport,
+  type FleetReport,
+  keepStatus,
+  readStatus,
+} from "../fleet/status-file.js";
+import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
+import { adjustableLogs, createLogger, type Logger, RecentLog } from "../runtime/log.js";
+import { ignoredTlsEnvironment } from "../runtime/sockets.js";
+import { guardProcess, writeLastError } from "../status/crash-loop.js";
+import type { LoopDelay } from "../status/health.js";
+import { measuredLoopDelay, tellManager } from "../status/status.js";
+import { fleetFileOf } from "./errands.js";
+import { doctorFor, endInTime, keepHeapSmall, managerFor } from "./run.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  exitCodes,
+  programVersion,
+  type Surroundings,
+} from "./surroundings.js";
+
+export interface FleetOptions extends CommonOptions {
+  readonly json?: boolean;
+}
+
+/** `greenhouse2mqtt fleet`: many accounts until a signal; `fleet status`: how those of a running one are. */
+export async function fleet(
+  around: Surroundings,
+  what: string | undefined,
+  options: FleetOptions,
+): Promise<void> {
+  const file = fleetFileOf(options.config);
+  const read = () => readFiles(file, options, around);
+  const files = await read();
+  if (files.fleet === null) throw new CommandFailure("", exitCodes.usage);
+  if (what === "status") return tellStatus(files.fleet, around, options);
+  if (ownAccounts(files).size === 0)
+    throw new CommandFailure("there is no account to run; what is wrong stands above", exitCodes.usage);
+  await runFleet(files, files.fleet, read, around);
+}
+
+/** What is wrong is told at once; the accounts without mistakes are run all the same. */
+async function readFiles(
+  file: string,
+  { dataDir, logLevel }: FleetOptions,
+  { env, err }: Surroundings,
+): Promise<FleetFiles> {
+  const files = await loadFleet(file, { env, dataDir });
+  for (const warning of files.warnings) err.write(`${formatProblem(warning)} (warning)\n`);
+  for (const problem of files.problems) err.write(`${formatProblem(problem)}\n`);
+  if (files.fleet === null || logLevel === undefined) return files;
+  const level = logLevel as FleetSettings["log"]["level"];
+  return { ...files, fleet: { ...files.fleet, log: { ...files.fleet.log, level } } };
+}
+
+async function tellStatus(
+  settings: FleetSettings,
+  { out, isTerminal }: Surroundings,
+  { json = !isTerminal }: FleetOptions,
+): Promise<void> {
+  const report = await readStatus(settings.data_dir, systemClock.now());
+  if (report === null)
+    throw new CommandFailure(
+      `no fleet runs with ${settings.file}: nothing was written to ${settings.data_dir} within half a minute`,
+    );
+  if (json) {
+    out(`${JSON.stringify(report, null, 2)}\n`);
+    return;
+  }
+  const names = Object.keys(report.accounts);
+  const width = Math.max(...names.map((name) => name.length));
+  for (const [name, account] of Object.entries(report.accounts))
+    out(`${name.padEnd(width)}  ${accountLine(account)}\n`);
+}
+
+async function runFleet(
+  files: FleetFiles,
+  settings: FleetSettings,
+  read: () => Promise<FleetFiles>,
+  around: Surroundings,
+): Promise<void> {
+  keepHeapSmall();
+  const version = programVersion();
+  const log = fleetLog(settings, around);
+  const loopDelay = sharedLoopDelay();
+  const running = new Fleet({
+    read,
+    start: (run) => startAccount(run, { around, version, loopDelay }),
+    noteError: ({ configuration }, error) => noteError(configuration, error),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  });
+  const unguard = guardFleet(running, settings, log);
+  around.onReload?.(() => {
+    running
+      .reload()
+      .catch((error: unknown) => log.error({ err: error }, "the files of the fleet could not be read"));
+  });
+  const ended = new AbortController();
+  void aborted(around.stop).then(() => endInTime(ended.signal, log));
+  const own = ownAccounts(files);
+  log.info({ version, config: settings.file, accounts: own.size, shard: settings.shard }, "starting a fleet");
+  const beside = besideFleet(settings, () => reportOf(running, version), around, log);
+  try {
+    await running.run(files, around.stop);
+    await beside;
+  } finally {
+    unguard();
+    ended.abort();
+  }
+  log.info("stopped");
+}
+
+/** What tells others of the fleet. */
+async function besideFleet(
+  { data_dir: dataDir }: FleetSettings,
+  report: () => FleetReport,
+  around: Surroundings,
+  log: Logger,
+): Promise<void> {
+  await Promise.all([
+    keepStatus(dataDir, report, { clock: systemClock, log }, around.stop),
+    tellFleetManager(around, report, log),
+  ]);
+}
+
+const reportOf = (running: Fleet, version: string): FleetReport => ({
+  at: new Date(systemClock.now()).toISOString(),
+  pid: process.pid,
+  version,
+  accounts: Object.fromEntries([...running.states()].map(([name, state]) => [name, accountReport(state)])),
+});
+
+const fleetLog = (settings: FleetSettings, { err, env }: Surroundings): Logger => {
+  const secrets = fleetSecrets(settings);
+  const log = createLogger({ ...settings.log, secrets: () => secrets, sentences: commandSentences }, err);
+  const ignored = ignoredTlsEnvironment(env);
+  if (ignored !== null) log.warn(ignored);
+  return log;
+};
+
+const noteError = (configuration: Configuration, error: unknown): void =>
+  writeLastError(
+    {
+      dataDir: configuration.data_dir,
+      now: () => systemClock.now(),
+      secrets: () => secretValues(configuration),
+    },
+    error,
+  );
+
+/** An error that nobody caught ends its account alone; one that is nobody's ends the process, as no part can be trusted then. */
+const guardFleet = (running: Fleet, settings: FleetSettings, log: Logger): (() => void) =>
+  guardProcess({
+    process,
+    dataDir: settings.data_dir,
+    now: () => systemClock.now(),
+    secrets: () => fleetSecrets(settings),
+    isContained: running.isContained,
+    fatal: (facts, message) => log.fatal(facts, message),
+  });
+
+/** One measurement for all accounts. What they reset is reset every minute for all. */
+function sharedLoopDelay(): LoopDelay {
+  const delay = measuredLoopDelay();
+  delay.enable();
+  return {
+    enable: () => true,
+    disable: () => true,
+    reset: () => delay.reset(),
+    percentile: (share) => delay.percentile(share),
+  };
+}
+
+function tellFleetManager(around: Surroundings, report: () => FleetReport, log: Logger): Promise<void> {
+  const manager = managerFor(around, log);
+  if (manager === null) return Promise.resolve();
+  const startedAt = systemClock.monotonic();
+  // A part of one account that makes no progress is that account's trouble; the event loop is everybody's.
+  const progress = () => {
+    const now = systemClock.monotonic();
+    return { startedAt, outputsAt: now, readEndedAt: now, readPauseMs: Infinity };
+  };
+  const status = () => {
+    const states = Object.values(report().accounts).map(({ state }) => state);
+    return `${states.filter((state) => state === "running").length} of ${states.length} accounts run`;
+  };
+  return tellManager({ manager, clock: systemClock, log, progress, status }, around.stop);
+}
+
+/** Enough for a person who looks at one of many accounts. */
+const linesOfAccount = 200;
+
+interface Starting {
+  readonly around: Surroundings;
+  readonly version: string;
+  readonly loopDelay: LoopDelay;
+}
+
+/** Runs the bridge of one account, with a log of its own that names it. */
+async function startAccount(
+  { loaded, live, stop, failing, onMade }: AccountRun,
+  { around, version, loopDelay }: Starting,
+): Promise<void> {
+  const { account, configuration } = loaded;
+  let learned = (): readonly string[] => [];
+  const secrets = () => [...live.secrets, ...learned()];
+  const recentLog = new RecentLog(linesOfAccount);
+  const own = createLogger(
+    { ...configuration.log, secrets, sentences: commandSentences },
+    around.err,
+    recentLog,
+  ).child({ account });
+  const logs = adjustableLogs(own, () => live.current.log.level);
+  own.info({ config: loaded.file }, "starting an account");
+  await runBridge(
+    {
+      configuration,
+      clock: systemClock,
+      random: systemRandom,
+      ...logs,
+      recentLog,
+      version,
+      live,
+      manager: null,
+      onSecrets: (list) => {
+        learned = list;
+      },
+      page: { doctor: doctorFor(configuration) },
+      failing,
+      loopDelay,
+      servePage: () => Promise.resolve(),
+      onMade,
+    },
+    stop,
+  );
+  own.info("the account has stopped");
+}

@@ -1,0 +1,446 @@
+import { readdir } from "node:fs/promises";
+import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";
+import type { z } from "zod";
+import { topicIdPattern } from "../greenhouse/topic-ids.js";
+import { clashes } from "./clashes.js";
+import {
+  type ConfigurationResult,
+  type Defaults,
+  findingsOf,
+  type LoadedConfiguration,
+  loadConfiguration,
+  readFile,
+  type ReadFile,
+  readSecrets,
+  readYaml,
+  secretsUnder,
+  valueOver,
+} from "./load.js";
+import {
+  atKey,
+  atValue,
+  fileProblem,
+  type Finding,
+  formatPath,
+  inBrief,
+  inOrder,
+  type Problem,
+  suggestion,
+} from "./problem.js";
+import { asDraft, sectionOf, textOf } from "./rules/draft.js";
+import { brokenRules } from "./rules/rules.js";
+import { configurationSchema } from "./schema.js";
+import { fleetHttpSection, logSection } from "./sections/bridge.js";
+import { optional, section, text, whole, withDefault } from "./values.js";
+import { readDocument, type Reading } from "./yaml/read-document.js";
+import type { Environment } from "./yaml/references.js";
+import { offsetOf, pathKey, type Source } from "./yaml/source.js";
+
+/** Where keys of the accounts stand that are the same for many. */
+const defaultsKey = "defaults";
+
+const shardText = () =>
+  text("i/n, such as 1/4: this process runs the first of four parts", /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/);
+
+const fleetKeys = {
+  accounts: withDefault(
+    text(),
+    "./accounts",
+    "A folder with one configuration a file; the file's name is the account.",
+  ),
+  http: withDefault(
+    fleetHttpSection,
+    {},
+    "Health, metrics and the one page of all accounts; `http: false` turns it off.",
+  ),
+  platform: withDefault(
+    section({
+      requests_per_minute: withDefault(
+        whole(0, 1_000_000),
+        3_000,
+        "Polls of all accounts at one host together, beside each one's own budget. 0: none.",
+      ),
+    }),
+    {},
+    "What the accounts share of a platform host.",
+  ),
+  data_dir: withDefault(text(), "./data", "Below it a folder for each account, of its name."),
+  shard: optional(shardText(), "Which part of the accounts this process runs, of how many.", "1/4"),
+  log: withDefault(logSection, {}, "Log, on stderr; each line of an account names it."),
+};
+
+/** The file of a fleet; `defaults` stands beside these keys and is judged with each account's own file. */
+const fleetSchema = section(fleetKeys);
+const withDefaults = section({
+  ...fleetKeys,
+  [defaultsKey]: optional(configurationSchema, "Under each file's own keys."),
+});
+
+type Parsed = z.output<typeof fleetSchema>;
+
+/** Paths in it can be opened as they are. */
+export interface FleetSettings extends Omit<Parsed, "shard"> {
+  readonly file: string;
+  readonly shard: { readonly part: number; readonly of: number } | null;
+}
+
+export interface LoadedAccount extends LoadedConfiguration {
+  readonly account: string;
+}
+
+export interface FleetFiles {
+  /** Null where the file of the fleet has mistakes. */
+  readonly fleet: FleetSettings | null;
+  /** Without mistakes, by name; all of them, whatever the shard. */
+  readonly accounts: ReadonlyMap<string, LoadedAccount>;
+  /** Names of those with mistakes. */
+  readonly refused: readonly string[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+interface FleetSources {
+  readonly env: Environment;
+  readonly readFile?: ReadFile;
+  /** In the place of the one in the file. */
+  readonly dataDir?: string | undefined;
+}
+
+/** Reads and checks the file of a fleet and those of all its accounts. Never rejects and never writes. */
+export async function loadFleet(
+  file: string,
+  { env, readFile: reads = readFile, dataDir }: FleetSources,
+): Promise<FleetFiles> {
+  const read = await readFleetFile(file, env, reads);
+  if ("problems" in read) return { ...nothing, problems: inBrief(read.problems) };
+  const { defaults } = read;
+  const fleet = dataDir === undefined ? read.fleet : { ...read.fleet, data_dir: resolve(dataDir) };
+  const found = await accountFiles(fleet.accounts);
+  const results = await inTurn(found.files, async ({ account, path }) => {
+    const under = defaultsOf(account, fleet, defaults);
+    const result = await loadConfiguration(path, { env, readFile: reads, under });
+    return { account, result: result.ok ? { ...result, ...ofFleet(result, fleet) } : result };
+  });
+  const loaded = results.flatMap(({ account, result }) => (result.ok ? [{ ...result, account }] : []));
+  const clashing = [...withoutBroker(loaded), ...clashes(loaded.map(withoutPort))];
+  const spoilt = new Set(clashing.map((problem) => problem.file));
+  const sound = loaded.filter((one) => !spoilt.has(one.file));
+  return {
+    fleet,
+    accounts: new Map(sound.map((one) => [one.account, one])),
+    refused: results.flatMap(({ account }) =>
+      sound.some((one) => one.account === account) ? [] : [account],
+    ),
+    problems: inBrief([
+      ...found.problems,
+      ...results.flatMap(({ result }) => (result.ok ? [] : result.problems)),
+      ...clashing,
+      ...strangers(
+        fleet,
+        found.files.map(({ account }) => account),
+      ),
+    ]),
+    warnings: inOrder([...results.flatMap(({ result }) => result.warnings), ...sharedLogins(loaded)]),
+  };
+}
+
+/** One account, as the fleet would run it. */
+export async function accountOf(
+  name: string,
+  file: string,
+  sources: FleetSources,
+): Promise<ConfigurationResult> {
+  const { accounts, problems, refused } = await loadFleet(file, sources);
+  const account = accounts.get(name);
+  if (account !== undefined) return account;
+  const names = [...accounts.keys(), ...refused];
+  const hint = suggestion(name, names) || `; ${expectingNames(names)}`;
+  const unknown = fileProblem(file, `there is no account "${name.slice(0, 80)}"${hint}`);
+  const isThere = refused.includes(name) || names.length === 0;
+  const own = problems.filter((problem) => basename(problem.file, extname(problem.file)) === name);
+  const said = own.length > 0 ? own : problems;
+  return { ok: false, file, problems: isThere ? said : [unknown], warnings: [] };
+}
+
+const nothing: FleetFiles = { fleet: null, accounts: new Map(), refused: [], problems: [], warnings: [] };
+
+/** Whether this is the file of a fleet and not of one account. */
+export async function isFleetFile(file: string, reads: ReadFile = readFile): Promise<boolean> {
+  const read = await readYaml(file, reads);
+  if (!read.ok) return false;
+  return /^(?:accounts|defaults|shard)\s*:/m.test(read.source.text);
+}
+
+/** Everything in the file of a fleet that must never be shown. */
+export const fleetSecrets = ({ http }: FleetSettings): readonly string[] =>
+  secretsUnder(fleetSchema, { http });
+
+/** The part of the accounts that this process runs. */
+export function ownAccounts({ fleet, accounts }: FleetFiles): ReadonlyMap<string, LoadedAccount> {
+  const shard = fleet?.shard ?? null;
+  return new Map([...accounts].filter(([name]) => shard === null || partOf(name, shard.of) === shard.part));
+}
+
+/** Which of `parts` an account belongs to, 1 to `parts`, by rendezvous hash: one part more moves only what goes there. */
+export function partOf(account: string, parts: number): number {
+  let best = { part: 1, weight: -1 };
+  for (let part = 1; part <= parts; part += 1) {
+    const weight = hashOf(`${account}/${part}`);
+    if (weight > best.weight) best = { part, weight };
+  }
+  return best.part;
+}
+
+/** FNV-1a, with its bits mixed once more (as murmur3 does); the same on every machine. */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+interface FleetFile {
+  readonly fleet: FleetSettings;
+  readonly defaults: Defaults;
+}
+
+async function readFleetFile(
+  file: string,
+  env: Environment,
+  reads: ReadFile,
+): Promise<FleetFile | { readonly problems: readonly Problem[] }> {
+  const read = await readYaml(file, reads);
+  if (!read.ok) return { problems: read.faults.map((fault) => fileProblem(file, fault.message, fault)) };
+  const { source } = read;
+  if (source.root === null)
+    return { problems: [fileProblem(file, "the file is empty; docs/fleet.md shows what stands in it")] };
+  const { secrets, problems } = await readSecrets(file, source.text, reads);
+  const reading = readDocument(source, withDefaults, { env, secrets }, []);
+  const value = asDraft(reading.value);
+  const { [defaultsKey]: defaults = {}, ...own } = value;
+  const parsed = fleetSchema.safeParse(own, { jitless: true });
+  const at = placesIn(file, source, reading);
+  const findings = [
+    ...(parsed.success ? [] : findingsOf(parsed.error.issues)),
+    ...brokenRules(own).filter(({ path }) => path[0] === "http"),
+    ...shardFindings(own),
+  ].filter(
+    ({ path }) => !reading.unreadable.some((start) => start.every((part, index) => part === path[index])),
+  );
+  const faults = reading.faults.map(({ offset, path, message }) => ({
+    file,
+    ...source.positionAt(offset),
+    path: formatPath(path),
+    message,
+  }));
+  const wrong = [...problems, ...faults, ...findings.map(at)];
+  if (!parsed.success || wrong.length > 0) return { problems: wrong };
+  return {
+    fleet: settingsOf(file, parsed.data),
+    defaults: { value: withPathsFrom(resolve(dirname(file)), defaults), problemAt: inDefaults(reading, at) },
+  };
+}
+
+const placesIn =
+  (file: string, source: Source, { places }: Reading) =>
+  ({ path, on, message }: Finding): Problem => ({
+    file,
+    ...source.positionAt(offsetOf(places, path, on)),
+    path: formatPath(path),
+    message,
+  });
+
+const inDefaults =
+  ({ places }: Reading, at: (finding: Finding) => Problem): Defaults["problemAt"] =>
+  (finding) => {
+    const path = [defaultsKey, ...finding.path];
+    const isThere = places.keys.has(pathKey(path)) || places.values.has(pathKey(path));
+    return isThere ? at({ ...finding, path }) : null;
+  };
+
+function settingsOf(file: string, { shard, ...rest }: Parsed): FleetSettings {
+  const from = (path: string) => (isAbsolute(path) ? path : join(dirname(file), path));
+  const [part = 1, of = 1] = (shard ?? "").split("/").map(Number);
+  return {
+    ...rest,
+    file,
+    accounts: from(rest.accounts),
+    // The files of the accounts lie elsewhere, so what they are handed starts nowhere else.
+    data_dir: resolve(dirname(file), rest.data_dir),
+    shard: shard === undefined ? null : { part, of },
+  };
+}
+
+function shardFindings({ shard }: Readonly<Record<string, unknown>>): Finding[] {
+  const [part = 0, of = 0] = typeof shard === "string" ? shard.split("/").map(Number) : [];
+  return part > of ? [atValue(["shard"], `there are ${of} parts, so the first number is at most ${of}`)] : [];
+}
+
+/** Paths of files in the defaults mean the folder where they stand, not that of the account. */
+function withPathsFrom(folder: string, defaults: unknown): unknown {
+  const files = [
+    ["platform", "token_file"],
+    ["mqtt", "tls", "ca"],
+    ["mqtt", "tls", "cert"],
+    ["mqtt", "tls", "key"],
+    ["broker", "tls", "cert"],
+    ["broker", "tls", "key"],
+  ];
+  return files.reduce((value, path) => {
+    const section = path.slice(0, -1).reduce((inner, key) => sectionOf(inner, key), asDraft(value));
+    const given = textOf(section, path.at(-1) ?? "");
+    if (given === null || isAbsolute(given)) return value;
+    return valueOver(
+      value,
+      path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), join(folder, given)),
+    );
+  }, defaults);
+}
+
+/** What holds for an account where its own file says nothing. */
+function defaultsOf(account: string, fleet: FleetSettings, defaults: Defaults): Defaults {
+  const { value } = defaults;
+  const mqtt = sectionOf(asDraft(value), "mqtt");
+  const ofAccount = {
+    mqtt: {
+      base_topic: `${textOf(mqtt, "base_topic") ?? "greenhouse"}/${account}`,
+      client_id: `${textOf(mqtt, "client_id") ?? "greenhouse2mqtt"}-${account}`,
+    },
+    data_dir: join(fleet.data_dir, account),
+  };
+  return {
+    value: valueOver({ log: fleet.log }, valueOver(value, ofAccount)),
+    problemAt: (finding) => {
+      const found = defaults.problemAt(finding);
+      return found && { ...found, message: `${found.message} (account ${account})` };
+    },
+  };
+}
+
+/** What an account cannot have of its own. */
+function ofFleet(
+  { configuration, warnings, problemAt, file }: LoadedConfiguration,
+  { http }: FleetSettings,
+): Pick<LoadedConfiguration, "configuration" | "warnings"> {
+  const own = configuration.http;
+  const isOther = own !== false && (own.users.length > 0 || own.token !== undefined || own.port !== 8099);
+  const said = problemAt(
+    atKey(["http"], "is not used in a fleet, which has one page for all: `http` of the fleet's file"),
+  );
+  return {
+    configuration: { ...configuration, http },
+    warnings: isOther && said.file === file ? [...warnings, said] : warnings,
+  };
+}
+
+const usual = new Set([".yaml", ".yml"]);
+
+interface AccountFile {
+  readonly account: string;
+  readonly path: string;
+}
+
+async function accountFiles(
+  folder: string,
+): Promise<{ readonly files: readonly AccountFile[]; readonly problems: readonly Problem[] }> {
+  let names: readonly string[];
+  try {
+    names = await readdir(folder);
+  } catch {
+    return {
+      files: [],
+      problems: [
+        fileProblem(
+          folder,
+          "there is no such folder, or this user may not read it; it holds one configuration an account",
+        ),
+      ],
+    };
+  }
+  const files = names
+    .filter((name) => usual.has(extname(name)) && !/^(?:\.|secrets\.)/.test(name))
+    .sort()
+    .map((name) => ({ account: basename(name, extname(name)), path: join(folder, name) }));
+  if (files.length === 0)
+    return {
+      files,
+      problems: [fileProblem(folder, "holds no configuration; each account is a file such as north.yaml")],
+    };
+  return namedFiles(files);
+}
+
+function namedFiles(files: readonly AccountFile[]) {
+  const wrong = files.filter(({ account }) => !topicIdPattern.test(account));
+  const twice = files.filter(({ account }, at) => files[at - 1]?.account === account);
+  const badName = (account: string) =>
+    `"${account}" cannot be an account, as it becomes a level of topics: name the file with a-z, 0-9, "_" and "-" (at most 64)`;
+  const again = (account: string) => `another file is the account "${account}" already; keep one of them`;
+  return {
+    files: files.filter((one) => !wrong.includes(one) && !twice.includes(one)),
+    problems: [
+      ...wrong.map(({ account, path }) => fileProblem(path, badName(account))),
+      ...twice.map(({ account, path }) => fileProblem(path, again(account))),
+    ],
+  };
+}
+
+/** A user who sees an account that is none sees less than was meant. */
+function strangers({ file, http }: FleetSettings, known: readonly string[]): Problem[] {
+  if (http === false) return [];
+  const named = new Set(http.users.flatMap(({ accounts = [] }) => accounts));
+  return [...named]
+    .filter((name) => !known.includes(name))
+    .map((name) => ({
+      ...fileProblem(file, `there is no account "${name}"; ${expectingNames(known)}`),
+      path: "http.users",
+    }));
+}
+
+const expectingNames = (names: readonly string[]): string =>
+  names.length <= 9 ? `there are ${names.join(", ")}` : `there are ${names.length} others`;
+
+/** Its port is that of the fleet, which all have together. */
+const withoutPort = (one: LoadedAccount): LoadedAccount => ({
+  ...one,
+  configuration: { ...one.configuration, http: false },
+});
+
+const withoutBroker = (loaded: readonly LoadedAccount[]): Problem[] =>
+  loaded
+    .filter(({ configuration }) => configuration.mqtt.url === undefined)
+    .map(({ problemAt }) =>
+      problemAt(
+        atKey(
+          ["mqtt"],
+          "missing url: the accounts of a fleet use a broker that runs by itself; name it under defaults",
+        ),
+      ),
+    );
+
+/** Of one login the platform may keep one session: each sign-in would end that of the other account. */
+function sharedLogins(loaded: readonly LoadedAccount[]): Problem[] {
+  const firsts = new Map<string, LoadedAccount>();
+  return loaded.flatMap((one) => {
+    const { token, token_file: tokenFile, sign_in: signIn, business_url: url } = one.configuration.platform;
+    const key = JSON.stringify([url, token, tokenFile, signIn?.body]);
+    const first = firsts.get(key);
+    if (first === undefined) {
+      firsts.set(key, one);
+      return [];
+    }
+    const message = `the same platform login as account ${first.account}: each sign-in of one may end the session of the other, and both ask for the same controllers; give each its own login`;
+    return [one.problemAt(atKey(["platform"], message))];
+  });
+}
+
+/** A thousand files are not opened at once. */
+async function inTurn<Item, Result>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < items.length; at += 16)
+    results.push(...(await Promise.all(items.slice(at, at + 16).map(run))));
+  return results;
+}

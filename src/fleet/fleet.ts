@@ -1,0 +1,239 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type FleetFiles, hashOf, type LoadedAccount, ownAccounts } from "../config/fleet.js";
+import { LiveSettings } from "../config/live-settings.js";
+import type { BridgeView } from "../bridge.js";
+import { aborted, abortReason, type Clock, fullJitter, type Random } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+
+/** `waiting`: it ended by an error, and starts again at `again`. */
+export type AccountPhase = "starting" | "running" | "waiting" | "stopping";
+
+/** How an account of the fleet is. */
+export interface AccountState {
+  readonly phase: AccountPhase;
+  /** Epoch ms. */
+  readonly since: number;
+  readonly restarts: number;
+  /** Why it ended last; null where it never did. */
+  readonly error: string | null;
+  /** Epoch ms of the next start; null where none is due. */
+  readonly again: number | null;
+  /** Null while it does not run. */
+  readonly bridge: BridgeView | null;
+}
+
+/** What one run of an account gets. */
+export interface AccountRun {
+  readonly loaded: LoadedAccount;
+  readonly live: LiveSettings;
+  /** Aborts when it is to end in order. */
+  readonly stop: AbortSignal;
+  /** Aborts, with the error as its reason, when an error that nobody caught was one of its own. */
+  readonly failing: AbortSignal;
+  readonly onMade: (bridge: BridgeView) => void;
+}
+
+interface FleetParts {
+  /** Reads all files again. */
+  readonly read: () => Promise<FleetFiles>;
+  /** Runs the bridge of an account; rejects where it ends by an error. */
+  readonly start: (run: AccountRun) => Promise<void>;
+  /** Leaves the error for the account's next start. */
+  readonly noteError: (account: LoadedAccount, error: unknown) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Accounts start one after the other, at a place of their own in this time: so do their sign-ins, and their polls ever after. */
+const startApartMs = 60;
+const longestStartMs = 60_000;
+const restarts = { firstMs: 2_000, maxMs: 300_000 };
+/** A run this long was good: what ends it is not the trouble of those before. */
+const goodRunMs = 900_000;
+
+/** How long after the start of `count` accounts one begins, ms. */
+export const startDelayMs = (account: string, count: number): number =>
+  Math.round((hashOf(account) / 2 ** 32) * Math.min(longestStartMs, startApartMs * count));
+
+/** The accounts of one process, each a bridge of its own, which ends and starts again without the others. */
+export class Fleet {
+  readonly #parts: FleetParts;
+  readonly #accounts = new Map<string, Account>();
+  /** Which account is at work. */
+  readonly #within = new AsyncLocalStorage<Account>();
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+  }
+
+  /** By name, in the order of the alphabet. */
+  states(): ReadonlyMap<string, AccountState> {
+    const sorted = [...this.#accounts].sort(([one], [other]) => (one < other ? -1 : 1));
+    return new Map(sorted.map(([name, account]) => [name, account.state]));
+  }
+
+  /** Runs the accounts until `stop` aborts and all have ended. */
+  async run(files: FleetFiles, stop: AbortSignal): Promise<void> {
+    const own = ownAccounts(files);
+    for (const [name, loaded] of own) this.#add(loaded, startDelayMs(name, own.size));
+    await aborted(stop);
+    await Promise.all([...this.#accounts.values()].map((account) => account.stop()));
+  }
+
+  /** Whether an error that nobody caught is of one account, which then ends alone. */
+  readonly isContained = (error: unknown): boolean => {
+    const account = this.#within.getStore();
+    account?.fail(error);
+    return account !== undefined;
+  };
+
+  /** Takes up what was added, changed and removed; no other account notices. */
+  async reload(): Promise<void> {
+    const { log, read } = this.#parts;
+    const files = await read();
+    if (files.fleet === null) {
+      log.error(
+        "the file of the fleet was not read again because of mistakes in it; all accounts go on as they were",
+      );
+      return;
+    }
+    const own = ownAccounts(files);
+    for (const name of files.refused)
+      if (this.#accounts.has(name))
+        log.error(
+          { account: name },
+          "its file was not read again because of mistakes in it; what ran before goes on",
+        );
+    const gone = [...this.#accounts.keys()].filter((name) => !own.has(name) && !files.refused.includes(name));
+    const added = [...own].filter(([name]) => !this.#accounts.has(name));
+    const kept = [...own].filter(([name]) => this.#accounts.has(name));
+    const changed = kept.flatMap(([name, loaded]) =>
+      this.#accounts.get(name)?.take(loaded) === true ? [name] : [],
+    );
+    await Promise.all(gone.map((name) => this.#remove(name)));
+    for (const [name, loaded] of added) this.#add(loaded, startDelayMs(name, added.length));
+    const names = { added: added.map(([name]) => name), changed, removed: gone };
+    log.info(names, "the files of the fleet were read again");
+  }
+
+  #add(loaded: LoadedAccount, delayMs: number): void {
+    const account = new Account(loaded, this.#parts);
+    this.#accounts.set(loaded.account, account);
+    account.ended = this.#within.run(account, () => account.run(delayMs));
+  }
+
+  async #remove(name: string): Promise<void> {
+    const account = this.#accounts.get(name);
+    await account?.stop();
+    if (this.#accounts.get(name) === account) this.#accounts.delete(name);
+  }
+}
+
+/** Runs the bridge of an account again and again, with pauses that grow. */
+class Account {
+  ended: Promise<void> = Promise.resolve();
+  readonly #parts: FleetParts;
+  readonly #stop = new AbortController();
+  #loaded: LoadedAccount;
+  #live: LiveSettings;
+  #state: AccountState;
+  /** Of the run under way. */
+  #failing = new AbortController();
+  #restart = new AbortController();
+
+  constructor(loaded: LoadedAccount, parts: FleetParts) {
+    this.#parts = parts;
+    this.#loaded = loaded;
+    this.#live = new LiveSettings(loaded.configuration);
+    const since = parts.clock.now();
+    this.#state = { phase: "starting", since, restarts: 0, error: null, again: since, bridge: null };
+  }
+
+  get state(): AccountState {
+    return this.#state;
+  }
+
+  /** A method, as it changes while something is awaited. */
+  #isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  async run(delayMs: number): Promise<void> {
+    const { clock, random } = this.#parts;
+    this.#enter("starting", { again: clock.now() + delayMs });
+    await clock.wait(delayMs, this.#stop.signal).catch(() => undefined);
+    let failures = 0;
+    while (!this.#isStopped()) {
+      const startedAt = clock.monotonic();
+      const error = await this.#once();
+      if (error === null || this.#isStopped()) continue;
+      failures = clock.monotonic() - startedAt >= goodRunMs ? 0 : failures + 1;
+      const pauseMs = restarts.firstMs + fullJitter(failures, restarts, random());
+      this.#failed(error, pauseMs);
+      await clock
+        .wait(pauseMs, AbortSignal.any([this.#stop.signal, this.#restart.signal]))
+        .catch(() => undefined);
+    }
+  }
+
+  /** Resolves when it has ended in order. */
+  async stop(): Promise<void> {
+    this.#enter("stopping", {});
+    this.#stop.abort();
+    await this.ended;
+  }
+
+  fail(error: unknown): void {
+    this.#failing.abort(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  /** Takes up a configuration; whether anything is other than before. What cannot change while it runs ends the run for a new one. */
+  take(loaded: LoadedAccount): boolean {
+    const { applied, needRestart } = this.#live.reload(loaded.configuration);
+    this.#loaded = loaded;
+    if (needRestart.length > 0) {
+      this.#live = new LiveSettings(loaded.configuration);
+      this.#restart.abort();
+    }
+    return applied.length + needRestart.length > 0;
+  }
+
+  /** One run, to its end; null where it ended as it was asked to. */
+  async #once(): Promise<unknown> {
+    this.#failing = new AbortController();
+    this.#restart = new AbortController();
+    this.#enter("starting", { again: null });
+    try {
+      await this.#parts.start({
+        loaded: this.#loaded,
+        live: this.#live,
+        stop: AbortSignal.any([this.#stop.signal, this.#restart.signal]),
+        failing: this.#failing.signal,
+        onMade: (bridge) => this.#enter("running", { bridge }),
+      });
+      return this.#failing.signal.aborted ? abortReason(this.#failing.signal) : null;
+    } catch (error) {
+      return error;
+    } finally {
+      this.#state = { ...this.#state, bridge: null };
+    }
+  }
+
+  #failed(error: unknown, pauseMs: number): void {
+    const { log, clock, noteError } = this.#parts;
+    const { account } = this.#loaded;
+    const message = error instanceof Error ? error.message : String(error);
+    noteError(this.#loaded, error);
+    log.error(
+      { account, err: error, again_in_s: Math.round(pauseMs / 1_000) },
+      "an account ended by an error and starts again; the others go on",
+    );
+    const { restarts: before } = this.#state;
+    this.#enter("waiting", { error: message, restarts: before + 1, again: clock.now() + pauseMs });
+  }
+
+  #enter(phase: AccountPhase, change: Partial<AccountState>): void {
+    this.#state = { ...this.#state, ...change, phase, since: this.#parts.clock.now() };
+  }
+}

@@ -1,0 +1,122 @@
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { audience, platform } from "../bridge/support/bridge.js";
+import { linesOf, logged, startProcess } from "../bridge/support/program.js";
+import { startProgram } from "../end-to-end/support/program.js";
+import { tempFolder, until } from "../mqtt-connection/support.js";
+import { freePort } from "../support/mosquitto.js";
+
+const fan = (code: string) => ({
+  [code]: { actuators: { fan: { kind: "circulation_fan", address: "150", settle: "0s" } } },
+});
+
+/** Two accounts at one broker; the platform of `east` is dead. */
+async function fleet({ before = "" }: { readonly before?: string } = {}) {
+  const folder = await tempFolder();
+  await mkdir(join(folder, "accounts"));
+  const { url, seen, say } = await audience();
+  const alive = await platform();
+  const dead = `http://127.0.0.1:${await freePort()}`;
+  const account = (hosts: string, more: object = {}) => ({
+    platform: { business_url: hosts, realtime_url: hosts, token: "simulator" },
+    ...more,
+  });
+  const write = (name: string, content: object) =>
+    writeFile(join(folder, name), JSON.stringify(content), { mode: 0o600 });
+  const north = account(alive.businessUrl, { controllers: fan("GH-0001") });
+  await write("fleet.yaml", {
+    defaults: { mqtt: { url }, homeassistant: { enabled: false } },
+    http: false,
+  });
+  await write("accounts/north.yaml", north);
+  await write("accounts/east.yaml", account(dead));
+  const program = startProcess({ folder, args: ["fleet"], ...(before === "" ? {} : { before }) });
+  const newest = (topic: string) => seen.findLast((one) => one.topic === topic)?.text;
+  const shows = (topic: string, text: string) =>
+    until(() => newest(topic) === text, `${topic} ${text}`, [program.stderr]);
+  await shows("greenhouse/north/bridge/state", "online");
+  await shows("greenhouse/east/bridge/state", "online");
+  await shows("greenhouse/north/gh-0001/availability", "online");
+  const run = async (...args: readonly string[]) => startProgram(args, { folder }).ended;
+  const status = async () => {
+    const { stdout } = await run("fleet", "status");
+    return (JSON.parse(stdout) as { accounts: Record<string, Record<string, unknown>> }).accounts;
+  };
+  return { folder, program, seen, say, write, north, account, alive, dead, newest, shows, run, status, url };
+}
+
+describe("a fleet of two accounts, one of them at a dead platform", () => {
+  it("mirrors and commands the other one, and says of each how it is", async () => {
+    const { run, shows, status, seen } = await fleet();
+    const { code, stdout } = await run("set", "GH-0001", "fan", "on", "--account", "north");
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: "confirmed" });
+    expect(code).toBe(0);
+    await shows("greenhouse/north/gh-0001/actuator/fan/state", "on");
+    await shows("greenhouse/east/bridge/platform", "unreachable");
+    expect(seen.some(({ topic }) => topic === "greenhouse/bridge/state")).toBe(false);
+    await expect.poll(async () => (await status())["east"]?.["alarms"], { timeout: 30_000 }).toBe(1);
+    expect(await status()).toMatchObject({
+      north: { state: "running", platform: "online", broker: "online", restarts: 0, alarms: 0 },
+      east: { state: "running", platform: "unreachable", worst: "error" },
+    });
+    expect((await run("journal", "--account", "north", "--json")).stdout).toContain('"confirmed"');
+    expect((await run("journal", "--account", "east", "--json")).stdout).toBe("");
+  });
+
+  it("takes up at SIGHUP what was added, changed and removed, and the others do not notice", async () => {
+    const { folder, program, write, account, alive, north, newest, shows, seen } = await fleet();
+    const info = newest("greenhouse/north/bridge/info");
+    await write("accounts/west.yaml", account(alive.businessUrl, { mirror: "listed" }));
+    await rm(join(folder, "accounts/east.yaml"));
+    program.signal("SIGHUP");
+    await shows("greenhouse/west/bridge/state", "online");
+    await shows("greenhouse/east/bridge/state", "offline");
+    await writeFile(join(folder, "accounts/north.yaml"), "platform: [", { mode: 0o600 });
+    program.signal("SIGHUP");
+    await until(() => logged(program, "was not read again") !== undefined, "said", [program.stderr]);
+    expect(logged(program, "was not read again")).toMatchObject({ account: "north" });
+    expect(
+      seen.filter(
+        ({ topic, text }) => topic.startsWith("greenhouse/north/bridge/state") && text === "offline",
+      ),
+    ).toEqual([]);
+    expect(newest("greenhouse/north/bridge/info")).toBe(info);
+    await write("accounts/north.yaml", { ...north, commands: { read_only: true } });
+    program.signal("SIGHUP");
+    await until(() => newest("greenhouse/north/bridge/info")?.includes('"read_only":true') === true, "shown");
+    const { code } = await program.end("SIGTERM");
+    expect(code).toBe(0);
+    await shows("greenhouse/north/bridge/state", "offline");
+  });
+
+  it("ends an account alone by an error that nobody caught there, and starts it again; what it left is in its journal", async () => {
+    // Instead of the first thing that is due once the file is there.
+    const before = `
+      import { existsSync } from "node:fs";
+      const later = globalThis.setTimeout;
+      let isDone = false;
+      globalThis.setTimeout = (call, ms, ...rest) => later(() => {
+        const isNow = !isDone && existsSync("break");
+        isDone ||= isNow;
+        if (isNow) throw new Error("a defect");
+        call(...rest);
+      }, ms);
+    `;
+    const { folder, program, newest, shows } = await fleet({ before });
+    await writeFile(join(folder, "break"), "");
+    await until(() => logged(program, "ended by an error") !== undefined, "told", [program.stderr]);
+    const { account } = logged(program, "ended by an error") ?? {};
+    const other = account === "north" ? "east" : "north";
+    await shows(`greenhouse/${String(account)}/bridge/state`, "offline");
+    expect(newest(`greenhouse/${other}/bridge/state`)).toBe("online");
+    await shows(`greenhouse/${String(account)}/bridge/state`, "online");
+    expect(linesOf(program).filter(({ msg }) => msg === "starting an account").length).toBe(3);
+    const journal = join(folder, "data", String(account), "journal");
+    const files = (await readdir(journal)).filter((name) => name.endsWith(".jsonl"));
+    const records = await Promise.all(files.map((name) => readFile(join(journal, name), "utf8")));
+    expect(records.join("")).toContain("ended at");
+    expect(records.join("")).toContain("a defect");
+    expect(program.hasEnded).toBe(false);
+  });
+});

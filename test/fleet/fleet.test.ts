@@ -1,0 +1,181 @@
+import { AsyncResource } from "node:async_hooks";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type FleetFiles, hashOf, type LoadedAccount } from "../../src/config/fleet.js";
+import { type AccountRun, Fleet, startDelayMs } from "../../src/fleet/fleet.js";
+import { loaded, platform } from "../config/loading.js";
+import { silentLog } from "../support/builders.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+
+type Texts = Readonly<Record<string, string>>;
+
+async function filesOf(texts: Texts, refused: readonly string[] = []): Promise<FleetFiles> {
+  const accounts = new Map<string, LoadedAccount>();
+  for (const [account, text] of Object.entries(texts))
+    accounts.set(account, { ...(await loaded(platform + text)), account });
+  const fleet = { shard: null } as FleetFiles["fleet"];
+  return { fleet, accounts, refused, problems: [], warnings: [] };
+}
+
+/** A fleet whose accounts run until they are told to end, or made to fail. */
+async function running(texts: Texts) {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const story: string[] = [];
+  const runs = new Map<
+    string,
+    {
+      readonly run: AccountRun;
+      readonly end: (error?: Error) => void;
+      readonly fails: (error: Error) => boolean;
+    }
+  >();
+  const next = { files: await filesOf(texts) };
+  const fleet: Fleet = new Fleet({
+    read: () => Promise.resolve(next.files),
+    start: (run) =>
+      new Promise((resolve, reject) => {
+        const { account } = run.loaded;
+        story.push(`${account} begins at ${Math.round(clock.monotonic() / 1_000)} s`);
+        const end = (error?: Error) => {
+          story.push(`${account} ${error === undefined ? "ends" : "fails"}`);
+          if (error === undefined) resolve();
+          else reject(error);
+        };
+        run.stop.addEventListener("abort", () => end(), { once: true });
+        run.failing.addEventListener("abort", () => end(run.failing.reason as Error), { once: true });
+        runs.set(account, {
+          run,
+          end,
+          fails: AsyncResource.bind((error: Error) => fleet.isContained(error)),
+        });
+      }),
+    noteError: ({ account }, error) => story.push(`${account} left: ${String(error)}`),
+    clock,
+    random: () => 0.5,
+    log: silentLog,
+  });
+  const ended = fleet.run(next.files, stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await ended;
+  });
+  const told = async (ms: number) => {
+    await clock.advance(ms);
+    return story.splice(0);
+  };
+  return { fleet, clock, stop, ended, runs, next, told };
+}
+
+describe("an account that ends by an error", () => {
+  it("starts again after pauses that grow, and the others go on", async () => {
+    const { runs, told, fleet } = await running({ north: "", east: "" });
+    await told(1_000);
+    runs.get("north")?.end(new Error("the disk is gone"));
+    expect(await told(1_000)).toEqual(["north fails", "north left: Error: the disk is gone"]);
+    expect(fleet.states().get("north")).toMatchObject({
+      phase: "waiting",
+      restarts: 1,
+      error: "the disk is gone",
+    });
+    expect(await told(4_000)).toEqual(["north begins at 5 s"]);
+    runs.get("north")?.end(new Error("again"));
+    await told(1_000);
+    expect(await told(10_000)).toEqual(["north begins at 12 s"]);
+    expect(fleet.states().get("east")).toMatchObject({ restarts: 0, error: null });
+  });
+
+  it("after a quarter of an hour of work does not pay for what was before", async () => {
+    const { runs, told } = await running({ north: "" });
+    await told(1_000);
+    for (let at = 0; at < 4; at += 1) {
+      runs.get("north")?.end(new Error("again"));
+      await told(200_000);
+    }
+    await told(900_000);
+    runs.get("north")?.end(new Error("something else"));
+    expect((await told(4_000)).at(-1)).toMatch(/^north begins/);
+  });
+
+  it("is known by the work in which nobody caught it; of nobody's work it is nobody's", async () => {
+    const { runs, told, fleet } = await running({ north: "", east: "" });
+    await told(1_000);
+    expect(fleet.isContained(new Error("of the process"))).toBe(false);
+    expect(runs.get("north")?.fails(new Error("nobody caught it"))).toBe(true);
+    expect((await told(1_000)).slice(0, 2)).toEqual(["north fails", "north left: Error: nobody caught it"]);
+  });
+});
+
+describe("files that are read again", () => {
+  it("that are new begin, that are gone end, that changed end and begin, and no other notices", async () => {
+    const { fleet, next, told } = await running({ north: "", east: "", west: "" });
+    await told(1_000);
+    next.files = await filesOf({ north: "", east: "mirror: listed\n", south: "" });
+    const reloaded = fleet.reload();
+    expect((await told(1_000)).sort()).toEqual([
+      "east begins at 1 s",
+      "east ends",
+      "south begins at 1 s",
+      "west ends",
+    ]);
+    await reloaded;
+    expect([...fleet.states().keys()]).toEqual(["east", "north", "south"]);
+  });
+
+  it("in which only what can change did let the account run on with that", async () => {
+    const { fleet, next, told, runs } = await running({ north: "" });
+    await told(1_000);
+    next.files = await filesOf({ north: "commands: { read_only: true }\n" });
+    await fleet.reload();
+    expect(await told(1_000)).toEqual([]);
+    expect(runs.get("north")?.run.live.current.commands.read_only).toBe(true);
+  });
+
+  it("with mistakes leave running what ran before", async () => {
+    const { fleet, next, told } = await running({ north: "", east: "" });
+    await told(1_000);
+    next.files = await filesOf({ east: "" }, ["north"]);
+    await fleet.reload();
+    expect(await told(1_000)).toEqual([]);
+    next.files = { ...next.files, fleet: null, accounts: new Map() };
+    await fleet.reload();
+    expect(await told(1_000)).toEqual([]);
+    expect([...fleet.states().keys()]).toEqual(["east", "north"]);
+  });
+
+  it("let an account that waits for its next start begin at once", async () => {
+    const { fleet, next, told, runs } = await running({ north: "" });
+    await told(1_000);
+    runs.get("north")?.end(new Error("wrong token"));
+    await told(500);
+    next.files = await filesOf({ north: "mirror: listed\n" });
+    await fleet.reload();
+    expect(await told(0)).toContain("north begins at 2 s");
+  });
+});
+
+describe("the starts of many accounts", () => {
+  const names = Array.from({ length: 1_000 }, (_, at) => `site-${at}`);
+
+  it("are spread evenly over a minute by their names; of two they are at once", () => {
+    const delays = names.map((name) => startDelayMs(name, names.length));
+    const perTenth = Array.from(
+      { length: 10 },
+      (_, part) => delays.filter((ms) => Math.floor(ms / 6_000) === part).length,
+    );
+    for (const count of perTenth) expect(count).toBeGreaterThan(70);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(60_000);
+    expect(startDelayMs("north", 2)).toBeLessThan(120);
+  });
+
+  it("are the same in each run", () => {
+    expect(hashOf("north")).toBe(3_498_172_214);
+  });
+});
+
+it("all end in order when the fleet is told to", async () => {
+  const { stop, ended, told } = await running({ north: "", east: "" });
+  await told(1_000);
+  stop.abort();
+  await ended;
+  expect((await told(0)).sort()).toEqual(["east ends", "north ends"]);
+});
