@@ -275,7 +275,7 @@ interface Link {
 /** The link to the broker, which tells `parts` what happens on it once they are in the list. */
 function joinLink({ configuration, broker, clock, random, log }: Given, parts: readonly Part[]): Link {
   const { mqtt, homeassistant, weather } = configuration;
-  const topics = topicsUnder(mqtt.base_topic);
+  const topics = topicsUnder(mqtt.base_topic, mqtt.codes);
   const { enabled, status_topic: status, discovery_prefix: prefix } = homeassistant;
   const others = enabled ? [status, discoveryFilter(prefix)] : [];
   const settings = connectionSettings(mqtt, topics, broker, others, partListeners(parts));

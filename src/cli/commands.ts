@@ -160,7 +160,7 @@ export function addCommands(root: Command, around: Surroundings): void {
   addCommanding(add);
   addJournal(add);
   addLimits(add);
-  addNotify(add);
+  addIntegration(add);
 }
 
 function addFleet(add: Add): void {
@@ -453,7 +453,17 @@ function addLimits(add: Add): void {
     .option("--by <name>", "who acknowledges; default: your user name");
 }
 
-function addNotify(add: Add): void {
+/** For whoever connects other programs. */
+function addIntegration(add: Add): void {
+  add(
+    "tags",
+    "every topic of the running bridge with its kind, unit, type, words and limits",
+    ["greenhouse2mqtt tags --csv > tags.csv", "greenhouse2mqtt tags --controller GH-0001 --json"],
+    lazily(async () => (await import("./tags.js")).tags),
+  )
+    .option("--controller <c>", "topic id or device code")
+    .option("--csv", "for a spreadsheet, or an import of tags")
+    .option("--json", "one object a line");
   add(
     "notify",
     "try how alarms reach people: one message through each way of `notify`",

@@ -120,19 +120,29 @@ export const askBridge = <Answer>(
     throw over.signal.aborted ? over.signal.reason : new CommandFailure(endings.late);
   });
 
-/** What a running bridge keeps under the filter, each an object. */
-export const retainedOfBridge = (
+/** What a running bridge keeps under the filter, by topic. */
+export const retainedTexts = (
   configuration: Configuration,
   filter: string,
-): Promise<readonly Document[] | NotAsked> =>
+): Promise<ReadonlyMap<string, string> | NotAsked> =>
   besideBridge(configuration, async (client) => {
     const { state } = topicsUnder(configuration.mqtt.base_topic).bridge;
     const { found, isWhole } = await client.retained([state, filter]);
     if (!isWhole) throw new CommandFailure(`the broker did not show all of ${filter}; let this user read it`);
     if (found.get(state) !== "online") return offline(configuration);
     found.delete(state);
-    return [...found.values()].map(documentOf).filter((document) => document !== null);
+    return found;
   });
+
+/** The same, each an object. */
+export async function retainedOfBridge(
+  configuration: Configuration,
+  filter: string,
+): Promise<readonly Document[] | NotAsked> {
+  const found = await retainedTexts(configuration, filter);
+  if (found instanceof NotAsked) return found;
+  return [...found.values()].map(documentOf).filter((document) => document !== null);
+}
 
 export const isDocument = (value: unknown): value is Document =>
   typeof value === "object" && value !== null && !Array.isArray(value);

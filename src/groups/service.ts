@@ -108,7 +108,10 @@ export class GroupService implements CommandListener, Part {
   /** What an earlier run retained of a group that there is no more, or not with this state. */
   found(topic: string, payload: Uint8Array): void {
     const { topics, retained } = this.#ports;
-    const [id = "", leaf = ""] = topic.slice(`${topics.base}/group/`.length).split("/");
+    const own = `${topics.base}/group/`;
+    // What the other parts asked to be shown comes here too.
+    if (!topic.startsWith(own)) return;
+    const [id = "", leaf = ""] = topic.slice(own.length).split("/");
     const isPosition = leaf === "position" && (this.#shown.get(id)?.position ?? null) === null;
     if (payload.length > 0 && (isPosition || !this.together.groups.has(id))) retained.wanted(topic, "");
   }

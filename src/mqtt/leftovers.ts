@@ -1,4 +1,5 @@
 import type { Actuator, Controller } from "../greenhouse/model.js";
+import { qualityCodes } from "./codes.js";
 import type { Place } from "./topics.js";
 
 /* Rules about retained topics under a controller's id that nothing wants any more, or nothing yet. */
@@ -56,9 +57,13 @@ export function isSettled({ folder, id, leaf }: Place, controller: Controller | 
   return (folder === "parameter" && !controller.parameters.has(id)) || folder === "address";
 }
 
+/** A topic with an integer, which stands there only where the configuration asks for them. */
+export const isCode = ({ leaf }: Place): boolean => leaf === "quality_code" || leaf === "state_code";
+
 /** The payload that says "not read since the start"; null where nothing in the topic says so. */
 export function staleForm({ folder, leaf }: Place, payload: string): string | null {
   if (folder === "sensor" && leaf === "quality") return "stale";
+  if (leaf === "quality_code") return String(qualityCodes.stale);
   if (leaf === "availability") return "unknown";
   const parsed = leaf === "json" ? objectIn(payload) : null;
   if (parsed === null || !("quality" in parsed)) return null;

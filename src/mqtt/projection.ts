@@ -17,6 +17,8 @@ import type {
   RunningStatus,
   Sensor,
 } from "../greenhouse/model.js";
+import { qualityCodes, statesOf, unknownCode, wordCode } from "./codes.js";
+import { tagsKey, tagsOf } from "./tags.js";
 import type { TargetKind, Topics } from "./topics.js";
 
 /** One retained message; an empty payload clears the topic. */
@@ -51,6 +53,10 @@ const json = (topic: string, shows: () => unknown, ...key: readonly unknown[]): 
   key,
 });
 
+/** A topic with an integer, where there are such. */
+const code = ({ codes }: Topics, topic: string, shows: number): readonly Leaf[] =>
+  codes ? [text(topic, String(shows))] : [];
+
 /** What changes on the broker between two views of a thing; `before` is empty where nothing is there yet. */
 function changes(before: readonly Leaf[], after: readonly Leaf[]): Message[] {
   return after.flatMap(({ topic, shows, key }) => {
@@ -80,7 +86,9 @@ const sensorLeaves = (topics: Topics, controllerId: string) => (sensor: Sensor) 
   const topic = topics.sensor(controllerId, definition.id);
   const scalars = [
     text(topic.value, value === null || value === "" ? null : valueText(value)),
+    text(topic.measured_at, isoOrNull(measuredAt)),
     text(topic.quality, quality),
+    ...code(topics, topic.quality_code, qualityCodes[quality]),
   ];
   const document = json(
     topic.json,
@@ -99,10 +107,16 @@ const sensorLeaves = (topics: Topics, controllerId: string) => (sensor: Sensor) 
 const statusLeaves = (topics: Topics, controllerId: string) => (status: RunningStatus) => {
   const { id, missed, state, value, changedAt, quality } = status;
   const topic = topics.status(controllerId, id);
-  const scalar = text(topic.value, (missed > 0 ? "stale" : state) || null);
+  const scalars = [
+    text(topic.value, (missed > 0 ? "stale" : state) || null),
+    ...code(topics, topic.state_code, missed > 0 ? unknownCode : wordCode(state)),
+  ];
   const document = json(topic.json, () => statusDocument(status), value, changedAt, quality);
-  return quality === "good" ? [scalar, document] : [document, scalar];
+  return quality === "good" ? [...scalars, document] : [document, ...scalars];
 };
+
+const stateCode = (settings: Actuator["settings"], state: string): number =>
+  statesOf(settings).get(state) ?? unknownCode;
 
 /** None while it was never read. */
 const actuatorLeaves = (topics: Topics, controllerId: string) => (actuator: Actuator) => {
@@ -113,6 +127,8 @@ const actuatorLeaves = (topics: Topics, controllerId: string) => (actuator: Actu
     text(topic.position, position === null ? "" : String(position)),
     text(topic.value, value),
     text(topic.state, state),
+    ...code(topics, topic.state_code, stateCode(settings, state)),
+    ...code(topics, topic.quality_code, qualityCodes[quality]),
     json(topic.json, () => actuatorDocument(actuator), state, position, value, quality, runs),
   ];
 };
@@ -146,10 +162,12 @@ const addressLeaves =
       ? []
       : [text(topics.address(controllerId, address).value, textOf(register.raw) || null)];
 
-function ownLeaves(topics: Topics, { info, availability, problem, problems }: Controller): readonly Leaf[] {
+function ownLeaves(topics: Topics, controller: Controller): readonly Leaf[] {
+  const { info, availability, problem, problems } = controller;
   const topic = topics.controller(info.id);
   return [
     json(topic.info, () => infoDocument(info), info),
+    json(topic.tags, () => tagsOf(topics, controller), ...tagsKey(controller)),
     text(topic.availability, availability),
     // What it is before that there is one, so that a subscriber that is told of it finds it.
     json(topic.problems, () => problemsDocument(problems), problems),
@@ -174,7 +192,7 @@ export function controllerMessages(
     ...changes(before ? ownLeaves(topics, before) : [], ownLeaves(topics, after)),
     ...changesOfAll(before?.sensors, after.sensors, sensorLeaves(topics, id)),
     ...changesOfAll(before?.statuses, after.statuses, statusLeaves(topics, id)),
-    ...goneStatuses.flatMap((status) => Object.values(topics.status(id, status)).map(clear)),
+    ...goneStatuses.flatMap((status) => cleared(topics, topics.status(id, status))),
     ...changesOfAll(before?.actuators, after.actuators, actuatorLeaves(topics, id)),
     ...restrictionMessages(topics, before, after),
     ...changesOfAll(before?.parameters, after.parameters, parameterLeaves(topics, id)),
@@ -227,12 +245,14 @@ function clearedController(topics: Topics, controller: Controller): Message[] {
     ...each(controller.actuators, topics.actuator),
     ...each(controller.parameters, topics.parameter),
     ...each(controller.addresses, topics.address),
-  ].flatMap((group) =>
-    Object.entries(group).flatMap(([leaf, topic]: [string, string]) =>
-      leaf === "set" || leaf === "result" ? [] : [clear(topic)],
-    ),
-  );
+  ].flatMap((group) => cleared(topics, group));
 }
+
+/** Of a group of topics by their leaf: commands and results are never retained, and integers only stand where they are asked for. */
+const cleared = ({ codes }: Topics, group: object): Message[] =>
+  Object.entries(group).flatMap(([leaf, topic]: [string, string]) =>
+    leaf === "set" || leaf === "result" || (!codes && leaf.endsWith("_code")) ? [] : [clear(topic)],
+  );
 
 /** Above this size the list only says how many there are: brokers and clients refuse large packets. */
 const maxControllersBytes = 256 * 1024;

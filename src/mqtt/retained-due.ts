@@ -1,5 +1,5 @@
 import type { Controller } from "../greenhouse/model.js";
-import { type Extent, isSettled } from "./leftovers.js";
+import { type Extent, isCode, isSettled } from "./leftovers.js";
 import { controllerMessages, type Message, restrictionMessages, targetMessages } from "./projection.js";
 import {
   type Around,
@@ -184,12 +184,13 @@ function leftoverNext(turn: Turn): boolean {
 /** Whether what an earlier run left there may go. */
 function isForgotten(
   { formerIds }: Retained,
-  { isLeftOut }: Around,
+  { isLeftOut, topics }: Around,
   place: Place,
   controller: Controller | undefined,
   extent: Extent,
 ): boolean {
   if (extent !== "settled") return extent === "all";
   const { controllerId: id } = place;
+  if (!topics.codes && isCode(place)) return true;
   return isLeftOut(id) || formerIds.has(id) || isSettled(place, controller);
 }

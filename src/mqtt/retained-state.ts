@@ -1,6 +1,6 @@
 import type { Controller } from "../greenhouse/model.js";
 import type { Extent, Leftover } from "./leftovers.js";
-import { isShown, wider } from "./leftovers.js";
+import { isCode, isShown, wider } from "./leftovers.js";
 import type { Message } from "./projection.js";
 import type { Place, TargetKind, Topics } from "./topics.js";
 
@@ -168,5 +168,15 @@ export function forget({ documents, dueDocuments }: Retained, topic: string): vo
 }
 
 /** Somebody wants the topic as it is, or has something to say there. */
-export const isWanted = ({ documents }: Retained, { view }: Around, topic: string, place: Place): boolean =>
-  isShown(place, view.byId(place.controllerId)) || (documents.get(topic)?.payload ?? "") !== "";
+export function isWanted(
+  { documents }: Retained,
+  { view, topics }: Around,
+  topic: string,
+  place: Place,
+): boolean {
+  const mayBeShown = topics.codes || !isCode(place);
+  return (
+    (mayBeShown && isShown(place, view.byId(place.controllerId))) ||
+    (documents.get(topic)?.payload ?? "") !== ""
+  );
+}

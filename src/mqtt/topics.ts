@@ -41,12 +41,21 @@ export type Incoming =
   | { readonly type: "together"; readonly kind: TogetherKind; readonly id: string };
 
 const retainedLeaves = [
-  ...["availability", "info", "problem", "problems", "sensor/+", "sensor/+/quality", "sensor/+/json"],
-  ...["status/+", "status/+/json", "parameter/+", "parameter/+/json", "parameter/+/command"],
+  ...["availability", "info", "tags", "problem", "problems", "sensor/+", "sensor/+/quality"],
+  ...["sensor/+/quality_code", "sensor/+/measured_at", "sensor/+/json"],
+  ...[
+    "status/+",
+    "status/+/state_code",
+    "status/+/json",
+    "parameter/+",
+    "parameter/+/json",
+    "parameter/+/command",
+  ],
   ...["address/+", "address/+/command"],
-  ...["state", "position", "value", "json", "command", "allowed", "lock", "lease"].map(
+  ...["state", "state_code", "quality_code", "position", "value", "json", "command"].map(
     (leaf) => `actuator/+/${leaf}`,
   ),
+  ...["allowed", "lock", "lease"].map((leaf) => `actuator/+/${leaf}`),
 ];
 
 export type Topics = ReturnType<typeof topicsUnder>;
@@ -56,9 +65,11 @@ function id(text: string): string {
   return text;
 }
 
-export function topicsUnder(base: string) {
+/** `codes`: states and qualities have topics with integers too. */
+export function topicsUnder(base: string, codes = false) {
   return {
     base,
+    codes,
     bridge: bridgeTopics(base),
     alarm: (alarm: string) => `${base}/alarm/${alarmSegment(alarm)}`,
     alarms: `${base}/alarm/+`,
@@ -66,11 +77,17 @@ export function topicsUnder(base: string) {
     sensor: (controller: string, sensor: string) => {
       const value = item(base, controller, "sensor", id(sensor));
       // In the order in which they are emptied: a value never stands without its quality.
-      return { quality: `${value}/quality`, value, json: `${value}/json` };
+      return {
+        quality: `${value}/quality`,
+        quality_code: `${value}/quality_code`,
+        value,
+        measured_at: `${value}/measured_at`,
+        json: `${value}/json`,
+      };
     },
     status: (controller: string, status: string) => {
       const value = item(base, controller, "status", id(status));
-      return { value, json: `${value}/json` };
+      return { value, state_code: `${value}/state_code`, json: `${value}/json` };
     },
     actuator: (controller: string, actuator: string) =>
       actuatorTopics(item(base, controller, "actuator", id(actuator))),
@@ -113,6 +130,8 @@ const commandTopics = (root: string) => ({
 
 const actuatorTopics = (root: string) => ({
   state: `${root}/state`,
+  state_code: `${root}/state_code`,
+  quality_code: `${root}/quality_code`,
   position: `${root}/position`,
   value: `${root}/value`,
   json: `${root}/json`,
@@ -148,6 +167,7 @@ const together = (base: string) => ({
 const controllerTopics = (root: string) => ({
   availability: `${root}/availability`,
   info: `${root}/info`,
+  tags: `${root}/tags`,
   problem: `${root}/problem`,
   problems: `${root}/problems`,
   result: `${root}/result`,
@@ -207,7 +227,7 @@ export interface Place {
   readonly leaf: string;
 }
 
-const rootLeaves = new Set(["availability", "info", "problem", "problems"]);
+const rootLeaves = new Set(["availability", "info", "tags", "problem", "problems"]);
 const folders = new Set(["sensor", "status", "actuator", "parameter", "address"]);
 
 /** Null for what is not a retained topic of a controller of ours; commands are never touched. */

@@ -128,6 +128,7 @@ describe("what an earlier run retained", () => {
     const before = wanted.length;
     service.found("greenhouse/group/gone/state", Buffer.from("open"));
     service.found("greenhouse/group/roofs/state", Buffer.from("open"));
+    service.found("greenhouse/gh-0001/sensor/airtemp", Buffer.from("21.5"));
     expect(wanted.slice(before)).toEqual([["greenhouse/group/gone/state", ""]]);
   });
 });

@@ -50,7 +50,7 @@ const published = (before: Controller | undefined, next: Controller | undefined)
   ]);
 const scalars = (before: Controller | undefined, next: Controller) =>
   published(before, next).filter(
-    ([topic]) => !topic?.endsWith("json") && topic !== "info" && topic !== "problems",
+    ([topic]) => !topic?.endsWith("json") && !["info", "problems", "tags"].includes(topic ?? ""),
   );
 
 /** What a broker keeps of the messages. */
@@ -68,6 +68,7 @@ describe("a controller's retained messages", () => {
       ["availability", "online"],
       ["problem", "off"],
       ["sensor/air_temperature", "21.5"],
+      ["sensor/air_temperature/measured_at", new Date(start).toISOString()],
       ["sensor/air_temperature/quality", "good"],
       ["status/16_fan", "on"],
       ["actuator/roof/position", "45"],
@@ -165,7 +166,9 @@ describe("a controller's retained messages", () => {
     const twice = after(once, start + 1_000, noStatuses);
     expect(published(once, twice)).toEqual([]);
     const gone = after(twice, start + 1_000, noStatuses);
-    expect(published(twice, gone)).toEqual([
+    const [tags, ...others] = published(twice, gone);
+    expect([tags?.[0], tags?.[1]?.includes("16_fan")]).toEqual(["tags", false]);
+    expect(others).toEqual([
       ["status/16_fan", ""],
       ["status/16_fan/json", ""],
     ]);

@@ -77,6 +77,8 @@ describe("what an earlier run left is marked stale at once", () => {
     ["gone/availability", "unknown", null],
     ["gh-0001/sensor/air/quality", "bad", "stale"],
     ["gh-0001/sensor/air/quality", "stale", null],
+    ["gh-0001/sensor/air/quality_code", "192", "68"],
+    ["gh-0001/actuator/roof/quality_code", "68", null],
     ["gh-0001/sensor/air/json", '{"value":1,"quality":"good"}', '{"value":1,"quality":"stale"}'],
     ["gh-0001/sensor/air/json", '{"value":1,"quality":"stale"}', null],
     ["gh-0001/actuator/roof/json", '{"state":"open","quality":"good"}', '{"state":"open","quality":"stale"}'],
@@ -135,11 +137,12 @@ describe("what is no longer wanted is cleared", () => {
       "gh-0001/status/old/json",
     ];
     // Nobody knows how old a raw address is.
-    await find(...all, "gh-0001/parameter/old", "gh-0001/address/900", ...ours);
+    const codes = ["gh-0001/actuator/roof/state_code", "gh-0001/sensor/air/quality_code"];
+    await find(...all, "gh-0001/parameter/old", "gh-0001/address/900", ...codes, ...ours);
     expect(await cleared(false)).toEqual([]);
     known();
     const decided = ["gh-0001/actuator/old/state", "gh-0001/address/900", "gh-0001/parameter/old"];
-    expect(await cleared(false)).toEqual([...decided, "ignored/availability"]);
+    expect(await cleared(false)).toEqual([...decided, ...codes, "ignored/availability"].sort());
     expect(await cleared(true)).toEqual([...ours, "gone/info", "gone/sensor/air"]);
     expect(await cleared(true)).toEqual([]);
   });

@@ -20,7 +20,7 @@ const bare = controller();
 /** What is published where a controller changes in these parts alone; undefined where there was none of them. */
 function messages(before: Partial<Controller> | undefined, next: Partial<Controller>) {
   const all = controllerMessages(topics, { ...bare, ...before }, { ...bare, ...next });
-  return all.filter(({ topic }) => !/\/(?:allowed|lock|lease)$/.test(topic));
+  return all.filter(({ topic }) => !/\/(?:allowed|lock|lease|tags)$/.test(topic));
 }
 
 const leavesOf = (all: readonly { readonly topic: string; readonly payload: string }[]) =>
@@ -69,7 +69,7 @@ describe("a sensor's retained topics", () => {
       "a new good value goes out before its quality; the JSON last",
       undefined,
       good,
-      "air=21.5 quality=good json",
+      "air=21.5 measured_at=2026-03-01T08:00:00.000Z quality=good json",
     ],
     [
       "a quality that turns bad goes before",
@@ -83,9 +83,19 @@ describe("a sensor's retained topics", () => {
       { ...good, value: 22 },
       "air=22 quality=good json",
     ],
-    ["a newer time alone renews only the JSON", good, { ...good, measuredAt: start + 60_000 }, "json"],
+    [
+      "a newer time alone renews only that and the JSON",
+      good,
+      { ...good, measuredAt: start + 60_000 },
+      "measured_at=2026-03-01T08:01:00.000Z json",
+    ],
     ["a later arrival of the same reading publishes nothing", good, { ...good, receivedAt: 0 }, ""],
-    ["of what was never read no value is invented", undefined, bad, "quality=bad json"],
+    [
+      "of what was never read no value is invented",
+      undefined,
+      { ...bad, measuredAt: null },
+      "quality=bad json",
+    ],
   ])("%s", (_, before, next, expected) => expect(leaves(before, next).join(" ")).toEqual(expected));
 
   it("the JSON carries everything the contract names", () =>

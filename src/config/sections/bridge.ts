@@ -266,6 +266,11 @@ export const mqttSection = section({
     0,
     "QoS of retained states. Of QoS 1 a default Mosquitto keeps 1,000 back for a subscriber and drops the rest; 1 is for a historian with a persistent session, where its limits allow it.",
   ),
+  codes: withDefault(
+    flag(),
+    false,
+    "Also states and qualities as integers, for drivers that read no words (docs/scada.md).",
+  ),
   protocol_version: withDefault(
     z.literal([4, 5], { error: expectingOneOf([4, 5]) }),
     5,

@@ -1,0 +1,65 @@
+import type { ActuatorKind, ValueTable } from "../greenhouse/actuator-kinds.js";
+import { kindRows, stateOfWord, valueTable } from "../greenhouse/actuator-kinds.js";
+import type { Quality } from "../greenhouse/model.js";
+
+/*
+ * States and qualities as integers, for drivers that read no words. A number never changes its meaning; docs/scada.md has the
+ * table.
+ */
+
+/** As OPC counts quality; 68 is "the last usable value". */
+export const qualityCodes: Readonly<Record<Quality, number>> = {
+  good: 192,
+  uncertain: 64,
+  stale: 68,
+  bad: 0,
+};
+
+/** For what stands in no table. */
+export const unknownCode = 255;
+
+const stateCodes: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    off: 0,
+    on: 1,
+    auto: 2,
+    closed: 3,
+    open: 4,
+    position: 5,
+    all_on: 6,
+    fans_1_2_3: 7,
+    fans_1_2: 8,
+    fan_1: 9,
+    rotation: 10,
+    stop: 11,
+    unknown: unknownCode,
+  }),
+);
+
+/** Words of the configuration count from here on, in its order. */
+const firstOwn = 100;
+
+interface Words {
+  readonly kind: ActuatorKind;
+  readonly values: ValueTable;
+}
+
+const ofKinds = new WeakMap<Words, ReadonlyMap<string, number>>();
+
+/** Every state that an actuator can show, with its number. */
+export function statesOf(settings: Words): ReadonlyMap<string, number> {
+  const known = ofKinds.get(settings);
+  if (known !== undefined) return known;
+  const words = Object.keys(valueTable(settings)).map((word) => stateOfWord(settings.kind, word));
+  const degree = kindRows[settings.kind].positionMode === null ? [] : ["position"];
+  const all = [...new Set([...words, ...degree, "unknown"])];
+  const own = Object.keys(settings.values);
+  const codes = new Map(
+    all.map((word) => [word, stateCodes.get(word) ?? firstOwn + Math.max(0, own.indexOf(word))] as const),
+  );
+  ofKinds.set(settings, codes);
+  return codes;
+}
+
+/** Of a running status, an availability or a problem. */
+export const wordCode = (word: string): number => stateCodes.get(word) ?? unknownCode;

@@ -1,0 +1,145 @@
+import { stateOfWord } from "../greenhouse/actuator-kinds.js";
+import { vocabulary } from "../greenhouse/command/words.js";
+import type { Actuator, Controller, Parameter, RunningStatus, Sensor } from "../greenhouse/model.js";
+import { qualityCodes, statesOf, unknownCode, wordCode } from "./codes.js";
+import type { Topics } from "./topics.js";
+
+/* Every topic of a controller, for whoever makes tags of them: what stands there, in which unit, within which limits. */
+
+export interface Tag {
+  readonly topic: string;
+  /** As people call it. */
+  readonly name: string;
+  /** What a sensor measures, or what an actuator is. */
+  readonly kind?: string;
+  readonly unit?: string;
+  readonly type: "number" | "integer" | "word" | "text" | "time" | "json";
+  /** The words that can stand there, each with its integer. */
+  readonly words?: Readonly<Record<string, number>>;
+  readonly min?: number;
+  readonly max?: number;
+  /** A command topic: never read, and never written retained. */
+  readonly writable?: true;
+}
+
+const onOff = { off: wordCode("off"), on: wordCode("on") };
+const availabilities = { online: 1, offline: 0, unknown: unknownCode };
+const statusWords = { ...onOff, stale: unknownCode };
+
+const tag = (
+  topic: string,
+  name: string,
+  type: Tag["type"],
+  more: Omit<Tag, "topic" | "name" | "type"> = {},
+): Tag => ({
+  topic,
+  name,
+  type,
+  ...more,
+});
+
+const known = (text: string | null | undefined) => text ?? undefined;
+
+function sensorTags(topics: Topics, controllerId: string, { definition }: Sensor): readonly Tag[] {
+  const { id, name, kind, unit, numeric, min, max } = definition;
+  const topic = topics.sensor(controllerId, id);
+  const limits = { min: min ?? undefined, max: max ?? undefined };
+  const what = { kind, unit: known(unit), ...limits };
+  return [
+    tag(topic.value, name, numeric ? "number" : "text", what),
+    tag(topic.quality, `${name} quality`, "word", { words: qualityCodes }),
+    ...(topics.codes ? [tag(topic.quality_code, `${name} quality`, "integer", { words: qualityCodes })] : []),
+    tag(topic.measured_at, `${name} measured at`, "time"),
+    tag(topic.json, name, "json", { kind }),
+  ];
+}
+
+function statusTags(topics: Topics, controllerId: string, { id, name }: RunningStatus): readonly Tag[] {
+  const topic = topics.status(controllerId, id);
+  return [
+    tag(topic.value, name, "word", { words: statusWords }),
+    ...(topics.codes ? [tag(topic.state_code, name, "integer", { words: statusWords })] : []),
+    tag(topic.json, name, "json"),
+  ];
+}
+
+function actuatorTags(topics: Topics, controllerId: string, { settings }: Actuator): readonly Tag[] {
+  const { id, name = id, kind, readOnly } = settings;
+  const topic = topics.actuator(controllerId, id);
+  const { words: commands, degrees } = vocabulary(settings);
+  const states = statesOf(settings);
+  const words = Object.fromEntries(states);
+  const sent = Object.fromEntries(
+    commands.map((word) => [word, states.get(stateOfWord(kind, word)) ?? wordCode(word)]),
+  );
+  const range = degrees === null ? {} : { unit: "%", min: degrees.min, max: degrees.max };
+  const codes = [
+    tag(topic.state_code, `${name} state`, "integer", { kind, words }),
+    tag(topic.quality_code, `${name} quality`, "integer", { words: qualityCodes }),
+  ];
+  return [
+    tag(topic.state, `${name} state`, "word", { kind, words }),
+    ...(topics.codes ? codes : []),
+    ...(degrees === null ? [] : [tag(topic.position, `${name} position`, "integer", { kind, ...range })]),
+    tag(topic.value, `${name} register`, "text", { kind }),
+    tag(topic.json, name, "json", { kind }),
+    tag(topic.command, `${name} command`, "json"),
+    tag(topic.allowed, `${name} allowed`, "json"),
+    tag(topic.lock, `${name} lock`, "json"),
+    tag(topic.lease, `${name} lease`, "json"),
+    tag(topic.result, `${name} result`, "json"),
+    ...(readOnly ? [] : [tag(topic.set, name, "word", { kind, words: sent, ...range, writable: true })]),
+  ];
+}
+
+function parameterTags(topics: Topics, controllerId: string, { settings }: Parameter): readonly Tag[] {
+  const { id, name = id, unit, writable } = settings;
+  const topic = topics.parameter(controllerId, id);
+  const range = { unit, min: writable?.min, max: writable?.max };
+  return [
+    tag(topic.value, name, "number", range),
+    tag(topic.json, name, "json"),
+    ...(writable === undefined
+      ? []
+      : [
+          tag(topic.command, `${name} command`, "json"),
+          tag(topic.result, `${name} result`, "json"),
+          tag(topic.set, name, "number", { ...range, writable: true as const }),
+        ]),
+  ];
+}
+
+/** Raw addresses are left out: they come and go with the commands that are sent to them. */
+export function tagsOf(topics: Topics, controller: Controller): readonly Tag[] {
+  const { info, sensors, statuses, actuators, parameters } = controller;
+  const { id, name } = info;
+  const own = topics.controller(id);
+  return [
+    tag(own.availability, `${name} availability`, "word", { words: availabilities }),
+    tag(own.problem, `${name} problem`, "word", { words: onOff }),
+    tag(own.problems, `${name} problems`, "json"),
+    tag(own.info, name, "json"),
+    tag(own.result, `${name} results`, "json"),
+    ...[...sensors.values()].flatMap((sensor) => sensorTags(topics, id, sensor)),
+    ...[...statuses.values()].flatMap((status) => statusTags(topics, id, status)),
+    ...[...actuators.values()].flatMap((actuator) => actuatorTags(topics, id, actuator)),
+    ...[...parameters.values()].flatMap((parameter) => parameterTags(topics, id, parameter)),
+  ];
+}
+
+/** What the tags are made of; where none of it differs they are the same. */
+export const tagsKey = ({
+  info,
+  sensors,
+  statuses,
+  actuators,
+  parameters,
+}: Controller): readonly unknown[] => [
+  info.name,
+  sensors.size,
+  statuses.size,
+  ...[...sensors.values()].map(({ definition }) => definition),
+  ...[...statuses.values()].map(({ name }) => name),
+  ...[...actuators.values()].map(({ settings }) => settings),
+  ...[...parameters.values()].map(({ settings }) => settings),
+];
