@@ -9,7 +9,7 @@ import {
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
 import { type DeviceType, isCamera } from "../greenhouse/device-types.js";
 import type { Language } from "../greenhouse/labels.js";
-import type { Guard, Interlock } from "../greenhouse/limits.js";
+import { type Guard, type Interlock, isGuard } from "../greenhouse/limits.js";
 import type { Actuator, Controller, Quality, Sensor, SensorDefinition } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
@@ -130,16 +130,6 @@ function statesByGroup(actuators: readonly Actuator[]): OverviewRow["actuators"]
   return Object.fromEntries([...found].map(([group, words]) => [group, counted(words)]));
 }
 
-/** Rules that are no guards; no guard has one of these names. */
-const otherRules: ReadonlySet<string> = new Set([
-  "lock",
-  "hold",
-  "rest",
-  "reversal",
-  "starts_per_hour",
-  "read_only",
-]);
-
 function rowLimits(actuators: readonly Actuator[]): RowLimits {
   const because = actuators.flatMap(({ restrictions }) => restrictions?.allowed.because ?? []);
   const ofRule = (rule: string) => because.filter((one) => one.rule === rule);
@@ -150,7 +140,7 @@ function rowLimits(actuators: readonly Actuator[]): RowLimits {
     return until === undefined ? [] : [[id, { name, group: groups[kind], until }] as const];
   });
   return {
-    guards: counted(because.flatMap(({ rule }) => (otherRules.has(rule) ? [] : [rule]))),
+    guards: counted(because.flatMap(({ rule }) => (isGuard(rule) ? [rule] : []))),
     locks: counted(ofRule("lock").map(by)),
     holds: counted(ofRule("hold").map(by)),
     leases: Object.fromEntries(leases),

@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { alarmTitles } from "../greenhouse/alarms.js";
 import { type CommandResult, outcomes, refusalReasons } from "../greenhouse/command/outcomes.js";
+import { isGuard, type Restrictions } from "../greenhouse/limits.js";
 import { platformStates } from "../greenhouse/model.js";
 import { pollOperations, pollResults } from "../sync/poll-reads.js";
 import type { OwnFacts, StatusParts } from "./health.js";
@@ -118,6 +120,35 @@ function mirrorRows({ mirror: { store, poller, budget }, clock }: StatusParts): 
   ];
 }
 
+const alarmTypes = Object.keys(alarmTitles);
+
+/** What is wrong, and what keeps commands back. */
+function limitRows({ commands, mirror: { store } }: StatusParts): readonly Row[] {
+  const on = commands.limits.alarms.list.filter(({ state }) => state !== "cleared");
+  const unseen = on.filter(({ state }) => state === "active").length;
+  const byType = tallied(
+    "type",
+    alarmTypes,
+    on.map(({ type }) => type),
+  );
+  const actuators = [...store.controllers()].flatMap((controller) => [...controller.actuators.values()]);
+  const because = actuators.flatMap(({ restrictions }) => restrictions?.allowed.because ?? []);
+  const guards = because.filter(({ rule }) => isGuard(rule));
+  const blind = guards.filter(({ quality }) => quality !== "good" && quality !== null).length;
+  const count = (has: (limits: Restrictions) => unknown) =>
+    actuators.filter(({ restrictions }) => restrictions && has(restrictions)).length;
+  const guardsHelp = "Guards that hold, each counted at each actuator that it limits";
+  return [
+    ["alarms", "Alarms that are on, by type", byType, "type"],
+    ["alarms_unacknowledged", "Alarms that are on and that nobody has seen", unseen],
+    ["guards_holding", guardsHelp, guards.length],
+    ["guards_blind", "Those of them that hold because their value is not good", blind],
+    ["actuators_locked", "Actuators with a lock", count(({ lock }) => lock)],
+    ["actuators_held", "Actuators with a hold", because.filter(({ rule }) => rule === "hold").length],
+    ["actuators_leased", "Actuators whose command ends by itself", count(({ lease }) => lease)],
+  ];
+}
+
 function brokerRows({ connection }: StatusParts, { hearing }: OwnFacts): readonly Row[] {
   const link = connection.counters();
   const lost = link.dropped + link.unacknowledged + link.publishRefused;
@@ -191,7 +222,7 @@ export class Metrics {
   async page(): Promise<string> {
     const [parts, own] = this.#facts();
     const now = new Registry();
-    for (const rows of [bridgeRows, platformRows, mirrorRows, brokerRows])
+    for (const rows of [bridgeRows, platformRows, mirrorRows, limitRows, brokerRows])
       for (const row of rows(parts, own)) register(row, now);
     const text = `${await this.#counted.metrics()}\n${await now.metrics()}`;
     // prom-client writes `Nan`, the format says `NaN`.

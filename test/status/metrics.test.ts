@@ -50,7 +50,11 @@ async function started() {
       `broker: { port: ${port} }`,
       `http: { port: ${httpPort}, token: metrics-token }`,
       "polling: { controllers: 1s, sensors: 1s, running_status: 1s, actuators: 1s }",
-      'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150", settle: 0s } } } }',
+      "weather: { wind: { topic: weather/wind } }",
+      "controllers: { GH-0001: { actuators: {",
+      'fan: { kind: circulation_fan, address: "150", settle: 0s },',
+      'roof: { kind: skylight, address: "101", limits: { guards: { wind: { sensor: weather/wind, above: 12, allow: [close] } } } },',
+      "} } }",
     ].join("\n"),
     simulator,
   );
@@ -113,6 +117,23 @@ describe("/metrics", () => {
     expect(valueOf(after, "greenhouse2mqtt_command_duration_seconds_sum")).toBeGreaterThan(0);
     expect(valueOf(after, "greenhouse2mqtt_control_posts_total")).toBe(1);
     expect(valueOf(after, 'greenhouse2mqtt_broker_self_tests_total{result="heard"}')).toBeGreaterThan(0);
+  });
+
+  it("tells of alarms, guards and locks", async () => {
+    const { port, pageWith } = await started();
+    const client = await otherClient(`mqtt://127.0.0.1:${port}`);
+    const lock = JSON.stringify({ controller: "gh-0001", actuator: "fan", by: "ben" });
+    // Nobody measures the wind here, so its guard holds.
+    await pageWith((text) => valueOf(text, "greenhouse2mqtt_guards_holding") === 1);
+    await client.publishAsync("greenhouse/bridge/request/lock", lock, { qos: 1 });
+    const page = await pageWith(
+      (text) =>
+        valueOf(text, "greenhouse2mqtt_actuators_locked") === 1 &&
+        valueOf(text, 'greenhouse2mqtt_alarms{type="guard_blind"}') === 1,
+    );
+    expect(valueOf(page, "greenhouse2mqtt_guards_blind")).toBe(1);
+    expect(valueOf(page, "greenhouse2mqtt_alarms_unacknowledged")).toBeGreaterThan(0);
+    expect(valueOf(page, 'greenhouse2mqtt_alarms{type="flood"}')).toBe(0);
   });
 
   it("needs the token, unlike the health check", async () => {
