@@ -74,21 +74,10 @@ export function topicsUnder(base: string, codes = false) {
     alarm: (alarm: string) => `${base}/alarm/${alarmSegment(alarm)}`,
     alarms: `${base}/alarm/+`,
     controller: (controller: string) => controllerTopics(`${base}/${id(controller)}`),
-    sensor: (controller: string, sensor: string) => {
-      const value = item(base, controller, "sensor", id(sensor));
-      // In the order in which they are emptied: a value never stands without its quality.
-      return {
-        quality: `${value}/quality`,
-        quality_code: `${value}/quality_code`,
-        value,
-        measured_at: `${value}/measured_at`,
-        json: `${value}/json`,
-      };
-    },
-    status: (controller: string, status: string) => {
-      const value = item(base, controller, "status", id(status));
-      return { value, state_code: `${value}/state_code`, json: `${value}/json` };
-    },
+    sensor: (controller: string, sensor: string) =>
+      sensorTopics(item(base, controller, "sensor", id(sensor))),
+    status: (controller: string, status: string) =>
+      statusTopics(item(base, controller, "status", id(status))),
     actuator: (controller: string, actuator: string) =>
       actuatorTopics(item(base, controller, "actuator", id(actuator))),
     parameter: (controller: string, parameter: string) => {
@@ -121,6 +110,21 @@ const othersSelfTest = (base: string): readonly string[] =>
 
 const item = (base: string, controller: string, folder: string, name: string) =>
   `${base}/${id(controller)}/${folder}/${name}`;
+
+/** In the order in which they are emptied: a value never stands without its quality. */
+const sensorTopics = (value: string) => ({
+  quality: `${value}/quality`,
+  quality_code: `${value}/quality_code`,
+  value,
+  measured_at: `${value}/measured_at`,
+  json: `${value}/json`,
+});
+
+const statusTopics = (value: string) => ({
+  value,
+  state_code: `${value}/state_code`,
+  json: `${value}/json`,
+});
 
 const commandTopics = (root: string) => ({
   command: `${root}/command`,

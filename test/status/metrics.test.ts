@@ -42,6 +42,10 @@ function valueOf(page: string, sample: string): number {
   return Number(line?.slice(sample.length + 1));
 }
 
+const fan = 'fan: { kind: circulation_fan, address: "150", settle: 0s }';
+const guards = "{ wind: { sensor: weather/wind, above: 12, allow: [close] } }";
+const roof = `roof: { kind: skylight, address: "101", limits: { guards: ${guards} } }`;
+
 async function started() {
   const [port, httpPort] = [await freePort(), await freePort()];
   const simulator = await platform();
@@ -51,10 +55,7 @@ async function started() {
       `http: { port: ${httpPort}, token: metrics-token }`,
       "polling: { controllers: 1s, sensors: 1s, running_status: 1s, actuators: 1s }",
       "weather: { wind: { topic: weather/wind } }",
-      "controllers: { GH-0001: { actuators: {",
-      'fan: { kind: circulation_fan, address: "150", settle: 0s },',
-      'roof: { kind: skylight, address: "101", limits: { guards: { wind: { sensor: weather/wind, above: 12, allow: [close] } } } },',
-      "} } }",
+      `controllers: { GH-0001: { actuators: { ${[fan, roof].join(", ")} } } }`,
     ].join("\n"),
     simulator,
   );
@@ -121,6 +122,7 @@ describe("/metrics", () => {
 
   it("tells of alarms, guards and locks", async () => {
     const { port, pageWith } = await started();
+    await pageWith((text) => text.includes("\ngreenhouse2mqtt_broker_connected 1"));
     const client = await otherClient(`mqtt://127.0.0.1:${port}`);
     const lock = JSON.stringify({ controller: "gh-0001", actuator: "fan", by: "ben" });
     // Nobody measures the wind here, so its guard holds.
