@@ -2,6 +2,7 @@ import { textOf } from "../greenhouse/actuator-kinds.js";
 import { allowedOf } from "../greenhouse/command/words.js";
 import {
   actuatorDocument,
+  isoOrNull,
   controllerItem,
   infoDocument,
   parameterDocument,

@@ -90,8 +90,8 @@ describe("a scan that cannot be known to be complete says so", () => {
 
 const controllers = 42;
 const sensors = 40;
-/** Of a controller: three topics a sensor, and its availability, info, problem and what that is about. */
-const topicsInAll = controllers * (sensors * 3 + 4);
+/** Of a controller: four topics a sensor, and its availability, info, tags, problem and what that is about. */
+const topicsInAll = controllers * (sensors * 4 + 5);
 
 /** The states of an account on a real Mosquitto with its default limits. */
 async function publishedStates(url: string) {
