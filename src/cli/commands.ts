@@ -137,6 +137,12 @@ const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
   ...(["channels", "text", "entries", "mode_stays", "odd"] as const),
 ];
 
+const readingNames: readonly NonNullable<SimulateOptions["readings"]>[number][] = [
+  ...(["actual_positions", "combined_bits", "mode_stays", "group_of_settings"] as const),
+  ...(["swapped_channels", "bare_echo", "clients_are_controllers", "last_seen", "plans_end"] as const),
+  ...(["curtains_spread", "fan_automatic", "flagged_refusals", "status_words"] as const),
+];
+
 /** All commands, in the order and the groups of `--help`. */
 export function addCommands(root: Command, around: Surroundings): void {
   const add = adder(root, around);
@@ -224,8 +230,10 @@ function addTrials(add: Add): void {
     .addOption(languageOption("zh"))
     .option("--port <n>", "port of both hosts", wholeNumber(0, 65_535), 8090);
   const profile = new Option("--profile <name>", "dialect of everything the interface leaves open");
+  const readings = new Option("--readings <names...>", "other readings of the interface's words");
   accountOptions(simulate, "account", 20)
     .addOption(profile.choices(profileNames).default("default"))
+    .addOption(readings.choices(readingNames))
     .option("--faults <file>", "JSON file of faults to come");
 }
 

@@ -282,7 +282,7 @@ function freePort(wanted: number, host = "127.0.0.1"): Promise<number> {
   });
 }
 
-export interface SimulateOptions extends Pick<SimulatorOptions, "profile" | "speed"> {
+export interface SimulateOptions extends Pick<SimulatorOptions, "profile" | "speed" | "readings"> {
   readonly port: number;
   readonly controllers: number;
   readonly seed: number;
@@ -299,10 +299,10 @@ export async function simulate(
     { level: options.logLevel ?? "info", format: "auto", secrets: () => [] },
     around.err,
   );
-  const { port, controllers, seed, speed, language, profile, faults } = options;
+  const { port, controllers, seed, speed, language, profile, readings, faults } = options;
   const faultFile = faults === undefined ? undefined : await parsedFile(faults);
   const simulator = await startSimulator(
-    { port, controllers, seed, speed, language, profile, faultFile },
+    { port, controllers, seed, speed, language, profile, readings, faultFile },
     { clock: systemClock, log },
   ).catch((error: unknown) => {
     if (error instanceof FaultFileError)

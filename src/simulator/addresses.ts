@@ -1,5 +1,7 @@
-import { type ActuatorKind, kindRows } from "../greenhouse/actuator-kinds.js";
+import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
 import type { Names } from "./account.js";
+import { fanValues, isWindow } from "./control-values.js";
+import { fanAutomatic } from "./readings.js";
 
 const plans = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const;
 
@@ -43,6 +45,8 @@ export interface AddressRow {
   /** From one end to the other. */
   readonly travelMs: number;
   readonly roles: readonly Role[];
+  /** It takes `11111`, which leaves it to the local controller. */
+  readonly hasAutomatic?: boolean;
 }
 
 export type AddressTable = ReadonlyMap<string, AddressRow>;
@@ -141,14 +145,25 @@ const rowsOf = new Map([
   ["C003", fertilizerMachine],
 ]);
 
+const withAutomatic = (entry: AddressRow): AddressRow =>
+  entry.kind === "fan_wet_curtain" ? { ...entry, hasAutomatic: true } : entry;
+
 const tables = {
   own: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(rows)])),
   many: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(crowded(rows))])),
 };
 
+const automaticTables = {
+  own: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(rows.map(withAutomatic))])),
+  many: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(crowded(rows).map(withAutomatic))])),
+};
+
 /** The addresses of a device type (system 1); empty for cameras and weather stations. */
-export const addressTable = (type: string, inType: keyof typeof tables = "own"): AddressTable =>
-  tables[inType].get(type) ?? none;
+export const addressTable = (
+  type: string,
+  inType: keyof typeof tables = "own",
+  fansHaveAutomatic = false,
+): AddressTable => (fansHaveAutomatic ? automaticTables : tables)[inType].get(type) ?? none;
 
 /* What a device does with the values that reach its addresses. */
 
@@ -156,8 +171,7 @@ export const addressTable = (type: string, inType: keyof typeof tables = "own"):
 export type Target = number | "hold" | "auto";
 
 /** Whether mode and degree share one address of this kind. */
-export const takesDegrees = (kind: RowKind): boolean =>
-  Object.hasOwn(kindRows, kind) && kindRows[kind as ActuatorKind].positionMode !== null;
+export const takesDegrees = (kind: RowKind): boolean => isWindow(kind);
 
 const degree = /^(?:\d{1,2}|100)$/;
 
@@ -177,17 +191,15 @@ const ownValues: Partial<Record<RowKind, Values>> = {
   mode: modes,
   irrigation: { ...switched, [rotation]: [1] },
   fan_wet_curtain: Object.fromEntries(
-    Object.values(kindRows.fan_wet_curtain.values).map((value) => [
-      value,
-      stages.map((_, n) => Number(value[n])),
-    ]),
+    Object.keys(fanValues).map((value) => [value, stages.map((_, n) => Number(value[n]))]),
   ),
   motor: { "00000001": [1], "00000010": [0], "00000100": ["hold"] },
   custom: { "0110": [0.5], "1001": [1] },
 };
 
 /** Where a value sends the devices behind an address, one target for each; null for a value that it does not know. */
-function meaningOf({ kind }: AddressRow, value: string): readonly Target[] | null {
+function meaningOf({ kind, hasAutomatic }: AddressRow, value: string): readonly Target[] | null {
+  if (hasAutomatic === true && value === fanAutomatic) return stages.map(() => "auto");
   if (kind === "parameter") return /^-?\d{1,6}$/.test(value) ? [] : null;
   if ((kind === "position" || takesDegrees(kind)) && isDegree(value)) return [Number(value) / 100];
   if (kind === "position" || kind === "reading") return null;

@@ -34,7 +34,8 @@ export const deviceList: Operation = (call) => {
 /** Shown in the documented envelope by every dialect. */
 export const allControllers: Operation = (call) => {
   const { platform, requestId } = call;
-  const isShown = (device: Device) => platform.dialect.everything || device.isController;
+  const isAll = platform.dialect.everything || platform.readings.has("clients_are_controllers");
+  const isShown = (device: Device) => isAll || device.isController;
   const items = listed(platform, isShown).map((device, index) => ({
     ...deviceFields(platform, device, index),
     online:

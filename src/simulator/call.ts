@@ -33,7 +33,7 @@ export const no = (
   { platform, requestId }: Pick<Call, "platform" | "requestId">,
   code: number,
   why: string,
-) => failure(platform.dialect, requestId, code, why);
+) => failure(platform, requestId, code, why);
 
 export function parseJson(text: string): unknown {
   try {

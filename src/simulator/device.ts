@@ -11,6 +11,7 @@ import {
 } from "./addresses.js";
 import type { Dialect } from "./dialects.js";
 import { Plant } from "./plant.js";
+import { planLastsMs, type Readings, toldInstead } from "./readings.js";
 import { type Sample, type SampleItem, sampleOf } from "./sensors.js";
 import { mix, type Sky, textSeed } from "./weather.js";
 
@@ -35,6 +36,7 @@ export interface World {
   readonly startAt: number;
   readonly sky: Sky;
   readonly manners: Pick<Dialect, "positionReads" | "lightWants" | "inType">;
+  readonly readings: Readings;
   readonly changed: (device: Device, address: string, held: HeldValue) => void;
 }
 
@@ -63,8 +65,10 @@ export class SimulatedController {
     this.#world = world;
     this.#seed = mix(world.seed, textSeed(device.code));
     this.#now = world.startAt;
-    this.table = addressTable(device.type, world.manners.inType);
-    this.plant = new Plant(this.table.values(), this.#seed, world.startAt, world.sky);
+    const { readings, manners } = world;
+    this.table = addressTable(device.type, manners.inType, readings.has("fan_automatic"));
+    const spreads = readings.has("curtains_spread");
+    this.plant = new Plant(this.table.values(), this.#seed, world.startAt, world.sky, spreads);
   }
 
   advance(to: number): void {
@@ -96,6 +100,10 @@ export class SimulatedController {
       const end = { at: this.#now + rotationMs, address, value: "1001", by: "rotation_end" } as const;
       this.schedule({ ...end, onlyIf: rotation });
     }
+    if (row.kind === "irrigation" && value === "1010" && this.#world.readings.has("plans_end")) {
+      const end = { at: this.#now + planLastsMs, address, value: "1001", by: "rotation_end" } as const;
+      this.schedule({ ...end, onlyIf: value });
+    }
     this.#world.changed(this.device, address, held);
   }
 
@@ -122,13 +130,20 @@ export class SimulatedController {
   read(address: string): string | null {
     const value = this.register(address);
     const row = this.table.get(address);
-    if (value === null || row === undefined || !isDegree(value)) return value;
+    if (value === null || row === undefined) return value;
+    const told = toldInstead(row, value, this.#openness(row), this.#world.readings);
+    if (told !== null || !isDegree(value)) return told ?? value;
     const { positionReads } = this.#world.manners;
     // Where the position has an address of its own the degree is all that it holds.
     if (positionReads === "mode" && takesDegrees(row.kind)) return "10100";
     const [role, ...others] = row.roles;
     if (positionReads !== "travelling" || role === undefined || others.length > 0) return value;
-    return String(Math.round(100 * this.plant.levels[role]));
+    return String(Math.round(100 * this.#openness(row)));
+  }
+
+  /** How far the first device behind an address is, in the words of its register. */
+  #openness({ roles: [role] }: AddressRow): number {
+    return role === undefined ? 0 : this.plant.levels[role];
   }
 
   /** How far each device behind an address is, 0 to 1, how often its motor started, and whether any still moves. */

@@ -1,6 +1,6 @@
-import { kindRows } from "../greenhouse/actuator-kinds.js";
 import type { Random } from "../runtime/clock.js";
 import { type AddressRow, takesDegrees } from "./addresses.js";
+import { documentedValues } from "./control-values.js";
 import type { SimulatedController } from "./device.js";
 import { type DueEvent, type FaultName, type FaultSpec, outages, pushModes } from "./faults.js";
 import type { Platform } from "./platform.js";
@@ -125,8 +125,12 @@ function rowOf({ table }: SimulatedController, spec: FaultSpec, random: Random):
 
 /** Values that a person at a wall switch or another screen could choose. */
 export function handValues({ kind }: AddressRow): readonly string[] {
-  const values: Readonly<Record<string, string>> = new Map(Object.entries(kindRows)).get(kind)?.values ?? {};
+  if (kind === "mode") return [];
+  const values = Object.keys(documentedValues(kind)).filter((value) => value !== positionMode);
   const degrees = takesDegrees(kind) ? ["25", "60"] : [];
   const custom = kind === "custom" ? ["0110", "1001"] : [];
-  return [...Object.values(values), ...degrees, ...custom];
+  return [...values, ...degrees, ...custom];
 }
+
+/** Nobody turns a switch to a mode that waits for a degree. */
+const positionMode = "10100";

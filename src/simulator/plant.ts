@@ -171,6 +171,9 @@ const rules: Partial<Record<Role, Rule>> = {
   plan_2: watering("plan_2"),
 };
 
+const isCurtain = (role: Role): boolean =>
+  role === "inner_shade" || role === "outer_shade" || role === "thermal_curtain";
+
 const stepMs = 60_000;
 const warmUpMs = 45 * stepMs;
 /** Someone who looks after a longer gap gets this much history and no more: a greenhouse forgets within days. */
@@ -195,9 +198,12 @@ export class Plant {
   #automatic: readonly AddressRow[] = [];
   #movedAt: number;
   #stepAt: number;
+  /** `open` spreads a curtain out, so that its level says how much it covers. */
+  readonly #curtainsSpread: boolean;
 
-  constructor(rows: Iterable<AddressRow>, seed: number, startAt: number, sky: Sky) {
+  constructor(rows: Iterable<AddressRow>, seed: number, startAt: number, sky: Sky, curtainsSpread = false) {
     this.#sky = sky;
+    this.#curtainsSpread = curtainsSpread;
     const phaseMs = Math.floor(chanceAt(seed, 1) * 60) * 1000;
     this.#stepAt = Math.floor(startAt / stepMs) * stepMs + phaseMs - stepMs - warmUpMs;
     this.#movedAt = this.#stepAt;
@@ -255,16 +261,28 @@ export class Plant {
     this.#stepAt += stepMs;
     this.#move(this.#stepAt);
     const weather = this.#sky.at(this.#stepAt);
-    this.sample = stepClimate(this.climate, weather, this.levels, this.house, stepMs / 1000);
+    this.sample = stepClimate(this.climate, weather, this.#levelsInAir(), this.house, stepMs / 1000);
     if (localDay(this.#stepAt) !== before) this.climate.rainTodayMm = 0;
     this.climate.rainTodayMm += (weather.rainMmH * stepMs) / 3_600_000;
     for (const row of this.#automatic) this.#decide(row);
   }
 
   #decide(row: AddressRow): void {
-    const { climate, levels } = this;
+    const { climate } = this;
+    const levels = this.#levelsInAir();
     const now = { climate, levels, weather: this.#sky.at(this.#stepAt), at: this.#stepAt };
-    for (const role of row.roles) this.#aim(role, rules[role]?.(now) ?? 0);
+    for (const role of row.roles) {
+      const target = rules[role]?.(now) ?? 0;
+      this.#aim(role, this.#curtainsSpread && isCurtain(role) ? 1 - target : target);
+    }
+  }
+
+  /** The levels with every curtain told by how far it is drawn aside. */
+  #levelsInAir(): Levels {
+    if (!this.#curtainsSpread) return this.levels;
+    return Object.fromEntries(
+      roles.map((role) => [role, isCurtain(role) ? 1 - this.levels[role] : this.levels[role]]),
+    ) as Levels;
   }
 
   #aim(role: Role, target: number): void {

@@ -12,6 +12,7 @@ import {
   type PushMode,
 } from "./faults.js";
 import type { OperationName } from "./operations.js";
+import type { ReadingName, Readings } from "./readings.js";
 import { type AuthRules, plainAuth, TokenStore } from "./tokens.js";
 import { mix, Sky, uuidAt } from "./weather.js";
 
@@ -31,6 +32,8 @@ export interface PlatformOptions {
   readonly language?: NameLanguage;
   /** Single traits that differ from the profile's. */
   readonly dialect?: Partial<Dialect>;
+  /** Other readings of the interface's words; none without it. */
+  readonly readings?: readonly ReadingName[];
   readonly faults?: readonly FaultSpec[];
   readonly auth?: Partial<AuthRules>;
   /** From an accepted POST until the register shows the value, simulated ms. Default 300. */
@@ -44,14 +47,16 @@ const usual = {
 
 /** The options with what is not there, or undefined, filled in; `now` is the real instant of the start. */
 function settingsOf(options: PlatformOptions, now: number) {
-  const settings: Omit<Required<PlatformOptions>, "dialect" | "auth"> = {
+  const settings: Omit<Required<PlatformOptions>, "dialect" | "auth" | "readings"> = {
     ...usual,
     startAt: now,
     ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
   };
-  const dialect: Dialect = { ...profiles[settings.profile], ...options.dialect };
+  const spoken: Dialect = { ...profiles[settings.profile], ...options.dialect };
   const auth: AuthRules = { ...plainAuth, ...options.auth };
-  return { ...settings, dialect, auth };
+  const readings: Readings = new Set(options.readings);
+  const dialect: Dialect = readings.has("mode_stays") ? { ...spoken, positionReads: "mode" } : spoken;
+  return { ...settings, dialect, auth, readings };
 }
 
 /** From a real instant on, simulated time is counted from here and runs so many times as fast. */
@@ -182,6 +187,11 @@ export class Platform {
     return this.settings.dialect;
   }
 
+  /** What of the interface's words it takes otherwise. */
+  get readings(): Readings {
+    return this.settings.readings;
+  }
+
   get simulatedNow(): number {
     return this.timeline.simulatedAt(this.now);
   }
@@ -268,7 +278,7 @@ export class Platform {
   #create(device: Device): SimulatedController {
     const { seed, startAt, dialect } = this.settings;
     const controller = new SimulatedController(device, {
-      ...{ seed, startAt, sky: this.sky, manners: dialect },
+      ...{ seed, startAt, sky: this.sky, manners: dialect, readings: this.readings },
       changed: (changed, address, held) => {
         if (this.#changes.push({ device: changed, address, held }) > mostChanges) this.#changes.shift();
       },

@@ -20,6 +20,12 @@ interface Interest {
   readonly stations: ReadonlySet<string>;
 }
 
+/** Which channel tells what instead. */
+const swapped: Partial<Record<PushChannel, PushChannel>> = {
+  "device-status": "set-value",
+  "set-value": "device-status",
+};
+
 /** Turns what changed on the platform into frames of its push channels. */
 export class PushFeed {
   readonly #platform: Platform;
@@ -96,7 +102,8 @@ export class PushFeed {
     return dialect.push === "event" ? { type, timestamp: Math.floor(now) } : {};
   }
 
-  #frame(channel: PushChannel, code: string, fields: Fields): PushFrame {
+  #frame(meant: PushChannel, code: string, fields: Fields): PushFrame {
+    const channel = this.#platform.readings.has("swapped_channels") ? (swapped[meant] ?? meant) : meant;
     return { channel, code, text: writeBody(fields, this.#platform.dialect) };
   }
 }
@@ -158,7 +165,7 @@ export class PushServer {
     if (this.#listening.length === 0) return;
     const stations = this.#listening.filter(({ channel }) => channel === "weather-station-data");
     const interest = {
-      statuses: this.#listening.some(({ channel }) => channel === "device-status"),
+      statuses: this.#listening.some(({ channel }) => channel !== "weather-station-data"),
       stations: new Set(stations.map(({ code }) => code)),
     };
     this.#tell(this.#feed.changeFrames(interest));

@@ -22,12 +22,17 @@ export const connectionStatus: Operation = ({ controller: code, platform }) => {
   if (controller === null || !controller.isOnline() || !hasClient(platform, controller.device))
     return success({ data: { status: 0, type: 1 } }, { code: "CLIENTID_NOT_FOUND", message: "客户端不在线" });
   const description = platform.dialect.extension === "filled" ? "三号机柜" : null;
-  const latest_online_datetime = localText(platform.startedAt);
+  const latest_online_datetime = localText(
+    platform.readings.has("last_seen") ? platform.now : platform.startedAt,
+  );
   return success({ data: { status: 1, type: 1, version: 2, description, latest_online_datetime } });
 };
 
-const hasClient = ({ dialect: { clients, everything } }: Platform, { isController, type }: Device): boolean =>
-  isController || everything || (clients === "stations" && type === "W001");
+function hasClient({ dialect, readings }: Platform, { isController, type }: Device): boolean {
+  const { clients, everything } = dialect;
+  if (readings.has("clients_are_controllers")) return isController;
+  return isController || everything || (clients === "stations" && type === "W001");
+}
 
 export const sensorData: Operation = ({ controller: code, platform }) => {
   const { dialect, now, timeline } = platform;
@@ -63,13 +68,10 @@ const statusRows = new Map<string, readonly StatusRow[]>([
 ]);
 
 /** What runs at a device now, as the motors show it rather than the registers. */
-export const statusItems = (
-  { dialect }: Platform,
-  { device, plant }: SimulatedController,
-): readonly Fields[] =>
+export const statusItems = (platform: Platform, { device, plant }: SimulatedController): readonly Fields[] =>
   (statusRows.get(device.type) ?? []).map(([name, deviceTypeNumber, role]) => {
     const isRunning = role !== null && plant.levels[role] > 0.05;
-    return { name, deviceTypeNumber, status: runningValue(dialect, isRunning) };
+    return { name, deviceTypeNumber, status: runningValue(platform, isRunning) };
   });
 
 export const runningStatuses: Operation = ({ controller: code, platform }) => {
@@ -110,7 +112,9 @@ export const readGroup: Operation = (call) => {
   const read = [...controller.table.values()].flatMap(({ address, group }) => {
     if (String(group ?? "") !== request.query.deviceTypeId) return [];
     const aged = stale && agedValue(platform, stale, controller, address);
-    const value = stale ? aged : shownValue(call, controller, address, true);
+    const isSet = platform.readings.has("group_of_settings");
+    const shown = isSet ? controller.register(address) : shownValue(call, controller, address, true);
+    const value = stale ? aged : shown;
     return value === null ? [] : [[address, value] as const];
   });
   return success(registerGroup(platform.dialect, read));
@@ -161,6 +165,7 @@ export const setValue: Operation = (call) => {
   record.accepted = true;
   passOn(platform, controller, record, lie);
   const echo = { address, deviceCode: code, value: record.value };
+  if (platform.readings.has("bare_echo")) return { status: 200, body: echo };
   return success(platform.dialect.setAnswer === "data" ? { data: echo } : echo, "操作成功");
 };
 

@@ -1,4 +1,5 @@
 import type { Dialect, ListLayout, TimeForm } from "./dialects.js";
+import type { Readings } from "./readings.js";
 import type { SampleItem } from "./sensors.js";
 import { localText } from "./weather.js";
 
@@ -20,15 +21,23 @@ export const success = (fields: Fields, message: unknown = "success"): Answer =>
   body: { code: 200, message, ...fields },
 });
 
+interface Manners {
+  readonly dialect: Dialect;
+  readonly readings: Readings;
+}
+
 /** An answer that says no: another body code, why, and the request's id. */
 export function failure(
-  { errorMessage, errorStatus }: Dialect,
+  { dialect: { errorMessage, errorStatus }, readings }: Manners,
   requestId: string,
   code: number,
   why: string,
 ): Answer {
   const isHttpStatus = errorStatus === "code" && code >= 400 && code <= 599;
   const message = errorMessage === "text" ? why : { code: `E${code}`, message: why };
+  // Of a credential the code is documented.
+  if (readings.has("flagged_refusals") && code !== 401 && code !== 403)
+    return { status: 200, body: { code: 200, message, requestId, data: null, success: false } };
   return {
     status: isHttpStatus ? code : 200,
     body: { code, message, requestId, data: null, success: false },
@@ -114,6 +123,9 @@ export function registerGroup(
   );
 }
 
+/** Whether something runs, as a control word. */
+const controlWord = (isRunning: boolean): string => (isRunning ? "1010" : "1001");
+
 const statusForms = {
   boolean: (isRunning: boolean) => isRunning,
   number: Number,
@@ -121,8 +133,8 @@ const statusForms = {
 } as const;
 
 /** Whether something runs. */
-export const runningValue = ({ statuses }: Dialect, isRunning: boolean): unknown =>
-  statusForms[statuses](isRunning);
+export const runningValue = ({ dialect, readings }: Manners, isRunning: boolean): unknown =>
+  readings.has("status_words") ? controlWord(isRunning) : statusForms[dialect.statuses](isRunning);
 
 /** Channel of the sensor that has no reading in the dialects with gaps. */
 const gapChannel = 7;

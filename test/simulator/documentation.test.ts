@@ -5,6 +5,7 @@ import { addressTable } from "../../src/simulator/addresses.js";
 import { controlWords } from "../../src/simulator/control.js";
 import { profileNames } from "../../src/simulator/dialects.js";
 import { faultNames, parseFaults, pushModes } from "../../src/simulator/faults.js";
+import { readingNames } from "../../src/simulator/readings.js";
 import { sensorTable } from "../../src/simulator/sensors.js";
 
 const guide = readFileSync(new URL("../../docs/simulator.md", import.meta.url), "utf8");
@@ -15,6 +16,7 @@ describe("docs/simulator.md", () => {
     ["control", controlWords],
     ["push mode", pushModes],
     ["profile", profileNames],
+    ["reading", readingNames],
   ])("names every %s", (_what, words) =>
     expect(words.filter((word) => !guide.includes(`\`${word}\``))).toEqual([]),
   );

@@ -131,6 +131,29 @@ it(
 );
 
 it(
+  "both reads of an address are compared, and what they tell otherwise is named with what to do",
+  { timeout: 60_000 },
+  async () => {
+    const actuators = { roof: { kind: "skylight", address: "101", type_id: 2 } } as const;
+    const foundAt = async (readings: NonNullable<Parameters<typeof platform>[0]>["readings"]) => {
+      const simulator = await platform({ readings });
+      const home = await folder();
+      const section = plainConfiguration(
+        simulator,
+        { url: "mqtt://127.0.0.1:1" },
+        { controllers: { "GH-0001": { actuators } } },
+      );
+      return (await examined(await loaded(section, home))).of("both_reads");
+    };
+    expect(await foundAt([])).toMatchObject({ status: "ok" });
+    const { status, summary, remedy } = await foundAt(["actual_positions", "group_of_settings"]);
+    expect(status).toBe("warning");
+    expect(summary).toContain("roof (101) of GH-0001 is 10001 by set-value/flush and 0 by get-value");
+    expect(remedy).toContain("doctor --watch");
+  },
+);
+
+it(
   "a watched movement is told by the second and ends in the setting that it needs, and nothing is sent from here",
   { timeout: 60_000 },
   async () => {

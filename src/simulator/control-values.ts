@@ -1,0 +1,60 @@
+/*
+ * The tables of control values as the interface document has them, and which devices take them. They stand here once more and are not
+ * the program's: what the program sends is judged by them, so a mistake there must not be one here. A test reads both against the
+ * text of the document.
+ */
+
+/** Fans, UV, mist, CO2, humidity and heaters. */
+export const machineValues = {
+  "1010": "manual on",
+  "1001": "manual off",
+  "1100": "automatic",
+} as const;
+
+/** Skylights, shade curtains and all that goes to a specified position. */
+export const windowValues = {
+  "10010": "manual open",
+  "10001": "manual close",
+  "11000": "automatic",
+  "10100": "specified-position mode",
+} as const;
+
+/** Fans of three stages and the wet curtain, one digit each. */
+export const fanValues = {
+  "11110": "all on",
+  "11100": "fans of stages 1, 2, 3 on, wet curtain off",
+  "11000": "fans of stages 1 and 2 on, stage 3 off, wet curtain off",
+  "10000": "stage 1 fan on, stages 2 and 3 off, wet curtain off",
+  "00000": "all off",
+} as const;
+
+export const irrigationValues = {
+  "1010": "manual on",
+  "1001": "manual off",
+  "1100": "automatic",
+  "11111111": "rotation irrigation mode",
+} as const;
+
+export const lightValues = {
+  "1010": "manual on; must be sent first, before any other control of the light",
+  "1001": "manual off",
+  "1100": "automatic",
+} as const;
+
+/** The only value of a motor that the document has. */
+export const motorStop = "00000100";
+
+const windows = ["skylight", "shade_curtain", "thermal_curtain", "side_vent", "positioner"];
+
+/** Devices that go to a degree after the mode. */
+export const isWindow = (kind: string): boolean => windows.includes(kind);
+
+/** The table of a device; machines are all that stand in no other. */
+export function documentedValues(kind: string): Readonly<Record<string, string>> {
+  if (isWindow(kind) || kind === "mode") return windowValues;
+  if (kind === "fan_wet_curtain") return fanValues;
+  if (kind === "irrigation") return irrigationValues;
+  if (kind === "light") return lightValues;
+  if (kind === "motor") return { [motorStop]: "stop" };
+  return ["custom", "position", "parameter", "reading"].includes(kind) ? {} : machineValues;
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { readingNames, type ReadingName } from "../../src/simulator/readings.js";
+import { PushFeed } from "../../src/simulator/push.js";
+import { Asking, json, list, minuteMs, object } from "./asking.js";
+
+const code = "GH-0001";
+const asking = (...readings: ReadingName[]) => new Asking({ readings });
+const group = (of: Asking, type: string) =>
+  object(of.get("/api/set-value/flush", { deviceCode: code, deviceTypeId: type }).data);
+const listens = { statuses: true, stations: new Set<string>() };
+
+/** What the platform says under each reading; without it, the usual. */
+const told: Readonly<Record<ReadingName, (of: Asking) => unknown>> = {
+  actual_positions: (of) => {
+    of.post(code, "101", "10010");
+    return [of.pass(45_000).read(code, "101"), of.pass(45_000).read(code, "101")];
+  },
+  combined_bits: (of) => [of.read(code, "107"), of.read(code, "150")],
+  mode_stays: (of) => {
+    for (const value of ["10100", "45"]) of.post(code, "101", value);
+    return of.pass(minuteMs).read(code, "101");
+  },
+  group_of_settings: (of) => {
+    of.state.readings.has("group_of_settings");
+    for (const value of ["10100", "45"]) of.post(code, "101", value);
+    return group(of.pass(2 * minuteMs), "2");
+  },
+  swapped_channels: (of) => {
+    const feed = new PushFeed(of.state);
+    feed.changeFrames(listens);
+    of.read(code, "310");
+    feed.changeFrames(listens);
+    of.post(code, "310", "1010");
+    of.post(code, "140", "10000");
+    of.pass(minuteMs).read(code, "140");
+    return [
+      ...new Set([...feed.registerFrames(), ...feed.changeFrames(listens)].map(({ channel }) => channel)),
+    ];
+  },
+  bare_echo: (of) => json(of.post(code, "101", "10010").body),
+  clients_are_controllers: (of) => {
+    const station = list(of.get("/api/control/mqtt").data).find(
+      ({ deviceTypeId }) => deviceTypeId === "W001",
+    );
+    const status = of.get("/api/mqtt-client-status", { deviceCode: "WS-0001" });
+    return [station?.online, object(status.data).status];
+  },
+  last_seen: (of) => {
+    const { data } = of.pass(10 * minuteMs).get("/api/mqtt-client-status", { deviceCode: code });
+    return object(data).latest_online_datetime;
+  },
+  plans_end: (of) => {
+    of.post(code, "210", "1010");
+    return [of.pass(minuteMs).read(code, "210"), of.pass(20 * minuteMs).read(code, "210")];
+  },
+  curtains_spread: (of) => {
+    of.post(code, "106", "10010");
+    of.post(code, "102", "10010");
+    const before = of.pass(30 * minuteMs).number(code, "par");
+    of.post(code, "106", "10001");
+    of.post(code, "102", "10001");
+    return of.pass(30 * minuteMs).number(code, "par") > before ? "open covers" : "open uncovers";
+  },
+  fan_automatic: (of) => {
+    of.post(code, "140", "11111");
+    return of.pass(minuteMs).read(code, "140");
+  },
+  flagged_refusals: (of) => {
+    const { code: body, success, data, requestId } = json(of.post(code, "999", "1").body);
+    return [body, success, data, typeof requestId];
+  },
+  status_words: (of) =>
+    list(of.get("/api/device_status", { deviceCode: code }).data).map(({ status }) => status)[0],
+};
+
+const usual: Readonly<Record<ReadingName, unknown>> = {
+  actual_positions: ["10010", "10010"],
+  combined_bits: ["11000", "1100"],
+  mode_stays: "45",
+  group_of_settings: { "101": "45" },
+  swapped_channels: ["set-value", "device-status"],
+  bare_echo: expect.objectContaining({ code: 200 }),
+  clients_are_controllers: [undefined, 0],
+  last_seen: "2026-05-10 08:00:00",
+  plans_end: ["1010", "1010"],
+  curtains_spread: "open uncovers",
+  fan_automatic: "00000",
+  flagged_refusals: [404, false, null, "string"],
+  status_words: 0,
+};
+
+const otherwise: Readonly<Record<ReadingName, unknown>> = {
+  actual_positions: ["50", "100"],
+  combined_bits: ["11010", expect.stringMatching(/^1110|1101$/)],
+  mode_stays: "10100",
+  group_of_settings: { "101": "45" },
+  swapped_channels: ["device-status", "set-value"],
+  bare_echo: { address: "101", deviceCode: code, value: "10010" },
+  clients_are_controllers: [true, 0],
+  last_seen: "2026-05-10 08:10:00",
+  plans_end: ["1010", "1001"],
+  curtains_spread: "open covers",
+  fan_automatic: "11111",
+  flagged_refusals: [200, false, null, "string"],
+  status_words: "1001",
+};
+
+describe.each(readingNames)("the reading %s", (name) => {
+  it("is another than the usual", () => expect(told[name](asking())).toEqual(usual[name]));
+  it("is what the platform does with it", () => expect(told[name](asking(name))).toEqual(otherwise[name]));
+});
+
+it("a group gives what was set also where get-value gives how far it is", () => {
+  const of = asking("actual_positions", "group_of_settings");
+  of.post(code, "101", "10010");
+  of.pass(2 * minuteMs);
+  expect([of.read(code, "101"), group(of, "2")]).toEqual(["100", { "101": "10010" }]);
+});
