@@ -1,4 +1,3 @@
-import type { AddressRow } from "./addresses.js";
 import { isWindow } from "./control-values.js";
 
 /*
@@ -37,7 +36,7 @@ export const fanAutomatic = "11111";
 
 /** What `get-value` tells of a register in the platform's other words; `level` is how far its device is, 0 to 1. Null for what is set. */
 export function toldInstead(
-  { kind, roles }: AddressRow,
+  { kind, roles }: { readonly kind: string; readonly roles: readonly string[] },
   value: string,
   level: number,
   readings: Readings,
