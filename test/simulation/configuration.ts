@@ -2,6 +2,8 @@ import { loadConfiguration } from "../../src/config/load.js";
 import type { Configuration } from "../../src/config/schema.js";
 import { type AddressRow, addressTable } from "../../src/simulator/addresses.js";
 import { actuatorKeys, inBraces } from "../../src/simulator/printable-configuration.js";
+import type { Readings } from "../../src/simulator/readings.js";
+import { settingLines } from "./readings.js";
 import type { Chance } from "./scenario.js";
 
 /** A configuration of the user, read by the product's own reader; `limits` draws what limits the actuators. */
@@ -10,6 +12,7 @@ export async function configurationOf(
   controllers: number,
   actuators: number,
   limits: LimitChances | null,
+  readings: Readings,
 ): Promise<Configuration> {
   const all = Array.from({ length: controllers }, (_, index) => `GH-${String(index + 1).padStart(4, "0")}`);
   const rows = all.flatMap((code) =>
@@ -59,6 +62,7 @@ export async function configurationOf(
     // What no command looks at is asked for rarely, to leave the time to what they do.
     `polling: { sensors: ${limits === null ? "15m" : "4m"}, running_status: ${isWatched ? "4m" : "30m"} }`,
     ...(limits === null ? [] : weatherLines(limits.limits)),
+    ...settingLines(readings),
     "controllers:",
     ...lines.map((line) =>
       /^ {2}GH-\d+:$/.test(line) && !lines.includes("    actuators:") ? `${line} {}` : line,

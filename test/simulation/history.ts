@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
+import type { Readings } from "../../src/simulator/readings.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { PlatformRequest } from "../../src/simulator/call.js";
 import type { PostRecord } from "../../src/simulator/platform.js";
@@ -15,6 +16,8 @@ export interface Ask extends Said {
   readonly code: string;
   readonly actuator: string;
   readonly settings: ActuatorSettings | null;
+  /** What its platform takes otherwise. */
+  readonly readings: Readings;
   /** A rule of the limits sends it, and not somebody. */
   readonly rule: "guard" | "lease" | null;
   /** World time after which nothing of it may be POSTed. */

@@ -3,6 +3,7 @@ import { modeAddress, positionAddress } from "../../src/greenhouse/fold-register
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { type Ask, type ValidRead, Violation, type Write } from "./history.js";
+import { alsoMeans, showsModeAlone } from "./readings.js";
 import type { World } from "./world.js";
 
 // What the checks judge by is written without the product's own comparisons.
@@ -37,8 +38,14 @@ export function shows(ask: Ask, step: Pick<Write, "address" | "value">, raw: Raw
   const { settings, word } = ask;
   const isMode = step.value === positionMode && word !== "stop";
   if (settings !== null && isMode && step.address === modeAddress(settings)) return provesMode(settings, raw);
-  return sameAs(step.value, raw) || isNear(settings, step.value, raw);
+  if (sameAs(step.value, raw) || isNear(settings, step.value, raw)) return true;
+  const others = settings === null || word === "stop" ? [] : alsoMeans(ask.readings, settings, step.value);
+  return others.some((value) => sameAs(value, raw));
 }
+
+/** Whether a read shows all that its platform ever shows of the degree that was taken. */
+export const showsSending = (ask: Ask, step: Pick<Write, "address" | "value">, raw: RawValue): boolean =>
+  step.value !== positionMode && showsModeAlone(ask.readings, step.value, raw);
 
 /** Whether the POST was a step towards a degree, not the value itself. */
 export const isModeStep = (ask: Ask, write: Write): boolean =>
@@ -51,7 +58,9 @@ export const proofOf = (
   step: Pick<Write, "address" | "value">,
   since: number,
 ): ValidRead | undefined =>
-  journalist.readsSince(ask.code, step.address, since).findLast(({ raw }) => shows(ask, step, raw));
+  journalist
+    .readsSince(ask.code, step.address, since)
+    .findLast(({ raw }) => shows(ask, step, raw) || showsSending(ask, step, raw));
 
 /** What the checks know of each actuator's POSTs so far; keys are `GH-0001/roof`. */
 export class PostBook {

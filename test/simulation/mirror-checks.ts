@@ -5,6 +5,7 @@ import type { Bridge } from "./bridge.js";
 import type { Ask, Read } from "./history.js";
 import { Check, isDegree, sameAs } from "./judging.js";
 import { targetOf } from "./messages.js";
+import { isNeverShown, mayTell } from "./readings.js";
 
 /** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is the truth. */
 export class MirrorChecks extends Check {
@@ -79,7 +80,7 @@ export class MirrorChecks extends Check {
       .findLast((read) => read.boot === bridge.boot && read.fresh && read.answered && read.raw !== null);
     if (proof === undefined) return;
     const held = world.heldBetween(code, address, proof.begunAt, world.time.now);
-    if (!held.some((value) => sameAs(value, raw)))
+    if (!held.some((value) => sameAs(value, raw) || mayTell(world.platform.readings, value, raw)))
       this.broken("S10", `${where} went back to ${String(raw)}, older than a fresh ${String(proof.raw)}`);
   }
 
@@ -92,14 +93,17 @@ export class MirrorChecks extends Check {
   #checkTrue(code: string, { settings, quality, registers }: Actuator): void {
     const { world } = this.book;
     const where = `${code}/${settings.id}`;
-    if (quality !== "good") this.broken("L2", `${where} is ${quality}`);
+    const isCertain =
+      quality === "good" || (quality === "uncertain" && world.platform.readings.has("mode_stays"));
+    if (!isCertain) this.broken("L2", `${where} is ${quality}`);
     const address = modeAddress(settings);
     const { now } = world.time;
     const held = world.heldBetween(code, address, now - 300_000, now);
     const raw = registers[address]?.raw;
     // What changes during these five minutes may be shown either way.
     if (raw === undefined || held.length > 1) return;
-    if (!held.some((value) => sameAs(value, raw)) && !isDegree(raw))
+    const isTold = (value: string) => sameAs(value, raw) || mayTell(world.platform.readings, value, raw);
+    if (!held.some(isTold) && !isDegree(raw))
       this.broken("L2", `${where} shows ${String(raw)}, the platform holds ${held.join()}`);
   }
 }
@@ -152,6 +156,7 @@ export class EndChecks extends Check {
     const { kind, leadIn, travelMs } = probe.settings;
     // This light is told never to be switched on first, whatever its controller wants.
     if (kind === "light" && leadIn === "never") return;
+    if (isNeverShown(probe.readings, probe.settings, probe.word)) return;
     const [end] = probe.results;
     const { outcome, reason, message } = end?.result ?? {};
     // Registers as slow as this leave a command of two steps no time within its max_age.

@@ -15,6 +15,7 @@ import {
   provesMode,
   sameAs,
   shows,
+  showsSending,
 } from "./judging.js";
 import { targetOf } from "./messages.js";
 
@@ -275,7 +276,7 @@ export class SecondLookChecks extends Check {
     }
     this.saw("a confirmed value is looked at again");
     const target = targetOf(settings, word);
-    const held = reads.filter(({ raw }) => shows(ask, target, raw));
+    const held = reads.filter(({ raw }) => shows(ask, target, raw) || showsSending(ask, target, raw));
     if (held.length === 0 && !this.#told.has(id))
       this.broken("S16", `${ask.by} was reverted to ${String(reads[0]?.raw)}, and nobody said so`);
     if (held.length === reads.length && this.#told.has(id))

@@ -2,7 +2,17 @@ import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { modeAddress } from "../../src/greenhouse/fold-registers.js";
 import type { Bridge } from "./bridge.js";
 import { type Ask, doneAt, type Read, type ValidRead, type Write } from "./history.js";
-import { Check, isDegree, isNear, laneOf, proofOf, provesMode, sameAs, shows } from "./judging.js";
+import {
+  Check,
+  isDegree,
+  isNear,
+  laneOf,
+  proofOf,
+  provesMode,
+  sameAs,
+  shows,
+  showsSending,
+} from "./judging.js";
 import { targetOf } from "./messages.js";
 
 /** Judges every result when it is published or tried to be: one to a command, journaled first, and never another. */
@@ -283,7 +293,7 @@ class TruthChecks extends Check {
       return;
     }
     if (reads.length === 0) this.broken("S7", `${tell}: without a read after the POST it is unknown`);
-    const shown = reads.find(({ raw }) => shows(ask, last, raw));
+    const shown = reads.find(({ raw }) => shows(ask, last, raw) || showsSending(ask, last, raw));
     if (isAlone && shown !== undefined)
       this.broken("S7", `${tell}: a read-back showed it at ${shown.begunAt}`);
   }
@@ -322,15 +332,18 @@ class TruthChecks extends Check {
     if (shown !== undefined && isAlone) this.broken("S7", `${tell} although a read showed the value`);
   }
 
-  #checkUnknown({ ask, isSent, isRecovered, isAlone, reads, tell }: Case): void {
+  #checkUnknown({ ask, isSent, isRecovered, isAlone, last, reads, tell }: Case): void {
     if (isRecovered) return;
     if (!isSent && ask.donor === null) this.broken("S7", `${tell}: nothing was sent`);
-    if (isAlone && reads.length > 0)
-      this.broken("S7", `${tell} although ${reads.length} reads after the POST were good`);
+    const told = reads.filter(({ raw }) => last === undefined || !showsSending(ask, last, raw));
+    if (isAlone && told.length > 0)
+      this.broken("S7", `${tell} although ${told.length} reads after the POST were good`);
   }
 
   #checkRejected({ ask, last, tell }: Case): void {
-    const isSaid = last?.bodyCode !== null && last?.bodyCode !== undefined && last.bodyCode !== "200";
+    const isFlagged = ask.readings.has("flagged_refusals") && last?.outcome === "rejected";
+    const code = last?.bodyCode ?? null;
+    const isSaid = isFlagged || (code !== null && code !== "200");
     if (!isSaid && !ask.writes.some(({ outcome, sent }) => outcome === "unauthorized" && sent))
       this.broken("S7", `${tell}: the platform gave no other code (${last?.outcome ?? "nothing sent"})`);
   }
@@ -349,8 +362,8 @@ class TruthChecks extends Check {
       this.saw("a lie was believed");
       return;
     }
-    // These profiles show where a window is while it travels.
-    if (world.showsTravel) return;
+    // These profiles show where a window is while it travels, and others no degree at all.
+    if (world.showsTravel || showsSending(ask, target, proof.raw ?? "")) return;
     const from = Math.min(poster.writes[0]?.begunAt ?? ask.at, proof.begunAt);
     const held = world.heldBetween(ask.code, target.address, from, world.time.now);
     if (!held.some((value) => sameAs(target.value, value) || isNear(ask.settings, target.value, value)))

@@ -2,7 +2,9 @@ import type { Configuration } from "../../src/config/schema.js";
 import { type Random, seededRandom } from "../../src/runtime/clock.js";
 import { plainProfileNames, type ProfileName } from "../../src/simulator/dialects.js";
 import type { FaultSpec } from "../../src/simulator/faults.js";
+import type { ReadingName } from "../../src/simulator/readings.js";
 import { configurationOf } from "./configuration.js";
+import { drawnReadings } from "./readings.js";
 import { calmNetwork, type NetworkManners } from "./wire.js";
 
 /** Mixes a seed and a concern's name into a seed of its own, so that drawing more for one concern changes nothing for another. */
@@ -59,6 +61,8 @@ export interface Scenario {
   readonly seed: number;
   readonly lengthMs: number;
   readonly configuration: Configuration;
+  /** What the platform takes otherwise of the interface's words. */
+  readonly readings: readonly ReadingName[];
   readonly controllers: number;
   readonly profile: ProfileName;
   readonly registerLagMs: number;
@@ -104,11 +108,13 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
   if (isLimited) exists.push("limits");
   const locksPerHour = isLimited && limits.hits(0.6) ? limits.logUniform(0.3, 6) : 0;
   const chances = isLimited ? { limits, statuses: new Chance(seed, "statuses") } : null;
-  const configuration = await configurationOf(chance, controllers, actuators, chances);
+  const readings = drawnReadings(new Chance(seed, "readings"));
+  const configuration = await configurationOf(chance, controllers, actuators, chances, new Set(readings));
   const drawn = {
     seed,
     lengthMs: hours * hourMs,
     configuration,
+    readings,
     controllers,
     profile: chance.of(plainProfileNames),
     registerLagMs: maybe("slow registers", () => chance.logUniform(500, 30_000)) || 300,

@@ -202,6 +202,7 @@ export class Workload {
       code: point?.code ?? "GH-0001",
       actuator: target,
       settings: point?.settings ?? null,
+      readings: this.#world.platform.readings,
       dryRun: message.dryRun || commands.dry_run,
       rule: null,
       latestPostAt: Math.min(

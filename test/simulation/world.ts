@@ -9,6 +9,7 @@ import { SimulatedDisk } from "./disk.js";
 import { Journalist, type Read } from "./history.js";
 import { sameAs } from "./judging.js";
 import { Caretaker, WeatherStation } from "./limits/surroundings.js";
+import { mayTell } from "./readings.js";
 import { calmMs, Chance, type Scenario, scenarioOf } from "./scenario.js";
 import { settled, WallClock, worldTime } from "./time.js";
 import { calmNetwork, Wire } from "./wire.js";
@@ -56,6 +57,7 @@ export async function simulate(seed: number, hours: number, onLine?: (line: stri
   const failure = [
     `seed ${seed}: ${error.message}`,
     `faults: ${scenario.exists.join(", ")}`,
+    `readings: ${scenario.readings.join(", ") || "the usual"}`,
     `replay: node test/simulation/simulate-seeds.mjs --seed ${seed} --hours ${hours}`,
     ...(invariant === "crash" ? [error.stack ?? ""] : []),
     ...world.linesAtFailure,
@@ -139,7 +141,7 @@ export class World {
   /** These platforms show where a window is while it travels. */
   get showsTravel(): boolean {
     const { profile } = this.scenario;
-    return profile === "list" || profile === "text";
+    return profile === "list" || profile === "text" || this.platform.readings.has("actual_positions");
   }
 
   /** Runs the seed to its end; throws the first violation. */
@@ -196,8 +198,8 @@ export class World {
   isLie(read: Read, raw: RawValue): boolean {
     const number = Number(raw);
     if (this.showsTravel && number >= 0 && number <= 100) return false;
-    return !this.heldBetween(read.code, read.address, read.begunAt, this.time.now).some((held) =>
-      sameAs(held, raw),
+    return !this.heldBetween(read.code, read.address, read.begunAt, this.time.now).some(
+      (held) => sameAs(held, raw) || mayTell(this.platform.readings, held, raw),
     );
   }
 
@@ -263,6 +265,7 @@ function platformOf(scenario: Scenario): Platform {
       seed,
       profile,
       registerLagMs,
+      readings: scenario.readings,
       faults: platformFaults,
       auth: { tokens: "known", checkRealtime: true, lifetimeMs: tokenLifetimeMs, refusal },
     },

@@ -53,7 +53,7 @@ export class LimitChecks extends Check {
 
   event(event: BridgeEvent): void {
     this.alarms.event(event);
-    if (event.type !== "changed_elsewhere") return;
+    if (event.type !== "changed_elsewhere" && event.type !== "ended_by_itself") return;
     const { controller, actuator, to } = event.facts ?? {};
     const one = this.limits.byId(controller, actuator);
     if (one === undefined) return;
