@@ -341,7 +341,7 @@ class TruthChecks extends Check {
   }
 
   #checkRejected({ ask, last, tell }: Case): void {
-    const isFlagged = ask.readings.has("flagged_refusals") && last?.outcome === "rejected";
+    const isFlagged = ask.readings.has("flagged_refusals") && last?.outcome !== "accepted";
     const code = last?.bodyCode ?? null;
     const isSaid = isFlagged || (code !== null && code !== "200");
     if (!isSaid && !ask.writes.some(({ outcome, sent }) => outcome === "unauthorized" && sent))

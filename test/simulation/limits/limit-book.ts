@@ -189,8 +189,9 @@ export class LimitBook {
     const { bridge, time } = this.world;
     if (other === undefined) return "there is no such actuator";
     const shown = bridge?.store?.get(other.code)?.actuators.get(other.id);
-    if (shown === undefined || shown.state === null || shown.quality !== "good")
-      return `${other.id} is not good`;
+    // What is uncertain is how far it is open: its word was read, and no guard here asks for a degree.
+    const isRead = shown?.quality === "good" || shown?.quality === "uncertain";
+    if (shown === undefined || shown.state === null || !isRead) return `${other.id} is not good`;
     const unfinished = this.unfinished(other);
     const [going] = unfinished;
     if (guard.moving === true) {
