@@ -5,14 +5,14 @@
  */
 
 /** Fans, UV, mist, CO2, humidity and heaters. */
-export const machineValues = {
+const machineValues = {
   "1010": "manual on",
   "1001": "manual off",
   "1100": "automatic",
 } as const;
 
 /** Skylights, shade curtains and all that goes to a specified position. */
-export const windowValues = {
+const windowValues = {
   "10010": "manual open",
   "10001": "manual close",
   "11000": "automatic",
@@ -28,21 +28,21 @@ export const fanValues = {
   "00000": "all off",
 } as const;
 
-export const irrigationValues = {
+const irrigationValues = {
   "1010": "manual on",
   "1001": "manual off",
   "1100": "automatic",
   "11111111": "rotation irrigation mode",
 } as const;
 
-export const lightValues = {
+const lightValues = {
   "1010": "manual on; must be sent first, before any other control of the light",
   "1001": "manual off",
   "1100": "automatic",
 } as const;
 
 /** The only value of a motor that the document has. */
-export const motorStop = "00000100";
+const motorStop = "00000100";
 
 const windows = ["skylight", "shade_curtain", "thermal_curtain", "side_vent", "positioner"];
 

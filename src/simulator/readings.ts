@@ -6,7 +6,7 @@ import { isWindow } from "./control-values.js";
  */
 
 /** Other readings by the name `simulate --reading` takes. */
-export const readingTexts = {
+const readingTexts = {
   actual_positions: "`get-value` gives how far a window is, whatever was set",
   combined_bits: "in automatic the bits are combined with what runs: `11010`, `11001`, `1110`, `1101`",
   mode_stays: "after a degree the address goes on reading `10100`",
