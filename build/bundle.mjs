@@ -13,7 +13,7 @@ const groups = [
   { name: "program", test: /\/src\/cli\/program\.ts$/ },
   { name: "configuration", test: /\/src\/config\/load\.ts$/ },
   // What is done once needs of the bridge no more than this.
-  { name: "common", test: /\/src\/(?:runtime\/(?!stack-trace)|mqtt\/connection\/settings\.ts$)/ },
+  { name: "common", test: /\/src\/(?:runtime\/|mqtt\/connection\/settings\.ts$)/ },
   { name: "bridge", test: /\/src\/(?:cli\/run|bridge)\.ts$/ },
 ].map((group, place) => ({ ...group, priority: 10 - place }));
 

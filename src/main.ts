@@ -3,7 +3,6 @@ import module from "node:module";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { isatty } from "node:tty";
-import { prepareStackTrace } from "./runtime/stack-trace.js";
 
 /* A signal kills the process until it has a listener, so all else is loaded after these. */
 
@@ -26,7 +25,6 @@ const hangUp = () => {
 };
 process.on("SIGHUP", hangUp);
 
-Error.prepareStackTrace = prepareStackTrace;
 keepCompiled();
 
 const { guardStreams, runProgram } = await import("./cli/program.js");

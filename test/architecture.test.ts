@@ -36,7 +36,7 @@ const edges = {
 const table: Readonly<Record<string, Row>> = {
   "main.ts": {
     node: ["module", "os", "path", "tty"],
-    folders: { cli: "all", runtime: { files: ["stack-trace.ts"], typesOnly: false } },
+    folders: { cli: "all" },
   },
   runtime: { npm: ["pino"], node: "any", folders: {} },
   greenhouse: { node: [], folders: {} },

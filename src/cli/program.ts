@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { addCommands, commonOptions, rootHelp } from "./commands.js";
 import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
+import { stackText } from "../runtime/stack-trace.js";
 
 /** Runs one command line and returns the exit code. Never rejects. */
 export async function runProgram(argv: readonly string[], around: Surroundings): Promise<number> {
@@ -13,14 +14,11 @@ export async function runProgram(argv: readonly string[], around: Surroundings):
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     const code = codeOf(error);
-    const text = code === null ? stackOf(error) : (error as Error).message;
+    const text = code === null ? stackText(error) : (error as Error).message;
     if (text !== "") around.err.write(`${text}\n`);
     return code ?? exitCodes.failed;
   }
 }
-
-const stackOf = (error: unknown): string =>
-  error instanceof Error ? (error.stack ?? error.message) : String(error);
 
 /** `run` is what happens without a command, so a misspelt one would be taken for its argument. */
 async function refuseUnknown(word: string | undefined, commands: readonly Command[]): Promise<void> {

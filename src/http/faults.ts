@@ -1,5 +1,6 @@
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { stackText } from "../runtime/stack-trace.js";
 
 const sayEveryMs = 60_000;
 const mostReason = 500;
@@ -42,7 +43,7 @@ export class Faults {
 
 /** The error and the first places of its stack, in one line. */
 function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = stackText(error);
   const [first = "", ...frames] = text.split("\n").map((line) => line.trim());
   return [first, ...frames.slice(0, 3)].join(" ").slice(0, mostReason);
 }

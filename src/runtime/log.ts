@@ -1,5 +1,12 @@
-import { type DestinationStream, type Logger as PinoLogger, pino, stdTimeFunctions } from "pino";
+import {
+  type DestinationStream,
+  type Logger as PinoLogger,
+  pino,
+  stdSerializers,
+  stdTimeFunctions,
+} from "pino";
 import { withoutSecrets } from "./redaction.js";
+import { readableStack } from "./stack-trace.js";
 
 /** What every part is handed: pino's levels, without its configuration. */
 export type Logger = Pick<PinoLogger, "trace" | "debug" | "info" | "warn" | "error" | "fatal">;
@@ -157,6 +164,13 @@ function logLineOf(line: string): LogLine {
   return { ...parts, level: pino.levels.labels[severity] ?? "info" };
 }
 
+/** An error as pino writes it, with the places of the sources in its stack. */
+function errorFacts(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const facts = stdSerializers.err(error);
+  return { ...facts, stack: readableStack(facts.stack) };
+}
+
 /**
  * A logger for `target`: sentences on a terminal, JSON lines elsewhere; known secrets are blotted out of every line.
  * `recent` gets each line too.
@@ -172,5 +186,6 @@ export function createLogger(settings: LogSettings, target: LogTarget, recent?: 
       target.write(readable ? readableLine(safe, sentences) : safe);
     },
   };
-  return pino({ level: settings.level, base: undefined, timestamp: stdTimeFunctions.isoTime }, destination);
+  const options = { level: settings.level, base: undefined, timestamp: stdTimeFunctions.isoTime };
+  return pino({ ...options, serializers: { err: errorFacts } }, destination);
 }

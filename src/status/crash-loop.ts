@@ -9,6 +9,7 @@ import { type RecordBody, type RecordedStart, runEvents } from "../journal/recor
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
+import { stackText } from "../runtime/stack-trace.js";
 
 /** A run this old is not one of a crash loop, whatever ends it later. */
 const provenMs = 900_000;
@@ -209,7 +210,7 @@ export function writeLastError(
   error: unknown,
 ): void {
   const hide = withoutSecrets(secrets);
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = stackText(error);
   const written = JSON.stringify({
     at: new Date(now()).toISOString(),
     error: hide(text).slice(0, mostCharacters),

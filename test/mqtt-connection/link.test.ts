@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { BrokerConnection } from "../../src/mqtt/connection.js";
-import { versionAfter } from "../../src/mqtt/connection/link.js";
+import { streamFrom, versionAfter } from "../../src/mqtt/connection/link.js";
 import { describeEnd, type LinkFacts } from "../../src/mqtt/connection/reasons.js";
 import type { LinkEnd } from "../../src/mqtt/connection/settings.js";
 import { systemClock } from "../../src/runtime/clock.js";
@@ -29,6 +32,30 @@ describe("a refused CONNACK", () =>
       expect(lines.filter((line) => line.startsWith("warn"))).toHaveLength(1);
     },
   ));
+
+it("the pieces of many packets arrive byte for byte: text, bytes that are no text, and nothing", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const [stream, [peer]] = await Promise.all([
+    streamFrom({ url: `mqtt://127.0.0.1:${port}` }, 1_000)(() => undefined),
+    once(server, "connection") as Promise<[Socket]>,
+  ]);
+  const pieces = [
+    "温度 21.5 °C",
+    Buffer.from([0, 0x30, 0x80, 0xff]),
+    "",
+    Buffer.alloc(70_000, 0xc3),
+    "\u{1f331}",
+  ];
+  stream.cork();
+  for (const piece of pieces) stream.write(piece);
+  stream.uncork();
+  stream.end();
+  const arrived = await buffer(peer);
+  expect(arrived.equals(Buffer.concat(pieces.map((piece) => Buffer.from(piece))))).toBe(true);
+  server.close();
+});
 
 /** The first pauses of a connection, which end at once, and what it warned of until then. */
 async function pausesOf(url: string, count: number, isPause: (ms: number) => boolean) {

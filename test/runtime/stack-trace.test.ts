@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { prepareStackTrace, readableStack, type SourceMap, sourceOf } from "../../src/runtime/stack-trace.js";
+import { readableStack, stackText, type SourceMap, sourceOf } from "../../src/runtime/stack-trace.js";
 
 const source = `interface Gone {
   readonly from: "the built file";
@@ -65,8 +65,8 @@ describe("a stack", () => {
     );
   });
 
-  it("begins with name and message, as Node's own", () => {
-    const error = new RangeError("too far");
-    expect(prepareStackTrace(error, [])).toBe("RangeError: too far");
+  it("of an error begins with its name and message; what is no error is told as it is", () => {
+    expect(stackText(new RangeError("too far"))).toMatch(/^RangeError: too far\n +at /);
+    expect(stackText("too far")).toBe("too far");
   });
 });
