@@ -1,7 +1,7 @@
 // (m) The whole account with its announcements to Home Assistant: is all of it published, how long does it take, what does it keep?
 import { setTimeout as wait } from "node:timers/promises";
 import { messagesPerController } from "./account.mjs";
-import { figure } from "./figures.mjs";
+import { figure, spread } from "./figures.mjs";
 import { sampleMemory } from "./memory.mjs";
 import { stop } from "./processes.mjs";
 import { Sweeper } from "./sweep.mjs";
@@ -42,22 +42,26 @@ async function measureSize({ controllers, sweeps, samples, say }) {
   const counter = await Counter.open(broker.port, allSensors(bases.bridge));
   const sweeper = await Sweeper.open(broker);
   const expected = controllers * messagesPerController;
-  for (let n = 0; n < sweeps; n += 1) await sweeper.sweep("bridge", bridge, counter, expected, quietMs);
+  const swept = [];
+  for (let n = 0; n < sweeps; n += 1)
+    swept.push(await sweeper.sweep("bridge", bridge, counter, expected, quietMs));
   await wait(1_000);
-  const swept = await sampleMemory(bridge, samples);
+  const after = await sampleMemory(bridge, samples);
   const { dropped, unacknowledged } = await publishesOf(broker);
   for (const one of [counter, sweeper]) one.close();
   await Promise.all([stop(bridge), platform.stop(), broker.stop()]);
   say(
-    `announced, ${controllers}: ${Math.round(seconds)} s, ${dropped} dropped, ${Math.round(swept.rss.median)} MiB`,
+    `announced, ${controllers}: ${Math.round(seconds)} s, ${dropped} dropped, ${Math.round(after.rss.median)} MiB`,
   );
-  return { controllers, seconds, settled, swept, failed: dropped + unacknowledged };
+  const of = (what) => spread(swept.map((sweep) => sweep[what]));
+  const sweep = { seconds: of("seconds"), cpu: of("cpu") };
+  return { seconds, settled, after, sweep, failed: dropped + unacknowledged };
 }
 
 export async function measureAnnounced({ sizes, sweeps, samples, say }) {
   const figures = [];
   for (const controllers of sizes) {
-    const { seconds, settled, swept, failed } = await measureSize({
+    const { seconds, settled, after, sweep, failed } = await measureSize({
       controllers,
       sweeps,
       samples,
@@ -67,11 +71,13 @@ export async function measureAnnounced({ sizes, sweeps, samples, say }) {
     figures.push(
       figure("m", name("start until all is shown"), "s", seconds),
       figure("m", name("publishes that failed"), "messages", failed, { target: { of: "value", atMost: 0 } }),
+      figure("m", name("a sweep"), "s", sweep.seconds.median, { range: sweep.seconds }),
+      figure("m", name("CPU of a sweep"), "s", sweep.cpu.median, { range: sweep.cpu }),
       figure("m", name("resident"), "MiB", settled.rss.median, { range: settled.rss }),
-      figure("m", name(`resident after ${sweeps} sweeps`), "MiB", swept.rss.median, { range: swept.rss }),
-      figure("m", name(`resident after ${sweeps} sweeps, before gc`), "MiB", swept.before),
-      figure("m", name(`JavaScript heap after ${sweeps} sweeps`), "MiB", swept.heap.median, {
-        range: swept.heap,
+      figure("m", name(`resident after ${sweeps} sweeps`), "MiB", after.rss.median, { range: after.rss }),
+      figure("m", name(`resident after ${sweeps} sweeps, before gc`), "MiB", after.before),
+      figure("m", name(`JavaScript heap after ${sweeps} sweeps`), "MiB", after.heap.median, {
+        range: after.heap,
       }),
     );
   }

@@ -38,8 +38,9 @@ function row({ part, name, unit, value, range, bare, ratio, target, met }) {
   return [part, name, rounded(value), unit, between, rounded(bare), rounded(ratio), bound, verdict];
 }
 
-export function table(figures) {
-  const titles = ["", "what", "bridge", "unit", "range (n)", "bare", "ratio", "target", ""];
+/** `bare`: how what stands beside the bridge is called. */
+export function table(figures, { bare = "bare" } = {}) {
+  const titles = ["", "what", "bridge", "unit", "range (n)", bare, "ratio", "target", ""];
   const rows = [titles, ...figures.map(row)];
   const widths = titles.map((_, column) => Math.max(...rows.map((cells) => cells[column].length)));
   const numeric = new Set([2, 5, 6]);

@@ -1,4 +1,4 @@
-// npm run bench [-- --json FILE] [-- --only a,c]
+// npm run bench [-- --json FILE] [-- --only a,c] [-- --peer]
 // Measures the built program (GREENHOUSE2MQTT_DIST, default ../dist) beside bare baselines. BENCH_REDUCED=1: fewer and smaller.
 // It never fails for a missed target: figures depend on the machine, so a person reads them.
 import { writeFileSync } from "node:fs";
@@ -16,13 +16,17 @@ import { measurePage } from "./page.mjs";
 import { measurePace, startPaced } from "./pace.mjs";
 import { stopAll } from "./processes.mjs";
 import { measureSilent } from "./silent.mjs";
+import { measurePeer, peerTitle } from "./peer.mjs";
 import { measureStart } from "./start.mjs";
 import { notePackages } from "./surroundings.mjs";
 import { measureSweep } from "./sweep.mjs";
 
-const { values } = parseArgs({ options: { json: { type: "string" }, only: { type: "string" } } });
+const { values } = parseArgs({
+  options: { json: { type: "string" }, only: { type: "string" }, peer: { type: "boolean" } },
+});
 const reduced = process.env.BENCH_REDUCED === "1";
-const wanted = (part) => values.only === undefined || values.only.split(",").includes(part);
+const wanted = (part) =>
+  values.only === undefined ? part !== "n" || values.peer === true : values.only.split(",").includes(part);
 const say = (text) => process.stderr.write(`  ${text}\n`);
 
 const full = {
@@ -49,6 +53,12 @@ const full = {
   commands: { commands: 480 },
   flood: { stops: 300 },
   silent: { commands: 120, guards: 20 },
+  peer: {
+    starts: { rounds: 9 },
+    sweeps: { controllers: 500, rounds: 15 },
+    sets: { commands: 300 },
+    paced: { sizes: [20, 500], settleMs: 95_000, seconds: 60 },
+  },
   decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
   judging: { judged: 50_000, rounds: 7 },
   announced: { sizes: [2_000, 10_000], sweeps: 5, samples: 3 },
@@ -70,6 +80,12 @@ const fewer = {
   commands: { commands: 60 },
   flood: { stops: 40 },
   silent: { commands: 30, guards: 6 },
+  peer: {
+    starts: { rounds: 3 },
+    sweeps: { controllers: 500, rounds: 4 },
+    sets: { commands: 60 },
+    paced: { sizes: [20, 500], settleMs: 30_000, seconds: 20 },
+  },
   decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
   judging: { judged: 20_000, rounds: 3 },
   announced: { sizes: [2_000], sweeps: 3, samples: 1 },
@@ -95,6 +111,7 @@ async function measure() {
   if (paced !== null) figures.push(...(await measurePace(paced, { ...counts.pace, say })));
   if (wanted("k")) figures.push(...(await measurePage({ ...counts.page, say })));
   if (wanted("m")) figures.push(...(await measureAnnounced({ ...counts.announced, say })));
+  if (wanted("n")) figures.push(...(await measurePeer({ ...counts.peer, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
   return figures.sort((one, other) => one.part.localeCompare(other.part));
 }
@@ -107,7 +124,12 @@ function report(figures, seconds) {
     `Node ${process.version}, ${machine}, ${Math.round(seconds)} s; 12 sensors a controller, request budget off.`,
   );
   console.log("Medians; the ratio is bridge by bare, each pair measured in this run.\n");
-  console.log(`${table(figures)}\n`);
+  const [beside, others] = [
+    figures.filter(({ part }) => part === "n"),
+    figures.filter(({ part }) => part !== "n"),
+  ];
+  if (others.length > 0) console.log(`${table(others)}\n`);
+  if (beside.length > 0) console.log(`${peerTitle}\n\n${table(beside, { bare: "Node-RED" })}\n`);
   const document = { node: process.version, machine, reduced, counts, seconds, figures };
   if (values.json === undefined) console.log(JSON.stringify(document));
   else writeFileSync(values.json, `${JSON.stringify(document, null, 2)}\n`);

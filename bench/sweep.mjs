@@ -48,13 +48,18 @@ export class Sweeper {
     return { messages, bytes, seconds, cpu: cpuSeconds(child) - cpuBefore };
   }
 
+  /** Publishes something that is no question. */
+  tell(topic) {
+    this.#ear.publish(topic, "{}");
+  }
+
   close() {
     this.#ear.close();
   }
 
   /** Only the bridge says when it is through. */
   async #ask(who, child) {
-    if (who === "bare") return this.#ear.publish(`${bases.bare}/sweep`, "{}");
+    if (who === "bare") return this.tell(`${bases.bare}/sweep`);
     const transaction = `sweep ${(this.#asked += 1)}`;
     const answer = new Promise((resolve) => this.#answered.set(transaction, () => resolve(true)));
     this.#ear.publish(`${bases.bridge}/bridge/request/refresh`, JSON.stringify({ transaction }));

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
+import { nodeRedArguments } from "./install.mjs";
 
 /* A real Node-RED with the flow of deploy/, seen through what its editor sees: debug nodes, and the inject button. */
 
@@ -42,11 +43,8 @@ export function until(what, find, listeners, timeoutMs = 30_000) {
 export async function startNodeRed({ brokerPort }) {
   const folder = await mkdtemp(join(tmpdir(), "node-red-"));
   const port = await freePort();
-  await writeFile(join(folder, "flows.json"), JSON.stringify(await flowFor(brokerPort)));
-  const settings = { flowFile: "flows.json", uiHost: "127.0.0.1", uiPort: port, credentialSecret: "check" };
-  const file = join(folder, "settings.cjs");
-  await writeFile(file, `module.exports = ${JSON.stringify({ ...settings, userDir: folder })};`);
-  const child = spawn(process.execPath, [process.env.NODE_RED, "--settings", file], {
+  const args = await nodeRedArguments(folder, { flow: await flowFor(brokerPort), port });
+  const child = spawn(process.execPath, [process.env.NODE_RED, ...args], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: process.env.PATH, HOME: folder },

@@ -11,7 +11,7 @@ import {
 } from "./fold-registers.js";
 import { foldPushedReadings, foldReadings } from "./fold-sensors.js";
 import { foldStatuses, runningOf } from "./fold-statuses.js";
-import { layoutFor } from "./sensor-identity.js";
+import { type FirstLayouts, layoutFor } from "./sensor-identity.js";
 import { type Freshness, judge, mapChanged, withChange } from "./freshness.js";
 import type { Actuator, Availability, ClientFacts, Controller, ControllerInfo, Parameter } from "./model.js";
 import type { ClientStatus, DeviceRecord, SensorItem } from "./ports.js";
@@ -94,6 +94,7 @@ interface FoldContext {
   readonly now: number;
   readonly freshness: Freshness;
   readonly transliterate: Transliterate;
+  readonly firstLayouts?: FirstLayouts;
   /** What values of running statuses mean by the configuration. */
   readonly statusReads?: ReadTable;
 }
@@ -256,7 +257,7 @@ function foldSensors(controller: Controller, event: SensorsRead, context: FoldCo
   const reading = { receivedAt: event.receivedAt, now: context.now, source: event.source };
   if (event.source === "push")
     return withChange(controller, { sensors: foldPushedReadings(controller, event.items, reading) });
-  const layout = layoutFor(event.items, controller, context.transliterate);
+  const layout = layoutFor(event.items, controller, context.transliterate, context.firstLayouts);
   const definitionOf = (_item: SensorItem, place: number) => layout[place]?.definition ?? null;
   const sensors = foldReadings(controller.sensors, event.items, definitionOf, reading);
   return withChange(controller, { layout, sensors });

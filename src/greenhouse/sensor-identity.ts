@@ -15,12 +15,32 @@ export function layoutFor(
   items: readonly SensorItem[],
   controller: Known,
   transliterate: Transliterate,
+  firstLayouts: FirstLayouts = new Map(),
 ): readonly LayoutSlot[] {
-  const { layout, sensors } = controller;
+  const { layout, sensors, settings } = controller;
   if (layout.length === items.length && items.every((item, place) => fits(layout[place], item, sensors)))
     return layout;
-  return newLayout(items, controller, transliterate);
+  const isFirst = layout.length + (sensors?.size ?? 0) + (settings?.sensors.length ?? 0) === 0;
+  if (!isFirst) return newLayout(items, controller, transliterate);
+  const key = JSON.stringify(items.map(whatDecides));
+  const known = firstLayouts.get(key) ?? newLayout(items, controller, transliterate);
+  if (firstLayouts.size >= mostFirstLayouts) firstLayouts.clear();
+  firstLayouts.set(key, known);
+  return known;
 }
+
+/**
+ * Layouts of first answers, by all that decides what they are where nothing is configured: greenhouses of one account are alike, and
+ * what has to be known of their sensors is made once for all of them.
+ */
+export type FirstLayouts = Map<string, readonly LayoutSlot[]>;
+
+const mostFirstLayouts = 100;
+
+const whatDecides = ({ name, factor, channel, unit, value }: SensorItem) => [
+  ...[name, factor, channel, unit],
+  value === null ? null : typeof value,
+];
 
 const fits = (slot: LayoutSlot | undefined, item: SensorItem, sensors: Known["sensors"]) =>
   slot !== undefined &&

@@ -3,6 +3,7 @@ import type { Freshness } from "../greenhouse/freshness.js";
 import type { Controller } from "../greenhouse/model.js";
 import { newController, reduce } from "../greenhouse/reduce.js";
 import type { MirrorSettings } from "../greenhouse/settings.js";
+import type { FirstLayouts } from "../greenhouse/sensor-identity.js";
 import { controllerTopicId, freeId, type Transliterate } from "../greenhouse/topic-ids.js";
 import { type Clock, jumpMs } from "../runtime/clock.js";
 
@@ -22,6 +23,7 @@ export class GreenhouseStore {
   readonly #settings: MirrorSettings;
   readonly #clock: Clock;
   readonly #transliterate: Transliterate;
+  readonly #firstLayouts: FirstLayouts = new Map();
   #freshness: Freshness;
   #reachable = false;
   #freshnessChanged = false;
@@ -155,6 +157,7 @@ export class GreenhouseStore {
       now: this.#clock.now(),
       freshness: this.#freshness,
       transliterate: this.#transliterate,
+      firstLayouts: this.#firstLayouts,
       statusReads,
     };
   }

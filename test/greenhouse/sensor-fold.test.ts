@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Sensor } from "../../src/greenhouse/model.js";
 import type { SensorItem } from "../../src/greenhouse/ports.js";
-import { layoutFor } from "../../src/greenhouse/sensor-identity.js";
+import { type FirstLayouts, layoutFor } from "../../src/greenhouse/sensor-identity.js";
 import type { SensorSettings } from "../../src/greenhouse/settings.js";
 import { controller, controllerSettings, item, sensorSettings } from "../support/builders.js";
 import { after, minute, onlySensor, sensorsRead, start, validId } from "../support/folding.js";
@@ -218,6 +218,34 @@ describe("`from` names a sensor", () => {
     const [id] = idsOf([item()], [taken]);
     expect(id).toMatch(/^air_temperature_[0-9a-z]{8}$/);
     expect(idsOf([item(), item({ name: "光照", unit: "lx" })], [taken])).toEqual([id, "air_temperature"]);
+  });
+});
+
+describe("first answers of one account", () => {
+  const first = (items: readonly SensorItem[], layouts: FirstLayouts) =>
+    layoutFor(items, { layout: [], settings: null }, anyAscii, layouts);
+  const unit = fc.constantFrom(null, "℃", "%", "°");
+  const value = fc.constantFrom<SensorItem["value"]>(null, 1, 2, "on", "东北");
+  const name = fc.constantFrom("空气温度", "风向", "神秘", "");
+  const code = fc.constantFrom(null, "t7", "x");
+  const answer = fc.array(
+    fc.record({ name, unit, value, factor: code, channel: fc.constantFrom(null, "1", "2") }).map(item),
+    { maxLength: 4 },
+  );
+
+  it("are the same sensors whether or not another controller answered alike before", () =>
+    fc.assert(
+      fc.property(fc.array(answer, { minLength: 1, maxLength: 6 }), (answers) => {
+        const layouts: FirstLayouts = new Map();
+        for (const items of answers) expect(first(items, layouts)).toEqual(layout(items));
+      }),
+    ));
+
+  it("share what is known of them, by reference, where only values differ", () => {
+    const layouts: FirstLayouts = new Map();
+    const one = first([item({ value: 3 })], layouts);
+    expect(first([item({ value: 4 })], layouts)).toBe(one);
+    expect(first([item({ value: null })], layouts)).not.toBe(one);
   });
 });
 
