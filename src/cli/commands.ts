@@ -163,6 +163,7 @@ export function addCommands(root: Command, around: Surroundings): void {
   addConfiguration(add);
   root.commandsGroup("Ask and command:");
   addPlatform(add);
+  addHistory(add);
   addCommanding(add);
   addJournal(add);
   addLimits(add);
@@ -335,6 +336,22 @@ function addConfiguration(add: Add): void {
     ["greenhouse2mqtt passwd"],
     (around) => async () => (await import("./configuration.js")).passwd(around),
   );
+}
+
+function addHistory(add: Add): void {
+  add(
+    "history",
+    "past readings of a controller or station, where the platform gives them",
+    [
+      "greenhouse2mqtt history WS-0001 --since 24h",
+      "greenhouse2mqtt history WS-0001 startTime=2026-03-01 --csv > march.csv",
+    ],
+    lazily(async () => (await import("./history.js")).history),
+  )
+    .argument("<controller>", "topic id or device code")
+    .argument("[parameters...]", "key=value, passed on: the interface names none")
+    .option("--since <time>", "an ISO time, or a duration such as 24h")
+    .option("--csv", "for a spreadsheet, also on a terminal");
 }
 
 function addPlatform(add: Add): void {

@@ -106,7 +106,7 @@ export async function get(
   around.out(`${JSON.stringify(answer, null, around.isTerminal ? 2 : undefined)}\n`);
 }
 
-function keyAndValue(text: string): readonly [string, string] {
+export function keyAndValue(text: string): readonly [string, string] {
   const equals = text.indexOf("=");
   if (equals < 1) throw new CommandFailure(`expected key=value, got "${text}"`, exitCodes.usage);
   return [text.slice(0, equals), text.slice(equals + 1)];

@@ -106,13 +106,19 @@ function lastHours({ simulatedNow, sky }: Platform) {
   });
 }
 
-export const weatherList: Operation = ({ platform, request }) => {
-  const { listLayout, times } = platform.dialect;
-  const items = lastHours(platform).map(({ at, weather }): Named => {
-    const dateTime = writeTime(platform.timeline.realAt(at), times);
-    return [String(dateTime), { deviceCode: request.query.deviceCode ?? null, dateTime, ...weather }];
+/** An hour of every day in which the station was not heard. */
+const silentHour = 5;
+
+/** Dated in real time also before the simulation began; an hour is missing, and a page is a page. */
+export const weatherList: Operation = (call) => {
+  const { now, simulatedNow, timeline, dialect } = call.platform;
+  const heard = lastHours(call.platform).filter((_, index) => index !== silentHour);
+  const items = heard.map(({ at, weather }): Named => {
+    const dateTime = writeTime(now - (simulatedNow - at) / timeline.speed, dialect.times);
+    return [String(dateTime), { deviceCode: call.request.query.deviceCode ?? null, dateTime, ...weather }];
   });
-  return success(layOut(items, listLayout));
+  const { shown, count } = pageOf(call, items);
+  return success({ ...layOut(shown, dialect.listLayout), ...count });
 };
 
 /** Averages over the last day. */

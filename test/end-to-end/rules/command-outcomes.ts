@@ -350,12 +350,22 @@ export function commandsEnd(rig: () => CommandRig): void {
 
   it("told on the event topic when somebody else moves an actuator", async () => {
     const house = rig().house();
-    expect(await house.command("valve", "on")).toMatchObject({ outcome: "confirmed", read_back: "1010" });
-    await house.moveByHand("210", "1001");
+    expect(await house.command("fan", "on")).toMatchObject({ outcome: "confirmed", read_back: "1010" });
+    await house.moveByHand("150", "1001");
     await rig().request("refresh", { controller: house.id });
     await rig().watch.untilTrue(() => house.events("changed_elsewhere").length > 0, "an event");
     expect(house.events("changed_elsewhere")).toMatchObject([
-      { actuator: "valve", from: "on", to: "off", severity: "warning", message: sentence, at: isoTime },
+      { actuator: "fan", from: "on", to: "off", severity: "warning", message: sentence, at: isoTime },
     ]);
+  });
+
+  it("told on the event topic when irrigation ends by itself, which is no warning", async () => {
+    const house = rig().house();
+    expect(await house.command("valve", "on")).toMatchObject({ outcome: "confirmed", read_back: "1010" });
+    await house.moveByHand("210", "1001");
+    await rig().request("refresh", { controller: house.id });
+    await rig().watch.untilTrue(() => house.events("ended_by_itself").length > 0, "an event");
+    expect(house.events("ended_by_itself")).toMatchObject([{ actuator: "valve", severity: "info" }]);
+    expect(house.events("changed_elsewhere")).toEqual([]);
   });
 }

@@ -1,0 +1,104 @@
+import { PlatformError } from "../greenhouse/ports.js";
+import type { PlatformClient } from "../platform/client.js";
+import { type HistoryPoint, historyIn } from "../platform/decode/history.js";
+import { timeReader, zoneOffset } from "../platform/time.js";
+import { systemClock } from "../runtime/clock.js";
+import { csvText } from "../runtime/csv.js";
+import { parseSince } from "../runtime/duration.js";
+import { commentText } from "../setup/yaml-text.js";
+import { readConfiguration, withPlatform } from "./errands.js";
+import { codeOf, keyAndValue } from "./read.js";
+import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
+
+interface HistoryOptions extends CommonOptions {
+  readonly since?: string;
+  readonly csv?: boolean;
+}
+
+const operation = "weather-data/list";
+
+/** `greenhouse2mqtt history CONTROLLER`: past readings, where the platform gives them; a table on a terminal, an object a line in a pipe, or CSV. */
+export async function history(
+  around: Surroundings,
+  controller: string,
+  parameters: readonly string[],
+  options: HistoryOptions,
+): Promise<void> {
+  const query = Object.fromEntries(parameters.map(keyAndValue));
+  const now = systemClock.now();
+  const since = options.since === undefined ? null : parseSince(options.since, now);
+  if (options.since !== undefined && since === null)
+    throw new CommandFailure('--since must be an ISO time or a duration such as "24h"', exitCodes.usage);
+  const configuration = await readConfiguration(options, around);
+  const code = codeOf(configuration, controller);
+  const answer = await withPlatform(configuration, around, (platform) =>
+    asked(platform, code, query, around.stop),
+  );
+  const readTime = timeReader(zoneOffset(configuration.platform.time_zone));
+  const { points, truncated } = historyIn(answer, readTime, now);
+  const wanted = points.filter(({ at }) => since === null || at >= since);
+  if (truncated) around.err.write("the answer holds more than can be shown; ask for a shorter time\n");
+  if (points.length === 0)
+    throw new CommandFailure(
+      `${operation} gives no past readings of ${commentText(code)} that could be read; \`greenhouse2mqtt get ${operation} deviceCode=${commentText(code)}\` shows the answer as it came`,
+    );
+  if (wanted.length === 0)
+    throw new CommandFailure(
+      `nothing since then; the newest reading is of ${isoTime(points.at(-1)?.at ?? 0)}`,
+    );
+  const { header, rows } = tableOf(wanted);
+  if (options.csv === true) around.out(csvText([header, ...rows]));
+  else if (around.isTerminal) around.out(plainTable([header, ...rows]));
+  else
+    for (const row of rows)
+      around.out(`${JSON.stringify(Object.fromEntries(header.map((name, at) => [name, row[at]])))}\n`);
+}
+
+/** Its parameters are not in the interface: those of the user are passed on. */
+async function asked(
+  platform: PlatformClient,
+  code: string,
+  query: Readonly<Record<string, string>>,
+  stop: AbortSignal,
+): Promise<unknown> {
+  try {
+    return await platform.get(operation, { deviceCode: code, ...query }, stop);
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    if (error.facts.kind === "invalid_request") throw new CommandFailure(error.message, exitCodes.usage);
+    if (!error.message.includes("larger than")) throw error;
+    throw new CommandFailure(
+      `${error.message}\nask for less: \`greenhouse2mqtt history ${commentText(code)} startTime=2026-01-01 endTime=2026-01-02\`, with the platform's own names for the time, or pageSize=500`,
+    );
+  }
+}
+
+/** A row for each time, a column for each name; of several values of one time the last. */
+export function tableOf(points: readonly HistoryPoint[]) {
+  const names = [...new Set(points.map(({ name }) => name))];
+  const byTime = new Map<number, Map<string, number>>();
+  for (const { at, name, value } of points)
+    byTime.set(at, (byTime.get(at) ?? new Map<string, number>()).set(name, value));
+  const rows = [...byTime].map(([at, values]) => [
+    isoTime(at),
+    ...names.map((name) => values.get(name) ?? null),
+  ]);
+  return { header: ["at", ...names], rows };
+}
+
+const isoTime = (at: number): string => new Date(at).toISOString();
+
+/** Columns as wide as what stands in them. */
+function plainTable(rows: readonly (readonly (string | number | null)[])[]): string {
+  const texts = rows.map((row) => row.map((cell) => commentText(String(cell ?? ""), 24)));
+  const widths = (texts[0] ?? []).map((_, at) => Math.max(...texts.map((row) => (row[at] ?? "").length)));
+  return texts
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
+}
