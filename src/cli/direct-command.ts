@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import anyAscii from "any-ascii";
-import { type CommandRequest, laneKey, type Phase } from "../commands/command.js";
+import { type CommandAudience, type CommandRequest, laneKey, type Phase } from "../commands/command.js";
 import { Commander } from "../commands/commander.js";
+import { lanesFrom } from "../commands/restore.js";
 import { LiveSettings } from "../config/live-settings.js";
 import type { BridgeOptions } from "../bridge.js";
 import { mirrorSettings } from "../sync/settings.js";
@@ -35,29 +36,57 @@ export async function commandDirectly(
   const store = configuredStore(configuration, clock);
   try {
     return await new Promise((resolve, reject) => {
+      let asked: string | null = null;
+      const onDone = () => void untilTold(commander, journal, clock).catch(reject);
       const limits = limitsOf(configuration, { clock, store, journal, platform, commander: () => commander });
       const commander: Commander = new Commander({
         ...{ platform, store, journal, clock, log, newId: randomUUID, limits },
         ...{ rules: rulesOf(configuration), otherBridge: () => false },
         clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
-        audience: {
-          phase: (_, phase) => {
-            onPhase(phase);
-            if (phase === "done") void untilTold(commander, journal, clock).catch(reject);
-          },
-          ...{ result: resolve, event: () => undefined },
-        },
+        audience: audienceOf(onPhase, onDone, (result) => {
+          if (asked === null || result.id === asked) resolve(result);
+        }),
       });
       limits.restore(journal.history(), journal.newestAt);
-      for (const { controller: code, target, actuator: targetId } of journal.history().unread)
-        commander.feed({ type: "unread", key: laneKey({ code, target, targetId }) });
-      commander.submit({ ...request, retained: false, expiryMs: null, response: null });
+      takeUpLane(commander, request, { journal, store, clock });
+      asked = commander.submit({ ...request, retained: false, expiryMs: null, response: null }).id;
     });
   } finally {
     over.abort();
     await platform.close();
     await opened.close();
   }
+}
+
+/** A command of an earlier run that is read back beside it is not what was asked for. */
+const audienceOf = (
+  onPhase: (phase: Phase) => void,
+  onDone: () => void,
+  result: CommandAudience["result"],
+): CommandAudience => ({
+  phase: (command, phase) => {
+    if (command.isRecovered) return;
+    onPhase(phase);
+    if (phase === "done") onDone();
+  },
+  result,
+  event: () => undefined,
+});
+
+/** What an earlier run left of its target goes on, and is left to the next start where it has no end by then. */
+function takeUpLane(
+  commander: Commander,
+  request: DirectRequest,
+  {
+    journal,
+    store,
+    clock,
+  }: { readonly journal: Journal; readonly store: GreenhouseStore; readonly clock: Clock },
+): void {
+  const code = store.byId(request.controllerId)?.info.code ?? request.controllerId;
+  const key = laneKey({ ...request, code });
+  for (const lane of lanesFrom(journal.history(), store, clock))
+    if (laneKey(lane.about) === key) commander.feed({ type: "restored", key, lane });
 }
 
 /** What a bridge would look at later, such as a window at the end of its way, is left to the next start of one. */

@@ -12,6 +12,7 @@ import {
   type Lane,
   type LaneProblem,
   note,
+  type Now,
   type ProblemReason,
   type SentCommand,
   tell,
@@ -147,6 +148,7 @@ export function acknowledge(turn: Turn, code: string, targetId: string | null): 
 }
 
 function leave(turn: Turn, code: string, open: readonly LaneProblem[]): void {
+  for (const { lane } of [...(at(turn.book.problems, code) ?? []), ...open]) turn.touched.add(lane);
   turn.book.problems = having(turn.book.problems, code, open);
   showProblem(turn, code);
 }
@@ -163,12 +165,7 @@ export function showProblem(turn: Turn, code: string): void {
  * What to look for after this end; the newest command sent counts. What the platform did not take, as it said or as a read showed,
  * may come all the same for a while, and whatever comes of it was not done elsewhere.
  */
-export function awaitedAfter(
-  lane: Lane,
-  command: Command,
-  result: CommandResult,
-  now: number,
-): Awaited | null {
+export function awaitedAfter(lane: Lane, command: Command, result: CommandResult, now: Now): Awaited | null {
   const { outcome, sent_at: sentAt, steps } = result;
   const isBad = consequences[outcome].problem === true;
   // Of one of an earlier run the record of a first POST may be lost.
@@ -180,11 +177,18 @@ export function awaitedAfter(
   const sent = planned.findLast(({ address, value }) => address === last?.address && value === last.value);
   const step = isTold ? planned.at(-1) : isUnrecorded ? planned[0] : sent;
   if (!step || !isBad) return null;
-  return { command, word: canonical(command.wanted), step, isTold, until: oursUntil(outcome, command, now) };
+  return {
+    command,
+    word: canonical(command.wanted),
+    step,
+    isTold,
+    until: oursUntil(outcome, command, now.mono),
+    endedAt: now.at,
+  };
 }
 
 /** Until when the value counts as ours after this end. */
-export function oursUntil(outcome: Outcome, { settings }: SentCommand, endedAt: number): number {
+function oursUntil(outcome: Outcome, { settings }: SentCommand, endedAt: number): number {
   const isTaken = outcome === "unknown" || outcome === "unconfirmed";
   return isTaken ? Infinity : endedAt + settings.confirmWithinMs;
 }

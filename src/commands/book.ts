@@ -62,6 +62,8 @@ export interface Lane {
   readonly running: Run | null;
   /** Everything was sent; read back until it shows, or a newer one is about to POST. */
   readonly confirming: Run | null;
+  /** Cut off behind a POST by the end of the program: the next start reads them back. */
+  readonly left: readonly Run[];
   /** Oldest first; the newest goes next, but while it rests what a rule sends. */
   readonly waiting: readonly Command[];
   readonly stop: Command | null;
@@ -92,6 +94,8 @@ export interface Awaited {
   readonly isTold: boolean;
   /** Until when it counts as ours. */
   readonly until: number;
+  /** Epoch ms. */
+  readonly endedAt: number;
 }
 
 /** A result, from its command's end until everybody was told and the journal has it. */
@@ -107,10 +111,24 @@ export interface PendingResult {
   readonly isWriting: boolean;
 }
 
+/** A lane as an earlier run left it. */
+export interface Restored extends Pick<Lane, "awaited"> {
+  readonly about: Target;
+  /** Not every POST was read back. */
+  readonly unread: boolean;
+  readonly problem: ProblemReason | null;
+  /** Confirmed, and not looked at again. */
+  readonly secondLook: Pick<SecondLook, "command" | "step" | "endedAt"> | null;
+  /** What may have been sent and has no result, oldest first. */
+  readonly interrupted: readonly Interrupted[];
+}
+
 /** A confirmed command whose address is read once more when its travel time is over. */
 export interface SecondLook {
   readonly command: SentCommand;
   readonly step: Step;
+  /** When its command ended, epoch ms. */
+  readonly endedAt: number;
   readonly at: number;
   /** Until when an answer is waited for. */
   readonly until: number;
@@ -261,14 +279,8 @@ export type LaneInput =
   | Journaled
   | Extract<LimitInput, { readonly key: string }>
   | Readonly<
-      /** What an earlier run left open. */
-      | { type: "interrupted"; key: string; one: Interrupted }
-      /** Confirmed by an earlier run, which had not looked again. */
-      | { type: "second_look"; key: string; command: SentCommand; step: Step }
-      /** Sent by an earlier run, and not seen when its command ended. */
-      | { type: "awaiting"; key: string; awaited: Awaited }
-      /** Its last POST of an earlier run was not read back. */
-      | { type: "unread"; key: string }
+      /** What an earlier run left. */
+      | { type: "restored"; key: string; lane: Restored }
       /** What a read has shown of the target. */
       | { type: "shown"; key: string; about: Addressed; target: Actuator | Register }
       | { type: "pushed"; key: string; address: string; raw: RawValue }
@@ -282,11 +294,11 @@ export type Input =
       | { type: "acknowledged"; code: string; actuator: string | null }
       /** A controller's flag has to be shown, also when it was only just admitted. */
       | { type: "admitted"; code: string }
-      /** Ended badly in an earlier run. */
-      | { type: "problem"; about: Target; why: ProblemReason }
       /** Of an earlier run, by which a repeated id is still recognised. */
       | { type: "ended_before"; about: Target; result: CommandResult; agoMs: number }
       | { type: "abandoned"; one: Abandoned }
+      /** What the journal could not take of these lanes it may be able to take now. */
+      | { type: "unrecorded"; keys: Iterable<string> }
       /** Now and then: counts of minutes that are over, and what the journal could not take. */
       | { type: "tick"; journalAvailable: boolean }
       | { type: "woke" }
@@ -347,6 +359,8 @@ export interface Turn {
   readonly effects: Effect[];
   readonly now: Now;
   readonly world: LimitWorld;
+  /** Lanes of which something may have changed that they must remember. */
+  readonly touched: Set<string>;
   /** What became of the input, where that is asked at once. */
   answer: StepAnswer | null;
 }
@@ -362,6 +376,7 @@ export type StepAnswer = Readonly<
 export const emptyLane: Lane = {
   running: null,
   confirming: null,
+  left: [],
   waiting: [],
   stop: null,
   pausedUntil: null,

@@ -5,6 +5,7 @@ import type { Entry } from "../limits/rules/entry.js";
 import type { Around } from "../limits/rules/guards.js";
 import { at, entries } from "../runtime/table.js";
 import { type Pace, PlatformError, type RawValue } from "../greenhouse/ports.js";
+import type { RecordBody } from "../journal/records.js";
 import type { ReadBacks } from "../sync/push-mirror.js";
 import {
   type Asker,
@@ -20,6 +21,7 @@ import { aroundIn } from "./limits.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import { type Answer, commandLines, endedLine, takenLine } from "./endings.js";
+import { laneOfRecord } from "./memory.js";
 import { claimedId } from "./payload.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
@@ -34,6 +36,8 @@ export class Commander implements ReadBacks {
   readonly #questions = new Map<number, AbortController>();
   /** By controller, on their way to the store. */
   readonly #problems = new Map<string, readonly CommandProblem[]>();
+  /** Lanes of which the journal could not take a record. */
+  readonly #unrecorded = new Set<string>();
   #book: Book = emptyBook;
   #isFeeding = false;
   /** What is fed once the input of now is done with. */
@@ -122,7 +126,11 @@ export class Commander implements ReadBacks {
   journalAgain(): void {
     const { available } = this.#ports.journal.state();
     this.feed({ type: "tick", journalAvailable: available });
-    if (available) this.#ports.limits?.journalAgain();
+    if (!available) return;
+    const keys = [...this.#unrecorded];
+    this.#unrecorded.clear();
+    if (keys.length > 0) this.feed({ type: "unrecorded", keys });
+    this.#ports.limits?.journalAgain();
   }
 
   readsBack(code: string, address: string): boolean {
@@ -238,6 +246,7 @@ export class Commander implements ReadBacks {
 
   #note({ record, durable, quiet }: EffectOf<"note">): void {
     this.#ports.journal.append(record, { durable }).catch((error: unknown) => {
+      this.#failed(record);
       if (quiet) return;
       const said = "the journal could not take a record of a command under way";
       this.#ports.log.error({ reason: reasonOf(error) }, said);
@@ -252,11 +261,17 @@ export class Commander implements ReadBacks {
     const answer = await Promise.all(records.map((one) => journal.append(one, { durable }))).then(
       (sequences) => ({ sequence: sequences.at(-1) ?? 0 }),
       (error: unknown) => {
+        this.#failed(record);
         const isOpen = record.type === "result" && journal.isOpen(record, record.result.id);
         return { sequence: null, problem: reasonOf(error), isOpen };
       },
     );
     this.feed({ type: "journaled", key, token, ...answer });
+  }
+
+  #failed(record: RecordBody): void {
+    const key = laneOfRecord(record);
+    if (key !== null) this.#unrecorded.add(key);
   }
 
   async #asking(question: PlatformQuestion): Promise<void> {

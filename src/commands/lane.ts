@@ -2,7 +2,7 @@ import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { shown } from "./aftermath.js";
+import { raiseProblem, shown } from "./aftermath.js";
 import {
   type Answered,
   type Came,
@@ -12,6 +12,7 @@ import {
   type Lane,
   type LaneInput,
   note,
+  type Restored,
   type Run,
   type Turn,
 } from "./book.js";
@@ -47,7 +48,7 @@ import {
   takenRecord,
   urgentWaitsMs,
 } from "./turn.js";
-import { beginSecondLook, dropSecondLook, secondLookRead, takeUpSecondLook } from "./second-look.js";
+import { beginSecondLook, leaveSecondLook, secondLookRead, takeUpSecondLook } from "./second-look.js";
 
 /**
  * What follows in a lane from what was taken in. One command is checked and sent at a time, one more may be confirming, the
@@ -61,11 +62,7 @@ export function goOnWith(turn: Turn): void {
 
 /** Takes one input in. */
 export function take(turn: Turn, input: LaneInput): void {
-  if (input.type === "interrupted") adopt(turn, input.one);
-  else if (input.type === "second_look") takeUpSecondLook(turn, input.command, input.step);
-  else if (input.type === "awaiting") turn.lane.awaited = input.awaited;
-  else if (input.type === "unread")
-    turn.lane.posts = { ...turn.lane.posts, unread: true, endedAt: turn.now.mono };
+  if (input.type === "restored") restore(turn, input.lane);
   else if (input.type === "shown") {
     noteNewest(turn, input.target);
     shown(turn, input.about, input.target);
@@ -154,7 +151,7 @@ function rung(turn: Turn, address: string, raw: RawValue): void {
 
 /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
 export function close(turn: Turn): void {
-  dropSecondLook(turn);
+  leaveSecondLook(turn);
   dropWaiting(turn, shuttingDown);
   const { stop, running, confirming } = turn.lane;
   if (stop) endWaiting(turn, stop, shuttingDown());
@@ -308,11 +305,21 @@ export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
 
 /** When nothing of the lane counts any more and it can be forgotten; null while something is open or to be looked at. */
 export function forgottenAt(lane: Lane): number | null {
-  const { posts, newest, secondLook, awaited, resting, limits } = lane;
-  if (isOpen(lane) || secondLook || awaited || resting || posts.unread || limits) return null;
+  const { left, posts, newest, secondLook, awaited, resting, limits } = lane;
+  if (isOpen(lane) || left.length > 0) return null;
+  if (secondLook || awaited || resting || posts.unread || limits) return null;
   if (newest?.result === null) return null;
   const since = Math.max(newest?.endedMono ?? 0, posts.firstAt ?? 0, posts.stopAt ?? 0, posts.endedAt ?? 0);
   return since + Math.max(samePayloadMs, stopIntervalMs, newest?.quietMs ?? 0);
+}
+
+/** Begins with what an earlier run left. */
+function restore(turn: Turn, { about, unread, problem, awaited, secondLook, interrupted }: Restored): void {
+  if (problem !== null) raiseProblem(turn, about, problem);
+  if (unread) turn.lane.posts = { ...turn.lane.posts, unread, endedAt: turn.now.mono };
+  turn.lane.awaited = awaited;
+  if (secondLook !== null) takeUpSecondLook(turn, secondLook);
+  for (const one of interrupted) adopt(turn, one);
 }
 
 /** Takes up what an earlier run left open: it is read back while newer commands may come, and nothing is sent. */

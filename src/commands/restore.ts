@@ -1,42 +1,30 @@
-import { oursUntil } from "./aftermath.js";
-import type { Awaited, ProblemReason } from "./book.js";
-import { type Command, type Interrupted, laneKey, type Target } from "./command.js";
+import { type Interrupted, laneKey, type Command, type Target } from "./command.js";
+import type { Restored } from "./book.js";
 import type { Commander } from "./commander.js";
-import { recordedKey } from "./admission.js";
 import { type Abandoned, type Ending, refused } from "./endings.js";
+import { type Known, laneFrom, targetIn } from "./memory.js";
 import { controllerTopicId } from "../config/schema.js";
-import { isToldWhenLate, type StepReport } from "../greenhouse/command/outcomes.js";
-import { readWanted, targetSent } from "../greenhouse/command/words.js";
+import { targetSent } from "../greenhouse/command/words.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
-import { type RecentCommand, undeliveredResults } from "../journal/history.js";
-import type { About, HistoryParts, JournalRecord, OpenCommand, Unsettled } from "../journal/records.js";
+import { type RecentCommand, undeliveredResults } from "../journal/recent.js";
+import {
+  aboutKey,
+  type HistoryParts,
+  type JournalRecord,
+  type OpenCommand,
+  type RememberedLane,
+  required,
+} from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { CommandService } from "./service.js";
 
-const lookedForMs = 24 * 3_600_000;
-
-/** For a day, and for as long as its problem is open. */
-export const isLookedFor = (one: Unsettled, problems: HistoryParts["problems"], now: number): boolean =>
-  Date.parse(one.at) >= now - lookedForMs || problems.some(({ id }) => id === one.id);
-
-/** What to look for in later reads; null when the configuration no longer knows the target. */
-export function awaitedFrom(one: Unsettled, store: GreenhouseStore, clock: Clock): Awaited | null {
-  const { id, word, step, outcome, reason = null, at } = one;
-  const known = knownTarget(targetIn(one), store);
-  if (known === null) return null;
-  const command = { id, ...known };
-  const endedAt = clock.monotonic() - Math.max(0, clock.now() - Date.parse(at));
-  const isTold = isToldWhenLate({ outcome, reason });
-  return { command, word, step, isTold, until: oursUntil(outcome, command, endedAt) };
-}
-
 /** Null when the configuration no longer has it. */
-function knownTarget(about: Target, store: GreenhouseStore) {
+function knownTarget(about: Target, store: GreenhouseStore): Known | null {
   const controller = store.get(about.code);
   if (!controller) return null;
   const addressed = { ...about, controllerId: controller.info.id };
@@ -44,104 +32,66 @@ function knownTarget(about: Target, store: GreenhouseStore) {
   return settings && { ...addressed, settings };
 }
 
-/**
- * An open command of the journal as the commander can take it up; null when there is nothing to read back: the
- * configuration no longer knows its target, or nothing of it was sent.
- */
-export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock: Clock): Interrupted | null {
-  const { taken, steps } = open;
-  const known = knownTarget(targetIn(taken), store);
-  const step = taken.steps.at(-1);
-  if (known === null || !step || !maySend(open)) return null;
-  const wanted = readWanted(taken.command, known.settings);
-  if ("reason" in wanted) return null;
-  const command: Command = {
-    ...known,
-    id: taken.id,
-    ownId: taken.own_id === true,
-    wanted,
-    payloadKey: recordedKey(taken.payload_hash),
-    by: taken.by,
-    via: taken.via,
-    response: null,
-    force: taken.force === true,
-    dryRun: false,
-    isRecovered: true,
-    ...{ term: null, rule: null },
-    receivedAt: Date.parse(taken.received_at),
-    receivedMono: clock.monotonic(),
-    deadlineMono: clock.monotonic(),
-  };
-  return { command, step, ...sentSoFar(steps, step) };
+/** Every lane that an earlier run left something of, and the commands that it left open there, oldest first. */
+function* remembered({ lanes, open }: Pick<HistoryParts, "lanes" | "open">) {
+  const all = new Map<string, { readonly lane: RememberedLane; readonly open: OpenCommand[] }>();
+  for (const lane of lanes) all.set(aboutKey(lane), { lane, open: [] });
+  for (const one of open) {
+    const key = aboutKey(one.taken);
+    const entry = all.get(key) ?? { lane: { ...required(one.taken), memory: {} }, open: [] };
+    entry.open.push(one);
+    all.set(key, entry);
+  }
+  yield* all.values();
 }
 
-/** Whether anything of it may have been sent: `sending` is on disk before the first POST. */
-const maySend = ({ taken, phase, steps }: OpenCommand): boolean =>
-  taken.dry_run !== true && (phase === "sending" || steps.length > 0);
-
-function sentSoFar(
-  steps: OpenCommand["steps"],
-  planned: OpenCommand["taken"]["steps"][number],
-): Omit<Interrupted, "command" | "step"> {
-  const sent = steps.findLast(({ address, value }) => address === planned.address && value === planned.value);
-  const first = steps[0];
-  const earlier = steps.findLast(({ purpose }) => purpose !== planned.purpose);
-  return {
-    earlier: earlier ? [reported(earlier)] : [],
-    attempts: sent?.attempt ?? 0,
-    code: sent?.answered?.code ?? null,
-    isAccepted: sent?.answered !== undefined && sent.answered !== null && sent.answered.error === null,
-    requestId: sent?.answered?.request_id ?? null,
-    sentAt: first ? Date.parse(first.sent_at) : null,
-  };
+/** The lanes as the book begins with them. */
+export function lanesFrom(
+  history: Pick<HistoryParts, "lanes" | "open">,
+  store: GreenhouseStore,
+  clock: Pick<Clock, "now" | "monotonic">,
+): readonly Restored[] {
+  const now = { at: clock.now(), mono: clock.monotonic() };
+  return [...remembered(history)].map(({ lane, open }) =>
+    laneFrom(lane, open, knownTarget(targetIn(lane), store), now),
+  );
 }
-
-const reported = ({
-  purpose,
-  address,
-  value,
-  attempt,
-  answered,
-}: OpenCommand["steps"][number]): StepReport => ({
-  purpose,
-  address,
-  value,
-  attempts: attempt,
-  code: answered?.code ?? null,
-  read_back: null,
-});
 
 /** The end of an open command that is not read back: it cannot be any more, or nothing was to be sent. */
 export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abandoned {
-  const { taken, steps } = open;
+  const { taken, sent } = open;
   const controller = store.get(taken.controller)?.info.id ?? controllerTopicId(taken.controller);
-  const last = steps.at(-1);
-  const first = steps[0];
   return {
     about: targetIn(taken),
     ownId: taken.own_id === true,
     asked: {
-      ...{ id: taken.id, controller, actuator: taken.actuator, command: taken.command, value: taken.value },
-      ...{ by: taken.by, via: taken.via, received_at: taken.received_at },
+      id: taken.id,
+      controller,
+      actuator: taken.actuator,
+      command: taken.command,
+      value: taken.value,
+      by: taken.by,
+      via: taken.via,
+      received_at: taken.received_at,
     },
     ending: {
       ...endingOf(open),
-      requestId: last?.answered?.request_id ?? null,
-      sentAt: first ? Date.parse(first.sent_at) : null,
-      steps: steps.map(reported),
+      requestId: sent?.request_id ?? null,
+      sentAt: sent?.sent_at ? Date.parse(sent.sent_at) : null,
+      steps: sent?.steps ?? [],
     },
   };
 }
 
-function endingOf(open: OpenCommand): Ending {
-  const { dry_run: isDryRun, max_age_ms: maxAgeMs, steps } = open.taken;
+function endingOf({ taken, sent }: OpenCommand): Ending {
+  const { dry_run: isDryRun, max_age_ms: maxAgeMs, steps } = taken;
   const ended = (message: string) => refused("shutting_down", message);
   const unknown = (message: string): Ending => ({ outcome: "unknown", reason: null, message });
   if (isDryRun === true)
     return ended(
       "The bridge was stopped while it checked this dry run. Nothing was sent; send it again if the answer is still wanted.",
     );
-  if (maySend(open))
+  if (sent !== null)
     return unknown(
       "The bridge was stopped during the command, and the configuration no longer has what it was for, so it cannot be read back. Check the actuator.",
     );
@@ -170,22 +120,30 @@ const mostUndelivered = 1_000;
  * nothing of them is taken up or told, nor counted as told.
  */
 export async function restoreCommands(commands: CommandService, past: Past): Promise<void> {
-  const { journal } = past;
-  const { unread, problems, unsettled = [] } = journal.history();
+  const { journal, clock, store } = past;
   const { commander } = commands;
   commands.limits.restore();
-  for (const one of unread) commander.feed({ type: "unread", key: laneKey(targetIn(one)) });
-  for (const one of problems) commander.feed({ type: "problem", about: targetIn(one), why: whyOf(one) });
   const records = await readPast(past);
   if (records === null || journal.readProblem !== null) commands.leaveDeliveryMarks();
   if (records !== null) {
-    rememberIds(commander, records.recent, past.clock.now());
+    rememberIds(commander, records.recent, clock.now());
     for (const one of undeliveredResults(records.told, mostUndelivered)) commands.restoreResult(one);
-    for (const one of unsettled)
-      if (isLookedFor(one, problems, past.clock.now())) takeUpUnsettled(commander, past, one);
   }
-  takeUpOpen(commands, past, records?.recent ?? []);
+  const history = journal.history();
+  const lanes = lanesFrom(history, store, clock);
+  takeUp(commands, past, records === null ? lanes.map(untold) : lanes, records?.recent ?? []);
+  const taken = new Set(
+    lanes.flatMap(({ interrupted }) => interrupted.map(({ command }) => commandKeyOf(command))),
+  );
+  for (const one of history.open)
+    if (!taken.has(commandKeyOf({ ...targetIn(one.taken), id: one.taken.id })))
+      abandon(commands, abandonedFrom(one, store));
 }
+
+const commandKeyOf = (command: Target & Pick<Command, "id">): string => `${laneKey(command)} ${command.id}`;
+
+/** Where not all that was told is known, nothing that comes late is. */
+const untold = (lane: Restored): Restored => ({ ...lane, awaited: null, secondLook: null });
 
 interface Past {
   readonly journal: Journal;
@@ -226,31 +184,17 @@ async function readPast({
   }
 }
 
-function takeUpUnsettled(commander: Commander, { store, clock }: Past, one: Unsettled): void {
-  const awaited = awaitedFrom(one, store, clock);
-  if (awaited === null) return;
-  const { command, step } = awaited;
-  const key = laneKey(command);
-  if (one.outcome === "confirmed") commander.feed({ type: "second_look", key, command, step });
-  else commander.feed({ type: "awaiting", key, awaited });
-}
-
-function takeUpOpen(
-  commands: CommandService,
-  { journal, store, clock, log }: Past,
+function takeUp(
+  { commander, phases }: CommandService,
+  { log }: Past,
+  lanes: readonly Restored[],
   recent: readonly RecentCommand[],
 ): void {
-  const { commander, phases } = commands;
-  const interrupted: Interrupted[] = [];
-  for (const one of journal.history().open) {
-    const known = interruptedFrom(one, store, clock);
-    if (known === null) abandon(commands, abandonedFrom(one, store));
-    else interrupted.push(known);
-  }
+  const interrupted: readonly Interrupted[] = lanes.flatMap((lane) => lane.interrupted);
   if (interrupted.length > 0)
     log.warn({ commands: interrupted.length }, "reading back commands that the last run did not finish");
   for (const { command } of interrupted) if (isOvertaken(command, recent)) phases.overtaken(command);
-  for (const one of interrupted) commander.feed({ type: "interrupted", key: laneKey(one.command), one });
+  for (const lane of lanes) commander.feed({ type: "restored", key: laneKey(lane.about), lane });
 }
 
 function abandon(commands: CommandService, one: Abandoned): void {
@@ -280,16 +224,3 @@ function rememberIds(commander: Commander, recent: readonly RecentCommand[], now
     commander.feed({ type: "ended_before", about: targetIn(about), result, agoMs });
   }
 }
-
-/** As people were told by the run of then. */
-function whyOf(problem: HistoryParts["problems"][number]): ProblemReason {
-  const { command = null, outcome, reason, message = null, finished_at: at } = problem;
-  const ended = reason === "reverted" ? { outcome: reason, reason: null } : { outcome, reason };
-  return { command, ...ended, message, at: Date.parse(at) };
-}
-
-const targetIn = ({ controller, target, actuator }: About): Target => ({
-  code: controller,
-  target: target ?? "actuator",
-  targetId: actuator,
-});

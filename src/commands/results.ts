@@ -21,7 +21,7 @@ export function end(turn: Turn, command: Command, ending: Ending): void {
   const took = { at: now.at, tookMs: now.mono - command.receivedMono };
   const result = resultOf(askedBy(command), ending, command.settings, took);
   problemEnded(turn, command, result);
-  turn.lane.awaited = awaitedAfter(turn.lane, command, result, now.mono);
+  turn.lane.awaited = awaitedAfter(turn.lane, command, result, now);
   turn.effects.push({ type: "phase", command, phase: "done", result });
   limitsAfterEnd(turn, command, result);
   if (command.isOfFlood && ending.waited) {

@@ -25,6 +25,8 @@ function isLookedAtTwice(settings: ActuatorSettings, { address }: Pick<Step, "ad
   return travels && stateAddresses(settings).includes(address);
 }
 
+type Look = Pick<SecondLook, "command" | "step" | "endedAt">;
+
 /** A command has ended: where it was confirmed before its travel time is over, its address is read once more then. */
 export function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void {
   const { posts } = turn.lane;
@@ -32,26 +34,33 @@ export function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void 
   const { command } = run;
   if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
   const at = posts.endedAt + command.settings.travelMs;
-  if (turn.now.mono < at) lookAgainAt(turn, command, step, at);
+  if (turn.now.mono < at) lookAgainAt(turn, { command, step, endedAt: turn.now.at }, at);
 }
 
 /** Confirmed by an earlier run, which may have ended before it looked again. */
-export function takeUpSecondLook(turn: Turn, command: SentCommand, step: Step): void {
-  lookAgainAt(turn, command, step, turn.now.mono);
+export function takeUpSecondLook(turn: Turn, look: Look): void {
+  lookAgainAt(turn, look, turn.now.mono);
   // How long ago the last run sent it, no clock tells: until its travel time is over nothing is there already.
   turn.lane.posts = { ...turn.lane.posts, endedAt: turn.now.mono };
 }
 
-function lookAgainAt(turn: Turn, command: SentCommand, step: Step, at: number): void {
+function lookAgainAt(turn: Turn, { command, step, endedAt }: Look, at: number): void {
   if (!isLookedAtTwice(command.settings, step)) return;
-  turn.lane.secondLook = { command, step, at, until: at + giveUpMs, token: null };
+  turn.lane.secondLook = { command, step, endedAt, at, until: at + giveUpMs, token: null };
 }
 
 /** A newer command POSTs: what is read from now on is its doing. */
 export function dropSecondLook(turn: Turn): void {
-  const token = turn.lane.secondLook?.token ?? null;
-  if (token !== null) turn.effects.push({ type: "forget", token });
+  leaveSecondLook(turn);
   turn.lane.secondLook = null;
+}
+
+/** It is left to the next start. */
+export function leaveSecondLook(turn: Turn): void {
+  const { secondLook } = turn.lane;
+  if (secondLook === null) return;
+  if (secondLook.token !== null) turn.effects.push({ type: "forget", token: secondLook.token });
+  turn.lane.secondLook = { ...secondLook, at: Infinity, token: null };
 }
 
 /** Begins the read, when the travel time is over. */

@@ -21,6 +21,7 @@ import {
   type ReadBack,
   readBackFrom,
   readBegun,
+  recoveredReadBack,
   seen,
 } from "./confirm.js";
 import {
@@ -168,7 +169,8 @@ function unconnected(turn: Turn, run: At<"connecting">, input: PostAnswer): void
 const lostOnTheWay: ReadonlySet<PlatformErrorKind> = new Set(["unreachable", "timeout", "interrupted"]);
 
 /** Which POST of the step this is; what never left is none. */
-const nthOf = (first: First | null): number => (first === null || first.end?.type === "not_sent" ? 1 : 2);
+export const nthOf = (first: First | null): number =>
+  first === null || first.end?.type === "not_sent" ? 1 : 2;
 
 /** At the first POST of a command those that it was passed over for end, and one that is still confirming gives way. */
 function beginStep(turn: Turn, { command, place, passedOver }: Run): void {
@@ -264,7 +266,14 @@ function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
     turn.lane.confirming = run;
   }
   const readBack = readBackFrom(step, run.command.settings, from, turn.now.mono);
-  if (run.cut || readBack === null) stepEnded(turn, run, evidenced(run.cut ? "cut" : "over", after, null));
+  if (run.cut) {
+    const sent = { readBack: readBack ?? recoveredReadBack(step, turn.now.mono), after };
+    stepEnded(
+      turn,
+      { ...run, at: "confirming", ...sent, token: null, wakeAt: null },
+      evidenced("cut", after, null),
+    );
+  } else if (readBack === null) stepEnded(turn, run, evidenced("over", after, null));
   else confirm(turn, run, readBack, after);
 }
 
@@ -280,7 +289,7 @@ export function confirm(
   goTo(turn, run, { at: "confirming", readBack, after }, { token, wakeAt });
 }
 
-const isLast = ({ place, steps }: Progress): boolean => place === steps.length - 1;
+export const isLast = ({ place, steps }: Progress): boolean => place === steps.length - 1;
 
 function evidenced(how: "shown" | "cut" | "over", after: Confirming, lastRead: RawValue | null): StepEnd {
   const readBack = lastRead ?? after.earlierRead;

@@ -4,7 +4,7 @@ import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { targetSent } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
-import type { JournaledResult } from "../journal/history.js";
+import type { JournaledResult } from "../journal/recent.js";
 import { bytesOf, publishProblem } from "../mqtt/connection/publish.js";
 import { LimitService, type OverdueNow } from "../limits/limits.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";

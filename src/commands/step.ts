@@ -19,7 +19,8 @@ import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from ".
 import { isSeenOtherwise, limitsAfterRefusal, settleLimits, takeWithLimits, wakeOfLimits } from "./limits.js";
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
 import { type LimitWorld, unlimited } from "../limits/rules/world.js";
-import { acknowledge, raiseProblem, showProblem } from "./aftermath.js";
+import { acknowledge, showProblem } from "./aftermath.js";
+import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn } from "./memory.js";
 import { abandon, endedBefore, flush, refuse, tick } from "./results.js";
 import { at, entries, having, without } from "../runtime/table.js";
 
@@ -32,10 +33,12 @@ export function step(book: Book, input: Input, now: Now, world: LimitWorld = unl
     effects: [],
     now,
     world,
+    touched: new Set(),
     answer: null,
   };
   if ("key" in input) inLane(turn, input.key, () => take(turn, input));
   else fold(turn, input);
+  recordMemories(turn, book, input.type === "restored");
   return { book: turn.book, effects: turn.effects, answer: turn.answer };
 }
 
@@ -49,10 +52,10 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
   if (input.type === "asked") asked(turn, input.arrived);
   else if (input.type === "acknowledged") acknowledge(turn, input.code, input.actuator);
   else if (input.type === "admitted") showProblem(turn, input.code);
-  else if (input.type === "problem") raiseProblem(turn, input.about, input.why);
   else if (input.type === "ended_before") endedBefore(turn, input.about, input.result, input.agoMs);
   else if (input.type === "abandoned") abandon(turn, input.one);
   else if (input.type === "tick") tick(turn, input.journalAvailable);
+  else if (input.type === "unrecorded") for (const key of input.keys) recordLane(turn, key);
   else if (input.type === "seen") seen(turn, input.keys, input.weather);
   else if (input.type === "clock_set") clockSet(turn, input.byMs);
   else if (input.type === "woke") {
@@ -120,6 +123,7 @@ function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
   const isAsBefore = isSame(lane, before);
   if (isAsBefore && !hasTimeCome(book, key, now) && (limitsWake === null || at(book.busy, key) !== undefined))
     return;
+  if (isRememberedOtherwise(before, lane)) turn.touched.add(key);
   const forgotten = forgottenAt(lane);
   const isForgotten = forgotten !== null && now.mono > forgotten;
   const ofLane =
@@ -235,6 +239,9 @@ export function printed(book: Book, { at: now, mono }: Now, code: string | null)
     monotonic_ms: mono,
     is_closing: book.closed,
     lanes: Object.fromEntries(open),
+    remembered: Object.fromEntries(
+      rememberedIn(book, { at: now, mono }).flatMap(([key, one]) => (isMeant(key) ? [[key, one]] : [])),
+    ),
     problems: [...entries(book.problems)].flatMap(([, open]) => open.map(({ lane }) => lane).filter(isMeant)),
     outcomes: [...entries(book.outcomes)]
       .map(([, { about, result, isTold, isWriting }]) => {

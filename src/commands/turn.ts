@@ -123,7 +123,10 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   // Unless a newer command is between steps of its own by now.
   if (isSent(run) && !(newer && isSent(newer)))
     turn.effects.push({ type: "steps_ended", command: run.command, degree: confirmedDegree(run, ending) });
-  if (run.cut && isSent(run) && turn.book.closed && ending.outcome === "superseded") return;
+  if (run.cut && isSent(run) && turn.book.closed && ending.outcome === "superseded") {
+    turn.lane.left = [...turn.lane.left, run];
+    return;
+  }
   planSecondLook(turn, run, ending);
   // Neither a dry run nor what is refused takes the place of those that waited with it.
   if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn, run.passedOver);

@@ -1,7 +1,13 @@
 import type { Clock } from "../runtime/clock.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
-import { type RecentCommand, RecentCommands } from "./history.js";
-import { type HistoryParts, type JournalRecord, matches, type RecordFilter } from "./records.js";
+import { type RecentCommand, RecentCommands } from "./recent.js";
+import {
+  type HistoryParts,
+  type JournalRecord,
+  matches,
+  type RecordFilter,
+  withoutMemory,
+} from "./records.js";
 import { isWanted, Timeline, type TimelineEntry, type TimelineFilter } from "./timeline.js";
 import { scanJournal } from "./maintenance.js";
 import { fileProblem, type Line, listSegments, readLines, type SegmentName } from "./segments.js";
@@ -50,7 +56,7 @@ export async function newestRecords(
     for await (const record of recordsOf(files, segment)) {
       anyInTime ||= sinceMs !== undefined && Date.parse(record.at) >= sinceMs;
       if (!matches(record, filter)) continue;
-      matching.push(record);
+      matching.push(withoutMemory(record));
       if (matching.length > limit * 2) matching = matching.slice(-limit);
     }
     found = [...matching, ...found].slice(-limit);

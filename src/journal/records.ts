@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CommandResult, Outcome, StepPurpose, Via } from "../greenhouse/command/outcomes.js";
+import type { CommandResult, Outcome, StepPurpose, StepReport, Via } from "../greenhouse/command/outcomes.js";
 import type { Alarm } from "../greenhouse/limits.js";
 
 /*
@@ -44,12 +44,14 @@ const stamp = {
 
 /** `actuator` is the id of the actuator, parameter or address; `target` is `actuator` when absent. */
 const about = { controller: text, actuator: text, target: unchecked<CommandTarget>().optional() };
-const aboutCommand = { ...about, id: text };
+/** What its lane must remember from this record on; left out where the record tells nothing new, and by earlier versions. */
+const ofLane = { ...about, memory: unchecked<LaneMemory>().optional() };
+const ofCommand = { ...ofLane, id: text };
 
 const schema = {
   /** At its arrival; on disk before the first byte of its first POST. */
   command_taken: {
-    ...aboutCommand,
+    ...ofCommand,
     command: text,
     value: text,
     steps: list<PlannedStep>(),
@@ -69,14 +71,14 @@ const schema = {
   },
   /** `sending` is on disk before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. */
   phase: {
-    ...aboutCommand,
+    ...ofCommand,
     phase: as<"waiting" | "checking" | "sending" | "confirming" | "done">(text),
     /** With `sending`: what limits the actuator once that is sent. */
     limits: unchecked<KeptLimits>().optional(),
   },
   /** A POST has begun; `attempt` counts from 1. */
   step_sent: {
-    ...aboutCommand,
+    ...ofCommand,
     purpose: unchecked<StepPurpose>(),
     address: text,
     value: text,
@@ -84,7 +86,7 @@ const schema = {
   },
   /** `code` is the body's, null when no answer could be read. `sent` is false only when certainly no byte reached the platform. */
   step_answered: {
-    ...aboutCommand,
+    ...ofCommand,
     address: text,
     attempt: number,
     code: textOrNull,
@@ -93,9 +95,11 @@ const schema = {
     sent: flag,
   },
   /** A valid read begun after the last POST: with null it accounts for the POSTs, with an `id` it is the second look at that confirmed command, or shows the value of one that had ended badly. */
-  read_back: { ...about, id: textOrNull, address: text, value: text },
+  read_back: { ...ofLane, id: textOrNull, address: text, value: text },
   /** The one outcome of a command. */
-  result: { ...about, result: commandResult },
+  result: { ...ofLane, result: commandResult },
+  /** What a lane must remember has changed, and no other record says so. */
+  lane: ofLane,
   /** The outcome of a command that was never taken; it closes nothing. */
   refusal: { ...about, result: commandResult },
   /** `since` is the time of the first refusal that was only counted. */
@@ -106,10 +110,10 @@ const schema = {
     reasons: z.record(text, number),
     since: unchecked<string>(),
   },
-  confirmed_late: { ...aboutCommand, value: text },
+  confirmed_late: { ...ofCommand, value: text },
   /** Confirmed, and showing another value when its travel time was over. */
   reverted: {
-    ...aboutCommand,
+    ...ofCommand,
     value: text,
     /** Absent in files of earlier versions. */
     message: unchecked<string>().optional(),
@@ -168,14 +172,13 @@ const schema = {
   /** First line of every file: all that older files still have to say, so that they may be deleted. */
   carried: {
     open: list<OpenCommand>(),
-    unread: list<UnreadPost>(),
-    problems: list<Problem>(),
     /** Newest last, at most 20. */
     starts: list<RecordedStart>(),
-    /** Absent in files of earlier versions, as the others below. */
+    /** Absent in files of earlier versions, which said it otherwise (`upgrade.ts`). */
+    lanes: unchecked<readonly RememberedLane[]>().optional(),
+    /** Absent in files of earlier versions, as the next. */
     limits: unchecked<readonly LimitsEntry[]>().optional(),
     alarms: unchecked<readonly Alarm[]>().optional(),
-    unsettled: unchecked<readonly Unsettled[]>().optional(),
   },
 };
 
@@ -196,58 +199,71 @@ export type Refusal = Bodies["refusal"];
 
 /* What outlives a file of the journal. Plain JSON, because it is written at the head of the next file. */
 
-/** The last POST of one step. */
-interface SentStep extends PlannedStep {
-  readonly attempt: number;
-  readonly sent_at: string;
-  /** null until an answer or an error was recorded: it may or may not have reached the platform. */
-  readonly answered: Pick<StepAnswered, "code" | "request_id" | "error" | "sent"> | null;
-}
-
-/** A command that was taken and has no result. `steps` are in the order sent; empty means that nothing was. */
+/** A command that was taken and has no result. */
 export interface OpenCommand {
   readonly taken: CommandTaken;
-  readonly taken_at: string;
-  readonly boot: string;
-  readonly phase: string | null;
-  readonly steps: readonly SentStep[];
+  /** Null while nothing of it was sent. */
+  readonly sent: SentMemory | null;
 }
 
-interface AboutCommand extends Required<About> {
+/**
+ * What a target must remember over a restart: its newest record is the restart. What is nothing is left out. Its limits have records
+ * of their own.
+ */
+export interface LaneMemory {
+  /** Its commands that may have been sent by then. One that is missing in a later record stays as it was until its result. */
+  readonly sent?: readonly SentMemory[];
+  /** Not every POST was read back. */
+  readonly unread?: true;
+  readonly problem?: ProblemMemory;
+  /** Sent, not shown by its end, and may still come. */
+  readonly awaited?: AwaitedMemory;
+  /** Confirmed, and to be read once more. */
+  readonly second_look?: LookMemory;
+}
+
+/** Written before the first POST: without steps it may have been sent all the same. */
+export interface SentMemory {
   readonly id: string;
+  /** In the order sent, the last one as far as it came. */
+  readonly steps: readonly StepReport[];
+  /** The last step planned was answered as taken, which an answer without a code may say too. */
+  readonly is_accepted: boolean;
+  /** The platform's, for the newest answer. */
+  readonly request_id: string | null;
+  /** Of the first POST. */
+  readonly sent_at: string | null;
 }
 
-/** An actuator whose last POST no later read has shown yet. */
-export interface UnreadPost extends AboutCommand {
-  readonly address: string;
-  readonly value: string;
-  readonly sent_at: string;
-  /** An earlier POST had not been read back either, so this one not having been sent settles nothing. */
-  readonly earlier: boolean;
-}
-
-/** The newest sent command of a target, where its value may still come, or be set back. */
-export interface Unsettled extends AboutCommand {
-  /** The command's word or degree, else the value. */
-  readonly word: string;
-  /** The last one. */
-  readonly step: PlannedStep;
-  /** `confirmed`, or a bad one. */
-  readonly outcome: Outcome;
-  /** Absent in files of earlier versions. */
-  readonly reason?: string | null;
-  /** When its result was journaled. */
+/** Its newest sent command ended badly. */
+export interface ProblemMemory {
+  readonly command: string | null;
+  readonly outcome: string;
+  readonly reason: string | null;
+  /** As people were told, cut to 300 characters. */
+  readonly message: string | null;
   readonly at: string;
 }
 
-/** An actuator whose newest sent command ended badly. */
-export interface Problem extends AboutCommand {
-  /** Absent in files of earlier versions, as `message`. */
-  readonly command?: string | null;
-  readonly message?: string | null;
-  readonly outcome: Outcome;
-  readonly reason: string | null;
-  readonly finished_at: string;
+export interface LookMemory {
+  readonly id: string;
+  /** The last one. */
+  readonly step: PlannedStep;
+  /** When its command ended. */
+  readonly ended_at: string;
+}
+
+export interface AwaitedMemory extends LookMemory {
+  /** The command's word or degree. */
+  readonly word: string;
+  /** Whether people are told that it has come. */
+  readonly is_told: boolean;
+  /** The platform may have taken it, so that it is ours whenever it comes; otherwise only as long as a command takes to show. */
+  readonly is_taken: boolean;
+}
+
+export interface RememberedLane extends Required<About> {
+  readonly memory: Omit<LaneMemory, "sent">;
 }
 
 /** What the limits of an actuator have to know after a restart. Instants are epoch ms; a guard that is absent begins anew. */
@@ -312,7 +328,8 @@ export interface RecordedStart {
   readonly version?: string;
 }
 
-export type HistoryParts = Fields<(typeof schema)["carried"]>;
+export type Checkpoint = Fields<(typeof schema)["carried"]>;
+export type HistoryParts = Checkpoint & { readonly lanes: readonly RememberedLane[] };
 
 const linesOf = new Map<unknown, z.ZodType>(
   Object.entries(schema).map(([type, fields]) => [type, z.object({ ...stamp, ...fields })]),
@@ -321,6 +338,26 @@ const linesOf = new Map<unknown, z.ZodType>(
 export function isRecord(value: unknown): value is JournalRecord {
   if (typeof value !== "object" || value === null || !("type" in value)) return false;
   return linesOf.get(value.type)?.safeParse(value).success === true;
+}
+
+/** Sets and keeps the newest `most` entries, so that nothing grows without end. */
+export function setBounded<T>(map: Map<string, T>, key: string, value: T, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > most && oldest !== undefined) map.delete(oldest);
+}
+
+export const required = ({ controller, actuator, target = "actuator" }: About): Required<About> => ({
+  controller,
+  actuator,
+  target,
+});
+
+/** For people, who are told what happened. */
+export function withoutMemory<T extends object>(record: T): T {
+  if (!("memory" in record)) return record;
+  return { ...record, memory: undefined };
 }
 
 /** One key per thing that can be commanded, the same in every part of the history. */

@@ -50,13 +50,24 @@ export function encodeLine(record: JournalRecord): Buffer {
 }
 
 function fitting(record: JournalRecord): Buffer {
-  let line = encode(record);
-  if (record.type === "carried") return line;
+  const whole = encode(record);
+  if (record.type === "carried" || whole.length <= longestRecordBytes) return whole;
+  const short = withShortMemory(record);
+  let line = encode({ ...short, cut: true });
   for (const limit of textLimits) {
     if (line.length <= longestRecordBytes) break;
-    line = encode({ ...record, cut: true }, cutTo(limit));
+    line = encode({ ...short, cut: true }, cutTo(limit));
   }
   return line;
+}
+
+/** What a result says goes before what is remembered of it: most often the same sentence. */
+function withShortMemory(record: JournalRecord): JournalRecord {
+  if (!("memory" in record) || record.memory?.problem === undefined) return record;
+  const { memory } = record;
+  const message = memory.problem?.message?.slice(0, leastOfOthers) ?? null;
+  const problem = { ...record.memory.problem, message: message === null ? null : `${message}…` };
+  return { ...record, memory: { ...memory, problem } };
 }
 
 function encode(record: JournalRecord, replacer?: (key: string, value: unknown) => unknown): Buffer {

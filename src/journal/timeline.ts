@@ -7,6 +7,7 @@ import {
   type LimitsEntry,
   type RecordType,
   type Stamp,
+  withoutMemory,
 } from "./records.js";
 
 /*
@@ -123,7 +124,7 @@ export class Timeline {
   /** What a record says that happened. */
   entries(record: JournalRecord): readonly TimelineEntry[] {
     const own = ownKind(record);
-    if (own !== null) return [{ ...record, kind: own }];
+    if (own !== null) return [{ ...withoutMemory(record), kind: own }];
     if (record.type === "freed") return this.#freed(record);
     if (record.type === "alarm_kept") return this.#alarm(record, record.name, record.alarm ?? null);
     if (record.type === "carried") this.#begin(record);

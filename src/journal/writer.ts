@@ -165,6 +165,8 @@ export class JournalWriter {
     const scan = await this.#scan();
     this.sequence = Math.max(this.sequence, ...scan.segments.map(({ sequence }) => sequence));
     this.history = scan.history;
+    // From the first record on this version says itself what must be remembered.
+    this.#beginNew ||= scan.history.isEarlier;
     this.unreadable = scan.segments.reduce((sum, segment) => sum + segment.unreadable, 0);
     if (barred !== null) throw barred;
     const { current, truncatedBytes, corruptFiles } = await repairJournal(files, this.#directory, scan);
@@ -224,7 +226,9 @@ export class JournalWriter {
     if (current !== null && current.bytes > 0 && current.bytes < most) return current;
     const file = current?.bytes === 0 ? current : await this.#begin();
     const body = { type: "carried" as const, ...this.history.parts() };
-    await file.write(encodeLine(this.#number({ stamp: this.#parts.stamp(), body })));
+    const checkpoint = this.#number({ stamp: this.#parts.stamp(), body });
+    await file.write(encodeLine(checkpoint));
+    this.history.add(checkpoint);
     this.#carriedBytes = file.bytes;
     await this.retention.prune();
     return file;

@@ -175,9 +175,7 @@ export class LimitsOnDisk {
   } {
     const { clock, store } = this.#ports;
     const [at, mono] = [clock.now(), clock.monotonic()];
-    const isSent = ({ phase, steps }: HistoryParts["open"][number]) =>
-      phase === "sending" || steps.length > 0;
-    const open = new Set(history.open.filter(isSent).map(({ taken }) => taken.id));
+    const open = new Set(history.open.flatMap(({ sent }) => sent?.id ?? []));
     const isBehind = at < newestAt;
     const entries = new Map(present);
     const [events, leases, locks]: [BridgeEvent[], string[], string[]] = [[], [], []];

@@ -258,7 +258,12 @@ function acknowledge(ports: RequestPorts, fields: Fields): unknown {
 function isTarget({ journal }: RequestPorts, controller: Controller, id: string): boolean {
   const { actuators, parameters, addresses, info } = controller;
   if (actuators.has(id) || parameters.has(id) || addresses.has(id)) return true;
-  return journal.history().problems.some((one) => one.controller === info.code && one.actuator === id);
+  return journal
+    .history()
+    .lanes.some(
+      ({ controller: code, actuator, memory }) =>
+        code === info.code && actuator === id && memory.problem !== undefined,
+    );
 }
 
 const mostText = 200;

@@ -84,7 +84,7 @@ async function dataDirectory() {
   const dataDir = await tempFolder();
   const place = journalDirectory(dataDir);
   await mkdir(join(place, segment(1)), { recursive: true });
-  const carried = { type: "carried", open: [], unread: [], problems: [], starts: [] } as const;
+  const carried = { type: "carried", open: [], lanes: [], starts: [] } as const;
   const at = new Date().toISOString();
   const records = stamped([carried, ended("old", fan)], { from: 7 }).map((one) => ({ ...one, at }));
   await writeFile(join(place, segment(7)), Buffer.concat(records.map(encodeLine)));

@@ -12,7 +12,7 @@ import { heldBackIn, nextWakeAt, openIn, printed, step } from "../../src/command
 import { at } from "../../src/runtime/table.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import { actuator, roofProblem } from "../support/builders.js";
+import { actuator, restored, roofProblem } from "../support/builders.js";
 
 /*
  * The rules of the command path as inputs and effects, without a clock, a platform or a disk. A lane is driven by hand:
@@ -300,17 +300,17 @@ describe("the lane of what travels", () => {
 
   it("what an earlier run confirmed is read at once", () => {
     const lane = new Driver({ address: "101", travelMs: 120_000 });
-    const { command, step: sent } = opened(new Driver({ address: "101" })).lane.secondLook ?? {};
-    if (!command || !sent) throw new Error("nothing is held");
-    lane.feed({ type: "second_look", key: lane.key, command, step: sent }).shows("10001");
+    const { secondLook } = opened(new Driver({ address: "101" })).lane;
+    if (secondLook === null) throw new Error("nothing is held");
+    lane.feed(restored(secondLook.command, { secondLook })).shows("10001");
     expect(lane.said).toEqual(["c1 reverted to 10001"]);
   });
 
   it("what an earlier run confirmed is not there already before its travel time is over", () => {
     const lane = new Driver({ address: "101", travelMs: 120_000 });
-    const { command, step: sent } = opened(new Driver({ address: "101" })).lane.secondLook ?? {};
-    if (!command || !sent) throw new Error("nothing is held");
-    lane.feed({ type: "second_look", key: lane.key, command, step: sent }).shows("10010");
+    const { secondLook } = opened(new Driver({ address: "101" })).lane;
+    if (secondLook === null) throw new Error("nothing is held");
+    lane.feed(restored(secondLook.command, { secondLook })).shows("10010");
     expect(lane.lane.posts.endedAt).toBe(lane.mono);
   });
 
@@ -379,7 +379,7 @@ describe("a problem", () =>
   it("is the controller's until a person has seen it, which the journal keeps", () => {
     const about = { code: "GH-0001", target: "actuator", targetId: "roof" } as const;
     const now = { at: 0, mono: 0 };
-    const { book, effects } = step(emptyBook, { type: "problem", about, why: roofProblem }, now);
+    const { book, effects } = step(emptyBook, restored(about, { problem: roofProblem }), now);
     expect(effects).toEqual([{ type: "problem", code: "GH-0001", open: [roofProblem] }]);
     const other = step(book, { type: "acknowledged", code: "GH-0001", actuator: "fan" }, now);
     expect(other.effects[0]).toEqual({ type: "problem", code: "GH-0001", open: [roofProblem] });
@@ -387,6 +387,8 @@ describe("a problem", () =>
     expect(seen.effects).toMatchObject([
       { type: "problem", open: [] },
       { type: "note", record: { type: "acknowledged", actuator: "roof" } },
+      // And that the next start raises it no more.
+      { type: "note", record: { type: "lane", actuator: "roof", memory: {} } },
     ]);
   }));
 

@@ -1,16 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { payloadKey } from "../../src/commands/admission.js";
-import { laneKey } from "../../src/commands/command.js";
-import { abandonedFrom, awaitedFrom, interruptedFrom, isLookedFor } from "../../src/commands/restore.js";
+import { abandonedFrom, lanesFrom } from "../../src/commands/restore.js";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
-import type { OpenCommand, Unsettled } from "../../src/journal/records.js";
-import { roofProblem } from "../support/builders.js";
+import type { LaneMemory, OpenCommand, RememberedLane } from "../../src/journal/records.js";
+import { restored } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 import { fan, ignored, roofBench } from "./benches.js";
 
+const notKnown = { id: "a", steps: [], is_accepted: false, request_id: null, sent_at: null };
+
 const open = (
   over: Partial<OpenCommand["taken"]> = {},
-  sent: Partial<OpenCommand> = { phase: "sending" },
+  sent: OpenCommand["sent"] = notKnown,
 ): OpenCommand => ({
   taken: {
     ...{ type: "command_taken", controller: "GH-0001", actuator: "roof", target: "actuator", id: "a" },
@@ -19,27 +20,46 @@ const open = (
     received_at: "2026-05-01T06:00:00.000Z",
     ...over,
   },
-  ...{ taken_at: "2026-05-01T06:00:00.000Z", boot: "b", phase: null, steps: [] },
-  ...sent,
+  sent,
 });
 
 describe("a command of the journal without a result", () => {
   const { store, clock } = new CommandBench();
+  const interrupted = (one: OpenCommand) =>
+    lanesFrom({ open: [one], lanes: [] }, store, clock).flatMap((lane) => lane.interrupted);
 
   it("is read back where something can be", () =>
-    expect(interruptedFrom(open(), store, clock)).toMatchObject({ command: { id: "a" }, attempts: 0 }));
+    expect(interrupted(open())).toMatchObject([{ command: { id: "a" }, attempts: 0, sentAt: null }]));
+
+  it("is read back as far as it came", () => {
+    const report = { address: "101", attempts: 1, code: "200" };
+    const mode = { ...report, purpose: "mode", value: "10100", read_back: "10100" } as const;
+    const degree = {
+      ...report,
+      purpose: "value",
+      value: "60",
+      attempts: 2,
+      code: null,
+      read_back: null,
+    } as const;
+    const sent = { ...notKnown, steps: [mode, degree], sent_at: "2026-05-01T06:00:00.000Z" };
+    const { purpose, ...planned } = { purpose: "value", address: "101", value: "60" } as const;
+    const one = open({ command: "60", steps: [{ purpose, ...planned }] }, sent);
+    expect(interrupted(one)).toMatchObject([
+      { earlier: [mode], attempts: 2, code: null, sentAt: Date.parse("2026-05-01T06:00:00.000Z") },
+    ]);
+  });
 
   it("is recognised by what an earlier version kept of its payload, as by what this one keeps", () => {
-    const keyOf = (payload_hash: string) =>
-      interruptedFrom(open({ payload_hash }), store, clock)?.command.payloadKey;
+    const keyOf = (payload_hash: string) => interrupted(open({ payload_hash }))[0]?.command.payloadKey;
     const key = payloadKey(new TextEncoder().encode(" open\n"));
     expect(key).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect([keyOf("open"), keyOf(key)]).toEqual([key, key]);
   });
 
   it("is not read back where nothing of it was sent: it ends refused, and its id is known", () => {
-    const waited = open({ own_id: true }, { phase: null });
-    expect(interruptedFrom(waited, store, clock)).toBeNull();
+    const waited = open({ own_id: true }, null);
+    expect(interrupted(waited)).toEqual([]);
     expect(abandonedFrom(waited, store)).toMatchObject({
       ownId: true,
       ending: { outcome: "refused", reason: "shutting_down", steps: [], sentAt: null },
@@ -47,25 +67,23 @@ describe("a command of the journal without a result", () => {
   });
 
   it("is not read back where nobody knows whether a stop was sent: it ends unknown", () => {
-    const stop = open(
-      { command: "stop", steps: [{ purpose: "stop", address: "109", value: "00000100" }] },
-      { phase: null },
-    );
-    expect(interruptedFrom(stop, store, clock)).toBeNull();
+    const steps = [{ purpose: "stop", address: "109", value: "00000100" } as const];
+    const stop = open({ command: "stop", steps }, null);
+    expect(interrupted(stop)).toEqual([]);
     expect(abandonedFrom(stop, store).ending).toMatchObject({ outcome: "unknown" });
   });
 
   it("is not read back where a rule had asked for it and the journal says of nothing sent: it ends so, in these words", () => {
-    const rule = open({ by: "lease a", max_age_ms: 0 }, { phase: null });
-    expect(interruptedFrom(rule, store, clock)).toBeNull();
+    const rule = open({ by: "lease a", max_age_ms: 0 }, null);
+    expect(interrupted(rule)).toEqual([]);
     const { ending } = abandonedFrom(rule, store);
     expect(ending.outcome).toBe("refused");
     expect(ending.message).toContain("its journal says of nothing that was sent");
   });
 
   it("that was a dry run is not: it ends refused, and nothing was sent", () => {
-    const dry = open({ dry_run: true });
-    expect(interruptedFrom(dry, store, clock)).toBeNull();
+    const dry = open({ dry_run: true }, null);
+    expect(interrupted(dry)).toEqual([]);
     expect(abandonedFrom(dry, store).ending).toMatchObject({
       ...{ outcome: "refused", reason: "shutting_down", steps: [] },
     });
@@ -73,7 +91,7 @@ describe("a command of the journal without a result", () => {
 
   it("whose actuator is gone ends unknown", () => {
     const gone = open({ actuator: "none" });
-    expect(interruptedFrom(gone, store, clock)).toBeNull();
+    expect(interrupted(gone)).toEqual([]);
     expect(abandonedFrom(gone, store).ending).toMatchObject({ outcome: "unknown" });
   });
 
@@ -83,19 +101,43 @@ describe("a command of the journal without a result", () => {
   });
 });
 
-const late: Unsettled = {
-  ...{ controller: "GH-0001", actuator: "roof", target: "actuator", id: "a", word: "on" },
-  step: { purpose: "value", address: "140", value: "1010" },
-  ...{ outcome: "unconfirmed", at: "2026-05-01T00:00:00.000Z" },
+const step = { purpose: "value", address: "140", value: "1010" } as const;
+const late = {
+  ...{ id: "a", word: "on", step, is_told: true, is_taken: true },
+  ended_at: "2026-05-01T00:00:00.000Z",
 };
+const problem = { command: "on", outcome: "unconfirmed", reason: null, message: "Look.", at: late.ended_at };
+const laneOf = (memory: LaneMemory, over: Partial<RememberedLane> = {}): RememberedLane => ({
+  ...{ controller: "GH-0001", actuator: "roof", target: "actuator", memory },
+  ...over,
+});
+const lookedFor = (
+  { store, clock }: CommandBench,
+  lane: RememberedLane,
+  commands: readonly OpenCommand[] = [],
+) => lanesFrom({ open: commands, lanes: [lane] }, store, clock)[0];
 
 describe("a value that an earlier run sent and had not seen", () => {
-  it("is looked for over a day, and for as long as its problem is open", () => {
-    const day = Date.parse("2026-05-02T00:00:00.000Z");
-    const problem = { ...late, reason: null, finished_at: late.at };
-    expect(isLookedFor(late, [], day)).toBe(true);
-    expect(isLookedFor(late, [{ ...problem, id: "b" }], day + 1)).toBe(false);
-    expect(isLookedFor(late, [problem], day + 1)).toBe(true);
+  it("is looked for over a day, and for as long as its problem is open", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    const second = { id: "a", step, ended_at: late.ended_at };
+    const isLookedFor = (memory: LaneMemory) => {
+      const { awaited = null, secondLook = null } = lookedFor(bench, laneOf(memory)) ?? {};
+      return [awaited !== null, secondLook !== null];
+    };
+    const both = { awaited: late, second_look: second };
+    await bench.clock.advance(Date.parse("2026-05-02T00:00:00.000Z") - bench.clock.now());
+    expect(isLookedFor(both)).toEqual([true, true]);
+    await bench.clock.advance(1);
+    expect(isLookedFor(both)).toEqual([false, false]);
+    expect(isLookedFor({ ...both, problem })).toEqual([true, true]);
+  });
+
+  it("is not looked for beside its own command, which is still to end", () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    const own = open({ command: "on", steps: [step] });
+    expect(lookedFor(bench, laneOf({ awaited: late }), [own])).toMatchObject({ awaited: null });
+    expect(lookedFor(bench, laneOf({ awaited: { ...late, id: "b" } }), [own])?.awaited).not.toBeNull();
   });
 
   it.each([
@@ -103,33 +145,32 @@ describe("a value that an earlier run sent and had not seen", () => {
     ["after another value", ["1001", "1010", "1010"]],
   ])("is confirmed_late %s, is no change by somebody else, and clears the problem", async (_, reads) => {
     const bench = new CommandBench({ actuators: [fan] });
-    const about = { code: "GH-0001", target: "actuator", targetId: "roof" } as const;
-    const awaited = awaitedFrom(late, bench.store, bench.clock);
-    if (!awaited) throw new Error("nothing is awaited");
-    bench.commander.feed({ type: "problem", about, why: roofProblem });
-    bench.commander.feed({ type: "awaiting", key: laneKey(about), awaited });
+    const lane = lookedFor(bench, laneOf({ awaited: late, problem }));
+    if (!lane) throw new Error("nothing is awaited");
+    bench.commander.feed(restored(lane.about, lane));
     for (const raw of reads) {
       bench.polled("140", raw);
       await bench.clock.advance(1_000);
     }
     expect(bench.events).toMatchObject([{ type: "confirmed_late", facts: { id: "a", actuator: "roof" } }]);
     expect(bench.events[0]?.message).toContain("shows on now");
-    expect(bench.records).toMatchObject([{ type: "confirmed_late", controller: "GH-0001", id: "a" }]);
+    expect(bench.records).toMatchObject([
+      { type: "confirmed_late", controller: "GH-0001", id: "a", memory: {} },
+    ]);
     expect(bench.store.get("GH-0001")?.problem).toBe(false);
   });
 
   it.each([
-    ["unknown", null, 3_600_000, "ours"],
-    ["unconfirmed", "mode_not_confirmed", 3_600_000, "ours"],
-    ["rejected", null, 30_000, "ours"],
-    ["rejected", null, 61_000, "somebody else's"],
-    ["failed", null, 61_000, "somebody else's"],
-  ] as const)("of one that ended %s (%s) is, %i ms later, %s", async (outcome, reason, agoMs, whose) => {
+    ["may have been taken", true, 3_600_000, "ours"],
+    ["was not taken", false, 30_000, "ours"],
+    ["was not taken", false, 61_000, "somebody else's"],
+  ] as const)("of one that %s is (%s), %i ms later, %s", async (_, isTaken, agoMs, whose) => {
     const bench = new CommandBench({ actuators: [fan] });
-    const at = new Date(bench.clock.now() - agoMs).toISOString();
-    const awaited = awaitedFrom({ ...late, outcome, reason, at }, bench.store, bench.clock);
-    if (!awaited) throw new Error("nothing is awaited");
-    bench.commander.feed({ type: "awaiting", key: laneKey(awaited.command), awaited });
+    const endedAt = new Date(bench.clock.now() - agoMs).toISOString();
+    const awaited = { ...late, is_told: false, is_taken: isTaken, ended_at: endedAt };
+    const lane = lookedFor(bench, laneOf({ awaited }));
+    if (!lane) throw new Error("nothing is awaited");
+    bench.commander.feed(restored(lane.about, lane));
     for (const raw of ["1001", "1010"]) {
       bench.polled("140", raw);
       await bench.clock.advance(1_000);
@@ -139,15 +180,18 @@ describe("a value that an earlier run sent and had not seen", () => {
     // So that a further restart does not look for it again.
     expect(bench.records).toMatchObject(
       isOurs
-        ? [{ type: "read_back", id: "a", address: "140", value: "1010" }]
+        ? [{ type: "read_back", id: "a", address: "140", value: "1010", memory: {} }]
         : [{ type: "changed_elsewhere" }],
     );
   });
 
-  it("of a target the configuration no longer has is not awaited", () => {
+  it("of a target the configuration no longer has is not awaited, and its problem stays", () => {
     const bench = new CommandBench({ actuators: [{ ...fan, id: "other" }] });
-    expect(awaitedFrom(late, bench.store, bench.clock)).toBeNull();
-    expect(awaitedFrom({ ...late, controller: "GH-0009" }, bench.store, bench.clock)).toBeNull();
+    for (const over of [{}, { controller: "GH-0009" }])
+      expect(lookedFor(bench, laneOf({ awaited: late, problem }, over))).toMatchObject({
+        awaited: null,
+        problem: { outcome: "unconfirmed" },
+      });
   });
 });
 

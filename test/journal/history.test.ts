@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
-import { History, RecentCommands, undeliveredResults } from "../../src/journal/history.js";
-import type { JournalRecord, RecordBody, StepAnswered } from "../../src/journal/records.js";
+import { History } from "../../src/journal/history.js";
+import type { JournalRecord, LaneMemory, RecordBody, SentMemory } from "../../src/journal/records.js";
+import { RecentCommands, undeliveredResults } from "../../src/journal/recent.js";
 import { about, ended, refused, sent, stamped, taken } from "./support/samples.js";
 
+const nothing = { open: [], starts: [], lanes: [] };
+
+/** Begun by this version: its first record says so. */
 const historyOf = (records: readonly JournalRecord[]) => {
   const history = new History();
-  for (const record of records) history.add(record);
+  for (const record of [...stamped([{ type: "carried", ...nothing }]), ...records]) history.add(record);
   return history.parts();
 };
 
@@ -16,17 +20,12 @@ const recentOf = (records: readonly JournalRecord[], sinceMs: number) => {
   return recent.list();
 };
 
-const answered = (id: string, changes: Partial<StepAnswered> = {}): StepAnswered => ({
-  type: "step_answered",
-  ...about,
+const progress = (id: string, attempts: number): SentMemory => ({
   id,
-  address: "101",
-  attempt: 1,
-  code: "200",
-  request_id: "r1",
-  error: null,
-  sent: true,
-  ...changes,
+  steps: [{ purpose: "value", address: "101", value: "1", attempts, code: null, read_back: null }],
+  is_accepted: attempts > 1,
+  request_id: null,
+  sent_at: null,
 });
 
 /** A record in words: `a taken`, `a sending`, `a sent`, `a ended unknown` (`confirmed` where it says nothing), `a refused expired`, `a late`. */
@@ -35,6 +34,7 @@ function recordOf(words: string): RecordBody {
   if (what === "taken") return taken(id);
   if (what === "sending") return { type: "phase", ...about, id, phase: "sending" };
   if (what === "sent") return sent(id);
+  if (what === "posted") return { ...sent(id), memory: { sent: [progress(id, 1)] } };
   if (what === "refused") return refused(id, how);
   if (what === "late") return { type: "confirmed_late", ...about, id, value: "1" };
   return ended(id, { outcome: how as CommandResult["outcome"] });
@@ -45,8 +45,8 @@ type Row = [rule: string, records: readonly (string | RecordBody)[], ids: string
 
 const recorded = (parts: Row[1]) =>
   stamped(parts.flatMap((part) => (typeof part === "string" ? part.split(", ").map(recordOf) : [part])));
-const idsOf = (found: readonly { readonly id: string | null }[]) => found.map(({ id }) => id).join(" ");
 
+const idsOf = (found: readonly { readonly id: string | null }[]) => found.map(({ id }) => id).join(" ");
 describe("open commands", () => {
   it.each<Row>([
     ["taken without result is open", ["a taken, b taken, a ended"], "b"],
@@ -54,143 +54,68 @@ describe("open commands", () => {
     ["nor before anything was sent", ["a taken, a refused duplicate"], "a"],
     ["one refused before it was taken never was", ["a refused expired"], ""],
     ["one whose own record was not durable is closed", ["a taken, a refused journal_unavailable"], ""],
-    ["but not once something was sent", ["a taken, a sent, a refused journal_unavailable"], "a"],
+    ["but not once something was sent", ["a taken, a posted, a refused journal_unavailable"], "a"],
     ["an id used again is open again", ["a taken, a ended, a taken"], "a"],
   ])("%s", (_, records, open) =>
     expect(idsOf(historyOf(recorded(records)).open.map(({ taken }) => taken))).toBe(open),
   );
 
-  it("say what was sent last and whether an answer came", () => {
-    const [command] = historyOf(
-      stamped([
-        taken("a", { command: "40" }),
-        { type: "phase", ...about, id: "a", phase: "sending" },
-        sent("a", { purpose: "mode", value: "10100" }),
-        answered("a"),
-        sent("a", { value: "40" }),
-      ]),
-    ).open;
-    expect(command).toMatchObject({
-      taken: { command: "40" },
-      boot: "boot-a",
-      phase: "sending",
-      steps: [
-        { purpose: "mode", value: "10100", answered: { code: "200", sent: true } },
-        { purpose: "value", value: "40", answered: null, sent_at: "2026-05-01T06:00:05.000Z" },
-      ],
-    });
+  const posted = (id: string, attempts: number): RecordBody => ({
+    ...sent(id),
+    memory: { sent: [progress(id, attempts)] },
   });
 
-  it("that took over an equal one have what was sent for it, after its result too", () => {
-    const records = [taken("a"), sent("a"), answered("a"), taken("b", { took_over: "a" }), ended("a")];
+  it("say what the newest record of them says that was sent, until their result", () => {
+    const records = [taken("a"), taken("b"), posted("a", 1), posted("a", 2), taken("c"), posted("b", 1), ended("b")];
     expect(historyOf(stamped(records)).open).toMatchObject([
-      { taken: { id: "b" }, steps: [{ address: "101", attempt: 1, answered: { code: "200" } }] },
+      { taken: { id: "a" }, sent: progress("a", 2) },
+      { taken: { id: "c" }, sent: null },
     ]);
   });
 
-  it("that nothing was sent for have no steps", () =>
-    expect(historyOf(stamped([taken("a")])).open).toMatchObject([{ steps: [] }]));
-});
-
-describe("posts that nobody has read back", () => {
-  const readBack = { type: "read_back", ...about, id: null, address: "101", value: "10010" } as const;
-  it.each<Row>([
-    ["sent", ["a taken, a sent"], "a"],
-    ["sent and read back", ["a sent", readBack], ""],
-    ["sent again after the read", ["a sent", readBack, "b sent"], "b"],
-    ["ended confirmed, which rests on a read", ["a sent, a ended"], ""],
-    ["ended already, which rests on a read", ["a sent, a ended already"], ""],
-    ["ended unconfirmed, which rests on a read", ["a sent, a ended unconfirmed"], ""],
-    ["ended unknown", ["a sent, a ended unknown"], "a"],
-    ["ended superseded", ["a sent, a ended superseded"], "a"],
-    ["failed by a read that differs", ["a sent, a ended failed"], ""],
-    ["rejected without a read", ["a sent", ended("a", { outcome: "rejected", read_back: null })], "a"],
-    ["never connected", ["a sent", answered("a", { sent: false, code: null })], ""],
-    [
-      "never connected, after one that may have arrived",
-      ["a sent, a ended unknown, b sent", ended("b", { outcome: "failed", reason: "not_sent" })],
-      "b",
-    ],
-    ["found late", ["a sent, a late"], ""],
-    ["a parameter of the same id is another thing", ["a sent", { ...readBack, target: "parameter" }], "a"],
-  ])("%s", (_, records, unread) => expect(idsOf(historyOf(recorded(records)).unread)).toBe(unread));
-});
-
-describe("the newest problem of an actuator", () => {
-  const acknowledged = (actuator: string | null) =>
-    ({ type: "acknowledged", controller: "GH-0001", actuator, by: null, via: null }) as const;
-  it.each<Row>([
-    ["rejected is one", ["a ended rejected"], "a"],
-    ["unconfirmed is one", ["a ended unconfirmed"], "a"],
-    ["failed is one", ["a ended failed"], "a"],
-    ["unknown is one", ["a ended unknown"], "a"],
-    ["confirmed ends it", ["a ended failed, b ended"], ""],
-    ["already ends it", ["a ended failed, b ended already"], ""],
-    ["superseded changes nothing", ["a ended failed, b ended superseded"], "a"],
-    ["dry_run changes nothing", ["a ended failed, b ended dry_run"], "a"],
-    ["refused changes nothing", ["a ended failed, b ended refused"], "a"],
-    ["a newer one replaces it", ["a ended failed, b ended unknown"], "b"],
-    ["late confirmation ends it", ["a ended failed, a late"], ""],
-    ["acknowledging it ends it", ["a ended failed", acknowledged("roof")], ""],
-    ["acknowledging the controller ends it", ["a ended failed", acknowledged(null)], ""],
-    ["acknowledging another does not", ["a ended failed", acknowledged("vent")], "a"],
-  ])("%s", (_, records, problem) => expect(idsOf(historyOf(recorded(records)).problems)).toBe(problem));
-
-  it("says which command it was and why, at no great length", () => {
-    const because = (message: string) => ended("a", { outcome: "rejected", message });
-    const reverted = { type: "reverted", ...about, id: "a", value: "10001", message: "set back" } as const;
-    const found = [because("code 500"), because("x".repeat(2_000)), reverted].map((record) => {
-      const [problem] = historyOf(stamped([record])).problems;
-      return [problem?.command, problem?.message];
-    });
-    expect(found).toEqual([
-      ["open", "code 500"],
-      ["open", "x".repeat(300)],
-      [null, "set back"],
-    ]);
+  it("are carried without what their first record said of the lane", () => {
+    const [one] = historyOf(stamped([{ ...taken("a"), memory: { unread: true } }])).open;
+    expect(JSON.parse(JSON.stringify(one?.taken))).not.toHaveProperty("memory");
   });
 });
 
-describe("commands whose value may still come or be set back", () => {
-  const unsent = { sent_at: null };
-  const unrecorded = (outcome: CommandResult["outcome"]) => ended("a", { ...unsent, steps: [], outcome });
-  const lookedAt = (id: string | null, actuator = "roof"): RecordBody => ({
-    ...{ type: "read_back", ...about, actuator, id, address: "101", value: "10010" },
+describe("what a lane must remember", () => {
+  const unread: LaneMemory = { unread: true };
+  const problem = { command: "open", outcome: "failed", reason: null, message: null, at: "" };
+  const saying = (memory: LaneMemory | undefined, more: { readonly actuator?: string } = {}): RecordBody => ({
+    ...ended("a"),
+    ...more,
+    ...(memory && { memory }),
   });
-  it.each<Row>([
-    ["ended unconfirmed", ["a ended unconfirmed"], "a"],
-    ["until it came", ["a ended unconfirmed, a late"], ""],
-    ["until a newer one was sent and ended", ["a ended unconfirmed, b sent, b ended failed"], "b"],
-    ["or gave way to another", ["a ended unconfirmed, b sent, b ended superseded"], ""],
-    [
-      "whatever was refused since",
-      ["a ended unconfirmed", ended("b", { ...unsent, outcome: "refused" })],
-      "a",
-    ],
-    ["with a mode that was not confirmed", [ended("a", { outcome: "unconfirmed", reason: "x" })], "a"],
-    ["sent and ended rejected", ["a ended rejected"], "a"],
-    ["sent and ended failed", ["a ended failed"], "a"],
-    ["sent and ended unknown", ["a ended unknown"], "a"],
-    ["not failed before anything was sent", [ended("a", { ...unsent, outcome: "failed" })], ""],
-    ["failed after a crash without a record of its POST", ["a taken, a sending", unrecorded("failed")], "a"],
-    ["not after a crash before its turn came", ["a taken", unrecorded("unknown")], ""],
-    ["until it was seen, whatever it had ended with", ["a ended unknown", lookedAt("a")], ""],
-    ["confirmed", ["a sent, a ended"], "a"],
-    ["until it was looked at again", ["a ended", lookedAt("a")], ""],
-    ["until it was reverted", ["a ended", { type: "reverted", ...about, id: "a", value: "1" }], ""],
-    ["whatever the read-backs of POSTs say", [lookedAt(null), "a ended", lookedAt(null)], "a"],
-    ["until a newer one was sent", ["a ended, b sent"], ""],
-    [
-      "for each target apart",
-      ["a ended unconfirmed", { ...ended("b"), target: "parameter" }, lookedAt("a", "vent")],
-      "a b",
-    ],
-  ])("%s", (_, records, ids) => {
-    const { unsettled, ...parts } = historyOf(recorded(records));
-    expect(idsOf(unsettled ?? [])).toBe(ids);
-    const carried = stamped([{ type: "carried", ...parts, unsettled }]);
-    expect(historyOf(carried).unsettled).toEqual(unsettled);
-    expect(historyOf(stamped([{ type: "carried", ...parts }])).unsettled).toEqual([]);
+  const lanesOf = (...records: readonly RecordBody[]) =>
+    historyOf(stamped(records)).lanes.map(({ actuator, target, memory }) => [actuator, target, memory]);
+
+  it("is what its newest record says, and nothing that an older one did", () => {
+    expect(lanesOf(saying(unread), saying({ problem }))).toEqual([["roof", "actuator", { problem }]]);
+    expect(lanesOf(saying({ problem }), saying({}))).toEqual([]);
+  });
+
+  it("stays where a record says nothing of it", () =>
+    expect(lanesOf(saying(unread), saying(undefined))).toEqual([["roof", "actuator", unread]]));
+
+  it("is its own, whatever is said of others", () =>
+    expect(
+      lanesOf(saying(unread), saying({ problem }, { actuator: "vent" }), {
+        type: "lane",
+        controller: "GH-0001",
+        actuator: "roof",
+        target: "parameter",
+        memory: { problem },
+      }),
+    ).toEqual([
+      ["roof", "actuator", unread],
+      ["vent", "actuator", { problem }],
+      ["roof", "parameter", { problem }],
+    ]));
+
+  it("goes on in the next file as it is", () => {
+    const parts = historyOf(stamped([taken("a"), saying(unread, { actuator: "vent" })]));
+    expect(historyOf(stamped([{ type: "carried", ...parts }]))).toEqual(parts);
   });
 });
 
@@ -216,10 +141,10 @@ it("what limits an actuator is remembered of every one, however many there are",
 describe("memory of the history", () =>
   it("is bounded whatever the records hold (S16)", () => {
     const many = Array.from({ length: 8_000 }, (_, n) => `${n}`);
-    const posts = many.map((actuator) => ({ ...sent("x"), actuator }));
-    const { open, unread } = historyOf([...stamped(many.map((id) => taken(id))), ...stamped(posts)]);
+    const posts = many.map((actuator) => ({ ...sent("x"), actuator, memory: { unread: true } as const }));
+    const { open, lanes } = historyOf([...stamped(many.map((id) => taken(id))), ...stamped(posts)]);
     expect(open).toHaveLength(1_000);
-    expect(unread).toHaveLength(5_000);
+    expect(lanes).toHaveLength(5_000);
     expect(open.at(-1)?.taken.id).toBe("7999");
   }));
 

@@ -255,6 +255,9 @@ describe("a journal that grows", () => {
   });
 
   it("still knows commands, unread posts and problems whose files it deleted", async () => {
+    const progress = { id: "open", steps: [], is_accepted: false, request_id: null, sent_at: null };
+    const at = "2026-05-01T06:00:00.000Z";
+    const problem = { command: "open", outcome: "failed", reason: null, message: "It failed.", at };
     const directory = await tempDirectory();
     const options = {
       clock: stillClock(Date.now() + day),
@@ -262,16 +265,19 @@ describe("a journal that grows", () => {
     };
     const before = await openJournal(directory, options);
     await before.append(taken("open"), { durable: true });
-    await before.append(sent("open"), { durable: true });
-    await before.append({ ...ended("bad", { outcome: "failed" }), actuator: "vent" }, { durable: true });
+    await before.append({ ...sent("open"), memory: { sent: [progress], unread: true } }, { durable: true });
+    const memory = { problem };
+    await before.append({ ...ended("bad"), actuator: "vent", memory }, { durable: true });
     for (let n = 0; n < 200; n += 1)
       await before.append({ ...ended(`${n}`), actuator: "light" }, { durable: false });
     await before.close();
     expect((await recordsIn(directory)).some((record) => "id" in record && record.id === "open")).toBe(false);
-    const { open, unread, problems } = (await openJournal(directory, options)).history();
-    expect(open).toMatchObject([{ taken: { id: "open", value: "10010" }, steps: [{ address: "101" }] }]);
-    expect(unread).toMatchObject([{ actuator: "roof", id: "open" }]);
-    expect(problems).toMatchObject([{ actuator: "vent", id: "bad", outcome: "failed" }]);
+    const { open, lanes } = (await openJournal(directory, options)).history();
+    expect(open).toMatchObject([{ taken: { id: "open", value: "10010" }, sent: progress }]);
+    expect(lanes).toEqual([
+      { controller: "GH-0001", actuator: "roof", target: "actuator", memory: { unread: true } },
+      { controller: "GH-0001", actuator: "vent", target: "actuator", memory },
+    ]);
   });
 
   it("deletes files by age at the start", async () => {

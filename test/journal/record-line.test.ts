@@ -96,6 +96,20 @@ describe("a line of the journal", () => {
     expect(idOf(read)?.id ?? idOf(read)?.result?.id).toBe(idOf(record)?.id ?? idOf(record)?.result?.id);
   });
 
+  it("of a result keeps its own words before those of the problem that it leaves", () => {
+    const message = "长".repeat(300);
+    const problem = { command: "open", outcome: "rejected", reason: null, message, at: "" };
+    const memory = { unread: true, problem: { ...problem, message } } as const;
+    const [record] = stamped([{ ...ended("a", { outcome: "rejected", message }), memory }]);
+    if (!record) throw new Error("there is no record");
+    const line = encodeLine(record);
+    expect(line.length).toBeLessThanOrEqual(2_048);
+    const told = { ...problem, message: `${"长".repeat(64)}…` };
+    expect(decodeLine(line.subarray(0, -1)).records).toMatchObject([
+      { cut: true, result: { message }, memory: { unread: true, problem: told } },
+    ]);
+  });
+
   it("of what limits an actuator keeps its holder and its starts, which count after a restart", () => {
     const by = "安".repeat(64);
     const guard = {
@@ -163,15 +177,16 @@ it("a journal that an earlier version wrote is read whole and gone on with", asy
   await copyFile(earlier, join(directory, "journal-000000000001.jsonl"));
   const journal = await openJournal(directory);
   expect(journal.state()).toMatchObject({ available: true, unreadable: 0, sequence: 22 });
-  const { open, unread, problems, starts } = journal.history();
-  expect(open).toMatchObject([{ taken: { id: "b", own_id: true }, steps: [] }]);
-  expect(unread).toEqual([]);
-  expect(problems).toMatchObject([{ id: "a", outcome: "confirmed", reason: "reverted" }]);
+  const { open, lanes, starts } = journal.history();
+  expect(open).toMatchObject([{ taken: { id: "b", own_id: true }, sent: null }]);
+  expect(lanes.map(({ memory }) => memory)).toMatchObject([
+    { problem: { outcome: "reverted", reason: null } },
+  ]);
   expect(starts).toMatchObject([{ boot: "boot-old", stopped: true }]);
   const records = await newestRecords(directory, { limit: 100 });
   expect(records.map(({ seq }) => seq)).toEqual(Array.from({ length: 22 }, (_, n) => n + 1));
   expect(new Set(records.map(({ type }) => type)).size).toBe(21);
-  expect(await journal.append({ type: "start", version: "2" }, { durable: true })).toBe(23);
+  expect(await journal.append({ type: "start", version: "2" }, { durable: true })).toBe(24);
 });
 
 it("a record says whether our clock agreed with the platform's, and null while nobody knew", async () => {

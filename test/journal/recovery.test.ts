@@ -8,8 +8,10 @@ import { faultyDisk, openJournal, quickDisk, recordsIn, tempDirectory } from "./
 import { ended, sent, stamped, taken } from "./support/samples.js";
 
 const segment = "journal-000000000001.jsonl";
-const written = stamped([taken("a"), sent("a"), ended("a"), taken("b"), sent("b")]);
-const lines = written.map((record) => encodeLine(record));
+const head = { type: "carried", open: [], starts: [], lanes: [] } as const;
+const all = stamped([head, taken("a"), sent("a"), ended("a"), taken("b"), sent("b")]);
+const written = all.slice(1);
+const lines = all.map((record) => encodeLine(record));
 const content = Buffer.concat(lines);
 const lastTwoStart = content.length - lines.slice(-2).reduce((sum, line) => sum + line.length, 0);
 
@@ -25,7 +27,7 @@ async function startWith(directory: string, bytes: Uint8Array) {
 
 const intact = (end: number): readonly JournalRecord[] => {
   let offset = 0;
-  return written.filter((_, index) => (offset += lines[index]?.length ?? 0) - 1 <= end);
+  return all.filter((_, index) => (offset += lines[index]?.length ?? 0) - 1 <= end).slice(1);
 };
 
 describe("a journal that was cut", () => {

@@ -123,8 +123,7 @@ describe("the timeline of a house", () => {
     const carried: RecordBody = {
       type: "carried",
       open: [],
-      unread: [],
-      problems: [],
+      lanes: [],
       starts: [],
       limits,
       alarms: [],

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { LimitService } from "../../src/limits/limits.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { LimitsEntry, RecordBody } from "../../src/journal/records.js";
+import { restored } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 import {
   acknowledge,
@@ -136,7 +137,7 @@ interface Left {
 function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], ...left }: Left) {
   const { clock, store, events, commander } = new CommandBench();
   const polling = { controllers: 0, sensors: 0, running_status: 0, actuators: 0, stale_after: 900_000 };
-  const history = { open: [], unread: [], problems: [] };
+  const history = { open: [], lanes: [] };
   const began = { boot: "b", at: "", stopped: false };
   const sent: string[] = [];
   const payloads: string[] = [];
@@ -266,7 +267,7 @@ it("a start that takes up the problems of several actuators clears none, tells n
   const before = limits.alarms.list;
   store.admit("GH-0001");
   for (const targetId of ids)
-    commander.feed({ type: "problem", about: { code: "GH-0001", target: "actuator", targetId }, why });
+    commander.feed(restored({ code: "GH-0001", target: "actuator", targetId }, { problem: why }));
   await Promise.resolve();
   expect(store.get("GH-0001")?.problems).toHaveLength(3);
   expect(limits.alarms.list).toEqual(before);
@@ -286,7 +287,7 @@ it("an alarm of a command is cleared where its controller has no such problem, a
   );
   const { limits, clock, run, store, commander } = started({ alarms, isAccountKnown: false });
   for (const code of ["GH-0001", "GH-0002"]) store.admit(code);
-  commander.feed({ type: "problem", about: { code: "GH-0002", target: "actuator", targetId: "roof" }, why });
+  commander.feed(restored({ code: "GH-0002", target: "actuator", targetId: "roof" }, { problem: why }));
   run();
   await clock.advance(6_000);
   expect(states(limits)).toEqual([

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Guard, Limits } from "../../src/greenhouse/limits.js";
-import type { HistoryParts, KeptLimits, RecordBody } from "../../src/journal/records.js";
+import { History } from "../../src/journal/history.js";
+import type { HistoryParts, JournalRecord, KeptLimits, RecordBody } from "../../src/journal/records.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { CommandBench, type CommandBenchOptions } from "../support/command-bench.js";
 
@@ -41,7 +42,7 @@ const nothingKept: KeptLimits = {
 
 /** What the journal has of an earlier run. */
 export const historyOf = (actuator: string, kept: Partial<KeptLimits>): HistoryParts => ({
-  ...{ open: [], unread: [], problems: [], starts: [], alarms: [] },
+  ...{ open: [], lanes: [], starts: [], alarms: [] },
   limits: [{ controller: "GH-0001", actuator, kept: { ...nothingKept, ...kept } }],
 });
 
@@ -105,6 +106,18 @@ export const keptIn = (records: readonly RecordBody[]): readonly (KeptLimits | n
     if (record.type === "limits_kept") return [record.kept];
     return record.type === "phase" && record.limits !== undefined ? [record.limits] : [];
   });
+
+/** As the next start reads the journal. */
+export function nextStart(records: readonly RecordBody[]): HistoryParts {
+  const history = new History();
+  const head: RecordBody = { type: "carried", open: [], starts: [], lanes: [] };
+  const stamp = { at: "2026-05-01T06:00:00.000Z", mono: 0, boot: "b", clock_synced: true };
+  for (const [place, body] of [head, ...records].entries()) {
+    const line = JSON.stringify({ seq: place + 1, ...stamp, ...body });
+    history.add(JSON.parse(line) as JournalRecord);
+  }
+  return history.parts();
+}
 
 const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;
 

@@ -246,7 +246,7 @@ export class SimulatedDisk {
 /** Senders of the open commands that the first line of a file carries on. */
 function carriedOpen(line: string): readonly string[] {
   if (!line.includes('"type":"carried"')) return [];
-  const open = line.slice(line.indexOf('"open":['), line.indexOf('"unread":['));
+  const open = line.slice(line.indexOf('"open":['), line.indexOf('"starts":['));
   return [...open.matchAll(/"by":"(r\d+)"/g)].flatMap(([, by]) => by ?? []);
 }
 

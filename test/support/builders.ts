@@ -1,3 +1,5 @@
+import type { Input, Restored } from "../../src/commands/book.js";
+import { laneKey, type Target } from "../../src/commands/command.js";
 import type { CommandProblem } from "../../src/greenhouse/model.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import type { ClientStatus, DeviceRecord, SensorItem } from "../../src/greenhouse/ports.js";
@@ -88,3 +90,18 @@ export const nobodyWaits = {
   readBackNow: () => false,
   onPushed: () => undefined,
 };
+
+/** A lane as an earlier run left it; nothing of it, unless said. */
+export const restored = (about: Target, left: Partial<Restored> = {}): Input => ({
+  type: "restored",
+  key: laneKey(about),
+  lane: {
+    about,
+    unread: false,
+    problem: null,
+    awaited: null,
+    secondLook: null,
+    interrupted: [],
+    ...left,
+  },
+});

@@ -1,5 +1,5 @@
 import type { Interrupted } from "../../src/commands/command.js";
-import { type CommandRequest, laneKey } from "../../src/commands/command.js";
+import type { CommandRequest } from "../../src/commands/command.js";
 import { Commander } from "../../src/commands/commander.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
@@ -9,7 +9,7 @@ import type { RecordBody } from "../../src/journal/records.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import type { Configuration } from "../../src/config/schema.js";
 import { LimitEngine } from "../../src/limits/engine.js";
-import { actuator as actuatorOf, controllerSettings, silentLog } from "./builders.js";
+import { actuator as actuatorOf, controllerSettings, restored, silentLog } from "./builders.js";
 import { ScriptedPlatform } from "./scripted-platform.js";
 import { VirtualClock } from "./virtual-clock.js";
 
@@ -167,7 +167,7 @@ export class CommandBench {
   /** A command that an earlier run left open. */
   recover(one: Interrupted): void {
     const command = { ...one.command, isRecovered: true } as const;
-    this.commander.feed({ type: "interrupted", key: laneKey(command), one: { ...one, command } });
+    this.commander.feed(restored(command, { interrupted: [{ ...one, command }] }));
   }
 
   /** A poll of `GH-0001` that shows this value now. */

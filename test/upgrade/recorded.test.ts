@@ -1,10 +1,14 @@
-import { cp, readFile } from "node:fs/promises";
+import { cp, readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { laneKey } from "../../src/commands/command.js";
+import { lanesFrom } from "../../src/commands/restore.js";
 import { Withdrawals } from "../../src/homeassistant/withdrawals.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
 import { readHistory } from "../../src/journal/reader.js";
+import type { HistoryParts, LaneMemory } from "../../src/journal/records.js";
 import { silentLog } from "../support/builders.js";
+import { CommandBench } from "../support/command-bench.js";
 import { tempDirectory } from "../journal/support/disk.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -21,7 +25,7 @@ async function copyOf(version: string): Promise<string> {
   return directory;
 }
 
-const left = {
+const left = (leaseId: string) => ({
   limits: expect.arrayContaining([
     {
       controller: "GH-0001",
@@ -37,19 +41,57 @@ const left = {
         lease: expect.objectContaining({
           by: "ben",
           command: "on",
-          id: "c17557d7-7fc2-4758-a88a-6cc4773bd767",
+          id: leaseId,
         }) as unknown,
         hold: expect.objectContaining({ by: "ben" }) as unknown,
       }) as unknown,
     },
   ]) as unknown,
-  open: [{ taken: { id: "open-at-the-upgrade", actuator: "right_skylight", command: "60" } }],
+  open: [
+    {
+      taken: { id: "open-at-the-upgrade", actuator: "right_skylight", command: "60" },
+      sent: {
+        steps: [
+          { purpose: "mode", code: "200" },
+          { purpose: "value", value: "60" },
+        ],
+      },
+    },
+  ],
+});
+
+const leaseOf010 = "c17557d7-7fc2-4758-a88a-6cc4773bd767";
+const leaseOfFormat1 = "3ffef751-b44f-418f-8bfd-225d678f5b2d";
+
+/** By actuator. */
+const memoriesOf = ({ lanes }: HistoryParts) =>
+  Object.fromEntries(lanes.map(({ actuator, memory }) => [actuator, memory]));
+
+const look = { step: { purpose: "value" }, ended_at: expect.any(String) as unknown };
+
+/** Of format 1, whose records say what happened and not what their lanes must remember. */
+const remembered = {
+  left_skylight: { second_look: { ...look, step: { value: "40" } } },
+  inner_shade: {
+    problem: {
+      command: "close",
+      outcome: "unconfirmed",
+      message: expect.stringContaining("10001") as unknown,
+    },
+    awaited: { ...look, word: "close", is_told: true, is_taken: true },
+  },
+  circulation_fan: {
+    unread: true,
+    problem: { command: "on", outcome: "unknown" },
+    awaited: { ...look, word: "on", is_told: false, is_taken: true },
+  },
+  side_window: { second_look: look },
 };
 
 describe("a data directory of 0.1.0", () => {
   it("is read without losing a lock, a lease, a hold or an open command", async () => {
     const history = await readHistory(journalDirectory(await copyOf("0.1.0")));
-    expect(history).toMatchObject(left);
+    expect(history).toMatchObject(left(leaseOf010));
   });
 
   it("says what was withdrawn from Home Assistant, so that it is withdrawn again at a birth", async () => {
@@ -73,7 +115,59 @@ describe("a data directory of 0.1.0", () => {
       expect(opened.journal.state()).toMatchObject({ available: true, unreadable: 0 });
       await opened.close();
     }
-    expect(await readHistory(journalDirectory(directory))).toMatchObject(left);
-    expect(await readFile(join(directory, "format"), "utf8")).toBe("1\n");
+    expect(await readHistory(journalDirectory(directory))).toMatchObject(left(leaseOf010));
+    expect(await readFile(join(directory, "format"), "utf8")).toBe("2\n");
+  });
+});
+
+describe("a data directory of format 1", () => {
+  it("is read without losing an unread POST, a problem, a value that may come or a window on its way", async () => {
+    const history = await readHistory(journalDirectory(await copyOf("format-1")));
+    expect(history).toMatchObject(left(leaseOfFormat1));
+    expect(memoriesOf(history)).toMatchObject(remembered);
+  });
+
+  it("is the same in the next start after this version has begun a file of its own", async () => {
+    const directory = await copyOf("format-1");
+    const before = await readHistory(journalDirectory(directory));
+    const clock = new VirtualClock();
+    const opened = await openJournal({ dataDir: directory, clock, log: silentLog });
+    const { journal } = opened;
+    await journal.append({ type: "delivered", through: 1 }, { durable: true });
+    expect(journal.history()).toEqual(before);
+    await opened.close();
+    expect(await readdir(journalDirectory(directory))).toHaveLength(2);
+    expect(await readHistory(journalDirectory(directory))).toEqual(before);
+    expect(await readFile(join(directory, "format"), "utf8")).toBe("2\n");
+  });
+
+  it("is what the book begins with", async () => {
+    const history = await readHistory(journalDirectory(await copyOf("format-1")));
+    const bench = new CommandBench({
+      actuators: [
+        { id: "left_skylight", address: "101" },
+        { id: "right_skylight", address: "103" },
+        { id: "inner_shade", kind: "shade_curtain", address: "102" },
+        { id: "side_window", kind: "side_vent", address: "104", travelMs: 600_000 },
+        { id: "circulation_fan", kind: "circulation_fan", address: "150" },
+      ],
+    });
+    const lanes = lanesFrom(history, bench.store, bench.clock);
+    for (const lane of lanes) bench.commander.feed({ type: "restored", key: laneKey(lane.about), lane });
+    await bench.clock.advance(0);
+    expect(bench.commander.open.map(({ id }) => id)).toEqual(["open-at-the-upgrade"]);
+    expect(
+      bench.store
+        .get("GH-0001")
+        ?.problems.map(({ actuator }) => actuator)
+        .sort(),
+    ).toEqual(["circulation_fan", "inner_shade"]);
+    const { remembered: now } = bench.commander.printed("GH-0001") as {
+      readonly remembered: Readonly<Record<string, LaneMemory>>;
+    };
+    const names = Object.entries(now).map(([key, memory]) => [key.split(" ").at(-1), memory] as const);
+    // Whatever was read of it since: a second POST may have begun of which there is no record.
+    const open = { unread: true, sent: [{ id: "open-at-the-upgrade" }] };
+    expect(Object.fromEntries(names)).toMatchObject({ ...remembered, right_skylight: open });
   });
 });

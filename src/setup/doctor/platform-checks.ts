@@ -244,7 +244,8 @@ async function lockVerdict({ configuration, evidence }: Scene): Promise<Verdict>
 /** What the journal tells about earlier runs; it is read beside a running bridge. */
 async function lastRunVerdict({ ports, configuration }: Scene): Promise<Verdict> {
   const directory = journalDirectory(configuration.data_dir);
-  const { open: unsettled, problems, starts } = await readHistory(directory);
+  const { open: unsettled, lanes, starts } = await readHistory(directory);
+  const problems = lanes.filter(({ memory }) => memory.problem !== undefined);
   const [newest] = await newestRecords(directory, { types: new Set(["result"]), limit: 1 });
   const last = starts.at(-1);
   if (last === undefined && newest === undefined && unsettled.length === 0)

@@ -1,0 +1,278 @@
+import type { StepReport } from "../greenhouse/command/outcomes.js";
+import { readWanted } from "../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type {
+  AwaitedMemory,
+  KeptLimits,
+  LaneMemory,
+  LookMemory,
+  OpenCommand,
+  ProblemMemory,
+  RecordBody,
+  RememberedLane,
+  SentMemory,
+} from "../journal/records.js";
+import { toBeKept } from "../limits/rules/movement.js";
+import { at, entries } from "../runtime/table.js";
+import { recordedKey } from "./admission.js";
+import {
+  type Awaited,
+  type Book,
+  emptyLane,
+  type Lane,
+  type LaneProblem,
+  type Now,
+  type Restored,
+  type Run,
+  type SecondLook,
+  type Turn,
+} from "./book.js";
+import { type Addressed, aboutOf, type Command, type Interrupted, laneKey, type Target } from "./command.js";
+import { type Evidence, stepReport } from "./endings.js";
+import { keptNow } from "./limits.js";
+import { isLast, nthOf, stepOf } from "./sending.js";
+
+/*
+ * What a lane must remember over a restart, and a lane as it is after one. Each record of a lane carries it, so that whatever a record
+ * says to have happened, the newest one is what the next start begins with. What limits it has records of its own (`keptNow`).
+ *
+ * Not remembered are commands that wait or are being checked, of which the journal knows that they were taken; reads under way and
+ * their times, which begin anew; and what this run has seen.
+ */
+
+/** The longest sentence of our own has room; what a platform says to a refusal may be of any length. */
+const mostMessage = 300;
+
+const iso = (epoch: number): string => new Date(epoch).toISOString();
+
+/** What the lane must remember by now. */
+export function memoryOf({ lanes, problems }: Pick<Book, "lanes" | "problems">, key: string): LaneMemory {
+  const { running, confirming, left, posts, awaited, secondLook } = at(lanes, key) ?? emptyLane;
+  const [code = ""] = key.split(" ");
+  const problem = at(problems, code)?.find(({ lane }) => lane === key);
+  const sent = [...left, confirming, running].flatMap((run) => (run === null ? [] : (sentOf(run) ?? [])));
+  return {
+    ...(sent.length > 0 && { sent }),
+    ...(posts.unread && { unread: true as const }),
+    ...(problem && { problem: problemOf(problem) }),
+    ...(awaited && { awaited: awaitedOf(awaited) }),
+    ...(secondLook && { second_look: lookOf(secondLook) }),
+  };
+}
+
+/** All that the next start begins with, by lane. */
+export function rememberedIn(
+  book: Pick<Book, "lanes" | "problems">,
+  now: Now,
+): readonly (readonly [string, LaneMemory & { readonly limits?: KeptLimits }])[] {
+  const problems = [...entries(book.problems)].flatMap(([, open]) => open.map(({ lane }) => lane));
+  const keys = new Set([...[...entries(book.lanes)].map(([key]) => key), ...problems]);
+  return [...keys].flatMap((key) => {
+    const limits = at(book.lanes, key)?.limits ?? null;
+    const kept = limits && keptNow(toBeKept(limits), now);
+    const memory = { ...memoryOf(book, key), ...(kept && { limits: kept }) };
+    return Object.keys(memory).length === 0 ? [] : [[key, memory] as const];
+  });
+}
+
+/** What may have been sent of a command on its way; null for certain that nothing was. */
+function sentOf(run: Run): SentMemory | null {
+  if (run.at === "connection" || run.at === "checking") return null;
+  const { command, sentAt } = run;
+  const facts = newestFacts(run);
+  return {
+    id: command.id,
+    steps: stepsSent(run, facts),
+    is_accepted: isLast(run) && isAccepted(run),
+    request_id: facts?.requestId ?? null,
+    sent_at: sentAt === null ? null : iso(sentAt),
+  };
+}
+
+const isAccepted = (run: Run): boolean =>
+  run.at === "stopped" || (run.at === "confirming" && run.after.otherwise === "unconfirmed");
+
+function stepsSent(run: Run, facts: Evidence | null): readonly StepReport[] {
+  if (facts === null || facts.attempts === 0) return run.reports;
+  const newest = stepReport(run.command.settings, stepOf(run), {
+    type: "interrupted",
+    ...facts,
+    readBack: null,
+  });
+  return [...run.reports, newest];
+}
+
+/** What the step that it stands at has come to. */
+function newestFacts(run: Run): Evidence | null {
+  if (run.at === "posting")
+    return { attempts: nthOf(run.first), code: null, requestId: null, readBack: null };
+  if (run.at === "confirming") return run.after.facts;
+  if (run.at === "last_look") return run.end;
+  return "first" in run ? (run.first?.facts ?? null) : null;
+}
+
+function problemOf({ problem: { command, outcome, reason, message, at: then } }: LaneProblem): ProblemMemory {
+  const isLong = message !== null && message.length > mostMessage;
+  const told = isLong ? `${message.slice(0, mostMessage - 1)}…` : message;
+  return { command, outcome, reason, message: told, at: iso(then) };
+}
+
+const lookOf = ({
+  command,
+  step,
+  endedAt,
+}: Pick<SecondLook, "command" | "step" | "endedAt">): LookMemory => ({
+  id: command.id,
+  step,
+  ended_at: iso(endedAt),
+});
+
+const awaitedOf = (awaited: Awaited): AwaitedMemory => ({
+  ...lookOf(awaited),
+  word: awaited.word,
+  is_told: awaited.isTold,
+  is_taken: awaited.until === Infinity,
+});
+
+/** Records that say what became of a lane. */
+const laneRecords = [
+  "command_taken",
+  "phase",
+  "step_sent",
+  "step_answered",
+  "read_back",
+  "result",
+  "confirmed_late",
+  "reverted",
+  "lane",
+] as const satisfies readonly RecordBody["type"][];
+
+type LaneRecord = Extract<RecordBody, { readonly type: (typeof laneRecords)[number] }>;
+
+const isOfLane = (record: RecordBody): record is LaneRecord =>
+  (laneRecords as readonly string[]).includes(record.type);
+
+/** The lane that a record is about; null where it is about none. */
+export const laneOfRecord = (record: RecordBody): string | null =>
+  isOfLane(record) ? laneKey(targetIn(record)) : null;
+
+export const targetIn = ({
+  controller: code,
+  actuator: targetId,
+  target = "actuator",
+}: Pick<LaneRecord, "controller" | "actuator" | "target">): Target => ({ code, target, targetId });
+
+/**
+ * Every record that the turn has put among its effects says what its lane must remember after it. A lane of which that has changed
+ * without one gets one of its own, unless the journal is where it comes from.
+ */
+export function recordMemories(turn: Turn, before: Book, isFromJournal: boolean): void {
+  const recorded = new Set<string>();
+  for (const [place, effect] of turn.effects.entries()) {
+    if ((effect.type !== "note" && effect.type !== "journal") || !isOfLane(effect.record)) continue;
+    const key = laneKey(targetIn(effect.record));
+    recorded.add(key);
+    const record = { ...effect.record, memory: memoryOf(turn.book, key) };
+    turn.effects[place] = { ...effect, record };
+  }
+  if (isFromJournal) return;
+  for (const key of turn.touched)
+    if (!recorded.has(key) && isOtherwise(memoryOf(before, key), memoryOf(turn.book, key)))
+      recordLane(turn, key);
+}
+
+/** What is sent has records of its own. */
+const isOtherwise = (before: LaneMemory, after: LaneMemory): boolean =>
+  JSON.stringify({ ...before, sent: undefined }) !== JSON.stringify({ ...after, sent: undefined });
+
+export function recordLane(turn: Turn, key: string): void {
+  const [code = "", target, ...rest] = key.split(" ");
+  const about = aboutOf({ code, target: target as Target["target"], targetId: rest.join(" ") });
+  const record = { type: "lane", ...about, memory: memoryOf(turn.book, key) } as const;
+  turn.effects.push({ type: "note", record, durable: false, quiet: true });
+}
+
+/** Whether something of the lane changed that it must remember beside its commands. */
+export const isRememberedOtherwise = (before: Lane, after: Lane): boolean =>
+  before.posts.unread !== after.posts.unread ||
+  before.awaited !== after.awaited ||
+  before.secondLook !== after.secondLook;
+
+const lookedForMs = 24 * 3_600_000;
+
+/** A target as the configuration has it. */
+export type Known = Addressed & { readonly settings: ActuatorSettings };
+
+/**
+ * What a lane begins with after a restart. `known` is null for a target that the configuration has no more: of that nothing can be read,
+ * but its problem stays. What is looked for after a command's end is looked for a day, and for as long as its problem is open.
+ */
+export function laneFrom(
+  { memory, ...about }: RememberedLane,
+  open: readonly OpenCommand[],
+  known: Known | null,
+  now: Now,
+): Restored {
+  const { unread = false, problem, awaited, second_look: look } = memory;
+  const isLookedFor = ({ id, ended_at: endedAt }: LookMemory) =>
+    !open.some(({ taken }) => taken.id === id) &&
+    (Date.parse(endedAt) >= now.at - lookedForMs || problem !== undefined);
+  return {
+    about: targetIn(about),
+    unread,
+    problem: problem === undefined ? null : { ...problem, at: Date.parse(problem.at) },
+    awaited: awaited && known && isLookedFor(awaited) ? awaitedFrom(awaited, known, now) : null,
+    secondLook: look && known && isLookedFor(look) ? lookFrom(look, known) : null,
+    interrupted: known === null ? [] : open.flatMap((one) => interruptedFrom(one, known, now) ?? []),
+  };
+}
+
+const lookFrom = ({ id, step, ended_at: endedAt }: LookMemory, known: Known) => ({
+  command: { id, ...known },
+  step,
+  endedAt: Date.parse(endedAt),
+});
+
+function awaitedFrom(awaited: AwaitedMemory, known: Known, { at: now, mono }: Now): Awaited {
+  const look = lookFrom(awaited, known);
+  const endedMono = mono - Math.max(0, now - look.endedAt);
+  const until = awaited.is_taken ? Infinity : endedMono + known.settings.confirmWithinMs;
+  return { ...look, word: awaited.word, isTold: awaited.is_told, until };
+}
+
+/** A command that may have been sent, as the book takes it up; null where nothing of it was, or its word is none any more. */
+function interruptedFrom({ taken, sent }: OpenCommand, known: Known, { mono }: Now): Interrupted | null {
+  const step = taken.steps.at(-1);
+  const wanted = readWanted(taken.command, known.settings);
+  if (sent === null || step === undefined || "reason" in wanted) return null;
+  const command: Command = {
+    ...known,
+    id: taken.id,
+    ownId: taken.own_id === true,
+    wanted,
+    payloadKey: recordedKey(taken.payload_hash),
+    by: taken.by,
+    via: taken.via,
+    response: null,
+    force: taken.force === true,
+    dryRun: false,
+    isRecovered: true,
+    term: null,
+    rule: null,
+    receivedAt: Date.parse(taken.received_at),
+    receivedMono: mono,
+    deadlineMono: mono,
+  };
+  const isNewest = ({ address, value }: StepReport) => address === step.address && value === step.value;
+  const last = sent.steps.find(isNewest);
+  return {
+    command,
+    step,
+    earlier: sent.steps.filter((one) => !isNewest(one)),
+    attempts: last?.attempts ?? 0,
+    code: last?.code ?? null,
+    isAccepted: last !== undefined && sent.is_accepted,
+    requestId: last === undefined ? null : sent.request_id,
+    sentAt: sent.sent_at === null ? null : Date.parse(sent.sent_at),
+  };
+}

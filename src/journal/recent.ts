@@ -1,0 +1,116 @@
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import {
+  type About,
+  commandKey,
+  type CommandTaken,
+  type CommandTarget,
+  type JournalRecord,
+  type Refusal,
+  required,
+  type ResultRecord,
+  setBounded,
+  type Stamp,
+} from "./records.js";
+
+/* What people were told of commands: by which id a repeated one is recognised, and which results may not have arrived. */
+
+/** More ids than this among the recent commands means a flood; the oldest are forgotten. */
+const mostRecent = 50_000;
+
+/** A command id the bridge has seen. */
+export interface RecentCommand {
+  readonly id: string;
+  /** A sender may use one id for several targets, as a scene does: each is a command of its own. */
+  readonly about: Required<About>;
+  /** A refusal at the door takes nothing; a command that waited and was never sent was taken. */
+  readonly isTaken: boolean;
+  /** null when it ended before anything was about to be sent. */
+  readonly taken: CommandTaken | null;
+  /** Its first outcome; null while it is open. */
+  readonly result: CommandResult | null;
+}
+
+/** Commands that came at or after `sinceMs` (epoch ms), to tell duplicates. Every record passes through it. */
+export class RecentCommands {
+  readonly #sinceMs: number;
+  readonly #entries = new Map<string, RecentCommand & { readonly stamp: Stamp }>();
+  /** Per boot: wall clock minus monotonic clock, from its newest record with a trusted clock. */
+  readonly #offsets = new Map<string, number>();
+
+  constructor(sinceMs: number) {
+    this.#sinceMs = sinceMs;
+  }
+
+  list(): readonly RecentCommand[] {
+    return [...this.#entries.values()].flatMap(({ stamp, ...command }) =>
+      this.#timeOf(stamp) >= this.#sinceMs ? command : [],
+    );
+  }
+
+  add(record: JournalRecord): void {
+    if (record.clock_synced === true) this.#offsets.set(record.boot, Date.parse(record.at) - record.mono);
+    if (this.#timeOf(record) < this.#sinceMs) return;
+    if (record.type === "command_taken") {
+      const { id } = record;
+      this.#put({ id, about: required(record), isTaken: true, taken: record, result: null }, record);
+    } else if (record.type === "result" || record.type === "refusal") this.#addOutcome(record);
+  }
+
+  /** The first outcome counts; the answer to a duplicate repeats the id and is not one. */
+  #addOutcome(record: Stamp & (ResultRecord | Refusal)): void {
+    const { result } = record;
+    const isTaken = record.type === "result";
+    const key = commandKey(record, result.id);
+    const known = this.#entries.get(key);
+    if (known === undefined || (known.result?.outcome === "refused" && isTaken))
+      this.#put({ id: result.id, about: required(record), isTaken, taken: null, result }, record);
+    else if (known.result === null && (isTaken || result.reason === "journal_unavailable"))
+      this.#entries.set(key, { ...known, result });
+  }
+
+  #put(command: RecentCommand, stamp: Stamp): void {
+    setBounded(this.#entries, commandKey(command.about, command.id), { ...command, stamp }, mostRecent);
+  }
+
+  /**
+   * Epoch ms by a trusted clock. A record made before the clock was set is placed by a later one of the same boot; where
+   * none exists it counts as new, because repeating a command is worse than refusing a repeat.
+   */
+  #timeOf(stamp: Stamp): number {
+    if (stamp.clock_synced === true) return Date.parse(stamp.at);
+    return (this.#offsets.get(stamp.boot) ?? Number.POSITIVE_INFINITY) + stamp.mono;
+  }
+}
+
+export interface JournaledResult {
+  readonly seq: number;
+  readonly target: CommandTarget;
+  /** False for what was refused before it was taken. */
+  readonly isTaken: boolean;
+  readonly result: CommandResult;
+}
+
+/**
+ * Results the broker has not been known to have taken, oldest first, the newest `limit`: those after the last
+ * `delivered` record. Some may have been published, so they are to be repeated as such.
+ */
+export function undeliveredResults(
+  records: Iterable<JournalRecord>,
+  limit: number,
+): readonly JournaledResult[] {
+  let waiting: JournaledResult[] = [];
+  for (const record of records) {
+    const { type, seq } = record;
+    if (type === "delivered") waiting = waiting.filter((one) => one.seq > record.through);
+    else if (type === "result" || (type === "refusal" && !isCut(record.result))) {
+      const { target = "actuator", result } = record;
+      waiting.push({ seq, target, isTaken: type === "result", result });
+    }
+    if (waiting.length > limit * 2) waiting = waiting.slice(-limit);
+  }
+  return waiting.slice(-limit);
+}
+
+/** An invented name was too long to be kept whole: where its refusal belongs is not known any more. */
+const isCut = ({ controller, actuator }: CommandResult): boolean =>
+  controller.endsWith("…") || actuator.endsWith("…");
