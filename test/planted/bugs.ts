@@ -351,18 +351,37 @@ const outcomes: Readonly<Record<string, PlantedBug>> = {
     campaign: { rows: "^broker gone 60 s$", lanes: mosquitto, found: "lostCommands" },
   },
   checked_is_read_back: {
-    seam: "commands/restore#maySend",
-    plant: "() => ({ taken }) => taken.dry_run !== true",
+    seam: "commands/memory#interruptedFrom",
+    plant: `(original) => (open, ...rest) => {
+      const nothing = { id: open.taken.id, steps: [], is_accepted: false, request_id: null, sent_at: null };
+      return original({ ...open, sent: open.sent ?? nothing }, ...rest);
+    }`,
     breaks: ["S7"],
   },
   resend_after_restart: {
-    seam: "commands/lane#take",
-    plant: `(original) => (turn, input) =>
-      input.type === "interrupted"
-        ? enter(turn, { ...input.one.command, deadlineMono: Infinity })
-        : original(turn, input)`,
+    seam: "commands/lane#adopt",
+    plant: `() => (turn, { command }) => enter(turn, { ...command, deadlineMono: Infinity })`,
     breaks: ["S4"],
     campaign: { rows: "^kill -9$", lanes: mosquitto, found: "badPosts" },
+  },
+  windows_on_their_way_are_forgotten: {
+    seam: "commands/memory#memoryOf",
+    plant: `(original) => (...asked) => ({ ...original(...asked), second_look: undefined })`,
+    tests: "test/commands/memory.test.ts",
+  },
+  only_results_say_what_is_remembered: {
+    seam: "commands/memory#isOfLane",
+    plant: `() => ({ type }) => type === "result" || type === "lane"`,
+    tests: "test/commands/memory.test.ts",
+  },
+  what_was_sent_is_known_by_the_newest_record_alone: {
+    seam: "journal/history#History.#remember",
+    plant: `(original) => function (about, memory) {
+      const others = [...this._private_open].filter(([, { taken }]) => taken.actuator === about.actuator);
+      for (const [key, open] of others) this._private_open.set(key, { ...open, sent: null });
+      original.call(this, about, memory);
+    }`,
+    tests: "test/journal/history.test.ts",
   },
   unknown_commands_stay_on_their_way: {
     seam: "commands/phases#toldBy",

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { laneKey } from "../../src/commands/command.js";
+import { lanesFrom } from "../../src/commands/restore.js";
+import type { CommandBench } from "../support/command-bench.js";
+import { bench, blow, guard, ignored, limits, nextStart, valve } from "./bench.js";
+
+const key = laneKey({ code: "GH-0001", target: "actuator", targetId: "valve" });
+
+/** What the next start begins with, as `bridge/request/state` tells it. */
+const rememberedOf = ({ commander }: CommandBench) =>
+  (commander.printed("GH-0001") as { readonly remembered: Readonly<Record<string, unknown>> }).remembered[
+    key
+  ];
+
+it("a command with a guard and a lease is the same before and after the program dies in the middle of it", async () => {
+  const calm = guard({ name: "wind", sends: "off", allow: { words: ["on", "off"], degrees: null } });
+  const options = { actuators: [valve({ limits: limits({ guards: [calm], startsPerHour: 6 }) })] };
+  const one = await bench(options);
+  one.platform.onWrite = ignored;
+  await one.play(blow(14), 1_000);
+  await one.clock.advance(100_000);
+  await one.play('{"command":"on","for":"20m","hold":"1h","id":"a","by":"anna"}', 500);
+  const history = nextStart(one.records);
+
+  const other = await bench({ ...options, isUnasked: true, isUnread: true });
+  await other.clock.advance(one.clock.now() - other.clock.now());
+  other.engine.restore(history, one.clock.now());
+  for (const lane of lanesFrom(history, other.store, other.clock))
+    other.commander.feed({ type: "restored", key: laneKey(lane.about), lane });
+
+  expect(rememberedOf(other)).toEqual(rememberedOf(one));
+  expect(rememberedOf(one)).toMatchObject({
+    sent: [{ id: "a", steps: [{ value: "1010", attempts: 1, code: "200" }], is_accepted: true }],
+    unread: true,
+    limits: {
+      guards: { wind: { phase: "held" } },
+      lease: { id: "a", by: "anna", command: "on", ends_with: "off" },
+      hold: { id: "a", by: "anna" },
+      starts: [expect.any(Number)],
+    },
+  });
+});
