@@ -66,7 +66,15 @@ describe("open commands", () => {
   });
 
   it("say what the newest record of them says that was sent, until their result", () => {
-    const records = [taken("a"), taken("b"), posted("a", 1), posted("a", 2), taken("c"), posted("b", 1), ended("b")];
+    const records = [
+      taken("a"),
+      taken("b"),
+      posted("a", 1),
+      posted("a", 2),
+      taken("c"),
+      posted("b", 1),
+      ended("b"),
+    ];
     expect(historyOf(stamped(records)).open).toMatchObject([
       { taken: { id: "a" }, sent: progress("a", 2) },
       { taken: { id: "c" }, sent: null },
