@@ -96,7 +96,20 @@ async function help(...words: string[]) {
 
 const commands = [
   ...["run", "demo", "simulate", "init", "doctor", "discover", "check", "schema", "passwd"],
-  ...["get", "read", "cleanup", "set", "journal", "lock", "unlock", "release", "alarms", "notify", "fleet"],
+  ...[
+    "get",
+    "history",
+    "read",
+    "cleanup",
+    "set",
+    "journal",
+    "lock",
+    "unlock",
+    "release",
+    "alarms",
+    "notify",
+    "fleet",
+  ],
 ];
 
 describe("help", () => {
@@ -111,7 +124,7 @@ describe("help", () => {
       "Try it without a greenhouse": ["demo", "simulate"],
       "Set it up": ["init", "doctor", "discover", "check", "schema", "passwd"],
       "Ask and command": [
-        ...["get", "read", "cleanup", "set", "journal"],
+        ...["get", "read", "cleanup", "history", "set", "journal"],
         ...["lock", "unlock", "release", "alarms", "notify"],
       ],
       "Exit codes": ["0", "1", "2", "3"],

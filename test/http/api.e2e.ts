@@ -38,7 +38,7 @@ describe("the API", () => {
   it("shows overview, controllers, alarms and health to everybody on this computer", async () => {
     const { get, post } = await pageScene();
     const [, session] = await get("api/session");
-    expect(session).toEqual({ user: null, role: "viewer", via: null, login: false });
+    expect(session).toMatchObject({ user: null, role: "viewer", via: null, login: false });
     const [, overview] = await get("api/overview");
     for (const key of [
       "name",
@@ -90,7 +90,12 @@ describe("the API", () => {
 
   it("answers a wrong login as one of a user who does not exist, and a viewer who acts with 403", async () => {
     const { get, post, login } = await pageScene(users);
-    expect((await get("api/session"))[1]).toEqual({ user: null, role: null, via: null, login: true });
+    expect((await get("api/session"))[1]).toMatchObject({
+      user: null,
+      role: null,
+      via: null,
+      login: true,
+    });
     expect((await get("api/overview"))[0]).toBe(401);
     const wrong = await post("api/login", { username: "anna", password: "no" });
     expect(wrong).toEqual([401, expect.objectContaining({ error: "wrong_login" })]);
