@@ -107,6 +107,7 @@ const commands = [
     "unlock",
     "release",
     "alarms",
+    "tags",
     "notify",
     "fleet",
   ],
@@ -125,7 +126,7 @@ describe("help", () => {
       "Set it up": ["init", "doctor", "discover", "check", "schema", "passwd"],
       "Ask and command": [
         ...["get", "read", "cleanup", "history", "set", "journal"],
-        ...["lock", "unlock", "release", "alarms", "notify"],
+        ...["lock", "unlock", "release", "alarms", "tags", "notify"],
       ],
       "Exit codes": ["0", "1", "2", "3"],
     });
