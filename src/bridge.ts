@@ -30,6 +30,7 @@ import { type Part, partListeners } from "./mqtt/part.js";
 import { RequestServer } from "./mqtt/requests.js";
 import { RetainedTopics } from "./mqtt/retained-topics.js";
 import { type Topics, topicsUnder } from "./mqtt/topics.js";
+import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient } from "./platform/client.js";
 import {
   aborted,
@@ -83,8 +84,8 @@ export interface BridgeOptions {
   readonly failing?: AbortSignal;
   /** How late the event loop is, where others in the process measure it already. */
   readonly loopDelay?: LoopDelay;
-  /** Shows the page until the signal aborts; on a port of its own where absent. */
-  readonly servePage?: (page: PageService, signal: AbortSignal) => Promise<void>;
+  /** What other accounts of the process share of the platform's hosts. */
+  readonly sharedHosts?: SharedHosts;
   /** Called once all parts are made. */
   readonly onMade?: (bridge: BridgeView) => void;
 }
@@ -241,7 +242,7 @@ function joinParts(given: Given): Bridge {
     mirror.poller,
     pushListener(commanding),
     ...(notifier === null ? [] : [notifier]),
-    ...(page === null ? [] : [pageServer(page, given)]),
+    ...(page === null ? [] : [pageServer(page)]),
     ...(given.failing === undefined ? [] : [failingWith(given.failing, platform)]),
   );
   const restore = () => restoreEarlier(commanding);
@@ -290,7 +291,10 @@ interface Reading {
   readonly mirror: Mirror;
 }
 
-interface ReadingParts extends Pick<BridgeOptions, "configuration" | "clock" | "random" | "log"> {
+interface ReadingParts extends Pick<
+  BridgeOptions,
+  "configuration" | "clock" | "random" | "log" | "sharedHosts"
+> {
   readonly onEvent: (event: BridgeEvent) => void;
   /** Where the token is kept; on the disk where absent. */
   readonly files?: Files;
@@ -317,6 +321,7 @@ export function joinReading(parts: ReadingParts): Reading {
     dataDir,
     onLink: (link) => watch.onFacts(link.host, link),
     ...(files && { files }),
+    shared: parts.sharedHosts,
   });
   const mirror = createMirror({
     configuration,
@@ -670,11 +675,11 @@ const failingWith = (failing: AbortSignal, platform: PlatformClient): Part => ({
   },
 });
 
-const pageServer = (page: PageService, { servePage }: Given): Part => ({
+const pageServer = (page: PageService): Part => ({
   run: async (signal) => {
     try {
-      const serve = servePage ?? (await import("./http/server.js")).serveHttp;
-      await serve(page, signal);
+      const { serveHttp } = await import("./http/server.js");
+      await serveHttp(page, signal);
     } catch (error) {
       // Whoever looks at a greenhouse over MQTT must not lose it for the page.
       page.faults.note(error);

@@ -1,12 +1,6 @@
 import { runBridge } from "../bridge.js";
 import { commandSentences } from "../commands/endings.js";
-import {
-  type FleetFiles,
-  fleetSecrets,
-  type FleetSettings,
-  loadFleet,
-  ownAccounts,
-} from "../config/fleet.js";
+import { type FleetFiles, type FleetSettings, loadFleet, ownAccounts } from "../config/fleet.js";
 import { secretValues } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
@@ -18,6 +12,7 @@ import {
   keepStatus,
   readStatus,
 } from "../fleet/status-file.js";
+import { SharedHosts } from "../platform/shared.js";
 import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, createLogger, type Logger, RecentLog } from "../runtime/log.js";
 import { ignoredTlsEnvironment } from "../runtime/sockets.js";
@@ -25,7 +20,7 @@ import { guardProcess, writeLastError } from "../status/crash-loop.js";
 import type { LoopDelay } from "../status/health.js";
 import { measuredLoopDelay, tellManager } from "../status/status.js";
 import { fleetFileOf } from "./errands.js";
-import { doctorFor, endInTime, keepHeapSmall, managerFor } from "./run.js";
+import { doctorFor, endInTime, keepHeapSmall, managerFor, whereaboutsOf } from "./run.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -98,9 +93,10 @@ async function runFleet(
   const version = programVersion();
   const log = fleetLog(settings, around);
   const loopDelay = sharedLoopDelay();
+  const sharedHosts = new SharedHosts(settings.platform.requests_per_minute, systemClock);
   const running = new Fleet({
     read,
-    start: (run) => startAccount(run, { around, version, loopDelay }),
+    start: (run) => startAccount(run, { around, version, loopDelay, sharedHosts }),
     noteError: ({ configuration }, error) => noteError(configuration, error),
     clock: systemClock,
     random: systemRandom,
@@ -148,8 +144,8 @@ const reportOf = (running: Fleet, version: string): FleetReport => ({
 });
 
 const fleetLog = (settings: FleetSettings, { err, env }: Surroundings): Logger => {
-  const secrets = fleetSecrets(settings);
-  const log = createLogger({ ...settings.log, secrets: () => secrets, sentences: commandSentences }, err);
+  // What is secret stands in the files of the accounts, whose lines have a log of their own.
+  const log = createLogger({ ...settings.log, secrets: () => [], sentences: commandSentences }, err);
   const ignored = ignoredTlsEnvironment(env);
   if (ignored !== null) log.warn(ignored);
   return log;
@@ -171,7 +167,7 @@ const guardFleet = (running: Fleet, settings: FleetSettings, log: Logger): (() =
     process,
     dataDir: settings.data_dir,
     now: () => systemClock.now(),
-    secrets: () => fleetSecrets(settings),
+    secrets: () => [],
     isContained: running.isContained,
     fatal: (facts, message) => log.fatal(facts, message),
   });
@@ -211,12 +207,13 @@ interface Starting {
   readonly around: Surroundings;
   readonly version: string;
   readonly loopDelay: LoopDelay;
+  readonly sharedHosts: SharedHosts;
 }
 
 /** Runs the bridge of one account, with a log of its own that names it. */
 async function startAccount(
   { loaded, live, stop, failing, onMade }: AccountRun,
-  { around, version, loopDelay }: Starting,
+  { around, version, loopDelay, sharedHosts }: Starting,
 ): Promise<void> {
   const { account, configuration } = loaded;
   let learned = (): readonly string[] => [];
@@ -229,6 +226,7 @@ async function startAccount(
   ).child({ account });
   const logs = adjustableLogs(own, () => live.current.log.level);
   own.info({ config: loaded.file }, "starting an account");
+  const onListening = whereaboutsOf(configuration, around, own);
   await runBridge(
     {
       configuration,
@@ -239,13 +237,11 @@ async function startAccount(
       version,
       live,
       manager: null,
-      onSecrets: (list) => {
-        learned = list;
-      },
-      page: { doctor: doctorFor(configuration) },
+      onSecrets: (list) => (learned = list),
+      page: { doctor: doctorFor(configuration), onListening },
       failing,
       loopDelay,
-      servePage: () => Promise.resolve(),
+      sharedHosts,
       onMade,
     },
     stop,

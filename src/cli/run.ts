@@ -53,7 +53,7 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
 }
 
 /** Says in the log where the page is and who may command there, once it can be opened. */
-const whereaboutsOf =
+export const whereaboutsOf =
   (configuration: Configuration, around: Surroundings, log: Logger): PageSources["onListening"] =>
   (port, listener, code) => {
     void import("../http/entrance.js").then(({ entranceLines, firstOperatorLine }) => {

@@ -13,7 +13,6 @@ import {
   type ReadFile,
   readSecrets,
   readYaml,
-  secretsUnder,
   valueOver,
 } from "./load.js";
 import {
@@ -28,9 +27,8 @@ import {
   suggestion,
 } from "./problem.js";
 import { asDraft, sectionOf, textOf } from "./rules/draft.js";
-import { brokenRules } from "./rules/rules.js";
 import { configurationSchema } from "./schema.js";
-import { fleetHttpSection, logSection } from "./sections/bridge.js";
+import { logSection } from "./sections/bridge.js";
 import { optional, section, text, whole, withDefault } from "./values.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
@@ -47,11 +45,6 @@ const fleetKeys = {
     text(),
     "./accounts",
     "A folder with one configuration a file; the file's name is the account.",
-  ),
-  http: withDefault(
-    fleetHttpSection,
-    {},
-    "Health, metrics and the one page of all accounts; `http: false` turns it off.",
   ),
   platform: withDefault(
     section({
@@ -119,10 +112,10 @@ export async function loadFleet(
   const results = await inTurn(found.files, async ({ account, path }) => {
     const under = defaultsOf(account, fleet, defaults);
     const result = await loadConfiguration(path, { env, readFile: reads, under });
-    return { account, result: result.ok ? { ...result, ...ofFleet(result, fleet) } : result };
+    return { account, result };
   });
   const loaded = results.flatMap(({ account, result }) => (result.ok ? [{ ...result, account }] : []));
-  const clashing = [...withoutBroker(loaded), ...clashes(loaded.map(withoutPort))];
+  const clashing = [...withoutBroker(loaded), ...clashes(loaded)];
   const spoilt = new Set(clashing.map((problem) => problem.file));
   const sound = loaded.filter((one) => !spoilt.has(one.file));
   return {
@@ -135,10 +128,6 @@ export async function loadFleet(
       ...found.problems,
       ...results.flatMap(({ result }) => (result.ok ? [] : result.problems)),
       ...clashing,
-      ...strangers(
-        fleet,
-        found.files.map(({ account }) => account),
-      ),
     ]),
     warnings: inOrder([...results.flatMap(({ result }) => result.warnings), ...sharedLogins(loaded)]),
   };
@@ -162,6 +151,9 @@ export async function accountOf(
   return { ok: false, file, problems: isThere ? said : [unknown], warnings: [] };
 }
 
+const expectingNames = (names: readonly string[]): string =>
+  names.length <= 9 ? `there are ${names.join(", ")}` : `there are ${names.length} others`;
+
 const nothing: FleetFiles = { fleet: null, accounts: new Map(), refused: [], problems: [], warnings: [] };
 
 /** Whether this is the file of a fleet and not of one account. */
@@ -170,10 +162,6 @@ export async function isFleetFile(file: string, reads: ReadFile = readFile): Pro
   if (!read.ok) return false;
   return /^(?:accounts|defaults|shard)\s*:/m.test(read.source.text);
 }
-
-/** Everything in the file of a fleet that must never be shown. */
-export const fleetSecrets = ({ http }: FleetSettings): readonly string[] =>
-  secretsUnder(fleetSchema, { http });
 
 /** The part of the accounts that this process runs. */
 export function ownAccounts({ fleet, accounts }: FleetFiles): ReadonlyMap<string, LoadedAccount> {
@@ -221,11 +209,7 @@ async function readFleetFile(
   const { [defaultsKey]: defaults = {}, ...own } = value;
   const parsed = fleetSchema.safeParse(own, { jitless: true });
   const at = placesIn(file, source, reading);
-  const findings = [
-    ...(parsed.success ? [] : findingsOf(parsed.error.issues)),
-    ...brokenRules(own).filter(({ path }) => path[0] === "http"),
-    ...shardFindings(own),
-  ].filter(
+  const findings = [...(parsed.success ? [] : findingsOf(parsed.error.issues)), ...shardFindings(own)].filter(
     ({ path }) => !reading.unreadable.some((start) => start.every((part, index) => part === path[index])),
   );
   const faults = reading.faults.map(({ offset, path, message }) => ({
@@ -310,27 +294,11 @@ function defaultsOf(account: string, fleet: FleetSettings, defaults: Defaults): 
     data_dir: join(fleet.data_dir, account),
   };
   return {
-    value: valueOver({ log: fleet.log }, valueOver(value, ofAccount)),
+    value: valueOver({ log: fleet.log, http: false }, valueOver(value, ofAccount)),
     problemAt: (finding) => {
       const found = defaults.problemAt(finding);
       return found && { ...found, message: `${found.message} (account ${account})` };
     },
-  };
-}
-
-/** What an account cannot have of its own. */
-function ofFleet(
-  { configuration, warnings, problemAt, file }: LoadedConfiguration,
-  { http }: FleetSettings,
-): Pick<LoadedConfiguration, "configuration" | "warnings"> {
-  const own = configuration.http;
-  const isOther = own !== false && (own.users.length > 0 || own.token !== undefined || own.port !== 8099);
-  const said = problemAt(
-    atKey(["http"], "is not used in a fleet, which has one page for all: `http` of the fleet's file"),
-  );
-  return {
-    configuration: { ...configuration, http },
-    warnings: isOther && said.file === file ? [...warnings, said] : warnings,
   };
 }
 
@@ -384,27 +352,6 @@ function namedFiles(files: readonly AccountFile[]) {
     ],
   };
 }
-
-/** A user who sees an account that is none sees less than was meant. */
-function strangers({ file, http }: FleetSettings, known: readonly string[]): Problem[] {
-  if (http === false) return [];
-  const named = new Set(http.users.flatMap(({ accounts = [] }) => accounts));
-  return [...named]
-    .filter((name) => !known.includes(name))
-    .map((name) => ({
-      ...fileProblem(file, `there is no account "${name}"; ${expectingNames(known)}`),
-      path: "http.users",
-    }));
-}
-
-const expectingNames = (names: readonly string[]): string =>
-  names.length <= 9 ? `there are ${names.join(", ")}` : `there are ${names.length} others`;
-
-/** Its port is that of the fleet, which all have together. */
-const withoutPort = (one: LoadedAccount): LoadedAccount => ({
-  ...one,
-  configuration: { ...one.configuration, http: false },
-});
 
 const withoutBroker = (loaded: readonly LoadedAccount[]): Problem[] =>
   loaded

@@ -221,6 +221,7 @@ const hosts = ["business", "realtime"] as const;
 export class HostLinks {
   readonly #clock: Clock;
   readonly #onLink: OnLink;
+  readonly #heldListeners: ((host: PlatformHost, ms: number) => void)[] = [];
   readonly #contacts: Readonly<Record<PlatformHost, Contact>> = { business: untried(), realtime: untried() };
   #circuit: Circuit = closedCircuit;
   #isMissing = false;
@@ -228,6 +229,18 @@ export class HostLinks {
   constructor(clock: Clock, onLink: OnLink) {
     this.#clock = clock;
     this.#onLink = onLink;
+  }
+
+  /** Calls back when a host asked to be left alone. */
+  onHeld(listener: (host: PlatformHost, ms: number) => void): void {
+    this.#heldListeners.push(listener);
+  }
+
+  /** Leaves a host alone that asked others for it; for longer than it is left alone anyway. */
+  hold(host: PlatformHost, ms: number): void {
+    const now = this.#clock.monotonic();
+    if (now + ms > this.#circuit[host].heldUntil)
+      this.#circuit = withHost(this.#circuit, host, { heldUntil: now + ms, heldAt: now });
   }
 
   admit(host: PlatformHost, urgent: boolean): Admission {
@@ -251,6 +264,7 @@ export class HostLinks {
     const contact = this.#contacts[host];
     this.#circuit = settle(this.#circuit, host, outcome, now);
     const { type } = outcome;
+    if (type === "held") for (const listener of this.#heldListeners) listener(host, outcome.ms);
     if (type === "answered" || type === "challenged" || type === "held") contact.contactAt = now;
     if (type === "answered") contact.accepted = true;
     if (type !== "abandoned") contact.trouble = trouble;

@@ -29,6 +29,7 @@ import { RequestBudget } from "../runtime/schedule.js";
 import { type CredentialSource, staticToken, TokenFile } from "./session/credential.js";
 import { SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
+import { JointBudget, JointPlaces, type SharedHosts } from "./shared.js";
 import type { PlatformSettings, ShapeSettings } from "./settings.js";
 import { ClockSkew, timeReader, zoneOffset } from "./time.js";
 
@@ -41,6 +42,8 @@ export interface PlatformPorts {
   /** Told when a host's link changes; plain success of a healthy link is no change. */
   readonly onLink?: OnLink;
   readonly files?: Files;
+  /** What other accounts of the process share of the same hosts. */
+  readonly shared?: SharedHosts | undefined;
 }
 
 /** The platform as the rest of the program uses it. Nothing is opened or read before the first call. */
@@ -80,8 +83,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const redact = withoutSecrets(streams.secrets);
   const blank = blanker(() => source.tokens());
   const reports = new ShapeReports("answer", log, clock, redact);
-  const budget = new RequestBudget(settings.requests_per_minute);
-  const hosts = hostsOf(settings, clock);
+  const { budget, hosts, leave } = waysTo(settings, ports, links);
   const inside = { clock, random, redact, blank };
   const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside });
   const pushTally = newPushTally();
@@ -99,7 +101,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     pushCounters: () => ({ ...pushTally }),
     shapeReports: () => [...reports.list(), ...frameReports.list()],
     secrets: streams.secrets,
-    close: () => Promise.all([requests.close(), source.close()]).then(() => undefined),
+    close: () => Promise.all([requests.close(), source.close()]).then(leave),
   };
 }
 
@@ -137,10 +139,41 @@ function lazyPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
   return { listen: async (...given) => (await (made ??= load())).listen(...given) };
 }
 
-const hostsOf = (settings: PlatformSettings, clock: Clock) => ({
-  business: new HostConnections(settings.business_url, settings, clock),
-  realtime: new HostConnections(settings.realtime_url, settings, clock),
-});
+interface Ways {
+  readonly hosts: Readonly<Record<PlatformHost, HostConnections>>;
+  readonly budget: RequestBudget;
+  /** Takes part in nothing any more. */
+  readonly leave: () => void;
+}
+
+/** The ways to both hosts, and how much polling may go them. */
+function waysTo(settings: PlatformSettings, { clock, shared }: PlatformPorts, links: HostLinks): Ways {
+  const { requests_per_minute: perMinute, concurrency } = settings;
+  const urls = { business: settings.business_url, realtime: settings.realtime_url };
+  if (shared === undefined) {
+    const to = (url: string) => new HostConnections(url, settings, clock);
+    const hosts = { business: to(urls.business), realtime: to(urls.realtime) };
+    return { hosts, budget: new RequestBudget(perMinute), leave: () => undefined };
+  }
+  const join = (host: PlatformHost) => {
+    const common = shared.at(urls[host]);
+    const hold = (ms: number) => links.hold(host, ms);
+    const places = new JointPlaces(concurrency, common.places);
+    const connections = new HostConnections(urls[host], settings, clock, places);
+    return { common, hold, connections, leave: common.join(hold) };
+  };
+  const joined = { business: join("business"), realtime: join("realtime") };
+  // Where the host asks several accounts to wait, all do.
+  links.onHeld((host, ms) => joined[host].common.asked(joined[host].hold, ms));
+  return {
+    hosts: { business: joined.business.connections, realtime: joined.realtime.connections },
+    budget: new JointBudget(perMinute, joined.realtime.common.budget),
+    leave: () => {
+      joined.business.leave();
+      joined.realtime.leave();
+    },
+  };
+}
 
 type PostSignIn = (
   body: unknown,

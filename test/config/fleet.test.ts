@@ -40,7 +40,7 @@ describe("the accounts of a fleet", () => {
       client_id: "greenhouse2mqtt-north",
     });
     expect(dataDir).toBe(join(folder, "data", "north"));
-    expect(http).toMatchObject({ port: 8099 });
+    expect(http).toBe(false);
   });
 
   it("take their keys over the defaults, section by section, and what they name themselves stays", async () => {
@@ -117,21 +117,16 @@ describe("the accounts of a fleet", () => {
     ],
     [
       "no broker",
-      { "fleet.yaml": "http: false\n", "accounts/a.yaml": account("a") },
+      { "fleet.yaml": "data_dir: ./d\n", "accounts/a.yaml": account("a") },
       "accounts/a.yaml:1:1 mqtt: missing url: the accounts of a fleet use a broker that runs by itself; name it under defaults",
     ],
     [
-      "a user who is to see an account that there is not",
+      "two pages at one port",
       {
-        ...two,
-        "fleet.yaml": `${broker}http: { users: [ { username: a, password: a-long-passphrase, accounts: [nort] } ] }\n`,
+        "accounts/a.yaml": account("a", "http: { port: 9000 }\n"),
+        "accounts/b.yaml": account("b", "http: { port: 9000 }\n"),
       },
-      'fleet.yaml http.users: there is no account "nort"; there are east, north',
-    ],
-    [
-      "a page for others without users",
-      { ...two, "fleet.yaml": `${broker}http: { host: 0.0.0.0, page: true }\n` },
-      "fleet.yaml:2:30 http.page: other machines can reach http.host, so the page needs http.users or http.ingress; or listen at 127.0.0.1",
+      "accounts/b.yaml:2:15 http.port: the same port as accounts/a.yaml:2:15 http.port",
     ],
     [
       "no account",
@@ -180,14 +175,13 @@ describe("the accounts of a fleet", () => {
     ]);
   });
 
-  it("have no page of their own, and a file that wants one is told so", async () => {
-    const { warningLines } = await loadedFrom({
+  it("have a page where their own file says at which port", async () => {
+    const { accounts, problemLines } = await loadedFrom({
       ...two,
       "accounts/west.yaml": account("w", "http: { port: 9000 }\n"),
     });
-    expect(warningLines).toEqual([
-      "accounts/west.yaml:2:1 http: is not used in a fleet, which has one page for all: `http` of the fleet's file",
-    ]);
+    expect(problemLines).toEqual([]);
+    expect(accounts.get("west")?.configuration.http).toMatchObject({ port: 9000, host: "127.0.0.1" });
   });
 
   it("take secrets from the file beside their own, and defaults from that beside the fleet's", async () => {

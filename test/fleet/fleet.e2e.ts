@@ -27,7 +27,6 @@ async function fleet({ before = "" }: { readonly before?: string } = {}) {
   const north = account(alive.businessUrl, { controllers: fan("GH-0001") });
   await write("fleet.yaml", {
     defaults: { mqtt: { url }, homeassistant: { enabled: false } },
-    http: false,
   });
   await write("accounts/north.yaml", north);
   await write("accounts/east.yaml", account(dead));

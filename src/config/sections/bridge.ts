@@ -13,7 +13,6 @@ import {
   section,
   text,
   topic,
-  topicId,
   topicFilter,
   whole,
   withDefault,
@@ -137,16 +136,15 @@ export const homeAssistantSection = section({
   ),
 });
 
-const userKeys = () => ({
-  ...login("anna"),
-  role: withDefault(
-    choice(["viewer", "operator"]),
-    "viewer",
-    "viewer reads everything; operator also commands, asks for things and sets the log level.",
-  ),
-});
-
-const pageUser = () => section(userKeys());
+const pageUser = () =>
+  section({
+    ...login("anna"),
+    role: withDefault(
+      choice(["viewer", "operator"]),
+      "viewer",
+      "viewer reads everything; operator also commands, asks for things and sets the log level.",
+    ),
+  });
 
 const ingress = () =>
   section({
@@ -159,8 +157,7 @@ const ingress = () =>
     ),
   });
 
-/** Each call makes schemas of their own, as every place where they stand has facts of its own. */
-const listenerKeys = <Users extends z.ZodType>(users: Users) => ({
+const listener = section({
   host: withDefault(host(), "127.0.0.1", "Address to listen at."),
   port: withDefault(port(), 8099, "A busy port is a warning, not a reason to stop."),
   token: optional(
@@ -178,7 +175,12 @@ const listenerKeys = <Users extends z.ZodType>(users: Users) => ({
     "The page and its API. Default: true where `host` is this computer alone, with users, or with ingress.",
     "# true",
   ),
-  users,
+  users: withDefault(
+    list(pageUser()),
+    [],
+    "Who may log in at the page; without users everybody on this computer reads, and nobody commands.",
+    { off: true },
+  ),
   ingress: withDefault(ingress(), {}, "Home Assistant's ingress, for the add-on.", { off: true }),
   overview: withDefault(
     list(choice(sensorKinds, "sensor kind")),
@@ -187,40 +189,10 @@ const listenerKeys = <Users extends z.ZodType>(users: Users) => ({
   ),
 });
 
-const listener = section(
-  listenerKeys(
-    withDefault(
-      list(pageUser()),
-      [],
-      "Who may log in at the page; without users everybody on this computer reads, and nobody commands.",
-      { off: true },
-    ),
-  ),
-);
-
 /** `false`, or where to listen. */
 export const httpSection = z.union([z.literal(false), listener], {
   error: expecting("false or a section of keys with values"),
 });
-
-const fleetUser = () =>
-  section({
-    ...userKeys(),
-    accounts: optional(list(topicId()), "The accounts that this user sees; without it all.", "[north, east]"),
-  });
-
-/** `false`, or where the one page of a fleet is. */
-export const fleetHttpSection = z.union(
-  [
-    z.literal(false),
-    section(
-      listenerKeys(
-        withDefault(list(fleetUser()), [], "Who may log in at the page, and which accounts they see."),
-      ),
-    ),
-  ],
-  { error: expecting("false or a section of keys with values") },
-);
 
 export const logSection = section({
   level: withDefault(

@@ -63,9 +63,10 @@ export class HostConnections {
     url: string,
     { timeouts, concurrency }: Pick<PlatformSettings, "timeouts" | "concurrency">,
     clock: Clock,
+    semaphore = new Semaphore(concurrency),
   ) {
     this.url = new URL(url);
-    this.semaphore = new Semaphore(concurrency);
+    this.semaphore = semaphore;
     this.#timeouts = timeouts;
     this.#concurrency = concurrency;
     this.#prefix = this.url.pathname.replace(/\/+$/, "");
