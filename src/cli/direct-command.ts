@@ -93,9 +93,16 @@ function takeUpLane(
 const endingWith = (end: AbortSignal, clock: Clock): Clock => ({
   ...clock,
   after: (ms, call) => {
-    const takeBack = clock.after(ms, call);
+    const over = () => end.removeEventListener("abort", takeBack);
+    const takeBack = clock.after(ms, () => {
+      over();
+      call();
+    });
     end.addEventListener("abort", takeBack);
-    return takeBack;
+    return () => {
+      over();
+      takeBack();
+    };
   },
   wait: (ms, signal) => clock.wait(ms, signal === undefined ? end : AbortSignal.any([signal, end])),
 });
