@@ -340,7 +340,7 @@ export class EdgeNode {
 
   async #sendNodeBirth(): Promise<void> {
     const metrics = this.#nodeMetrics;
-    const payload = nodeBirthPayload(this.#session.bdSeq, metrics, aliasesOf("", metrics), this.#stamp);
+    const payload = nodeBirthPayload(this.#session.bdSeq, metrics, this.#stamp);
     this.#nodeShown = metrics;
     this.#birth = payload;
     this.#tally.node_births += 1;

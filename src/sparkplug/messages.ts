@@ -106,13 +106,11 @@ export function dataPayload(metrics: readonly Metric[], aliases: Aliases, { seq,
   return bytesOf(now, told, seq);
 }
 
-/** Hosts of any kind look for the two that have no alias. */
-export const nodeBirthPayload = (
-  bdSeq: number,
-  metrics: readonly Metric[],
-  aliases: Aliases,
-  stamp: Stamp,
-): Buffer => birthPayload([...metrics, bdSeqMetric(bdSeq), rebirthMetric], aliases, stamp);
+/** `Node Control/Rebirth` alone has no alias, as a host has to know it without a birth. */
+export function nodeBirthPayload(bdSeq: number, metrics: readonly Metric[], stamp: Stamp): Buffer {
+  const aliased = [...metrics, bdSeqMetric(bdSeq)];
+  return birthPayload([...aliased, rebirthMetric], aliasesOf("", aliased), stamp);
+}
 
 const plain = { quality: null, at: null } as const;
 const rebirthMetric: Metric = { ...plain, name: rebirthName, type: "Boolean", value: false };
