@@ -1,0 +1,105 @@
+import anyAscii from "any-ascii";
+import { onTestFinished } from "vitest";
+import type { CommandRequest } from "../../src/commands/command.js";
+import type { PlatformState } from "../../src/greenhouse/model.js";
+import { seededRandom, systemClock } from "../../src/runtime/clock.js";
+import { EdgeNode } from "../../src/sparkplug/edge-node.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
+import { capturedLog } from "../mqtt-connection/support.js";
+import { actuator, clientStatus, controllerSettings, item, record } from "../support/builders.js";
+import { registersRead, sensorsRead } from "../support/folding.js";
+
+/* An edge node alone, with a store that the test fills in the place of the platform. */
+
+interface BenchOptions {
+  readonly controllers?: number;
+  readonly sensors?: number;
+  readonly primaryHost?: string;
+  readonly version?: 4 | 5;
+  readonly memory?: { text: string | null };
+}
+
+const codeOf = (number: number) => `GH-${String(number).padStart(4, "0")}`;
+
+export function edgeNodeAt(url: string, options: BenchOptions = {}) {
+  const { controllers = 1, sensors = 2, primaryHost, version = 5, memory = { text: null } } = options;
+  const codes = Array.from({ length: controllers }, (_, at) => codeOf(at + 1));
+  const settings = controllerSettings({ actuators: [actuator()] });
+  const store = new GreenhouseStore(
+    {
+      mirror: "all",
+      controllers: new Map(codes.map((code) => [code, { ...settings, code }])),
+      staleAfterMs: 900_000,
+      removeAfterMs: 86_400_000,
+    } as ConstructorParameters<typeof GreenhouseStore>[0],
+    systemClock,
+    anyAscii,
+  );
+  store.setReachable(true);
+  const items = (value: number) =>
+    Array.from({ length: sensors }, (_, at) =>
+      item({
+        name: `t${at}`,
+        channel: String(at),
+        value: value + at,
+        raw: value + at,
+        measuredAt: Date.now(),
+      }),
+    );
+  /** Every sensor of a controller shows another value. */
+  const sweep = (code: string, value: number) => store.dispatch(code, sensorsRead(items(value), Date.now()));
+  const connection = (code: string, state: "online" | "offline") =>
+    store.dispatch(code, { type: "connection", status: clientStatus(state) });
+  for (const code of codes) {
+    store.admit(code);
+    store.dispatch(code, { type: "listed", record: record({ code, name: code }), availability: "online" });
+    sweep(code, 20);
+    store.dispatch(code, registersRead({ "101": "10001" }, { readAt: Date.now() }));
+  }
+  const { log, lines } = capturedLog();
+  const submitted: CommandRequest[] = [];
+  const alarms: string[] = [];
+  const state: { platform: PlatformState } = { platform: "online" };
+  const node = new EdgeNode({
+    settings: { enabled: true, group: "greenhouses", node: "greenhouse2mqtt", primary_host: primaryHost },
+    broker: {
+      url,
+      clientId: "greenhouse2mqtt-sparkplug",
+      protocolVersion: version,
+      username: undefined,
+      password: undefined,
+      tls: {},
+    },
+    version: "test",
+    store,
+    isAccountKnown: () => true,
+    platformState: () => state.platform,
+    submit: (request) => submitted.push(request),
+    alarms: () => [],
+    setAlarm: (type, { controller }, message) =>
+      alarms.push(`${type} ${controller ?? ""} ${message ?? "cleared"}`),
+    userOf: () => null,
+    memory: {
+      read: () => Promise.resolve(memory.text),
+      write: (text) => {
+        memory.text = text;
+        return Promise.resolve();
+      },
+    },
+    clock: systemClock,
+    random: seededRandom(1),
+    log,
+  });
+  const end = new AbortController();
+  const running = node.run(end.signal);
+  const stop = async () => {
+    end.abort();
+    await running;
+  };
+  onTestFinished(stop);
+  const platformIs = (platform: PlatformState) => {
+    state.platform = platform;
+    node.platformState();
+  };
+  return { store, node, codes, sweep, connection, lines, submitted, alarms, platformIs, stop, memory };
+}
