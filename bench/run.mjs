@@ -17,6 +17,7 @@ import { measurePace, startPaced } from "./pace.mjs";
 import { stopAll } from "./processes.mjs";
 import { measureSilent } from "./silent.mjs";
 import { measurePeer, peerTitle } from "./peer.mjs";
+import { measureSparkplug } from "./sparkplug.mjs";
 import { measureStart } from "./start.mjs";
 import { notePackages } from "./surroundings.mjs";
 import { measureSweep } from "./sweep.mjs";
@@ -31,6 +32,7 @@ const say = (text) => process.stderr.write(`  ${text}\n`);
 
 const full = {
   sweep: { controllers: 500, warmUp: 3, rounds: 25 },
+  sparkplug: { controllers: 500, warmUp: 2, rounds: 9 },
   memory: {
     samples: 5,
     settleMs: 15_000,
@@ -66,6 +68,7 @@ const full = {
 };
 const fewer = {
   sweep: { controllers: 500, warmUp: 2, rounds: 4 },
+  sparkplug: { controllers: 500, warmUp: 1, rounds: 3 },
   memory: { samples: 3, settleMs: 2_000, sizes: full.memory.sizes.slice(0, 2) },
   start: { controllers: 20, rounds: 3 },
   pace: { sizes: [20, 500], settleMs: 30_000, seconds: 10 },
@@ -99,6 +102,7 @@ async function measure() {
   const figures = [];
   if (wanted("c")) figures.push(...(await measureStart({ ...counts.start, ...loaded, say })));
   if (wanted("a")) figures.push(...(await measureSweep({ ...counts.sweep, say })));
+  if (wanted("o")) figures.push(...(await measureSparkplug({ ...counts.sparkplug, say })));
   if (wanted("i")) figures.push(...(await measureFlood({ ...counts.flood, say })));
   if (wanted("l")) figures.push(...(await measureSilent({ ...counts.silent, say })));
   if (wanted("f")) figures.push(...(await measureCommands({ ...counts.commands, say })));

@@ -68,6 +68,7 @@ const restingPolls = { controllers: never, sensors: never, running_status: never
 export function startBridge(platform, broker, options = {}) {
   const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
   const { controllers = {}, embedded = false, weather = {}, http = false, program = dist } = options;
+  const { sparkplug = {} } = options;
   const file = newFile("config.yaml");
   const configuration = {
     platform: {
@@ -86,6 +87,7 @@ export function startBridge(platform, broker, options = {}) {
     log: { level: "warn" },
     ...(resting ? { polling: restingPolls } : {}),
     weather,
+    sparkplug,
     controllers,
   };
   writeFileSync(file, JSON.stringify(configuration));

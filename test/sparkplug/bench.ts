@@ -2,7 +2,7 @@ import anyAscii from "any-ascii";
 import { onTestFinished } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
 import type { PlatformState } from "../../src/greenhouse/model.js";
-import { seededRandom, systemClock } from "../../src/runtime/clock.js";
+import { type Clock, seededRandom, systemClock } from "../../src/runtime/clock.js";
 import { EdgeNode } from "../../src/sparkplug/edge-node.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { capturedLog } from "../mqtt-connection/support.js";
@@ -17,12 +17,20 @@ interface BenchOptions {
   readonly primaryHost?: string;
   readonly version?: 4 | 5;
   readonly memory?: { text: string | null };
+  readonly clock?: Clock;
 }
 
 const codeOf = (number: number) => `GH-${String(number).padStart(4, "0")}`;
 
 export function edgeNodeAt(url: string, options: BenchOptions = {}) {
-  const { controllers = 1, sensors = 2, primaryHost, version = 5, memory = { text: null } } = options;
+  const {
+    controllers = 1,
+    sensors = 2,
+    primaryHost,
+    version = 5,
+    memory = { text: null },
+    clock = systemClock,
+  } = options;
   const codes = Array.from({ length: controllers }, (_, at) => codeOf(at + 1));
   const settings = controllerSettings({ actuators: [actuator()] });
   const store = new GreenhouseStore(
@@ -31,8 +39,8 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
       controllers: new Map(codes.map((code) => [code, { ...settings, code }])),
       staleAfterMs: 900_000,
       removeAfterMs: 86_400_000,
-    } as ConstructorParameters<typeof GreenhouseStore>[0],
-    systemClock,
+    },
+    clock,
     anyAscii,
   );
   store.setReachable(true);
@@ -86,7 +94,7 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
         return Promise.resolve();
       },
     },
-    clock: systemClock,
+    clock,
     random: seededRandom(1),
     log,
   });

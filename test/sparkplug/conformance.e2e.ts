@@ -43,7 +43,7 @@ const placeOf = (record: Record, text: string) => {
 };
 const metricOf = ({ payload }: Told, name: string): ProtoMetric | undefined =>
   payload.metrics.find((metric) => metric.name === name);
-const number = (value: unknown) => Number(value as number);
+const number = (value: unknown) => Number(value);
 /** The sessions of the record: the messages from each NBIRTH to the next. */
 const sessions = (record: Record) => {
   const all: Told[][] = [];

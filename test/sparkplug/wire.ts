@@ -2,7 +2,7 @@ import tahu from "sparkplug-payload/lib/sparkplugPayloadProto.js";
 
 /* What an edge node wrote on the wire, read here a second time: packets by their bytes, payloads by the specification's own schema. */
 
-export type Proto = ReturnType<typeof tahu.org.eclipse.tahu.protobuf.Payload.decode>;
+type Proto = ReturnType<typeof tahu.org.eclipse.tahu.protobuf.Payload.decode>;
 export type ProtoMetric = Proto["metrics"][number];
 
 export interface Told {

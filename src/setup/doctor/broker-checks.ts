@@ -348,7 +348,7 @@ async function edgeNodeVerdict(probe: BrokerClient, { configuration }: Scene): P
       `the broker does not let us subscribe to ${refused.join(", ")}: the edge node ${group}/${node} is not born without`,
       `allow the bridge to subscribe to these, and to publish ${topics.nodeBirth} and the like, in the broker's access list`,
     );
-  const heard = `the edge node ${group}/${node} may hear its commands`;
+  const heard = `the broker grants what the edge node ${group}/${node} subscribes to`;
   if (primaryHost === undefined) return ok(heard);
   const { found } = await probe.retained(topics.states);
   const words = topics.states.flatMap((topic, place) => {

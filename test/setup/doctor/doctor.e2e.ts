@@ -9,7 +9,7 @@ import { systemClock } from "../../../src/runtime/clock.js";
 import { silentLog } from "../../../src/runtime/log.js";
 import { BrokerClient, openClient, settingsBeside } from "../../../src/setup/broker-client.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
-import { testMosquitto, until } from "../../mqtt-connection/support.js";
+import { testBroker, testMosquitto, until } from "../../mqtt-connection/support.js";
 import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
 import {
   canaries,
@@ -87,6 +87,42 @@ describe("where everything works", { timeout: 60_000 }, () => {
     expect(await seenAfter("sensor/other/config", "{}")).toMatch(/^ok /);
     expect(await seenAfter("status", "offline")).toMatch(/^warning /);
     expect(await seenAfter("status", "online")).toMatch(/^ok Home Assistant is online/);
+  });
+
+  it("the Sparkplug edge node is told what it may hear, and whether its primary host is there", async () => {
+    // Mosquitto grants every subscription, and keeps back what comes of it.
+    const all = ["#"];
+    const { url } = await testBroker({
+      users: [
+        { username: "east", password: "pass", publish: all, subscribe: all },
+        { username: "west", password: "pass", publish: all, subscribe: ["greenhouse/#"] },
+      ],
+    });
+    const client = await connectAsync(url, { username: "east", password: "pass" });
+    onTestFinished(() => client.endAsync(true));
+    const verdict = async (username: string, sparkplug: object) => {
+      const given = plainConfiguration(await platform(), { url, username, password: "pass" }, { sparkplug });
+      const { status, summary } = (await examined(await loaded(given, await folder()))).of("sparkplug");
+      return `${status} ${summary}`;
+    };
+    const awaited = { enabled: true, primary_host: "scada1" };
+    expect(await verdict("east", {})).toBe("skipped not tried: sparkplug.enabled is false");
+    expect(await verdict("west", { enabled: true })).toMatch(
+      /^failed .*NCMD\/greenhouse2mqtt.*not born without/,
+    );
+    expect(await verdict("east", { enabled: true })).toMatch(
+      /^ok .*greenhouses\/greenhouse2mqtt subscribes to$/,
+    );
+    expect(await verdict("east", awaited)).toMatch(/^warning .*has said nothing at this broker/);
+    const said = (online: boolean) =>
+      client.publishAsync("spBv1.0/STATE/scada1", JSON.stringify({ online, timestamp: 5 }), {
+        retain: true,
+        qos: 1,
+      });
+    await said(false);
+    expect(await verdict("east", awaited)).toMatch(/^warning .*is not online/);
+    await said(true);
+    expect(await verdict("east", awaited)).toMatch(/^ok .*scada1 is online$/);
   });
 
   it("beside a running bridge its embedded broker is used as a guest", async () => {
