@@ -27,8 +27,15 @@ export class CommandBoard {
   readonly #newest = new Map<string, Told>();
   readonly #results = new Map<string, CommandResult>();
   readonly #listeners = new Set<(refused: CommandResult) => void>();
+  #changes = 0;
+
+  /** Grows with everything that is told. */
+  get changes(): number {
+    return this.#changes;
+  }
 
   phase(taken: Command, phase: Phase): void {
+    this.#changes += 1;
     const { id, controllerId: controller, target, targetId: actuator, by, via } = taken;
     const received_at = new Date(taken.receivedAt).toISOString();
     const about = { id, controller, actuator, phase, by, via };
@@ -46,6 +53,7 @@ export class CommandBoard {
   }
 
   result(result: CommandResult, { controllerId, target, targetId }: ResultAddressee): void {
+    this.#changes += 1;
     // The sender learns its id only now, and waits from then on.
     if (result.outcome === "refused") queueMicrotask(() => this.#listeners.forEach((tell) => tell(result)));
     // The answer to a repeated message is news for its sender alone, and names are invented without end.

@@ -26,6 +26,8 @@ interface Viewer {
 }
 
 const tickMs = 250;
+/** So many make a second: what nobody waits for is looked at as often. */
+const calmTicks = 4;
 const lifeSignTicks = 16;
 /** What a reader has not taken by then is not added to: it gets a snapshot once it reads again. */
 const mostBufferedBytes = 64 * 1024;
@@ -50,6 +52,9 @@ const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with a
 export class LiveViews {
   readonly #clock: Clock;
   readonly #view: (name: string) => object | null;
+  readonly #isCalm: (name: string) => boolean;
+  /** When a view was looked at last. */
+  readonly #lookedAt = new Map<string, number>();
   readonly #faults: Faults;
   /** Lasts while there is no viewer. */
   readonly #someone: Rest;
@@ -58,9 +63,18 @@ export class LiveViews {
   readonly #shown = new Map<string, object | null>();
   #ticks = 0;
 
-  /** `view` gives what a view shows: a document, or a list that only grows, newest first; null for no such view. */
-  constructor(clock: Clock, view: (name: string) => object | null, faults: Faults) {
+  /**
+   * `view` gives what a view shows: a document, or a list that only grows, newest first; null for no such view. `isCalm`:
+   * nothing in it happened now that anybody waits for.
+   */
+  constructor(
+    clock: Clock,
+    view: (name: string) => object | null,
+    faults: Faults,
+    isCalm: (name: string) => boolean = () => false,
+  ) {
     this.#clock = clock;
+    this.#isCalm = isCalm;
     this.#faults = faults;
     this.#someone = new Rest(clock);
     this.#view = view;
@@ -118,9 +132,13 @@ export class LiveViews {
 
   #tick(): void {
     const looked = new Set([...this.#viewers].flatMap(({ views }) => [...views.keys()]));
-    for (const name of this.#shown.keys()) if (!looked.has(name)) this.#shown.delete(name);
+    for (const name of this.#shown.keys())
+      if (!looked.has(name)) {
+        this.#shown.delete(name);
+        this.#lookedAt.delete(name);
+      }
     // One view that cannot be made keeps nobody from the others.
-    for (const name of looked) this.#faults.attempt(() => this.#tellNews(name));
+    for (const name of looked) if (this.#isDue(name)) this.#faults.attempt(() => this.#tellNews(name));
     for (const viewer of this.#viewers) {
       this.#faults.attempt(() => this.#pay(viewer));
       viewer.isAnswered = false;
@@ -155,6 +173,13 @@ export class LiveViews {
     // A viewer that asks again and again is answered with the next tick, and no more often than others are told what is new.
     if (!viewer.isAnswered) this.#pay(viewer);
     viewer.isAnswered = true;
+  }
+
+  #isDue(name: string): boolean {
+    const ticks = this.#ticks - (this.#lookedAt.get(name) ?? -Infinity);
+    if (ticks < calmTicks && this.#isCalm(name)) return false;
+    this.#lookedAt.set(name, this.#ticks);
+    return true;
   }
 
   /** Tells all viewers of a view what is new in it; one that cannot take that is owed all of it. */
@@ -225,9 +250,13 @@ export function mergePatch(before: unknown, after: unknown): unknown {
   if (!isObject(before) || !isObject(after)) return isDeepStrictEqual(before, after) ? undefined : after;
   // Ids are keys here, and one may be called as what every plain object inherits.
   const own = (of: typeof before, key: string) => (Object.hasOwn(of, key) ? (of[key] ?? null) : null);
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  const changes = keys
-    .map((key) => [key, mergePatch(own(before, key), own(after, key))] as const)
-    .filter(([, change]) => change !== undefined);
+  const changes: (readonly [key: string, change: unknown])[] = [];
+  const compare = (key: string) => {
+    const change = mergePatch(own(before, key), own(after, key));
+    if (change !== undefined) changes.push([key, change]);
+  };
+  // Hundreds of rows are compared four times a second, most of which are the same: no list is made of them.
+  for (const key of Object.keys(after)) if (before[key] !== after[key]) compare(key);
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) compare(key);
   return changes.length === 0 ? undefined : Object.fromEntries(changes);
 }

@@ -110,6 +110,8 @@ export class PageService {
   #records: readonly TimelineEntry[] = [];
   #lines: readonly LogLine[] = [];
   #linesRead = 0;
+  /** How much had been told of commands when the overview was made last: while that is all, nobody waits for it. */
+  #overviewOf = -1;
   /** It ends with the client that waits for it. */
   #isDoctorRunning = false;
   readonly #views = new Map<string, () => object>([
@@ -126,7 +128,12 @@ export class PageService {
     const { clock, log, journal } = sources;
     this.faults = new Faults(log, clock);
     this.trends = this.#createTrends();
-    this.live = new LiveViews(clock, (name) => this.view(name), this.faults);
+    this.live = new LiveViews(
+      clock,
+      (name) => this.view(name),
+      this.faults,
+      (name) => name === "overview" && this.#overviewOf === this.board.changes,
+    );
     const timeline = new Timeline(journal.history());
     journal.onWritten((record) =>
       this.faults.attempt(() => {
@@ -261,6 +268,7 @@ export class PageService {
   }
 
   #overview(): Overview {
+    this.#overviewOf = this.board.changes;
     const { clock, store, alarms, weather, listener } = this.sources;
     const kinds = listener().overview;
     const counts = new Map<string | null, number>();

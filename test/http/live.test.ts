@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Command } from "../../src/commands/command.js";
 import { Faults } from "../../src/http/faults.js";
 import { LiveViews, mergePatch } from "../../src/http/live.js";
 import type { Role } from "../../src/page/protocol.js";
 import { RecentLog, silentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { emptyService, patched, Reader } from "./support.js";
+import { emptyService, loopback, patched, Reader } from "./support.js";
 
 /** Also with names that every plain object inherits. */
 const names = fc.constantFrom("x", "y", "__proto__", "constructor", "toString");
@@ -245,5 +246,59 @@ describe("the live log", () => {
     const reader = new Reader().join(live, "log");
     const shown = (reader.sent[0]?.data as { records: { message: string }[] }).records;
     expect(shown.map(({ message }) => message)).toEqual(lines(2_901, 3_000).toReversed());
+  });
+});
+
+describe("a view in which nothing happens that anybody waits for", () => {
+  it("is looked at once a second, and at once when something does", async () => {
+    const clock = new VirtualClock();
+    const [shown, looks] = [{ count: 0 }, { count: 0, isCalm: true }];
+    const view = () => {
+      looks.count += 1;
+      return { ...shown };
+    };
+    const live = running(new LiveViews(clock, view, new Faults(silentLog, clock), () => looks.isCalm));
+    const reader = new Reader().join(live, "overview");
+    await clock.advance(1_000);
+    looks.count = 0;
+    const counts: number[] = [];
+    for (let tick = 0; tick < 12; tick++) {
+      shown.count += 1;
+      await clock.advance(250);
+      counts.push(looks.count);
+    }
+    expect(counts.at(-1)).toBe(3);
+    // What changed in between is told as the newest that it is.
+    const patches = reader.sent.filter(({ kind }) => kind === "patch");
+    expect(patches.length).toBeLessThanOrEqual(4);
+    looks.isCalm = false;
+    looks.count = 0;
+    shown.count += 1;
+    await clock.advance(250);
+    expect(looks.count).toBe(1);
+    expect(reader.sent.at(-1)).toMatchObject({ kind: "patch", data: { count: shown.count } });
+  });
+
+  it("is the overview, until something is told of a command", async () => {
+    const clock = new VirtualClock();
+    let looks = 0;
+    const listener = () => {
+      looks += 1;
+      return loopback;
+    };
+    const service = emptyService({ clock, listener });
+    running(service.live);
+    new Reader().join(service.live, "overview");
+    const looksIn = async (ms: number) => {
+      const before = looks;
+      await clock.advance(ms);
+      return looks - before;
+    };
+    await clock.advance(1_000);
+    expect(await looksIn(3_000)).toBe(3);
+    const taken = { id: "1", controllerId: "c", target: "actuator", targetId: "fan", by: null, via: null };
+    const command = { ...taken, receivedAt: 0, wanted: { type: "word", word: "on" } };
+    service.phase(command as unknown as Command, "sending");
+    expect(await looksIn(250)).toBe(1);
   });
 });
