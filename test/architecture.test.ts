@@ -46,7 +46,7 @@ const table: Readonly<Record<string, Row>> = {
   mqtt: { npm: ["mqtt", "ws"], node: "any", folders: { ...core, ...section } },
   broker: { npm: ["aedes", "ws"], node: "any", folders: { runtime: "all", ...section } },
   http: {
-    npm: ["ws", "zod"],
+    npm: ["ws", "zod", "multicast-dns", "uqr"],
     node: "any",
     folders: {
       ...core,

@@ -56,8 +56,10 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
 export const whereaboutsOf =
   (configuration: Configuration, around: Surroundings, log: Logger): PageSources["onListening"] =>
   (port, listener, code) => {
-    void import("../http/entrance.js").then(({ entranceLines, firstOperatorLine }) => {
+    void import("../http/entrance.js").then(async ({ entranceLines, firstOperatorLine, qrOf }) => {
       for (const line of entranceLines(listener, port, around.env)) log.info(line);
+      const picture = around.err.isTTY === true ? await qrOf(listener, port) : null;
+      if (picture !== null) around.err.write(`${picture}\n`);
       // The page shows the log to everybody on this computer, and the code is for who sees the terminal or the service's log.
       if (code !== null) loggerFor(configuration, around).warn(firstOperatorLine(listener, port, code));
     });

@@ -33,6 +33,13 @@ export const placeOf = ({ user, via, who }: Visitor): string => (user === null ?
 export const servesPage = ({ page, host, users, ingress }: Listener): boolean =>
   page ?? (isLoopback(host) || users.length > 0 || ingress.enabled);
 
+/** The page's name in its own network. */
+export const mdnsName = "greenhouse2mqtt.local";
+
+/** Whether it is announced there: only what other computers reach, and not where it is turned off. */
+export const isAnnounced = (listener: Listener): boolean =>
+  listener.mdns && servesPage(listener) && !isLoopback(listener.host);
+
 /**
  * The page's address as other machines reach it; undefined where it is not served, for this computer alone, or at every
  * address, of which none says which is the right one.
@@ -101,8 +108,10 @@ const plainAddress = (address: string) => address.toLowerCase().replace(/^::ffff
  * A page on the internet that resolves to this address must not get answers, so only known names count, and the address
  * itself, which is no name that could resolve to something else.
  */
-function isOwnHost(asked: string, local: string, { host: own, allowed_hosts: allowed }: Listener): boolean {
-  const known = [own, plainAddress(local), "localhost", "127.0.0.1", "::1", ...allowed];
+function isOwnHost(asked: string, local: string, listener: Listener): boolean {
+  const { host: own, allowed_hosts: allowed } = listener;
+  const announced = isAnnounced(listener) ? [mdnsName] : [];
+  const known = [own, plainAddress(local), "localhost", "127.0.0.1", "::1", ...announced, ...allowed];
   // A zone is for this computer alone.
   const names = known.map((one) => one.replace(/%[^\]]*/, ""));
   return names.some((one) => askedHost(isIPv6(one) ? `[${one}]` : one)?.name === asked);

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { isLoopback } from "../runtime/sockets.js";
-import { type Listener, servesPage } from "./access.js";
+import { isAnnounced, type Listener, mdnsName, servesPage } from "./access.js";
 import { storedUsers } from "./first-operator.js";
 
 /* Where a person finds the page, and who may command there: for the log, `doctor` and the demo. */
@@ -67,10 +67,19 @@ export const withStoredUsers = (listener: Listener, text: string | null): Listen
 export const firstOperatorLine = (listener: Listener, port: number, code: string): string =>
   `open ${addressOf(listener.host, port)} and make the first operator with the code ${code}`;
 
+/** The page's address as a picture for a phone's camera, where a phone can reach it; null for this computer alone. */
+export async function qrOf(listener: Listener | false, port: number): Promise<string | null> {
+  const entrance = entranceTo(listener, port);
+  if (listener === false || entrance === null || isLoopback(listener.host)) return null;
+  const { renderUnicodeCompact } = await import("uqr");
+  return renderUnicodeCompact(entrance.url);
+}
+
 /** What is said of the page once it can be opened. */
 export function entranceLines(listener: Listener | false, port: number, env: Environment): readonly string[] {
   const entrance = entranceTo(listener, port);
   if (listener === false || entrance === null) return [];
   const hint = sshHint(listener, port, env);
-  return [`the page is at ${entrance.url}; ${entrance.commanders}`, ...(hint === null ? [] : [hint])];
+  const name = isAnnounced(listener) ? ` (in this network also http://${mdnsName}:${port}/)` : "";
+  return [`the page is at ${entrance.url}${name}; ${entrance.commanders}`, ...(hint === null ? [] : [hint])];
 }

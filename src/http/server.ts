@@ -10,6 +10,7 @@ import { WebSocketServer } from "ws";
 import { SilentSockets } from "../runtime/sockets.js";
 import { judge, placeOf, servesPage, type Visitor } from "./access.js";
 import { type Answer, busy, failure, loginRequired, send, tooManyRequests } from "./answer.js";
+import { announce } from "./nearby.js";
 import { Pace, payersOf } from "./pace.js";
 import { Pipelines } from "./pipelines.js";
 import { apiRoutes, plainRoutes, type Route, type Routes } from "./routes.js";
@@ -54,11 +55,12 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
   listen(server, new Site(service, sessions, pipelines), { sockets, pipelines, faults });
   service.sources.onListening?.(port, http, firstOperator.code);
   const page = servesPage(http) ? service.run(signal).catch((error: unknown) => faults.note(error)) : null;
+  const named = announce({ listener: http, port, log: service.sources.log }, signal);
   if (!signal.aborted) await once(signal, "abort");
   await sessions.close();
   server.closeAllConnections();
   await once(server.close(), "close");
-  await page;
+  await Promise.all([page, named]);
 }
 
 async function earlierSessions({ sources }: PageService, port: number, read: Promise<string | null>) {

@@ -154,6 +154,7 @@ export const loopback: Listener = {
   host: "127.0.0.1",
   port: 8099,
   allowed_hosts: ["greenhouse.local"],
+  mdns: true,
   users: [],
   ingress,
   overview: [],

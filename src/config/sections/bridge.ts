@@ -182,6 +182,11 @@ const listener = section({
     { off: true },
   ),
   ingress: withDefault(ingress(), {}, "Home Assistant's ingress, for the add-on.", { off: true }),
+  mdns: withDefault(
+    flag(),
+    true,
+    "Where other computers reach the page: announce it in the network as greenhouse2mqtt.local.",
+  ),
   overview: withDefault(
     list(choice(sensorKinds, "sensor kind")),
     ["temperature", "humidity", "co2", "illuminance", "soil_moisture"],
