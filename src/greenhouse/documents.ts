@@ -44,6 +44,7 @@ export function infoDocument(info: ControllerInfo) {
     extension_type: extensionType ?? null,
     version: record?.version ?? null,
     interface_version: client?.version ?? null,
+    status_type: client?.marker ?? null,
     description: client?.description ?? null,
     last_online_at: isoOrNull(client?.lastOnlineAt ?? null),
     ...(stream === null ? {} : { stream }),

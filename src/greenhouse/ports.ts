@@ -104,6 +104,8 @@ export interface ClientStatus {
   readonly version: string | null;
   readonly description: string | null;
   readonly lastOnlineAt: number | null;
+  /** What the interface calls a type marker; absent where it gives none. */
+  readonly marker?: string | null;
 }
 
 /**

@@ -69,10 +69,14 @@ function foldStatus(
 /** What an online device tells of itself; the same reference when it is nothing new. */
 function foldFacts(known: ClientFacts | null, status: ClientStatus): ClientFacts | null {
   if (status.state !== "online") return known;
-  const { version, description, lastOnlineAt } = status;
+  const { version, description, lastOnlineAt, marker } = status;
   const isSame =
-    known?.version === version && known.description === description && known.lastOnlineAt === lastOnlineAt;
-  return isSame ? known : { version, description, lastOnlineAt };
+    known?.version === version &&
+    known.description === description &&
+    known.lastOnlineAt === lastOnlineAt &&
+    known.marker === marker;
+  const facts = { version, description, lastOnlineAt };
+  return isSame ? known : marker === undefined ? facts : { ...facts, marker };
 }
 
 /** In lists that say nothing of whether it is online. */

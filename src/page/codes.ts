@@ -194,6 +194,7 @@ export const checkTexts: Readonly<Record<string, readonly [...title: Text, remed
   clock: ["Clock of this computer", "本机时钟", "请打开网络校时。"],
   time_zone: ["Time zone of the platform", "平台时区", "请检查 platform.time_zone。"],
   shapes: ["Answers can be read", "平台数据格式", "请按英文提示设置 platform.shapes。"],
+  interface: ["Version of the interface", "接口版本", "无需处理，求助时请附上。"],
   addresses: ["Addresses below their type_id", "地址与 type_id", "请更正 type_id 或地址，或去掉 type_id。"],
   both_reads: [
     "Both reads tell the same",

@@ -193,7 +193,9 @@ export class SimulatedController {
   }
 
   #freshSample(): Sample {
-    return sampleOf(this.device.type, this.#seed, this.plant, this.#world.sky.at(this.plant.sampledAt));
+    const { sampledAt } = this.plant;
+    const register = (address: string) => this.register(address);
+    return sampleOf(this.device.type, this.#seed, this.plant, this.#world.sky.at(sampledAt), register);
   }
 
   #isHeld(): boolean {

@@ -1,3 +1,4 @@
+import { planRoles } from "./addresses.js";
 import { deficitKpa, dewPointC, type Plant } from "./plant.js";
 import { chanceAt, clamp, type Weather } from "./weather.js";
 
@@ -8,8 +9,11 @@ type Row = readonly [
   unit: string,
   decimals: number,
   spread: number,
-  read: (plant: Plant, outside: Weather) => number,
+  read: (plant: Plant, outside: Weather, register: ReadRegister) => number,
 ];
+
+/** What a register holds; null for an address the device does not have. */
+type ReadRegister = (address: string) => string | null;
 
 const rowsOf = (rows: readonly Row[]) =>
   rows.map(([name, factor, unit, decimals, spread, read], index) => ({
@@ -19,6 +23,14 @@ const rowsOf = (rows: readonly Row[]) =>
 export type SensorRow = ReturnType<typeof rowsOf>[number];
 
 const running = (plant: Plant): number => (plant.sample.plans > 0.5 ? 1 : 0);
+
+/** mS/cm that the formula of the plan that runs asks for, in hundredths; each plan mixes its own, between clear water and the limit. */
+function mixedEc({ levels }: Plant, register: ReadRegister): number {
+  const plan = planRoles.findIndex((role) => levels[role] > 0.5);
+  if (plan < 0) return 0.6;
+  const [wanted, most] = [String(501 + plan), "601"].map((address) => Number(register(address)));
+  return clamp((wanted ?? NaN) / 100 || 0.6, 0.6, (most ?? NaN) / 100 || 3);
+}
 
 const sunlightGreenhouse = rowsOf([
   ["空气温度", "airtemp", "℃", 1, 0.3, (plant) => plant.climate.temperatureC],
@@ -37,7 +49,7 @@ const sunlightGreenhouse = rowsOf([
 
 const fertilizerMachine = rowsOf([
   ["管道压力", "lp", "MPa", 2, 0.01, (plant) => 0.08 + 0.17 * running(plant)],
-  ["EC反馈", "ecfii", "mS/cm", 2, 0.05, (plant) => 0.6 + 1.2 * running(plant)],
+  ["EC反馈", "ecfii", "mS/cm", 2, 0.05, (plant, _outside, register) => mixedEc(plant, register)],
   ["pH反馈", "phfii", "", 2, 0.1, (plant) => 7.1 - 1.2 * running(plant)],
   ["瞬时流量", "flow", "m3/h", 1, 0, (plant) => 6.5 * running(plant)],
   ["累计流量", "tflow", "m3", 1, 0, (plant) => plant.climate.waterM3],
@@ -89,10 +101,16 @@ export interface Sample {
 }
 
 /** What the sensors of a device show; each has its own small constant error. */
-export function sampleOf(type: string, seed: number, plant: Plant, outside: Weather): Sample {
+export function sampleOf(
+  type: string,
+  seed: number,
+  plant: Plant,
+  outside: Weather,
+  register: ReadRegister,
+): Sample {
   const items = sensorTable(type).map((sensor) => {
     const error = sensor.spread * (2 * chanceAt(seed, 100 + sensor.channel) - 1);
-    const reading = sensor.read(plant, outside) + error;
+    const reading = sensor.read(plant, outside, register) + error;
     const measured = sensor.unit.startsWith("%") ? clamp(reading, 0, 100) : reading;
     const scale = 10 ** sensor.decimals;
     return { sensor, value: Math.round(measured * scale) / scale + 0, isOverridden: false };

@@ -89,6 +89,7 @@ function switchesIn(fields: Fields): readonly (readonly [string, Scalar])[] {
 
 const factRoles = {
   version: ["version"],
+  marker: ["type"],
   description: ["description"],
   lastOnline: ["latestOnlineDatetime", "latestOnlineDateTime", "latestOnlineTime", "lastOnlineTime"],
 } as const;
@@ -107,6 +108,7 @@ export const connectionReader = (shape: OperationShape): Decode<ClientStatus> =>
       version: textOf(facts.version),
       description: textOf(facts.description),
       lastOnlineAt: decoding.readTime(facts.lastOnline, decoding.receivedAt),
+      ...(textOf(facts.marker) === null ? {} : { marker: textOf(facts.marker) }),
     };
   };
 };

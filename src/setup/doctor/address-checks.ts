@@ -3,14 +3,35 @@ import { type ParameterGroup, parameterGroup, typeName } from "../../greenhouse/
 import { stateAddresses } from "../../greenhouse/fold-registers.js";
 import { PlatformError } from "../../greenhouse/ports.js";
 import { notTried, ok, type Verdict, warning } from "./finding.js";
-import { platformVerdict } from "./platform-checks.js";
+import { commentText } from "../yaml-text.js";
+import { platformVerdict, sampleControllers } from "./platform-checks.js";
 import type { Check, Scene } from "./scene.js";
 
 /** What the configuration says of addresses, against what the platform shows of them. */
 export const addressChecks: readonly Check[] = [
+  { id: "interface", needs: ["realtime"], run: interfaceVerdict },
   { id: "addresses", needs: ["realtime"], run: addressesVerdict },
   { id: "both_reads", needs: ["realtime"], run: bothReadsVerdict },
 ];
+
+/** What the single-device status tells of the interface; it decides nothing, and a helper asks for it. */
+async function interfaceVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
+  const online = sampleControllers(scene).filter((device) => device.online !== false);
+  if (online.length === 0) return notTried("no controller is online");
+  const told = new Set<string>();
+  for (const { code } of online) {
+    const { version, description, marker = null } = await scene.platform.connection(code, signal);
+    const parts = [
+      ...(version === null ? [] : [`interface version ${commentText(version, 20)}`]),
+      ...(marker === null ? [] : [`type ${commentText(marker, 20)}`]),
+      ...(description === null ? [] : [`"${commentText(description, 60)}"`]),
+    ];
+    if (parts.length > 0) told.add(parts.join(", "));
+  }
+  return told.size === 0
+    ? ok("the platform tells no version of its interface")
+    : ok(`the platform tells: ${[...told].join("; ")}`);
+}
 
 /** Each costs a request. */
 const mostGroups = 24;

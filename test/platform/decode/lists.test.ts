@@ -127,6 +127,7 @@ describe("single-device status", () => {
       version: "3",
       description: "三号棚",
       lastOnlineAt: Date.parse("2026-03-01T04:00:00Z"),
+      marker: "1",
     });
   });
 });
