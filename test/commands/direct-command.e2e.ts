@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { commandDirectly } from "../../src/cli/direct-command.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
+import { newestRecords, readHistory } from "../../src/journal/reader.js";
 import { type Clock, nextTurn, seededRandom, systemClock, waitingBy } from "../../src/runtime/clock.js";
 import { silentLog } from "../support/builders.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
@@ -82,4 +83,34 @@ it("of a command without a bridge nothing goes on once its outcome is told", asy
   expect(await switched(() => undefined)).toMatchObject({ outcome: "confirmed" });
   await nextTurn();
   expect(open.size).toBe(0);
+}, 30_000);
+
+it("what an earlier run left open there gives way to it, and neither is told as the other", async () => {
+  const { dataDir, simulator, switched } = await scene();
+  const opened = await openJournal({ dataDir, clock: systemClock, log: silentLog });
+  const received_at = new Date(systemClock.now()).toISOString();
+  const step = { purpose: "value", address: "150", value: "1100" } as const;
+  const about = { controller: "GH-0001", actuator: "fan", target: "actuator", id: "left" } as const;
+  const report = { ...step, attempts: 1, code: "200", read_back: null };
+  const sent = { id: "left", steps: [report], is_accepted: true, request_id: null, sent_at: received_at };
+  const sender = { by: null, via: null, payload_hash: "h", received_at, max_age_ms: 60_000 };
+  await opened.journal.append(
+    { type: "command_taken", ...about, command: "auto", value: "1100", steps: [step], ...sender },
+    { durable: true },
+  );
+  await opened.journal.append(
+    { type: "phase", ...about, phase: "sending", memory: { sent: [sent], unread: true } },
+    { durable: true },
+  );
+  await opened.close();
+  const result = await switched(() => undefined);
+  expect(result).toMatchObject({ outcome: "confirmed", command: "on" });
+  expect(simulator.control.posts()).toHaveLength(1);
+  const { open } = await readHistory(journalDirectory(dataDir));
+  expect(open).toEqual([]);
+  const results = await newestRecords(journalDirectory(dataDir), { types: new Set(["result"]), limit: 9 });
+  expect(results.map((one) => (one.type === "result" ? [one.result.id, one.result.outcome] : []))).toEqual([
+    ["left", expect.stringMatching(/^(superseded|unconfirmed)$/)],
+    [result.id, "confirmed"],
+  ]);
 }, 30_000);
