@@ -14,6 +14,7 @@ import {
   showsSending,
 } from "./judging.js";
 import { targetOf } from "./messages.js";
+import { mayTell } from "./readings.js";
 
 /** Judges every result when it is published or tried to be: one to a command, journaled first, and never another. */
 export class ResultChecks extends Check {
@@ -366,7 +367,11 @@ class TruthChecks extends Check {
     if (world.showsTravel || showsSending(ask, target, proof.raw ?? "")) return;
     const from = Math.min(poster.writes[0]?.begunAt ?? ask.at, proof.begunAt);
     const held = world.heldBetween(ask.code, target.address, from, world.time.now);
-    if (!held.some((value) => sameAs(target.value, value) || isNear(ask.settings, target.value, value)))
+    const wasHeld = (value: string) =>
+      sameAs(target.value, value) ||
+      isNear(ask.settings, target.value, value) ||
+      mayTell(ask.readings, value, target.value);
+    if (!held.some(wasHeld))
       this.broken("S8", `${tell} but the platform never held ${target.value}: ${held.join(", ")}`);
   }
 
