@@ -50,7 +50,7 @@ const commands: readonly (readonly [actuator: string, address: string, command: 
   ["fans", "140", "auto", "11111"],
 ];
 
-const positions = ["actual_positions", "group_of_settings", "status_words"] as const;
+const positions: readonly ReadingName[] = ["actual_positions", "group_of_settings", "status_words"];
 
 it.each([[drawn(0)], [drawn(1)], [positions]] as const)(
   "a platform with %j is commanded and shown as it is",
