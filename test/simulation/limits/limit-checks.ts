@@ -3,7 +3,8 @@ import type { BridgeEvent } from "../../../src/greenhouse/events.js";
 import type { Controller } from "../../../src/greenhouse/model.js";
 import type { Bridge } from "../bridge.js";
 import type { Ask, Write } from "../history.js";
-import { Check, isDegree, shows } from "../judging.js";
+import { Check, isDegree, shows, showsSending } from "../judging.js";
+import { alsoMeans } from "../readings.js";
 import { AlarmChecks } from "./alarm-checks.js";
 import { isAllowed } from "./guard-model.js";
 import { LimitBook } from "./limit-book.js";
@@ -85,13 +86,19 @@ export class LimitChecks extends Check {
     const read = last && journalist.readsSince(ask.code, last.address, last.endedAt ?? Infinity).at(-1);
     const polled = last && read && journalist.polledSince(ask.code, last.address, read.begunAt);
     const isShownSince = last !== undefined && (polled ?? null) !== null && shows(ask, last, polled ?? "");
-    const isOnItsWay = last !== undefined && isDegree(last.value) && read !== undefined && isDegree(read.raw);
+    const goesToDegree =
+      last !== undefined &&
+      [last.value, ...(ask.settings === null ? [] : alsoMeans(ask.readings, ask.settings, last.value))].some(
+        isDegree,
+      );
+    const isOnItsWay = goesToDegree && read !== undefined && isDegree(read.raw);
     if (
       last !== undefined &&
       read !== undefined &&
       !isOnItsWay &&
       !isShownSince &&
-      !shows(ask, last, read.raw)
+      !shows(ask, last, read.raw) &&
+      !showsSending(ask, last, read.raw)
     )
       this.broken(
         "S8",
