@@ -89,13 +89,13 @@ it("what an earlier run left open there gives way to it, and neither is told as 
   const { dataDir, simulator, switched } = await scene();
   const opened = await openJournal({ dataDir, clock: systemClock, log: silentLog });
   const received_at = new Date(systemClock.now()).toISOString();
-  const step = { purpose: "value", address: "150", value: "1100" } as const;
+  const step = { purpose: "value", address: "150", value: "1001" } as const;
   const about = { controller: "GH-0001", actuator: "fan", target: "actuator", id: "left" } as const;
   const report = { ...step, attempts: 1, code: "200", read_back: null };
   const sent = { id: "left", steps: [report], is_accepted: true, request_id: null, sent_at: received_at };
   const sender = { by: null, via: null, payload_hash: "h", received_at, max_age_ms: 60_000 };
   await opened.journal.append(
-    { type: "command_taken", ...about, command: "auto", value: "1100", steps: [step], ...sender },
+    { type: "command_taken", ...about, command: "off", value: "1001", steps: [step], ...sender },
     { durable: true },
   );
   await opened.journal.append(
