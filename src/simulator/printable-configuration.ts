@@ -12,12 +12,13 @@ const shownControllers = 3;
 
 /**
  * Lines of YAML to paste into a configuration: where the simulated platform is, a token it takes, and the actuators of
- * its first greenhouses.
+ * its first greenhouses, and of a fertilizer machine where there is one.
  */
 export function printableConfiguration({ businessUrl, realtimeUrl, state }: PrintedPlatform): string {
   const { accepted, signIn, tokens } = state.settings.auth;
   const [token = tokens === "any" ? "simulator" : null] = accepted;
   const greenhouses = [...state.devices.values()].filter((device) => device.type === "C001");
+  const machine = [...state.devices.values()].find((device) => device.type === "C003");
   return [
     "platform:",
     `  business_url: ${businessUrl}`,
@@ -27,6 +28,7 @@ export function printableConfiguration({ businessUrl, realtimeUrl, state }: Prin
       : `  token: ${token}`,
     "controllers:",
     ...greenhouses.slice(0, shownControllers).flatMap((device) => controllerLines(device, state)),
+    ...(machine === undefined ? [] : controllerLines(machine, state)),
     "",
   ].join("\n");
 }
@@ -51,7 +53,7 @@ function controllerLines(
     }),
     "    parameters:",
     ...rows.filter(isParameter).map(({ address, group, names }) => {
-      const keys = { name: names[language], address, type_id: group, ...meanings[address] };
+      const keys = { name: names[language], address, type_id: group, ...meaningOf(type, address) };
       return `      p_${address}: ${inBraces(keys)}`;
     }),
   ];
@@ -78,6 +80,10 @@ const meanings: Readonly<Record<string, Readonly<Record<string, string | number>
   "501": { unit: "mS/cm", scale: 0.01, decimals: 2, writable: "{ min: 0, max: 5, step: 0.1 }" },
   "502": { unit: "°C", scale: 0.1, decimals: 1, writable: "{ min: 5, max: 40, step: 0.5 }" },
 };
+
+/** The formulas of a fertilizer machine are what the mixed water is to hold. */
+const meaningOf = (type: string, address: string): Readonly<Record<string, string | number>> | undefined =>
+  type === "C003" && /^5(?:0[1-9]|1[0-2])$/.test(address) ? meanings["501"] : meanings[address];
 
 /** YAML of a map in one line; what is null is not said. */
 export function inBraces(keys: Readonly<Record<string, string | number | null>>): string {

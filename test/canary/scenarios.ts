@@ -122,7 +122,7 @@ const secretsFileScenarios = Object.entries(secretsFiles).map(([name, secretsFil
 }));
 
 const crashScenarios = (Object.keys(secrets) as (keyof typeof secrets)[])
-  .filter((name) => !["signedInToken", "refreshToken"].includes(name))
+  .filter((name) => !["signedInToken", "refreshToken", "streamAddress"].includes(name))
   .flatMap((name) =>
     ["in its message", "in its cause", "as what was thrown"].map((place): Scenario => ({
       name: `crash: an error with the ${name} ${place}`,

@@ -147,7 +147,7 @@ function configurationFor({ credential }: Scenario, at: Place): string {
     data_dir: join(at.folder, "data"),
     log: { level: "trace", format: "json" },
     controllers: {
-      "GH-0001": { id: "east", stream: true, actuators: { roof: { kind: "skylight", address: "101" } } },
+      "GH-0001": { id: "east", actuators: { roof: { kind: "skylight", address: "101" } } },
     },
   };
   return JSON.stringify(configuration, null, 1).replace('"!env"', "!env GREENHOUSE_TOKEN");
