@@ -1,5 +1,5 @@
 import type { CommandRequest } from "../commands/command.js";
-import { rebirthName } from "./messages.js";
+import { rebirthName } from "./topics.js";
 import type { WireMetric, WirePayload } from "./schema.js";
 
 /*

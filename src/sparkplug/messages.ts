@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import type { Metric, Scalar } from "./metrics.js";
+import { rebirthName } from "./topics.js";
 import { type Datatype, datatypes, payloadSchema, type WirePayload, type WireValue } from "./schema.js";
 
 /*
@@ -9,7 +10,6 @@ import { type Datatype, datatypes, payloadSchema, type WirePayload, type WireVal
  */
 
 const bdSeqName = "bdSeq";
-export const rebirthName = "Node Control/Rebirth";
 
 export interface Stamp {
   readonly seq: number;

@@ -5,6 +5,9 @@
 
 const namespace = "spBv1.0";
 
+/** The metric by which hosts ask for a birth. */
+export const rebirthName = "Node Control/Rebirth";
+
 export interface NodeName {
   readonly group: string;
   readonly node: string;

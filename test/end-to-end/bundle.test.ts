@@ -84,6 +84,13 @@ describe("the built program", () => {
     expect(check.names.filter((name) => /trials|server|aedes|metrics/.test(name))).toEqual([]);
   });
 
+  it("has what reads and writes payloads of Sparkplug in a file that nothing else loads with itself", () => {
+    expect(scripts.filter((file) => text(file).includes("sparkplug_b.proto"))).toEqual([
+      "program/edge-node.js",
+    ]);
+    expect(scripts.filter((file) => /from "\.\/edge-node\.js"/.test(text(file)))).toEqual([]);
+  });
+
   it("says of an error that nobody foresaw where in the sources it came from", async () => {
     const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-bundle-"));
     const plant = `data:text/javascript,${encodeURIComponent("globalThis.URL = class { constructor() { throw new Error('planted'); } };")}`;
