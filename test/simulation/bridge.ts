@@ -84,7 +84,7 @@ export class Bridge {
       clock,
       log: silentLog,
       configuration,
-      rules: () => ({ ...configuration.commands, readOnlyForRules: false }),
+      rules: () => ({ ...configuration.commands, readOnlyForRules: configuration.commands.read_only }),
       otherBridge: () => false,
       overdue: () => ({ late: [], upToDate: new Set<null>() }),
       onEvent: (event) => {
