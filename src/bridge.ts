@@ -274,11 +274,14 @@ interface Link {
 }
 
 /** The link to the broker, which tells `parts` what happens on it once they are in the list. */
-function joinLink({ configuration, broker, clock, random, log }: Given, parts: readonly Part[]): Link {
+function joinLink(given: Given, parts: readonly Part[]): Link {
+  const { configuration, broker, clock, random, log, sharedHosts } = given;
   const { mqtt, homeassistant, weather } = configuration;
   const topics = topicsUnder(mqtt.base_topic, mqtt.codes);
   const { enabled, status_topic: status, discovery_prefix: prefix } = homeassistant;
-  const others = enabled ? [status, discoveryFilter(prefix)] : [];
+  const announced = enabled ? [status, discoveryFilter(prefix)] : [];
+  // The accounts of a fleet are told apart by their files; each would hear each of the others, a million messages a minute of 1,000.
+  const others = sharedHosts === undefined ? [...topics.othersSelfTest, ...announced] : announced;
   const settings = connectionSettings(mqtt, topics, broker, others, partListeners(parts));
   const heard = weatherTopics(weather);
   const connection = new BrokerConnection({ ...settings, heard }, { clock, random, log });

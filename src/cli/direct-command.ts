@@ -118,7 +118,9 @@ function configuredStore(configuration: BridgeOptions["configuration"], clock: C
 /** As an earlier run left them: a lock and a hold count here too. Nothing is measured here, so every guard holds. */
 function limitsOf(
   { weather, polling, commands }: BridgeOptions["configuration"],
-  parts: Pick<ConstructorParameters<typeof LimitEngine>[0], "clock" | "store"> & {
+  parts: {
+    readonly clock: Clock;
+    readonly store: GreenhouseStore;
     readonly commander: () => Commander;
     readonly journal: Journal;
     readonly platform: Pick<PlatformClient, "clockSkewMs">;

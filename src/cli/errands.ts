@@ -107,7 +107,10 @@ export async function withPlatform<Answer>(
 ): Promise<Answer> {
   const log = loggerFor(configuration, around);
   const platform = createPlatform(configuration.platform, {
-    ...{ clock: systemClock, random: systemRandom, log, dataDir: configuration.data_dir },
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    dataDir: configuration.data_dir,
   });
   try {
     return await errand(platform);

@@ -134,8 +134,13 @@ function rowOf(alarm: Document): Row {
     return typeof value === "string" ? value : "";
   };
   return {
-    ...{ id: text("id"), state: text("state"), since: localTime(text("since")), severity: text("severity") },
-    ...{ by: text("by"), message: text("message"), remedy: text("remedy") },
+    id: text("id"),
+    state: text("state"),
+    since: localTime(text("since")),
+    severity: text("severity"),
+    by: text("by"),
+    message: text("message"),
+    remedy: text("remedy"),
   };
 }
 

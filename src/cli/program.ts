@@ -31,8 +31,15 @@ async function refuseUnknown(word: string | undefined, commands: readonly Comman
 
 /** Errors whose message is already the sentence a person needs; by name, as what throws them is loaded only when it is called. */
 const endings: Readonly<Record<string, number>> = {
-  ...{ DirectoryInUse: 1, DataTooNew: 1, BrokerStartError: 1, JournalUnreadable: 1, PlatformError: 1 },
-  ...{ FileExists: 1, NotWritten: 1, PlaceUnusable: 1, GoneAway: 1 },
+  DirectoryInUse: 1,
+  DataTooNew: 1,
+  BrokerStartError: 1,
+  JournalUnreadable: 1,
+  PlatformError: 1,
+  FileExists: 1,
+  NotWritten: 1,
+  PlaceUnusable: 1,
+  GoneAway: 1,
   UnknownController: 2,
 };
 

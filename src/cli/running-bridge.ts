@@ -175,7 +175,8 @@ export async function requestOf(
     topics: [bridge.response(name)],
     send: { topic: bridge.request(name), payload: JSON.stringify({ ...fields, transaction }) },
     heard: (_: string, document: Document) => (document["transaction"] === transaction ? document : null),
-    ...{ longestMs, endings },
+    longestMs,
+    endings,
   };
   return askBridge(configuration, question, stop);
 }

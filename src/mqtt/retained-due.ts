@@ -133,7 +133,8 @@ function messagesFor(
   // Not while something is kept back: a topic that shows it may not be emptied yet.
   if (unknown === undefined || !isAll) return all;
   kept.unknown.delete(code);
-  const [said, shown] = [topicsOf(all), new Map(whole.map((one) => [one.topic, one]))];
+  const said = topicsOf(all);
+  const shown = new Map(whole.map((one) => [one.topic, one]));
   const missing = [...unknown].filter((topic) => !said.has(topic));
   return [...all, ...missing.map((topic) => shown.get(topic) ?? { topic, payload: "" })];
 }

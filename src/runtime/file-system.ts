@@ -186,7 +186,8 @@ const leftoverAgeMs = 60_000;
  * They are only clutter, so nothing depends on it.
  */
 async function removeLeftovers(files: FileSystem, path: string, writtenAt: number): Promise<void> {
-  const [name, directory] = [basename(path), dirname(path)];
+  const name = basename(path);
+  const directory = dirname(path);
   for (const entry of await files.list(directory).catch(() => [])) {
     if (!entry.startsWith(`${name}.`) || !/^\.[0-9a-f]{12}\.tmp$/.test(entry.slice(name.length))) continue;
     const leftover = join(directory, entry);

@@ -9,6 +9,7 @@ import {
   connectionSettings,
   type ConnectionSettings,
   defaultLimits,
+  type Embedded,
   type IncomingMessage,
   type LinkEnd,
   type ProtocolVersion,
@@ -50,7 +51,7 @@ export const hasLogin = (configuration: Configuration): boolean =>
  */
 export function settingsBeside(
   configuration: Configuration,
-  embedded: Parameters<typeof connectionSettings>[2] = null,
+  embedded: Embedded | null = null,
 ): ClientSettings {
   const { mqtt, broker } = configuration;
   const { host, port } = broker;

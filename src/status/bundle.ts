@@ -40,8 +40,12 @@ export function bundleOf(about: AboutProgram, parts: Bundle): Bundle {
     version,
     node: process.version,
     system: {
-      ...{ platform: platform(), release: release(), arch: arch(), processors: cpus().length },
-      ...{ memory_mb: mebibytes(totalmem()), free_memory_mb: mebibytes(freemem()) },
+      platform: platform(),
+      release: release(),
+      arch: arch(),
+      processors: cpus().length,
+      memory_mb: mebibytes(totalmem()),
+      free_memory_mb: mebibytes(freemem()),
       container: process.env["container"] ?? null,
     },
     configuration: withoutWhole(configuration, new Set(secrets)),
@@ -120,9 +124,18 @@ function controllerPart(controller: Controller) {
   const { info, availability, availabilityBy, problem, absentSince, layout } = controller;
   const { code, id, name, area, type, record, client } = info;
   return {
-    ...{ code, id, name, area, station: record?.stationName ?? null, type },
-    ...{ type_name: record?.typeName ?? null, brand: record?.brand ?? null },
-    ...{ availability, availability_by: availabilityBy, absent_since: isoOrNull(absentSince), problem },
+    code,
+    id,
+    name,
+    area,
+    station: record?.stationName ?? null,
+    type,
+    type_name: record?.typeName ?? null,
+    brand: record?.brand ?? null,
+    availability,
+    availability_by: availabilityBy,
+    absent_since: isoOrNull(absentSince),
+    problem,
     version: record?.version ?? null,
     interface_version: client?.version ?? null,
     sensors: each(controller.sensors, (sensor) => ({ ...sensorDocument(sensor), fault: sensor.fault })),
@@ -130,7 +143,8 @@ function controllerPart(controller: Controller) {
     unused: layout.flatMap((slot) => (slot.definition === null ? [slot] : [])),
     status: each(controller.statuses, statusDocument),
     actuators: each(controller.actuators, (actuator) => ({
-      ...{ kind: actuator.settings.kind, ...actuatorDocument(actuator) },
+      kind: actuator.settings.kind,
+      ...actuatorDocument(actuator),
       registers: each(new Map(Object.entries(actuator.registers)), registerPart),
     })),
     parameters: each(controller.parameters, (parameter) => ({

@@ -195,17 +195,22 @@ export class Metrics {
     this.#facts = facts;
     const registers = [this.#counted];
     this.#outcomes = new Counter({
-      ...{ name: `${prefix}commands_total`, help: "Commands answered, by outcome", registers },
+      name: `${prefix}commands_total`,
+      help: "Commands answered, by outcome",
+      registers,
       labelNames: ["outcome"],
     });
     this.#refusals = new Counter({
-      ...{ name: `${prefix}command_refusals_total`, help: "Refused commands, by reason", registers },
+      name: `${prefix}command_refusals_total`,
+      help: "Refused commands, by reason",
+      registers,
       labelNames: ["reason"],
     });
     this.#durations = new Histogram({
       name: `${prefix}command_duration_seconds`,
       help: "From arrival to result, of commands that were sent to the platform",
-      ...{ buckets, registers },
+      buckets,
+      registers,
     });
     // Every word is there from the start, so that a rate can be taken.
     for (const outcome of outcomes) this.#outcomes.inc({ outcome }, 0);

@@ -75,7 +75,9 @@ function occurrences({ shapes, contested, signIns, isSignInRefused }: NoticedFac
     ...found.values(),
     { about: "session", count: contested, pauseMs: hourMs, event: sessionContested },
     {
-      ...{ about: signIn, count: isSignInRefused ? signIns : 0, pauseMs: 10 * minuteMs },
+      about: signIn,
+      count: isSignInRefused ? signIns : 0,
+      pauseMs: 10 * minuteMs,
       event: (at) => signInRefused(signIns, at),
     },
   ];

@@ -333,7 +333,9 @@ export async function lock(
   const end = until === null ? null : new Date(until).toISOString();
   for (const actuator of actuators)
     onEvent({
-      ...{ type: "locked", severity: "info", at: now },
+      type: "locked",
+      severity: "info",
+      at: now,
       message: `${by} has locked ${id}/${actuator}${reason === null ? "" : `: ${reason}`}.`,
       facts: { controller: id, actuator, by, reason, until: end },
     });

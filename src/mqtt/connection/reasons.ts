@@ -109,7 +109,10 @@ const failures: ReadonlyMap<string, string> = new Map([
 export function describeEnd(facts: LinkFacts): LinkEnd {
   const { connected, broker, refusal, serverDisconnect: said, error } = facts;
   const end = (kind: LinkEnd["kind"], reason: string, code: number | null = null): LinkEnd => ({
-    ...{ kind, code, connected, reason },
+    kind,
+    code,
+    connected,
+    reason,
   });
   if (facts.ended) return end("ended", "ended by us");
   if (refusal !== null)

@@ -173,7 +173,7 @@ export interface Publish {
 export type ConnectionState =
   "idle" | "connecting" | "subscribing" | "degraded" | "online" | "waiting" | "ending" | "ended";
 
-interface Embedded {
+export interface Embedded {
   readonly url: string;
   readonly credential: { readonly username: string; readonly password: string };
 }
@@ -207,7 +207,7 @@ export function connectionSettings(
     subscriptions: [...topics.subscriptions, topics.bridge.selfTest],
     // No command depends on these being granted. Of a birth that Home Assistant publishes with the retain flag only the copy kept by the
     // broker carries it here, so the two can be told apart.
-    withRetained: [...topics.othersSelfTest, ...others],
+    withRetained: others,
     // A command is refused with its size instead of vanishing: every one has an outcome.
     anySize: (topic) => topics.parse(topic)?.type === "command",
     guard: { topic: topics.bridge.state, expected: "online" },
