@@ -303,8 +303,9 @@ async function makeFirstOperator(
 /** What the page asks, and programs as well. */
 export const apiRoutes: Routes = {
   "/api/session": route("GET", null, nothing, (_, { visitor: { user, role, via }, service, request }) => {
-    const first_operator = user === null && service.sources.firstOperator.isOffered(request);
-    return json({ user, role, via, login: role === null, first_operator } satisfies Session);
+    const isOffered = user === null && service.sources.firstOperator.isOffered(request);
+    const known: Session = { user, role, via, login: role === null };
+    return json(isOffered ? { ...known, first_operator: true } : known);
   }),
   "/api/first_operator": route("POST", null, newOperator, makeFirstOperator),
   "/api/login": route("POST", null, fields({ username: text, password: text }), async (given, asked) => {

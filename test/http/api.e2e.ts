@@ -38,7 +38,7 @@ describe("the API", () => {
   it("shows overview, controllers, alarms and health to everybody on this computer", async () => {
     const { get, post } = await pageScene();
     const [, session] = await get("api/session");
-    expect(session).toMatchObject({ user: null, role: "viewer", via: null, login: false });
+    expect(session).toEqual({ user: null, role: "viewer", via: null, login: false, first_operator: true });
     const [, overview] = await get("api/overview");
     for (const key of [
       "name",
