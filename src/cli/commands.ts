@@ -242,9 +242,14 @@ function addSetup(add: Add): void {
   add(
     "init",
     "ask for hosts, credential and broker, try them, and write a first config.yaml",
-    ["greenhouse2mqtt init", "greenhouse2mqtt init --answers site-7.yaml -c site-7/config.yaml"],
+    [
+      "greenhouse2mqtt init",
+      "greenhouse2mqtt init --web                 the same in the browser",
+      "greenhouse2mqtt init --answers site-7.yaml -c site-7/config.yaml",
+    ],
     lazily(async () => (await import("./configuration.js")).init),
   )
+    .option("--web", "ask in the browser of this computer, with a code that is printed here")
     .option("--answers <file>", "YAML with the answers; with it, or any of the next, nothing is asked")
     .option("--business-url <url>", "address of the business host")
     .option("--realtime-url <url>", "address of the realtime host")

@@ -14,7 +14,16 @@ import { systemClock, systemRandom } from "../runtime/clock.js";
 import { GoneAway, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
 import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "../setup/init/init.js";
-import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
+import { createLogger } from "../runtime/log.js";
+import { refuseToOverwrite } from "./errands.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  endOfUse,
+  exitCodes,
+  programVersion,
+  type Surroundings,
+} from "./surroundings.js";
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
 export async function check(
@@ -98,6 +107,7 @@ async function firstLine(input: Readable, stop: AbortSignal): Promise<string> {
 }
 
 interface InitOptions extends CommonOptions, GivenOptions {
+  readonly web?: boolean;
   readonly answers?: string;
   readonly try: boolean;
 }
@@ -105,6 +115,10 @@ interface InitOptions extends CommonOptions, GivenOptions {
 /** `greenhouse2mqtt init`: asks for hosts, credential and broker, or takes what is given, tries it, and writes the configuration once. */
 export async function init(around: Surroundings, options: InitOptions): Promise<void> {
   const { env, stop } = around;
+  if (options.web === true) {
+    await initWeb(around, options);
+    return;
+  }
   const { config, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
   const { stdin: input, stdout: output } = process;
   const say = (text: string) => around.out(`${text}\n`);
@@ -126,3 +140,49 @@ const answersIn = (file: string): Promise<string> =>
   readFile(file, "utf8").catch((error: unknown) => {
     throw new CommandFailure(`${file} cannot be read: ${String(error)}`, exitCodes.usage);
   });
+
+/** Where the page of the bridge will be, too. */
+const usualPort = 8099;
+/** The browser gets the last answer before its server goes. */
+const lastAnswerMs = 500;
+
+/** `greenhouse2mqtt init --web`: asks in a browser of this computer, and ends once the files are written. */
+async function initWeb(around: Surroundings, { config }: CommonOptions): Promise<void> {
+  const { sshHint } = await import("../http/entrance.js");
+  const { Faults } = await import("../http/faults.js");
+  const { OneTimeCode } = await import("../http/first-operator.js");
+  const { serveSetup } = await import("../http/setup-site.js");
+  const { webSteps } = await import("../setup/init/web-steps.js");
+  const { env, out, err } = around;
+  refuseToOverwrite(config, "move it away, or name another file with -c");
+  const code = new OneTimeCode();
+  const written = new AbortController();
+  const stop = AbortSignal.any([endOfUse(around), written.signal]);
+  const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, err);
+  const say = (text: string) => out(`${text}\n`);
+  const done = () => {
+    void systemClock.wait(lastAnswerMs).then(() => written.abort());
+  };
+  let port = usualPort;
+  const steps = webSteps(config, {
+    // Where the usual one is taken the bridge could not have it either.
+    port: () => (port === usualPort ? null : port),
+    clock: systemClock,
+    random: systemRandom,
+    env,
+    stop,
+    say,
+    done,
+    brokers: usualBrokers,
+    writtenBy: `greenhouse2mqtt ${programVersion()}`,
+  });
+  const onListening = (listensAt: number) => {
+    port = listensAt;
+    const hint = sshHint({ host: "127.0.0.1" }, port, env);
+    say(`Open  http://127.0.0.1:${port}/  in a browser of this computer; the code is  ${code.text}`);
+    if (hint !== null) say(hint);
+  };
+  await serveSetup(usualPort, { code, steps, faults: new Faults(log, systemClock), onListening }, stop);
+  if (written.signal.aborted)
+    say(`Now run  greenhouse2mqtt run${config === "config.yaml" ? "" : ` -c ${config}`}`);
+}

@@ -146,7 +146,7 @@ class Site {
     this.#sessions = sessions;
     this.#pipelines = pipelines;
     this.#pace = new Pace(service.sources.clock);
-    const page = servesPage(service.sources.listener()) ? { ...apiRoutes, ...pageFiles() } : {};
+    const page = servesPage(service.sources.listener()) ? { ...apiRoutes, ...pageRoutes() } : {};
     this.#routes = new Map(Object.entries({ ...plainRoutes, ...page }));
   }
 
@@ -257,27 +257,35 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** The built page, which lies beside this folder; none where it was not built. */
-function pageFiles(): Routes {
+type FileAnswer = (asked: { readonly request: IncomingMessage; readonly visitor: Visitor }) => Answer;
+
+export function pageFiles(): Readonly<Record<string, FileAnswer>> {
   const root = fileURLToPath(new URL("../page/", import.meta.url));
   const names = existsSync(join(root, "index.html")) ? readdirSync(root, { recursive: true }) : [];
   const files = names.map(String).flatMap((name) => {
     const type = types[extname(name)];
     const path = name === "index.html" ? "/" : `/${name.split(sep).join("/")}`;
-    return type === undefined ? [] : [[path, fileRoute(readFileSync(join(root, name)), path, type)] as const];
+    return type === undefined
+      ? []
+      : [[path, fileAnswer(readFileSync(join(root, name)), path, type)] as const];
   });
   return Object.fromEntries(files);
 }
 
-function fileRoute(plain: Buffer, path: string, type: string): Route {
+const pageRoutes = (): Routes =>
+  Object.fromEntries(
+    Object.entries(pageFiles()).map(([path, answer]) => [path, { method: "GET", role: null, answer }]),
+  );
+
+function fileAnswer(plain: Buffer, path: string, type: string): FileAnswer {
   const gzipped = gzipSync(plain);
   // A name there has a hash of what is in it.
   const kept = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-store";
   const headers = { "content-type": type, "cache-control": kept, vary: "accept-encoding" };
-  const answer: Route["answer"] = ({ request, visitor }) => {
+  return ({ request, visitor }) => {
     // Home Assistant's ingress has lost encoded answers, so there it goes plain.
     const isGzipped = !visitor.isIngress && /\bgzip\b/.test(String(request.headers["accept-encoding"]));
     if (!isGzipped) return { status: 200, body: plain, headers };
     return { status: 200, body: gzipped, headers: { ...headers, "content-encoding": "gzip" } };
   };
-  return { method: "GET", role: null, answer };
 }

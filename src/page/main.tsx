@@ -1,5 +1,6 @@
 import { effect, signal, useSignal } from "@preact/signals";
-import { render } from "preact";
+import { type ComponentType, render } from "preact";
+import { useEffect } from "preact/hooks";
 import { AlarmsView } from "./alarms.js";
 import { ControllerPage } from "./controller.js";
 import { DiagnosticsView } from "./diagnostics.js";
@@ -223,9 +224,21 @@ function Login() {
   );
 }
 
+const setup = signal<ComponentType | null>(null);
+
+/** Of no use to a bridge that runs, so it is loaded where it is asked for. */
+function SetupPage() {
+  const Show = setup.value;
+  useEffect(() => {
+    void import("./setup.js").then((loaded) => (setup.value = loaded.default));
+  }, []);
+  return Show === null ? <Loading /> : <Show />;
+}
+
 function Page() {
   const who = session.value;
   if (who === null) return <Loading />;
+  if (who.setup) return <SetupPage />;
   if (who.role === null) return <Login />;
   const { at, show } = placeOf(route.value);
   return (

@@ -26,6 +26,8 @@ export interface Session {
   readonly login: boolean;
   /** Whether this browser may make the first operator, with the code that the bridge printed. */
   readonly first_operator?: boolean;
+  /** There is no bridge yet: `init --web` asks for what it needs. */
+  readonly setup?: boolean;
 }
 
 export interface BridgeFacts {

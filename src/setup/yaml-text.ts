@@ -1,4 +1,15 @@
-import { Document, isScalar, type Node, Pair, Scalar, type Tags, YAMLMap, YAMLSeq } from "yaml";
+import {
+  Document,
+  isMap,
+  isScalar,
+  type Node,
+  Pair,
+  parseDocument,
+  Scalar,
+  type Tags,
+  YAMLMap,
+  YAMLSeq,
+} from "yaml";
 
 type Tag = Exclude<Tags[number], string>;
 
@@ -21,6 +32,21 @@ export function yamlText(contents: Node, head: readonly string[] = [], foot: rea
   document.comment = comment(foot);
   const text = document.toString({ lineWidth: 0, flowCollectionPadding: true, indentSeq: true, nullStr: "" });
   return `${text.trimEnd()}\n`;
+}
+
+type Set = (path: readonly string[], value: unknown) => void;
+
+/** A text of YAML with what `edit` changes in it; its comments and references stay. */
+export function editedYaml(text: string, edit: (root: unknown, set: Set) => void): string {
+  const document = parseDocument(text, { version: "1.2", schema: "core", customTags: asWritten });
+  edit(document.contents, (path, value) => document.setIn(path, document.createNode(value)));
+  return document.toString({ lineWidth: 0, flowCollectionPadding: true, indentSeq: true, nullStr: "" });
+}
+
+/** What stands in a section under a key, as it is written; null where nothing does. */
+export function textIn(section: unknown, key: string): string | null {
+  const node: unknown = isMap(section) ? section.get(key, true) : undefined;
+  return isScalar(node) ? (node.source ?? String(node.value)) : null;
 }
 
 const comment = (lines: readonly string[]): string | null =>

@@ -30,7 +30,7 @@ export interface InitPorts {
 }
 
 /** Nothing was written, and why. */
-class NotWritten extends Error {
+export class NotWritten extends Error {
   override name = "NotWritten" as const;
 }
 
@@ -81,16 +81,23 @@ export async function writeConfigurationOf(
     throw new NotWritten(
       `nothing was written, because it would not pass a check:\n${loaded.problems.join("\n")}`,
     );
-  const { configuration, secrets } = files;
-  // The secrets first: a configuration that is there works.
-  if (secrets.size > 0) await addLines(secretsFile, secretLines(secrets));
-  await writeNew(file, configuration);
-  const names = [...secrets.keys()].join(", ");
-  if (secrets.size > 0) ports.say(`${secretsFile}: added ${names}`);
-  ports.say(`${file}: written`);
+  await writeFiles(files, file, ports.say);
   const flag = file === "config.yaml" ? "" : ` -c ${file}`;
   ports.say(`Now run  greenhouse2mqtt doctor${flag}    (does everything work?)`);
   ports.say(`then     greenhouse2mqtt discover${flag}  (which actuators are there?)`);
+}
+
+/** The secrets first: a configuration that is there works. */
+export async function writeFiles(
+  { configuration, secrets }: FirstFiles,
+  file: string,
+  say: (text: string) => void,
+): Promise<void> {
+  const secretsFile = join(dirname(file), "secrets.yaml");
+  if (secrets.size > 0) await addLines(secretsFile, secretLines(secrets));
+  await writeNew(file, configuration);
+  if (secrets.size > 0) say(`${secretsFile}: added ${[...secrets.keys()].join(", ")}`);
+  say(`${file}: written`);
 }
 
 async function collected(file: string, ports: InitPorts): Promise<Answers> {
@@ -138,7 +145,7 @@ async function wayOn(
 }
 
 /** How it went when an answer was tried, in sentences. */
-async function outcomeOf(answers: Answers, what: keyof Answers, file: string, ports: UnaskedPorts) {
+export async function outcomeOf(answers: Answers, what: keyof Answers, file: string, ports: UnaskedPorts) {
   const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
   if (!loaded.ok) return { ok: false, areSwapped: false, lines: loaded.problems };
   if (loaded.unset.length > 0)
@@ -173,7 +180,7 @@ type Loaded =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /** Reads the files as `check` would, before they exist. Variables of a later environment stand for themselves. */
-async function loadedFrom(files: FirstFiles, file: string, env: InitPorts["env"]): Promise<Loaded> {
+export async function loadedFrom(files: FirstFiles, file: string, env: InitPorts["env"]): Promise<Loaded> {
   const named = [...files.configuration.matchAll(/!env (\w+)/g)].map((match) => match[1] ?? "");
   const unset = named.filter((name) => env[name] === undefined);
   const texts = {

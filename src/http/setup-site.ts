@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { z } from "zod";
+import type { Faults } from "./faults.js";
+import { isOfThisComputer, judge, type Listener } from "./access.js";
+import { type Answer, badRequest, failure, inputOf, json, notFound, send } from "./answer.js";
+import type { OneTimeCode } from "./first-operator.js";
+import { pageFiles } from "./server.js";
+
+/* The page before there is a configuration: `init --web`. It listens on this computer alone, and does nothing without the code. */
+
+type Step = (input: unknown) => Promise<unknown>;
+
+interface SetupSite {
+  readonly code: OneTimeCode;
+  /** By name; each is given what was answered so far. One that cannot be done rejects with a sentence for the person. */
+  readonly steps: Readonly<Record<string, Step>>;
+  readonly faults: Pick<Faults, "note">;
+  readonly onListening: (port: number) => void;
+}
+
+const wrongCode = failure(401, "wrong_code", "This is not the code that `init --web` printed.");
+const spent = failure(
+  429,
+  "code_spent",
+  "Too many wrong codes. Start `init --web` again: it prints another code.",
+);
+const elsewhere = failure(403, "not_here", "This is served to browsers of its own computer alone.");
+const nobody = { find: () => null };
+const asked = z.looseObject({ code: z.string() });
+
+/** Serves the steps until `signal` aborts, at the port or where that is taken at any other. */
+export async function serveSetup(port: number, site: SetupSite, signal: AbortSignal): Promise<void> {
+  const listener: Listener = {
+    host: "127.0.0.1",
+    port,
+    allowed_hosts: [],
+    users: [],
+    overview: [],
+    ingress: { enabled: false, role: "viewer", address: "" },
+  };
+  const files = pageFiles();
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 });
+  server.on("request", (request, response) => {
+    void answerTo(request, listener, files, site)
+      .catch((error: unknown) => {
+        site.faults.note(error);
+        return failure(500, "fault", "This could not be answered, which is a defect.");
+      })
+      .then((answer) => send(response, answer))
+      .catch(() => response.destroy());
+  });
+  for (const wanted of [port, 0]) {
+    try {
+      await once(server.listen(wanted, listener.host), "listening");
+      break;
+    } catch (error) {
+      if (wanted === 0) throw error;
+    }
+  }
+  site.onListening((server.address() as AddressInfo).port);
+  if (!signal.aborted) await once(signal, "abort");
+  server.closeAllConnections();
+  await once(server.close(), "close");
+}
+
+async function answerTo(
+  request: IncomingMessage,
+  listener: Listener,
+  files: ReturnType<typeof pageFiles>,
+  { code, steps }: SetupSite,
+): Promise<Answer> {
+  const visitor = judge(request, listener, nobody);
+  if ("status" in visitor) return visitor;
+  if (!isOfThisComputer(request)) return elsewhere;
+  const { url = "/", method = "" } = request;
+  const [path = "/"] = url.split("?", 1);
+  if (method === "GET" || method === "HEAD") {
+    if (path === "/api/session")
+      return json({ user: null, role: null, via: null, login: false, setup: true });
+    const file = Object.hasOwn(files, path) ? files[path] : undefined;
+    return file?.({ request, visitor }) ?? notFound("page here");
+  }
+  const [, name = ""] = /^\/api\/setup\/(\w+)$/.exec(path) ?? [];
+  const step = Object.hasOwn(steps, name) ? steps[name] : undefined;
+  if (method !== "POST" || step === undefined) return notFound("step", name);
+  const input = await inputOf(request);
+  if (!("given" in input)) return input;
+  const given = asked.safeParse(input.given);
+  if (!given.success || code.isSpent()) return code.isSpent() ? spent : wrongCode;
+  if (!code.fits(given.data.code)) return code.isSpent() ? spent : wrongCode;
+  try {
+    return json((await step(given.data)) ?? {});
+  } catch (error) {
+    return badRequest(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -1,0 +1,489 @@
+import { type Signal, signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { Alert, Button, Choice, Field } from "./inputs.js";
+import { get, post } from "./live.js";
+import type { Session } from "./protocol.js";
+import { Loading } from "./parts.js";
+import { errorSentence, type Sentence } from "./sentences.js";
+import { language, speak, t, type Word } from "./words.js";
+
+/* `init --web`: what a bridge needs to know, asked step by step; the last one writes the files. */
+
+interface FoundActuator {
+  readonly id: string;
+  readonly kind: string | null;
+  readonly name: string;
+  readonly address: string | null;
+  readonly now: string | null;
+}
+
+interface FoundController {
+  readonly code: string;
+  readonly title: string;
+  readonly name: string;
+  readonly actuators: readonly FoundActuator[];
+}
+
+interface Tried {
+  readonly ok: boolean;
+  readonly areSwapped: boolean;
+  readonly lines: readonly string[];
+}
+
+interface Written {
+  readonly file: string;
+  readonly page: string | null;
+}
+
+const stages = [
+  "setup_code",
+  "setup_platform",
+  "setup_broker",
+  "setup_user",
+  "setup_found",
+  "setup_done",
+] as const;
+const stage = signal(0);
+/** What was answered, under the keys of the configuration. */
+const answers = signal<Readonly<Record<string, unknown>>>({ language: language.peek() });
+const written = signal<Written | null>(null);
+
+const ask = <T,>(step: string, more: object = {}) =>
+  post<T>(`api/setup/${step}`, { ...answers.value, ...more });
+
+function keep(more: object): void {
+  answers.value = { ...answers.value, ...more };
+}
+
+const next = () => {
+  stage.value += 1;
+  scrollTo(0, 0);
+};
+
+type FormProps = Readonly<{
+  label: Word;
+  busy?: Word;
+  act: (fields: Readonly<Record<string, string>>) => Promise<Sentence | null>;
+  children: ComponentChildren;
+  more?: ComponentChildren;
+}>;
+
+/** What is filled in, sent, and said about it. */
+function Form({ label, busy = "setup_busy", act, children, more }: FormProps) {
+  const said = useSignal<Sentence | null>(null);
+  const isBusy = useSignal(false);
+  const submit = async (form: HTMLFormElement) => {
+    isBusy.value = true;
+    said.value = null;
+    const fields = Object.fromEntries(
+      [...new FormData(form)].map(([key, value]) => [key, typeof value === "string" ? value.trim() : ""]),
+    );
+    said.value = await act(fields).finally(() => (isBusy.value = false));
+  };
+  return (
+    <form
+      class="setup"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit(event.currentTarget);
+      }}
+    >
+      {children}
+      <div class="buttons">
+        <button type="submit" class="primary" disabled={isBusy.value}>
+          {t(isBusy.value ? busy : label)}
+        </button>
+        {more}
+      </div>
+      <Alert said={said} />
+    </form>
+  );
+}
+
+/** How it went when an answer was tried; what did not work can be kept all the same. */
+function Outcome({ of, swap }: Readonly<{ of: Signal<Tried | null>; swap?: () => void }>) {
+  const tried = of.value;
+  if (tried === null || tried.ok) return null;
+  return (
+    <div class="notice bad" role="alert">
+      <ul lang="en">
+        {tried.lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+      <div class="buttons">
+        {tried.areSwapped && swap ? <Button act={swap}>{t("setup_swap")}</Button> : null}
+        <Button act={next}>{t("setup_keep")}</Button>
+      </div>
+    </div>
+  );
+}
+
+const Code = () => (
+  <Form
+    label="setup_begin"
+    act={async ({ code = "" }) => {
+      keep({ code });
+      const { status, body } = await ask("brokers");
+      if (status !== 200) return errorSentence(body);
+      next();
+      return null;
+    }}
+  >
+    <p>{t("setup_what")}</p>
+    <Choice
+      label={t("setup_language")}
+      value={language.value}
+      options={[
+        ["en", "English"],
+        ["zh", "中文"],
+      ]}
+      onChange={({ currentTarget: { value } }) => {
+        speak(value === "zh" ? "zh" : "en");
+        keep({ language: value });
+      }}
+    />
+    <Field label={t("setup_code_where")} name="code" autocomplete="one-time-code" required />
+  </Form>
+);
+
+/** A bare name means https. */
+const whole = (address = "") => (address === "" || address.includes("://") ? address : `https://${address}`);
+
+function Platform() {
+  const way = useSignal<"token" | "sign_in">("token");
+  const tried = useSignal<Tried | null>(null);
+  const [business, realtime] = [useSignal(""), useSignal("")];
+  const act = async (fields: Readonly<Record<string, string>>) => {
+    const {
+      token,
+      account = "",
+      account_field: key = "account",
+      password = "",
+      password_field: secret = "password",
+    } = fields;
+    const credential =
+      way.value === "token" ? { token } : { sign_in: { body: { [key]: account, [secret]: password } } };
+    const hosts = {
+      business_url: whole(fields["business_url"]),
+      realtime_url: whole(fields["realtime_url"]),
+    };
+    const isOpen = Object.values(hosts).some((one) => /^http:\/\/(?!(?:127\.|localhost|\[::1\]))/.test(one));
+    keep({ platform: { ...hosts, ...credential, ...(isOpen && { allow_insecure: true }) } });
+    const { status, body } = await ask<Tried>("platform");
+    if (status !== 200 || body === null) return errorSentence(body);
+    tried.value = body;
+    if (body.ok) next();
+    return null;
+  };
+  return (
+    <Form label="setup_try" busy="setup_trying" act={act} more={<Back />}>
+      <p>{t("setup_hosts")}</p>
+      <Field
+        label={t("setup_business")}
+        name="business_url"
+        bound={business}
+        placeholder="https://business.example.com"
+        required
+      />
+      <Field
+        label={t("setup_realtime")}
+        name="realtime_url"
+        bound={realtime}
+        placeholder="https://realtime.example.com"
+        required
+      />
+      <Choice
+        label={t("setup_credential")}
+        bound={way}
+        options={[
+          ["token", t("setup_token")],
+          ["sign_in", t("setup_sign_in")],
+        ]}
+      />
+      {way.value === "token" ? (
+        <Field label={t("setup_token")} name="token" type="password" autocomplete="off" required />
+      ) : (
+        <>
+          <p class="quiet">{t("setup_account_own")}</p>
+          <Field label={t("setup_account")} name="account" autocomplete="off" required />
+          <Field label={t("password")} name="password" type="password" autocomplete="off" required />
+          <details>
+            <summary>{t("setup_fields")}</summary>
+            <Field label={t("setup_account_field")} name="account_field" value="account" required />
+            <Field label={t("setup_password_field")} name="password_field" value="password" required />
+          </details>
+        </>
+      )}
+      <Outcome
+        of={tried}
+        swap={() => {
+          [business.value, realtime.value] = [realtime.peek(), business.peek()];
+          tried.value = null;
+        }}
+      />
+    </Form>
+  );
+}
+
+interface FoundBroker {
+  readonly url: string;
+  readonly isLocked: boolean;
+}
+
+function Broker() {
+  const found = useSignal<readonly FoundBroker[] | null>(null);
+  const chosen = useSignal<string>("embedded");
+  const tried = useSignal<Tried | null>(null);
+  useEffect(() => {
+    void ask<readonly FoundBroker[]>("brokers").then(({ status, body }) => {
+      found.value = status === 200 && body !== null ? body : [];
+      chosen.value = found.value[0]?.url ?? "embedded";
+    });
+  }, []);
+  if (found.value === null) return <Loading />;
+  const isOther = chosen.value === "other";
+  const isEmbedded = chosen.value === "embedded";
+  const act = async ({
+    url = chosen.value,
+    username = "",
+    password = "",
+  }: Readonly<Record<string, string>>) => {
+    const login = username === "" ? {} : { username, password };
+    keep({ mqtt: isEmbedded ? {} : { url, ...login } });
+    const { status, body } = await ask<Tried>("broker");
+    if (status !== 200 || body === null) return errorSentence(body);
+    tried.value = body;
+    if (body.ok) next();
+    return null;
+  };
+  const options = [
+    ...found.value.map(({ url }) => [url, url] as const),
+    ["embedded", t("setup_embedded")] as const,
+    ["other", t("setup_other")] as const,
+  ];
+  return (
+    <Form label="setup_try" busy="setup_trying" act={act} more={<Back />}>
+      <p>{t("setup_broker_what")}</p>
+      <Choice label={t("setup_broker")} bound={chosen} options={options} />
+      {isOther ? (
+        <Field label={t("setup_address")} name="url" value="mqtt://localhost:1883" required />
+      ) : null}
+      {isEmbedded ? null : (
+        <>
+          <Field label={t("setup_broker_user")} name="username" autocomplete="off" />
+          <Field label={t("password")} name="password" type="password" autocomplete="off" />
+        </>
+      )}
+      <Outcome of={tried} />
+    </Form>
+  );
+}
+
+const User = () => (
+  <Form
+    label="setup_next"
+    act={(fields) => {
+      const { username = "", password = "" } = fields;
+      keep({ user: username === "" ? null : { username, password } });
+      next();
+      return Promise.resolve(null);
+    }}
+    more={<Back />}
+  >
+    <p>{t("setup_user_what")}</p>
+    <Field label={t("name")} name="username" autocomplete="username" />
+    <Field
+      label={t("first_password")}
+      name="password"
+      type="password"
+      autocomplete="new-password"
+      minLength={12}
+    />
+  </Form>
+);
+
+function Found() {
+  const found = useSignal<readonly FoundController[] | null>(null);
+  const search = async () => {
+    const { status, body } = await ask<{ readonly controllers: readonly FoundController[] }>("discover");
+    if (status !== 200 || body === null) return errorSentence(body);
+    found.value = body.controllers;
+    return null;
+  };
+  const write = async (fields: Readonly<Record<string, string>>) => {
+    const { status, body } = await ask<Written>("write", { controllers: editsOf(found.value ?? [], fields) });
+    if (status !== 200 || body === null) return errorSentence(body);
+    written.value = body;
+    next();
+    return null;
+  };
+  if (found.value === null)
+    return (
+      <>
+        <Form label="setup_search" busy="setup_searching" act={search} more={<Back />}>
+          <p>{t("setup_search_what")}</p>
+        </Form>
+        <Form label="setup_skip" act={write}>
+          <p class="quiet">{t("setup_skip_what")}</p>
+        </Form>
+      </>
+    );
+  return (
+    <Form label="setup_write" act={write}>
+      <p>{t("setup_compare")}</p>
+      {found.value.map((controller) => (
+        <FoundOne key={controller.code} of={controller} />
+      ))}
+    </Form>
+  );
+}
+
+/** Under the names that the form gives its fields. */
+function editsOf(found: readonly FoundController[], fields: Readonly<Record<string, string>>) {
+  const isHidden = (key: string) => fields[`${key} shown`] === undefined;
+  return Object.fromEntries(
+    found.map(({ code, actuators }) => [
+      code,
+      {
+        name: fields[`${code} name`] ?? "",
+        hidden: isHidden(code),
+        actuators: Object.fromEntries(
+          actuators.map(({ id, kind }) => {
+            const key = `${code} ${id}`;
+            return [
+              id,
+              {
+                name: fields[`${key} name`] ?? "",
+                kind: fields[`${key} kind`] ?? kind,
+                hidden: isHidden(key),
+              },
+            ];
+          }),
+        ),
+      },
+    ]),
+  );
+}
+
+/** Kinds that take the same values on the platform as the one that was found; others are for an editor. */
+const alike: readonly (readonly string[])[] = [
+  ["skylight", "side_vent", "shade_curtain", "thermal_curtain", "positioner"],
+  [
+    ...["circulation_fan", "uv_disinfection", "mist_humidifier", "co2_supply", "humidity_control"],
+    ...["hot_air_blower", "heating_blower", "mist_cooling", "machine", "light", "irrigation"],
+  ],
+];
+
+const chineseKinds: Readonly<Record<string, string>> = {
+  skylight: "天窗",
+  side_vent: "侧窗",
+  shade_curtain: "遮阳帘",
+  thermal_curtain: "保温帘",
+  positioner: "开度设备",
+  circulation_fan: "循环风机",
+  uv_disinfection: "紫外消毒",
+  mist_humidifier: "加湿",
+  co2_supply: "二氧化碳补气",
+  humidity_control: "湿度控制",
+  hot_air_blower: "热风机",
+  heating_blower: "加热风机",
+  mist_cooling: "喷雾降温",
+  machine: "开关设备",
+  light: "补光灯",
+  irrigation: "灌溉",
+  fan_wet_curtain: "风机湿帘",
+  motor: "电机",
+  custom: "其他",
+};
+
+const kindText = (kind: string): string =>
+  language.value === "zh" ? (chineseKinds[kind] ?? kind) : kind.replaceAll("_", " ");
+
+const Shown = ({ name, label }: Readonly<{ name: string; label: string }>) => (
+  <label class="shown">
+    <input type="checkbox" name={name} defaultChecked /> <span>{label}</span>
+  </label>
+);
+
+const FoundOne = ({ of: { code, title, name, actuators } }: Readonly<{ of: FoundController }>) => (
+  <fieldset>
+    <legend>
+      {code} <small>{title}</small>
+    </legend>
+    <div class="bar">
+      <Field label={t("name")} name={`${code} name`} value={name} placeholder={title.split(",")[0] ?? code} />
+      <Shown name={`${code} shown`} label={t("setup_mirror")} />
+    </div>
+    {actuators.map(({ id, kind, name: own, address, now }) => {
+      const key = `${code} ${id}`;
+      const kinds = alike.find((all) => all.includes(kind ?? "")) ?? [kind ?? "custom"];
+      return (
+        <div class="bar" key={id}>
+          <Field
+            label={`${t("address")} ${address ?? ""}${now === null ? "" : ` · ${now}`}`}
+            name={`${key} name`}
+            value={own}
+          />
+          <Choice
+            label={t("kind")}
+            name={`${key} kind`}
+            value={kind ?? ""}
+            options={kinds.map((one) => [one, kindText(one)] as const)}
+          />
+          <Shown name={`${key} shown`} label={t("setup_use")} />
+        </div>
+      );
+    })}
+  </fieldset>
+);
+
+const lookEveryMs = 2_000;
+
+function Done() {
+  // As soon as the bridge runs, this address is its page.
+  useEffect(() => {
+    const timer = setInterval(() => {
+      void get<Session>("api/session").then(({ body }) => {
+        if (body !== null && body.setup !== true) location.reload();
+      });
+    }, lookEveryMs);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <div class="setup">
+      <p>
+        <strong>{t("setup_written", { file: written.value?.file ?? "" })}</strong>
+      </p>
+      <p>{t("setup_run")}</p>
+      <pre>greenhouse2mqtt run</pre>
+      <p>{t("setup_then", { url: written.value?.page ?? "" })}</p>
+    </div>
+  );
+}
+
+const Back = () => <Button act={() => (stage.value -= 1)}>{t("setup_back")}</Button>;
+
+const shows = [Code, Platform, Broker, User, Found, Done];
+
+export default function Setup() {
+  const Show = shows[stage.value] ?? Done;
+  return (
+    <main id="content" class="steps">
+      <h1>{t("setup")}</h1>
+      <ol class="truth">
+        {stages.map((word, at) => (
+          <li
+            key={word}
+            class={at === stage.value ? "badge good" : "badge plain"}
+            aria-current={at === stage.value ? "step" : undefined}
+          >
+            {at + 1} {t(word)}
+          </li>
+        ))}
+      </ol>
+      <Show />
+    </main>
+  );
+}

@@ -1,0 +1,219 @@
+import { lstat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isMap } from "yaml";
+import { z } from "zod";
+import { withTexts } from "../../config/load.js";
+import { actuatorKinds } from "../../greenhouse/actuator-kinds.js";
+import { scannedTypes } from "../../greenhouse/device-types.js";
+import { createPlatform } from "../../platform/client.js";
+import { nodeFiles } from "../../runtime/file-system.js";
+import { silentLog } from "../../runtime/log.js";
+import { hashPassword, passwordWeakness } from "../../runtime/passwords.js";
+import { knownFile, readGivenFile, sectionIn } from "../discover/given-file.js";
+import { Meter, Progress } from "../discover/progress.js";
+import { scanAccount } from "../discover/scan.js";
+import type { Survey } from "../discover/survey.js";
+import { wholeFileText } from "../discover/whole-file.js";
+import { editedYaml, keyOf, textIn as scalarIn } from "../yaml-text.js";
+import { type Answers, firstFiles } from "./answers.js";
+import { givenAnswers } from "./given-answers.js";
+import { loadedFrom, NotWritten, outcomeOf, type UnaskedPorts, writeFiles } from "./init.js";
+import { FileExists, mustTakeFiles, secretNames } from "./new-file.js";
+import { findBrokers } from "./questions.js";
+
+/* What the browser asks of `init --web`. Each step is given all that was answered so far; only the last one writes. */
+
+export interface WebPorts extends UnaskedPorts {
+  /** Addresses at which a broker may be. */
+  readonly brokers: readonly string[];
+  /** `greenhouse2mqtt 0.1.0`. */
+  readonly writtenBy: string;
+  /** Of the page of the steps, which is to be that of the bridge; null for the usual one. */
+  readonly port: () => number | null;
+  /** Called once the files are written. */
+  readonly done: () => void;
+}
+
+/** A step that cannot be done as it was asked for, in a sentence for the person. */
+class StepRefused extends Error {
+  override name = "StepRefused" as const;
+}
+
+export type Step = (input: unknown) => Promise<unknown>;
+
+const answered = z.looseObject({ platform: z.unknown(), mqtt: z.unknown().optional() });
+const name = z.string().trim().max(100);
+const edits = z.object({
+  language: z.enum(["en", "zh"]).default("en"),
+  user: z.object({ username: name.min(1), password: z.string() }).nullish(),
+  controllers: z
+    .record(
+      z.string(),
+      z.object({
+        name,
+        hidden: z.boolean(),
+        actuators: z.record(z.string(), z.object({ name, kind: z.enum(actuatorKinds), hidden: z.boolean() })),
+      }),
+    )
+    .default({}),
+});
+type Edits = z.output<typeof edits>;
+
+/** What was answered so far, in the words of `--answers FILE`. */
+function answersIn(input: unknown): Answers {
+  const { platform, mqtt = {} } = answered.parse(input);
+  const answers = givenAnswers(JSON.stringify({ platform, mqtt }), {});
+  if (!("platform" in answers)) throw new StepRefused(answers.join("; "));
+  return answers;
+}
+
+/** Where it is written, and what the account was found to hold. */
+interface Draft {
+  readonly file: string;
+  readonly ports: WebPorts;
+  found: Survey | null;
+}
+
+export function webSteps(file: string, ports: WebPorts): Readonly<Record<string, Step>> {
+  const draft: Draft = { file, ports, found: null };
+  return {
+    platform: (input) => outcomeOf({ ...answersIn(input), mqtt: {} }, "platform", file, ports),
+    brokers: () => findBrokers(ports.brokers, ports.clock),
+    broker: (input) => brokerOutcome(answersIn(input), draft),
+    discover: async (input) => {
+      const [{ language }, answers] = [edits.parse(input), answersIn(input)];
+      draft.found = await surveyOf(answers, file, ports);
+      const { text } = await textOf(answers, language, draft);
+      return { controllers: controllersIn(text, draft.found) };
+    },
+    write: (input) => write(edits.parse(input), answersIn(input), draft),
+  };
+}
+
+const brokerOutcome = async (answers: Answers, { file, ports }: Draft) =>
+  answers.mqtt.url === undefined
+    ? { ok: true, areSwapped: false, lines: [] }
+    : outcomeOf(answers, "mqtt", file, ports);
+
+/** What `init` and, where the account was looked through, `discover` would write. */
+async function textOf(answers: Answers, language: "en" | "zh", { file, ports, found }: Draft) {
+  const secretsFile = join(dirname(file), "secrets.yaml");
+  const taken = await secretNames(secretsFile);
+  if (taken === null)
+    throw new StepRefused(`${secretsFile} is not a list of "name: value" lines; move it away`);
+  const files = firstFiles(answers, taken);
+  if (found === null) return { ...files, text: files.configuration };
+  const given = await readGivenFile(file, null, withTexts({ [file]: files.configuration }));
+  const { writtenBy, clock } = ports;
+  const at = clock.now();
+  const text = wholeFileText({ survey: found, known: knownFile({}), language, given, writtenBy, at });
+  return { ...files, text };
+}
+
+async function write(given: Edits, answers: Answers, draft: Draft) {
+  const { file, ports } = draft;
+  const { text, ...files } = await textOf(answers, given.language, draft);
+  const whole = { ...files, configuration: await edited(text, given, ports.port()) };
+  if (await lstat(file).catch(() => null)) throw new FileExists(file);
+  await mustTakeFiles(dirname(file));
+  const loaded = await loadedFrom(whole, file, ports.env);
+  if (!loaded.ok) throw new NotWritten(`nothing was written: ${loaded.problems.join("; ")}`);
+  await writeFiles(whole, file, ports.say);
+  ports.done();
+  const { http } = loaded.configuration;
+  return { file, page: http === false ? null : `http://127.0.0.1:${http.port}/` };
+}
+
+/** Asks the account what there is; only reads are sent, and nothing of it is kept. */
+async function surveyOf(answers: Answers, file: string, ports: WebPorts): Promise<Survey> {
+  const { clock, random, stop } = ports;
+  const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
+  if (!loaded.ok) throw new StepRefused(loaded.problems.join("; "));
+  const { configuration } = loaded;
+  const { concurrency, business_url, realtime_url, requests_per_minute } = configuration.platform;
+  const dataDir = configuration.data_dir;
+  // A token that was got for this is not kept: nothing is written before everything is known.
+  const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
+  const platform = createPlatform(configuration.platform, { clock, random, log: silentLog, dataDir, files });
+  const meter = new Meter({ write: () => undefined }, clock, requests_per_minute);
+  const progress = new Progress(dataDir, [business_url, realtime_url], clock);
+  const parts = { platform, clock, budget: platform.budget, progress, meter, concurrency };
+  try {
+    const survey = await scanAccount({ controllers: [], types: scannedTypes }, () => false, parts, stop);
+    await progress.discard();
+    return survey;
+  } finally {
+    meter.end();
+    await platform.close();
+  }
+}
+
+/** Of the text that `discover` would write, what can be named anew, made of another kind, or left out. */
+function controllersIn(text: string, { devices }: Survey) {
+  const controllers: object[] = [];
+  editedYaml(text, (root) => {
+    for (const { key, value } of sectionIn(root, "controllers").items) {
+      const code = keyOf(key);
+      const device = devices.find((one) => one.device.code === code)?.device;
+      const title = [device?.name, device?.typeName].filter(Boolean).join(", ") || code;
+      const actuators = sectionIn(value, "actuators").items.map(({ key: id, value: own }) => ({
+        id: keyOf(id),
+        kind: scalarIn(own, "kind"),
+        name: scalarIn(own, "name") ?? keyOf(id),
+        address: scalarIn(own, "address"),
+        now: (own as { readonly comment?: string | null }).comment?.trim() ?? null,
+      }));
+      controllers.push({ code, title, name: scalarIn(value, "name") ?? "", actuators });
+    }
+  });
+  return controllers;
+}
+
+async function edited(
+  text: string,
+  { language, user, controllers }: Edits,
+  port: number | null,
+): Promise<string> {
+  const weakness = user ? passwordWeakness(user.password) : null;
+  if (weakness !== null) throw new StepRefused(`This password will not do: ${weakness}.`);
+  const users = user
+    ? [{ username: user.username, password: await hashPassword(user.password), role: "operator" }]
+    : null;
+  return editedYaml(text, (root, set) => {
+    if (language !== "en") set(["homeassistant", "language"], language);
+    if (port !== null) set(["http", "port"], port);
+    if (users !== null) set(["http", "users"], users);
+    for (const { key, value } of sectionIn(root, "controllers").items) {
+      const code = keyOf(key);
+      const given = Object.hasOwn(controllers, code) ? controllers[code] : undefined;
+      if (given === undefined) continue;
+      if (given.hidden) set(["controllers", code], { ignore: true });
+      else if (given.name !== "" && given.name !== scalarIn(value, "name"))
+        set(["controllers", code, "name"], given.name);
+      if (!given.hidden)
+        editActuators(value, given.actuators, (id, key, to) =>
+          set(["controllers", code, "actuators", id, key], to),
+        );
+    }
+  });
+}
+
+function editActuators(
+  controller: unknown,
+  given: Edits["controllers"][string]["actuators"],
+  set: (id: string, key: string, to: string) => void,
+): void {
+  const section = sectionIn(controller, "actuators");
+  for (const { key, value } of [...section.items]) {
+    const id = keyOf(key);
+    const wanted = Object.hasOwn(given, id) ? given[id] : undefined;
+    if (wanted === undefined || !isMap(value)) continue;
+    if (wanted.hidden) section.delete(id);
+    else {
+      if (wanted.kind !== scalarIn(value, "kind")) set(id, "kind", wanted.kind);
+      if (wanted.name !== "" && wanted.name !== scalarIn(value, "name")) set(id, "name", wanted.name);
+    }
+  }
+  // A section without anything in it would be one without a value.
+  if (section.items.length === 0 && isMap(controller)) controller.delete("actuators");
+}
