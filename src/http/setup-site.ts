@@ -38,6 +38,7 @@ export async function serveSetup(port: number, site: SetupSite, signal: AbortSig
     allowed_hosts: [],
     users: [],
     overview: [],
+    mdns: false,
     ingress: { enabled: false, role: "viewer", address: "" },
   };
   const files = pageFiles();

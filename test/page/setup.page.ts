@@ -53,8 +53,10 @@ describe("init --web", () => {
     await page.locator("select").selectOption("other", seconds(20));
     await page.getByLabel("Address").fill(`mqtt://127.0.0.1:${mosquitto.port}`);
     await page.getByRole("button", { name: "Try and go on" }).click();
-    await logInFields(page);
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("Who may command on the page").waitFor(seconds(20));
+    await page.getByLabel("Name").fill("anna");
+    await page.getByLabel(/^Password/).fill("sunflowers in a row");
+    await page.getByRole("button", { name: "Go on", exact: true }).click();
     await page.getByRole("button", { name: "Look for controllers and actuators" }).click();
     await page.locator('input[name="GH-0001 name"]').fill("East house", seconds(60));
     await page.locator('input[name="GH-0001 left_skylight name"]').fill("Roof");
@@ -76,6 +78,7 @@ describe("init --web", () => {
       run.signal("SIGKILL");
       await run.ended;
     });
+    await expect.poll(() => run.stderr, seconds(20)).toContain("the page is at");
     await page.getByRole("button", { name: "Log in" }).waitFor(seconds(30));
     await logIn(page, "anna", "sunflowers in a row");
     await page.getByRole("button", { name: "Take commands for this run" }).click();
@@ -89,8 +92,3 @@ describe("init --web", () => {
     expect(complaints.filter((one) => !/40[13]|ERR_/.test(one))).toEqual([]);
   });
 });
-
-async function logInFields(page: Awaited<ReturnType<typeof visit>>["page"]): Promise<void> {
-  await page.getByLabel("Name").fill("anna");
-  await page.getByLabel(/^Password/).fill("sunflowers in a row");
-}
