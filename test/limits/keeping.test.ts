@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { PlatformError } from "../../src/greenhouse/ports.js";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import type { HistoryParts, KeptLimits } from "../../src/journal/records.js";
 import { clientStatus } from "../support/builders.js";
@@ -81,6 +82,26 @@ describe("what a guard sends", () => {
     await one.play(blow(14), 500, "20", 400_000);
     expect(one.results.at(-1)).toMatchObject({ command: "20", outcome: "confirmed" });
     expect(one.values()).toEqual(["101=10001", "101=10100", "101=20"]);
+  });
+
+  it("is not given up for a command that went out while it waited, where nothing of it was sent", async () => {
+    const one = await storm({ travelMs: 0 });
+    let asked = 0;
+    one.platform.connection = async () => {
+      await one.clock.wait(500);
+      if (asked++ === 1)
+        throw new PlatformError("no answer", {
+          kind: "unreachable",
+          host: "business",
+          operation: "status",
+          sent: false,
+        });
+      return clientStatus("online");
+    };
+    await one.play(blow(3), "20", 100, blow(14), 60_000);
+    const ends = one.results.map(({ by, outcome, reason }) => [by, outcome, reason]);
+    expect(ends).toContainEqual(["rule wind", "refused", "platform_unavailable"]);
+    expect(one.values()).toEqual(["101=10100", "101=20", "101=10001"]);
   });
 
   it("goes out itself where an equal command of somebody is still confirming", async () => {

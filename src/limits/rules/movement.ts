@@ -129,8 +129,11 @@ export function sentAs(entry: Entry, result: Ended, now: number): Entry {
 function givenUp(entry: Entry, word: string | null): Entry {
   const isSame = (name: string) =>
     word !== null && limitsOf(entry.settings).guards.some((one) => one.name === name && one.sends === word);
+  // One that waits or is being checked has sent nothing yet, and is no try.
+  const triesOf = ({ id, tries }: GuardState["attempts"]) =>
+    id !== null && !entry.sent.has(id) ? tries - 1 : tries;
   const isOver = (name: string, { sending, attempts }: GuardState) =>
-    sending === "due" && attempts.tries > 0 && !isSame(name);
+    sending === "due" && triesOf(attempts) > 0 && !isSame(name);
   const guards = [...entry.guards].map(
     ([name, state]) => [name, isOver(name, state) ? sent(state) : state] as const,
   );
