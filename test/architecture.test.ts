@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
@@ -479,7 +479,7 @@ describe("house rules", () => {
   });
 });
 
-/** What is in each folder, for the table of CONTRIBUTING.md. */
+/** What is in each folder. */
 const contents: Readonly<Record<string, string>> = {
   greenhouse: "the pure core: model, kinds, units, quality, names, command words",
   runtime: "clock, chance, log with its redaction, sockets, systemd",
@@ -506,34 +506,11 @@ const contents: Readonly<Record<string, string>> = {
   "main.ts": "the process",
 };
 
-function importTable(): string {
-  const known = (folders: Row["folders"]) =>
-    Object.entries(folders).map(([folder, what]) => {
-      if (what === "all") return `\`${folder}\``;
-      return `${what.typesOnly ? "types of " : ""}${what.files.map((file) => `\`${folder}/${file}\``).join(" ")}`;
-    });
-  const words = (list: readonly string[]) => list.map((one) => `\`${one}\``).join(" ");
-  const rows = Object.entries(contents).map(([folder, what]) => {
-    const { npm = [], node = [], folders = {} } = table[folder] ?? {};
-    const cells = [
-      `\`${folder}\``,
-      what,
-      known(folders).join(", "),
-      words(npm),
-      node === "any" ? "any" : words(node),
-    ];
-    return `| ${cells.map((cell) => (cell === "" ? "none" : cell)).join(" | ")} |`;
-  });
-  const head = "| folder | what | may import of ours | packages | of Node.js |";
-  return [head, "| --- | --- | --- | --- | --- |", ...rows].join("\n");
-}
-
-describe("CONTRIBUTING.md", () => {
-  const file = resolve(root, "..", "CONTRIBUTING.md");
-  const block = /(<!-- imports:start -->\n)[\s\S]*?(<!-- imports:end -->)/;
-
-  it("names files that exist, and of each what stands in it", () => {
-    const text = readFileSync(file, "utf8").replace(block, "");
+describe("CONTRIBUTING.md and docs/rules.md", () => {
+  it("name files that exist, and of each what stands in it", () => {
+    const text = ["CONTRIBUTING.md", "docs/rules.md"]
+      .map((page) => readFileSync(resolve(root, "..", page), "utf8"))
+      .join("\n");
     const textOf = (path: string) => {
       const full = resolve(root, "..", path);
       return existsSync(full) ? readFileSync(full, "utf8") : "";
@@ -553,16 +530,7 @@ describe("CONTRIBUTING.md", () => {
       [],
     ]);
   });
-
-  it("says of every folder what it holds", () =>
-    expect(Object.keys(contents).sort()).toEqual(Object.keys(table).sort()));
-
-  it("shows the table of imports (IMPORTS=write npx vitest run test/architecture.test.ts writes it)", () => {
-    const text = readFileSync(file, "utf8");
-    expect(text).toMatch(block);
-    const made = `<!-- prettier-ignore-start -->\n\n${importTable()}\n\n<!-- prettier-ignore-end -->\n`;
-    const written = text.replace(block, (_, start: string, end: string) => `${start}${made}${end}`);
-    if (process.env["IMPORTS"] === "write") writeFileSync(file, written);
-    expect(readFileSync(file, "utf8")).toBe(written);
-  });
 });
+
+it("the table says of every folder what it holds", () =>
+  expect(Object.keys(contents).sort()).toEqual(Object.keys(table).sort()));
