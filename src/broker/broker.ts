@@ -58,7 +58,11 @@ export async function startBroker(
   const { port, tlsPort, webSocketPort } = listeners;
   log.info({ host: settings.host, port }, "the embedded broker listens");
   return {
-    ...{ url: `mqtt://${reachable(settings.host)}:${port}`, port, tlsPort, webSocketPort, credential },
+    url: `mqtt://${reachable(settings.host)}:${port}`,
+    port,
+    tlsPort,
+    webSocketPort,
+    credential,
     counters: () => ({ ...parts.tally, clients: clientCount() }),
     renewCertificate: () => listeners.renewCertificate(log),
     close: async () => {

@@ -35,27 +35,49 @@ export async function commandDirectly(
   opened.compareClock(() => clockAgrees(platform.clockSkewMs()));
   const store = configuredStore(configuration, clock);
   try {
-    return await new Promise((resolve, reject) => {
-      let asked: string | null = null;
-      const onDone = () => void untilTold(commander, journal, clock).catch(reject);
-      const limits = limitsOf(configuration, { clock, store, journal, platform, commander: () => commander });
-      const commander: Commander = new Commander({
-        ...{ platform, store, journal, clock, log, newId: randomUUID, limits },
-        ...{ rules: rulesOf(configuration), otherBridge: () => false },
-        clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
-        audience: audienceOf(onPhase, onDone, (result) => {
-          if (asked === null || result.id === asked) resolve(result);
-        }),
-      });
-      limits.restore(journal.history(), journal.newestAt);
-      takeUpLane(commander, request, { journal, store, clock });
-      asked = commander.submit({ ...request, retained: false, expiryMs: null, response: null }).id;
-    });
+    return await resultOf({ configuration, clock, log, platform, journal, store }, request, onPhase);
   } finally {
     over.abort();
     await platform.close();
     await opened.close();
   }
+}
+
+interface Parts extends Pick<BridgeOptions, "configuration" | "clock" | "log"> {
+  readonly platform: PlatformClient;
+  readonly journal: Journal;
+  readonly store: GreenhouseStore;
+}
+
+/** The result of the command that is asked for, once what is owed to the disk is written. */
+function resultOf(
+  { configuration, clock, log, platform, journal, store }: Parts,
+  request: DirectRequest,
+  onPhase: (phase: Phase) => void,
+): Promise<CommandResult> {
+  return new Promise((resolve, reject) => {
+    let asked: string | null = null;
+    const onDone = () => void untilTold(commander, journal, clock).catch(reject);
+    const limits = limitsOf(configuration, { clock, store, journal, platform, commander: () => commander });
+    const commander: Commander = new Commander({
+      platform,
+      store,
+      journal,
+      clock,
+      log,
+      newId: randomUUID,
+      limits,
+      rules: rulesOf(configuration),
+      otherBridge: () => false,
+      clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
+      audience: audienceOf(onPhase, onDone, (result) => {
+        if (asked === null || result.id === asked) resolve(result);
+      }),
+    });
+    limits.restore(journal.history(), journal.newestAt);
+    takeUpLane(commander, request, { journal, store, clock });
+    asked = commander.submit({ ...request, retained: false, expiryMs: null, response: null }).id;
+  });
 }
 
 /** A command of an earlier run that is read back beside it is not what was asked for. */
@@ -128,10 +150,14 @@ function limitsOf(
 ): LimitEngine {
   const nothing = () => undefined;
   const engine = new LimitEngine({
-    ...{ ...parts, weather, staleAfterMs: polling.stale_after, newId: randomUUID },
+    ...parts,
+    weather,
+    staleAfterMs: polling.stale_after,
+    newId: randomUUID,
     clockSkewMs: () => parts.platform.clockSkewMs(),
     readOnly: () => ({ commands: commands.read_only, rules: commands.read_only }),
-    ...{ onEvent: nothing, alarm: nothing },
+    onEvent: nothing,
+    alarm: nothing,
     feed: (input) => parts.commander().feedSoon(input),
     limitsOf: (key) => parts.commander().limitsOf(key),
     limited: () => parts.commander().limited,

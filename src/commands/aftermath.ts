@@ -82,7 +82,11 @@ const nothing: Consequence = { event: null, problem: null };
 const solved: Consequence = { event: null, problem: false };
 
 const consequences: Readonly<Record<Outcome, Consequence>> = {
-  ...{ confirmed: solved, already: solved, dry_run: nothing, refused: nothing, superseded: nothing },
+  confirmed: solved,
+  already: solved,
+  dry_run: nothing,
+  refused: nothing,
+  superseded: nothing,
   rejected: { event: "command_rejected", problem: true },
   unconfirmed: { event: "command_unconfirmed", problem: true },
   failed: { event: "command_failed", problem: true },

@@ -111,7 +111,10 @@ export const nextReadAt = ({ dueAt, pushedAt }: ReadBack): number => Math.min(du
 
 export const readBegun = (one: ReadBack, now: number): ReadBack => ({
   ...one,
-  ...{ readAt: now, pushedAt: null, pushed: null, isDue: now >= one.dueAt },
+  readAt: now,
+  pushedAt: null,
+  pushed: null,
+  isDue: now >= one.dueAt,
 });
 
 /** A pushed value of the address is a reason to look, never evidence. */

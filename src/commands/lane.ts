@@ -332,9 +332,14 @@ function adopt(turn: Turn, { command, step, earlier, sentAt, isAccepted, ...sent
   const otherwise = isAccepted === true || sent.code === "200" ? "unconfirmed" : "failed";
   turn.lane.confirming = {
     ...starting(command, turn.lane.posts),
-    ...{ steps: [step], reports: earlier, sentAt },
-    ...{ at: "confirming", readBack, after: { facts, otherwise, earlierRead: null } },
-    ...{ token: null, wakeAt: nextReadAt(readBack) },
+    steps: [step],
+    reports: earlier,
+    sentAt,
+    at: "confirming",
+    readBack,
+    after: { facts, otherwise, earlierRead: null },
+    token: null,
+    wakeAt: nextReadAt(readBack),
   };
   // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
   turn.lane.posts = { ...turn.lane.posts, endedAt: mono, unread: true };

@@ -95,7 +95,10 @@ function reverted(turn: Turn, command: SentCommand, step: Step, raw: RawValue): 
   const message = `${controllerId}/${targetId} was confirmed at ${step.value} and shows ${value ?? "nothing"} now that its travel time is over: another user, a wall switch, or the controller's own protection set it back. Nothing is sent again: check the actuator.`;
   note(turn, { type: "reverted", ...recordOf(command), value: value ?? "", message }, { quiet: true });
   raiseProblem(turn, command, {
-    ...{ command: null, outcome: "reverted", reason: null, message },
+    command: null,
+    outcome: "reverted",
+    reason: null,
+    message,
     at: turn.now.at,
   });
   tell(turn, {

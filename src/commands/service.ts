@@ -90,7 +90,8 @@ export class CommandService {
     });
     this.earlier = new EarlierPhases({ base: topics.base, phases: this.phases });
     this.limits = new LimitService({
-      ...{ ...parts, newId: randomUUID },
+      ...parts,
+      newId: randomUUID,
       readOnly: () => {
         const { read_only: commands, readOnlyForRules: rules } = parts.rules();
         return { commands, rules };
@@ -101,7 +102,10 @@ export class CommandService {
       around: (code) => this.commander.around(code),
     });
     this.commander = new Commander({
-      ...{ ...parts, audience: this.#audience(), newId: randomUUID, limits: this.limits.engine },
+      ...parts,
+      audience: this.#audience(),
+      newId: randomUUID,
+      limits: this.limits.engine,
     });
   }
 

@@ -165,8 +165,14 @@ export function keptBack(
   const last =
     first === null ? [] : [stepReport(command.settings, step, { type: "interrupted", ...first.facts })];
   finish(turn, run, {
-    ...{ outcome: "failed", reason: "interlock", message: rule.message, interlock: rule.interlock },
-    ...{ steps: [...reports, ...last], sentAt: run.sentAt, readBack, requestId },
+    outcome: "failed",
+    reason: "interlock",
+    message: rule.message,
+    interlock: rule.interlock,
+    steps: [...reports, ...last],
+    sentAt: run.sentAt,
+    readBack,
+    requestId,
   });
 }
 

@@ -134,6 +134,17 @@ export interface Step {
   readonly leftOut: number;
 }
 
+/** An empty message, which takes the device away. */
+const withdrawal = (gone: Held["components"]): Step => ({
+  text: "",
+  hash: null,
+  news: "changed",
+  components: nothing,
+  gone,
+  isFollowed: false,
+  leftOut: 0,
+});
+
 /**
  * `wanted` is null where no device wants the topic; `mayGo` tells by its key whether a component of an earlier run may be removed. A key
  * that changes its platform is removed first, since it cannot stand for both.
@@ -145,11 +156,7 @@ export function reconcile(
   settings: DocumentSettings,
 ): Step {
   const stubs = [...withdrawn].filter(([key]) => !held.components.has(key) && !wanted?.components[key]);
-  if (wanted === null && stubs.length === 0)
-    return {
-      ...{ text: "", hash: null, news: "changed", components: nothing, gone: held.components },
-      ...{ isFollowed: false, leftOut: 0 },
-    };
+  if (wanted === null && stubs.length === 0) return withdrawal(held.components);
   const { document, leftOut } = fittingDocument(wanted ?? bareDocument(topic, code, settings));
   const gone = [...(wanted === null ? [] : held.components)].filter(
     ([key, { platform, by }]) =>
@@ -171,15 +178,20 @@ export function reconcile(
   );
   for (const [key, one] of stubs) announced.set(key, { ...one, by: "stub" });
   return {
-    ...{ text, hash, news: hash === held.hash ? "same" : isChanged ? "changed" : "more" },
-    ...{ components: announced, gone: new Map(gone), leftOut },
+    text,
+    hash,
+    news: hash === held.hash ? "same" : isChanged ? "changed" : "more",
+    components: announced,
+    gone: new Map(gone),
+    leftOut,
     isFollowed: gone.length + stubs.length > 0,
   };
 }
 
 /** What is held once the broker has acknowledged a message; others may have been found meanwhile. */
 export const heldAfter = ({ components: before }: Held, { text, hash, gone, components }: Step): Held => ({
-  ...{ hash, isOwn: text !== "" },
+  hash,
+  isOwn: text !== "",
   components: new Map([...[...before].filter(([key]) => !gone.has(key)), ...components]),
 });
 

@@ -366,8 +366,13 @@ export class DiscoveryOutput {
     const known = this.#devices.get(topic);
     if (known !== undefined) return known;
     const device: Device = {
-      ...{ topic, code, gate: { type: "shut" }, publishedAt: -Infinity },
-      ...{ held: nothingHeld, withdrawn: nothing, isForced: false },
+      topic,
+      code,
+      gate: { type: "shut" },
+      publishedAt: -Infinity,
+      held: nothingHeld,
+      withdrawn: nothing,
+      isForced: false,
       announce: (signal) => this.#announce(device, signal),
       takenIn: () => this.#open(device, "all"),
       repeat: () => this.#repeat(device),

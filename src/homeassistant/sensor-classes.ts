@@ -46,20 +46,28 @@ export const sensorClasses = {
   battery: row("battery", 0, "mdi:battery", "%", percents),
   co2: row("carbon_dioxide", 0, "mdi:molecule-co2", "ppm"),
   illuminance: row("illuminance", 0, "mdi:brightness-5", "lx", {
-    ...{ lux: ["lx"], klx: ["lx", 1000], klux: ["lx", 1000] },
+    lux: ["lx"],
+    klx: ["lx", 1000],
+    klux: ["lx", 1000],
   }),
   par: row(null, 0, "mdi:white-balance-sunny"),
   irradiance: row("irradiance", 0, "mdi:sun-wireless", "W/m²", {
-    ...{ "w/m^2": ["W/m²"], "kw/m2": ["W/m²", 1000] },
+    "w/m^2": ["W/m²"],
+    "kw/m2": ["W/m²", 1000],
   }),
   // Either spelling of micro is refused by some release, so µS/cm is sent as mS/cm.
   ec: row("conductivity", 2, "mdi:flash", "mS/cm S/cm", {
-    ...{ "us/cm": ["mS/cm", 0.001], "ds/m": ["mS/cm"], "ms/m": ["mS/cm", 0.01] },
+    "us/cm": ["mS/cm", 0.001],
+    "ds/m": ["mS/cm"],
+    "ms/m": ["mS/cm", 0.01],
   }),
   ph: row("ph", 2, "mdi:ph", "", { "": [null], ph: [null] }),
   // Weather stations write hPa; bar, kPa and MPa are as likely a water pipe.
   pressure: row("pressure", 1, "mdi:gauge", "kPa bar psi", {
-    ...{ pa: ["Pa", 1, air], hpa: ["hPa", 1, air], mbar: ["mbar", 1, air], mmhg: ["mmHg", 1, air] },
+    pa: ["Pa", 1, air],
+    hpa: ["hPa", 1, air],
+    mbar: ["mbar", 1, air],
+    mmhg: ["mmHg", 1, air],
     mpa: ["kPa", 1000],
   }),
   wind_speed: row("wind_speed", 1, "mdi:weather-windy", "m/s km/h kn mph ft/s"),
@@ -70,8 +78,11 @@ export const sensorClasses = {
     "mm/min": ["mm/h", 60],
   }),
   flow: row("volume_flow_rate", 1, "mdi:waves-arrow-right", "L/min m³/h", {
-    ...{ "l/s": ["L/min", 60], "ml/min": ["L/min", 0.001] },
-    ...{ "m3/min": ["m³/h", 60], "m3/s": ["m³/h", 3600], "l/h": ["m³/h", 0.001] },
+    "l/s": ["L/min", 60],
+    "ml/min": ["L/min", 0.001],
+    "m3/min": ["m³/h", 60],
+    "m3/s": ["m³/h", 3600],
+    "l/h": ["m³/h", 0.001],
   }),
   // Vapour pressure deficit as `pressure` would be turned into psi or inHg for some users.
   vpd: row(null, 2, "mdi:water-thermometer"),
@@ -120,7 +131,10 @@ function classified(row: SensorClass, read: string | null, decimals: number | nu
   const known = row.deviceClass !== null && Object.hasOwn(row.units, key) ? row.units[key] : undefined;
   const [unit, factor = 1, ofUnit = row.deviceClass] = known ?? [read, 1, null];
   return {
-    ...{ deviceClass: ofUnit, stateClass: row.stateClass, unit, factor },
+    deviceClass: ofUnit,
+    stateClass: row.stateClass,
+    unit,
+    factor,
     decimals: decimals === null ? row.decimals : Math.max(0, decimals - Math.round(Math.log10(factor))),
     icon: ofUnit === null ? row.icon : null,
   };

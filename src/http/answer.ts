@@ -11,7 +11,8 @@ export interface Answer {
 }
 
 export const json = (value: unknown, status = 200, headers: Answer["headers"] = {}): Answer => ({
-  ...{ status, headers },
+  status,
+  headers,
   body: `${JSON.stringify(value)}\n`,
 });
 

@@ -71,7 +71,9 @@ const nothing = fields({});
 const text = z.string({ error: expecting("a text") });
 const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value));
 const said = (body: string, version = ""): Answer => ({
-  ...{ status: 200, body: `${body}\n`, headers: { "content-type": `text/plain; ${version}charset=utf-8` } },
+  status: 200,
+  body: `${body}\n`,
+  headers: { "content-type": `text/plain; ${version}charset=utf-8` },
 });
 
 const look = (run: Route["answer"]) => route("GET", "viewer", nothing, (_, asked) => run(asked));
@@ -226,7 +228,12 @@ const submit = route("POST", "operator", command, async (given, asked) => {
     controllerId: service.controllerOf(controller)?.info.id ?? controller,
     target: actuator === undefined ? "parameter" : "actuator",
     targetId: actuator ?? parameter ?? "",
-    ...{ payload, retained: false, expiryMs: null, response: null, by: user, via },
+    payload,
+    retained: false,
+    expiryMs: null,
+    response: null,
+    by: user,
+    via,
   });
   return isTaken ? json({ id }, 202) : json(await service.board.refusalOf(id), 409);
 });

@@ -138,7 +138,10 @@ class Site {
   /** By path; an id behind it is not part of it. */
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #upgrades = new WebSocketServer({
-    ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: 4096 },
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: 4096,
   });
 
   constructor(service: PageService, sessions: Sessions, pipelines: Pipelines) {

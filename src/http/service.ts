@@ -313,6 +313,8 @@ export class PageService {
 
 /** The line that stands for others. */
 const leftOut = (lines: number, at: string): LogLine => ({
-  ...{ at, level: "warn", facts: {} },
+  at,
+  level: "warn",
+  facts: {},
   message: `${lines} lines were left out here: too many came at once.`,
 });

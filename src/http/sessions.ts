@@ -41,8 +41,11 @@ const proofOf = (secret: string, { password }: User) => digest(`${secret} ${pass
 
 const keptSessions = z.array(
   z.object({
-    ...{ session: z.string(), proof: z.string(), user: z.string() },
-    ...{ began_at: z.number(), used_at: z.number() },
+    session: z.string(),
+    proof: z.string(),
+    user: z.string(),
+    began_at: z.number(),
+    used_at: z.number(),
   }),
 );
 
@@ -187,8 +190,11 @@ export class Sessions {
       this.#keptAt = clock.monotonic();
       const wall = clock.now() - clock.monotonic();
       const all = [...this.#sessions].map(([session, { visitor, beganAt, usedAt, proof }]) => ({
-        ...{ session, proof, user: visitor.user },
-        ...{ began_at: Math.round(wall + beganAt), used_at: Math.round(wall + usedAt) },
+        session,
+        proof,
+        user: visitor.user,
+        began_at: Math.round(wall + beganAt),
+        used_at: Math.round(wall + usedAt),
       }));
       await kept.write(JSON.stringify(all)).catch((error: unknown) => {
         log.warn({ reason: String(error) }, "the logins of the page cannot be kept for the next start");

@@ -82,16 +82,21 @@ export class LimitService {
     this.#newestAt = journal.newestAt;
     this.#topics = new Set(weatherTopics(weather));
     this.alarms = new AlarmStore({
-      ...{ ...ports, publish: (id, payload) => retained.wanted(topics.alarm(id), payload) },
+      ...ports,
+      publish: (id, payload) => retained.wanted(topics.alarm(id), payload),
       publishAll: (payload) => retained.wanted(topics.bridge.alarms, payload),
       watched: () => ({
-        ...{ journalProblem: journal.state().reason, otherBridge: otherBridge(), overdue },
+        journalProblem: journal.state().reason,
+        otherBridge: otherBridge(),
+        overdue,
         crashLoop: crashLoop(),
         isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
       }),
     });
     this.engine = new LimitEngine({
-      ...{ ...ports, weather, staleAfterMs: polling.stale_after },
+      ...ports,
+      weather,
+      staleAfterMs: polling.stale_after,
       alarm: (type, about, message, facts) => this.alarms.set(type, about, message, facts),
     });
   }

@@ -27,8 +27,16 @@ export interface DiskPorts {
 
 /** Of what is locked and is no actuator of the configuration: nothing is ever sent there. */
 const noActuator: Omit<ActuatorSettings, "id"> = {
-  ...{ kind: "custom", address: "", values: {}, leadIn: "never", readOnly: true },
-  ...{ settleMs: 0, travelMs: 0, confirmWithinMs: 0, minIntervalMs: 0, tolerance: 0 },
+  kind: "custom",
+  address: "",
+  values: {},
+  leadIn: "never",
+  readOnly: true,
+  settleMs: 0,
+  travelMs: 0,
+  confirmWithinMs: 0,
+  minIntervalMs: 0,
+  tolerance: 0,
   homeAssistant: { enabled: false },
 };
 

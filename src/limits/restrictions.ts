@@ -24,12 +24,19 @@ export const restrictionsOf = (
 });
 
 const shownLock = ({ by, via, reason, since, until }: Lock): LockShown => ({
-  ...{ by, via, reason, since: new Date(since).toISOString() },
+  by,
+  via,
+  reason,
+  since: new Date(since).toISOString(),
   until: until === null ? null : new Date(until).toISOString(),
 });
 
 const shownLease = ({ id, by, command, endsWith, until }: Lease, { iso }: Instant): LeaseShown => ({
-  ...{ command, until: iso(until), ends_with: endsWith, id, by },
+  command,
+  until: iso(until),
+  ends_with: endsWith,
+  id,
+  by,
 });
 
 /** `receivedAt` is epoch ms. */

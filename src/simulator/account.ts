@@ -59,8 +59,16 @@ export const deviceTypes: ReadonlyMap<string, DeviceType> = new Map(Object.entri
 const extras = ["W001", "V003", "V008", "V009"] as const;
 
 const places: readonly Names[] = Object.entries({
-  ...{ 寿光: "Shouguang", 兰陵: "Lanling", 章丘: "Zhangqiu", 金乡: "Jinxiang", 莘县: "Shenxian" },
-  ...{ 青州: "Qingzhou", 昌乐: "Changle", 临淄: "Linzi", 安丘: "Anqiu", 平度: "Pingdu" },
+  寿光: "Shouguang",
+  兰陵: "Lanling",
+  章丘: "Zhangqiu",
+  金乡: "Jinxiang",
+  莘县: "Shenxian",
+  青州: "Qingzhou",
+  昌乐: "Changle",
+  临淄: "Linzi",
+  安丘: "Anqiu",
+  平度: "Pingdu",
 }).map(([zh, en]) => ({ zh, en }));
 const perStation = 12;
 const mostStations = 50;

@@ -68,10 +68,20 @@ const streamOf = (platform: Platform, device: Device): string => {
 function deviceFields(platform: Platform, device: Device, index: number): Fields {
   const { code, id, isController, name, station, type } = device;
   return {
-    ...{ id, code, name, deviceTypeId: type, deviceTypeName: deviceTypes.get(type)?.title ?? "" },
-    ...{ stationId: station.id, stationName: station.name, customerId: "1680236549218304003" },
-    ...{ sortOrder: index + 1, deviceBrand: "", hls: streamOf(platform, device), channel: 1 },
-    ...{ number: index + 1, version: isController ? 3 : 1 },
+    id,
+    code,
+    name,
+    deviceTypeId: type,
+    deviceTypeName: deviceTypes.get(type)?.title ?? "",
+    stationId: station.id,
+    stationName: station.name,
+    customerId: "1680236549218304003",
+    sortOrder: index + 1,
+    deviceBrand: "",
+    hls: streamOf(platform, device),
+    channel: 1,
+    number: index + 1,
+    version: isController ? 3 : 1,
     // Extension fields that could be taken for the device's own where a program mixes them up.
     ...(platform.dialect.extension === "filled"
       ? { tag: "east", prefix: "SD", type: "EXT-7" }
@@ -99,8 +109,11 @@ function lastHours({ simulatedNow, sky }: Platform) {
     const at = newest - (hoursShown - 1 - index) * hourMs;
     const { temperatureC, humidityPct, windMs, rainMmH, irradianceWm2 } = sky.at(at);
     const weather = {
-      ...{ temperature: rounded(temperatureC), humidity: rounded(humidityPct), windSpeed: rounded(windMs) },
-      ...{ rain: rounded(rainMmH), irradiance: Math.round(irradianceWm2) },
+      temperature: rounded(temperatureC),
+      humidity: rounded(humidityPct),
+      windSpeed: rounded(windMs),
+      rain: rounded(rainMmH),
+      irradiance: Math.round(irradianceWm2),
     };
     return { at, weather };
   });

@@ -15,9 +15,15 @@ const minuteMs = 60_000;
 
 /** How long a condition lasts when the fault does not say; a minute where nothing stands here. */
 const usualMs: Partial<Record<FaultName<"event">, number>> = {
-  ...{ offline: 10 * minuteMs, freeze_sensors: 30 * minuteMs, bad_sensor: 10 * minuteMs },
-  ...{ storm: 20 * minuteMs, rain: 20 * minuteMs, showers: 20 * minuteMs },
-  ...{ gusts: 2 * minuteMs, station_silent: 2 * minuteMs, somebody: 3 * minuteMs },
+  offline: 10 * minuteMs,
+  freeze_sensors: 30 * minuteMs,
+  bad_sensor: 10 * minuteMs,
+  storm: 20 * minuteMs,
+  rain: 20 * minuteMs,
+  showers: 20 * minuteMs,
+  gusts: 2 * minuteMs,
+  station_silent: 2 * minuteMs,
+  somebody: 3 * minuteMs,
 };
 
 /** What happens at the platform's present instant. */
@@ -97,7 +103,10 @@ function happen(platform: Platform, { spec, random }: DueEvent): void {
   const controllers = () =>
     [...platform.devices.values()].flatMap((one) => (one.isController ? one.code : []));
   events[spec.fault]({
-    ...{ platform, spec, random, lastsMs },
+    platform,
+    spec,
+    random,
+    lastsMs,
     controller: () => platform.controller(spec.controller ?? pick(controllers(), random) ?? ""),
     realEnd: platform.now + lastsMs,
     end: platform.simulatedNow + lastsMs * platform.timeline.speed,

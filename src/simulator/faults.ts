@@ -198,7 +198,9 @@ export class FaultPlan {
     const isLasting = isTrait || chance !== undefined || forMs !== undefined;
     const isEndless = perHour !== undefined || (!isEvent && isLasting);
     const armed: Armed = {
-      ...{ spec, random, from },
+      spec,
+      random,
+      from,
       until: from + (isEvent ? Infinity : (forMs ?? Infinity)),
       left: count ?? (isEndless ? Infinity : 1),
       nextAt: from + (perHour === undefined ? 0 : gapMs(perHour, random)),

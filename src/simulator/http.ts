@@ -150,6 +150,9 @@ const plain = ({ authorization, "content-type": type }: IncomingMessage["headers
 });
 
 const answerOf = ({ status, body }: ControlReply): Decision => ({
-  ...{ status, body: JSON.stringify(body), delayMs: 0, cut: null },
+  status,
+  body: JSON.stringify(body),
+  delayMs: 0,
+  cut: null,
   headers: { "content-type": "application/json;charset=UTF-8" },
 });

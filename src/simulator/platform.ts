@@ -41,8 +41,14 @@ export interface PlatformOptions {
 }
 
 const usual = {
-  ...{ controllers: 20, mix: "all", seed: 1, speed: 1, profile: "default", language: "zh" },
-  ...{ faults: [], registerLagMs: 300 },
+  controllers: 20,
+  mix: "all",
+  seed: 1,
+  speed: 1,
+  profile: "default",
+  language: "zh",
+  faults: [],
+  registerLagMs: 300,
 } as const satisfies PlatformOptions;
 
 /** The options with what is not there, or undefined, filled in; `now` is the real instant of the start. */
@@ -278,7 +284,11 @@ export class Platform {
   #create(device: Device): SimulatedController {
     const { seed, startAt, dialect } = this.settings;
     const controller = new SimulatedController(device, {
-      ...{ seed, startAt, sky: this.sky, manners: dialect, readings: this.readings },
+      seed,
+      startAt,
+      sky: this.sky,
+      manners: dialect,
+      readings: this.readings,
       changed: (changed, address, held) => {
         if (this.#changes.push({ device: changed, address, held }) > mostChanges) this.#changes.shift();
       },

@@ -122,7 +122,10 @@ export class PushServer {
   readonly #feed: PushFeed;
   /** Pongs are sent by hand, so that a connection can also be made to look dead. */
   readonly #sockets = new WebSocketServer({
-    ...{ noServer: true, autoPong: false, perMessageDeflate: false, maxPayload: 65_536 },
+    noServer: true,
+    autoPong: false,
+    perMessageDeflate: false,
+    maxPayload: 65_536,
   });
   #listening: readonly Listening[] = [];
   #turn = 0;

@@ -9,12 +9,19 @@ import { type Answer, isFields, success, writeBody } from "./shapes.js";
 
 /** What each operation answers. */
 const answers: Record<OperationName, Operation> = {
-  ...{ "sign-in": business.signIn, station: business.stations, device: business.deviceList },
-  ...{ "weather-data/avg": business.weatherAverage, "weather-data/list": business.weatherList },
-  ...{ "video-data/list": business.videos, "control/mqtt": business.allControllers },
-  ...{ "sensor-data": realtime.sensorData, "mqtt-client-status": realtime.connectionStatus },
-  ...{ device_status: realtime.runningStatuses, "get-value": realtime.readValue },
-  ...{ "set-value/flush": realtime.readGroup, "set-value": realtime.setValue },
+  "sign-in": business.signIn,
+  station: business.stations,
+  device: business.deviceList,
+  "weather-data/avg": business.weatherAverage,
+  "weather-data/list": business.weatherList,
+  "video-data/list": business.videos,
+  "control/mqtt": business.allControllers,
+  "sensor-data": realtime.sensorData,
+  "mqtt-client-status": realtime.connectionStatus,
+  device_status: realtime.runningStatuses,
+  "get-value": realtime.readValue,
+  "set-value/flush": realtime.readGroup,
+  "set-value": realtime.setValue,
   "GET set-value": () => success({ data: {} }),
 };
 
@@ -37,7 +44,9 @@ const silence: Decision = { status: 0, headers: {}, body: "", delayMs: 0, cut: n
 /** An answer as it goes out. */
 const written = ({ dialect }: Platform, { status, body }: Answer): Decision => ({
   ...silence,
-  ...{ status, headers: json, body: writeBody(body, dialect) },
+  status,
+  headers: json,
+  body: writeBody(body, dialect),
 });
 
 /**
@@ -161,14 +170,17 @@ const spoilers: Record<FaultName<"answer">, Spoiler> = {
   body_code: (call, { code = 500, message = "系统繁忙" }) => written(call.platform, no(call, code, message)),
   throttle: (call, { status = 429, retry_after: retryAfterMs = 5_000 }) => ({
     ...written(call.platform, no(call, status, "请求过于频繁")),
-    ...{ status, headers: { ...json, "retry-after": String(Math.ceil(retryAfterMs / 1000)) } },
+    status,
+    headers: { ...json, "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
   }),
   unauthorized: (call, { status }) => {
     const refused = badToken(call);
     return written(call.platform, { ...refused, status: status ?? refused.status });
   },
   redirect: ({ request: { path } }, { status = 307, message }) => ({
-    ...{ status, body: "", headers: { location: message ?? `https://elsewhere.example.com${path}` } },
+    status,
+    body: "",
+    headers: { location: message ?? `https://elsewhere.example.com${path}` },
   }),
 };
 

@@ -17,7 +17,13 @@ type ReadRegister = (address: string) => string | null;
 
 const rowsOf = (rows: readonly Row[]) =>
   rows.map(([name, factor, unit, decimals, spread, read], index) => ({
-    ...{ name, factor, channel: index + 1, unit, decimals, spread, read },
+    name,
+    factor,
+    channel: index + 1,
+    unit,
+    decimals,
+    spread,
+    read,
   }));
 
 export type SensorRow = ReturnType<typeof rowsOf>[number];

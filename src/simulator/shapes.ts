@@ -47,7 +47,9 @@ export function failure(
 /** A computed `__proto__` is an own property, so it reaches the wire like any other. */
 const withUnasked = (body: Fields): Fields => ({
   ...body,
-  ...{ traceId: "0", cost: 3, constructor: { prototype: {} } },
+  traceId: "0",
+  cost: 3,
+  constructor: { prototype: {} },
   ["__proto__"]: { polluted: true },
 });
 

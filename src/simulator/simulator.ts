@@ -141,7 +141,12 @@ export async function startSimulator(options: SimulatorOptions, parts: Simulator
   const { seed, profile } = state.settings;
   log?.info({ seed, profile, url: businessUrl }, "simulated platform started");
   return {
-    ...{ port: business.port, businessUrl, realtimeUrl, controlUrl: controls.url, control, state },
+    port: business.port,
+    businessUrl,
+    realtimeUrl,
+    controlUrl: controls.url,
+    control,
+    state,
     configuration: () => printableConfiguration({ businessUrl, realtimeUrl, state }),
     pushConnections: () => push.count,
     close: () => life.close(),

@@ -16,8 +16,12 @@ export interface AuthRules {
 }
 
 export const plainAuth: AuthRules = {
-  ...{ tokens: "any", accepted: [], checkRealtime: false },
-  ...{ refusal: 401, lifetimeMs: 2 * 3_600_000, signIn: null },
+  tokens: "any",
+  accepted: [],
+  checkRealtime: false,
+  refusal: 401,
+  lifetimeMs: 2 * 3_600_000,
+  signIn: null,
 };
 
 const mostTokens = 1000;

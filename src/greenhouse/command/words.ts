@@ -35,7 +35,8 @@ export const canStop = (target: Pick<Target, "kind" | "values" | "stop">): boole
   vocabulary(target).words.includes("stop");
 
 const nothing: Allowed = {
-  ...{ words: [], degrees: null },
+  words: [],
+  degrees: null,
   because: [{ rule: "read_only", input: null, value: null, limit: null, quality: null, until: null }],
 };
 

@@ -137,8 +137,16 @@ export function raise(
 function newAlarm(type: AlarmType, subject: Subject, message: string, now: number): Alarm {
   const [severity, remedy] = remedies[type];
   return {
-    ...{ id: alarmId(type, subject), type, state: "active", since: new Date(now).toISOString(), severity },
-    ...{ controller: subject.controller, actuator: subject.actuator, message, remedy, by: null },
+    id: alarmId(type, subject),
+    type,
+    state: "active",
+    since: new Date(now).toISOString(),
+    severity,
+    controller: subject.controller,
+    actuator: subject.actuator,
+    message,
+    remedy,
+    by: null,
     clearedAt: null,
   };
 }

@@ -247,7 +247,9 @@ function ofGuards(
       : `The guard "${guard.name}" sends ${guard.sends ?? ""}: ${state.attempts.problem ?? ""}`,
   );
   const named = guards.map(({ guard, state }) => ({
-    ...{ rule: guard.name, input: guard.from, sends: are === "unmet" ? guard.sends : null },
+    rule: guard.name,
+    input: guard.from,
+    sends: are === "unmet" ? guard.sends : null,
     quality: state.reading.quality,
   }));
   return { message: message.join(" "), facts: { guards: named } };

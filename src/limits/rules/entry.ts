@@ -88,8 +88,13 @@ export interface Pending {
 }
 
 const noLimits: Limits = {
-  ...{ restMs: 0, reversalMs: 0, startsPerHour: null, forMs: null, atMostMs: null },
-  ...{ endsWith: null, guards: [] },
+  restMs: 0,
+  reversalMs: 0,
+  startsPerHour: null,
+  forMs: null,
+  atMostMs: null,
+  endsWith: null,
+  guards: [],
 };
 
 export const limitsOf = ({ limits }: Pick<ActuatorSettings, "limits">): Limits => limits ?? noLimits;
@@ -97,8 +102,16 @@ export const limitsOf = ({ limits }: Pick<ActuatorSettings, "limits">): Limits =
 const none: ReadonlyMap<string, never> = new Map<string, never>();
 
 export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
-  ...{ code, id: settings.id, settings },
-  ...{ guards: none, moves: neverMoved, lock: null, hold: null, lease: null, sent: none, pending: null },
+  code,
+  id: settings.id,
+  settings,
+  guards: none,
+  moves: neverMoved,
+  lock: null,
+  hold: null,
+  lease: null,
+  sent: none,
+  pending: null,
 });
 
 /** Nothing is in force and nothing has to be remembered. */
@@ -123,8 +136,12 @@ export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimit
     direction: moves.direction,
     lock: lock && { by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
     lease: lease && {
-      ...{ id: lease.id, by: lease.by, command: lease.command, ends_with: lease.endsWith },
-      ...{ until: epoch(lease.until), address: settings.address },
+      id: lease.id,
+      by: lease.by,
+      command: lease.command,
+      ends_with: lease.endsWith,
+      until: epoch(lease.until),
+      address: settings.address,
     },
     hold: hold && { id: hold.id, by: hold.by, until: epoch(hold.until) },
   };
@@ -173,8 +190,13 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
     },
     lock: lock && { ...lock, endsAt: ahead(lock.until ?? Infinity), isSpan: false, isKept: true },
     lease: lease && {
-      ...{ command: lease.command, endsWith: lease.ends_with, end: firstAttempt, isKept: true as const },
-      ...{ id: lease.id, by: lease.by, until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs) },
+      command: lease.command,
+      endsWith: lease.ends_with,
+      end: firstAttempt,
+      isKept: true as const,
+      id: lease.id,
+      by: lease.by,
+      until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs),
     },
     hold: hold && { ...hold, until: Math.min(ahead(hold.until), mono + dayMs), isKept: true },
   };

@@ -114,7 +114,11 @@ export function mayPost(
 }
 
 const judgedAs = ({ wanted, rule, term }: LimitedCommand, shown: Shown, isLeadIn: boolean): Judged => ({
-  ...{ wanted, isLeadIn, shown, source: rule ?? "sender", hasHold: (term?.holdMs ?? null) !== null },
+  wanted,
+  isLeadIn,
+  shown,
+  source: rule ?? "sender",
+  hasHold: (term?.holdMs ?? null) !== null,
 });
 
 /** It shows what the command wants, or another one that was sent will bring it there. */
@@ -160,7 +164,12 @@ function judgePauses({ settings, moves }: Standing, judged: Judged, now: Instant
 }
 
 const interlock = (rule: string, numbers: Partial<Interlock> = {}): Interlock => ({
-  ...{ rule, input: null, value: null, limit: null, quality: null, until: null },
+  rule,
+  input: null,
+  value: null,
+  limit: null,
+  quality: null,
+  until: null,
   ...numbers,
 });
 

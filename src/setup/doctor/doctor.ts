@@ -87,7 +87,10 @@ export function openScene(
   const dataDir = configuration.data_dir;
   const platform = createPlatform(configuration.platform, { clock, random, log, dataDir, files });
   return {
-    ...{ configuration, ports, limits, platform },
+    configuration,
+    ports,
+    limits,
+    platform,
     answers: new Map(),
     evidence: {
       controllers: [],

@@ -105,7 +105,8 @@ function fixtureText(answer: RawAnswer, timeZone: string, book: ScrubBook): stri
 
 /** Saves the answers of every read operation, scrubbed, as files for tests. Existing files are never touched. */
 export const recordCheck = (directory: string): Check => ({
-  ...{ id: "record", needs: [] },
+  id: "record",
+  needs: [],
   run: (scene, signal) => recordVerdict(directory, scene, signal),
 });
 

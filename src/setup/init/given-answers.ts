@@ -16,8 +16,12 @@ const text = z.string({ error: "expected a text" }).min(1, { error: "expected a 
 const fields = z.strictObject({
   platform: z
     .strictObject({
-      ...{ business_url: text, realtime_url: text, allow_insecure: z.literal(true) },
-      ...{ token: text, token_env: text, token_file: text },
+      business_url: text,
+      realtime_url: text,
+      allow_insecure: z.literal(true),
+      token: text,
+      token_env: text,
+      token_file: text,
       sign_in: z.strictObject({ body: z.record(z.string(), text) }),
     })
     .partial()

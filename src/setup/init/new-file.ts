@@ -21,7 +21,8 @@ const forbidden = "this user may not write there; give permission, or name anoth
 const remedies: Readonly<Record<string, string>> = {
   ENOENT: "this folder does not exist; make it first, or name another place with -c",
   ENOTDIR: "a part of this path is a file, not a folder; name another place with -c",
-  ...{ EACCES: forbidden, EPERM: forbidden },
+  EACCES: forbidden,
+  EPERM: forbidden,
   EROFS: "the disk is mounted read-only; name another place with -c",
   ENOSPC: "the disk is full; free some space on it",
   EISDIR: "a folder is where a file should be; move it away, or name another place with -c",
