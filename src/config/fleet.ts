@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";
-import type { z } from "zod";
+import { z } from "zod";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { clashes } from "./clashes.js";
 import {
@@ -29,7 +29,7 @@ import {
 import { asDraft, sectionOf, textOf } from "./rules/draft.js";
 import { configurationSchema } from "./schema.js";
 import { logSection } from "./sections/bridge.js";
-import { optional, section, text, whole, withDefault } from "./values.js";
+import { named, optional, section, text, whole, withDefault } from "./values.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
 import { offsetOf, pathKey, type Source } from "./yaml/source.js";
@@ -58,6 +58,11 @@ const fleetKeys = {
     "What the accounts share of a platform host.",
   ),
   data_dir: withDefault(text(), "./data", "Below it a folder for each account, of its name."),
+  // Read and warned of, so that a file with the page for all accounts runs, and nobody believes that it is served.
+  http: optional(
+    z.union([z.literal(false), named(z.record(z.string(), z.unknown()), "anything")]),
+    "One page for all accounts; not served yet.",
+  ),
   shard: optional(shardText(), "Which part of the accounts this process runs, of how many.", "1/4"),
   log: withDefault(logSection, {}, "Log, on stderr; each line of an account names it."),
 };
@@ -129,7 +134,11 @@ export async function loadFleet(
       ...results.flatMap(({ result }) => (result.ok ? [] : result.problems)),
       ...clashing,
     ]),
-    warnings: inOrder([...results.flatMap(({ result }) => result.warnings), ...sharedLogins(loaded)]),
+    warnings: inOrder([
+      ...read.warnings,
+      ...results.flatMap(({ result }) => result.warnings),
+      ...sharedLogins(loaded),
+    ]),
   };
 }
 
@@ -190,6 +199,7 @@ export function hashOf(text: string): number {
 
 interface FleetFile {
   readonly fleet: FleetSettings;
+  readonly warnings: readonly Problem[];
   readonly defaults: Defaults;
 }
 
@@ -222,9 +232,13 @@ async function readFleetFile(
   if (!parsed.success || wrong.length > 0) return { problems: wrong };
   return {
     fleet: settingsOf(file, parsed.data),
+    warnings: (parsed.data.http ?? false) === false ? [] : [at(atKey(["http"], noPageYet))],
     defaults: { value: withPathsFrom(resolve(dirname(file)), defaults), problemAt: inDefaults(reading, at) },
   };
 }
+
+const noPageYet =
+  "one page for all accounts is not served yet; an account has its own page where its file names a port (http: { port: 8101 })";
 
 const placesIn =
   (file: string, source: Source, { places }: Reading) =>

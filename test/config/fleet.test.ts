@@ -184,6 +184,14 @@ describe("the accounts of a fleet", () => {
     expect(accounts.get("west")?.configuration.http).toMatchObject({ port: 9000, host: "127.0.0.1" });
   });
 
+  it("run where the fleet's file asks for one page for all, which is said not to be served yet", async () => {
+    const users = "users: [{ username: anna, password: correct horse, role: operator, accounts: [north] }]";
+    const asking = `${broker}\nhttp: { host: 0.0.0.0, port: 8099, ${users} }\n`;
+    const { accounts, problemLines, warningLines } = await loadedFrom({ ...two, "fleet.yaml": asking });
+    expect([problemLines, accounts.size]).toEqual([[], 2]);
+    expect(warningLines).toEqual([expect.stringMatching(/^fleet\.yaml:\d+:1 http: .*not served yet/)]);
+  });
+
   it("take secrets from the file beside their own, and defaults from that beside the fleet's", async () => {
     const { accounts, problemLines } = await loadedFrom({
       "fleet.yaml": "defaults: { mqtt: { url: mqtt://a, username: u, password: !secret mqtt } }\n",
