@@ -54,7 +54,7 @@ async function started() {
       `broker: { port: ${port} }`,
       `http: { port: ${httpPort}, token: metrics-token }`,
       "polling: { controllers: 1s, sensors: 1s, running_status: 1s, actuators: 1s }",
-      "weather: { wind: { topic: weather/wind } }",
+      "weather: { wind: { topic: weather/wind, stale_after: 1s } }",
       `controllers: { GH-0001: { actuators: { ${[fan, roof].join(", ")} } } }`,
     ].join("\n"),
     simulator,
