@@ -1,16 +1,16 @@
+import { mkdir, writeFile } from "node:fs/promises";
 import { onTestFinished } from "vitest";
 import { type BridgeOptions, runBridge } from "../../../src/bridge.js";
 import { loadConfiguration } from "../../../src/config/load.js";
 import { formatProblem } from "../../../src/config/problem.js";
 import type { Configuration } from "../../../src/config/schema.js";
-import { Journal } from "../../../src/journal/journal.js";
 import { journalDirectory } from "../../../src/journal/open.js";
 import type { RecordBody } from "../../../src/journal/records.js";
+import { encodeLine, segmentPath } from "../../../src/journal/segments.js";
 import { seededRandom, systemClock } from "../../../src/runtime/clock.js";
 import type { Simulator, SimulatorOptions } from "../../../src/simulator/simulator.js";
 import { capturedLog, otherClient, tempFolder, testMosquitto } from "../../mqtt-connection/support.js";
 import { running } from "../../simulator/running.js";
-import { silentLog } from "../../support/builders.js";
 import type { MosquittoOptions } from "../../support/mosquitto.js";
 
 /* The whole bridge in the test's own process, against the simulated platform over real HTTP. */
@@ -71,13 +71,15 @@ export async function audience(options: MosquittoOptions = {}) {
   return { url, mosquitto, client, seen, texts, json, say };
 }
 
-/** The data directory of an earlier run that journaled this. */
+/** A data directory as an earlier version left it: its records do not say what a lane must remember. */
 export async function leftBehind(...records: readonly RecordBody[]): Promise<string> {
   const dataDir = await tempFolder();
-  const journal = await Journal.open(journalDirectory(dataDir), { clock: systemClock, log: silentLog });
-  for (const record of records.slice(0, -1)) await journal.append(record, { durable: false });
-  for (const record of records.slice(-1)) await journal.append(record, { durable: true });
-  await journal.close();
+  const directory = journalDirectory(dataDir);
+  const at = new Date().toISOString();
+  const stamp = (seq: number) => ({ seq, at, mono: seq, boot: "earlier", clock_synced: null });
+  const lines = records.map((record, index) => encodeLine({ ...stamp(index + 1), ...record }));
+  await mkdir(directory, { recursive: true });
+  await writeFile(segmentPath(directory, 1), Buffer.concat(lines));
   return dataDir;
 }
 
