@@ -4,7 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { platform } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import type { z } from "zod";
-import { textsIn } from "../runtime/redaction.js";
+import { secretParts, textsIn } from "../runtime/redaction.js";
 import {
   atKey,
   atValue,
@@ -283,7 +283,9 @@ function secretsIn(shape: Shape, value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
     const schema = shape.keys.get(key);
     if (schema === undefined) return [];
-    return fieldFacts.get(schema)?.secret === true ? textsIn(inner) : secretsIn(shapeOf(schema), inner);
+    return fieldFacts.get(schema)?.secret === true
+      ? textsIn(inner).flatMap(secretParts)
+      : secretsIn(shapeOf(schema), inner);
   });
 }
 

@@ -59,6 +59,21 @@ export function textsIn(value: unknown): readonly string[] {
   return Object.values(value).flatMap(textsIn);
 }
 
+/** Shorter ones, and words without a digit, are likely to be no secret but a path's ordinary part. */
+const secretPart = /[\w.~-]{12,}/g;
+
+/**
+ * A secret and the parts that may show without the rest: what stands behind `Bearer `, and in an address its path and query.
+ * Ordinary words are left out, so that a log stays readable.
+ */
+export function secretParts(text: string): readonly string[] {
+  const isAddress = /^https?:\/\//.test(text);
+  if (!isAddress && !/^[A-Za-z]+ \S+$/.test(text)) return [text];
+  const behind = isAddress ? text.replace(/^https?:\/\/[^/?#]*/, "") : text.slice(text.indexOf(" ") + 1);
+  const parts = (behind.match(secretPart) ?? []).filter((part) => /\d/.test(part));
+  return [text, ...parts];
+}
+
 /** Text without half surrogate pairs, which cannot be encoded. */
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { blanker, textsIn, withoutSecrets } from "../../src/runtime/redaction.js";
+import { blanker, textsIn, withoutSecrets, secretParts } from "../../src/runtime/redaction.js";
 
 const half = "pass\ud83dword";
 
@@ -54,4 +54,17 @@ describe("the redactor", () => {
 
   it("finds every text and number inside a value that is sent as it stands", () =>
     expect(textsIn({ account: "me", nested: [{ pin: 123 }, null, true] })).toEqual(["me", "123"]));
+
+  it.each([
+    ["a passphrase with blanks in it", []],
+    ["correct-horse-battery", []],
+    ["Bearer 0d5b3a8e-token-of-mine", ["0d5b3a8e-token-of-mine"]],
+    [
+      "https://hooks.example.com/services/notifications/T92c7f1e5aa0b?key=4711-0815-abcd",
+      ["T92c7f1e5aa0b", "4711-0815-abcd"],
+    ],
+  ])(
+    "gives of a secret the parts that may show without the rest, and no ordinary words: %s",
+    (secret, parts) => expect(secretParts(secret)).toEqual([secret, ...parts]),
+  );
 });
