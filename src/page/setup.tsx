@@ -151,26 +151,35 @@ const Code = () => (
 /** A bare name means https. */
 const whole = (address = "") => (address === "" || address.includes("://") ? address : `https://${address}`);
 
+/** The section of the platform that was typed. */
+function platformOf(fields: Readonly<Record<string, string>>, way: "token" | "sign_in") {
+  const {
+    token,
+    account = "",
+    account_field: key = "account",
+    password = "",
+    password_field: secret = "password",
+  } = fields;
+  const credential =
+    way === "token" ? { token } : { sign_in: { body: { [key]: account, [secret]: password } } };
+  const hosts = {
+    business_url: whole(fields["business_url"]),
+    realtime_url: whole(fields["realtime_url"]),
+  };
+  return { ...hosts, ...credential, ...(fields["allow_insecure"] === "on" && { allow_insecure: true }) };
+}
+
+/** Others can read the token on its way to such a host, so that a person has to allow it. */
+const isInsecure = (address: string): boolean =>
+  /^http:\/\/(?!127\.|localhost\b|\[::1\])/.test(address.trim());
+
 function Platform() {
   const way = useSignal<"token" | "sign_in">("token");
   const tried = useSignal<Tried | null>(null);
-  const [business, realtime] = [useSignal(""), useSignal("")];
+  const business = useSignal("");
+  const realtime = useSignal("");
   const act = async (fields: Readonly<Record<string, string>>) => {
-    const {
-      token,
-      account = "",
-      account_field: key = "account",
-      password = "",
-      password_field: secret = "password",
-    } = fields;
-    const credential =
-      way.value === "token" ? { token } : { sign_in: { body: { [key]: account, [secret]: password } } };
-    const hosts = {
-      business_url: whole(fields["business_url"]),
-      realtime_url: whole(fields["realtime_url"]),
-    };
-    const isOpen = Object.values(hosts).some((one) => /^http:\/\/(?!(?:127\.|localhost|\[::1\]))/.test(one));
-    keep({ platform: { ...hosts, ...credential, ...(isOpen && { allow_insecure: true }) } });
+    keep({ platform: platformOf(fields, way.value) });
     const { status, body } = await ask<Tried>("platform");
     if (status !== 200 || body === null) return errorSentence(body);
     tried.value = body;
@@ -194,6 +203,11 @@ function Platform() {
         placeholder="https://realtime.example.com"
         required
       />
+      {(isInsecure(business.value) || isInsecure(realtime.value)) && (
+        <label class="notice warn">
+          <input type="checkbox" name="allow_insecure" required /> {t("setup_insecure")}
+        </label>
+      )}
       <Choice
         label={t("setup_credential")}
         bound={way}

@@ -62,6 +62,10 @@ export const words = {
     "平台有两个服务器，地址在您的账号资料中。",
   ],
   setup_business: ["Business host", "业务服务器"],
+  setup_insecure: [
+    "With http:// others can read the token on the way. Allow it.",
+    "使用 http:// 时，令牌在途中可能被他人读取。仍然允许。",
+  ],
   setup_realtime: ["Realtime host", "实时服务器"],
   setup_credential: ["How the bridge proves who it is", "网桥的凭据"],
   setup_token: ["Token", "令牌"],

@@ -43,7 +43,13 @@ describe("init --web", () => {
     const { page, complaints } = await visit(url);
     await page.getByLabel("Code that init --web printed").fill(code);
     await page.getByRole("button", { name: "Begin" }).click();
+    // A token that others can read on the way has to be allowed by a person.
+    await page.getByLabel("Business host").fill("http://192.0.2.9");
+    const allowed = page.getByLabel(/others can read the token on the way/);
+    await allowed.waitFor();
+    expect([await allowed.isChecked(), await allowed.getAttribute("required")]).toEqual([false, ""]);
     await page.getByLabel("Business host").fill(simulator.businessUrl);
+    expect(await allowed.count()).toBe(0);
     await page.getByLabel("Realtime host").fill("http://127.0.0.1:9");
     await page.locator("input[name=token]").fill("simulator");
     await page.getByRole("button", { name: "Try and go on" }).click();
