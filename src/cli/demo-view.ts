@@ -30,7 +30,8 @@ export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoV
     textOf(quality),
   ]);
   const width = (column: number) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0));
-  const [ids, values] = [width(0), width(1)];
+  const ids = width(0);
+  const values = width(1);
   const lines = rows.map(
     ([id = "", value = "", quality = ""]) =>
       `  ${id.padEnd(ids)}  ${value.padEnd(values)}  ${coloured(quality, quality === "good" ? "green" : "yellow", view)}`,

@@ -71,7 +71,8 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
     throw usage(
       `--watch takes CONTROLLER/ACTUATOR, such as gh-0001/left_skylight, not "${commentText(target)}"`,
     );
-  const [controller, id] = [target.slice(0, at), target.slice(at + 1)];
+  const controller = target.slice(0, at);
+  const id = target.slice(at + 1);
   const code = codeOf(configuration, controller);
   const actuators = mirrorSettings(configuration).controllers.get(code)?.actuators ?? [];
   const settings = actuators.find((one) => one.id === id);

@@ -84,7 +84,9 @@ export class Seen {
 type Deed = (stage: Stage) => unknown;
 type Sight = (seen: Seen) => boolean;
 
-const [left, right, valve] = ["left_skylight", "right_skylight", "valve_1"];
+const left = "left_skylight";
+const right = "right_skylight";
+const valve = "valve_1";
 const topicOf = (actuator: string, leaf: string) => `${shownController}/actuator/${actuator}/${leaf}`;
 
 const alarmOf = (type: string, actuator: string) => `${type}.${shownController}.${actuator}`;

@@ -95,7 +95,8 @@ async function watchDemo(
 ): Promise<void> {
   const { homeassistant, mqtt } = configuration;
   const base = mqtt.base_topic;
-  const [readings, seen] = [new Map<string, Fields>(), new Seen(base)];
+  const readings = new Map<string, Fields>();
+  const seen = new Seen(base);
   await withBroker(configuration, async (client) => {
     client.watch(({ topic, payload }) => {
       const fields = documentOf(payload.toString());

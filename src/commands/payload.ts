@@ -86,7 +86,8 @@ function readJson(text: string): CommandPayload | Refusal {
 /** A key that stands twice in the outermost object of valid JSON. */
 export function repeatedKey(text: string): string | undefined {
   const found = new Set<string>();
-  let [depth, before] = [0, ""];
+  let depth = 0;
+  let before = "";
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]/g)) {
     if (token === "{" || token === "[") depth += 1;
     else if (token === "}" || token === "]") depth -= 1;

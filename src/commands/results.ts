@@ -191,7 +191,8 @@ const mostOfName = 128;
 const mostOfMessage = 500;
 
 function refusalRecord(about: About, result: CommandResult): RecordBody {
-  const [controller, actuator] = [short(about.controller), short(about.actuator)];
+  const controller = short(about.controller);
+  const actuator = short(about.actuator);
   const message = result.message === null ? null : short(result.message, mostOfMessage);
   return {
     type: "refusal",

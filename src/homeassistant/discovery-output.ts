@@ -200,7 +200,8 @@ export class DiscoveryOutput {
     const device = this.#at(topic, found.code);
     const hash = digest(payload);
     const { held } = device;
-    const [isOurs, isScanned] = [hash === held.hash || hash === this.#pendingHash, this.#scanned.has(topic)];
+    const isOurs = hash === held.hash || hash === this.#pendingHash;
+    const isScanned = this.#scanned.has(topic);
     this.#scanned.add(topic);
     if (isOurs) this.#deleted.delete(topic);
     if (isOurs || isScanned) return;
@@ -300,7 +301,8 @@ export class DiscoveryOutput {
   /** The broker has it; the states of a newer view wait for the message that follows. */
   #taken(device: Device, step: Step, isNewest: boolean): void {
     const { text, news, gone, isFollowed, leftOut } = step;
-    const [now, { topic }] = [this.#now(), device];
+    const now = this.#now();
+    const { topic } = device;
     const isBusy = now - device.publishedAt < busyMs;
     if (text === "" && !device.held.isOwn)
       this.#ports.log.info({ topic }, "cleared an announcement that nothing stands for any more");

@@ -79,6 +79,7 @@ const sameActuator = (one: Actuator, other: Actuator): boolean => one.settings =
 export function sameParameter(one: Parameter, other: Parameter): boolean {
   if (one.settings !== other.settings) return false;
   if (one.value === other.value || one.settings.writable === undefined) return true;
-  const [before, after] = [shownRange(one), shownRange(other)];
+  const before = shownRange(one);
+  const after = shownRange(other);
   return before?.min === after?.min && before?.max === after?.max;
 }

@@ -184,7 +184,8 @@ export class LiveViews {
 
   /** Tells all viewers of a view what is new in it; one that cannot take that is owed all of it. */
   #tellNews(name: string): void {
-    const [before, after] = [this.#shown.get(name), this.#view(name)];
+    const before = this.#shown.get(name);
+    const after = this.#view(name);
     this.#shown.set(name, after);
     const news = before === undefined ? null : newsOf(name, before, after);
     if (news === null) return;

@@ -281,7 +281,8 @@ export const plainRoutes: Routes = {
 };
 
 /** Of all sensors enough for a line as wide as a phone, of one every point. */
-const [sparkPoints, allPoints] = [96, 1_440];
+const sparkPoints = 96;
+const allPoints = 1_440;
 /** Requests that carry the name of the sender. */
 const acts: ReadonlySet<string> = new Set(["lock", "unlock", "release", "acknowledge", "read_only"]);
 const response = z.looseObject({ status: z.string() });

@@ -233,7 +233,8 @@ class Site {
     }
     const refusal = roleRefusal(visitor, route.role);
     if (refusal !== null) return refusal;
-    const [service, sessions] = [this.#service, this.#sessions];
+    const service = this.#service;
+    const sessions = this.#sessions;
     return route.answer({ service, sessions, request, visitor, id: unescape(name), gone });
   }
 }

@@ -97,7 +97,8 @@ const ofController = "controller/";
 /** More of the log than this is not told at once. */
 const mostLines = 500;
 /** Of the journal: more than come between two looks, and enough to know the last result of each target. */
-const [mostRecords, mostRestored] = [200, 1_000];
+const mostRecords = 200;
+const mostRestored = 1_000;
 
 /** The documents of the API, and who is told when they change. */
 export class PageService {

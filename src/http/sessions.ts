@@ -87,13 +87,15 @@ export class Sessions {
   /** As an earlier run left them; of users that there are no more none. */
   async restore(): Promise<void> {
     const { kept, clock, log } = this.#ports;
-    const [wall, now] = [clock.now(), clock.monotonic()];
+    const wall = clock.now();
+    const now = clock.monotonic();
     try {
       const read = await kept.read();
       for (const one of read === null ? [] : keptSessions.parse(JSON.parse(read))) {
         const user = this.#users().find(({ username }) => username === one.user);
         if (user === undefined || one.began_at > wall + mostAheadMs) continue;
-        const [beganAt, usedAt] = [now - wall + one.began_at, Math.min(now, now - wall + one.used_at)];
+        const beganAt = now - wall + one.began_at;
+        const usedAt = Math.min(now, now - wall + one.used_at);
         const visitor = visitorOf(user, one.session);
         this.#sessions.set(one.session, { visitor, beganAt, usedAt, proof: one.proof });
       }
@@ -120,7 +122,8 @@ export class Sessions {
       return refusals.wrong;
     }
     const secret = randomBytes(32).toString("base64url");
-    const [who, now] = [digest(secret), this.#ports.clock.monotonic()];
+    const who = digest(secret);
+    const now = this.#ports.clock.monotonic();
     this.#makeRoomFor(user);
     const visitor = visitorOf(user, who);
     this.#sessions.set(who, { visitor, beganAt: now, usedAt: now, proof: proofOf(secret, user) });

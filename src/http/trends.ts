@@ -99,7 +99,8 @@ export class TrendKeeper {
   /** One look at all sensors; minutes that passed since one shortly before have shown the same. */
   sample(): void {
     const { clock, controllers, everyMs, isClockRight } = this.#parts;
-    const [minute, mono] = [this.#now(), clock.monotonic()];
+    const minute = this.#now();
+    const mono = clock.monotonic();
     const last = this.#newest;
     // A clock that is wrong, or was before, spoils nothing that is there.
     if (isClockRight() === false || (last && minute < last.minute && isClockRight() !== true)) return;

@@ -64,7 +64,12 @@ async function newestCheckpoint(files: FileSystem, names: readonly SegmentName[]
 }
 
 async function scanSegment(files: FileSystem, name: SegmentName, history: History): Promise<ScannedSegment> {
-  let [bytes, intact, unreadable, endAt, goodEndAt, last] = [0, 0, 0, 0, 0, name.first - 1];
+  let bytes = 0;
+  let intact = 0;
+  let unreadable = 0;
+  let endAt = 0;
+  let goodEndAt = 0;
+  let last = name.first - 1;
   for await (const line of readLines(files, name.path)) {
     for (const record of line.records) {
       history.add(record);
@@ -93,7 +98,8 @@ export async function repairJournal(
   if (await files.makeDirectory(directory, directoryMode)) await files.syncDirectory(dirname(directory));
   const corruptFiles: string[] = [];
   let current: SegmentName | null = null;
-  let [isDurable, truncatedBytes] = [true, 0];
+  let isDurable = true;
+  let truncatedBytes = 0;
   for (const segment of segments) {
     current = isWhollyCorrupt(segment) ? null : segment;
     if (current === null) corruptFiles.push(await setAside(files, segment.path));

@@ -151,7 +151,9 @@ export async function* followRecords(
   signal: AbortSignal,
 ): AsyncGenerator<JournalRecord> {
   /** Where reading goes on: in the file of this name, from this byte, behind this record. */
-  let [place, offset, sequence] = [0, 0, after];
+  let place = 0;
+  let offset = 0;
+  let sequence = after;
   do {
     // Listed before reading: once a newer file exists, nothing more is written to the older one.
     const segments = await listSegments(files, directory);

@@ -97,7 +97,9 @@ const cutTo =
 /** Bytes between two newlines, which begin at `startAt`; never throws. Every whole record in them is found. */
 export function decodeLine(bytes: Buffer, startAt = 0): DecodedLine {
   const records: JournalRecord[] = [];
-  let [foreign, from, good] = [0, 0, 0];
+  let foreign = 0;
+  let from = 0;
+  let good = 0;
   let goodEndAt: number | null = null;
   for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, from)) {
     const start = from + bytes.subarray(from, at).lastIndexOf(opening);

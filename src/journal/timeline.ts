@@ -211,7 +211,9 @@ const entryOf = ({ seq, at }: Stamp, difference: Difference): TimelineEntry => (
 /** What became of the limits of one actuator between two records. */
 function limitDifferences(before: KeptLimits | null, after: KeptLimits | null): readonly Difference[] {
   const found: Difference[] = [];
-  const [lock, hold, lease] = [after?.lock ?? null, after?.hold ?? null, after?.lease ?? null];
+  const lock = after?.lock ?? null;
+  const hold = after?.hold ?? null;
+  const lease = after?.lease ?? null;
   if (lock === null && before?.lock) found.push({ type: "unlocked" });
   if (lock !== null && before?.lock?.since !== lock.since)
     found.push({ type: "locked", by: lock.by, what: lock.reason, until: iso(lock.until) });

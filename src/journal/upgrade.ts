@@ -100,11 +100,9 @@ export class EarlierHistory {
   get lanes(): readonly RememberedLane[] {
     const keys = new Set([...this.#unread.keys(), ...this.#problems.keys(), ...this.#unsettled.keys()]);
     return [...keys].flatMap((key) => {
-      const [unread, problem, unsettled] = [
-        this.#unread.get(key),
-        this.#problems.get(key),
-        this.#unsettled.get(key),
-      ];
+      const unread = this.#unread.get(key);
+      const problem = this.#problems.get(key);
+      const unsettled = this.#unsettled.get(key);
       const about = unread ?? problem ?? unsettled;
       if (about === undefined) return [];
       const memory = {

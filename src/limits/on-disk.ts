@@ -182,7 +182,8 @@ export class LimitsOnDisk {
     readonly lost: Lost;
   } {
     const { clock, store } = this.#ports;
-    const [at, mono] = [clock.now(), clock.monotonic()];
+    const at = clock.now();
+    const mono = clock.monotonic();
     const open = new Set(history.open.flatMap(({ sent }) => sent?.id ?? []));
     const isBehind = at < newestAt;
     const entries = new Map(present);

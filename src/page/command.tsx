@@ -267,7 +267,12 @@ export function Degree({ of, ...sending }: SendingProps<Choosable>) {
   return (
     <div class="degree">
       <Field
-        {...{ label: t("opening"), type: "number", inputMode: "numeric", min: 0, max: 100, step: 1 }}
+        label={t("opening")}
+        type="number"
+        inputMode="numeric"
+        min={0}
+        max={100}
+        step={1}
         disabled={isOff}
         value={typeof choice.value === "number" ? choice.value : ""}
         placeholder={of.state === "position" ? String(of.position ?? "") : "–"}
@@ -276,7 +281,12 @@ export function Degree({ of, ...sending }: SendingProps<Choosable>) {
         }
       />
       <input
-        {...{ type: "range", min: 0, max: 100, step: 1, disabled: isOff, "aria-label": t("degree") }}
+        type="range"
+        min={0}
+        max={100}
+        step={1}
+        disabled={isOff}
+        aria-label={t("degree")}
         value={degree ?? 0}
         onInput={({ currentTarget }) => (choice.value = Number(currentTarget.value))}
       />
@@ -292,7 +302,9 @@ export function Degree({ of, ...sending }: SendingProps<Choosable>) {
 /** A number for a parameter. */
 const Amount = ({ of: { writable, unit }, choice, isHeld }: SendingProps<ParameterView>) => (
   <Field
-    {...{ ...writable, type: "number", disabled: isHeld }}
+    {...writable}
+    type="number"
+    disabled={isHeld}
     label={`${writable?.min} – ${writable?.max} ${unit ?? ""}`}
     value={choice.value ?? ""}
     onInput={({ currentTarget: { value, valueAsNumber, validity } }) =>
@@ -303,7 +315,8 @@ const Amount = ({ of: { writable, unit }, choice, isHeld }: SendingProps<Paramet
 
 /** The second step, with how long it is to last and to keep others off. */
 function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
-  const [lasts, holds] = [useSignal<Lasting>(""), useSignal<Lasting>("")];
+  const lasts = useSignal<Lasting>("");
+  const holds = useSignal<Lasting>("");
   const chosen = choice.value ?? "";
   // What ends something cannot end by itself.
   const isEnd = endingWords.has(chosen);
@@ -333,7 +346,8 @@ type KeepersProps = Readonly<{ target: object; of: ActuatorView }>;
 
 /** Lock and hold keep others from commanding but for a stop; here they are set and taken away. */
 function Keepers({ target, of: { lock, allowed } }: KeepersProps) {
-  const [reason, until] = [useSignal(""), useSignal<Lasting>("")];
+  const reason = useSignal("");
+  const until = useSignal<Lasting>("");
   if (actReason() !== null) return null;
   const name = lock ? "unlock" : "lock";
   const isOthers = Boolean(lock) && lock?.by !== session.value?.user;

@@ -40,7 +40,7 @@ export function ControllerPage({ id }: { readonly id: string }) {
       <div class="columns">
         <div id="sensors">
           <Section name={told("sensors")} of={sensors}>
-            <Readings {...{ sensors, trends, onPlot }} />
+            <Readings sensors={sensors} trends={trends} onPlot={onPlot} />
           </Section>
           <Statuses status={status} />
         </div>

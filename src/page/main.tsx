@@ -115,7 +115,10 @@ function FirstOperator() {
         <Field label={t("first_code")} name="code" autocomplete="one-time-code" required />
         <Field label={t("name")} name="username" autocomplete="username" required />
         <Field
-          {...{ label: t("first_password"), name: "password", type: "password", required: true }}
+          label={t("first_password")}
+          name="password"
+          type="password"
+          required
           autocomplete="new-password"
         />
         <button type="submit" class="primary">
@@ -159,7 +162,9 @@ function Demo() {
     <div class="demo">
       <span>{t("demo", { time: demo.time })}</span>
       <Choice
-        {...{ label: t("speed"), options, value: String(demo.speed) }}
+        label={t("speed")}
+        options={options}
+        value={String(demo.speed)}
         onChange={({ currentTarget }) => void post("api/demo", { speed: Number(currentTarget.value) })}
       />
     </div>
@@ -212,7 +217,10 @@ function Login() {
         </h1>
         <Field label={t("name")} name="username" autocomplete="username" required />
         <Field
-          {...{ label: t("password"), name: "password", type: "password", required: true }}
+          label={t("password")}
+          name="password"
+          type="password"
+          required
           autocomplete="current-password"
         />
         <button type="submit" class="primary">

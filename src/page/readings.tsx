@@ -21,7 +21,8 @@ function Spark({ points: all }: { readonly points: readonly (number | null)[] })
   );
   const known = points.filter((point) => point !== null);
   if (known.length < leastPoints) return null;
-  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const least = Math.min(...known);
+  const most = Math.max(...known);
   const span = most - least || 1;
   let path = "";
   for (const [at, point] of points.entries()) {
@@ -32,7 +33,7 @@ function Spark({ points: all }: { readonly points: readonly (number | null)[] })
     path += joins ? `L${x} ${y}` : `M${x} ${y}h.1`;
   }
   return (
-    <svg {...{ class: "sparkline", viewBox: "0 0 96 24", preserveAspectRatio: "none" }} aria-hidden="true">
+    <svg class="sparkline" viewBox="0 0 96 24" preserveAspectRatio="none" aria-hidden="true">
       <path d={path} vector-effect="non-scaling-stroke" />
     </svg>
   );

@@ -22,7 +22,8 @@ const operation =
     return { host, method, path, name, label: `${method} ${path}`, maxAnswerMiB };
   };
 
-const [business, realtime] = [operation("business", "GET"), operation("realtime", "GET")];
+const business = operation("business", "GET");
+const realtime = operation("realtime", "GET");
 
 /** The lists of a whole account: 10,000 devices take 3 to 5 MiB. */
 const listMiB = 16;

@@ -8,7 +8,8 @@ export class Schedule<Key> {
 
   set(key: Key, at: number): void {
     this.#due.set(key, at);
-    let [first, end] = [0, this.#entries.length];
+    let first = 0;
+    let end = this.#entries.length;
     while (first < end) {
       const middle = (first + end) >> 1;
       if ((this.#entries[middle]?.at ?? at) > at) first = middle + 1;

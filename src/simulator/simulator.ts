@@ -137,7 +137,8 @@ export async function startSimulator(options: SimulatorOptions, parts: Simulator
   };
   await life.open(clock, options.pushIntervalMs ?? 250, () => tick().catch(failed));
   warnOfStrangers(state, log);
-  const [businessUrl, realtimeUrl] = [business.url, realtime.url];
+  const businessUrl = business.url;
+  const realtimeUrl = realtime.url;
   const { seed, profile } = state.settings;
   log?.info({ seed, profile, url: businessUrl }, "simulated platform started");
   return {

@@ -35,7 +35,8 @@ const controllersOf = (root: Draft): readonly Controller[] =>
 /** An actuator by `controller/actuator`, or why there is none. A code may hold slashes, an actuator's id none. */
 function actuatorAt(reference: string, root: Draft): Found | string {
   const at = reference.lastIndexOf("/");
-  const [named, actuator] = [reference.slice(0, at), reference.slice(at + 1)];
+  const named = reference.slice(0, at);
+  const actuator = reference.slice(at + 1);
   const all = controllersOf(root);
   const found = all.find(({ code }) => code === named) ?? all.find(({ id }) => id === named);
   const names = all.flatMap(({ code, id }) => [code, id]);

@@ -40,7 +40,8 @@ const limitedActuators = (root: Draft): readonly Limited[] =>
     const own = addedWords(root, kind, section);
     const stop = given(section, "stop") ? ["stop"] : [];
     const words = [...new Set([...Object.keys(kindRows[kind].values), ...own, ...stop])];
-    const [code, id] = [String(path[1]), String(path.at(-1))];
+    const code = String(path[1]);
+    const id = String(path.at(-1));
     const leadIn = kind === "light" ? (textOf(section, "lead_in") ?? "when_not_on") : null;
     const limits = sectionOf(section, "limits");
     return [{ code, id, kind, words, leadIn, path: [...path, "limits"], section, limits }];
@@ -113,7 +114,8 @@ function clearAtProblems(guard: Draft, at: Path): Finding[] {
   if (!given(guard, "above") && !given(guard, "below"))
     return [atKey(at, "only together with above or below")];
   const [above, below, clearAt] = ["above", "below", "clear_at"].map((key) => numberOf(guard, key) ?? NaN);
-  const [isAbove, isBelow] = [Number(clearAt) > Number(above), Number(clearAt) < Number(below)];
+  const isAbove = Number(clearAt) > Number(above);
+  const isBelow = Number(clearAt) < Number(below);
   return [
     ...when(isAbove, at, "expected at most the value of above, or the guard would never clear"),
     ...when(isBelow && !isAbove, at, "expected at least the value of below, or the guard would never clear"),
@@ -249,7 +251,8 @@ const endsOf = ({ kind, words }: Limited): readonly string[] =>
 function leaseProblems(actuator: Limited): Finding[] {
   const { kind, words, limits, path } = actuator;
   const ends = endsOf(actuator);
-  const [lasts, atMost] = [durationAt(limits, "for"), durationAt(limits, "at_most")];
+  const lasts = durationAt(limits, "for");
+  const atMost = durationAt(limits, "at_most");
   const written = textOf(limits, "ends_with");
   const findings = [
     ...when(lasts !== null && atMost !== null && lasts > atMost, [...path, "for"], "longer than at_most"),

@@ -143,7 +143,8 @@ function tlsNeedsTlsUrl(root: Draft): Finding[] {
 const certificateWithKey = (root: Draft): Finding[] =>
   ["mqtt", "broker"].flatMap((name) => {
     const tls = sectionOf(sectionOf(root, name), "tls");
-    const [cert, key] = [given(tls, "cert"), given(tls, "key")];
+    const cert = given(tls, "cert");
+    const key = given(tls, "key");
     if (cert === key) return [];
     const [has, lacks] = cert ? ["cert", "key"] : ["key", "cert"];
     return [atKey([name, "tls", has], `"${has}" needs "${lacks}" beside it`)];
@@ -240,7 +241,8 @@ const proxyLogin = (root: Draft): Finding[] =>
 
 /** A login has both. */
 const withName = (section: Draft, path: Path): Finding[] => {
-  const [name, password] = [given(section, "username"), given(section, "password")];
+  const name = given(section, "username");
+  const password = given(section, "password");
   if (name === password) return [];
   const [has, lacks] = name ? ["username", "password"] : ["password", "username"];
   return [atKey([...path, has], `"${has}" needs "${lacks}" beside it`)];

@@ -189,7 +189,8 @@ const valueOf = ({ reading }: GuardState) => reading.values[0] ?? null;
 function guardInterlock(guard: Guard, state: GuardState, { iso }: Instant): Interlock {
   const at = clearsAt(guard, state);
   const until = at === null ? null : iso(at);
-  const [value, limit] = [valueOf(state), limitOf(guard.condition)];
+  const value = valueOf(state);
+  const limit = limitOf(guard.condition);
   return interlock(guard.name, { input: guard.from, value, limit, quality: state.reading.quality, until });
 }
 
@@ -214,7 +215,8 @@ function pauseSentence({ rule, limit, until }: Interlock): string {
 
 /** `hasStop`: the actuator takes the word, which always passes; without it the word would lead a person astray in a storm. */
 export function guardSentence(guard: Guard, state: GuardState, hasStop: boolean): string {
-  const [value, { quality }] = [valueOf(state), state.reading];
+  const value = valueOf(state);
+  const { quality } = state.reading;
   const shown = value === null ? "has no value" : `is ${String(value)}`;
   const why = isBlind(state)
     ? `${guard.from} is not good (${quality}), which counts as holding`
@@ -262,6 +264,7 @@ export function allowedNow(standing: Standing, isReadOnly: boolean, shown: Shown
 
 function overlap(one: DegreeRange | null, other: DegreeRange | null): DegreeRange | null {
   if (one === null || other === null) return null;
-  const [min, max] = [Math.max(one.min, other.min), Math.min(one.max, other.max)];
+  const min = Math.max(one.min, other.min);
+  const max = Math.min(one.max, other.max);
   return min > max ? null : { min, max };
 }

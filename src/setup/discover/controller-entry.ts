@@ -152,7 +152,8 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
   const fresh = <One extends { readonly address: string }>(found: readonly One[]) =>
     found.filter(({ address }) => !known.addresses.has(address)).slice(0, mostAddresses);
   const found = findingsOf(survey);
-  const [actuators, parameters] = [fresh(found.actuators), fresh(found.parameters)];
+  const actuators = fresh(found.actuators);
+  const parameters = fresh(found.parameters);
   const ids = actuatorIds(actuators, known.actuatorIds);
   const ownIds = parameterIds(parameters, known.parameterIds);
   const taken = new Set([...known.actuatorIds, ...ids.values()]);

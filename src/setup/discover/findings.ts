@@ -126,7 +126,8 @@ function doubtAbout({ address, raw, places }: Sighting): string | null {
 
 /** Numbers by size, before everything else. */
 export function byAddress(one: string, other: string): number {
-  const [a, b] = [numberOf(one), numberOf(other)];
+  const a = numberOf(one);
+  const b = numberOf(other);
   if (a !== b) return a - b;
   return one < other ? -1 : one > other ? 1 : 0;
 }

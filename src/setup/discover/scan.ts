@@ -164,7 +164,9 @@ export async function scanAccount(
   parts: ScanParts,
   stop: AbortSignal,
 ): Promise<Survey> {
-  const [halt, cut, over] = [new AbortController(), new AbortController(), new AbortController()];
+  const halt = new AbortController();
+  const cut = new AbortController();
+  const over = new AbortController();
   const signals = { stop: AbortSignal.any([stop, halt.signal]), cut: cut.signal };
   setMaxListeners(0, signals.stop, signals.cut);
   signals.stop.addEventListener("abort", () => {

@@ -113,10 +113,8 @@ async function wrongHostVerdict(error: unknown, scene: Scene, signal: AbortSigna
 /** Neither host knows less of what the other is asked for, and one knows more. */
 async function areSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
   const { business_url, realtime_url } = scene.configuration.platform;
-  const [own, other] = [
-    await knowledgeOf(scene, { business_url, realtime_url }, signal),
-    await knowledgeOf(scene, { business_url: realtime_url, realtime_url: business_url }, signal),
-  ];
+  const own = await knowledgeOf(scene, { business_url, realtime_url }, signal);
+  const other = await knowledgeOf(scene, { business_url: realtime_url, realtime_url: business_url }, signal);
   const gains = other.map((knows, at) => knows - (own[at] ?? 0));
   return Math.min(...gains) >= 0 && Math.max(...gains) > 0;
 }

@@ -81,7 +81,8 @@ export function webSteps(file: string, ports: WebPorts): Readonly<Record<string,
     brokers: () => findBrokers(ports.brokers, ports.clock),
     broker: (input) => brokerOutcome(answersIn(input), draft),
     discover: async (input) => {
-      const [{ language }, answers] = [edits.parse(input), answersIn(input)];
+      const { language } = edits.parse(input);
+      const answers = answersIn(input);
       draft.found = await surveyOf(answers, file, ports);
       const { text } = await textOf(answers, language, draft);
       return { controllers: controllersIn(text, draft.found) };
