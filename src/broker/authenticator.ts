@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { forgetOldest } from "../runtime/bounded.js";
 import type { Clock } from "../runtime/clock.js";
-import { forgetOldest, sourceOf, sourceShare, ThrottledLogins, unknownUserHash } from "../runtime/logins.js";
+import { sourceOf, sourceShare, ThrottledLogins, unknownUserHash } from "../runtime/logins.js";
 import { sameSecret } from "../runtime/passwords.js";
 import type { BrokerLimits, BrokerUser } from "./settings.js";
 

@@ -22,8 +22,8 @@ import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import type { Outbox } from "../mqtt/outbox.js";
 import type { Part } from "../mqtt/part.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
+import { forgetOldest } from "../runtime/bounded.js";
 import type { Clock } from "../runtime/clock.js";
-import { forgetOldest } from "../runtime/logins.js";
 import { fingerprint } from "../runtime/mqtt.js";
 import type { GreenhouseStore } from "../sync/store.js";
 

@@ -1,7 +1,7 @@
+import { forgetOldest } from "../runtime/bounded.js";
 import type { Command, Phase, ResultAddressee } from "../commands/command.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { forgetOldest } from "../runtime/logins.js";
 import type { CommandDocument } from "../page/protocol.js";
 
 /** Commands kept for `api/commands/<id>`; older ones are found in the journal. */

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
+import { forgetOldest } from "../runtime/bounded.js";
 import type { Clock } from "../runtime/clock.js";
-import { forgetOldest, sourceOf } from "../runtime/logins.js";
+import { sourceOf } from "../runtime/logins.js";
 import { Pace } from "./pace.js";
 
 /** Browsers, proxies and Prometheus send the next request after the answer. */

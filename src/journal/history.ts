@@ -15,10 +15,10 @@ import {
   type RememberedLane,
   required,
   runEvents,
-  setBounded,
   type Stamp,
   withoutMemory,
 } from "./records.js";
+import { setBounded } from "../runtime/bounded.js";
 import { EarlierHistory } from "./upgrade.js";
 
 const mostOpen = 1_000;

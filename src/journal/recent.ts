@@ -8,9 +8,9 @@ import {
   type Refusal,
   required,
   type ResultRecord,
-  setBounded,
   type Stamp,
 } from "./records.js";
+import { setBounded } from "../runtime/bounded.js";
 
 /* What people were told of commands: by which id a repeated one is recognised, and which results may not have arrived. */
 

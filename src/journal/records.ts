@@ -340,14 +340,6 @@ export function isRecord(value: unknown): value is JournalRecord {
   return linesOf.get(value.type)?.safeParse(value).success === true;
 }
 
-/** Sets and keeps the newest `most` entries, so that nothing grows without end. */
-export function setBounded<T>(map: Map<string, T>, key: string, value: T, most: number): void {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > most && oldest !== undefined) map.delete(oldest);
-}
-
 export const required = ({ controller, actuator, target = "actuator" }: About): Required<About> => ({
   controller,
   actuator,

@@ -14,11 +14,11 @@ import {
   required,
   type ResultRecord,
   type SentMemory,
-  setBounded,
   type Stamp,
   type StepAnswered,
   type StepSent,
 } from "./records.js";
+import { setBounded } from "../runtime/bounded.js";
 
 /*
  * Format 1 and before, of which 0.1.0 is: no record says what its lane must remember, so that it has to be concluded from what

@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { forgetOldest } from "./bounded.js";
 import type { Clock } from "./clock.js";
 import { verifyPassword } from "./passwords.js";
 import { isLoopback } from "./sockets.js";
@@ -34,14 +35,6 @@ const windowMs = 60_000;
 const maxWaitMs = 10_000;
 // Bounds the memory an attacker with many addresses can claim; the oldest are forgotten first.
 const maxRecords = 4_096;
-
-export function forgetOldest(
-  kept: { readonly size: number; keys(): Iterable<string>; delete(key: string): boolean },
-  most: number,
-): void {
-  const [oldest] = kept.keys();
-  if (kept.size > most && oldest !== undefined) kept.delete(oldest);
-}
 
 /** Names are as long as their senders like; no more of one is kept. */
 const mostKeyLength = 300;
