@@ -6,7 +6,7 @@ import type { EmbeddedBroker } from "./broker/broker.js";
 import { restoreCommands } from "./commands/restore.js";
 import { CommandService, type CommandServiceParts } from "./commands/service.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
-import { togetherIn } from "./config/rules/groups.js";
+import { groupsAndScenesIn } from "./config/rules/groups.js";
 import type { Configuration } from "./config/schema.js";
 import { nameOf } from "./greenhouse/documents.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
@@ -421,7 +421,7 @@ function createDiscovery(
       language: homeassistant.language,
       sensorNames: homeassistant.sensor_names,
       hasBudget: configuration.platform.requests_per_minute > 0,
-      together: togetherIn(configuration),
+      groupsAndScenes: groupsAndScenesIn(configuration),
     },
   );
 }
@@ -475,7 +475,7 @@ export function createCommands(parts: CommandParts): CommandService {
 function joinGroups<Above extends Given & Link & Reading & Publishing & Commanding>(above: Above) {
   const { configuration, live, clock, topics, mirror, retained, commands } = above;
   const groups = new GroupService({
-    together: togetherIn(configuration),
+    groupsAndScenes: groupsAndScenesIn(configuration),
     topics,
     store: mirror.store,
     submit: (request) => commands.commander.submit(request),
@@ -652,7 +652,7 @@ const incoming = ({ topics, broker, commands, groups, signal }: Joined, requests
     const stamped = broker === null ? null : readVia(properties.userProperties);
     const via = stamped && { client: stamped.client, user: stamped.user };
     if (asked.type === "command") commands.received(message, asked, via);
-    else if (asked.type === "together") groups.received(message, asked, via);
+    else if (asked.type === "group") groups.received(message, asked, via);
     else if (!retain) requests.received(asked.name, payload, via, signal);
     return true;
   },

@@ -7,7 +7,7 @@ import { isFleetFile, loadFleet } from "../config/fleet.js";
 import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
-import { togetherSentences } from "../config/rules/groups.js";
+import { groupSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limits.js";
 import { costSentence, curtainSentences, sparkplugSentences } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
@@ -42,8 +42,8 @@ export async function check(
   for (const problem of problems) out(`${formatProblem(problem)}\n`);
   if (problems.length > 0) throw problemsFound(problems.length);
   for (const { file, configuration } of loaded) {
-    const sentences = [limitSentences, curtainSentences, togetherSentences, sparkplugSentences].flatMap(
-      (say) => say(configuration),
+    const sentences = [limitSentences, curtainSentences, groupSentences, sparkplugSentences].flatMap((say) =>
+      say(configuration),
     );
     for (const sentence of sentences) out(`${file}: ${sentence}\n`);
     out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);

@@ -12,7 +12,7 @@ import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
 import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./errands.js";
 import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
-import { isTogether, setTogether } from "./set-together.js";
+import { isGroupOrScene, setGroupOrScene } from "./set-group.js";
 import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
 import {
   CommandFailure,
@@ -84,9 +84,9 @@ export async function set(
   const by = options.by ?? userName();
   const { for: lasts, hold, force, maxAge: max_age, dryRun: dry_run = false } = options;
   const payload = JSON.stringify({ command, id, by, dry_run, for: lasts, hold, force, max_age });
-  if (isTogether(controller)) {
+  if (isGroupOrScene(controller)) {
     const request = { kind: controller, name: actuator, id, payload };
-    if (isDone(await setTogether(around, configuration, request), dry_run)) return;
+    if (isDone(await setGroupOrScene(around, configuration, request), dry_run)) return;
     throw new CommandFailure("", exitCodes.notConfirmed);
   }
   const code = codeOf(configuration, controller);

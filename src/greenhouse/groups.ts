@@ -32,12 +32,12 @@ export interface Scene {
   readonly commands: readonly { readonly member: Member; readonly command: string }[];
 }
 
-export interface Together {
+export interface GroupsAndScenes {
   readonly groups: ReadonlyMap<string, Group>;
   readonly scenes: ReadonlyMap<string, Scene>;
 }
 
-export type TogetherKind = "group" | "scene";
+export type GroupOrScene = "group" | "scene";
 
 /** `east/left_skylight` */
 export const memberName = ({ controllerId, actuator }: Pick<Member, "controllerId" | "actuator">): string =>

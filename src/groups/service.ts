@@ -13,8 +13,8 @@ import {
   memberName,
   type MemberResult,
   summaryOf,
-  type Together,
-  type TogetherKind,
+  type GroupsAndScenes,
+  type GroupOrScene,
 } from "../greenhouse/groups.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
@@ -32,13 +32,13 @@ export interface GroupRequest extends Pick<
   CommandRequest,
   "payload" | "retained" | "expiryMs" | "by" | "via" | "response"
 > {
-  readonly kind: TogetherKind;
+  readonly kind: GroupOrScene;
   readonly id: string;
 }
 
 /** A command to several that has been handed to each, until each has ended. */
 export interface Running {
-  readonly kind: TogetherKind;
+  readonly kind: GroupOrScene;
   readonly about: string;
   readonly id: string;
   readonly command: string | null;
@@ -54,7 +54,7 @@ export interface Running {
 }
 
 interface GroupPorts {
-  readonly together: Together;
+  readonly groupsAndScenes: GroupsAndScenes;
   readonly topics: Topics;
   readonly store: Pick<GreenhouseStore, "get" | "onChange">;
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
@@ -80,7 +80,7 @@ const placeOf = (controllerId: string, actuator: string, id: string): string =>
  * nothing about a member's command, and shows of a group what the platform has shown of its members.
  */
 export class GroupService implements CommandListener, Part {
-  readonly together: Together;
+  readonly groupsAndScenes: GroupsAndScenes;
   readonly #ports: GroupPorts;
   readonly #running = new Set<Running>();
   readonly #results = new Map<string, GroupResult>();
@@ -92,13 +92,13 @@ export class GroupService implements CommandListener, Part {
 
   constructor(ports: GroupPorts) {
     this.#ports = ports;
-    this.together = ports.together;
-    const ofCode = groupsByCode(ports.together);
+    this.groupsAndScenes = ports.groupsAndScenes;
+    const ofCode = groupsByCode(ports.groupsAndScenes);
     ports.store.onChange((before, after) => {
       const code = (after ?? before)?.info.code ?? "";
       for (const group of ofCode.get(code) ?? []) this.#show(group, before, after);
     });
-    for (const group of ports.together.groups.values()) this.#show(group);
+    for (const group of ports.groupsAndScenes.groups.values()) this.#show(group);
   }
 
   disconnected(): void {
@@ -113,11 +113,12 @@ export class GroupService implements CommandListener, Part {
     if (!topic.startsWith(own)) return;
     const [id = "", leaf = ""] = topic.slice(own.length).split("/");
     const isPosition = leaf === "position" && (this.#shown.get(id)?.position ?? null) === null;
-    if (payload.length > 0 && (isPosition || !this.together.groups.has(id))) retained.wanted(topic, "");
+    if (payload.length > 0 && (isPosition || !this.groupsAndScenes.groups.has(id)))
+      retained.wanted(topic, "");
   }
 
   /** A message on a topic of a group or scene. `via` is what the embedded broker knows of its sender. */
-  received(message: IncomingMessage, { kind, id }: Extract<Incoming, { type: "together" }>, via: Via): void {
+  received(message: IncomingMessage, { kind, id }: Extract<Incoming, { type: "group" }>, via: Via): void {
     if (!topicIdPattern.test(id)) return;
     if (message.retain) {
       // An empty retained message clears the topic, which is what the refusal asks for.
@@ -158,7 +159,7 @@ export class GroupService implements CommandListener, Part {
 
   /** What each member is sent; null for what the request says. */
   #commandsOf({ kind, id }: GroupRequest): readonly MemberCommand[] | Refusal {
-    const { groups, scenes } = this.together;
+    const { groups, scenes } = this.groupsAndScenes;
     const found =
       kind === "group"
         ? groups.get(id)?.members.map((member) => ({ member, command: null }))
@@ -221,7 +222,8 @@ export class GroupService implements CommandListener, Part {
 
   /** A command has ended, perhaps one of ours. A refusal may come before its sender knows the id, so it is looked for later. */
   result(result: CommandResult, { controllerId, target, targetId }: ResultAddressee): void {
-    if (target !== "actuator" || this.together.groups.size + this.together.scenes.size === 0) return;
+    if (target !== "actuator" || this.groupsAndScenes.groups.size + this.groupsAndScenes.scenes.size === 0)
+      return;
     queueMicrotask(() => {
       const place = placeOf(controllerId, targetId, result.id);
       const { id, command, outcome, reason, message, interlock } = result;
@@ -260,7 +262,7 @@ export class GroupService implements CommandListener, Part {
 
   /** The members as they are configured, in whatever order they ended. */
   #inOrder({ kind, about, ended }: Running): readonly MemberResult[] {
-    const { groups, scenes } = this.together;
+    const { groups, scenes } = this.groupsAndScenes;
     const commanded = scenes.get(about)?.commands.map(({ member }) => member);
     const members = kind === "group" ? groups.get(about)?.members : commanded;
     const places = new Map(members?.map((member, at) => [memberName(member), at]));
@@ -269,7 +271,7 @@ export class GroupService implements CommandListener, Part {
   }
 
   /** Names may be invented without end, and a repeated message is news for its sender alone. */
-  #keep(result: GroupResult, kind: TogetherKind, about: string, refusal: Refusal | null): void {
+  #keep(result: GroupResult, kind: GroupOrScene, about: string, refusal: Refusal | null): void {
     if (refusal?.reason === "unknown_actuator" || refusal?.reason === "duplicate") return;
     this.#last.set(`${kind}/${about}`, result);
     this.#results.delete(result.id);
@@ -277,7 +279,7 @@ export class GroupService implements CommandListener, Part {
     forgetOldest(this.#results, mostKept);
   }
 
-  #tell(result: GroupResult, kind: TogetherKind, about: string, response: GroupRequest["response"]): void {
+  #tell(result: GroupResult, kind: GroupOrScene, about: string, response: GroupRequest["response"]): void {
     if (!topicIdPattern.test(about)) return;
     const { topics, outbox } = this.#ports;
     const options = { retain: false, qos: 1 } as const;
@@ -326,11 +328,11 @@ export class GroupService implements CommandListener, Part {
   }
 
   /** The newest command that is under way. */
-  runningOf(kind: TogetherKind, about: string): Running | null {
+  runningOf(kind: GroupOrScene, about: string): Running | null {
     return [...this.#running].findLast((one) => one.kind === kind && one.about === about) ?? null;
   }
 
-  lastOf(kind: TogetherKind, about: string): GroupResult | null {
+  lastOf(kind: GroupOrScene, about: string): GroupResult | null {
     return this.#last.get(`${kind}/${about}`) ?? null;
   }
 
@@ -357,7 +359,7 @@ function answerTo({ topic, correlationData }: NonNullable<GroupRequest["response
   return { topic, options, isOwn: false };
 }
 
-function groupsByCode({ groups }: Together): ReadonlyMap<string, ReadonlySet<Group>> {
+function groupsByCode({ groups }: GroupsAndScenes): ReadonlyMap<string, ReadonlySet<Group>> {
   const found = new Map<string, Set<Group>>();
   for (const group of groups.values())
     for (const { code } of group.members) found.set(code, (found.get(code) ?? new Set()).add(group));

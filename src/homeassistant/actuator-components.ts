@@ -274,10 +274,16 @@ const usableIcon = (icon: string | undefined): string | undefined =>
   icon !== undefined && /^[a-z0-9-]+:[a-z0-9-]+$/.test(icon) ? icon : undefined;
 
 /** Groups and scenes: entities of the bridge, as their members may be of several controllers. */
-export function togetherEntities({ together, topics, language }: DocumentSettings): readonly Entity[] {
-  if (together === undefined) return [];
-  const groups = [...together.groups.values()].flatMap((group) => groupEntities(group, topics, language));
-  return [...groups, ...[...together.scenes.values()].map((scene) => sceneEntity(scene, topics))];
+export function groupAndSceneEntities({
+  groupsAndScenes,
+  topics,
+  language,
+}: DocumentSettings): readonly Entity[] {
+  if (groupsAndScenes === undefined) return [];
+  const groups = [...groupsAndScenes.groups.values()].flatMap((group) =>
+    groupEntities(group, topics, language),
+  );
+  return [...groups, ...[...groupsAndScenes.scenes.values()].map((scene) => sceneEntity(scene, topics))];
 }
 
 /** As an actuator that takes what all members take; it shows a state where all of them show the same. */

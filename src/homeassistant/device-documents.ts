@@ -4,7 +4,7 @@ import { bridgeEventTypes } from "../greenhouse/events.js";
 import type { Language } from "../greenhouse/labels.js";
 import { type Controller, type ControllerInfo, platformStates } from "../greenhouse/model.js";
 import type { Topics } from "../mqtt/topics.js";
-import { actuatorEntities, togetherEntities } from "./actuator-components.js";
+import { actuatorEntities, groupAndSceneEntities } from "./actuator-components.js";
 import {
   attributes,
   available,
@@ -139,7 +139,7 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
   const rows = bridgeRows(settings).filter(([, label]) => label !== "requests_left" || hasBudget);
   // A dead bridge shows as disconnected, not as unavailable.
   const own = labelled(language, rows, (label) => (label === "connectivity" ? {} : available(topics)));
-  const entities = [...own, ...togetherEntities(settings)];
+  const entities = [...own, ...groupAndSceneEntities(settings)];
   return documentOf(device, bridgeOwner(clientId), entities, settings);
 }
 

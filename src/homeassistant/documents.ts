@@ -1,4 +1,4 @@
-import type { Together } from "../greenhouse/groups.js";
+import type { GroupsAndScenes } from "../greenhouse/groups.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Topics } from "../mqtt/topics.js";
 import {
@@ -46,7 +46,7 @@ export interface DocumentSettings {
   /** The bridge's own page, where others reach it. */
   readonly pageUrl?: string | undefined;
   /** What is commanded together; nothing when absent. */
-  readonly together?: Together;
+  readonly groupsAndScenes?: GroupsAndScenes;
   /** A web page for people who need help; left out when absent. */
   readonly supportUrl?: string;
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { readPayload } from "../commands/payload.js";
 import { expecting, expectingOneOf } from "../config/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
-import type { TogetherKind } from "../greenhouse/groups.js";
+import type { GroupOrScene } from "../greenhouse/groups.js";
 import { commandOutcomes } from "../journal/records.js";
 import { timelineCsv } from "../journal/table.js";
 import { type TimelineKind, timelineKinds } from "../journal/timeline.js";
@@ -14,7 +14,7 @@ import type { Visitor } from "./access.js";
 import { type Answer, badRequest, busy, failure, inputOf, json, loginRequired, notFound } from "./answer.js";
 import type { PageService, PageSources } from "./service.js";
 import type { Sessions } from "./sessions.js";
-import { togetherCommand } from "./together.js";
+import { groupCommandView } from "./groups.js";
 
 /** A request that was let in. */
 interface Asked {
@@ -219,8 +219,8 @@ const submit = route("POST", "operator", command, async (given, asked) => {
   const { user, via } = asked.visitor;
   const { service } = asked;
   const { controller = "", actuator, parameter, group, scene, ...rest } = given;
-  if (group !== undefined) return submitTogether("group", group, rest, asked);
-  if (scene !== undefined) return submitTogether("scene", scene, { command: "activate", ...rest }, asked);
+  if (group !== undefined) return submitToGroup("group", group, rest, asked);
+  if (scene !== undefined) return submitToGroup("scene", scene, { command: "activate", ...rest }, asked);
   const payload = bytesOf(rest);
   const read = readPayload(payload);
   if ("reason" in read && read.reason === "bad_payload") return badRequest(read.message);
@@ -239,7 +239,7 @@ const submit = route("POST", "operator", command, async (given, asked) => {
 });
 
 /** Each member has a command of its own; refused as a whole is only what none of them could be asked. */
-function submitTogether(kind: TogetherKind, name: string, payload: object, asked: Asked): Answer {
+function submitToGroup(kind: GroupOrScene, name: string, payload: object, asked: Asked): Answer {
   const { user: by, via } = asked.visitor;
   const request = { kind, id: name, payload: bytesOf(payload), by, via };
   const { id, refused } = asked.service.sources.groups.submit({
@@ -354,8 +354,8 @@ export const apiRoutes: Routes = {
   "/api/health": look(({ service }) => json(service.sources.status.health())),
   "/api/commands": submit,
   "/api/commands/": look(async ({ id, visitor, service: { board, sources } }) => {
-    const together = sources.groups.find(id);
-    if (together !== null) return json(togetherCommand(together));
+    const ofGroup = sources.groups.find(id);
+    if (ofGroup !== null) return json(groupCommandView(ofGroup));
     const known = board.find(id, visitor.via);
     if (known !== null) {
       const { command, phase, result } = known;

@@ -23,7 +23,7 @@ import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
 import type { FirstOperator } from "./first-operator.js";
 import { LiveViews } from "./live.js";
-import { type ShownGroups, togetherViews } from "./together.js";
+import { type ShownGroups, groupsAndScenesView } from "./groups.js";
 import { nightsOf, type Range, TrendKeeper } from "./trends.js";
 import { controllerView, overviewRow } from "./views.js";
 
@@ -119,7 +119,7 @@ export class PageService {
     ["bridge", () => this.#bridge()],
     ["overview", () => this.#overview()],
     ["alarms", () => this.#alarms()],
-    ["groups", () => togetherViews(this.sources.groups, this.sources.store)],
+    ["groups", () => groupsAndScenesView(this.sources.groups, this.sources.store)],
     ["journal", () => this.#records],
     ["log", () => this.#log()],
   ]);

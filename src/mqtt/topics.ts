@@ -1,5 +1,5 @@
 import { addressPattern } from "../greenhouse/model.js";
-import type { TogetherKind } from "../greenhouse/groups.js";
+import type { GroupOrScene } from "../greenhouse/groups.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 
 /*
@@ -38,7 +38,7 @@ export type Incoming =
       readonly id: string;
     }
   | { readonly type: "request"; readonly name: string }
-  | { readonly type: "together"; readonly kind: TogetherKind; readonly id: string };
+  | { readonly type: "group"; readonly kind: GroupOrScene; readonly id: string };
 
 const retainedLeaves = [
   ...["availability", "info", "tags", "problem", "problems", "sensor/+", "sensor/+/quality"],
@@ -88,7 +88,7 @@ export function topicsUnder(base: string, codes = false) {
       const value = item(base, controller, "address", addressSegment(address));
       return { value, ...commandTopics(value) };
     },
-    ...together(base),
+    ...groupsAndScenes(base),
     /** Exact filters of everything that may be sent to the bridge. */
     subscriptions: [
       ...["actuator", "parameter", "address"].map((folder) => `${base}/+/${folder}/+/set`),
@@ -148,7 +148,7 @@ const actuatorTopics = (root: string) => ({
 const groupLeaves = ["quality", "state", "position", "json"] as const;
 
 /** What is commanded together. A scene has no state: what it has sent may have been changed since. */
-const together = (base: string) => ({
+const groupsAndScenes = (base: string) => ({
   group: (group: string) => {
     const root = `${base}/group/${id(group)}`;
     return {
@@ -217,7 +217,7 @@ function parse(base: string, topic: string): Incoming | null {
   if (controllerId === "bridge" && folder === "request" && verb === undefined)
     return { type: "request", name };
   if ((controllerId === "group" || controllerId === "scene") && name === "set" && verb === undefined)
-    return { type: "together", kind: controllerId, id: folder };
+    return { type: "group", kind: controllerId, id: folder };
   if (verb !== "set") return null;
   if (folder !== "actuator" && folder !== "parameter" && folder !== "address") return null;
   return { type: "command", controllerId, target: folder, id: name };

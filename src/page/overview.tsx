@@ -6,7 +6,7 @@ import { Choice, Field } from "./inputs.js";
 import { Availability, Badge, Head, Icon, known, Listed, Loading, Quality } from "./parts.js";
 import type { Overview, OverviewRow } from "./protocol.js";
 import { phaseText } from "./sentences.js";
-import { TogetherSection } from "./together.js";
+import { GroupsSection } from "./groups.js";
 import { collator, t, told } from "./words.js";
 
 const overview = view<Overview>("overview");
@@ -256,7 +256,7 @@ export function OverviewView() {
       </Head>
       <Summary rows={Object.values(all.controllers)} />
       <WeatherStrip of={all.weather} />
-      <TogetherSection />
+      <GroupsSection />
       <Listed of={items.value} none="none_found">
         {shown.map(({ name, items: own }) => {
           const kinds = kindsOf(all.kinds, own);

@@ -192,7 +192,7 @@ export interface MemberView {
   readonly quality: Quality;
 }
 
-interface TogetherView {
+interface CommandedView {
   readonly name: string;
   readonly members: readonly MemberView[];
   /** A command under way, and how many members have ended it. */
@@ -205,7 +205,7 @@ interface TogetherView {
   readonly result: GroupResult | null;
 }
 
-export interface GroupView extends TogetherView {
+export interface GroupView extends CommandedView {
   /** A word that all members show, `mixed`, or `unknown`. */
   readonly state: string;
   readonly position: number | null;
@@ -216,9 +216,9 @@ export interface GroupView extends TogetherView {
 }
 
 /** What is commanded together, by id. */
-export interface TogetherViews {
+export interface GroupsAndScenesView {
   readonly groups: Readonly<Record<string, GroupView>>;
-  readonly scenes: Readonly<Record<string, TogetherView>>;
+  readonly scenes: Readonly<Record<string, CommandedView>>;
 }
 
 /** `name`: what people call its controller and actuator. */

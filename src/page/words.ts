@@ -167,7 +167,7 @@ export const words = {
   at_degree: ["at {degree} %", "开度 {degree} %"],
   not_known: ["not known", "不明"],
   comma: [", ", "，"],
-  together: ["Groups and scenes", "分组和场景"],
+  groups_and_scenes: ["Groups and scenes", "分组和场景"],
   scene: ["scene", "场景"],
   send_all: ["Send {what} to all {count}", "将“{what}”发送到全部 {count} 个"],
   send_scene: ["Start {name} ({count} commands)", "执行{name}（{count} 个命令）"],

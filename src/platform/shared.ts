@@ -8,7 +8,7 @@ import { Semaphore } from "./places.js";
  */
 const placesOfHost = 128;
 /** A refusal for asking too much is the host's, and not the account's own, where two accounts get it within this time. */
-const togetherMs = 60_000;
+const bothWithinMs = 60_000;
 /** What one account was told to wait may be its own matter, a day long: the others come back sooner and see for themselves. */
 const longestForOthersMs = 60_000;
 
@@ -39,7 +39,7 @@ export class SharedHost {
     const now = this.#clock.monotonic();
     if (this.#accounts.has(who)) this.#accounts.set(who, now);
     const others = [...this.#accounts].filter(([hold]) => hold !== who);
-    if (!others.some(([, at]) => now - at <= togetherMs)) return;
+    if (!others.some(([, at]) => now - at <= bothWithinMs)) return;
     for (const [hold] of others) hold(Math.min(ms, longestForOthersMs));
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { togetherIn, togetherSentences } from "../../src/config/rules/groups.js";
+import { groupsAndScenesIn, groupSentences } from "../../src/config/rules/groups.js";
 import { itFinds, loaded, platform } from "./loading.js";
 
 const house = `${platform}controllers:
@@ -50,7 +50,7 @@ scenes: { night: { commands: { group/roofs: close, GH-0001/fan: "off" } } }
 `;
 
   it("as a kind where they are of one, and by common words otherwise", async () => {
-    const { groups, scenes } = togetherIn((await loaded(text)).configuration);
+    const { groups, scenes } = groupsAndScenesIn((await loaded(text)).configuration);
     const kinds = [...groups.values()].map(({ id, name, target }) => [id, name, target.kind, target.stop]);
     expect(kinds).toEqual([
       ["vents", "All vents", "positioner", undefined],
@@ -66,7 +66,7 @@ scenes: { night: { commands: { group/roofs: close, GH-0001/fan: "off" } } }
   });
 
   it("and check says so in a sentence", async () => {
-    expect(togetherSentences((await loaded(text)).configuration)).toEqual([
+    expect(groupSentences((await loaded(text)).configuration)).toEqual([
       "groups.vents: takes open, close, auto, 0..100, for east/roof, east/side.",
       "groups.roofs: takes open, close, auto, 0..100, for east/roof, gh-0002/roof.",
       "groups.mixed: takes auto, for east/roof, east/fan.",

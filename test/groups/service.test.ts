@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
-import type { GroupResult, Member, Together } from "../../src/greenhouse/groups.js";
+import type { GroupResult, Member, GroupsAndScenes } from "../../src/greenhouse/groups.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { GroupService } from "../../src/groups/service.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 
 const roof = (code: string): Member => ({ code, controllerId: code.toLowerCase(), actuator: "roof" });
 const [east, west] = [roof("EAST"), roof("WEST")];
-const together: Together = {
+const groupsAndScenes: GroupsAndScenes = {
   groups: new Map([
     [
       "roofs",
@@ -26,7 +26,7 @@ function scene() {
   const wanted: (readonly [string, string])[] = [];
   let ids = 0;
   const service = new GroupService({
-    together,
+    groupsAndScenes,
     topics: topicsUnder("greenhouse"),
     store: { get: () => undefined, onChange: () => () => false },
     submit: (request) => {

@@ -168,7 +168,7 @@ const nobodyFirst: PageSources["firstOperator"] = {
 };
 
 const noGroups: PageSources["groups"] = {
-  together: { groups: new Map(), scenes: new Map() },
+  groupsAndScenes: { groups: new Map(), scenes: new Map() },
   stateOf: () => ({ state: "unknown", position: null, quality: "stale" }),
   runningOf: () => null,
   lastOf: () => null,

@@ -6,7 +6,7 @@ import {
   type Member,
   memberName,
   type Scene,
-  type Together,
+  type GroupsAndScenes,
 } from "../../greenhouse/groups.js";
 import { atKey, atValue, type Finding, type Path, suggestion } from "../problem.js";
 import { type Configuration, controllerTopicId } from "../schema.js";
@@ -107,7 +107,11 @@ const nothingInCommon = (found: readonly Found[]): string => {
 };
 
 /** What one line of a scene is for. */
-function addressed(reference: string, groups: Together["groups"], root: Draft): readonly Found[] | string {
+function addressed(
+  reference: string,
+  groups: GroupsAndScenes["groups"],
+  root: Draft,
+): readonly Found[] | string {
   if (!reference.startsWith("group/")) {
     const found = actuatorAt(reference, root);
     return typeof found === "string" ? found : [found];
@@ -124,7 +128,7 @@ function addressed(reference: string, groups: Together["groups"], root: Draft): 
   );
 }
 
-function sceneAt(path: Path, section: Draft, groups: Together["groups"], root: Draft): Read<Scene> {
+function sceneAt(path: Path, section: Draft, groups: GroupsAndScenes["groups"], root: Draft): Read<Scene> {
   const findings: Finding[] = [];
   const commands: { readonly member: Member; readonly command: string }[] = [];
   const lines = sectionOf(section, "commands");
@@ -159,7 +163,7 @@ function commandProblem(
   return "reason" in wanted ? { message: `${name}: ${wanted.message}`, isOfKey: false } : null;
 }
 
-function readTogether(root: Draft): Together & { readonly findings: readonly Finding[] } {
+function readGroupOrScene(root: Draft): GroupsAndScenes & { readonly findings: readonly Finding[] } {
   const placed = sectionsAt(root, "groups.*").map(({ path, section }) => groupAt(path, section, root));
   const groups = new Map(placed.flatMap(({ item }) => (item === null ? [] : [[item.id, item] as const])));
   const read = sectionsAt(root, "scenes.*").map(({ path, section }) => sceneAt(path, section, groups, root));
@@ -167,17 +171,17 @@ function readTogether(root: Draft): Together & { readonly findings: readonly Fin
   return { groups, scenes, findings: [...placed, ...read].flatMap(({ findings }) => findings) };
 }
 
-export const soundGroups = (root: Draft): Finding[] => [...readTogether(root).findings];
+export const soundGroups = (root: Draft): Finding[] => [...readGroupOrScene(root).findings];
 
 /** What is commanded together by a configuration without mistakes. */
-export const togetherIn = ({ kinds, controllers, groups, scenes }: TogetherSections): Together =>
-  readTogether(asDraft({ kinds, controllers, groups, scenes }));
+export const groupsAndScenesIn = ({ kinds, controllers, groups, scenes }: GroupsSections): GroupsAndScenes =>
+  readGroupOrScene(asDraft({ kinds, controllers, groups, scenes }));
 
-type TogetherSections = Pick<Configuration, "kinds" | "controllers" | "groups" | "scenes">;
+type GroupsSections = Pick<Configuration, "kinds" | "controllers" | "groups" | "scenes">;
 
 /** One plain sentence for each group and scene. */
-export function togetherSentences(configuration: TogetherSections): readonly string[] {
-  const { groups, scenes } = togetherIn(configuration);
+export function groupSentences(configuration: GroupsSections): readonly string[] {
+  const { groups, scenes } = groupsAndScenesIn(configuration);
   return [
     ...[...groups.values()].map(({ id, members, target }) => {
       const { words, degrees } = vocabulary(target);

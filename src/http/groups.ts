@@ -1,14 +1,14 @@
 import { vocabulary } from "../greenhouse/command/words.js";
 import type { GroupResult, Member, MemberResult } from "../greenhouse/groups.js";
 import type { GroupService, Running } from "../groups/service.js";
-import type { GroupView, MemberView, TogetherViews } from "../page/protocol.js";
+import type { GroupView, MemberView, GroupsAndScenesView } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import { nameOf } from "../greenhouse/documents.js";
 
 /* What the page shows of groups and scenes. */
 
 type Store = Pick<GreenhouseStore, "get">;
-export type ShownGroups = Pick<GroupService, "together" | "stateOf" | "runningOf" | "lastOf">;
+export type ShownGroups = Pick<GroupService, "groupsAndScenes" | "stateOf" | "runningOf" | "lastOf">;
 
 function memberView(member: Member, command: string | null, store: Store): MemberView {
   const { code, controllerId, actuator } = member;
@@ -33,11 +33,11 @@ const runningView = (running: Running | null): GroupView["running"] =>
     ended: running.ended.length,
   };
 
-export function togetherViews(groups: ShownGroups, store: Store): TogetherViews {
-  const { together } = groups;
+export function groupsAndScenesView(groups: ShownGroups, store: Store): GroupsAndScenesView {
+  const { groupsAndScenes } = groups;
   return {
     groups: Object.fromEntries(
-      [...together.groups.values()].map((group) => {
+      [...groupsAndScenes.groups.values()].map((group) => {
         const { id, name, target, members } = group;
         const { words, degrees } = vocabulary(target);
         const { state, position, quality } = groups.stateOf(group);
@@ -57,7 +57,7 @@ export function togetherViews(groups: ShownGroups, store: Store): TogetherViews 
       }),
     ),
     scenes: Object.fromEntries(
-      [...together.scenes.values()].map(({ id, name, commands }) => [
+      [...groupsAndScenes.scenes.values()].map(({ id, name, commands }) => [
         id,
         {
           name,
@@ -71,7 +71,7 @@ export function togetherViews(groups: ShownGroups, store: Store): TogetherViews 
 }
 
 /** What `api/commands/<id>` answers of a command to several. */
-export function togetherCommand(known: Running | GroupResult) {
+export function groupCommandView(known: Running | GroupResult) {
   const isOpen = "open" in known;
   const members: readonly MemberResult[] = isOpen ? known.ended : known.members;
   const { id, command } = known;

@@ -1,7 +1,7 @@
 import { suggestion } from "../config/problem.js";
-import { togetherIn } from "../config/rules/groups.js";
+import { groupsAndScenesIn } from "../config/rules/groups.js";
 import type { Configuration } from "../config/schema.js";
-import type { GroupResult, TogetherKind } from "../greenhouse/groups.js";
+import type { GroupResult, GroupOrScene } from "../greenhouse/groups.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
 import { inOptions } from "./errands.js";
@@ -22,23 +22,23 @@ const endings = {
   late: "the bridge did not answer; `greenhouse2mqtt journal` shows what became of each member",
 };
 
-interface TogetherRequest {
-  readonly kind: TogetherKind;
+interface GroupRequestBody {
+  readonly kind: GroupOrScene;
   readonly name: string;
   readonly id: string;
   readonly payload: string;
 }
 
-export const isTogether = (word: string): word is TogetherKind => word === "group" || word === "scene";
+export const isGroupOrScene = (word: string): word is GroupOrScene => word === "group" || word === "scene";
 
 /** Sends it and says how it went with each. */
-export async function setTogether(
+export async function setGroupOrScene(
   around: Surroundings,
   configuration: Configuration,
-  request: TogetherRequest,
+  request: GroupRequestBody,
 ): Promise<GroupResult> {
   const { kind, name } = request;
-  const { groups, scenes } = togetherIn(configuration);
+  const { groups, scenes } = groupsAndScenesIn(configuration);
   const known = kind === "group" ? groups : scenes;
   if (!known.has(name))
     throw new CommandFailure(
@@ -52,7 +52,7 @@ export async function setTogether(
 
 async function asked(
   configuration: Configuration,
-  request: TogetherRequest,
+  request: GroupRequestBody,
   stop: AbortSignal,
 ): Promise<GroupResult> {
   const topic = topicsUnder(configuration.mqtt.base_topic)[request.kind](request.name);
@@ -71,7 +71,7 @@ async function asked(
 
 async function askedOverHttp(
   ask: AskHttp,
-  { kind, name, id, payload }: TogetherRequest,
+  { kind, name, id, payload }: GroupRequestBody,
   stop: AbortSignal,
 ): Promise<GroupResult> {
   const taken = await ask("/api/commands", { [kind]: name, ...documentOf(payload) });

@@ -5,21 +5,21 @@ import { type Choosable, type Command, Degree, Opening, Pill, type Sending, Word
 import { actReason, Button, ownReason } from "./inputs.js";
 import { bridge, newId, post, view } from "./live.js";
 import { Age, Badge, By, Code, Icon, Quality, Says, Section } from "./parts.js";
-import type { GroupView, MemberView, TogetherViews } from "./protocol.js";
+import type { GroupView, MemberView, GroupsAndScenesView } from "./protocol.js";
 import { errorSentence, resultSentences, type Sentence } from "./sentences.js";
 import { commandText, stateWordText, t } from "./words.js";
 
 /* Groups and scenes: what is sent to several at once, and how it went with each. */
 
-const together = view<TogetherViews>("groups");
+const groupsAndScenes = view<GroupsAndScenesView>("groups");
 
-export function TogetherSection() {
-  const all = together.value;
+export function GroupsSection() {
+  const all = groupsAndScenes.value;
   if (all === null) return null;
   const { groups, scenes } = all;
   return (
-    <Section name={t("together")} of={{ ...groups, ...scenes }}>
-      <div class="together">
+    <Section name={t("groups_and_scenes")} of={{ ...groups, ...scenes }}>
+      <div class="groups">
         {Object.entries(groups).map(([id, group]) => (
           <GroupCard key={id} id={id} group={group} />
         ))}
@@ -54,7 +54,7 @@ function Standing() {
 type LineProps = Readonly<{ of: Shared; sign: ComponentChildren; children: ComponentChildren }>;
 
 /** A line that opens to the members, to what can be sent and to how it went. */
-function Together({ of, sign, children }: LineProps) {
+function GroupsAndScenes({ of, sign, children }: LineProps) {
   const isOpen = useSignal(false);
   const { name, members, running } = of;
   return (
@@ -110,7 +110,7 @@ function GroupCard({ id, group }: Readonly<{ id: string; group: GroupView }>) {
   const sending: Sending = { choice, submit, isHeld: standing !== null };
   const of: Choosable = { ...group, value: undefined };
   return (
-    <Together
+    <GroupsAndScenes
       of={group}
       sign={
         <>
@@ -133,7 +133,7 @@ function GroupCard({ id, group }: Readonly<{ id: string; group: GroupView }>) {
         )}
       </div>
       <HowItWent of={group} sent={sent.value} />
-    </Together>
+    </GroupsAndScenes>
   );
 }
 
@@ -145,7 +145,7 @@ function SceneCard({ id, scene }: Readonly<{ id: string; scene: Shared }>) {
     sent.value = await send({ scene: id });
   };
   return (
-    <Together of={scene} sign={<Badge kind="plain">{t("scene")}</Badge>}>
+    <GroupsAndScenes of={scene} sign={<Badge kind="plain">{t("scene")}</Badge>}>
       <Standing />
       <div class="controls">
         <Button class="primary" disabled={standing !== null} act={submit}>
@@ -153,7 +153,7 @@ function SceneCard({ id, scene }: Readonly<{ id: string; scene: Shared }>) {
         </Button>
       </div>
       <HowItWent of={scene} sent={sent.value} />
-    </Together>
+    </GroupsAndScenes>
   );
 }
 
