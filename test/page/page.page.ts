@@ -412,7 +412,8 @@ describe("a first visit", () => {
     await page.getByLabel("Code").fill(code.toLowerCase());
     await page.getByRole("button", { name: "Make the first operator" }).click();
     await page.getByText("anna", { exact: true }).waitFor(seconds(10));
-    expect(await fan.count()).toBe(1);
+    // The view is drawn anew for whom it knows now, and what was open in it stays open.
+    await fan.waitFor(seconds(10));
     await page.getByRole("button", { name: "Take commands for this run" }).click();
     await page.getByText("The bridge is read-only").waitFor({ state: "detached", ...seconds(10) });
     await command(page, "Fan", "On");

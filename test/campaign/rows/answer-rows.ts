@@ -27,12 +27,17 @@ const spoilt = (name: string, fault: Readonly<Record<string, unknown>>, more: Pa
     ...more,
   });
 
-/** Refusals of a busy device that do not say what the platform said. */
-const untold = ({ messages, startedAt, endedAt }: Seen): readonly string[] =>
-  resultsOf(messages.filter(within({ from: startedAt + 1_000, to: endedAt })))
-    .filter(({ reason }) => reason === "platform_unavailable")
+/**
+ * Refusals of a busy device that do not say what the platform said. Commands sent before the fault are left out: one of
+ * them may end only now, for a request that an earlier fault left without an answer for 30 s.
+ */
+const untold = ({ messages, sent, startedAt, endedAt }: Seen): readonly string[] => {
+  const ids = new Set(sent.filter(within({ from: startedAt + 1_000, to: endedAt })).map(({ id }) => id));
+  return resultsOf(messages.filter(within({ from: startedAt, to: endedAt })))
+    .filter(({ id, reason }) => ids.has(textOf(id)) && reason === "platform_unavailable")
     .filter(({ message, request_id: id }) => !textOf(message).includes("503") || textOf(id) === "")
     .map(({ message }) => `a refusal that does not say what the platform said: ${textOf(message)}`);
+};
 
 export const answerRows: readonly Row[] = [
   spoilt("HTML with status 200", { fault: "html" }),
