@@ -12,6 +12,8 @@ const files: Readonly<Record<string, string>> = {
   campaign: "test/campaign/faults.campaign.ts",
   planted: "test/campaign/planted/planted-bugs.campaign.ts",
   kill: "test/end-to-end/kill.test.ts",
+  fuzz: "test/fuzz/broker.fuzz.ts",
+  "page-fuzz": "test/fuzz/page.fuzz.ts",
   homeassistant: "test/homeassistant-live/rows.homeassistant.ts",
 };
 

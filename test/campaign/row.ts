@@ -58,16 +58,16 @@ export const never =
       .filter((one) => one.topic === topic && one.payload === payload)
       .map(() => `${topic} showed ${payload}`);
 
+export const eventsIn = (messages: readonly Message[], type: string) =>
+  messages.filter(
+    ({ topic, payload }) => topic === "greenhouse/bridge/event" && fields(payload)["type"] === type,
+  );
+
 /** An event of a type on `bridge/event`. */
 export const event =
   (type: string): Check =>
   ({ messages }) =>
-    unless(
-      messages.some(
-        ({ topic, payload }) => topic === "greenhouse/bridge/event" && fields(payload)["type"] === type,
-      ),
-      `no event ${type}`,
-    );
+    unless(eventsIn(messages, type).length > 0, `no event ${type}`);
 
 /** The topic `bridge/state` stayed online: the fault is none of the broker's. */
 export const stayedOnline = never("greenhouse/bridge/state", "offline");

@@ -77,7 +77,7 @@ function upgrade({ soundFrames }: Case, chance: Chance): string {
 }
 
 /** A masked frame; an unsound one has any opcode, flags and length. */
-function frame(piece: Buffer, isSound: boolean, chance: Chance): Buffer {
+export function frame(piece: Buffer, isSound: boolean, chance: Chance): Buffer {
   const mask = chance.bytes(4);
   const masked = piece.map((byte, n) => byte ^ (mask[n % 4] ?? 0));
   const length =

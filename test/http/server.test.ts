@@ -7,6 +7,7 @@ import type { Listener } from "../../src/http/access.js";
 import { serveHttp } from "../../src/http/server.js";
 import type { PageSources } from "../../src/http/service.js";
 import { systemClock } from "../../src/runtime/clock.js";
+import { anyRequest } from "../fuzz/requests.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -255,77 +256,8 @@ describe("what anybody may send", () => {
     let passed = 0;
     const clock = { ...systemClock, monotonic: () => (passed += 60_000) };
     const { port, lines } = await serve({}, undefined, { clock });
-    const byte = fc.integer({ min: 0, max: 255 }).map((one) => String.fromCharCode(one));
-    const bytes = fc.string({ unit: byte });
-    const name = fc.constantFrom(
-      ...["Host", "Origin", "Cookie", "Authorization", "Upgrade", "Connection", "HTTP2-Settings", "Expect"],
-      ...[
-        "Content-Length",
-        "Transfer-Encoding",
-        "X-Ingress-Path",
-        "Accept",
-        "Accept-Encoding",
-        "Content-Type",
-      ],
-      ...["Sec-WebSocket-Key", "Sec-WebSocket-Version", "Sec-WebSocket-Extensions", "Sec-WebSocket-Protocol"],
-    );
-    const usual = fc.constantFrom(
-      ...[
-        "localhost",
-        "::1",
-        "[::1]:8099",
-        "127.0.0.1",
-        "websocket",
-        "h2c",
-        "Upgrade",
-        "keep-alive, Upgrade",
-      ],
-      ...[
-        "13",
-        "dGhlIHNhbXBsZSBub25jZQ==",
-        "chunked",
-        "100-continue",
-        "7",
-        "-1",
-        "application/json",
-        "text/csv",
-      ],
-      ...["permessage-deflate", "Bearer x", "greenhouse2mqtt_8099=x", "null", "gzip", "a, b;q=2", "%"],
-    );
-    const path = fc.oneof(
-      fc.constantFrom(
-        ...[
-          "/",
-          "/api/live",
-          "/healthz",
-          "/metrics",
-          "/api/session",
-          "/api/overview",
-          "/api/journal?limit=1",
-        ],
-        ...["/api/controllers/__proto__", "/api/controllers/%", "/api/commands/%E0%A4%A", "/api/trends/%00"],
-        ...[
-          "/api/requests/constructor",
-          "/api/login",
-          "/api/doctor",
-          "//",
-          "http://[::1",
-          "*",
-          "/api/live/%",
-        ],
-      ),
-      bytes.map((text) => `/${text}`),
-    );
-    const method = fc.constantFrom("GET", "HEAD", "POST", "CONNECT", "OPTIONS", "PRI", "PUT", "x");
-    const header = fc.tuple(name, fc.oneof({ arbitrary: usual, weight: 3 }, bytes));
-    const request = fc
-      .tuple(method, path, fc.array(header, { maxLength: 8 }), fc.oneof(bytes, fc.constant("{}")))
-      .map(([verb, target, headers, body]) => {
-        const lines = headers.map(([key, value]) => `${key}: ${value}\r\n`).join("");
-        return `${verb} ${target} HTTP/1.1\r\n${lines}\r\n${body}`;
-      });
     await fc.assert(
-      fc.asyncProperty(fc.oneof({ arbitrary: request, weight: 9 }, bytes), async (sent) => {
+      fc.asyncProperty(anyRequest, async (sent) => {
         await spoken(port, Buffer.from(sent, "latin1"));
       }),
       { numRuns: 1_500 },

@@ -15,6 +15,7 @@ const proofs = {
   planted: { title: "Planted bugs in the fault campaign" },
   soak: { title: "Soak" },
   fuzz: { title: "Packet fuzz of the embedded broker", full: { FUZZ_SECONDS: "1800" } },
+  "page-fuzz": { title: "Fuzz of page and API", full: { FUZZ_SECONDS: "600" } },
   canary: { title: "Planted secrets" },
   conformance: { title: "MQTT conformance of the embedded broker" },
   page: { title: "The page in a real browser" },
