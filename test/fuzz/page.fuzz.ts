@@ -263,7 +263,7 @@ async function anyJson(port: number, chance: Chance, cookie: string): Promise<st
   const [body] = fc.sample(fc.oneof(document, fc.jsonValue()), { numRuns: 1, seed: chance.upTo(2 ** 31) });
   const path = chance.from(paths);
   const target = path.endsWith("/") ? `${path}${chance.from(ids)}` : path;
-  const text = Buffer.from(JSON.stringify(body) ?? "null");
+  const text = Buffer.from(JSON.stringify(body));
   const isPost = chance.oneIn(2);
   const head = [
     `${isPost ? "POST" : "GET"} ${target} HTTP/1.1`,
