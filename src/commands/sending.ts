@@ -240,7 +240,9 @@ function secondAnswered(turn: Turn, run: Run, first: First, facts: Evidence, ans
     return;
   }
   const otherwise = answer.type === "accepted" ? "unconfirmed" : "failed";
-  settle(turn, run, { facts, otherwise, earlierRead: null }, turn.now.mono);
+  // Nothing was sent since the read that called for the second POST.
+  const earlierRead = isUnsent ? facts.readBack : null;
+  settle(turn, run, { facts, otherwise, earlierRead }, turn.now.mono);
 }
 
 /** A rejection is told together with one read of what the register holds now. */

@@ -408,6 +408,14 @@ describe("an equal command is sent where the newest read shows something else", 
     expect(bench.values()).toEqual(["140=1010", "140=1010"]);
   });
 
+  it("to that read also where the second POST that it called for never left", async () => {
+    const bench = lateFan();
+    bench.platform.connects = (nth) => (nth === 2 ? platformError({ sent: false }) : null);
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "interrupted" }));
+    await bench.play('{"command":"on","max_age":"60s"}', 5_500, heir, 100);
+    expect(bench.values()).toEqual(["140=1010", "140=1010"]);
+  });
+
   it("to a poll, as where somebody moved it by hand meanwhile", async () => {
     const bench = lateFan();
     await bench.play("on", 500, () => bench.polled("140", "1100"), heir, 1_510);

@@ -121,6 +121,12 @@ export class SimulatedDisk {
     this.#marks = this.#marks.filter((mark) => mark.file !== file);
   }
 
+  #takeBack(file: StoredFile, length: number): void {
+    const isGone = (mark: Mark) => mark.file === file && mark.end > length;
+    for (const { key } of this.#marks.filter(isGone)) this.written.delete(key);
+    this.#marks = this.#marks.filter((mark) => !isGone(mark));
+  }
+
   #list(directory: string): readonly string[] {
     return [...this.#files.keys()].flatMap((path) =>
       path.startsWith(`${directory}/`) ? [path.slice(directory.length + 1)] : [],
@@ -170,6 +176,8 @@ export class SimulatedDisk {
         return Promise.resolve(part.length);
       },
       truncate: (length) => {
+        // A program takes back what it wrote in part; no later start will find it.
+        this.#takeBack(file, length);
         file.length = Math.min(file.length, length);
         file.syncedLength = Math.min(file.syncedLength, length);
         return Promise.resolve();
