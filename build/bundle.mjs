@@ -40,16 +40,14 @@ const replacements = {
   load: (id) => replaced[/^\0replacement-(\d+)$/.exec(id)?.[1]]?.text ?? null,
 };
 
-/** A single character beyond these makes Node keep all of a file at two bytes each. */
-const latin = {
-  name: "latin",
-  generateBundle(_, output) {
-    for (const chunk of Object.values(output).filter(({ type }) => type === "chunk"))
-      chunk.code = chunk.code.replace(
-        /[^\0-\xff]/g,
-        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-      );
-  },
+/**
+ * Without blanks and with short names, but each statement as it was written and each function and class under its own name,
+ * which stacks show. A single character beyond Latin 1 makes Node keep all of a file at two bytes each, so they are escaped.
+ */
+const minify = {
+  compress: false,
+  mangle: { keepNames: true },
+  codegen: { removeWhitespace: true, asciiOnly: true },
 };
 
 async function write(input, output) {
@@ -73,30 +71,38 @@ async function write(input, output) {
   }
 }
 
+const isOfPackage = (source = "") => source.includes("node_modules/");
+
 /**
- * Leaves in a source map what a stack trace needs: where the lines of the sources begin. With the place of each word the
- * maps would be half as large as the program.
+ * Leaves in a source map what a stack trace needs: where the lines of the program's own sources begin, and where the files of
+ * packages do. With the place of each word the maps would be half as large as the program.
  */
 function thin(file) {
-  const map = JSON.parse(readFileSync(file, "utf8"));
-  const lines = decode(map.mappings).map((segments) => {
-    const begins = ([, source, line], at) =>
-      at === 0 || source !== segments[at - 1][1] || line !== segments[at - 1][2];
-    return segments.filter(begins).map((segment) => segment.slice(0, 4));
+  const { sources, mappings } = JSON.parse(readFileSync(file, "utf8"));
+  let before = [];
+  const begins = ([, source, line]) => {
+    const [, sourceBefore, lineBefore] = before;
+    return source !== sourceBefore || (line !== lineBefore && !isOfPackage(sources[source]));
+  };
+  const lines = decode(mappings).map((segments) => {
+    before = [];
+    return segments.flatMap((segment) => {
+      const isFirst = begins(segment);
+      before = segment;
+      return isFirst ? [segment.slice(0, 4)] : [];
+    });
   });
-  writeFileSync(
-    file,
-    JSON.stringify({ version: 3, sources: map.sources, names: [], mappings: encode(lines) }),
-  );
+  writeFileSync(file, JSON.stringify({ version: 3, sources, names: [], mappings: encode(lines) }));
 }
 
 /** Writes the program to `folder`, where `main.js` is what is run, and returns its chunks. `plugins` see each module first. */
 export async function bundle({ folder, plugins = [] }) {
   const chunks = await write(
-    { input: { main: "src/main.ts" }, plugins: [...plugins, replacements, latin] },
+    { input: { main: "src/main.ts" }, plugins: [...plugins, replacements] },
     {
       dir: folder,
       chunkFileNames: "program/[name].js",
+      minify,
       codeSplitting: { groups },
       sourcemap: true,
       sourcemapExcludeSources: true,

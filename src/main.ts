@@ -27,8 +27,9 @@ process.on("SIGHUP", hangUp);
 
 keepCompiled();
 
-const { guardStreams, runProgram } = await import("./cli/program.js");
+const { endUncaught, guardStreams, runProgram } = await import("./cli/program.js");
 const { out, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);
+endUncaught(process, err);
 // Only by then is it known that the last words could not be written either.
 process.on("exit", (code) => {
   process.exitCode = exitCode(code);

@@ -69,6 +69,25 @@ function program(around: Surroundings): Command {
   return root;
 }
 
+/** The part of `process` that errors which nobody caught come through. */
+interface EndingProcess {
+  on(event: "uncaughtException", listener: (error: unknown) => void): unknown;
+  listenerCount(event: "uncaughtException"): number;
+  exit(code: number): void;
+}
+
+/**
+ * Ends the process at an error that nobody caught, with its stack. Node by itself shows the line that it came from, which in the built
+ * program is most of a file. A command that guards itself, as `run` does, has its own words for it.
+ */
+export function endUncaught(process: EndingProcess, err: Surroundings["err"]): void {
+  process.on("uncaughtException", (error) => {
+    if (process.listenerCount("uncaughtException") > 1) return;
+    err.write(`${stackText(error)}\n`);
+    process.exit(exitCodes.failed);
+  });
+}
+
 /** The part of `process.stdout` and `process.stderr` that is used. */
 interface StandardStream {
   readonly isTTY?: boolean;

@@ -55,12 +55,18 @@ function eachSegment(
   }
 }
 
-/** `source:line:column` of a place in a built file, lines and columns from 1; null where the map does not know it. */
+/**
+ * `source:line:column` of a place in a built file, lines and columns from 1; of a package's file only its name, as the map has no
+ * more; null where the map does not know it.
+ */
 export function sourceOf({ sources, mappings }: SourceMap, line: number, column: number): string | null {
   let found: string | null = null;
   eachSegment(mappings, (builtLine, [builtColumn = 0, source = 0, sourceLine = 0, sourceColumn = 0]) => {
-    if (builtLine === line && builtColumn < column)
-      found = `${(sources[source] ?? "").replace(/^(?:\.\.\/)+/, "")}:${sourceLine + 1}:${sourceColumn + 1}`;
+    if (builtLine === line && builtColumn < column) {
+      const name = (sources[source] ?? "").replace(/^(?:\.\.\/)+/, "");
+      const ofPackage = name.lastIndexOf("node_modules/");
+      found = ofPackage < 0 ? `${name}:${sourceLine + 1}:${sourceColumn + 1}` : name.slice(ofPackage);
+    }
     return builtLine <= line;
   });
   return found;

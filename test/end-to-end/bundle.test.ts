@@ -3,8 +3,11 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { parseAst } from "rolldown/parseAst";
+import type { ESTree } from "rolldown/utils";
 import { describe, expect, it } from "vitest";
 import { isAllowed } from "../../build/notices.mjs";
+import { type SourceMap, sourceOf } from "../../src/runtime/stack-trace.js";
 import { programFile, startProgram } from "./support/program.js";
 
 const dist = dirname(programFile);
@@ -13,6 +16,53 @@ const scripts = files.filter((file) => /^(?:main|program\/[^/]+)\.js$/.test(file
 // One that only hands on what another has needs no map.
 const maps = files.filter((file) => file.endsWith(".js.map"));
 const text = (file: string) => readFileSync(join(dist, file), "utf8");
+
+type AnyNode = Readonly<Record<string, unknown>>;
+
+/** A node of a syntax tree with all below it. */
+function* nodesIn(node: unknown): Generator<AnyNode> {
+  if (typeof node !== "object" || node === null) return;
+  if ("type" in node) yield { ...node };
+  for (const inner of Object.values(node)) yield* nodesIn(inner);
+}
+
+interface Imports {
+  /** Loaded with the file itself. */
+  readonly now: readonly string[];
+  /** Those and what is loaded when it is used; of one that is computed its kind of expression. */
+  readonly all: readonly string[];
+}
+
+/** A text in quotation marks or in backquotes; else what stands there instead. */
+function specifierOf(source: ESTree.Expression): string {
+  if (source.type === "Literal") return String(source.value);
+  const parts = source.type === "TemplateLiteral" ? source.quasis : [];
+  return (parts.length === 1 ? parts[0]?.value.cooked : null) ?? source.type;
+}
+
+/** What a file of the program imports. */
+function importsOf(file: string): Imports {
+  const now: string[] = [];
+  const later: string[] = [];
+  for (const { type, source } of nodesIn(parseAst(text(file)))) {
+    const specifier = source ? specifierOf(source as ESTree.Expression) : null;
+    if (type === "ImportExpression") later.push(specifier ?? "");
+    else if (/^(?:Import|ExportNamed|ExportAll)Declaration$/.test(String(type)) && specifier !== null)
+      now.push(specifier);
+  }
+  return { now, all: [...now, ...later] };
+}
+
+/** Functions that are declared in a file of the program: name and place, line and column from 1. */
+function functionsIn(file: string) {
+  const code = text(file);
+  return [...nodesIn(parseAst(code))].flatMap(({ type, id }) => {
+    if (type !== "FunctionDeclaration") return [];
+    const { name, start } = id as { readonly name: string; readonly start: number };
+    const before = code.slice(0, start).split("\n");
+    return [{ name, line: before.length, column: (before.at(-1) ?? "").length + 1 }];
+  });
+}
 
 /** Runs a command line, and says which files of the program were loaded. */
 async function loadedBy(args: readonly string[]) {
@@ -36,14 +86,10 @@ async function loadedBy(args: readonly string[]) {
 }
 
 describe("the built program", () => {
+  const imports = new Map(scripts.map((file) => [file, importsOf(file)]));
+
   it("needs nothing but Node.js: each import is a file of its own or a module of Node's", () => {
-    const specifiers = scripts.flatMap((file) =>
-      [
-        ...text(file).matchAll(
-          /^(?:import|export) .*?from "([^"]+)";$|^import "([^"]+)";$|\bimport\("([^"]+)"\)/gm,
-        ),
-      ].map(([, one, two, three]) => one ?? two ?? three ?? ""),
-    );
+    const specifiers = [...imports.values()].flatMap(({ all }) => all);
     expect(specifiers.length).toBeGreaterThan(100);
     const foreign = specifiers.filter(
       (one) => !one.startsWith(".") && !builtinModules.includes(one.replace(/^node:/, "")),
@@ -88,17 +134,53 @@ describe("the built program", () => {
     expect(scripts.filter((file) => text(file).includes("sparkplug_b.proto"))).toEqual([
       "program/edge-node.js",
     ]);
-    expect(scripts.filter((file) => /from "\.\/edge-node\.js"/.test(text(file)))).toEqual([]);
+    const importers = [...imports].filter(([, { all }]) => all.includes("./edge-node.js"));
+    expect(importers.map(([file, { now }]) => [file, now.includes("./edge-node.js")])).toEqual([
+      ["program/bridge.js", false],
+    ]);
   });
 
-  it("says of an error that nobody foresaw where in the sources it came from", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-bundle-"));
-    const plant = `data:text/javascript,${encodeURIComponent("globalThis.URL = class { constructor() { throw new Error('planted'); } };")}`;
-    const program = startProgram(["--version"], { folder, env: { NODE_OPTIONS: `--import "${plant}"` } });
-    const { stderr, code } = await program.ended;
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^Error: planted\n {4}at .*\n {4}at programVersion \(src\/cli\/surroundings\.ts:\d+:\d+\)/,
+  it("has each function under its own name, at the line of its source", () => {
+    const map = JSON.parse(text("program/common.js.map")) as SourceMap;
+    const found = functionsIn("program/common.js").flatMap(({ name, line, column }) => {
+      const [source = "", at = ""] = sourceOf(map, line, column)?.split(":") ?? [];
+      // Of packages the map knows the files alone.
+      if (source.startsWith("node_modules/")) return [];
+      return [[name, readFileSync(source, "utf8").split("\n")[Number(at) - 1]]];
+    });
+    expect(found.length).toBeGreaterThan(40);
+    expect(found.filter(([name, line]) => !new RegExp(`function\\*? ${name}\\b`).test(line ?? ""))).toEqual(
+      [],
     );
+  });
+
+  /** Runs a command line in a process where this is what the program's own address is made with. */
+  async function endOf(madeWith: string) {
+    const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-bundle-"));
+    const plant = `data:text/javascript,${encodeURIComponent(madeWith)}`;
+    return startProgram(["--version"], { folder, env: { NODE_OPTIONS: `--import "${plant}"` } }).ended;
+  }
+
+  it("says of an error that nobody foresaw where in the sources it came from", async () => {
+    const { stderr, code } = await endOf(
+      "globalThis.URL = class { constructor() { throw new Error('planted'); } };",
+    );
+    expect(code).toBe(1);
+    const [, line = "", column = ""] =
+      /^Error: planted\n {4}at .*\n {4}at programVersion \(src\/cli\/surroundings\.ts:(\d+):(\d+)\)/.exec(
+        stderr,
+      ) ?? [];
+    const source = readFileSync("src/cli/surroundings.ts", "utf8").split("\n")[Number(line) - 1];
+    expect(source?.slice(Number(column) - 1)).toContain("new URL(");
+  });
+
+  it("says of one that nobody caught the stack alone, and not the line, which is most of a file", async () => {
+    const { stderr, code } = await endOf(
+      `globalThis.URL = class extends URL {
+        constructor(...given) { super(...given); setImmediate(() => { throw new Error("planted"); }); }
+      };`,
+    );
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^Error: planted\n(?: {4}at .*\n)+$/);
   });
 });

@@ -52,6 +52,16 @@ describe("a place in a built file", () => {
     ).toMatch(/^src\/second\.ts:/));
 });
 
+describe("a place in the file of a package", () => {
+  it.each(["../../node_modules/ws/lib/receiver.js", "../../../else/node_modules/ws/lib/receiver.js"])(
+    "is told by the file alone, wherever that lay: %s",
+    (file) =>
+      expect(sourceOf({ ...map, sources: [file] }, ...placeOf(built.outputText, "second"))).toBe(
+        "node_modules/ws/lib/receiver.js",
+      ),
+  );
+});
+
 describe("a stack", () => {
   it("names the places of the sources, and leaves those of files without a map", () => {
     const folder = mkdtempSync(join(tmpdir(), "greenhouse2mqtt-stack-"));
