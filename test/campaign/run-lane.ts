@@ -2,7 +2,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Breach, collect } from "./history.js";
 import { type CommandVerdict, judgeCommands } from "./judge/commands.js";
-import { judgePosts } from "./judge/posts.js";
 import { differences, judgeStates } from "./judge/states.js";
 import { comesTrue, resultsOf, type Row } from "./row.js";
 import { type RowRun, runRow, stillMissing } from "./run-row.js";
@@ -77,7 +76,7 @@ async function judged(world: World, runs: readonly RowRun[]): Promise<LaneRun> {
   if (code !== 0) problems.push(`the bridge ended with ${code ?? "a signal"} at SIGTERM`);
   const history = await collect(world);
   const commands = judgeCommands(history);
-  const breaches = [...commands.breaches, ...judgeStates(history), ...judgePosts(history)];
+  const breaches = [...commands.breaches, ...judgeStates(history)];
   problems.push(...world.bridge.surprises);
   problems.push(...(await world.stage.leaks()).map((text) => `a planted secret surfaced: ${text}`));
   const figures = {

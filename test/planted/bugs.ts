@@ -1,10 +1,11 @@
 import { limitBugs } from "./limit-bugs.js";
+import type { Rule } from "../judge/rules.js";
 import type { Planted } from "./plant.mjs";
 
 /** What the simulation, the fault campaign or a file of unit tests has to notice, and as what. */
 export interface PlantedBug extends Planted {
   /** The rules of the simulation that it breaks: noticed as anything else, it would be noticed by luck. */
-  readonly breaks?: readonly string[];
+  readonly breaks?: readonly Rule[];
   /** What no history can tell by luck: the file of unit tests that has to be red. */
   readonly tests?: string;
   readonly campaign?: {

@@ -1,5 +1,5 @@
 import type { Bridge } from "./bridge.js";
-import type { Ask } from "./history.js";
+import type { Ask } from "../judge/history.js";
 import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
 

@@ -13,7 +13,8 @@ import type { Files } from "../../src/runtime/file-system.js";
 import type { LimitRequestPorts } from "../../src/status/requests.js";
 import type { Mirror } from "../../src/sync/mirror.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
-import { type Read, Violation, type Write } from "./history.js";
+import type { Post } from "../judge/history.js";
+import { type Read, Violation } from "./history.js";
 import type { Question } from "./judging.js";
 import type { Measured } from "./limits/surroundings.js";
 import { BootClock } from "./time.js";
@@ -206,6 +207,7 @@ export class Bridge {
   /** SIGTERM: resolves once everything has ended. */
   async stop(): Promise<void> {
     this.isStopping = true;
+    this.#world.journalist.stoppedAt.set(this.boot, this.#world.time.now);
     this.#stopping.abort();
     await this.#running;
     this.isLinked = false;
@@ -365,26 +367,27 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
 async function observedWrite(
   world: World,
   bridge: Bridge,
-  what: Pick<Write, "code" | "address" | "value">,
+  what: Pick<Post, "code" | "address" | "value">,
   send: (begins: () => void) => WriteAnswer,
 ): WriteAnswer {
   const { journalist, time, checks } = world;
-  let begun: Write | null = null;
+  let begun: Post | null = null;
   const begins = () => {
-    const write: Write = {
-      ...{ ask: checks.sender(what.code, what.address), boot: bridge.boot, ...what, begunAt: time.now },
+    const ask = checks.sender(what.code, what.address);
+    const isSame = (one: Post) => one.address === what.address && one.value === what.value;
+    const isSecond = ask?.posts.some(isSame) === true;
+    begun = {
+      ...{ ask, boot: bridge.boot, ...what, begunAt: time.now },
       ...{ endedAt: null, outcome: null, sent: false, bodyCode: null, wires: 0, arrived: null },
     };
-    checks.posting(bridge, write);
-    const isSame = (one: Write) => one.address === what.address && one.value === what.value;
-    world.accidents.posting(write.ask?.writes.some(isSame) === true);
-    journalist.write(write);
-    begun = write;
+    journalist.posting(begun);
+    checks.posting(begun);
+    world.accidents.posting(isSecond);
   };
-  const ended = (facts: Partial<Write>) => {
+  const ended = (facts: Partial<Post>) => {
     if (begun === null) return;
     Object.assign(begun, facts, { endedAt: time.now });
-    journalist.wrote(begun);
+    journalist.posted(begun);
   };
   try {
     const answer = await send(begins);

@@ -2,20 +2,21 @@ import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import type { Bridge } from "./bridge.js";
-import type { Ask, Write } from "./history.js";
-import { laneOf, PostBook, type Question } from "./judging.js";
+import type { Ask, Post } from "../judge/history.js";
+import { judgeLeaving, judgePost } from "../judge/posts.js";
+import { judgeAgain, judgeResult } from "../judge/results.js";
+import { laneOf } from "../judge/history.js";
+import { PostBook, type Question } from "./judging.js";
 import { LimitChecks } from "./limits/limit-checks.js";
 import { EndChecks, MirrorChecks } from "./mirror-checks.js";
-import { CrashWindows, PostChecks, SecondLookChecks } from "./post-checks.js";
-import { ResultChecks } from "./result-checks.js";
+import { CrashWindows } from "./crash-windows.js";
+import { SecondLookChecks } from "./second-looks.js";
 import type { World } from "./world.js";
 
 /** Watches everything that happens and fails the world when a rule of the contract is broken. */
 export class Checks {
   readonly #world: World;
   readonly #book: PostBook;
-  readonly #posts: PostChecks;
-  readonly #results: ResultChecks;
   readonly #mirror: MirrorChecks;
   readonly #windows: CrashWindows;
   readonly #end: EndChecks;
@@ -25,16 +26,14 @@ export class Checks {
   constructor(world: World) {
     this.#world = world;
     this.#book = new PostBook(world);
-    this.#posts = new PostChecks(this.#book);
-    this.#results = new ResultChecks(this.#book);
     this.#mirror = new MirrorChecks(this.#book);
     this.#windows = new CrashWindows(this.#book);
     this.#end = new EndChecks(this.#book);
     this.#secondLooks = new SecondLookChecks(this.#book);
     this.limits = new LimitChecks(this.#book);
-    world.journalist.onWire = (write) => {
-      this.#posts.leaving(write);
-      this.limits.leases.leaving(write);
+    world.journalist.onWire = (post) => {
+      this.#book.found(judgeLeaving(this.#book.history, post, world.time.now));
+      this.limits.leases.leaving(post);
     };
   }
 
@@ -58,8 +57,8 @@ export class Checks {
     }
     ask.phases.push({ phase, at: time.now, boot: bridge.boot });
     if (phase === "sending") this.#book.senders.set(laneOf(ask), ask);
-    if (phase === "confirming" && ask.boot === bridge.boot && ask.writes.length === 0) {
-      const last = this.#book.lastPosted.get(laneOf(ask))?.ask ?? null;
+    if (phase === "confirming" && ask.boot === bridge.boot && ask.posts.length === 0) {
+      const last = journalist.postsTo(ask.code, ask.actuator).at(-1)?.ask ?? null;
       ask.donor = last?.donor ?? last;
       ask.inherits = ask.donor === null || ask.donor.boot !== bridge.boot || ask.donor.inherits;
       journalist.saw("an equal command takes over the read-backs");
@@ -68,18 +67,50 @@ export class Checks {
     }
   }
 
-  posting(bridge: Bridge, write: Write): void {
-    this.#posts.posting(bridge, write);
-    this.limits.posting(write);
+  posting(post: Post): void {
+    this.#book.found(judgePost(this.#book.history, post));
+    this.limits.posting(post);
   }
 
   result(bridge: Bridge, result: CommandResult): void {
-    const ask = this.#world.journalist.asks.get(result.by ?? "");
-    const isFirst = ask?.results.length === 0;
-    this.#results.result(bridge, result);
-    if (!ask || !isFirst) return;
+    const { journalist, disk, time } = this.#world;
+    const { by, outcome, reason, repeated, read_back, steps } = result;
+    journalist.note("result", { by, outcome, reason, repeated, read_back, steps });
+    journalist.saw(`outcome ${outcome}${reason === null ? "" : ` ${reason}`}`);
+    if (JSON.stringify(result).includes("secret-canary")) this.#book.broken("S15", "a secret in a result");
+    const ask = journalist.asks.get(by ?? "");
+    if (!ask) {
+      this.#book.broken("S7", `a result for a command nobody gave: ${JSON.stringify(result)}`);
+      return;
+    }
+    const isJournaled = disk.written.has(`result ${ask.by}`) || disk.written.has(`refusal ${ask.by}`);
+    const told = { result, at: time.now, boot: bridge.boot, isJournaled };
+    const [first] = ask.results;
+    if (first !== undefined) {
+      this.#book.found(judgeAgain(ask, first, told));
+      return;
+    }
+    ask.results.push(told);
+    this.#book.found(judgeResult(this.#book.history, ask, told));
+    this.#rarePaths(bridge, ask, result);
     this.#secondLooks.result(bridge, ask, result);
     this.limits.result(ask, result);
+  }
+
+  #rarePaths(bridge: Bridge, ask: Ask, { outcome, reason }: CommandResult): void {
+    const { journalist, time } = this.#world;
+    const last = journalist.postsTo(ask.code, ask.actuator).at(-1);
+    if (outcome !== "refused") {
+      const own = (ask.posts.length > 0 ? ask : ask.donor)?.posts.at(-1);
+      if (own?.endedAt && this.#world.isOverridden(ask.code, own.address, own.endedAt, time.now))
+        journalist.saw("somebody else moves it while it is confirmed");
+      return;
+    }
+    if (reason === "expired" && bridge.clock.signInsOpen > 0)
+      journalist.saw("a command expires while signing in");
+    if (reason === "shutting_down" && last?.endedAt === null)
+      journalist.saw("a command waiting for another's POST is refused by SIGTERM");
+    if (ask.at === time.now && bridge.isStopping) journalist.saw("a command after SIGTERM");
   }
 
   event(event: BridgeEvent): void {

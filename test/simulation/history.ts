@@ -1,76 +1,24 @@
 import { createHash } from "node:crypto";
-import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
-import type { Readings } from "../../src/simulator/readings.js";
-import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { PlatformRequest } from "../../src/simulator/call.js";
 import type { PostRecord } from "../../src/simulator/platform.js";
-import type { Said } from "./messages.js";
+import {
+  type Ask,
+  type Boot,
+  laneOf,
+  type Post,
+  type Raw,
+  type Read as JudgedRead,
+} from "../judge/history.js";
 import type { VirtualTime } from "../support/virtual-clock.js";
 
-/** One delivery of one message to the bridge. All instants of the history are the world's ms. */
-export interface Ask extends Said {
-  readonly by: string;
-  readonly at: number;
-  readonly boot: number;
-  readonly code: string;
-  readonly actuator: string;
-  readonly settings: ActuatorSettings | null;
-  /** What its platform takes otherwise. */
-  readonly readings: Readings;
-  /** A rule of the limits sends it, and not somebody. */
-  readonly rule: "guard" | "lease" | null;
-  /** World time after which nothing of it may be POSTed. */
-  readonly latestPostAt: number;
-  readonly repeatOf: Ask | null;
-  phases: { readonly phase: string; readonly at: number; readonly boot: number }[];
-  writes: Write[];
-  results: { readonly result: CommandResult; readonly at: number; readonly boot: number }[];
-  /** Whose POST it waits for, when it took over the read-backs of an equal command. */
-  donor: Ask | null;
-  /** It took over the read-backs of a command that an earlier run of the program left open. */
-  inherits: boolean;
-  delivered: boolean;
-}
-
-/** One call of `platform.write`. */
-export interface Write {
-  readonly ask: Ask | null;
-  readonly boot: number;
-  readonly code: string;
-  readonly address: string;
-  readonly value: string;
-  readonly begunAt: number;
-  endedAt: number | null;
-  /** `accepted`, or the error's kind. */
-  outcome: string | null;
-  sent: boolean;
-  bodyCode: string | null;
-  /** Requests that left for it. */
-  wires: number;
-  arrived: PostRecord | null;
-}
-
-/** One read of one address by a command, or of the connection (address ""). */
-export interface Read {
-  readonly boot: number;
-  readonly code: string;
-  readonly address: string;
-  readonly fresh: boolean;
-  readonly begunAt: number;
+/** A read with the instant of the run's own clock, by which the mirror tells reads apart. */
+export interface Read extends JudgedRead {
   readonly begunMono: number;
-  endedAt: number | null;
-  raw: RawValue | null;
-  answered: boolean;
-  isLie: boolean;
 }
 
 /** One that showed a value. */
-export type ValidRead = Read & { readonly raw: RawValue };
-
-/** When the bridge said that it is done with it. */
-export const doneAt = ({ phases }: Ask): number | undefined =>
-  phases.findLast(({ phase }) => phase === "done")?.at;
+export type ValidRead = Read & { readonly raw: Raw };
 
 export class Violation extends Error {
   readonly invariant: string;
@@ -87,7 +35,11 @@ const mostLines = 60;
 export class Journalist {
   readonly asks = new Map<string, Ask>();
   readonly lanes = new Map<string, Ask[]>();
-  readonly writes: Write[] = [];
+  readonly posts: Post[] = [];
+  readonly #lanePosts = new Map<string, Post[]>();
+  /** Runs of the program: when they began, and were told to stop. */
+  readonly startedAt = new Map<Boot, number>();
+  readonly stoppedAt = new Map<Boot, number>();
   readonly reads = new Map<string, Read[]>();
   readonly #polls = new Map<string, { readonly begunAt: number; readonly raw: RawValue }>();
   /** Answers with code 200 that held no value. */
@@ -99,7 +51,7 @@ export class Journalist {
   #tail: string[] = [];
   lines = 0;
   onLine: (line: string) => void = () => undefined;
-  onWire: (write: Write) => void = () => undefined;
+  onWire: (post: Post) => void = () => undefined;
 
   constructor(time: VirtualTime) {
     this.#time = time;
@@ -153,50 +105,57 @@ export class Journalist {
     return lane;
   }
 
-  write(write: Write): void {
-    this.writes.push(write);
-    write.ask?.writes.push(write);
-    this.note("post", {
-      by: write.ask?.by ?? null,
-      to: `${write.code}/${write.address}`,
-      value: write.value,
-    });
+  /** POSTs to one actuator, oldest first. */
+  postsTo(code: string, actuator: string): readonly Post[] {
+    return this.#lanePosts.get(`${code}/${actuator}`) ?? [];
   }
 
-  wrote(write: Write): void {
-    const { outcome, sent, bodyCode, ask } = write;
+  posting(post: Post): void {
+    const { ask, code, address, value } = post;
+    this.posts.push(post);
+    if (ask !== null) {
+      ask.posts.push(post);
+      const list = this.#lanePosts.get(laneOf(ask)) ?? [];
+      this.#lanePosts.set(laneOf(ask), list);
+      list.push(post);
+    }
+    this.note("post", { by: ask?.by ?? null, to: `${code}/${address}`, value });
+  }
+
+  posted(post: Post): void {
+    const { outcome, sent, bodyCode, ask } = post;
     this.note("posted", {
       by: ask?.by ?? null,
       outcome,
       sent,
       code: bodyCode,
-      effect: write.arrived?.effect ?? null,
+      effect: post.arrived?.effect ?? null,
     });
   }
 
   /** A POST's bytes leave for the platform. */
-  wire(body: string): Write | null {
+  wire(body: string): Post | null {
     const { address, value, deviceCode } = JSON.parse(body) as {
       address: string;
       value: string;
       deviceCode: string;
     };
-    const write = this.writes.findLast(
+    const post = this.posts.findLast(
       (one) => one.address === address && one.value === value && one.code === deviceCode,
     );
-    if (write === undefined || write.endedAt !== null)
+    if (post === undefined || post.endedAt !== null)
       throw new Violation("S4", `a POST that nobody asked for leaves: ${body}`);
-    write.wires += 1;
-    if (write.wires > 1) throw new Violation("S1", `one write became ${write.wires} POSTs: ${body}`);
-    this.onWire(write);
-    return write;
+    post.wires += 1;
+    if (post.wires > 1) throw new Violation("S1", `one write became ${post.wires} POSTs: ${body}`);
+    this.onWire(post);
+    return post;
   }
 
-  arrived(write: Write | null, record: PostRecord | null): void {
-    if (write === null) return;
-    write.arrived = record;
-    this.note("arrived", { by: write.ask?.by ?? null, value: write.value, late: write.endedAt !== null });
-    if (write.endedAt !== null) this.saw("a POST arrives after its command gave up on it");
+  arrived(post: Post | null, record: PostRecord | null): void {
+    if (post === null) return;
+    post.arrived = record;
+    this.note("arrived", { by: post.ask?.by ?? null, value: post.value, late: post.endedAt !== null });
+    if (post.endedAt !== null) this.saw("a POST arrives after its command gave up on it");
   }
 
   /** As the wire carried it, whatever the product makes of it. */
@@ -239,6 +198,9 @@ export class Journalist {
     const from = list.findLastIndex(({ begunAt }) => begunAt < since) + 1;
     return list
       .slice(from)
-      .filter((read): read is ValidRead => read.fresh && read.answered && read.raw !== null);
+      .filter(
+        (read): read is ValidRead =>
+          read.fresh && read.answered && read.raw !== null && read.raw !== undefined,
+      );
   }
 }

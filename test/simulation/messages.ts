@@ -11,7 +11,7 @@ export interface Point {
 }
 
 /** What a message says, with what is known of it besides its text. */
-export interface Said {
+interface Said {
   readonly payload: string;
   /** The canonical word or degree it should be understood as; null where it should not be understood. */
   readonly word: string | null;
@@ -84,19 +84,6 @@ export function words(settings: ActuatorSettings): readonly string[] {
   const stop = settings.stop && !own.includes("stop") ? ["stop"] : [];
   const degrees = row.positionMode === null ? [] : ["0", "25", "45", "100", "45"];
   return [...own, ...stop, ...degrees];
-}
-
-/** The value a word finally sends, and where. */
-export function targetOf(
-  settings: ActuatorSettings,
-  word: string,
-): { readonly address: string; readonly value: string } {
-  const row: KindRow = kindRows[settings.kind];
-  if (word === "stop" && settings.stop) return settings.stop;
-  if (row.positionMode !== null && /^\d+$/.test(word))
-    return { address: settings.positionAddress ?? settings.address, value: word };
-  const address = row.positionMode === null ? settings.address : (settings.modeAddress ?? settings.address);
-  return { address, value: { ...row.values, ...settings.values }[word] ?? "" };
 }
 
 const hourMs = 3_600_000;

@@ -1,11 +1,11 @@
-import { modeAddress } from "../../src/greenhouse/fold-registers.js";
 import type { Actuator, Controller } from "../../src/greenhouse/model.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { Bridge } from "./bridge.js";
-import type { Ask, Read } from "./history.js";
-import { Check, isDegree, sameAs } from "./judging.js";
-import { targetOf } from "./messages.js";
-import { isNeverShown, mayTell } from "./readings.js";
+import { type Ask, laneOf, type Read } from "../judge/history.js";
+import { judgeEnd } from "../judge/results.js";
+import { endWithinMs } from "../judge/timing.js";
+import { isDegree, isNeverShown, mayTell, modeAddress, sameAs, targetOf } from "../judge/values.js";
+import { Check } from "./judging.js";
 
 /** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is the truth. */
 export class MirrorChecks extends Check {
@@ -20,7 +20,7 @@ export class MirrorChecks extends Check {
       if (earlier.quality !== actuator.quality) this.#qualityChanged(where, actuator.quality);
       if (earlier.registers === actuator.registers) continue;
       this.#checkRegisters(bridge, after.info.code, earlier, actuator);
-      this.#checkBetweenSteps(bridge, where, earlier, actuator);
+      this.#checkBetweenSteps(bridge, after.info.code, earlier, actuator);
     }
   }
 
@@ -48,15 +48,15 @@ export class MirrorChecks extends Check {
       if (held !== undefined && startedAt < held.startedAt) this.broken("S10", `${where} went back in time`);
       if (held !== undefined && source !== "read_back" && !sameAs(String(held.raw), raw))
         this.#checkNotOlder(bridge, { code, address, raw, where });
-      const post = this.book.lastPosted.get(`${code}/${actuator.settings.id}`);
+      const post = this.world.journalist.postsTo(code, actuator.settings.id).at(-1);
       if (post?.boot === bridge.boot && bridge.clock.worldAt(startedAt) < post.begunAt - 1e-6)
         this.broken("S10", `${where} changed by a read begun before our last POST`);
     }
   }
 
   /** A mode or lead-in that a command sends on its way is nobody's wish: what it reads back is not the state. */
-  #checkBetweenSteps(bridge: Bridge, where: string, earlier: Actuator, actuator: Actuator): void {
-    const post = this.book.lastPosted.get(where);
+  #checkBetweenSteps(bridge: Bridge, code: string, earlier: Actuator, actuator: Actuator): void {
+    const post = this.world.journalist.postsTo(code, actuator.settings.id).at(-1);
     const ask = post?.ask ?? null;
     if (post?.boot !== bridge.boot || bridge.isStopping || ask === null) return;
     if (ask.settings === null || ask.word === null) return;
@@ -64,7 +64,7 @@ export class MirrorChecks extends Check {
       return;
     this.saw("a read between two steps of a command");
     if (earlier.state !== actuator.state || earlier.position !== actuator.position)
-      this.broken("S3", `${where} shows ${post.value}, a step of ${ask.by} on its way to ${ask.word}`);
+      this.broken("S3", `${laneOf(ask)} shows ${post.value}, a step of ${ask.by} on its way to ${ask.word}`);
   }
 
   /** What the device itself said stands until the register holds something else: an older value is no news. */
@@ -108,8 +108,6 @@ export class MirrorChecks extends Check {
   }
 }
 
-const endWithinMs = 240_000;
-
 /** Liveness, once every fault has been gone for half an hour. */
 export class EndChecks extends Check {
   /** World time from which on commands are sent to see whether everything works again. */
@@ -117,7 +115,8 @@ export class EndChecks extends Check {
 
   atTheEnd(): void {
     const { journalist, bridge } = this.world;
-    for (const ask of journalist.asks.values()) this.#checkEnded(ask);
+    for (const ask of journalist.asks.values())
+      this.book.found(judgeEnd(this.book.history, ask, this.world.time.now));
     for (const lane of journalist.lanes.values()) {
       const probe = lane.findLast(({ at, rule }) => at >= this.probesFrom && rule === null);
       if (probe) this.#checkProbe(probe);
@@ -126,29 +125,6 @@ export class EndChecks extends Check {
     const waiting = bridge?.waitingResults ?? 0;
     if (waiting > 0) this.broken("L3", `${waiting} results still wait for the broker`);
     if (bridge === null || !bridge.clock.isAlive) this.broken("L1", "the bridge does not run");
-  }
-
-  #checkEnded(ask: Ask): void {
-    const { bridge, disk, time } = this.world;
-    // A retained command is answered once for a topic and connection.
-    if (ask.retained || time.now - ask.at < endWithinMs) return;
-    if (ask.results.length > 0) {
-      this.#checkDelivered(ask);
-      return;
-    }
-    const isLost =
-      ask.boot !== bridge?.boot &&
-      !disk.written.has(`command_taken ${ask.by}`) &&
-      !disk.written.has(`refusal ${ask.by}`);
-    if (!isLost)
-      this.broken("L1", `${ask.by} of ${Math.round((time.now - ask.at) / 1000)} s ago has no result`);
-  }
-
-  /** Whatever cuts the link or kills the bridge meanwhile: a result that is on disk arrives. */
-  #checkDelivered({ by, delivered, results }: Ask): void {
-    const { outcome } = results[0]?.result ?? {};
-    if (delivered || outcome === "refused" || !this.world.disk.durable.has(`result ${by}`)) return;
-    this.broken("L1", `the result of ${by}, ${outcome ?? "none"}, never arrived`);
   }
 
   #checkProbe(probe: Ask): void {

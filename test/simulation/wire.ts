@@ -4,7 +4,8 @@ import { type HttpAnswer, TransportFailure } from "../../src/platform/http/excha
 import type { PlatformRequest } from "../../src/simulator/call.js";
 import type { Platform } from "../../src/simulator/platform.js";
 import { type Decision, respond } from "../../src/simulator/respond.js";
-import { type Journalist, Violation, type Write } from "./history.js";
+import type { Post } from "../judge/history.js";
+import { type Journalist, Violation } from "./history.js";
 import type { Chance } from "./scenario.js";
 import type { VirtualTime } from "../support/virtual-clock.js";
 import type { BootClock } from "./time.js";
@@ -119,7 +120,7 @@ export class Wire {
       return;
     }
     trip.sent = true;
-    if (trip.isPost) trip.write = this.#around.journalist.wire(trip.body);
+    if (trip.isPost) trip.post = this.#around.journalist.wire(trip.body);
     if (trip.isPost && this.#around.chance.hits(this.manners.lostRequest)) {
       // Cut within the request: the platform never sees a whole one.
       clock.in(this.#latency(), () => ends.fail("connection", "ECONNRESET"));
@@ -136,7 +137,7 @@ export class Wire {
     const decision = respond(this.#state, trip.request, this.platformNow);
     if (trip.isPost) {
       const newest = this.#state.posts.at(-1) ?? null;
-      this.#around.journalist.arrived(trip.write, newest?.at === this.platformNow ? newest : null);
+      this.#around.journalist.arrived(trip.post, newest?.at === this.platformNow ? newest : null);
     }
     if (decision.delayMs === Infinity) return;
     const isLost = this.#around.chance.hits(this.manners.lostAnswer);
@@ -172,7 +173,7 @@ interface Trip {
   readonly body: string;
   /** As the platform sees it. */
   readonly request: PlatformRequest;
-  write: Write | null;
+  post: Post | null;
   sent: boolean;
   ended: boolean;
   status: number;
@@ -191,6 +192,6 @@ function tripOf({ operation, path, body }: Call, headers: readonly string[], hos
       query: query === "" ? {} : Object.fromEntries(new URLSearchParams(query)),
       headers: Object.fromEntries(pairs),
     },
-    ...{ write: null, sent: false, ended: false, status: 0, deadline: null },
+    ...{ post: null, sent: false, ended: false, status: 0, deadline: null },
   };
 }

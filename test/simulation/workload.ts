@@ -1,14 +1,13 @@
 import type { CommandRequest } from "../../src/commands/command.js";
 import { mirrorSettings } from "../../src/sync/settings.js";
 import type { Bridge } from "./bridge.js";
-import type { Ask } from "./history.js";
+import type { Ask } from "../judge/history.js";
+import { trustedSkewMs } from "../judge/timing.js";
 import { type Message, nowhere, packet, plain, type Point, Sender, words } from "./messages.js";
 import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
 
 const hourMs = 3_600_000;
-/** How wrong the bridge's clock may be while it is trusted. */
-const trustedSkewMs = 121_000;
 /** Before the end the probes have their turn, and before them nobody sends until all that was sent has ended. */
 const probesMs = 15 * 60_000;
 const quietMs = 8 * 60_000;
@@ -194,6 +193,10 @@ export class Workload {
     const limitMs = Math.min(commands.max_age, goodForMs);
     // What ends by itself counts from its arrival, so none begins after its end.
     const leaseMs = 1_000 * Number(/"for":"(\d+)s"/.exec(message.payload)?.[1] ?? Infinity);
+    const latestPostAt = Math.min(
+      now + Math.min(limitMs, leaseMs, (expiryS ?? Infinity) * 1_000),
+      at === null ? Infinity : at + limitMs + trustedSkewMs,
+    );
     return {
       ...said,
       by,
@@ -205,13 +208,12 @@ export class Workload {
       readings: this.#world.platform.readings,
       dryRun: message.dryRun || commands.dry_run,
       rule: null,
-      latestPostAt: Math.min(
-        now + Math.min(limitMs, leaseMs, (expiryS ?? Infinity) * 1_000),
-        at === null ? Infinity : at + limitMs + trustedSkewMs,
-      ),
+      latestPostAt,
+      mayExpireAt: Math.min(latestPostAt, now + (point?.settings.limits?.forMs ?? Infinity)),
       mustNotPost: message.mustNotPost ?? this.#standing(message),
       repeatOf,
-      ...{ phases: [], writes: [], results: [], donor: null, inherits: false, delivered: false },
+      ...{ phases: [], posts: [], results: [], donor: null, inherits: false, delivered: false },
+      isAnswerKept: false,
     };
   }
 
@@ -231,6 +233,7 @@ export class Workload {
       ...this.#asked(message, tag, bridge.boot, null),
       rule: request.rule ?? null,
       latestPostAt: Infinity,
+      mayExpireAt: Infinity,
       mustNotPost: this.#mayRule(point),
     };
     this.#world.journalist.asked(ask);

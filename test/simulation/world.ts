@@ -6,10 +6,10 @@ import { Accidents } from "./accidents.js";
 import { Bridge, filesInMemory } from "./bridge.js";
 import { Checks } from "./checks.js";
 import { SimulatedDisk } from "./disk.js";
-import { Journalist, type Read } from "./history.js";
-import { sameAs } from "./judging.js";
+import type { Read } from "../judge/history.js";
+import { mayTell, sameAs } from "../judge/values.js";
+import { Journalist } from "./history.js";
 import { Caretaker, WeatherStation } from "./limits/surroundings.js";
-import { mayTell } from "./readings.js";
 import { calmMs, Chance, type Scenario, scenarioOf } from "./scenario.js";
 import { settled, WallClock, worldTime } from "./time.js";
 import { calmNetwork, Wire } from "./wire.js";
@@ -48,7 +48,7 @@ export async function simulate(seed: number, hours: number, onLine?: (line: stri
     digest: journalist.digest,
     lines: journalist.lines,
     commands: journalist.asks.size,
-    posts: journalist.writes.length,
+    posts: journalist.posts.length,
     boots: world.boots,
     sometimes: Object.fromEntries(journalist.sometimes),
   };
@@ -183,6 +183,7 @@ export class World {
     this.boots += 1;
     const bridge = new Bridge(this, this.boots);
     this.bridge = bridge;
+    this.journalist.startedAt.set(bridge.boot, this.time.now);
     this.journalist.note("start", { boot: this.boots });
     bridge.run().catch((error: unknown) => this.fail(error));
     this.accidents.started();

@@ -1,11 +1,9 @@
 import type { Held } from "../../end-to-end/support/platform.js";
 import { fields, type Seen } from "../../end-to-end/support/watch.js";
+import { readMs } from "../../judge/timing.js";
 import { type Breach, type History, textOf } from "../history.js";
 import { commanded, counters, moved, points } from "../support/house.js";
 import type { World } from "../support/world.js";
-
-/** Longest a read may last: the deadline of a fresh read, and what a loaded machine adds. */
-const readMs = 35_000;
 
 /** Every value published was shown by the platform before, and none goes back to an older one. */
 export function judgeStates(history: History): readonly Breach[] {

@@ -1,5 +1,6 @@
 import { fields } from "../../end-to-end/support/watch.js";
-import { type Fields, textOf } from "../history.js";
+import type { Fields } from "../../judge/recorded.js";
+import { textOf } from "../history.js";
 import {
   comesTrue,
   type Notes,

@@ -100,6 +100,8 @@ export const windTopic = "weather/wind";
 const motor = {
   winch: { kind: "motor", address: "300", values: { open: "00000001", close: "00000010" }, ...moving },
 };
+/** Whose registers are looked at for what commands say of them, and not for their states. */
+export const motors = [commanded, moved].map((code) => ({ code, registers: [motor.winch.address] }));
 
 /** Sensors that are made to count upwards. */
 export const counters = [

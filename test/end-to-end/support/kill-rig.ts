@@ -5,7 +5,8 @@ import { installation } from "./installation.js";
 import { journalOf, untilJournaled } from "./journal.js";
 import type { SimulatedPlatform } from "./platform.js";
 import type { Stage } from "./stage.js";
-import { fields, until, type Watch } from "./watch.js";
+import { brokenRules } from "./recording.js";
+import { type Stretch, until } from "./watch.js";
 
 /* A bridge that is killed again and again, each time at a chosen step of one command, and started on the same files. */
 
@@ -27,10 +28,6 @@ export interface Kill {
   readonly postsAfter: readonly string[];
   /** Its results, as published, in order. */
   readonly results: readonly Result[];
-  /** What the register really holds once the outcome is there. */
-  readonly register: string;
-  /** What became of its POSTs. */
-  readonly effects: readonly string[];
 }
 
 const code = "GH-0001";
@@ -148,10 +145,11 @@ export async function killRig(stage: Stage) {
   await start();
   const { watch } = there;
   const house = houseOf(code, { platform, watch });
+  const gaps: (Stretch & { died: true })[] = [];
+  const honest: Stretch[] = [];
 
   const kill = async (step: Step, run: number): Promise<Kill> => {
     const hold = holds[step];
-    const known = new Set((await house.posts()).map(({ requestId }) => requestId));
     const actuator = hold.of[turnOf(run) % hold.of.length] ?? "fan";
     const sought = await soughtOf(house, actuator, run);
     const postsBefore = (await house.posts(sought.address)).length;
@@ -161,7 +159,9 @@ export async function killRig(stage: Stage) {
     await house.send(actuator, { command: sought.command, id: sought.id });
     await hold.there({ ...way, readsBefore });
     await there.bridge.end("SIGKILL");
+    const killedAt = Date.now();
     await platform.tell("clear_faults");
+    const honestFrom = Date.now();
     // What the kernel still had to deliver when the process died is with the platform after a round trip.
     const before = (await platform.posts()).length;
     const journaled = (await journalOf(stage)).some(
@@ -169,25 +169,23 @@ export async function killRig(stage: Stage) {
     );
     await until(watch, "greenhouse/bridge/state", "offline", 20_000);
     await start();
+    const onlineAt = Date.now();
     if (journaled) await house.result(actuator, sought.id);
-    const own = (await house.posts(sought.address)).filter(
-      ({ requestId, value }) => !known.has(requestId) && (value === "10100" || value === sought.value),
-    );
+    gaps.push({ from: killedAt, to: onlineAt, died: true });
+    honest.push({ from: honestFrom, to: Date.now() });
     return {
       ...{ step, sought, journaled },
       results: house.results(actuator).filter(({ id }) => id === sought.id),
-      register: await house.register(sought.address),
-      effects: own.map(({ value, effect }) => `${value} ${effect}`),
       postsAfter: (await platform.posts()).slice(before).map(({ address, value }) => `${address}=${value}`),
     };
   };
   return {
     kill,
-    /** Ends the bridge properly and looks for commands with another number of outcomes than one. */
-    faultsOfJournal: async (): Promise<readonly string[]> => {
+    /** Ends the bridge properly and has all that happened judged. */
+    brokenRules: async (): Promise<readonly string[]> => {
       const { code: exitCode } = await there.bridge.end("SIGTERM");
-      const faults = outcomeFaults(await journalOf(stage), watch);
-      return exitCode === 0 ? faults : [`SIGTERM ended with ${exitCode ?? "a signal"}`, ...faults];
+      const broken = await brokenRules({ stage, platform, watch, configuration }, { gaps, honest });
+      return exitCode === 0 ? broken : [`SIGTERM ended with ${exitCode ?? "a signal"}`, ...broken];
     },
   };
 }
@@ -206,25 +204,4 @@ async function soughtOf(house: House, actuator: Actuator, run: number): Promise<
   }
   const isOn = register === "1010";
   return { id, actuator, address, command: isOn ? "off" : "on", value: isOn ? "1001" : "1010" };
-}
-
-/** Commands that were taken and have another number of outcomes than one, in the journal or as they were told. */
-function outcomeFaults(records: readonly Result[], watch: Watch): readonly string[] {
-  const taken = records.filter(({ type }) => type === "command_taken").map(({ id }) => String(id));
-  const counts = new Map(taken.map((id) => [id, 0]));
-  for (const { type, result } of records) {
-    if (type !== "result") continue;
-    const { id } = result as Readonly<Record<"id", string>>;
-    counts.set(id, (counts.get(id) ?? 0) + 1);
-  }
-  const told = new Map<unknown, Set<string>>();
-  for (const { topic, payload } of watch.seen) {
-    if (topic !== `greenhouse/${code.toLowerCase()}/result`) continue;
-    const { id, outcome, reason, finished_at: at } = fields(payload);
-    told.set(id, (told.get(id) ?? new Set()).add([outcome, reason, at].map(String).join(" ")));
-  }
-  return [
-    ...[...counts].flatMap(([id, count]) => (count === 1 ? [] : [`${id}: ${count} outcomes journaled`])),
-    ...[...told].flatMap(([id, all]) => (all.size === 1 ? [] : [`${String(id)}: ${[...all].join(", ")}`])),
-  ];
 }

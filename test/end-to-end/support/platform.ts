@@ -14,7 +14,7 @@ export interface Held {
 }
 
 /** One `POST /api/set-value` as the platform saw it; `at` is epoch ms. */
-export interface Post {
+interface Post {
   readonly at: number;
   readonly requestId: string;
   readonly code: string;

@@ -1,5 +1,5 @@
 import type { Configuration } from "../../../src/config/schema.js";
-import type { Ask } from "../history.js";
+import type { Ask } from "../../judge/history.js";
 import { Check, type PostBook } from "../judging.js";
 import type { World } from "../world.js";
 import { type GuardModel, type GuardSection, isAllowed, isTrueOf, saidBy, type Seen } from "./guard-model.js";
@@ -114,7 +114,7 @@ export class LimitBook {
     const { now } = this.world.time;
     for (const move of one.moves) {
       if (
-        move.writes.every(({ begunAt }) => begunAt < now - one.travelMs) &&
+        move.posts.every(({ begunAt }) => begunAt < now - one.travelMs) &&
         move.at < now - one.travelMs - 90_000
       )
         continue;
@@ -148,9 +148,7 @@ export class LimitBook {
   #wasStopped({ code, id }: Limited, { at }: Move): boolean {
     return this.world.journalist
       .lane(code, id)
-      .some(
-        ({ word, writes, at: askedAt }) => word === "stop" && writes.length > 0 && askedAt >= at - 200_000,
-      );
+      .some(({ word, posts, at: askedAt }) => word === "stop" && posts.length > 0 && askedAt >= at - 200_000);
   }
 
   /** Nothing outside keeps back what a rule sends there. */
@@ -216,11 +214,11 @@ export abstract class LimitCheck extends Check {
 }
 
 /** When POSTs of a movement began, and, for the longest it may take, ended. */
-const timesOf = ({ at, ask, writes }: Move, which: "must" | "may"): readonly number[] => {
+const timesOf = ({ at, ask, posts }: Move, which: "must" | "may"): readonly number[] => {
   if (ask === null) return [at];
   if (which === "must")
-    return writes.flatMap(({ begunAt, sent, wires }) => (sent || wires > 0 ? [begunAt] : []));
-  return [at, ...writes.map(({ begunAt, endedAt }) => endedAt ?? begunAt + 60_000)];
+    return posts.flatMap(({ begunAt, sent, wires }) => (sent || wires > 0 ? [begunAt] : []));
+  return [at, ...posts.map(({ begunAt, endedAt }) => endedAt ?? begunAt + 60_000)];
 };
 
 const stateOf = (word: string): string =>

@@ -2,9 +2,9 @@ import type { CommandResult } from "../../../src/greenhouse/command/outcomes.js"
 import type { BridgeEvent } from "../../../src/greenhouse/events.js";
 import type { Controller } from "../../../src/greenhouse/model.js";
 import type { Bridge } from "../bridge.js";
-import type { Ask, Write } from "../history.js";
-import { Check, isDegree, shows, showsSending } from "../judging.js";
-import { alsoMeans } from "../readings.js";
+import type { Ask, Post } from "../../judge/history.js";
+import { alsoMeans, isDegree, shows, showsSending } from "../../judge/values.js";
+import { Check } from "../judging.js";
 import { AlarmChecks } from "./alarm-checks.js";
 import { isAllowed } from "./guard-model.js";
 import { LimitBook } from "./limit-book.js";
@@ -80,7 +80,7 @@ export class LimitChecks extends Check {
   /** What was sent for an equal command was sent for this one too. */
   takesOver(ask: Ask): void {
     const { journalist } = this.world;
-    const last = ask.donor?.writes.at(-1);
+    const last = ask.donor?.posts.at(-1);
     if (ask.rule !== null)
       this.broken("S21", `${ask.by} of a rule takes over what ${ask.donor?.by ?? ""} has sent`);
     const read = last && journalist.readsSince(ask.code, last.address, last.endedAt ?? Infinity).at(-1);
@@ -108,20 +108,20 @@ export class LimitChecks extends Check {
   }
 
   /** A POST begins. */
-  posting(write: Write): void {
-    const { ask } = write;
+  posting(post: Post): void {
+    const { ask } = post;
     const one = ask === null ? undefined : this.limits.of(ask);
     if (ask === null || one === undefined || ask.word === null) return;
     if (ask.word !== "stop") {
-      this.#checkGuards(one, ask, write);
+      this.#checkGuards(one, ask, post);
       this.#checkLock(one, ask);
       this.#checkHold(one, ask);
-      if (ask.writes.length === 0 && ask.rule === null) this.#pauses.check(one, ask);
+      if (ask.posts[0] === post && ask.rule === null) this.#pauses.check(one, ask);
     }
-    one.posts(ask, write);
+    one.sends(ask, post);
   }
 
-  #checkGuards(one: Limited, ask: Ask, { value }: Write): void {
+  #checkGuards(one: Limited, ask: Ask, { value }: Post): void {
     const isLeadIn = one.section.kind === "light" && value === "1010" && ask.word !== "on";
     const words = [ask.word ?? "", ...(isLeadIn ? ["on"] : [])];
     for (const [name, { allow }] of Object.entries(one.limits?.guards ?? {})) {

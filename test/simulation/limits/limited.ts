@@ -1,6 +1,5 @@
 import type { Configuration } from "../../../src/config/schema.js";
-import type { CommandResult } from "../../../src/greenhouse/command/outcomes.js";
-import type { Ask, Write } from "../history.js";
+import type { Ask, Boot, Post, Result } from "../../judge/history.js";
 import type { World } from "../world.js";
 import { GuardModel, type GuardSection } from "./guard-model.js";
 
@@ -12,11 +11,11 @@ export const isStart = (word: string | null): boolean => word !== null && word !
 /** What moved an actuator. */
 export interface Move {
   readonly at: number;
-  readonly boot: number;
+  readonly boot: Boot;
   readonly word: string;
   /** Null where somebody else did. */
   readonly ask: Ask | null;
-  readonly writes: Write[];
+  readonly posts: Post[];
   /** The machine's clock minus the true time then: what is kept is kept in its time. */
   readonly clockOff: number;
   /** The disk may not know it. */
@@ -91,23 +90,23 @@ export class Limited {
   }
 
   /** A POST of a command begins. */
-  posts(ask: Ask, write: Write): void {
+  sends(ask: Ask, post: Post): void {
     if (ask.word === "stop" || ask.word === null) return;
-    if (ask.writes.length > 0) {
-      this.moves.findLast((move) => move.ask === ask)?.writes.push(write);
+    if (ask.posts[0] !== post) {
+      this.moves.findLast((move) => move.ask === ask)?.posts.push(post);
       return;
     }
-    this.#moved({ boot: ask.boot, word: ask.word, ask, writes: [write] });
+    this.#moved({ boot: ask.boot, word: ask.word, ask, posts: [post] });
     this.begins(ask);
   }
 
   /** It was moved elsewhere: that ends a lease. */
   movedElsewhere(word: string): void {
-    this.#moved({ boot: this.#world.bridge?.boot ?? 0, word, ask: null, writes: [] });
+    this.#moved({ boot: this.#world.bridge?.boot ?? 0, word, ask: null, posts: [] });
     this.lease = null;
   }
 
-  #moved(about: Pick<Move, "boot" | "word" | "ask" | "writes">): void {
+  #moved(about: Pick<Move, "boot" | "word" | "ask" | "posts">): void {
     const { clockOff, time } = this.#world;
     const recent = this.moves.filter(({ at }) => at > time.now - 2 * 3_600_000);
     this.moves = [...recent, { ...about, at: time.now, clockOff, isUncertain: false }];
@@ -148,7 +147,7 @@ export class Limited {
   }
 
   /** A command has ended. */
-  ended(ask: Ask, { outcome }: CommandResult): void {
+  ended(ask: Ask, { outcome }: Result): void {
     const isOfNow = ask.boot === this.#world.bridge?.boot;
     if (outcome === "confirmed" || outcome === "already") this.#shows(ask, outcome === "already" && isOfNow);
     // Perhaps the one before is in force again.

@@ -1,10 +1,9 @@
 import type { Bridge } from "../bridge.js";
-import type { Ask, Write } from "../history.js";
-import { sameAs } from "../judging.js";
+import type { Ask, Post } from "../../judge/history.js";
+import { sameAs, targetOf } from "../../judge/values.js";
 import type { Beginning } from "./guard-model.js";
 import { LimitCheck } from "./limit-book.js";
 import { isStart, type Lease, type Limited, type Move } from "./limited.js";
-import { targetOf } from "../messages.js";
 import type { World } from "../world.js";
 
 /** Where nothing keeps it back, an end goes out within this: what kept it back is looked at every 30 s. */
@@ -17,7 +16,7 @@ export class LeaseChecks extends LimitCheck {
   readonly #owed = new Owed(this.world);
 
   /** The bytes of a POST leave: its lease is on disk by then. */
-  leaving({ ask }: Write): void {
+  leaving({ ask }: Post): void {
     const one = ask === null ? undefined : this.limits.of(ask);
     if (ask === null || one?.lease?.ask !== ask || one.lease.isUncertain) return;
     const { disk, time } = this.world;
@@ -140,10 +139,10 @@ export class PauseChecks extends LimitCheck {
     if (!this.limits.isSure(last) || !isSent(last)) return null;
     const stopped = this.world.journalist
       .lane(one.code, one.id)
-      .some(({ word, writes }) => word === "stop" && writes.some(({ begunAt }) => begunAt >= last.at));
+      .some(({ word, posts }) => word === "stop" && posts.some(({ begunAt }) => begunAt >= last.at));
     if (stopped) return null;
     if (last.ask === null) return last.at + one.travelMs;
-    if (one.travelMs > 0) return Math.max(...last.writes.map(({ begunAt }) => begunAt)) + one.travelMs;
+    if (one.travelMs > 0) return Math.max(...last.posts.map(({ begunAt }) => begunAt)) + one.travelMs;
     const done = last.ask.phases.findLast(({ phase }) => phase === "done");
     return done === undefined || done.boot !== bridge?.boot || last.boot !== bridge.boot ? null : done.at;
   }
@@ -168,8 +167,8 @@ export class PauseChecks extends LimitCheck {
   }
 }
 
-const isSent = ({ ask, writes }: Move): boolean =>
-  ask === null || writes.some(({ sent, wires }) => sent || wires > 0);
+const isSent = ({ ask, posts }: Move): boolean =>
+  ask === null || posts.some(({ sent, wires }) => sent || wires > 0);
 
 function isOtherWay(before: string, after: string): boolean {
   const ways: Readonly<Record<string, string>> = { open: "close", close: "open" };
@@ -212,8 +211,8 @@ export class RuleChecks extends LimitCheck {
       ["confirmed", "already"].includes(results[0]?.result.outcome ?? ""),
     );
     if (isDone) this.broken("S21", `${where} sends again what was done`);
-    const posted = asks.filter(({ writes }) => writes.some(({ sent }) => sent));
-    const lastAt = posted.flatMap(({ writes }) => writes.map(({ begunAt }) => begunAt)).at(-1) ?? -Infinity;
+    const posted = asks.filter(({ posts }) => posts.some(({ sent }) => sent));
+    const lastAt = posted.flatMap(({ posts }) => posts.map(({ begunAt }) => begunAt)).at(-1) ?? -Infinity;
     if (posted.length >= mostTimes && time.now < lastAt + laterMs)
       this.broken(
         "S21",
@@ -257,8 +256,8 @@ export class RuleChecks extends LimitCheck {
     const isUnderWay = newest?.boot === run && newest.results.length === 0;
     const isRecent = newest?.results.some(({ at }) => at > time.now - soonMs) === true;
     const isDone = asks.some(
-      ({ writes, results }) =>
-        writes.some(({ sent }) => sent) || results.some(({ result }) => done.has(result.outcome)),
+      ({ posts, results }) =>
+        posts.some(({ sent }) => sent) || results.some(({ result }) => done.has(result.outcome)),
     );
     return isUnderWay || isRecent || isDone;
   }

@@ -1,0 +1,473 @@
+import type { Readings } from "../../src/simulator/readings.js";
+import type { Ask, Boot, Device, Held, History, Post, Read, Result, Told } from "./history.js";
+import { noReadings } from "./values.js";
+
+/*
+ * What was recorded of a built program, as a history: messages that a client saw at the broker, the files of the journal, what the
+ * simulated platform got and held, and requests that passed a proxy. Instants are epoch ms of this computer's clock.
+ */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A record of the journal with its instant on this computer's clock, whatever the bridge's clock said. */
+export interface Recorded {
+  readonly at: number;
+  readonly record: Fields;
+}
+
+interface Message {
+  readonly at: number;
+  readonly topic: string;
+  readonly payload: string;
+  readonly retain: boolean;
+}
+
+/** One POST as the platform got it. */
+interface PlatformPost {
+  readonly at: number;
+  readonly code: string;
+  readonly address: string;
+  readonly value: string;
+  readonly effect: string;
+}
+
+export interface Recording {
+  readonly messages: readonly Message[];
+  readonly journal: readonly Recorded[];
+  readonly posts: readonly PlatformPost[];
+  /** Lines of requests to the realtime host, `GET /api/get-value?…`; null where no proxy saw them. */
+  readonly requests: readonly { readonly at: number; readonly line: string }[] | null;
+  /** Of every register, by `<code>/<address>`, oldest first. */
+  readonly held: ReadonlyMap<string, readonly Held[]>;
+  readonly deviceOf: (code: string, actuator: string) => Device | null;
+  /** For how long what was sent may be POSTed, ms from the sending; without it for as long as it likes. */
+  readonly maxAgeMs?: (id: string) => number;
+  /** The broker took it; without it all that was seen was taken. */
+  readonly isAcknowledged?: (id: string) => boolean;
+  /** Stretches in which messages to the bridge, or what it had in memory, may be gone; `died` where its process was killed. */
+  readonly gaps: readonly (Stretch & { readonly died: boolean })[];
+  /** When the client at the broker heard nothing. */
+  readonly absences: readonly Stretch[];
+  /** When the journal could not be written. */
+  readonly unwritable: readonly Stretch[];
+  /** Stretches in which every read was answered, and showed what the register held. */
+  readonly honest?: readonly Stretch[];
+  readonly showsTravel?: boolean;
+  readonly readings?: Readings;
+}
+
+/** Stamps of two processes are cut to whole ms and taken a little apart. */
+const clockMs = 50;
+/** A command is journaled when it comes; one that was sent just before may have gone with the process that took it. */
+const journaledWithinMs = 5_000;
+const aroundMs = 1_000;
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" ? String(value) : "";
+
+function fieldsOf(payload: string): Fields {
+  try {
+    const parsed: unknown = JSON.parse(payload);
+    return typeof parsed === "object" && parsed !== null ? { ...parsed } : {};
+  } catch {
+    return {};
+  }
+}
+
+const isWithin = (stretches: readonly Stretch[], at: number, before = aroundMs, after = 0): boolean =>
+  stretches.some(({ from, to }) => at >= from - before && at <= to + after);
+
+/**
+ * Instants by the monotonic clock, which no setting of the clock moves. A life's first record tells where it began,
+ * unless the clock was wrong then: the first jump of such a life says by how much.
+ */
+export function inRealTime(records: readonly Fields[]): readonly Recorded[] {
+  const begins = new Map<unknown, number>();
+  for (const { boot, at, mono } of records)
+    if (!begins.has(boot)) begins.set(boot, Date.parse(textOf(at)) - Number(mono));
+  const farMs = 365 * 86_400_000;
+  for (const [boot, begin] of begins)
+    if (Math.abs(begin - Date.now()) > farMs) {
+      const jump = records.find((one) => one["boot"] === boot && one["type"] === "clock_jump");
+      begins.set(boot, begin + Number(jump?.["by_ms"] ?? 0));
+    }
+  return records.map((record) => ({
+    at: (begins.get(record["boot"]) ?? 0) + Number(record["mono"]),
+    record,
+  }));
+}
+
+/** Commands are told apart by place and id: a scene gives several actuators the same one. */
+const keyOf = (code: unknown, actuator: unknown, id: unknown): string =>
+  `${textOf(code)}/${textOf(actuator)} ${textOf(id)}`;
+
+const actuatorTopic = /^greenhouse\/([^/]+)\/actuator\/([^/]+)\/(set|result)$/;
+
+/** The device code of a topic: its id in capitals. */
+const codeOf = (id: string): string => id.toUpperCase();
+
+export function historyOf(recording: Recording): History {
+  const { journal, gaps, unwritable, absences } = recording;
+  const index = indexOf(journal);
+  const asks = asksOf(recording);
+  const posts = postsOf(recording, asks);
+  tell(recording, asks, index);
+  const lanes = grouped([...asks.values()], ({ code, actuator }) => `${code}/${actuator}`);
+  const lanePosts = grouped(posts, ({ ask, code }) => `${code}/${ask?.actuator ?? ""}`);
+  const reads = grouped(readsOf(recording), ({ code, address }) => `${code}/${address}`);
+  const begins = new Map<unknown, number>();
+  const ends = new Map<unknown, number>();
+  for (const { at, record } of journal) {
+    const { boot, type } = record;
+    if (!begins.has(boot)) begins.set(boot, at);
+    if (type === "stop") ends.set(boot, at);
+  }
+  const outcomes = new Map<string, number>();
+  for (const { record } of journal)
+    if (record["type"] === "result") {
+      const { id } = record["result"] as Fields;
+      const own = keyOf(record["controller"], record["actuator"], id);
+      outcomes.set(own, (outcomes.get(own) ?? 0) + 1);
+    }
+  const deaths = gaps.flatMap(({ from, died }) => (died ? [{ from, to: from }] : []));
+  const isWritten = (record: string, ask: Ask, at: number) =>
+    (index.get(`${record} ${ask.by}`) ?? NaN) <= at + clockMs;
+  return {
+    clockMs,
+    showsTravel: recording.showsTravel ?? false,
+    seesReads: recording.requests !== null,
+    asks,
+    posts,
+    lane: (code, actuator) => lanes.get(`${code}/${actuator}`) ?? [],
+    postsTo: (code, actuator) => lanePosts.get(`${code}/${actuator}`) ?? [],
+    readsOf: (code, address) => reads.get(`${code}/${address}`) ?? [],
+    heldBetween: (code, address, from, to) =>
+      heldBetween(recording.held.get(`${code}/${address}`) ?? [], from, to),
+    isHonest: (from, to) => (recording.honest ?? []).some((one) => from >= one.from && to <= one.to),
+    knowsPostsOf: (ask) =>
+      !ask.posts.some(({ begunAt }) => isWithin(unwritable, begunAt, aroundMs, aroundMs)),
+    startedAt: (boot) => begins.get(boot) ?? 0,
+    stoppedAt: (boot) => ends.get(boot) ?? Infinity,
+    stalledBefore: (at) =>
+      Math.max(-Infinity, ...gaps.flatMap(({ from, to }) => (from <= at ? [Math.min(to, at)] : []))),
+    lackedValue: () => true,
+    mayBeGone: (ask) => mayBeGone(recording, ask),
+    mayBeUnheard: (ask) => isWithin(absences, index.get(`result ${ask.by}`) ?? NaN),
+    journal: {
+      isWritten,
+      isDurable: isWritten,
+      outcomesOf: (ask) => outcomes.get(ask.by) ?? 0,
+      mayBeMissing: (at) => isWithin([...unwritable, ...deaths], at, aroundMs, aroundMs),
+      isOpen: (ask, at) => isWritten("command_taken", ask, at) && !isWritten("result", ask, at - 2 * clockMs),
+    },
+  };
+}
+
+function grouped<Thing>(
+  things: readonly Thing[],
+  keyOfThing: (thing: Thing) => string,
+): ReadonlyMap<string, Thing[]> {
+  const groups = new Map<string, Thing[]>();
+  for (const thing of things) {
+    const key = keyOfThing(thing);
+    const list = groups.get(key);
+    if (list === undefined) groups.set(key, [thing]);
+    else list.push(thing);
+  }
+  return groups;
+}
+
+/** When each record about a command came into the journal first, by `<record> <key>`. */
+function indexOf(journal: readonly Recorded[]): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  const add = (name: string, key: string, at: number) => {
+    if (!found.has(`${name} ${key}`)) found.set(`${name} ${key}`, at);
+  };
+  for (const { at, record } of journal) {
+    const { type, controller, actuator, id, result, phase } = record;
+    const own = keyOf(
+      controller,
+      actuator,
+      typeof result === "object" && result !== null ? (result as Fields)["id"] : id,
+    );
+    add(type === "phase" ? textOf(phase) : textOf(type), own, at);
+    if (record["took_over"] !== undefined) add("took_over", own, at);
+  }
+  return found;
+}
+
+/** Every command that was sent with an id, and every one that the journal knows. */
+function asksOf(recording: Recording): ReadonlyMap<string, Ask> {
+  const { messages, journal, deviceOf } = recording;
+  const taken = new Map<string, Recorded>();
+  for (const one of journal) {
+    const { type, controller, actuator, id } = one.record;
+    if (type === "command_taken") taken.set(keyOf(controller, actuator, id), one);
+  }
+  const asks = new Map<string, Ask>();
+  for (const { at, topic, payload, retain } of messages) {
+    const [, controller = "", actuator = "", leaf = ""] = actuatorTopic.exec(topic) ?? [];
+    const said = fieldsOf(payload);
+    const id = textOf(said["id"]);
+    const by = keyOf(codeOf(controller), actuator, id);
+    if (leaf !== "set" || id === "" || asks.has(by)) continue;
+    const sent = { by, at, code: codeOf(controller), actuator, id, payload, said, retain };
+    asks.set(by, askOf(recording, sent, taken.get(by) ?? null));
+  }
+  for (const [by, one] of taken) {
+    const { controller, actuator, id, target } = one.record;
+    if (asks.has(by) || (target !== undefined && target !== "actuator")) continue;
+    const place = { code: textOf(controller), actuator: textOf(actuator) };
+    if (deviceOf(place.code, place.actuator) === null) continue;
+    const sent = { by, at: one.at, ...place, id: textOf(id), payload: "", said: one.record, retain: false };
+    asks.set(by, askOf(recording, sent, one));
+  }
+  for (const [by, { record }] of taken) {
+    const ask = asks.get(by);
+    const earlier = keyOf(record["controller"], record["actuator"], record["took_over"]);
+    if (ask !== undefined && record["took_over"] !== undefined)
+      ask.donor = donorOf(asks.get(earlier) ?? null);
+  }
+  return new Map([...asks].sort(([, one], [, other]) => one.at - other.at));
+}
+
+/** Who really sent it, where one took over from one that had taken over. */
+const donorOf = (ask: Ask | null): Ask | null => (ask === null ? null : (ask.donor ?? ask));
+
+interface SentMessage extends Pick<Ask, "by" | "at" | "code" | "actuator" | "payload"> {
+  readonly id: string;
+  readonly said: Fields;
+  readonly retain: boolean;
+}
+
+function askOf(recording: Recording, sent: SentMessage, taken: Recorded | null): Ask {
+  const { by, at, code, actuator, id, payload, said, retain } = sent;
+  const sender = textOf(taken?.record["by"]);
+  const boot = (taken?.record["boot"] ?? "") as Boot;
+  const isRule = payload === "" && /^(?:rule|lease) /.test(sender);
+  const maxAgeMs = isRule ? Infinity : (recording.maxAgeMs?.(id) ?? Infinity);
+  const dryRun = said["dry_run"] === true;
+  return {
+    by,
+    at,
+    boot,
+    code,
+    actuator,
+    settings: recording.deviceOf(code, actuator),
+    payload,
+    word: textOf(said["command"]).trim().toLowerCase() || null,
+    ownId: taken?.record["own_id"] === false ? null : id,
+    repeatOf: null,
+    retained: retain,
+    force: said["force"] === true,
+    dryRun,
+    forMs: null,
+    holdMs: null,
+    rule: !isRule ? null : sender.startsWith("rule") ? "guard" : "lease",
+    latestPostAt: at + maxAgeMs,
+    mayExpireAt: -Infinity,
+    mustNotPost: dryRun ? "a dry run" : retain ? "retained" : null,
+    readings: recording.readings ?? noReadings,
+    phases: taken === null ? [] : [{ phase: "waiting", at: taken.at, boot }],
+    posts: [],
+    results: [],
+    donor: null,
+    inherits: false,
+    delivered: false,
+    isAnswerKept: false,
+  };
+}
+
+/** What the journal says was sent, each joined with what came to the platform; and what came there besides. */
+function postsOf(recording: Recording, asks: ReadonlyMap<string, Ask>): readonly Post[] {
+  const { journal, posts } = recording;
+  const found: Post[] = [];
+  const free = new Map<string, Post[]>();
+  for (const step of journal) {
+    const { type, controller, address, value } = step.record;
+    if (type !== "step_sent") continue;
+    const post = sentStep(recording, asks, step);
+    found.push(post);
+    const key = keyOf(controller, address, value);
+    free.set(key, [...(free.get(key) ?? []), post]);
+  }
+  for (const { at, code, address, value, effect } of posts.toSorted((one, other) => one.at - other.at)) {
+    const key = keyOf(code, address, value);
+    const candidates = free.get(key) ?? [];
+    const nth = candidates.findIndex(({ begunAt }) => begunAt <= at + clockMs);
+    const post = candidates[nth];
+    if (post !== undefined) {
+      free.set(key, candidates.toSpliced(nth, 1));
+      Object.assign(post, { wires: post.wires + 1, arrived: { effect } });
+      continue;
+    }
+    const ask = takenWithoutSteps(recording, asks, { at, code, address, value });
+    found.push({
+      ...{
+        ask,
+        boot: ask?.boot ?? "",
+        code,
+        address,
+        value,
+        begunAt: at,
+        endedAt: at,
+        outcome: "unanswered",
+      },
+      ...{ sent: true, bodyCode: null, wires: 1, arrived: { effect } },
+    });
+  }
+  found.sort((one, other) => one.begunAt - other.begunAt);
+  for (const post of found) post.ask?.posts.push(post);
+  for (const ask of asks.values()) {
+    const [first] = ask.posts;
+    if (first !== undefined) ask.phases.push({ phase: "sending", at: first.begunAt, boot: first.boot });
+  }
+  return found;
+}
+
+function sentStep({ journal }: Recording, asks: ReadonlyMap<string, Ask>, { at, record }: Recorded): Post {
+  const { boot, controller, actuator, id, address, value, attempt, seq } = record;
+  const answer = journal.find(
+    ({ record: one }) =>
+      one["type"] === "step_answered" &&
+      one["boot"] === boot &&
+      one["id"] === id &&
+      one["actuator"] === actuator &&
+      one["controller"] === controller &&
+      one["address"] === address &&
+      one["attempt"] === attempt &&
+      Number(one["seq"]) > Number(seq),
+  );
+  const code = answer?.record["code"] ?? null;
+  const ask = asks.get(keyOf(controller, actuator, id)) ?? null;
+  if (ask !== null && code === "200") ask.isAnswerKept = true;
+  return {
+    ask,
+    boot: boot as Boot,
+    code: textOf(controller),
+    address: textOf(address),
+    value: textOf(value),
+    begunAt: at,
+    endedAt: answer?.at ?? null,
+    outcome: answer === undefined ? null : outcomeOf(code),
+    sent: true,
+    bodyCode: code === null ? null : textOf(code),
+    wires: 0,
+    arrived: null,
+  };
+}
+
+const outcomeOf = (code: unknown): string =>
+  code === null
+    ? "unanswered"
+    : code === "200"
+      ? "accepted"
+      : ["401", "403"].includes(textOf(code))
+        ? "unauthorized"
+        : "refused";
+
+/**
+ * Only `command_taken` has to be on disk before a POST. A full disk, or death within the second, may cost what follows it; the command
+ * must then have been taken in the life in which the POST was made.
+ */
+function takenWithoutSteps(
+  { journal, gaps, unwritable }: Recording,
+  asks: ReadonlyMap<string, Ask>,
+  { at, code, address, value }: Pick<PlatformPost, "at" | "code" | "address" | "value">,
+): Ask | null {
+  const deaths = gaps.flatMap(({ from, died }) => (died ? [{ from, to: from }] : []));
+  if (!isWithin([...unwritable, ...deaths], at, aroundMs, aroundMs)) return null;
+  const life = journal.findLast((one) => one.at <= at + clockMs)?.record["boot"];
+  const taken = journal.findLast(({ at: takenAt, record }) => {
+    const { type, boot, controller, steps } = record;
+    if (type !== "command_taken" || boot !== life || controller !== code || takenAt > at + clockMs)
+      return false;
+    return (
+      Array.isArray(steps) &&
+      (steps as readonly Fields[]).some((step) => step["address"] === address && step["value"] === value)
+    );
+  });
+  const { controller, actuator, id } = taken?.record ?? {};
+  return asks.get(keyOf(controller, actuator, id)) ?? null;
+}
+
+/** The results that were told, and when the journal had them. */
+function tell(
+  recording: Recording,
+  asks: ReadonlyMap<string, Ask>,
+  index: ReadonlyMap<string, number>,
+): void {
+  const { journal, messages, gaps } = recording;
+  const resultAt = (ask: Ask) => index.get(`result ${ask.by}`) ?? index.get(`refusal ${ask.by}`) ?? Infinity;
+  const lives = journal.map(({ at, record }) => ({ at, boot: record["boot"] as Boot }));
+  for (const { at, topic, payload, retain } of messages) {
+    const [, controller = "", actuator = "", leaf = ""] = actuatorTopic.exec(topic) ?? [];
+    if (leaf !== "result" || retain) continue;
+    const result = fieldsOf(payload) as unknown as Result;
+    // Answers to a second delivery of the same message carry the first result; they are no outcome of their own.
+    const ask =
+      result.reason === "duplicate" ? undefined : asks.get(keyOf(codeOf(controller), actuator, result.id));
+    if (ask === undefined) continue;
+    const isJournaled = resultAt(ask) <= at + clockMs;
+    const boot = lives.findLast((one) => one.at <= at + clockMs)?.boot ?? "";
+    const told: Told = { result, at, boot, isJournaled };
+    // Nothing of it was taken: it came to the run that told its result.
+    if (ask.phases.length === 0 && ask.results.length === 0) Object.assign(ask, { boot });
+    // What a broken link did not acknowledge is sent once more as it was.
+    const isSameBytes = ask.results.some((one) => JSON.stringify(one.result) === JSON.stringify(result));
+    if (isSameBytes && isWithin(gaps, at, aroundMs, aroundMs)) continue;
+    ask.results.push(told);
+    ask.delivered = true;
+  }
+  for (const ask of asks.values()) {
+    const at = index.get(`result ${ask.by}`);
+    if (at !== undefined) ask.phases.push({ phase: "done", at, boot: ask.boot });
+  }
+}
+
+/** Fresh reads of addresses and of connections, as they passed the proxy; what they showed nobody saw. */
+function readsOf({ requests }: Recording): readonly Read[] {
+  return (requests ?? []).flatMap(({ at, line }) => {
+    const [, path = "", query = ""] = /^GET ([^?]*)\?(\S*)/.exec(line) ?? [];
+    const asked = new URLSearchParams(query);
+    const isConnection = path.endsWith("/mqtt-client-status");
+    if (!isConnection && !(path.endsWith("/get-value") && asked.get("flush") === "1")) return [];
+    const address = isConnection ? "" : (asked.get("address") ?? "");
+    const code = asked.get("deviceCode") ?? "";
+    return [
+      {
+        ...{ boot: "", code, address, fresh: true, begunAt: at, endedAt: at },
+        ...{ answered: true, raw: undefined, isLie: false },
+      },
+    ];
+  });
+}
+
+/** Newest first. */
+function heldBetween(register: readonly Held[], from: number, to: number): readonly string[] {
+  const first = register.findLastIndex(({ at }) => at <= from);
+  return register
+    .slice(Math.max(0, first))
+    .filter(({ at }) => at <= to)
+    .map(({ value }) => value)
+    .toReversed();
+}
+
+/** It may not have arrived, or was waiting in a process that died. */
+function mayBeGone({ gaps, isAcknowledged, journal }: Recording, ask: Ask): boolean {
+  const isKnown = journal.some(
+    ({ record }) =>
+      record["type"] === "command_taken" &&
+      keyOf(record["controller"], record["actuator"], record["id"]) === ask.by,
+  );
+  if (isKnown) return false;
+  if (isAcknowledged !== undefined && !isAcknowledged(ask.by.slice(ask.by.indexOf(" ") + 1))) return true;
+  return gaps.some(
+    ({ from, to, died }) => ask.at >= from - (died ? journaledWithinMs : aroundMs) && ask.at <= to,
+  );
+}
