@@ -8,6 +8,7 @@ import { CommandService, type CommandServiceParts } from "./commands/service.js"
 import { LiveSettings, mayDo } from "./config/live-settings.js";
 import { groupsAndScenesIn } from "./config/rules/groups.js";
 import type { Configuration } from "./config/schema.js";
+import { type AccountSummary, summaryOf } from "./greenhouse/summary.js";
 import { nameOf } from "./greenhouse/documents.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
 import type { Alarm } from "./greenhouse/limits.js";
@@ -15,6 +16,7 @@ import { GroupService } from "./groups/service.js";
 import { discoveryFilter } from "./homeassistant/announced.js";
 import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
 import { withdrawEarlier } from "./homeassistant/withdrawals.js";
+import type { Port } from "./http/port.js";
 import type { PageService, PageSources } from "./http/service.js";
 import type { Journal } from "./journal/journal.js";
 import { openJournal } from "./journal/open.js";
@@ -75,7 +77,9 @@ export interface BridgeOptions {
   /** Given what lists the tokens learned while running, which must never be shown. */
   readonly onSecrets?: (list: () => readonly string[]) => void;
   /** What the page can do beyond the bridge. */
-  readonly page?: Pick<PageSources, "doctor" | "demo" | "onListening">;
+  readonly page?: Pick<PageSources, "doctor" | "demo"> & Pick<Port, "onListening">;
+  /** Where a page of several accounts shows this one too: the kinds of readings on its overview. */
+  readonly shownElsewhere?: Pick<PageSources, "kinds"> | null;
   /** Called once, when the embedded broker, if there is one, lets clients in. */
   readonly onListening?: () => void;
   /** Where the journal is; in the data directory where absent. */
@@ -94,7 +98,9 @@ export interface BridgeOptions {
 export interface BridgeView {
   readonly status: Pick<Status, "facts" | "isHealthy" | "isReady">;
   readonly alarms: () => readonly Pick<Alarm, "state" | "severity">[];
-  readonly controllers: () => number;
+  readonly summary: () => AccountSummary;
+  /** Null where no page shows it. */
+  readonly page: PageService | null;
 }
 
 /** The whole bridge: makes every part, joins them, and runs until `stop` aborts or a part fails. */
@@ -111,7 +117,8 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const broker = await startEmbeddedBroker({ configuration, clock, log, live }, journal);
     options.onListening?.();
     const crashLoop = await beginLife(journal, options, live);
-    const serving = configuration.http === false ? null : await loadServing();
+    const isServed = configuration.http !== false || (options.shownElsewhere ?? null) !== null;
+    const serving = isServed ? await loadServing() : null;
     const hasWays = Object.keys(configuration.notify.ways).length > 0;
     const notifying = hasWays ? await loadNotifying() : null;
     const given = { ...options, live, journal, broker, crashLoop, serving, notifying, signal };
@@ -136,6 +143,7 @@ const loadServing = async () => ({
   ...(await import("./status/metrics.js")),
   ...(await import("./http/service.js")),
   ...(await import("./http/access.js")),
+  ...(await import("./http/faults.js")),
   ...(await import("./http/first-operator.js")),
 });
 
@@ -189,7 +197,7 @@ interface Given extends BridgeOptions {
   readonly broker: EmbeddedBroker | null;
   /** What is to be told of a crash loop; null for none. */
   readonly crashLoop: () => string | null;
-  /** Null without a port for HTTP. */
+  /** Null without a page, health checks and metrics. */
   readonly serving: Awaited<ReturnType<typeof loadServing>> | null;
   /** Null where nobody is told of alarms. */
   readonly notifying: Awaited<ReturnType<typeof loadNotifying>> | null;
@@ -225,7 +233,7 @@ function joinParts(given: Given): Bridge {
   const notifier = createNotifier(commanding);
   const requests = createRequests(commanding, status, notifier);
   const page = createPage(commanding, status, requests);
-  joinStatus(commanding, status);
+  joinStatus(commanding, status, page);
   parts.push(
     outputs,
     retained,
@@ -242,7 +250,7 @@ function joinParts(given: Given): Bridge {
     mirror.poller,
     pushListener(commanding),
     ...(notifier === null ? [] : [notifier]),
-    ...(page === null ? [] : [pageServer(page)]),
+    ...(page === null ? [] : [pageServer(page, createPort(commanding, status), commanding)]),
     ...(given.failing === undefined ? [] : [failingWith(given.failing, platform)]),
   );
   const restore = () => restoreEarlier(commanding);
@@ -251,9 +259,9 @@ function joinParts(given: Given): Bridge {
 }
 
 /** What follows from a look at the broker and from a reload, and who looks at the bridge from outside. */
-function joinStatus(commanding: Joined, status: Status): void {
+function joinStatus(commanding: Joined, status: Status, page: PageService | null): void {
   lookAtBroker(commanding, status);
-  commanding.onMade?.(viewOf(commanding, status));
+  commanding.onMade?.(viewOf(commanding, status, page));
   commanding.live.onReload(({ applied }) => reloaded(applied, commanding, status));
   commanding.live.onReadOnlyChosen(() => inForce(commanding, status));
 }
@@ -538,22 +546,21 @@ function createRequests(above: Joined, status: Status, notifier: Notifier | null
   });
 }
 
-/** Null without a port for HTTP. */
+/** Null where nothing shows it. */
 function createPage(above: Joined, status: Status, requests: RequestServer): PageService | null {
   const { configuration, live, clock, log, recentLog, serving, journal, mirror, commands, signal } = above;
   const { http, data_dir: dataDir } = configuration;
-  if (serving === null || http === false) return null;
-  const firstOperator = new serving.FirstOperator({ file: textFile(dataDir, "page-users.json"), log });
+  if (serving === null) return null;
+  const ownKinds = () => (live.current.http || http || { overview: [] }).overview;
   const page = new serving.PageService({
     ...above.page,
-    firstOperator,
     clock,
     log,
     recentLog,
     store: mirror.store,
     status,
     metrics: new serving.Metrics(() => status.figures()),
-    listener: () => firstOperator.complete({ ...(live.current.http || http), host: http.host }),
+    kinds: http === false ? (above.shownElsewhere?.kinds ?? ownKinds) : ownKinds,
     submit: (request) => commands.commander.submit(request),
     groups: above.groups,
     ask: (name, payload, via) => requests.ask(name, payload, signal, via),
@@ -562,17 +569,38 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
     weather: () => commands.limits.weather(),
     dataDir,
     journal,
-    sessions: textFile(dataDir, "sessions.json"),
     ...journalReader(journal.directory),
   });
   commands.listen(page);
   return page;
 }
 
-const viewOf = ({ commands: { limits }, mirror }: Joined, status: Status): BridgeView => ({
+/** Null without a port for HTTP. */
+function createPort({ configuration, live, clock, log, serving, page }: Joined, status: Status): Port | null {
+  const { http, data_dir: dataDir } = configuration;
+  if (serving === null || http === false) return null;
+  const firstOperator = new serving.FirstOperator({ file: textFile(dataDir, "page-users.json"), log });
+  return {
+    clock,
+    log,
+    listener: () => firstOperator.complete({ ...(live.current.http || http), host: http.host }),
+    status,
+    sessions: textFile(dataDir, "sessions.json"),
+    firstOperator,
+    onListening: page?.onListening,
+    faults: new serving.Faults(log, clock),
+  };
+}
+
+const viewOf = (
+  { commands: { limits }, mirror }: Joined,
+  status: Status,
+  page: PageService | null,
+): BridgeView => ({
   status,
   alarms: () => limits.alarms.list,
-  controllers: () => mirror.store.size,
+  summary: () => summaryOf(mirror.store.controllers()),
+  page,
 });
 
 /** What the broker holds when a link begins is looked at once, for all. */
@@ -678,11 +706,15 @@ const failingWith = (failing: AbortSignal, platform: PlatformClient): Part => ({
   },
 });
 
-const pageServer = (page: PageService): Part => ({
+const pageServer = (page: PageService, port: Port | null, { shownElsewhere = null }: Joined): Part => ({
   run: async (signal) => {
     try {
-      const { serveHttp } = await import("./http/server.js");
-      await serveHttp(page, signal);
+      const shown = shownElsewhere === null ? null : page.run(signal);
+      if (port !== null) {
+        const { serveHttp } = await import("./http/server.js");
+        await serveHttp(page, port, signal);
+      }
+      await shown;
     } catch (error) {
       // Whoever looks at a greenhouse over MQTT must not lose it for the page.
       page.faults.note(error);

@@ -75,6 +75,7 @@ const table: Readonly<Record<string, Row>> = {
           "labels.ts",
           "limits.ts",
           "sensors.ts",
+          "summary.ts",
         ],
         typesOnly: false,
       },
@@ -193,6 +194,11 @@ const table: Readonly<Record<string, Row>> = {
     folders: {
       ...core,
       config: { files: ["fleet.ts", "live-settings.ts"], typesOnly: false },
+      http: {
+        files: ["access.ts", "faults.ts", "first-operator.ts", "fleet-site.ts", "port.ts"],
+        typesOnly: false,
+      },
+      page: { files: ["protocol.ts"], typesOnly: true },
       "bridge.ts": "all",
     },
   },

@@ -1,9 +1,14 @@
-import { runBridge } from "../bridge.js";
+import { type BridgeOptions, runBridge } from "../bridge.js";
 import { commandSentences } from "../commands/endings.js";
-import { type FleetFiles, type FleetSettings, loadFleet, ownAccounts } from "../config/fleet.js";
+import {
+  type FleetFiles,
+  type FleetSettings,
+  type LoadedAccount,
+  loadFleet,
+  ownAccounts,
+} from "../config/fleet.js";
 import { secretValues } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
-import type { Configuration } from "../config/schema.js";
 import { type AccountRun, Fleet } from "../fleet/fleet.js";
 import {
   accountLine,
@@ -20,7 +25,7 @@ import { guardProcess, writeLastError } from "../status/crash-loop.js";
 import type { LoopDelay } from "../status/health.js";
 import { measuredLoopDelay, tellManager } from "../status/status.js";
 import { fleetFileOf } from "./errands.js";
-import { doctorFor, endInTime, keepHeapSmall, managerFor, whereaboutsOf } from "./run.js";
+import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -46,6 +51,7 @@ export async function fleet(
   if (what === "status") return tellStatus(files.fleet, around, options);
   if (ownAccounts(files).size === 0)
     throw new CommandFailure("there is no account to run; what is wrong stands above", exitCodes.usage);
+  keepHeapSmall();
   await runFleet(files, files.fleet, read, around);
 }
 
@@ -89,30 +95,31 @@ async function runFleet(
   read: () => Promise<FleetFiles>,
   around: Surroundings,
 ): Promise<void> {
-  keepHeapSmall();
   const version = programVersion();
   const log = fleetLog(settings, around);
   const loopDelay = sharedLoopDelay();
   const sharedHosts = new SharedHosts(settings.platform.requests_per_minute, systemClock);
+  const page = new PageSettings(settings, log);
+  const common = { around, version, loopDelay, sharedHosts, shownElsewhere: page.shown() };
   const running = new Fleet({
-    read,
-    start: (run) => startAccount(run, { around, version, loopDelay, sharedHosts }),
-    noteError: ({ configuration }, error) => noteError(configuration, error),
+    read: async () => page.take(await read()),
+    start: (run) => startAccount(run, common),
+    noteError,
     clock: systemClock,
     random: systemRandom,
     log,
   });
   const unguard = guardFleet(running, settings, log);
-  around.onReload?.(() => {
-    running
-      .reload()
-      .catch((error: unknown) => log.error({ err: error }, "the files of the fleet could not be read"));
-  });
+  const unread = (error: unknown) => log.error({ err: error }, "the files of the fleet could not be read");
+  around.onReload?.(() => void running.reload().catch(unread));
   const ended = new AbortController();
   void aborted(around.stop).then(() => endInTime(ended.signal, log));
-  const own = ownAccounts(files);
-  log.info({ version, config: settings.file, accounts: own.size, shard: settings.shard }, "starting a fleet");
-  const beside = besideFleet(settings, () => reportOf(running, version), around, log);
+  const accounts = ownAccounts(files).size;
+  log.info({ version, config: settings.file, accounts, shard: settings.shard }, "starting a fleet");
+  const beside = Promise.all([
+    besideFleet(settings, () => reportOf(running, version), around, log),
+    servePage({ page, running, settings, version, loopDelay }, around, log),
+  ]);
   try {
     await running.run(files, around.stop);
     await beside;
@@ -121,6 +128,73 @@ async function runFleet(
     ended.abort();
   }
   log.info("stopped");
+}
+
+/** What the file of the fleet says of the page, as far as it can change while it is served. */
+class PageSettings {
+  readonly #log: Logger;
+  http: FleetSettings["http"];
+
+  constructor({ http }: FleetSettings, log: Logger) {
+    this.http = http;
+    this.#log = log;
+  }
+
+  /** Null where no page shows the accounts. */
+  shown(): BridgeOptions["shownElsewhere"] {
+    const { http } = this;
+    return http === false ? null : { kinds: () => (this.http || http).overview };
+  }
+
+  /** Who may log in, and what he sees, counts from now on; the logins of all others stay. */
+  take(files: FleetFiles): FleetFiles {
+    const next = files.fleet?.http;
+    if (next === undefined || (this.http === false && next === false)) return files;
+    if (this.http === false || next === false) {
+      this.#log.warn("whether there is a page of the fleet (http) changes with its next start");
+      return files;
+    }
+    const { host, port, mdns } = this.http;
+    if (host !== next.host || port !== next.port || mdns !== next.mdns)
+      this.#log.warn("http.host, http.port and http.mdns of the fleet change with its next start");
+    this.http = { ...next, host, port, mdns };
+    return files;
+  }
+}
+
+interface Served {
+  readonly page: PageSettings;
+  readonly running: Fleet;
+  readonly settings: FleetSettings;
+  readonly version: string;
+  readonly loopDelay: LoopDelay;
+}
+
+/** The page of all accounts, whose code is loaded only where there is one. */
+async function servePage(
+  { page, running, settings, version, loopDelay }: Served,
+  around: Surroundings,
+  log: Logger,
+): Promise<void> {
+  const { http } = page;
+  if (http === false) return;
+  const startedAt = systemClock.monotonic();
+  const { runFleetPage } = await import("../fleet/page.js");
+  const parts = {
+    http: () => page.http || http,
+    dataDir: settings.data_dir,
+    fleet: running,
+    version,
+    health: () => ({
+      uptime_s: Math.round((systemClock.monotonic() - startedAt) / 1_000),
+      rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 102.4) / 10,
+      event_loop_lag_ms: Math.round(loopDelay.percentile(99) / 100_000) / 10,
+    }),
+    onListening: whereaboutsOf(around, log, () => log),
+    clock: systemClock,
+    log,
+  };
+  await runFleetPage(parts, around.stop);
 }
 
 /** What tells others of the fleet. */
@@ -144,14 +218,17 @@ const reportOf = (running: Fleet, version: string): FleetReport => ({
 });
 
 const fleetLog = (settings: FleetSettings, { err, env }: Surroundings): Logger => {
-  // What is secret stands in the files of the accounts, whose lines have a log of their own.
-  const log = createLogger({ ...settings.log, secrets: () => [], sentences: commandSentences }, err);
+  // What is secret in the files of the accounts is kept out of their lines by logs of their own.
+  const log = createLogger(
+    { ...settings.log, secrets: () => settings.secrets, sentences: commandSentences },
+    err,
+  );
   const ignored = ignoredTlsEnvironment(env);
   if (ignored !== null) log.warn(ignored);
   return log;
 };
 
-const noteError = (configuration: Configuration, error: unknown): void =>
+const noteError = ({ configuration }: LoadedAccount, error: unknown): void =>
   writeLastError(
     {
       dataDir: configuration.data_dir,
@@ -208,12 +285,13 @@ interface Starting {
   readonly version: string;
   readonly loopDelay: LoopDelay;
   readonly sharedHosts: SharedHosts;
+  readonly shownElsewhere: BridgeOptions["shownElsewhere"];
 }
 
 /** Runs the bridge of one account, with a log of its own that names it. */
 async function startAccount(
   { loaded, live, stop, failing, onMade }: AccountRun,
-  { around, version, loopDelay, sharedHosts }: Starting,
+  { around, version, loopDelay, sharedHosts, shownElsewhere }: Starting,
 ): Promise<void> {
   const { account, configuration } = loaded;
   let learned = (): readonly string[] => [];
@@ -226,7 +304,6 @@ async function startAccount(
   ).child({ account });
   const logs = adjustableLogs(own, () => live.current.log.level);
   own.info({ config: loaded.file }, "starting an account");
-  const onListening = whereaboutsOf(configuration, around, own);
   await runBridge(
     {
       configuration,
@@ -238,10 +315,11 @@ async function startAccount(
       live,
       manager: null,
       onSecrets: (list) => (learned = list),
-      page: { doctor: doctorFor(configuration), onListening },
+      page: pageOf(configuration, around, own),
       failing,
       loopDelay,
       sharedHosts,
+      shownElsewhere,
       onMade,
     },
     stop,

@@ -3,7 +3,7 @@ import { runBridge } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
 import type { Configuration } from "../config/schema.js";
-import type { PageSources } from "../http/service.js";
+import type { Port } from "../http/port.js";
 import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { serviceManager } from "../runtime/systemd.js";
@@ -42,7 +42,7 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
   void aborted(around.stop).then(() => endInTime(ended.signal, log));
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
-  const page = { doctor: doctorFor(configuration), onListening: whereaboutsOf(configuration, around, log) };
+  const page = pageOf(configuration, around, log);
   try {
     await runBridge({ ...parts, page, onSecrets, live, manager: managerFor(around, log) }, around.stop);
   } finally {
@@ -52,16 +52,24 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
   log.info("stopped");
 }
 
-/** Says in the log where the page is and who may command there, once it can be opened. */
+/** What the page of a bridge does beyond it. */
+export const pageOf = (configuration: Configuration, around: Surroundings, log: Logger) => ({
+  doctor: doctorFor(configuration),
+  onListening: whereaboutsOf(around, log, () => loggerFor(configuration, around)),
+});
+
+/**
+ * Says in the log where the page is and who may command there, once it can be opened. The page shows `log` to everybody on this
+ * computer; the code that makes the first operator is for who sees the terminal or the service's log.
+ */
 export const whereaboutsOf =
-  (configuration: Configuration, around: Surroundings, log: Logger): PageSources["onListening"] =>
+  (around: Surroundings, log: Logger, unseenLog: () => Logger): Port["onListening"] =>
   (port, listener, code) => {
     void import("../http/entrance.js").then(async ({ entranceLines, firstOperatorLine, qrOf }) => {
       for (const line of entranceLines(listener, port, around.env)) log.info(line);
       const picture = around.err.isTTY === true ? await qrOf(listener, port) : null;
       if (picture !== null) around.err.write(`${picture}\n`);
-      // The page shows the log to everybody on this computer, and the code is for who sees the terminal or the service's log.
-      if (code !== null) loggerFor(configuration, around).warn(firstOperatorLine(listener, port, code));
+      if (code !== null) unseenLog().warn(firstOperatorLine(listener, port, code));
     });
   };
 

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { clashes } from "./clashes.js";
 import {
@@ -13,6 +13,7 @@ import {
   type ReadFile,
   readSecrets,
   readYaml,
+  secretsUnder,
   valueOver,
 } from "./load.js";
 import {
@@ -21,15 +22,17 @@ import {
   fileProblem,
   type Finding,
   formatPath,
+  formatProblem,
   inBrief,
   inOrder,
   type Problem,
   suggestion,
 } from "./problem.js";
+import { fleetHttpSection, fleetPageDoubts, portOfFleet, soundFleetPage } from "./fleet-page.js";
 import { asDraft, sectionOf, textOf } from "./rules/draft.js";
 import { configurationSchema } from "./schema.js";
 import { logSection } from "./sections/bridge.js";
-import { named, optional, section, text, whole, withDefault } from "./values.js";
+import { optional, section, text, whole, withDefault } from "./values.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
 import { offsetOf, pathKey, type Source } from "./yaml/source.js";
@@ -58,11 +61,7 @@ const fleetKeys = {
     "What the accounts share of a platform host.",
   ),
   data_dir: withDefault(text(), "./data", "Below it a folder for each account, of its name."),
-  // Read and warned of, so that a file with the page for all accounts runs, and nobody believes that it is served.
-  http: optional(
-    z.union([z.literal(false), named(z.record(z.string(), z.unknown()), "anything")]),
-    "One page for all accounts; not served yet.",
-  ),
+  http: withDefault(fleetHttpSection, false, "One page for all accounts, with health and metrics."),
   shard: optional(shardText(), "Which part of the accounts this process runs, of how many.", "1/4"),
   log: withDefault(logSection, {}, "Log, on stderr; each line of an account names it."),
 };
@@ -79,6 +78,8 @@ type Parsed = z.output<typeof fleetSchema>;
 /** Paths in it can be opened as they are. */
 export interface FleetSettings extends Omit<Parsed, "shard"> {
   readonly file: string;
+  /** What its file calls secret. */
+  readonly secrets: readonly string[];
   readonly shard: { readonly part: number; readonly of: number } | null;
 }
 
@@ -120,7 +121,11 @@ export async function loadFleet(
     return { account, result };
   });
   const loaded = results.flatMap(({ account, result }) => (result.ok ? [{ ...result, account }] : []));
-  const clashing = [...withoutBroker(loaded), ...clashes(loaded)];
+  const ofPorts = loaded.flatMap((one) =>
+    portOfFleet(fleet.http, one.configuration.http).map((finding) => one.problemAt(finding)),
+  );
+  const clashing = [...withoutBroker(loaded), ...clashes(loaded), ...ofPorts];
+  const names = found.files.map(({ account }) => account);
   const spoilt = new Set(clashing.map((problem) => problem.file));
   const sound = loaded.filter((one) => !spoilt.has(one.file));
   return {
@@ -135,7 +140,7 @@ export async function loadFleet(
       ...clashing,
     ]),
     warnings: inOrder([
-      ...read.warnings,
+      ...fleetPageDoubts(fleet.http, names).map(read.problemAt),
       ...results.flatMap(({ result }) => result.warnings),
       ...sharedLogins(loaded),
     ]),
@@ -197,9 +202,31 @@ export function hashOf(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
+/** Those of this process's part that are not run, and why. */
+export function refusedAccounts({ fleet, refused, problems }: FleetFiles): ReadonlyMap<string, string> {
+  const shard = fleet?.shard ?? null;
+  const own = refused.filter((name) => shard === null || partOf(name, shard.of) === shard.part);
+  return new Map(
+    own.map((name) => {
+      const found = problems.filter(
+        ({ file, message }) =>
+          basename(file, extname(file)) === name || message.endsWith(`(account ${name})`),
+      );
+      const [first] = found;
+      const others = found.length > 1 ? `; and ${found.length - 1} more` : "";
+      return [
+        name,
+        first === undefined
+          ? "its file has mistakes"
+          : `${formatProblem({ ...first, file: basename(first.file) })}${others}`,
+      ];
+    }),
+  );
+}
+
 interface FleetFile {
   readonly fleet: FleetSettings;
-  readonly warnings: readonly Problem[];
+  readonly problemAt: (finding: Finding) => Problem;
   readonly defaults: Defaults;
 }
 
@@ -219,7 +246,11 @@ async function readFleetFile(
   const { [defaultsKey]: defaults = {}, ...own } = value;
   const parsed = fleetSchema.safeParse(own, { jitless: true });
   const at = placesIn(file, source, reading);
-  const findings = [...(parsed.success ? [] : findingsOf(parsed.error.issues)), ...shardFindings(own)].filter(
+  const findings = [
+    ...(parsed.success ? [] : findingsOf(parsed.error.issues)),
+    ...shardFindings(own),
+    ...soundFleetPage(own),
+  ].filter(
     ({ path }) => !reading.unreadable.some((start) => start.every((part, index) => part === path[index])),
   );
   const faults = reading.faults.map(({ offset, path, message }) => ({
@@ -232,13 +263,10 @@ async function readFleetFile(
   if (!parsed.success || wrong.length > 0) return { problems: wrong };
   return {
     fleet: settingsOf(file, parsed.data),
-    warnings: (parsed.data.http ?? false) === false ? [] : [at(atKey(["http"], noPageYet))],
+    problemAt: at,
     defaults: { value: withPathsFrom(resolve(dirname(file)), defaults), problemAt: inDefaults(reading, at) },
   };
 }
-
-const noPageYet =
-  "one page for all accounts is not served yet; an account has its own page where its file names a port (http: { port: 8101 })";
 
 const placesIn =
   (file: string, source: Source, { places }: Reading) =>
@@ -263,6 +291,7 @@ function settingsOf(file: string, { shard, ...rest }: Parsed): FleetSettings {
   return {
     ...rest,
     file,
+    secrets: secretsUnder(fleetSchema, rest),
     accounts: from(rest.accounts),
     // The files of the accounts lie elsewhere, so what they are handed starts nowhere else.
     data_dir: resolve(dirname(file), rest.data_dir),

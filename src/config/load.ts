@@ -265,12 +265,15 @@ const secretsOf = new WeakMap<Configuration, readonly string[]>();
 
 /** Every text that must never reach a log, topic or message: what the schema calls secret. */
 export function secretValues(configuration: Configuration): readonly string[] {
-  const known = secretsOf.get(configuration) ?? [
-    ...new Set(secretsIn(shapeOf(configurationSchema), configuration)),
-  ];
+  const known = secretsOf.get(configuration) ?? secretsUnder(configurationSchema, configuration);
   secretsOf.set(configuration, known);
   return known;
 }
+
+/** What a section calls secret. */
+export const secretsUnder = (schema: z.ZodType, value: unknown): readonly string[] => [
+  ...new Set(secretsIn(shapeOf(schema), value)),
+];
 
 function secretsIn(shape: Shape, value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];

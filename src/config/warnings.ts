@@ -133,7 +133,8 @@ const platformDoubts = ({ platform }: Configuration): Finding[] => [
   ),
 ];
 
-const plainPassword = "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead";
+export const plainPassword =
+  "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead";
 
 function reachDoubts(
   { mqtt, broker, http, mirror, controllers }: Configuration,

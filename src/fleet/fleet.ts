@@ -1,12 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type FleetFiles, hashOf, type LoadedAccount, ownAccounts } from "../config/fleet.js";
+import {
+  type FleetFiles,
+  hashOf,
+  type LoadedAccount,
+  ownAccounts,
+  refusedAccounts,
+} from "../config/fleet.js";
 import { LiveSettings } from "../config/live-settings.js";
 import type { BridgeView } from "../bridge.js";
 import { aborted, abortReason, type Clock, fullJitter, type Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 
-/** `waiting`: it ended by an error, and starts again at `again`. */
-export type AccountPhase = "starting" | "running" | "waiting" | "stopping";
+/** `waiting`: it ended by an error, and starts again at `again`. `refused`: its file has mistakes, so it was not started. */
+type AccountPhase = "starting" | "running" | "waiting" | "stopping" | "refused";
 
 /** How an account of the fleet is. */
 export interface AccountState {
@@ -14,7 +20,7 @@ export interface AccountState {
   /** Epoch ms. */
   readonly since: number;
   readonly restarts: number;
-  /** Why it ended last; null where it never did. */
+  /** Why it ended last, or was not started; null where it never did. */
   readonly error: string | null;
   /** Epoch ms of the next start; null where none is due. */
   readonly again: number | null;
@@ -60,6 +66,8 @@ export const startDelayMs = (account: string, count: number): number =>
 export class Fleet {
   readonly #parts: FleetParts;
   readonly #accounts = new Map<string, Account>();
+  /** Files with mistakes, of which nothing runs. */
+  #refused: ReadonlyMap<string, AccountState> = new Map();
   /** Which account is at work. */
   readonly #within = new AsyncLocalStorage<Account>();
 
@@ -69,13 +77,25 @@ export class Fleet {
 
   /** By name, in the order of the alphabet. */
   states(): ReadonlyMap<string, AccountState> {
-    const sorted = [...this.#accounts].sort(([one], [other]) => (one < other ? -1 : 1));
-    return new Map(sorted.map(([name, account]) => [name, account.state]));
+    const all = new Map(this.#refused);
+    for (const [name, account] of this.#accounts) all.set(name, account.state);
+    return new Map([...all].sort(([one], [other]) => (one < other ? -1 : 1)));
+  }
+
+  state(name: string): AccountState | undefined {
+    return this.#accounts.get(name)?.state ?? this.#refused.get(name);
+  }
+
+  /** Does something for an account: an error that nobody catches is that account's. */
+  within<Result>(name: string, run: () => Result): Result {
+    const account = this.#accounts.get(name);
+    return account === undefined ? run() : this.#within.run(account, run);
   }
 
   /** Runs the accounts until `stop` aborts and all have ended. */
   async run(files: FleetFiles, stop: AbortSignal): Promise<void> {
     const own = ownAccounts(files);
+    this.#noteRefused(files);
     for (const [name, loaded] of own) this.#add(loaded, startDelayMs(name, own.size));
     await aborted(stop);
     await Promise.all([...this.#accounts.values()].map((account) => account.stop()));
@@ -99,6 +119,7 @@ export class Fleet {
       return;
     }
     const own = ownAccounts(files);
+    this.#noteRefused(files);
     for (const name of files.refused)
       if (this.#accounts.has(name))
         log.error(
@@ -115,6 +136,16 @@ export class Fleet {
     for (const [name, loaded] of added) this.#add(loaded, startDelayMs(name, added.length));
     const names = { added: added.map(([name]) => name), changed, removed: gone };
     log.info(names, "the files of the fleet were read again");
+  }
+
+  #noteRefused(files: FleetFiles): void {
+    const since = this.#parts.clock.now();
+    const states = [...refusedAccounts(files)].map(([name, error]): readonly [string, AccountState] => {
+      const before = this.#refused.get(name);
+      const now = { phase: "refused", since, restarts: 0, error, again: null, bridge: null } as const;
+      return [name, before?.error === error ? before : now];
+    });
+    this.#refused = new Map(states);
   }
 
   #add(loaded: LoadedAccount, delayMs: number): void {

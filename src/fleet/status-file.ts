@@ -1,30 +1,12 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isoOrNull } from "../greenhouse/documents.js";
+import { summaryOf } from "../greenhouse/summary.js";
 import type { Clock } from "../runtime/clock.js";
 import { textFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
-import type { AccountPhase, AccountState } from "./fleet.js";
-
-/** How an account is, for `fleet status` and the page. */
-export interface AccountReport {
-  readonly state: AccountPhase;
-  /** ISO time. */
-  readonly since: string;
-  readonly restarts: number;
-  /** Why it ended last. */
-  readonly error: string | null;
-  /** ISO time of the next start. */
-  readonly again: string | null;
-  /** As `bridge/platform` says; null while that is not known. */
-  readonly platform: string | null;
-  readonly broker: string | null;
-  readonly controllers: number;
-  /** That are on; `worst`: the severity of the worst of them. */
-  readonly alarms: number;
-  readonly worst: "info" | "warning" | "error" | null;
-  readonly read_only: boolean;
-}
+import type { AccountReport } from "../page/protocol.js";
+import type { AccountState } from "./fleet.js";
 
 export interface FleetReport {
   readonly at: string;
@@ -35,6 +17,7 @@ export interface FleetReport {
 
 const severities = ["error", "warning", "info"] as const;
 
+/** How an account is, for `fleet status` and the page. */
 export function accountReport({ phase, since, restarts, error, again, bridge }: AccountState): AccountReport {
   const facts = bridge?.status.facts() ?? null;
   const alarms = bridge?.alarms().filter(({ state }) => state !== "cleared") ?? [];
@@ -46,7 +29,7 @@ export function accountReport({ phase, since, restarts, error, again, bridge }: 
     again: isoOrNull(again),
     platform: facts?.platform ?? null,
     broker: facts?.broker ?? null,
-    controllers: bridge?.controllers() ?? 0,
+    ...(bridge?.summary() ?? summaryOf([])),
     alarms: alarms.length,
     worst: severities.find((one) => alarms.some(({ severity }) => severity === one)) ?? null,
     read_only: facts?.read_only ?? false,
@@ -99,17 +82,19 @@ export function accountLine({
   error,
   platform,
   broker,
-  controllers,
+  online,
+  offline,
   alarms,
   worst,
   read_only,
 }: AccountReport) {
+  if (state === "refused") return `not started, as its file has mistakes: ${error ?? "unknown"}`;
   if (state === "waiting") return `ended by an error and starts again: ${error ?? "unknown"}`;
   if (state !== "running") return state;
   const parts = [
     `platform ${platform ?? "not asked yet"}`,
     `broker ${broker ?? "not asked yet"}`,
-    `${controllers} controllers`,
+    `${online} of ${online + offline} controllers online`,
     alarms === 0 ? "no alarms" : `${alarms} alarms, the worst: ${worst ?? "info"}`,
   ];
   return [...parts, ...(read_only ? ["read-only"] : [])].join("; ");

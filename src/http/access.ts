@@ -7,7 +7,14 @@ import { isLoopback } from "../runtime/sockets.js";
 import type { Role } from "../page/protocol.js";
 import { type Answer, failure } from "./answer.js";
 
-export type Listener = Exclude<Configuration["http"], false>;
+type OfOneBridge = Exclude<Configuration["http"], false>;
+
+/** `accounts`: of a fleet, those that a user sees; all of them where they are not named. */
+export interface Listener extends Omit<OfOneBridge, "users"> {
+  readonly users: readonly (OfOneBridge["users"][number] & { readonly accounts?: Accounts })[];
+}
+
+type Accounts = readonly string[] | undefined;
 
 /** What a request or an upgrade shows of itself; where it comes from the socket says, never a header. */
 type Asking = Pick<IncomingMessage, "headers"> & {
@@ -22,6 +29,8 @@ export interface Visitor {
   /** The key of the session, else the user of ingress, else the address. */
   readonly who: string;
   readonly isIngress?: true;
+  /** The accounts that he sees of a fleet; all where absent. */
+  readonly accounts?: Accounts;
   /** A token was shown and it was the wrong one. */
   readonly isWrongToken?: true;
 }

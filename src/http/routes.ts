@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { readPayload } from "../commands/payload.js";
 import { expecting, expectingOneOf } from "../config/values.js";
@@ -9,74 +8,44 @@ import { timelineCsv } from "../journal/table.js";
 import { type TimelineKind, timelineKinds } from "../journal/timeline.js";
 import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
-import type { Role, Session, Trends } from "../page/protocol.js";
-import type { Visitor } from "./access.js";
-import { type Answer, badRequest, busy, failure, inputOf, json, loginRequired, notFound } from "./answer.js";
+import type { Trends } from "../page/protocol.js";
+import { type Answer, badRequest, busy, failure, json, notFound } from "./answer.js";
+import {
+  type Asked,
+  fields,
+  metricsRoute,
+  nothing,
+  type Route,
+  type Routes,
+  routeTo,
+  said,
+  text,
+} from "./route.js";
 import type { PageService, PageSources } from "./service.js";
-import type { Sessions } from "./sessions.js";
 import { groupCommandView } from "./groups.js";
 
-/** A request that was let in. */
-interface Asked {
+/** A request about one bridge. */
+export interface AskedOfBridge extends Asked {
   readonly service: PageService;
-  readonly request: IncomingMessage;
-  readonly visitor: Visitor;
-  /** What follows the route's path. */
-  readonly id: string;
-  /** Aborts when the client no longer waits for the answer. */
-  readonly gone: AbortSignal;
-  readonly sessions: Sessions;
 }
 
-/** Which role may ask, and how; a GET may be a HEAD too. */
-export interface Route {
-  readonly method: "GET" | "POST";
-  readonly role: Role | null;
-  /** Asked by whoever watches the bridge, and answered however much else is asked. */
-  readonly isProbe?: true;
-  readonly answer: (asked: Asked) => Answer | Promise<Answer>;
-}
+/** A route that is asked of this bridge. */
+export const aboutBridge = ({ method, role, answer }: Route<AskedOfBridge>, service: PageService): Route => ({
+  method,
+  role,
+  answer: (asked) => answer({ ...asked, service }),
+});
 
-/** By path; one that ends with a slash takes an id behind it. */
-export type Routes = Readonly<Record<string, Route>>;
-
-/** The query of a GET or the JSON of a POST has to fit the schema. */
-function route<Given>(
+const route = <Given>(
   method: Route["method"],
   role: Route["role"],
   schema: z.ZodType<Given>,
-  run: (given: Given, asked: Asked) => Answer | Promise<Answer>,
-): Route {
-  const answer = async (asked: Asked) => {
-    const input = await inputOf(asked.request);
-    if (!("given" in input)) return input;
-    const read = schema.safeParse(input.given);
-    if (read.success) return run(read.data, asked);
-    const said = read.error.issues.map(({ path, message }) => [...path, message].join(": "));
-    return badRequest(said.join("; ").slice(0, 500).replace(/[^?]$/, "$&."));
-  };
-  return { method, role, answer };
-}
+  run: (given: Given, asked: AskedOfBridge) => Answer | Promise<Answer>,
+): Route<AskedOfBridge> => routeTo(method, role, schema, run);
 
-/** Fields of which each says in its own words what it takes, and no others. */
-function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  const known = Object.keys(shape).join(", ") || "nothing";
-  return z.strictObject(shape, {
-    error: (issue) =>
-      issue.code === "unrecognized_keys" ? `${issue.keys.join(", ")}: unknown, expected ${known}` : undefined,
-  });
-}
-
-const nothing = fields({});
-const text = z.string({ error: expecting("a text") });
 const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value));
-const said = (body: string, version = ""): Answer => ({
-  status: 200,
-  body: `${body}\n`,
-  headers: { "content-type": `text/plain; ${version}charset=utf-8` },
-});
-
-const look = (run: Route["answer"]) => route("GET", "viewer", nothing, (_, asked) => run(asked));
+const look = (run: Route<AskedOfBridge>["answer"]) =>
+  route("GET", "viewer", nothing, (_, asked) => run(asked));
 
 /** A document that is a live view too; all but those of controllers are always there. */
 const shows = (view: string) =>
@@ -85,10 +54,12 @@ const shows = (view: string) =>
     return shown === null ? notFound("controller", id) : json(shown);
   });
 
-const health = (isFine: (status: PageSources["status"]) => boolean, otherwise: string): Route => ({
+const health = (
+  isFine: (status: PageSources["status"]) => boolean,
+  otherwise: string,
+): Route<AskedOfBridge> => ({
   method: "GET",
   role: null,
-  isProbe: true,
   answer: ({ service }) =>
     isFine(service.sources.status) ? said("ok") : { ...said(otherwise), status: 503 },
 });
@@ -239,7 +210,7 @@ const submit = route("POST", "operator", command, async (given, asked) => {
 });
 
 /** Each member has a command of its own; refused as a whole is only what none of them could be asked. */
-function submitToGroup(kind: GroupOrScene, name: string, payload: object, asked: Asked): Answer {
+function submitToGroup(kind: GroupOrScene, name: string, payload: object, asked: AskedOfBridge): Answer {
   const { user: by, via } = asked.visitor;
   const request = { kind, id: name, payload: bytesOf(payload), by, via };
   const { id, refused } = asked.service.sources.groups.submit({
@@ -263,18 +234,10 @@ const doctorRuns = failure(
   { "retry-after": "10" },
 );
 
-const metrics: Route = {
-  method: "GET",
-  role: "viewer",
-  // A token is there for the programs that read these.
-  answer: async ({ visitor, service: { sources } }) =>
-    visitor.via === null && sources.listener().token !== undefined
-      ? loginRequired
-      : said((await sources.metrics.page()).trimEnd(), "version=0.0.4; "),
-};
+const metrics = metricsRoute<AskedOfBridge>(({ service }) => service.sources.metrics.page());
 
 /** What every bridge answers that has a port for it. */
-export const plainRoutes: Routes = {
+export const plainRoutes: Routes<AskedOfBridge> = {
   "/healthz": health((status) => status.isHealthy(), "no link to the broker"),
   "/readyz": health((status) => status.isHealthy() && status.isReady(), "broker or platform is away"),
   "/metrics": metrics,
@@ -289,53 +252,8 @@ const response = z.looseObject({ status: z.string() });
 const often = { error: expecting("a number from 1 to 10000") };
 const pace = fields({ speed: z.number(often).min(1, often).max(10_000, often) });
 
-const newOperator = fields({ code: text, username: text, password: text });
-
-/** Logs in whom it made, and ends what visitors without a login see. */
-async function makeFirstOperator(
-  given: z.output<typeof newOperator>,
-  { service, request, sessions }: Asked,
-): Promise<Answer> {
-  const { firstOperator, status } = service.sources;
-  const address = request.socket.remoteAddress ?? "";
-  const refused = await firstOperator.make(request, given);
-  if (refused?.status === 401) status.refusedLogin("password", address);
-  if (refused !== null) return refused;
-  const username = given.username.trim();
-  const answer = await sessions.login(username, given.password, address, false);
-  status.loggedIn(username, address);
-  service.live.review();
-  return answer;
-}
-
 /** What the page asks, and programs as well. */
-export const apiRoutes: Routes = {
-  "/api/session": route("GET", null, nothing, (_, { visitor: { user, role, via }, service, request }) => {
-    const isOffered = user === null && service.sources.firstOperator.isOffered(request);
-    const known: Session = { user, role, via, login: role === null };
-    return json(isOffered ? { ...known, first_operator: true } : known);
-  }),
-  "/api/first_operator": route("POST", null, newOperator, makeFirstOperator),
-  "/api/login": route("POST", null, fields({ username: text, password: text }), async (given, asked) => {
-    const { status, log } = asked.service.sources;
-    const { username: user, password } = given;
-    const { socket, headers } = asked.request;
-    const address = socket.remoteAddress ?? "";
-    const isSecure = /^https:/i.test(headers.origin ?? "");
-    const answer = await asked.sessions.login(user, password, address, isSecure);
-    // People type passwords into the wrong field, so the name is left out.
-    if (answer.status === 401) status.refusedLogin("password", address);
-    if (answer.status === 204) {
-      log.info({ user, address }, "logged in to the page");
-      status.loggedIn(user, address);
-    }
-    return answer;
-  }),
-  "/api/logout": route("POST", null, nothing, (_, { sessions, visitor, service }) => {
-    const answer = sessions.logout(visitor);
-    service.live.review();
-    return answer;
-  }),
+export const apiRoutes: Routes<AskedOfBridge> = {
   "/api/overview": shows("overview"),
   "/api/controllers": look(({ service }) => json(service.controllers())),
   "/api/controllers/": shows("controller/"),

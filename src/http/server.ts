@@ -3,34 +3,42 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { extname, join, sep } from "node:path";
-import { unescape } from "node:querystring";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { SilentSockets } from "../runtime/sockets.js";
 import { judge, placeOf, servesPage, type Visitor } from "./access.js";
 import { type Answer, busy, failure, loginRequired, send, tooManyRequests } from "./answer.js";
 import { announce } from "./nearby.js";
 import { Pace, payersOf } from "./pace.js";
 import { Pipelines } from "./pipelines.js";
-import { apiRoutes, plainRoutes, type Route, type Routes } from "./routes.js";
+import { loginRoutes } from "./login-routes.js";
+import type { Port } from "./port.js";
+import { isProbe, type Route, routeAt, type Routes, type Served } from "./route.js";
+import { aboutBridge, apiRoutes, type AskedOfBridge, plainRoutes } from "./routes.js";
 import type { Faults } from "./faults.js";
+import type { LiveViews } from "./live.js";
 import type { PageService } from "./service.js";
 import { Sessions } from "./sessions.js";
 
 // A limit of Node's own would turn away newcomers instead, for as long as one client holds sockets open.
 const maxSockets = 50;
 
-/** Serves health, metrics, and the page with its API until the signal aborts. A busy port is a warning, not a reason to stop. */
-export async function serveHttp(service: PageService, signal: AbortSignal): Promise<void> {
-  const { firstOperator } = service.sources;
-  await firstOperator.load(service.sources.listener());
-  const http = service.sources.listener();
+/** Serves health and metrics of a bridge, and its page with the API. */
+export const serveHttp = (service: PageService, port: Port, signal: AbortSignal): Promise<void> =>
+  servePort(port, () => oneBridge(service, servesPage(port.listener())), signal);
+
+/**
+ * Serves until the signal aborts; `serve` is called once the users are known. A busy port is a warning, not a reason to stop.
+ */
+export async function servePort(at: Port, serve: () => Served, signal: AbortSignal): Promise<void> {
+  const { firstOperator, faults } = at;
+  await firstOperator.load(at.listener());
+  const http = at.listener();
   const sockets = new SilentSockets(maxSockets, () => undefined);
   const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
   const server = createServer(timeouts);
-  const { faults } = service;
-  const pipelines = new Pipelines(service.sources.clock);
+  const pipelines = new Pipelines(at.clock);
   server.on("connection", (socket) => {
     // Also while no request owns it; one that is read again comes here again.
     socket.off("error", close).on("error", close);
@@ -40,22 +48,23 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
     });
   });
   // Before anybody is let in: who comes first may have logged in before the restart.
-  const read = service.sources.sessions.read();
+  const read = at.sessions.read();
   read.catch(() => undefined);
   await read.catch(() => undefined);
   try {
     await once(server.listen(http.port, http.host), "listening");
   } catch (error) {
     const said = "no page, no health checks and no metrics: set http.port to a free port, or http: false";
-    service.sources.log.warn({ host: http.host, port: http.port, reason: String(error) }, said);
+    at.log.warn({ host: http.host, port: http.port, reason: String(error) }, said);
     return;
   }
   const { port } = server.address() as AddressInfo;
-  const sessions = await earlierSessions(service, port, read);
-  listen(server, new Site(service, sessions, pipelines), { sockets, pipelines, faults });
-  service.sources.onListening?.(port, http, firstOperator.code);
-  const page = servesPage(http) ? service.run(signal).catch((error: unknown) => faults.note(error)) : null;
-  const named = announce({ listener: http, port, log: service.sources.log }, signal);
+  const sessions = await earlierSessions(at, port, read);
+  const served = serve();
+  listen(server, new Site(at, served, sessions, pipelines), { sockets, pipelines, faults });
+  at.onListening?.(port, http, firstOperator.code);
+  const page = served.run(signal).catch((error: unknown) => faults.note(error));
+  const named = announce({ listener: http, port, log: at.log }, signal);
   if (!signal.aborted) await once(signal, "abort");
   await sessions.close();
   server.closeAllConnections();
@@ -63,9 +72,9 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
   await Promise.all([page, named]);
 }
 
-async function earlierSessions({ sources }: PageService, port: number, read: Promise<string | null>) {
-  const { clock, log, sessions: kept } = sources;
-  const users = () => sources.listener().users;
+async function earlierSessions(at: Port, port: number, read: Promise<string | null>) {
+  const { clock, log, sessions: kept } = at;
+  const users = () => at.listener().users;
   const sessions = new Sessions({ users, port }, { clock, log, kept: { ...kept, read: () => read } });
   await sessions.restore();
   return sessions;
@@ -129,14 +138,19 @@ function readAgain(server: Server, request: IncomingMessage, head: Buffer): void
 
 const isWebSocket = ({ headers }: IncomingMessage) => /\bwebsocket\b/i.test(headers.upgrade ?? "");
 
+/** One user or address looks at so many things at once, over all accounts; and all together at so many. */
+const mostLivesOfOne = 40;
+const mostLives = 1_000;
+
 /** Everything behind one port. */
 class Site {
-  readonly #service: PageService;
+  readonly #port: Port;
+  readonly #served: Served;
   readonly #sessions: Sessions;
   readonly #pipelines: Pipelines;
   readonly #pace: Pace;
-  /** By path; an id behind it is not part of it. */
-  readonly #routes: ReadonlyMap<string, Route>;
+  /** Whose they are. */
+  readonly #lives = new Map<WebSocket, string>();
   readonly #upgrades = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -144,13 +158,12 @@ class Site {
     maxPayload: 4096,
   });
 
-  constructor(service: PageService, sessions: Sessions, pipelines: Pipelines) {
-    this.#service = service;
+  constructor(port: Port, served: Served, sessions: Sessions, pipelines: Pipelines) {
+    this.#port = port;
+    this.#served = served;
     this.#sessions = sessions;
     this.#pipelines = pipelines;
-    this.#pace = new Pace(service.sources.clock);
-    const page = servesPage(service.sources.listener()) ? { ...apiRoutes, ...pageRoutes() } : {};
-    this.#routes = new Map(Object.entries({ ...plainRoutes, ...page }));
+    this.#pace = new Pace(port.clock);
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -164,37 +177,49 @@ class Site {
       await send(response, isRefused ? admitted : await this.#answer(request, admitted, gone.signal));
     } catch (error) {
       // A client that hangs up in the middle of a request has not found a defect.
-      if (!request.destroyed || request.complete) this.#service.faults.note(error);
+      if (!request.destroyed || request.complete) this.#port.faults.note(error);
       if (response.headersSent) response.destroy();
       else await send(response, fault).catch(() => response.destroy());
     }
   }
 
   isLive(request: IncomingMessage): boolean {
-    const isPage = this.#routes.has("/api/session");
-    return isPage && request.url?.split("?")[0] === "/api/live" && isWebSocket(request);
+    return isWebSocket(request) && this.#served.isLive(pathOf(request));
   }
 
   /** `taken` is called for a socket that is let in. */
   upgrade(request: IncomingMessage, head: Buffer, taken: () => void): void {
     const { socket } = request;
-    const { live } = this.#service;
     const asking = this.#viewer(request);
     const viewer = this.#tooFast(request, asking) ?? asking;
-    if ("status" in viewer || live.isFullFor(placeOf(viewer), viewer.role)) {
-      const response = new ServerResponse(request);
-      response.assignSocket(socket);
-      // The other side may never close its half.
-      response.once("finish", () => socket.destroySoon());
-      const answer = "status" in viewer ? viewer : busy("Too many look at once; try again later.");
-      const refusal = { ...answer, headers: { ...answer.headers, connection: "close" } };
-      send(response, refusal).catch(() => socket.destroy());
-      return;
-    }
+    const live = "status" in viewer ? viewer : this.#liveFor(request, viewer);
+    if ("status" in live) refuse(request, live);
+    if ("status" in viewer || "status" in live) return;
+    const place = placeOf(viewer);
     this.#upgrades.handleUpgrade(request, socket, head, (opened) => {
       taken();
-      live.add(opened, { place: placeOf(viewer), role: viewer.role }, () => "who" in this.#viewer(request));
+      this.#lives.set(opened, place);
+      opened.once("close", () => this.#lives.delete(opened));
+      live.add(opened, { place, role: viewer.role }, () => this.#isSameFor(request, viewer, live));
     });
+  }
+
+  /** The live views that a viewer asks for, or why it gets none. */
+  #liveFor(request: IncomingMessage, viewer: Visitor): LiveViews | Answer {
+    const live = this.#served.live(pathOf(request), viewer);
+    if ("status" in live) return live;
+    const place = placeOf(viewer);
+    const own = [...this.#lives.values()].filter((one) => one === place).length;
+    const isFull = own >= mostLivesOfOne || this.#lives.size >= mostLives;
+    return isFull || live.isFullFor(place, viewer.role)
+      ? busy("Too many look at once; try again later.")
+      : live;
+  }
+
+  /** Whether a viewer would be let in again, to the same and with the same rights. */
+  #isSameFor(request: IncomingMessage, { role }: Visitor, live: LiveViews): boolean {
+    const viewer = this.#viewer(request);
+    return "who" in viewer && viewer.role === role && this.#served.live(pathOf(request), viewer) === live;
   }
 
   /** The visitor that looks, or why it may not. */
@@ -204,7 +229,7 @@ class Site {
   }
 
   #judged(request: IncomingMessage): Visitor | Answer {
-    const { listener, status } = this.#service.sources;
+    const { listener, status } = this.#port;
     const judged = judge(request, listener(), this.#sessions);
     if ("isWrongToken" in judged) status.refusedLogin("http.token", request.socket.remoteAddress ?? null);
     return judged;
@@ -212,9 +237,9 @@ class Site {
 
   /** Why somebody who asks faster than any page is not answered now; the socket ends with that. */
   #tooFast(request: IncomingMessage, asking: Visitor | Answer): Answer | null {
-    const { url = "", socket } = request;
+    const { socket } = request;
     // Where these fail, whoever watches the bridge starts it anew.
-    if (this.#routes.get(url.split("?", 1)[0] ?? "")?.isProbe) return null;
+    if (isProbe(pathOf(request))) return null;
     const wait = this.#pace.take(payersOf(asking, socket));
     if (wait === 0) return null;
     this.#pipelines.end(socket);
@@ -222,29 +247,41 @@ class Site {
   }
 
   async #answer(request: IncomingMessage, visitor: Visitor, gone: AbortSignal): Promise<Answer> {
-    const { url = "/", method = "" } = request;
-    const [path = "/"] = url.split("?", 1);
-    const [, place = path, name = ""] = /^(\/api\/\w+\/)(.+)$/.exec(path) ?? [];
-    const route = this.#routes.get(place);
-    if (route === undefined) return failure(404, "not_found", served);
+    const { method = "" } = request;
+    const found = this.#served.route(pathOf(request), visitor);
+    if (found === null) return failure(404, "not_found", whatIsServed);
+    if ("status" in found) return found;
+    const { route, id } = found;
     if (route.method !== (method === "HEAD" ? "GET" : method)) {
       const allow = route.method === "GET" ? "GET, HEAD" : "POST";
       return failure(405, "method", `This takes ${allow} alone.`, { allow });
     }
     const refusal = roleRefusal(visitor, route.role);
     if (refusal !== null) return refusal;
-    const service = this.#service;
-    const sessions = this.#sessions;
-    return route.answer({ service, sessions, request, visitor, id: unescape(name), gone });
+    const review = () => this.#served.review();
+    return route.answer({ port: this.#port, sessions: this.#sessions, request, visitor, id, gone, review });
   }
 }
+
+/** Answers an upgrade that is not made. */
+function refuse(request: IncomingMessage, answer: Answer): void {
+  const { socket } = request;
+  const response = new ServerResponse(request);
+  response.assignSocket(socket);
+  // The other side may never close its half.
+  response.once("finish", () => socket.destroySoon());
+  const refusal = { ...answer, headers: { ...answer.headers, connection: "close" } };
+  send(response, refusal).catch(() => socket.destroy());
+}
+
+const pathOf = ({ url = "/" }: IncomingMessage): string => url.split("?", 1)[0] ?? "/";
 
 const fault = failure(
   500,
   "fault",
   "This could not be answered, which is a defect; the log of the bridge says more.",
 );
-const served =
+const whatIsServed =
   "There are /healthz, /readyz and /metrics, and where the page is served what docs/page.md lists.";
 
 function roleRefusal({ role }: Visitor, needed: Route["role"]): Answer | null {
@@ -276,10 +313,26 @@ export function pageFiles(): Readonly<Record<string, FileAnswer>> {
   return Object.fromEntries(files);
 }
 
-const pageRoutes = (): Routes =>
+export const pageRoutes = (): Routes =>
   Object.fromEntries(
     Object.entries(pageFiles()).map(([path, answer]) => [path, { method: "GET", role: null, answer }]),
   );
+
+/** One bridge behind a port. */
+function oneBridge(service: PageService, hasPage: boolean): Served {
+  const page = hasPage ? { ...loginRoutes, ...apiRoutes, ...pageRoutes() } : {};
+  const routes = new Map<string, Route<AskedOfBridge>>(Object.entries({ ...plainRoutes, ...page }));
+  return {
+    route: (path) => {
+      const found = routeAt(routes, path);
+      return found && { route: aboutBridge(found.route, service), id: found.id };
+    },
+    isLive: (path) => hasPage && path === "/api/live",
+    live: () => service.live,
+    review: () => service.live.review(),
+    run: (signal) => (hasPage ? service.run(signal) : Promise.resolve()),
+  };
+}
 
 function fileAnswer(plain: Buffer, path: string, type: string): FileAnswer {
   const gzipped = gzipSync(plain);

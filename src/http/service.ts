@@ -14,14 +14,13 @@ import {
 } from "../journal/records.js";
 import { Timeline, type TimelineEntry, type TimelineFilter } from "../journal/timeline.js";
 import type { Clock } from "../runtime/clock.js";
-import { type FileSystem, nodeFileSystem, type textFile } from "../runtime/file-system.js";
+import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
 import type { Alarms, BridgeFacts, Overview, SeenAddresses, Trends, Weather } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Listener } from "./access.js";
 import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
-import type { FirstOperator } from "./first-operator.js";
 import { LiveViews } from "./live.js";
 import { type ShownGroups, groupsAndScenesView } from "./groups.js";
 import { nightsOf, type Range, TrendKeeper } from "./trends.js";
@@ -31,8 +30,8 @@ import { controllerView, overviewRow } from "./views.js";
 export interface PageSources {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Asked for every request, so that a new token or name counts at once. */
-  readonly listener: () => Listener;
+  /** Kinds of sensors whose first reading stands on the overview. */
+  readonly kinds: () => Listener["overview"];
   readonly metrics: { page(): Promise<string>; note(result: CommandResult): void };
   readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId">;
   readonly status: {
@@ -40,11 +39,9 @@ export interface PageSources {
     health(): Readonly<Record<string, unknown>>;
     isHealthy(): boolean;
     isReady(): boolean;
-    /** A wrong token or password was shown; from which address. */
     loggedIn(user: string, address: string | null): void;
     /** Whether this computer's clock agrees with the platform's; null where nobody can tell. */
     isClockRight(): boolean | null;
-    refusedLogin(shown: "http.token" | "password", address: string | null): void;
   };
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
   readonly groups: ShownGroups & Pick<GroupService, "submit" | "find">;
@@ -67,12 +64,6 @@ export interface PageSources {
     filter: TimelineFilter & { readonly limit: number },
   ) => Promise<readonly TimelineEntry[]>;
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
-  /** The file of the page's logins, which only the bridge's user reads. */
-  readonly sessions: ReturnType<typeof textFile>;
-  /** Users of the page that the configuration does not name. */
-  readonly firstOperator: Pick<FirstOperator, "load" | "code" | "isOffered" | "make">;
-  /** Called once, when the page can be opened at this port; `code` makes the first operator, where there is none. */
-  readonly onListening?: ((port: number, listener: Listener, code: string | null) => void) | undefined;
   /** Findings of `doctor` as they come. */
   readonly doctor?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
   /** The simulated greenhouse's time, where there is one: what it is, at a time of ours too, and how it is made to run faster. */
@@ -115,6 +106,7 @@ export class PageService {
   #overviewOf = -1;
   /** It ends with the client that waits for it. */
   #isDoctorRunning = false;
+  #running: Promise<void> | null = null;
   readonly #views = new Map<string, () => object>([
     ["bridge", () => this.#bridge()],
     ["overview", () => this.#overview()],
@@ -189,7 +181,13 @@ export class PageService {
     };
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  /** Until the signal aborts; where it is served at two ports, for both. */
+  run(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.#run(signal);
+    return this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
     const parts = [this.trends.run(signal, this.faults), this.live.run(signal)];
     const wanted = { types: commandOutcomes, limit: mostRestored };
     const records = (await this.sources.past(wanted).catch(() => [])).toReversed();
@@ -270,8 +268,8 @@ export class PageService {
 
   #overview(): Overview {
     this.#overviewOf = this.board.changes;
-    const { clock, store, alarms, weather, listener } = this.sources;
-    const kinds = listener().overview;
+    const { clock, store, alarms, weather } = this.sources;
+    const kinds = this.sources.kinds();
     const counts = new Map<string | null, number>();
     for (const { controller, state } of alarms())
       if (state !== "cleared") counts.set(controller, (counts.get(controller) ?? 0) + 1);

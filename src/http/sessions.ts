@@ -8,7 +8,7 @@ import type { Listener, Visitor } from "./access.js";
 import { type Answer, busy, failure } from "./answer.js";
 
 interface Session {
-  readonly visitor: Visitor & { readonly user: string };
+  readonly username: string;
   /** Monotonic ms. */
   readonly beganAt: number;
   usedAt: number;
@@ -96,8 +96,7 @@ export class Sessions {
         if (user === undefined || one.began_at > wall + mostAheadMs) continue;
         const beganAt = now - wall + one.began_at;
         const usedAt = Math.min(now, now - wall + one.used_at);
-        const visitor = visitorOf(user, one.session);
-        this.#sessions.set(one.session, { visitor, beganAt, usedAt, proof: one.proof });
+        this.#sessions.set(one.session, { username: one.user, beganAt, usedAt, proof: one.proof });
       }
     } catch (error) {
       log.warn({ reason: String(error) }, "the logins of the page cannot be read, so people log in again");
@@ -125,13 +124,12 @@ export class Sessions {
     const who = digest(secret);
     const now = this.#ports.clock.monotonic();
     this.#makeRoomFor(user);
-    const visitor = visitorOf(user, who);
-    this.#sessions.set(who, { visitor, beganAt: now, usedAt: now, proof: proofOf(secret, user) });
+    this.#sessions.set(who, { username, beganAt: now, usedAt: now, proof: proofOf(secret, user) });
     this.#keep();
     return this.#withCookie(secret, longestMs / 1000, isSecure);
   }
 
-  /** Whose session a `Cookie` header shows. */
+  /** Whose session a `Cookie` header shows, with what he may by now. */
   find(cookie: string, isUse: boolean): Visitor | null {
     const now = this.#ports.clock.monotonic();
     for (const part of cookie.split(";")) {
@@ -139,27 +137,29 @@ export class Sessions {
       const who = name === this.#cookieName ? digest(secret) : "";
       const session = this.#sessions.get(who);
       if (session === undefined) continue;
-      if (!this.#isValid(session, secret, now)) {
+      const user = this.#userOf(session, secret, now);
+      if (user === null) {
         this.#sessions.delete(who);
         this.#keep();
         continue;
       }
       if (isUse) session.usedAt = now;
       if (isUse && now - this.#keptAt >= keepUseMs) this.#keep();
-      return session.visitor;
+      return visitorOf(user, who);
     }
     return null;
   }
 
-  #isValid({ visitor, beganAt, usedAt, proof }: Session, secret: string, now: number): boolean {
-    const user = this.#users().find(({ username }) => username === visitor.user);
+  /** Null where the session is over. */
+  #userOf({ username, beganAt, usedAt, proof }: Session, secret: string, now: number): User | null {
+    const user = this.#users().find((one) => one.username === username);
     const isInTime = now - usedAt <= longestUnusedMs && now - beganAt <= longestMs;
-    return isInTime && user !== undefined && proofOf(secret, user) === proof;
+    return isInTime && user !== undefined && proofOf(secret, user) === proof ? user : null;
   }
 
   /** A user who logs in again and again ends his own sessions, and nobody else's. */
   #makeRoomFor({ username }: User): void {
-    const own = [...this.#sessions].filter(([, { visitor }]) => visitor.user === username);
+    const own = [...this.#sessions].filter(([, session]) => session.username === username);
     const sorted = own.toSorted(([, one], [, other]) => one.usedAt - other.usedAt);
     for (const [who] of sorted.slice(0, Math.max(0, own.length - mostOfOne + 1))) this.#sessions.delete(who);
   }
@@ -192,10 +192,10 @@ export class Sessions {
       this.#isChanged = false;
       this.#keptAt = clock.monotonic();
       const wall = clock.now() - clock.monotonic();
-      const all = [...this.#sessions].map(([session, { visitor, beganAt, usedAt, proof }]) => ({
+      const all = [...this.#sessions].map(([session, { username, beganAt, usedAt, proof }]) => ({
         session,
         proof,
-        user: visitor.user,
+        user: username,
         began_at: Math.round(wall + beganAt),
         used_at: Math.round(wall + usedAt),
       }));
@@ -218,4 +218,10 @@ export class Sessions {
   }
 }
 
-const visitorOf = ({ username: user, role }: User, who: string) => ({ user, role, via: `page:${user}`, who });
+const visitorOf = ({ username: user, role, accounts }: User, who: string): Visitor => ({
+  user,
+  role,
+  via: `page:${user}`,
+  who,
+  accounts,
+});

@@ -1,4 +1,4 @@
-import { alarms } from "./live.js";
+import { alarms, link } from "./live.js";
 import { Asking } from "./inputs.js";
 import { Age, Badge, Head, Icon, Loading, Says } from "./parts.js";
 import type { Alarm } from "./protocol.js";
@@ -43,7 +43,7 @@ function AlarmItem({ alarm }: { readonly alarm: Alarm }) {
         </Badge>
         <Age at={since} />
         {controller ? (
-          <a href={`#/controller/${encodeURIComponent(controller)}`}>
+          <a href={link(`controller/${encodeURIComponent(controller)}`)}>
             {name ?? [controller, actuator].filter(Boolean).join(" / ")}
           </a>
         ) : null}

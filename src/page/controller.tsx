@@ -1,7 +1,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { Card, type Commandable } from "./command.js";
 import { actuatorGroups, WeatherStrip } from "./glance.js";
-import { alarms, get, isOperator, missing, useAnswer, view } from "./live.js";
+import { alarms, get, isOperator, link, missing, useAnswer, view } from "./live.js";
 import { actReason, Asking, Button } from "./inputs.js";
 import { Age, Availability, Badge, Head, Icon, type IconName, Loading, Section } from "./parts.js";
 import type { Plot } from "./plot.js";
@@ -117,7 +117,7 @@ const Title = ({
   readonly of: ControllerView;
 }) => (
   <>
-    <a class="back" href="#/overview">
+    <a class="back" href={link("overview")}>
       <Icon name="back" />
       {t("back")}
     </a>
@@ -176,7 +176,8 @@ function Wrong({ of: { id, actuators } }: { readonly of: ControllerView }) {
           >
             <Icon name="alarms" />
             <span>
-              <a href="#/alarms">{told(kind)}</a> <small>{names.join(t("comma"))}</small> <Age at={oldest} />
+              <a href={link("alarms")}>{told(kind)}</a> <small>{names.join(t("comma"))}</small>{" "}
+              <Age at={oldest} />
             </span>
             <Acknowledging of={same} />
           </li>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { GroupResult } from "../greenhouse/groups.js";
 import { type Choosable, type Command, Degree, Opening, Pill, type Sending, Words } from "./command.js";
 import { actReason, Button, ownReason } from "./inputs.js";
-import { bridge, newId, post, view } from "./live.js";
+import { bridge, link, newId, post, view } from "./live.js";
 import { Age, Badge, By, Code, Icon, Quality, Says, Section } from "./parts.js";
 import type { GroupView, MemberView, GroupsAndScenesView } from "./protocol.js";
 import { errorSentence, resultSentences, type Sentence } from "./sentences.js";
@@ -90,7 +90,7 @@ const memberState = ({ state, position }: MemberView): string =>
 
 const MemberLine = ({ of }: Readonly<{ of: MemberView }>) => (
   <li>
-    <a href={`#/controller/${encodeURIComponent(of.controller)}`}>{of.name}</a>
+    <a href={link(`controller/${encodeURIComponent(of.controller)}`)}>{of.name}</a>
     {of.command ? <Badge kind="busy">{commandText(of.command)}</Badge> : null}
     <span>
       {memberState(of)} {of.quality === "good" ? null : <Quality of={of.quality} />}

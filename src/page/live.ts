@@ -9,9 +9,29 @@ import type { Alarms, ApiError, BridgeFacts, JournalPage, LiveMessage, Session }
 /** Longer than this without a word from the bridge, and what is shown may be over. */
 const patienceMs = 15_000;
 
+/** The account of a fleet that a fragment leads to. */
+export const accountIn = (hash: string): string | null =>
+  /^#\/account\/([a-z0-9_-]+)(?:\/|$)/.exec(hash)?.[1] ?? null;
+
+/** The one that is looked at. Nothing of one is ever shown under the name of another: for another the page is loaded anew. */
+export const account = accountIn(typeof location === "undefined" ? "" : location.hash);
+
+const ofAccount = account === null ? "" : `account/${account}/`;
+
+/** Where a view of this bridge is. */
+export const link = (path: string): string => `#/${ofAccount}${path}`;
+
+/** A fragment without the account. */
+export const viewIn = (hash: string): string => hash.replace(/^#\//, "").replace(ofAccount, "");
+
+/** What is not asked of an account. */
+const ofPage: ReadonlySet<string> = new Set(["api/login", "api/logout", "api/first_operator"]);
+
 /** Where the API is: beside the page, whatever path a proxy gave it. A fragment would break the WebSocket. */
 export function address(path: string): URL {
-  const url = new URL(path, document.baseURI);
+  const own =
+    account === null || ofPage.has(path) ? path : path.replace(/^api\//, `api/accounts/${account}/`);
+  const url = new URL(own, document.baseURI);
   url.hash = "";
   return url;
 }
@@ -71,6 +91,9 @@ export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | 
 export const session: Signal<Session | null> = signal(null);
 export const isOperator = computed(() => session.value?.role === "operator");
 
+/** The accounts of a fleet are looked at, and none of them. */
+export const isFleet = computed(() => session.value?.fleet === true && account === null);
+
 /** By the bridge's clock, as the browser's may be wrong. */
 export const now = signal(Date.now());
 let offsetMs = 0;
@@ -111,6 +134,9 @@ effect(() => {
 
 const always = ["bridge", "alarms"];
 const looked = signal<readonly string[]>([]);
+
+/** There is no account of this name, or none that this visitor sees. */
+export const isAccountMissing = signal(false);
 
 /** Looks at these views, besides the ones that every page needs. */
 export function look(...names: readonly string[]): void {
@@ -159,7 +185,7 @@ export function connect(): void {
   let socket: WebSocket | null = null;
   let tries = 0;
   const subscribe = () => {
-    const names = [...always, ...looked.value];
+    const names = isFleet.value ? ["accounts"] : [...always, ...looked.value];
     for (const name of names) view(name);
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ subscribe: names }));
   };
@@ -177,10 +203,9 @@ export function connect(): void {
   const retry = (leastMs = 0) =>
     setTimeout(() => void enter(true), Math.max(leastMs, Math.min(4_000, 500 * 2 ** tries++)));
   const enter = async (isUnattended = false) => {
-    const { body } = await get<Session>("api/session", isUnattended);
-    if (body === null) return void retry();
-    session.value = body;
-    if (body.role !== null) open();
+    const next = await letIn(isUnattended);
+    if (next === "look") open();
+    else if (next === "retry") retry();
   };
   entered = () => void enter();
   effect(subscribe);
@@ -191,6 +216,20 @@ export function connect(): void {
     if (clock.value - heardAt.value > patienceMs && socket?.readyState === WebSocket.OPEN) socket.close();
   }, 1_000);
   void enter();
+}
+
+/** Who this browser is, and whether there is anything to look at now, later, or not before somebody does something. */
+async function letIn(isUnattended: boolean): Promise<"look" | "retry" | "stay"> {
+  const { status, body } = await get<Session>("api/session", isUnattended);
+  isAccountMissing.value = status === 404;
+  if (status === 401 || status === 404) return "stay";
+  if (status !== 200 || body === null) return "retry";
+  session.value = body;
+  if ((body.account?.state ?? "running") === "running") return body.role === null ? "stay" : "look";
+  // An account that does not run has no views; that it does not was heard just now.
+  heardAt.value = performance.now();
+  for (const held of views.values()) held.value = null;
+  return "retry";
 }
 
 /** To be called after a login. */

@@ -6,28 +6,38 @@ import { ControllerPage } from "./controller.js";
 import { DiagnosticsView } from "./diagnostics.js";
 import { JournalView } from "./journal.js";
 import {
+  account,
+  accountIn,
   alarms,
   bridge,
   connect,
   entered,
+  isAccountMissing,
+  isFleet,
   isOperator,
+  link,
   look,
   now,
   post,
   restartedAt,
   session,
   silentSince,
+  viewIn,
 } from "./live.js";
 import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
 import { Alert, Asking, Button, Choice, Field } from "./inputs.js";
 import { Icon, Loading } from "./parts.js";
 import "./style.css";
-import { errorSentence, type Sentence } from "./sentences.js";
+import { accountStateText, errorSentence, type Sentence } from "./sentences.js";
 import { isWord, language, speak, t, timeText } from "./words.js";
 
 const route = signal(location.hash);
 addEventListener("hashchange", () => {
+  if (accountIn(location.hash) !== account) {
+    location.reload();
+    return;
+  }
   route.value = location.hash;
   scrollTo(0, 0);
 });
@@ -43,7 +53,7 @@ const places = [
 
 /** Where a fragment leads. */
 function placeOf(hash: string) {
-  const [kind, ...rest] = hash.replace(/^#\//, "").split("/");
+  const [kind, ...rest] = viewIn(hash).split("/");
   const id = decodeURIComponent(rest.join("/"));
   if (kind === "controller" && id !== "")
     return { at: kind, views: [`controller/${id}`], show: <ControllerPage key={id} id={id} /> };
@@ -56,7 +66,7 @@ function Navigation({ at }: { readonly at: string }) {
   return (
     <nav aria-label={t("title")}>
       {places.map(({ at: place }) => (
-        <a key={place} href={`#/${place}`} aria-current={at === place ? "page" : undefined}>
+        <a key={place} href={link(place)} aria-current={at === place ? "page" : undefined}>
           <Icon name={place} />
           {t(place)}
           {place === "alarms" && active > 0 ? <b class="count">{active}</b> : null}
@@ -180,7 +190,7 @@ function Header({ at }: { readonly at: string }) {
         <img src="./icon.svg" alt="" width="28" height="28" />
         {t("title")}
       </a>
-      <Navigation at={at} />
+      {isFleet.value ? null : <Navigation at={at} />}
       <div class="who">
         <Button class="link" lang={other} act={() => speak(other)}>
           {other === "zh" ? "中文" : "English"}
@@ -232,34 +242,69 @@ function Login() {
   );
 }
 
-const setup = signal<ComponentType | null>(null);
+const late = {
+  setup: () => import("./setup.js"),
+  accounts: () => import("./accounts.js"),
+};
 
-/** Of no use to a bridge that runs, so it is loaded where it is asked for. */
-function SetupPage() {
-  const Show = setup.value;
+const loaded = signal<Readonly<Partial<Record<keyof typeof late, ComponentType>>>>({});
+
+/** Of no use to a bridge that runs alone, so it is loaded where it is asked for. */
+function LatePage({ of }: Readonly<{ of: keyof typeof late }>) {
+  const Show = loaded.value[of];
   useEffect(() => {
-    void import("./setup.js").then((loaded) => (setup.value = loaded.default));
-  }, []);
-  return Show === null ? <Loading /> : <Show />;
+    void late[of]().then(({ default: show }) => (loaded.value = { ...loaded.value, [of]: show }));
+  }, [of]);
+  return Show === undefined ? <Loading /> : <Show />;
+}
+
+/** Within one account of a fleet: which, and the way back to all of them. */
+const AccountName = () => (
+  <nav class="account" aria-label={t("account")}>
+    <a class="back" href="#/">
+      <Icon name="back" />
+      {t("all_accounts")}
+    </a>
+    <strong>{account}</strong>
+  </nav>
+);
+
+/** An account that is not there, or does not run, with the reason. */
+function AccountAway() {
+  const { state = "", error, again } = session.value?.account ?? {};
+  if (isAccountMissing.value) return <p class="notice warn">{t("account_missing")}</p>;
+  return (
+    <div class="notice bad">
+      <p>{t("account_away", { state: accountStateText(state) })}</p>
+      {error ? <p lang="en">{error}</p> : null}
+      {again ? <p>{t("account_again", { time: timeText(again, now.value) })}</p> : null}
+    </div>
+  );
+}
+
+function Shown() {
+  if (isFleet.value) return <LatePage of="accounts" />;
+  const isAway = isAccountMissing.value || (session.value?.account?.state ?? "running") !== "running";
+  return isAway ? <AccountAway /> : placeOf(route.value).show;
 }
 
 function Page() {
   const who = session.value;
-  if (who === null) return <Loading />;
-  if (who.setup) return <SetupPage />;
-  if (who.role === null) return <Login />;
-  const { at, show } = placeOf(route.value);
+  if (who === null && !isAccountMissing.value) return <Loading />;
+  if (who?.setup) return <LatePage of="setup" />;
+  if (who?.role === null) return <Login />;
   return (
     <>
       <Button class="skip" act={() => document.getElementById("content")?.focus()}>
         {t("skip")}
       </Button>
-      <Header at={at} />
+      <Header at={placeOf(route.value).at} />
       <div class={silentSince.value === null ? "heard" : "heard silent"}>
         <Notices />
         <Demo />
+        {account === null ? null : <AccountName />}
         <main id="content" tabIndex={-1}>
-          {show}
+          <Shown />
         </main>
       </div>
     </>
@@ -269,7 +314,7 @@ function Page() {
 effect(() => look(...placeOf(route.value).views));
 effect(() => {
   document.documentElement.lang = language.value === "zh" ? "zh-Hans" : "en";
-  document.title = t("title");
+  document.title = account === null ? t("title") : `${account} – ${t("title")}`;
 });
 connect();
 const root = document.getElementById("page");

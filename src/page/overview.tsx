@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { KeyValue, LimitMarks, Strip, WeatherStrip } from "./glance.js";
-import { view } from "./live.js";
+import { link, view } from "./live.js";
 import { Choice, Field } from "./inputs.js";
 import { Availability, Badge, Head, Icon, known, Listed, Loading, Quality } from "./parts.js";
 import type { Overview, OverviewRow } from "./protocol.js";
@@ -25,7 +25,7 @@ function Row({ id, row, kinds }: RowProps) {
   const isQualityAlone = Object.values(readings).every((one) => one.quality === "good");
   return (
     <li>
-      <a class="row" href={`#/controller/${encodeURIComponent(id)}`}>
+      <a class="row" href={link(`controller/${encodeURIComponent(id)}`)}>
         <span class="name">
           <strong>{name}</strong>
           {availability === "online" ? null : <Availability of={availability} />}
@@ -129,7 +129,8 @@ function cut(blocks: readonly Block[], most: number): readonly Block[] {
   });
 }
 
-const shownRows = signal(pageRows);
+/** How many rows are made by now. */
+export const shownRows = signal(pageRows);
 
 /** Calls for more rows when the end of the list comes near. */
 const observer = new IntersectionObserver(
@@ -143,6 +144,10 @@ function watch(end: HTMLElement | null): void {
   observer.disconnect();
   if (end) observer.observe(end);
 }
+
+/** Stands at the end of the rows that are made, where there are more. */
+export const MoreRows = ({ count }: Readonly<{ count: number }>) =>
+  shownRows.value < count ? <div key={shownRows.value} ref={watch} /> : null;
 
 /** One line of truth about all: what is well, and what is not. */
 function Summary({ rows }: Readonly<{ rows: readonly OverviewRow[] }>) {
@@ -191,7 +196,7 @@ const Silent = ({ of }: Readonly<{ of: readonly Item[] }>) => (
     <ul>
       {of.map(([id, { name, availability }]) => (
         <li key={id}>
-          <a href={`#/controller/${encodeURIComponent(id)}`}>{name}</a> <Availability of={availability} />
+          <a href={link(`controller/${encodeURIComponent(id)}`)}>{name}</a> <Availability of={availability} />
         </li>
       ))}
     </ul>
@@ -272,7 +277,7 @@ export function OverviewView() {
           );
         })}
       </Listed>
-      {shownRows.value < count ? <div key={shownRows.value} ref={watch} /> : null}
+      <MoreRows count={count} />
       {silent.length > 0 ? <Silent of={silent} /> : null}
     </>
   );

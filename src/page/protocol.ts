@@ -10,6 +10,7 @@ import type {
 } from "../greenhouse/limits.js";
 import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
+import type { AccountSummary } from "../greenhouse/summary.js";
 
 /*
  * What server and browser say to each other; types alone. Times are ISO texts. A merge patch cannot say null, so in a patched
@@ -28,6 +29,38 @@ export interface Session {
   readonly first_operator?: boolean;
   /** There is no bridge yet: `init --web` asks for what it needs. */
   readonly setup?: boolean;
+  /** The accounts of a fleet are shown first. */
+  readonly fleet?: boolean;
+  /** Within one account of a fleet: how it is. */
+  readonly account?: AccountReport;
+}
+
+/** How an account of a fleet is. */
+export interface AccountReport extends AccountSummary {
+  /** `waiting`: it ended by an error, and starts again at `again`. `refused`: its file has mistakes, so it was not started. */
+  readonly state: "starting" | "running" | "waiting" | "stopping" | "refused";
+  /** ISO time. */
+  readonly since: string;
+  readonly restarts: number;
+  /** Why it ended last, or was not started. */
+  readonly error: string | null;
+  /** ISO time of the next start. */
+  readonly again: string | null;
+  /** As `bridge/platform` says; null while that is not known. */
+  readonly platform: string | null;
+  readonly broker: string | null;
+  /** That are on; `worst`: the severity of the worst of them. */
+  readonly alarms: number;
+  readonly worst: "info" | "warning" | "error" | null;
+  readonly read_only: boolean;
+}
+
+/** The accounts that somebody sees, by name. */
+export interface Accounts {
+  readonly at: string;
+  readonly version: string;
+  readonly started_at: string;
+  readonly accounts: Readonly<Record<string, AccountReport>>;
 }
 
 export interface BridgeFacts {

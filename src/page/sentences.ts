@@ -228,3 +228,9 @@ export function whoText(by: string): string {
   if (kind === "rule" && name.length > 0) return t("by_rule", { name: name.join(" ") });
   return kind === "lease" && name.length > 0 ? t("by_lease") : by;
 }
+
+/** How an account of a fleet is, in a few words. */
+export const accountStateText = (state: string): string => {
+  const word = `account_${state}`;
+  return isWord(word) ? t(word) : told(state);
+};

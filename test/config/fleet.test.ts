@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
-import { accountOf, loadFleet, ownAccounts, partOf } from "../../src/config/fleet.js";
+import { accountOf, loadFleet, ownAccounts, partOf, refusedAccounts } from "../../src/config/fleet.js";
 import { formatProblem } from "../../src/config/problem.js";
 import { tempFolder } from "../mqtt-connection/support.js";
 
@@ -184,14 +184,6 @@ describe("the accounts of a fleet", () => {
     expect(accounts.get("west")?.configuration.http).toMatchObject({ port: 9000, host: "127.0.0.1" });
   });
 
-  it("run where the fleet's file asks for one page for all, which is said not to be served yet", async () => {
-    const users = "users: [{ username: anna, password: correct horse, role: operator, accounts: [north] }]";
-    const asking = `${broker}\nhttp: { host: 0.0.0.0, port: 8099, ${users} }\n`;
-    const { accounts, problemLines, warningLines } = await loadedFrom({ ...two, "fleet.yaml": asking });
-    expect([problemLines, accounts.size]).toEqual([[], 2]);
-    expect(warningLines).toEqual([expect.stringMatching(/^fleet\.yaml:\d+:1 http: .*not served yet/)]);
-  });
-
   it("take secrets from the file beside their own, and defaults from that beside the fleet's", async () => {
     const { accounts, problemLines } = await loadedFrom({
       "fleet.yaml": "defaults: { mqtt: { url: mqtt://a, username: u, password: !secret mqtt } }\n",
@@ -238,5 +230,80 @@ describe("shards", () => {
     );
     const found = await loadedFrom({ ...files, "fleet.yaml": `${broker}shard: 2/3\n` });
     expect([...ownAccounts(found).keys()]).toEqual(names.slice(0, 8).filter((name) => partOf(name, 3) === 2));
+  });
+});
+
+describe("the page of all accounts", () => {
+  const served = (keys: string) => ({ ...two, "fleet.yaml": `${broker}http: { ${keys} }\n` });
+  const anna = "username: anna, password: correct horse";
+
+  it("has users, each of whom sees the accounts that he is given, or all", async () => {
+    const users = `users: [{ ${anna}, role: operator, accounts: [north, east] }, { username: ben, password: a longer one }]`;
+    const { fleet, problemLines } = await loadedFrom(served(`host: 0.0.0.0, port: 8100, ${users}`));
+    expect(problemLines).toEqual([]);
+    expect(fleet?.http).toMatchObject({
+      host: "0.0.0.0",
+      port: 8100,
+      users: [{ username: "anna", role: "operator", accounts: ["north", "east"] }, { username: "ben" }],
+    });
+    expect(fleet?.secrets).toEqual(["correct horse", "a longer one"]);
+  });
+
+  it("is not served where the file does not ask for it", async () => {
+    expect((await loadedFrom(two)).fleet?.http).toBe(false);
+    expect((await loadedFrom({ ...two, "fleet.yaml": `${broker}http: false\n` })).fleet?.http).toBe(false);
+  });
+
+  it.each([
+    ["port: 0, page: true", /^fleet\.yaml:2:18 http\.page: unknown key/],
+    [`users: [{ ${anna}, accounts: [] }]`, /accounts: such a user sees nothing/],
+    [`users: [{ ${anna}, accounts: [North] }]`, /accounts\[0\]: expected/],
+    ["host: 0.0.0.0", /http\.host: other machines can reach this address, so http\.users must name/],
+    ["host: 0.0.0.0, users: [{ username: a, password: short }]", /password: expected at least 12 characters/],
+    [`users: [{ ${anna} }, { ${anna} }]`, /username: another user above has this name/],
+  ])("with { %s } is refused where the mistake stands", async (keys, message) => {
+    const { fleet, problemLines } = await loadedFrom(served(keys));
+    expect(fleet).toBeNull();
+    expect(problemLines).toEqual([expect.stringMatching(message)]);
+  });
+
+  it("warns of a plain password, and of an account that there is not", async () => {
+    const { problemLines, warningLines } = await loadedFrom(
+      served(`users: [{ ${anna}, accounts: [nroth] }]`),
+    );
+    expect(problemLines).toEqual([]);
+    expect(warningLines).toEqual([
+      expect.stringMatching(/^fleet\.yaml:2:\d+ http\.users\[0\]\.password: plain password/),
+      expect.stringMatching(
+        /^fleet\.yaml:2:\d+ http\.users\[0\]\.accounts\[0\]: there is no account "nroth", did you mean "north"\?/,
+      ),
+    ]);
+  });
+
+  it("and an account with a page of its own cannot share a port", async () => {
+    const { accounts, problemLines } = await loadedFrom({
+      ...served("port: 9000"),
+      "accounts/west.yaml": account("w", "http: { port: 9000 }\n"),
+    });
+    expect(problemLines).toEqual([
+      expect.stringMatching(
+        /^accounts\/west\.yaml:2:1 http: the page of the fleet listens at port 9000 already/,
+      ),
+    ]);
+    expect([...accounts.keys()]).toEqual(["east", "north"]);
+  });
+});
+
+describe("an account that is not run", () => {
+  it("is told with its first mistake and how many more there are, of this process's part alone", async () => {
+    const found = await loadedFrom({
+      ...two,
+      "accounts/west.yaml": account("w", "poling: { sensors: 1m }\nhttp: { prt: 1 }\n"),
+    });
+    const why = refusedAccounts(found);
+    expect([...why.keys()]).toEqual(["west"]);
+    expect(why.get("west")).toMatch(/^west\.yaml:2:1 poling: unknown key, .*; and 1 more$/);
+    const fleet = found.fleet && { ...found.fleet, shard: { part: 3 - partOf("west", 2), of: 2 } };
+    expect(refusedAccounts({ ...found, fleet })).toEqual(new Map());
   });
 });

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { audience, platform } from "../bridge/support/bridge.js";
 import { linesOf, logged, startProcess } from "../bridge/support/program.js";
@@ -12,10 +13,10 @@ const fan = (code: string) => ({
 });
 
 /** Two accounts at one broker; the platform of `east` is dead. */
-async function fleet({ before = "" }: { readonly before?: string } = {}) {
+async function fleet({ before = "", http = {} }: { readonly before?: string; readonly http?: object } = {}) {
   const folder = await tempFolder();
   await mkdir(join(folder, "accounts"));
-  const { url, seen, say } = await audience();
+  const { url, seen } = await audience();
   const alive = await platform();
   const dead = `http://127.0.0.1:${await freePort()}`;
   const account = (hosts: string, more: object = {}) => ({
@@ -25,9 +26,11 @@ async function fleet({ before = "" }: { readonly before?: string } = {}) {
   const write = (name: string, content: object) =>
     writeFile(join(folder, name), JSON.stringify(content), { mode: 0o600 });
   const north = account(alive.businessUrl, { controllers: fan("GH-0001") });
-  await write("fleet.yaml", {
+  const file = (more: object) => ({
     defaults: { mqtt: { url }, homeassistant: { enabled: false } },
+    ...more,
   });
+  await write("fleet.yaml", file(http));
   await write("accounts/north.yaml", north);
   await write("accounts/east.yaml", account(dead));
   const program = startProcess({ folder, args: ["fleet"], ...(before === "" ? {} : { before }) });
@@ -42,8 +45,73 @@ async function fleet({ before = "" }: { readonly before?: string } = {}) {
     const { stdout } = await run("fleet", "status");
     return (JSON.parse(stdout) as { accounts: Record<string, Record<string, unknown>> }).accounts;
   };
-  return { folder, program, seen, say, write, north, account, alive, dead, newest, shows, run, status, url };
+  return { folder, program, seen, write, file, north, account, alive, newest, shows, run, status };
 }
+
+const anna = { username: "anna", password: "operator-anna", role: "operator" };
+const ben = { username: "ben", password: "operator-ben-1", role: "operator", accounts: ["north"] };
+
+/** Logged in at the page of a fleet. */
+async function loggedIn(
+  url: string,
+  { username, password }: Readonly<Record<"username" | "password", string>>,
+) {
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ username, password });
+  const answer = await fetch(`${url}/api/login`, { method: "POST", headers, body });
+  const cookie = answer.headers.get("set-cookie")?.split(";")[0] ?? "";
+  const ask = async (path: string, sent?: object) => {
+    const posted = sent && { method: "POST", body: JSON.stringify(sent) };
+    const { status, ...answered } = await fetch(`${url}/${path}`, {
+      headers: { ...headers, cookie },
+      ...posted,
+    }).then(async (one) => ({ status: one.status, text: await one.text() }));
+    return { status, text: answered.text, json: () => JSON.parse(answered.text) as unknown };
+  };
+  return { ask };
+}
+
+describe("one page for the accounts of a fleet", () => {
+  it("commands an account for who may, shows him nothing of the others, and takes up at SIGHUP who may by then", async () => {
+    const port = await freePort();
+    const http = { http: { port, users: [anna, ben] } };
+    const { folder, program, write, file, shows, status } = await fleet({ http });
+    const url = `http://127.0.0.1:${port}`;
+    const [operator, ofNorth] = [await loggedIn(url, anna), await loggedIn(url, ben)];
+    const command = { id: "first", controller: "GH-0001", actuator: "fan", command: "on" };
+    expect((await ofNorth.ask("api/accounts/north/commands", command)).json()).toEqual({ id: "first" });
+    await shows("greenhouse/north/gh-0001/actuator/fan/state", "on");
+    const ended = () => ofNorth.ask("api/accounts/north/commands/first").then((one) => one.json());
+    await expect
+      .poll(ended, { timeout: 20_000 })
+      .toMatchObject({ phase: "done", result: { outcome: "confirmed", by: "ben", via: "page:ben" } });
+    const log = (await ofNorth.ask("api/accounts/north/journal?kind=login")).text;
+    expect(log).toMatch(/"user":"ben".*"user":"anna"/s);
+    expect((await operator.ask("api/accounts/east/journal?kind=login")).text).not.toContain("ben");
+    expect((await ofNorth.ask("api/accounts/east/overview")).status).toBe(404);
+    const metrics = (await ofNorth.ask("api/metrics")).text;
+    expect(metrics).toContain('greenhouse2mqtt_platform_state{account="north",state="online"} 1');
+    expect(metrics).not.toContain("east");
+    const told = async () => ({
+      page: ((await operator.ask("api/health")).json() as { accounts: object }).accounts,
+      status: await status(),
+    });
+    await expect
+      .poll(told, { timeout: 20_000 })
+      .toSatisfy(({ page, status: known }) => isDeepStrictEqual(page, known));
+    await write("fleet.yaml", file({ http: { port, users: [anna, { ...ben, accounts: ["east"] }] } }));
+    await writeFile(join(folder, "accounts/west.yaml"), "platform: [", { mode: 0o600 });
+    program.signal("SIGHUP");
+    await expect.poll(async () => (await ofNorth.ask("api/accounts/east/overview")).status).toBe(200);
+    expect((await ofNorth.ask("api/accounts/north/overview")).status).toBe(404);
+    const west = { state: "refused", error: expect.stringMatching(/^west\.yaml:1:\d+/) as string };
+    expect((await operator.ask("api/accounts")).json()).toMatchObject({ accounts: { west } });
+    expect((await operator.ask("api/accounts/west/overview")).json()).toMatchObject({
+      error: "account_away",
+    });
+    expect(program.stderr).not.toContain(anna.password);
+  });
+});
 
 describe("a fleet of two accounts, one of them at a dead platform", () => {
   it("mirrors and commands the other one, and says of each how it is", async () => {

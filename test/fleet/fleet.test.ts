@@ -105,6 +105,15 @@ describe("an account that ends by an error", () => {
   });
 });
 
+it("what is done for an account from outside is that account's when nobody catches it", async () => {
+  const { told, fleet } = await running({ north: "", east: "" });
+  await told(1_000);
+  const isContained = fleet.within("east", () => fleet.isContained(new Error("asked at the page")));
+  expect(isContained).toBe(true);
+  expect((await told(1_000)).slice(0, 1)).toEqual(["east fails"]);
+  expect(fleet.within("nowhere", () => fleet.isContained(new Error("of nobody")))).toBe(false);
+});
+
 describe("files that are read again", () => {
   it("that are new begin, that are gone end, that changed end and begin, and no other notices", async () => {
     const { fleet, next, told } = await running({ north: "", east: "", west: "" });
@@ -140,6 +149,23 @@ describe("files that are read again", () => {
     await fleet.reload();
     expect(await told(1_000)).toEqual([]);
     expect([...fleet.states().keys()]).toEqual(["east", "north"]);
+  });
+
+  it("tell of those with mistakes, of which nothing runs, since when that is so", async () => {
+    const { fleet, next, told, clock } = await running({ north: "" });
+    await told(1_000);
+    next.files = await filesOf({ north: "" }, ["west"]);
+    await fleet.reload();
+    const since = clock.now();
+    await told(5_000);
+    await fleet.reload();
+    expect([...fleet.states().keys()]).toEqual(["north", "west"]);
+    const west = { phase: "refused", since, error: "its file has mistakes", bridge: null };
+    expect(fleet.state("west")).toMatchObject(west);
+    next.files = await filesOf({ north: "", west: "" });
+    await fleet.reload();
+    expect(await told(100)).toEqual(["west begins at 6 s"]);
+    expect(fleet.states().get("west")).toMatchObject({ phase: "starting" });
   });
 
   it("let an account that waits for its next start begin at once", async () => {

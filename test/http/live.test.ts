@@ -6,7 +6,7 @@ import { LiveViews, mergePatch } from "../../src/http/live.js";
 import type { Role } from "../../src/page/protocol.js";
 import { RecentLog, silentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { emptyService, loopback, patched, Reader } from "./support.js";
+import { emptyService, patched, Reader } from "./support.js";
 
 /** Also with names that every plain object inherits. */
 const names = fc.constantFrom("x", "y", "__proto__", "constructor", "toString");
@@ -282,11 +282,11 @@ describe("a view in which nothing happens that anybody waits for", () => {
   it("is the overview, until something is told of a command", async () => {
     const clock = new VirtualClock();
     let looks = 0;
-    const listener = () => {
+    const kinds = () => {
       looks += 1;
-      return loopback;
+      return [];
     };
-    const service = emptyService({ clock, listener });
+    const service = emptyService({ clock, kinds });
     running(service.live);
     new Reader().join(service.live, "overview");
     const looksIn = async (ms: number) => {

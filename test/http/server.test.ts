@@ -11,7 +11,7 @@ import { anyRequest } from "../fuzz/requests.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { emptyService, type everythingFine, loopback, viewer } from "./support.js";
+import { emptyPort, emptyService, everythingFine, loopback, viewer } from "./support.js";
 
 interface Answer {
   readonly status: number;
@@ -59,7 +59,12 @@ async function serve(
   const stop = new AbortController();
   const { log, lines } = capturedLog();
   const listener = () => ({ ...loopback, port, ...inForce?.() });
-  const served = serveHttp(emptyService({ log, listener, ...sources }, view), stop.signal);
+  const status = { ...everythingFine, ...view };
+  const served = serveHttp(
+    emptyService({ log, ...sources }, view),
+    emptyPort({ log, listener, status, ...(sources.clock && { clock: sources.clock }) }),
+    stop.signal,
+  );
   const end = async () => {
     stop.abort();
     await served;
@@ -151,9 +156,9 @@ describe("the HTTP side", () => {
   it("a busy port is a warning, not a failure", async () => {
     const { port } = await serve();
     const { log, lines } = capturedLog();
-    const service = emptyService({ log, listener: () => ({ ...loopback, port }) });
+    const at = emptyPort({ log, listener: () => ({ ...loopback, port }) });
     const { signal } = new AbortController();
-    await expect(serveHttp(service, signal)).resolves.toBeUndefined();
+    await expect(serveHttp(emptyService({ log }), at, signal)).resolves.toBeUndefined();
     expect(lines.filter((line) => line.startsWith("warn") && line.includes("http.port"))).toHaveLength(1);
   });
 });

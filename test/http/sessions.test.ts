@@ -115,6 +115,18 @@ describe("a login", async () => {
     expect([find(operator)?.user, find(first)?.user, find(second)]).toEqual(["anna", "ben", null]);
   });
 
+  it("shows at each request what the user may by now, and what others may stays as it was", async () => {
+    const users = [{ ...hashed, accounts: ["north"] }, ben];
+    const { find, cookie } = scene(undefined, users);
+    const [shown, other] = [await cookie(), await cookie(ben)];
+    expect(find(shown)).toMatchObject({ role: "operator", accounts: ["north"] });
+    users[0] = { ...hashed, role: "viewer", accounts: ["east"] } as never;
+    expect(find(shown)).toMatchObject({ role: "viewer", accounts: ["east"] });
+    expect(find(other)).toMatchObject({ user: "ben", role: "viewer", accounts: undefined });
+    users.splice(0, 1);
+    expect([find(shown), find(other)?.user]).toEqual([null, "ben"]);
+  });
+
   describe("and a restart", () => {
     const restarted = async (disk: { text: string | null }, users?: Listener["users"]) => {
       const next = scene(disk, users);

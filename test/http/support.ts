@@ -5,7 +5,9 @@ import { onTestFinished, vi } from "vitest";
 import { type ClientOptions, WebSocket } from "ws";
 import type { BridgeOptions } from "../../src/bridge.js";
 import type { Listener } from "../../src/http/access.js";
+import { Faults } from "../../src/http/faults.js";
 import type { LiveViews } from "../../src/http/live.js";
+import type { Port } from "../../src/http/port.js";
 import { PageService, type PageSources } from "../../src/http/service.js";
 import type { LiveMessage, Role } from "../../src/page/protocol.js";
 import { systemClock } from "../../src/runtime/clock.js";
@@ -97,8 +99,8 @@ export interface Viewer {
   readonly next: (fits: (message: LiveMessage) => boolean) => Promise<LiveMessage>;
 }
 
-export async function viewer(url: string, options: ClientOptions = {}): Promise<Viewer> {
-  const socket = new WebSocket(`${url.replace("http", "ws")}/api/live`, options);
+export async function viewer(url: string, options: ClientOptions = {}, path = "/api/live"): Promise<Viewer> {
+  const socket = new WebSocket(`${url.replace("http", "ws")}${path}`, options);
   onTestFinished(() => socket.terminate());
   const messages: LiveMessage[] = [];
   socket.on("message", (data) => messages.push(JSON.parse((data as Buffer).toString()) as LiveMessage));
@@ -134,7 +136,7 @@ export function patched(target: unknown, patch: unknown): unknown {
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-type Status = PageSources["status"];
+type Status = PageSources["status"] & Port["status"];
 
 export const everythingFine: Pick<
   Status,
@@ -160,7 +162,7 @@ export const loopback: Listener = {
   overview: [],
 };
 
-const nobodyFirst: PageSources["firstOperator"] = {
+const nobodyFirst: Port["firstOperator"] = {
   load: () => Promise.resolve(),
   code: null,
   isOffered: () => false,
@@ -197,21 +199,32 @@ export function emptyService(
       store,
       status: { ...everythingFine, ...checked, facts: () => facts, health: () => ({}) },
     },
-    ...{
-      listener: () => loopback,
-      metrics: { page: () => Promise.resolve("up 1\n"), note: () => undefined },
-    },
+    kinds: () => [],
+    metrics: { page: () => Promise.resolve("up 1\n"), note: () => undefined },
     ...{ journal: { onWritten: () => undefined, history: () => ({}) }, past: () => Promise.resolve([]) },
     timeline: () => Promise.resolve([]),
-    ...{ sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() } },
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
     groups: noGroups,
-    firstOperator: nobodyFirst,
     weather: () => ({}),
     seenAddresses: () => [],
     dataDir: join(tmpdir(), "no-trends-are-kept-here"),
     ...over,
   });
+}
+
+/** A port of this computer at which nobody has logged in yet. */
+export function emptyPort(over: Partial<Port> = {}): Port {
+  const { log = silentLog, clock = systemClock } = over;
+  return {
+    clock,
+    log,
+    listener: () => loopback,
+    status: everythingFine,
+    sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
+    firstOperator: nobodyFirst,
+    faults: new Faults(log, clock),
+    ...over,
+  };
 }
 
 /** The server's end of a connection: what is sent stays in its buffer until the reader takes it. */

@@ -32,7 +32,8 @@ import {
   textOf,
 } from "./draft.js";
 
-const isOpen = (broker: Draft): boolean => !isLoopback(textOf(broker, "host") ?? "127.0.0.1");
+/** Whether other machines can reach what listens there. */
+export const isOpen = (broker: Draft): boolean => !isLoopback(textOf(broker, "host") ?? "127.0.0.1");
 
 /** A broker that other machines can reach moves actuators for any of them. */
 function usersBeyondLoopback(root: Draft): Finding[] {
@@ -48,6 +49,9 @@ function usersBeyondLoopback(root: Draft): Finding[] {
 /** Both have users that log in, and an address that other machines may reach. */
 const servers = ["broker", "http"] as const;
 const reached = { broker: "the broker", http: "the page" } as const;
+
+/** Who may log in, at the broker and at the page. */
+export const soundUsers = (root: Draft): Finding[] => [...usablePasswords(root), ...distinctUsers(root)];
 
 /** A guessed password moves actuators from the network; with a broken hash no login could succeed. */
 const usablePasswords = (root: Draft): Finding[] =>

@@ -14,6 +14,7 @@ import {
   text,
   topic,
   topicFilter,
+  topicId,
   whole,
   withDefault,
   writtenText,
@@ -136,15 +137,16 @@ export const homeAssistantSection = section({
   ),
 });
 
-const pageUser = () =>
-  section({
-    ...login("anna"),
-    role: withDefault(
-      choice(["viewer", "operator"]),
-      "viewer",
-      "viewer reads everything; operator also commands, asks for things and sets the log level.",
-    ),
-  });
+const pageUserKeys = {
+  ...login("anna"),
+  role: withDefault(
+    choice(["viewer", "operator"]),
+    "viewer",
+    "viewer reads everything; operator also commands, asks for things and sets the log level.",
+  ),
+};
+
+const pageUser = () => section(pageUserKeys);
 
 const ingress = () =>
   section({
@@ -157,7 +159,7 @@ const ingress = () =>
     ),
   });
 
-const listener = section({
+const listenerKeys = {
   host: withDefault(host(), "127.0.0.1", "Address to listen at."),
   port: withDefault(port(), 8099, "A busy port is a warning, not a reason to stop."),
   token: optional(
@@ -170,6 +172,22 @@ const listener = section({
     [],
     "Further names a browser may use for this address.",
   ),
+};
+
+const namedInNetwork = withDefault(
+  flag(),
+  true,
+  "Where other computers reach the page: announce it in the network as greenhouse2mqtt.local.",
+);
+
+const overviewKinds = withDefault(
+  list(choice(sensorKinds, "sensor kind")),
+  ["temperature", "humidity", "co2", "illuminance", "soil_moisture"],
+  "Kinds of sensors whose first reading stands on the overview of the page, in this order.",
+);
+
+const listener = section({
+  ...listenerKeys,
   page: optional(
     flag(),
     "The page and its API. Default: true where `host` is this computer alone, with users, or with ingress.",
@@ -182,16 +200,25 @@ const listener = section({
     { off: true },
   ),
   ingress: withDefault(ingress(), {}, "Home Assistant's ingress, for the add-on.", { off: true }),
-  mdns: withDefault(
-    flag(),
-    true,
-    "Where other computers reach the page: announce it in the network as greenhouse2mqtt.local.",
+  mdns: namedInNetwork,
+  overview: overviewKinds,
+});
+
+/** One page of all accounts of a fleet. */
+export const fleetListener = section({
+  ...listenerKeys,
+  users: withDefault(
+    list(
+      section({
+        ...pageUserKeys,
+        accounts: optional(list(topicId()), "The accounts that the user sees; all where it is left out."),
+      }),
+    ),
+    [],
+    "Who may log in at the page; without users everybody on this computer reads, and nobody commands.",
   ),
-  overview: withDefault(
-    list(choice(sensorKinds, "sensor kind")),
-    ["temperature", "humidity", "co2", "illuminance", "soil_moisture"],
-    "Kinds of sensors whose first reading stands on the overview of the page, in this order.",
-  ),
+  mdns: namedInNetwork,
+  overview: overviewKinds,
 });
 
 /** `false`, or where to listen. */

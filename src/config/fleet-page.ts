@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { isPasswordHash } from "../runtime/passwords.js";
+import { atKey, type Finding, suggestion, when } from "./problem.js";
+import { fleetListener } from "./sections/bridge.js";
+import { plainPassword } from "./warnings.js";
+import { expecting } from "./values.js";
+import { type Draft, itemsOf, sectionOf, sectionsAt } from "./rules/draft.js";
+import { isOpen, soundUsers } from "./rules/rules.js";
+
+/* The page of all accounts of a fleet: who sees what. */
+
+/** `false`, or where it is served. */
+export const fleetHttpSection = z.union([z.literal(false), fleetListener], {
+  error: expecting("false or a section of keys with values"),
+});
+
+export type FleetHttp = z.output<typeof fleetHttpSection>;
+
+export function soundFleetPage(root: Draft): Finding[] {
+  const http = sectionOf(root, "http");
+  const hasSomebody = itemsOf(http, "users").length > 0 || typeof http.users === "symbol" || "token" in http;
+  const nobody = sectionsAt(root, "http.users.*").flatMap(({ path, section }) =>
+    when(
+      Array.isArray(section.accounts) && section.accounts.length === 0,
+      [...path, "accounts"],
+      "such a user sees nothing: name an account, or leave the key out for all of them",
+    ),
+  );
+  return [
+    ...soundUsers({ http }),
+    ...nobody,
+    ...when(
+      isOpen(http) && !hasSomebody,
+      ["http", "host"],
+      "other machines can reach this address, so http.users must name who may see the accounts; or listen at 127.0.0.1",
+    ),
+  ];
+}
+
+/** What works but is probably not wanted; `accounts` are the names of all. */
+export function fleetPageDoubts(http: FleetHttp, accounts: readonly string[]): Finding[] {
+  if (http === false) return [];
+  return http.users.flatMap(({ password, accounts: own = [] }, at) => [
+    ...when(!isPasswordHash(password), ["http", "users", at, "password"], plainPassword),
+    ...own.flatMap((name, place) =>
+      when(
+        !accounts.includes(name),
+        ["http", "users", at, "accounts", place],
+        `there is no account "${name}"${suggestion(name, accounts)}`,
+      ),
+    ),
+  ]);
+}
+
+/** An account with a page of its own at the port of the page for all. */
+export const portOfFleet = (http: FleetHttp, own: Draft | false): Finding[] =>
+  http !== false && own !== false && http.port !== 0 && own.port === http.port
+    ? [
+        atKey(
+          ["http"],
+          `the page of the fleet listens at port ${http.port} already; give this account another`,
+        ),
+      ]
+    : [];

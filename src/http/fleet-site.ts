@@ -1,0 +1,215 @@
+import { isoOrNull } from "../greenhouse/documents.js";
+import type { AccountReport, Accounts } from "../page/protocol.js";
+import { nextTurn } from "../runtime/clock.js";
+import { servesPage, type Visitor } from "./access.js";
+import { AccountMetrics, fleetMetrics } from "./account-metrics.js";
+import { type Answer, failure, json, loginRequired, notFound } from "./answer.js";
+import { LiveViews } from "./live.js";
+import { loginRoutes, sessionOf } from "./login-routes.js";
+import type { Port } from "./port.js";
+import {
+  type Asked,
+  metricsRoute,
+  nothing,
+  type Route,
+  routeAt,
+  type Routes,
+  routeTo,
+  said,
+  type Served,
+} from "./route.js";
+import { aboutBridge, apiRoutes } from "./routes.js";
+import { pageRoutes, servePort } from "./server.js";
+import type { PageService } from "./service.js";
+
+/* One page for all accounts of a fleet: what one bridge answers below `api/`, an account answers below `api/accounts/<name>/`. */
+
+export interface ShownAccount {
+  readonly report: () => AccountReport;
+  /** Null while it does not run. */
+  readonly page: PageService | null;
+}
+
+export interface FleetSources {
+  readonly version: string;
+  /** By name, in the order of the alphabet. */
+  readonly accounts: () => ReadonlyMap<string, ShownAccount>;
+  readonly account: (name: string) => ShownAccount | undefined;
+  /** Whether one of them has a link to its broker, and to its platform. */
+  readonly isHealthy: () => boolean;
+  readonly isReady: () => boolean;
+  /** What the process as a whole is like. */
+  readonly health: () => Readonly<Record<string, unknown>>;
+  /** Has what an account does go to its account. */
+  readonly within: <Result>(account: string, run: () => Result) => Result;
+}
+
+/** Serves until the signal aborts. */
+export const serveFleet = (port: Port, sources: FleetSources, signal: AbortSignal): Promise<void> =>
+  servePort(port, () => new FleetSite(port, sources, signal), signal);
+
+const underAccount = /^\/api\/accounts\/([a-z0-9_-]+)(\/.*)$/;
+
+class FleetSite implements Served {
+  readonly #port: Port;
+  readonly #sources: FleetSources;
+  readonly #signal: AbortSignal;
+  readonly #hasPage: boolean;
+  readonly #startedAt: string;
+  readonly #routes: ReadonlyMap<string, Route>;
+  /** Of each account, at its path without the account. */
+  readonly #ofAccount = new Map(Object.entries(apiRoutes));
+  /** By the accounts that are seen in them. */
+  readonly #lives = new Map<string, LiveViews>();
+  /** A page of metrics that is being made, by the accounts in it. */
+  readonly #gathering = new Map<string, Promise<string>>();
+
+  constructor(port: Port, sources: FleetSources, signal: AbortSignal) {
+    this.#port = port;
+    this.#sources = sources;
+    this.#signal = signal;
+    this.#hasPage = servesPage(port.listener());
+    this.#startedAt = isoOrNull(port.clock.now()) ?? "";
+    this.#routes = new Map(Object.entries(this.#hasPage ? this.#pageRoutes() : this.#plainRoutes()));
+  }
+
+  #plainRoutes(): Routes {
+    const { isHealthy, isReady } = this.#sources;
+    const probe = (isFine: () => boolean, otherwise: string): Route => ({
+      method: "GET",
+      role: null,
+      answer: () => (isFine() ? said("ok") : { ...said(otherwise), status: 503 }),
+    });
+    return {
+      "/healthz": probe(isHealthy, "no account has a link to its broker"),
+      "/readyz": probe(isReady, "no account has both its broker and its platform"),
+      "/metrics": metricsRoute(({ visitor }) => this.#metrics(visitor)),
+    };
+  }
+
+  #pageRoutes(): Routes {
+    return {
+      ...this.#plainRoutes(),
+      ...loginRoutes,
+      "/api/session": routeTo("GET", null, nothing, (_, asked: Asked) =>
+        json({ ...sessionOf(asked), fleet: true }),
+      ),
+      "/api/metrics": metricsRoute(({ visitor }) => this.#metrics(visitor)),
+      "/api/accounts": routeTo("GET", "viewer", nothing, (_, { visitor }: Asked) =>
+        json(this.#document(visitor)),
+      ),
+      "/api/health": routeTo("GET", "viewer", nothing, (_, { visitor }: Asked) =>
+        json({ ...this.#document(visitor), ...this.#sources.health() }),
+      ),
+      ...pageRoutes(),
+    };
+  }
+
+  route(path: string, visitor: Visitor): { readonly route: Route; readonly id: string } | Answer | null {
+    const [, name, rest = ""] = underAccount.exec(path) ?? [];
+    if (name === undefined || !this.#hasPage) return routeAt(this.#routes, path);
+    const account = this.#accountFor(name, visitor);
+    if ("status" in account) return account;
+    if (rest === "/session") return { route: sessionIn(account.report()), id: "" };
+    const found = routeAt(this.#ofAccount, `/api${rest}`);
+    if (found === null || account.page === null) return found && away(name, account.report());
+    const { answer, ...how } = aboutBridge(found.route, account.page);
+    const route: Route = {
+      ...how,
+      answer: (asked) => this.#sources.within(name, () => answer(asked)),
+    };
+    return { route, id: found.id };
+  }
+
+  /** One that a visitor may not see is to him as one that is not there. */
+  #accountFor(name: string, visitor: Visitor): ShownAccount | Answer {
+    if (visitor.role === null) return loginRequired;
+    const account = sees(visitor, name) ? this.#sources.account(name) : undefined;
+    return account ?? notFound("account", name);
+  }
+
+  isLive(path: string): boolean {
+    return this.#hasPage && (path === "/api/live" || underAccount.exec(path)?.[2] === "/live");
+  }
+
+  live(path: string, visitor: Visitor): LiveViews | Answer {
+    const [, name] = underAccount.exec(path) ?? [];
+    if (name === undefined) return this.#liveFor(visitor);
+    const account = this.#accountFor(name, visitor);
+    if ("status" in account) return account;
+    return account.page?.live ?? away(name, account.report());
+  }
+
+  /** Who sees the same accounts looks at the same view. */
+  #liveFor(visitor: Visitor): LiveViews {
+    const key = keyOf(visitor);
+    const { clock, faults } = this.#port;
+    const view = (name: string) => (name === "accounts" ? this.#document(visitor) : null);
+    const held = this.#lives.get(key);
+    if (held !== undefined) return held;
+    const live = new LiveViews(clock, view, faults, () => true);
+    this.#lives.set(key, live);
+    live.run(this.#signal).catch((error: unknown) => faults.note(error));
+    return live;
+  }
+
+  review(): void {
+    for (const live of this.#lives.values()) live.review();
+    for (const { page } of this.#sources.accounts().values()) page?.live.review();
+  }
+
+  run(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #shownTo(visitor: Visitor): ReadonlyMap<string, ShownAccount> {
+    return new Map([...this.#sources.accounts()].filter(([name]) => sees(visitor, name)));
+  }
+
+  #document(visitor: Visitor): Accounts {
+    return {
+      at: isoOrNull(this.#port.clock.now()) ?? "",
+      version: this.#sources.version,
+      started_at: this.#startedAt,
+      accounts: Object.fromEntries(
+        [...this.#shownTo(visitor)].map(([name, { report }]) => [name, report()] as const),
+      ),
+    };
+  }
+
+  /** Whoever asks meanwhile gets the same page. */
+  #metrics(visitor: Visitor): Promise<string> {
+    const key = keyOf(visitor);
+    const gathering =
+      this.#gathering.get(key) ??
+      this.#gathered(this.#shownTo(visitor)).finally(() => this.#gathering.delete(key));
+    this.#gathering.set(key, gathering);
+    return gathering;
+  }
+
+  /** Whatever else is due comes between two accounts. */
+  async #gathered(accounts: ReadonlyMap<string, ShownAccount>): Promise<string> {
+    const all = new AccountMetrics();
+    for (const [name, { page }] of accounts) {
+      if (page === null) continue;
+      all.add(name, await this.#sources.within(name, () => page.sources.metrics.page()));
+      await nextTurn();
+    }
+    const reports = new Map([...accounts].map(([name, { report }]) => [name, report()]));
+    return `${fleetMetrics(reports)}\n${all.text()}`;
+  }
+}
+
+const sees = ({ accounts }: Visitor, name: string): boolean => accounts?.includes(name) ?? true;
+
+const keyOf = ({ accounts }: Visitor): string => JSON.stringify(accounts ?? "all");
+
+const sessionIn = (account: AccountReport): Route =>
+  routeTo("GET", null, nothing, (_, asked: Asked) => json({ ...sessionOf(asked), fleet: true, account }));
+
+function away(name: string, { state, error }: AccountReport): Answer {
+  const why = error === null ? "" : `: ${error}`;
+  return failure(503, "account_away", `The account ${name} does not run (${state})${why}`, {
+    "retry-after": "5",
+  });
+}

@@ -1,0 +1,61 @@
+import type { z } from "zod";
+import type { Session } from "../page/protocol.js";
+import { type Answer, json } from "./answer.js";
+import { type Asked, fields, nothing, type Routes, routeTo, text } from "./route.js";
+
+/* Who looks at the page, and how somebody gets in and out. */
+
+/** What a browser is told of itself. */
+export function sessionOf({ visitor: { user, role, via }, port, request }: Asked): Session {
+  const isOffered = user === null && port.firstOperator.isOffered(request);
+  const known: Session = { user, role, via, login: role === null };
+  return isOffered ? { ...known, first_operator: true } : known;
+}
+
+const newOperator = fields({ code: text, username: text, password: text });
+
+/** Logs in whom it made, and ends what visitors without a login see. */
+async function makeFirstOperator(
+  given: z.output<typeof newOperator>,
+  { port, request, sessions, review }: Asked,
+): Promise<Answer> {
+  const { firstOperator, status } = port;
+  const address = request.socket.remoteAddress ?? "";
+  const refused = await firstOperator.make(request, given);
+  if (refused?.status === 401) status.refusedLogin("password", address);
+  if (refused !== null) return refused;
+  const username = given.username.trim();
+  const answer = await sessions.login(username, given.password, address, false);
+  status.loggedIn(username, address);
+  review();
+  return answer;
+}
+
+async function logIn(
+  given: { readonly username: string; readonly password: string },
+  { port: { status, log }, sessions, request }: Asked,
+): Promise<Answer> {
+  const { username: user, password } = given;
+  const { socket, headers } = request;
+  const address = socket.remoteAddress ?? "";
+  const isSecure = /^https:/i.test(headers.origin ?? "");
+  const answer = await sessions.login(user, password, address, isSecure);
+  // People type passwords into the wrong field, so the name is left out.
+  if (answer.status === 401) status.refusedLogin("password", address);
+  if (answer.status === 204) {
+    log.info({ user, address }, "logged in to the page");
+    status.loggedIn(user, address);
+  }
+  return answer;
+}
+
+export const loginRoutes: Routes = {
+  "/api/session": routeTo("GET", null, nothing, (_, asked) => json(sessionOf(asked))),
+  "/api/first_operator": routeTo("POST", null, newOperator, makeFirstOperator),
+  "/api/login": routeTo("POST", null, fields({ username: text, password: text }), logIn),
+  "/api/logout": routeTo("POST", null, nothing, (_, { sessions, visitor, review }) => {
+    const answer = sessions.logout(visitor);
+    review();
+    return answer;
+  }),
+};

@@ -1,0 +1,106 @@
+import type { IncomingMessage } from "node:http";
+import { unescape } from "node:querystring";
+import { z } from "zod";
+import { expecting } from "../config/values.js";
+import type { Role } from "../page/protocol.js";
+import type { Visitor } from "./access.js";
+import { type Answer, badRequest, inputOf, loginRequired } from "./answer.js";
+import type { LiveViews } from "./live.js";
+import type { Port } from "./port.js";
+import type { Sessions } from "./sessions.js";
+
+/** A request that was let in. */
+export interface Asked {
+  readonly port: Port;
+  readonly request: IncomingMessage;
+  readonly visitor: Visitor;
+  /** What follows the route's path. */
+  readonly id: string;
+  /** Aborts when the client no longer waits for the answer. */
+  readonly gone: AbortSignal;
+  readonly sessions: Sessions;
+  /** Closes the live views of visitors that are no longer let in. */
+  readonly review: () => void;
+}
+
+/** Which role may ask, and how; a GET may be a HEAD too. */
+export interface Route<Given extends Asked = Asked> {
+  readonly method: "GET" | "POST";
+  readonly role: Role | null;
+  readonly answer: (asked: Given) => Answer | Promise<Answer>;
+}
+
+/** By path; one that ends with a slash takes an id behind it. */
+export type Routes<Given extends Asked = Asked> = Readonly<Record<string, Route<Given>>>;
+
+/** What is served at a port: one bridge, or the accounts of a fleet. */
+export interface Served {
+  /** What answers at a path, and the id behind it; an answer where this visitor gets none from there, null for no such path. */
+  route(path: string, visitor: Visitor): { readonly route: Route; readonly id: string } | Answer | null;
+  /** Whether views can be followed there, by whoever may. */
+  isLive(path: string): boolean;
+  live(path: string, visitor: Visitor): LiveViews | Answer;
+  /** Closes the live views of visitors that are no longer let in. */
+  review(): void;
+  /** Keeps what is shown up to date until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** The query of a GET or the JSON of a POST has to fit the schema. */
+export function routeTo<About extends Asked, Given>(
+  method: Route["method"],
+  role: Route["role"],
+  schema: z.ZodType<Given>,
+  run: (given: Given, asked: About) => Answer | Promise<Answer>,
+): Route<About> {
+  const answer = async (asked: About) => {
+    const input = await inputOf(asked.request);
+    if (!("given" in input)) return input;
+    const read = schema.safeParse(input.given);
+    if (read.success) return run(read.data, asked);
+    const said = read.error.issues.map(({ path, message }) => [...path, message].join(": "));
+    return badRequest(said.join("; ").slice(0, 500).replace(/[^?]$/, "$&."));
+  };
+  return { method, role, answer };
+}
+
+/** Fields of which each says in its own words what it takes, and no others. */
+export function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const known = Object.keys(shape).join(", ") || "nothing";
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === "unrecognized_keys" ? `${issue.keys.join(", ")}: unknown, expected ${known}` : undefined,
+  });
+}
+
+export const nothing = fields({});
+export const text = z.string({ error: expecting("a text") });
+
+/** Whoever watches the program asks for these, and is answered however much else is asked. */
+export const isProbe = (path: string): boolean => path === "/healthz" || path === "/readyz";
+
+export const said = (body: string, version = ""): Answer => ({
+  status: 200,
+  body: `${body}\n`,
+  headers: { "content-type": `text/plain; ${version}charset=utf-8` },
+});
+
+/** A page of Prometheus. A token is there for the programs that read it. */
+export const metricsRoute = <About extends Asked>(page: (asked: About) => Promise<string>): Route<About> => ({
+  method: "GET",
+  role: "viewer",
+  answer: async (asked) =>
+    asked.visitor.via === null && asked.port.listener().token !== undefined
+      ? loginRequired
+      : said((await page(asked)).trimEnd(), "version=0.0.4; "),
+});
+
+/** The route of a path, and the id behind it. */
+export function routeAt<Given extends Asked>(
+  routes: ReadonlyMap<string, Route<Given>>,
+  path: string,
+): { readonly route: Route<Given>; readonly id: string } | null {
+  const [, place = path, name = ""] = /^(\/api\/\w+\/)(.+)$/.exec(path) ?? [];
+  const route = routes.get(place);
+  return route === undefined ? null : { route, id: unescape(name) };
+}
