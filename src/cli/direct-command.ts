@@ -74,8 +74,7 @@ function resultOf(
         if (asked === null || result.id === asked) resolve(result);
       }),
     });
-    limits.restore(journal.history(), journal.newestAt);
-    takeUpLane(commander, request, { journal, store, clock });
+    takeUpLanes(commander, request, limits, { journal, store, clock });
     asked = commander.submit({ ...request, retained: false, expiryMs: null, response: null }).id;
   });
 }
@@ -95,10 +94,14 @@ const audienceOf = (
   event: () => undefined,
 });
 
-/** What an earlier run left of its target goes on, and is left to the next start where it has no end by then. */
-function takeUpLane(
+/**
+ * What an earlier run left goes on. Commands that it left open are read back for its target alone, and left to the next start where
+ * they have no end by then.
+ */
+function takeUpLanes(
   commander: Commander,
   request: DirectRequest,
+  limits: LimitEngine,
   {
     journal,
     store,
@@ -106,9 +109,14 @@ function takeUpLane(
   }: { readonly journal: Journal; readonly store: GreenhouseStore; readonly clock: Clock },
 ): void {
   const code = store.byId(request.controllerId)?.info.code ?? request.controllerId;
-  const key = laneKey({ ...request, code });
-  for (const lane of lanesFrom(journal.history(), store, clock))
-    if (laneKey(lane.about) === key) commander.feed({ type: "restored", key, lane });
+  const asked = laneKey({ ...request, code });
+  const history = journal.history();
+  const left = limits.left(history, journal.newestAt).limits;
+  for (const lane of lanesFrom(history, left, store, clock)) {
+    const key = laneKey(lane.about);
+    const interrupted = key === asked ? lane.interrupted : [];
+    commander.feed({ type: "restored", key, lane: { ...lane, interrupted } });
+  }
 }
 
 /** What a bridge would look at later, such as a window at the end of its way, is left to the next start of one. */
@@ -161,6 +169,7 @@ function limitsOf(
     feed: (input) => parts.commander().feedSoon(input),
     limitsOf: (key) => parts.commander().limitsOf(key),
     limited: () => parts.commander().limited,
+    laneRecord: (key) => parts.commander().laneRecord(key),
     around: (code) => parts.commander().around(code),
   });
   return engine;

@@ -20,6 +20,7 @@ import type { Allowances, Counted, Ids, Refusals, Taken } from "./admission.js";
 import type { Abandoned, Answer, Ending, Evidence, StepEnd } from "./endings.js";
 import type { Entry, LimitInput } from "../limits/rules/entry.js";
 import type { WeatherReading } from "../limits/rules/guards.js";
+import type { RestoredLimits } from "../limits/left.js";
 import type { RuleCommand } from "../limits/ports.js";
 import { emptyTable, type Table } from "../runtime/table.js";
 import type { LimitWorld } from "../limits/rules/world.js";
@@ -121,6 +122,7 @@ export interface Restored extends Pick<Lane, "awaited"> {
   readonly secondLook: Pick<SecondLook, "command" | "step" | "endedAt"> | null;
   /** What may have been sent and has no result, oldest first. */
   readonly interrupted: readonly Interrupted[];
+  readonly limits: RestoredLimits;
 }
 
 /** A confirmed command whose address is read once more when its travel time is over. */
@@ -243,8 +245,6 @@ type Question = Readonly<
       record: RecordBody;
       /** Goes before it where the journal does not know the command, as it could not write when the command came. */
       unlessOpen?: CommandTaken;
-      /** What limits the lane's actuator as this record has it. */
-      limits?: Entry;
       durable: boolean;
     }
 >;
@@ -327,10 +327,8 @@ export type Effect =
       | { type: "result"; result: CommandResult; about: ResultAddressee; sequence: number | null }
       | { type: "problem"; code: string; open: readonly CommandProblem[] }
       | { type: "event"; event: BridgeEvent }
-      /** What limits the lane has changed; `isUnsure`: whether the disk has what it was before is not known. */
-      | { type: "limits"; lane: string; isUnsure: boolean }
-      /** They have to be on their way to the disk before what follows. */
-      | { type: "keep_limits"; lane: string }
+      /** What limits the lane has changed. */
+      | { type: "limits"; lane: string }
       /** A guard, or a lease that is over, has this sent. */
       | { type: "rule"; send: RuleCommand }
       | { type: "warn"; reason: string; message: string }
@@ -361,6 +359,8 @@ export interface Turn {
   readonly world: LimitWorld;
   /** Lanes of which something may have changed that they must remember. */
   readonly touched: Set<string>;
+  /** Of what limits these lanes, what the disk has, or is being brought to it beside this turn. */
+  readonly onDisk: Map<string, Entry | null>;
   /** What became of the input, where that is asked at once. */
   answer: StepAnswer | null;
 }

@@ -6,7 +6,6 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { About, RecordBody } from "../journal/records.js";
-import type { Entry } from "../limits/rules/entry.js";
 import type { Term } from "../limits/rules/lease.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -153,14 +152,8 @@ export interface CommanderPorts {
 /** What limits show of themselves, and what they look at. */
 interface CommandLimits {
   readonly world: LimitWorld;
-  /** What limits a lane has changed, and perhaps the disk does not have what it was before. */
-  changed(key: string, isUnsure: boolean): void;
-  /** It is on its way to the disk from now on. */
-  keep(key: string): void;
-  /** The disk is about to have it, with a record of the command that is sent. */
-  keptWith(key: string, limits: Entry): void;
-  /** The disk can take again what it could not. */
-  journalAgain(): void;
+  /** What limits a lane has changed. */
+  changed(key: string): void;
 }
 
 export type CommandRules = Configuration["commands"] & {

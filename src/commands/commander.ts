@@ -21,7 +21,7 @@ import { aroundIn } from "./limits.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import { type Answer, commandLines, endedLine, takenLine } from "./endings.js";
-import { laneOfRecord } from "./memory.js";
+import { laneOfRecord, laneRecord } from "./memory.js";
 import { claimedId } from "./payload.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
@@ -60,6 +60,12 @@ export class Commander implements ReadBacks {
   /** Of every lane that has something to be remembered of it. */
   get limited(): readonly Entry[] {
     return [...entries(this.#book.lanes)].flatMap(([, { limits }]) => limits ?? []);
+  }
+
+  /** All that a lane must remember, as a record. */
+  laneRecord(key: string): RecordBody {
+    const { clock } = this.#ports;
+    return laneRecord(this.#book, key, { at: clock.now(), mono: clock.monotonic() });
   }
 
   /** What limits look at now; null for a controller that is not there. */
@@ -130,7 +136,6 @@ export class Commander implements ReadBacks {
     const keys = [...this.#unrecorded];
     this.#unrecorded.clear();
     if (keys.length > 0) this.feed({ type: "unrecorded", keys });
-    this.#ports.limits?.journalAgain();
   }
 
   readsBack(code: string, address: string): boolean {
@@ -225,8 +230,7 @@ export class Commander implements ReadBacks {
     else if (type === "warn") log.error({ reason: effect.reason }, effect.message);
     else if (type === "taken") commandLog?.info(takenLine(effect.command), commandLines.taken);
     else if (type === "ended") commandLog?.info(endedLine(effect.result), commandLines.ended);
-    else if (type === "limits") this.#ports.limits?.changed(effect.lane, effect.isUnsure);
-    else if (type === "keep_limits") this.#ports.limits?.keep(effect.lane);
+    else if (type === "limits") this.#ports.limits?.changed(effect.lane);
     else if (type === "rule") this.#next.push(() => this.submit(ruleRequest(effect.send)));
     else if (type === "counted")
       commandLog?.info({ ...effect.count }, "commands ended that were only counted");
@@ -253,10 +257,9 @@ export class Commander implements ReadBacks {
     });
   }
 
-  async #journal({ key, token, record, unlessOpen, limits, durable }: EffectOf<"journal">): Promise<void> {
+  async #journal({ key, token, record, unlessOpen, durable }: EffectOf<"journal">): Promise<void> {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
-    if (limits !== undefined) this.#ports.limits?.keptWith(key, limits);
     const records = isMissing ? [unlessOpen, record] : [record];
     const answer = await Promise.all(records.map((one) => journal.append(one, { durable }))).then(
       (sequences) => ({ sequence: sequences.at(-1) ?? 0 }),

@@ -31,7 +31,7 @@ import {
   stepReport,
   superseded,
 } from "./endings.js";
-import { changeLimits, limitsAfterOthersPost, mayStart } from "./limits.js";
+import { changeLimits, limitsAfterOthersPost, mayStart, restoreLimits } from "./limits.js";
 import { end, recognise, written } from "./results.js";
 import { at } from "../runtime/table.js";
 import { confirm, endIfCut, sendingGoesOn, stepEnded, stepOf } from "./sending.js";
@@ -68,9 +68,7 @@ export function take(turn: Turn, input: LaneInput): void {
     shown(turn, input.about, input.target);
   } else if (input.type === "pushed") rung(turn, input.address, input.raw);
   else if (input.type === "journaled") journaled(turn, input);
-  else if (input.type === "locked") changeLimits(turn, { lock: input.lock });
-  else if (input.type === "held") changeLimits(turn, { hold: input.hold });
-  else if (input.type === "limits_restored") turn.lane.limits = input.limits;
+  else if (input.type === "lock_or_hold") changeLimits(turn, input);
   else answer(turn, input);
 }
 
@@ -314,7 +312,9 @@ export function forgottenAt(lane: Lane): number | null {
 }
 
 /** Begins with what an earlier run left. */
-function restore(turn: Turn, { about, unread, problem, awaited, secondLook, interrupted }: Restored): void {
+function restore(turn: Turn, { limits, ...lane }: Restored): void {
+  const { about, unread, problem, awaited, secondLook, interrupted } = lane;
+  restoreLimits(turn, limits);
   if (problem !== null) raiseProblem(turn, about, problem);
   if (unread) turn.lane.posts = { ...turn.lane.posts, unread, endedAt: turn.now.mono };
   turn.lane.awaited = awaited;

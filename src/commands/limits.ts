@@ -5,7 +5,7 @@ import type { Actuator } from "../greenhouse/model.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
 import { type Due, dueAt, dueSends, expire, readGuards } from "../limits/rules/due.js";
-import { type Entry, isEmpty, judgedByClock, keptOf, keyOf, type Shut } from "../limits/rules/entry.js";
+import { type Entry, isEmpty, judgedByClock, keptOf, keyOf, type LimitInput } from "../limits/rules/entry.js";
 import type { Around, Instant } from "../limits/rules/guards.js";
 import * as judge from "../limits/rules/judge.js";
 import { deadlineWith, type GivenTerm, termOf } from "../limits/rules/lease.js";
@@ -15,10 +15,11 @@ import {
   afterOthersPost,
   afterPost,
   sentAs,
-  withPending,
+  toBeKept,
 } from "../limits/rules/movement.js";
 import { isMoving } from "../limits/rules/pauses.js";
 import type { LimitWorld } from "../limits/rules/world.js";
+import type { RestoredLimits } from "../limits/left.js";
 import { movedMeanwhileEvent, unlockedEvents } from "../limits/restrictions.js";
 import { at } from "../runtime/table.js";
 import { type Book, type Lane, note, type Now, openCommands, type Turn } from "./book.js";
@@ -142,35 +143,38 @@ const shownOf = ({ world }: Turn, { code, targetId }: Target): Actuator | undefi
   world.controller(code)?.actuators.get(targetId);
 
 /** The limits of the lane are this now. Where nothing is in force any more and nothing has to be remembered, they are none. */
-function put(turn: Turn, limits: Entry, isUnsure = false): void {
-  const isNothing = isEmpty(limits) && limits.sent.size === 0 && limits.pending === null;
-  turn.lane.limits = isNothing && !turn.world.isWatched(turn.key) ? null : limits;
-  turn.effects.push({ type: "limits", lane: turn.key, isUnsure });
+function put(turn: Turn, limits: Entry): void {
+  const { sent, pending, planned, formerLease } = limits;
+  const isNothing = isEmpty(limits) && sent.size === 0 && pending === null && planned.length === 0;
+  const isForgotten = isNothing && formerLease === null && !turn.world.isWatched(turn.key);
+  turn.lane.limits = isForgotten ? null : limits;
+  turn.effects.push({ type: "limits", lane: turn.key });
 }
 
-/** What the disk has to know with the record that says that the command is sent; null for nothing. */
-export function limitsWithSending(turn: Turn, command: Command): Entry | null {
+/** The record that says that the command is sent says also what that does to the limits. */
+export function limitsWithSending(turn: Turn, command: Command): void {
   const entry = followed(turn, command);
-  if (entry === null) return null;
-  const pending = { command, shown: shownOf(turn, command), mono: turn.now.mono };
-  put(turn, { ...entry, pending });
-  return withPending(entry, pending);
+  if (entry === null) return;
+  put(turn, { ...entry, pending: { command, shown: shownOf(turn, command), mono: turn.now.mono } });
 }
 
 /** For the disk, with times of the clock. */
-export const keptNow = (entry: Entry, { at: now, mono }: Now): KeptLimits | null =>
-  keptOf(entry, (then) => Math.round(then + now - mono));
+export const keptNow = (entry: Entry | null, { at: now, mono }: Now): KeptLimits | null =>
+  entry && keptOf(toBeKept(entry), (then) => Math.round(then + now - mono));
 
-/** A stop, and what a rule sends, goes out without the disk too. */
-const goesWithoutDisk = ({ wanted, rule }: Command): boolean => wanted.type === "stop" || rule !== null;
+/** Whether the disk has to say the same of both, to the second. */
+export function isKeptAs(one: Entry | null, other: Entry | null): boolean {
+  const kept = (entry: Entry | null) =>
+    JSON.stringify(entry && keptOf(toBeKept(entry), (mono) => Math.round(mono / 1_000)));
+  return one === other || kept(one) === kept(other);
+}
 
 /** A POST of it begins, or has ended. */
 export function limitsAfterPost(turn: Turn, command: Command): void {
   const entry = followed(turn, command);
   if (entry === null) return;
-  const isKnown = entry.pending?.command.id === command.id;
   const after = afterPost(entry, command, shownOf(turn, command), turn.now.mono);
-  put(turn, isKnown ? { ...after, pending: null } : after, isKnown && goesWithoutDisk(command));
+  put(turn, entry.pending?.command.id === command.id ? { ...after, pending: null } : after);
 }
 
 /** What was sent for another command counts for this one: it takes over its read-backs, or an earlier run has sent it. */
@@ -179,7 +183,7 @@ export function limitsAfterOthersPost(turn: Turn, command: Command): void {
   if (entry !== null) put(turn, afterOthersPost(entry, command));
 }
 
-/** It has ended. The disk hears of it before the result: a lease that is over must not come back without it. */
+/** It has ended. */
 export function limitsAfterEnd(turn: Turn, command: Command, result: Ended): void {
   const entry = followed(turn, command);
   if (entry === null) return;
@@ -187,9 +191,7 @@ export function limitsAfterEnd(turn: Turn, command: Command, result: Ended): voi
   const isPending = entry.pending?.command.id === command.id;
   const after = sentAs(afterEnd(entry, command, result.outcome, mono), result, mono);
   const ended = isPending ? { ...after, pending: null } : after;
-  if (ended === entry) return;
-  put(turn, ended, isPending);
-  turn.effects.push({ type: "keep_limits", lane: turn.key });
+  if (ended !== entry) put(turn, ended);
 }
 
 /** What a rule asked for was refused before it was a command. */
@@ -205,10 +207,25 @@ export function limitsAfterForeignMove(turn: Turn, from: string, to: string): vo
   if (entry !== null) put(turn, afterForeignMove(entry, from, to, turn.now.mono));
 }
 
-/** It is locked or held by a request, or no longer. */
-export function changeLimits(turn: Turn, change: Partial<Shut>): void {
+/** It is locked or held by a request, or no longer. Who asks brings to the disk what is planned. */
+export function changeLimits(
+  turn: Turn,
+  { change, is }: Extract<LimitInput, { readonly type: "lock_or_hold" }>,
+): void {
   const entry = limitsOf(turn, turn.key) ?? turn.world.limitsAtFirst(turn.key);
-  if (entry !== null) put(turn, { ...entry, ...change });
+  if (entry === null) return;
+  const others = entry.planned.filter((one) => one !== change);
+  if (is === "planned") put(turn, { ...entry, planned: [...others, change] });
+  else put(turn, { ...entry, ...(is === "on_disk" ? change : {}), planned: others });
+  if (is === "planned") turn.onDisk.set(turn.key, turn.lane.limits);
+}
+
+/** As an earlier run left them. */
+export function restoreLimits(turn: Turn, { now: limits, onDisk }: RestoredLimits): void {
+  turn.lane.limits = limits;
+  turn.onDisk.set(turn.key, onDisk);
+  turn.touched.add(turn.key);
+  if (limits !== null) turn.effects.push({ type: "limits", lane: turn.key });
 }
 
 /** Lets the inputs of the lane's limits and its time count, and says what its rules send. */

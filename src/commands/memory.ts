@@ -12,12 +12,13 @@ import type {
   RememberedLane,
   SentMemory,
 } from "../journal/records.js";
-import { toBeKept } from "../limits/rules/movement.js";
+import type { RestoredLimits } from "../limits/left.js";
 import { at, entries } from "../runtime/table.js";
 import { recordedKey } from "./admission.js";
 import {
   type Awaited,
   type Book,
+  type Effect,
   emptyLane,
   type Lane,
   type LaneProblem,
@@ -29,12 +30,13 @@ import {
 } from "./book.js";
 import { type Addressed, aboutOf, type Command, type Interrupted, laneKey, type Target } from "./command.js";
 import { type Evidence, stepReport } from "./endings.js";
-import { keptNow } from "./limits.js";
+import { isKeptAs, keptNow } from "./limits.js";
 import { isLast, nthOf, stepOf } from "./sending.js";
 
 /*
  * What a lane must remember over a restart, and a lane as it is after one. Each record of a lane carries it, so that whatever a record
- * says to have happened, the newest one is what the next start begins with. What limits it has records of its own (`keptNow`).
+ * says to have happened, the newest one is what the next start begins with. What limits its actuator is too long for every record: it
+ * goes with a short one where it has changed, and with each of the type `lane`.
  *
  * Not remembered are commands that wait or are being checked, of which the journal knows that they were taken; reads under way and
  * their times, which begin anew; and what this run has seen.
@@ -60,17 +62,18 @@ export function memoryOf({ lanes, problems }: Pick<Book, "lanes" | "problems">, 
   };
 }
 
+type Remembering = Pick<Book, "lanes" | "problems">;
+
+const keptIn = ({ lanes }: Remembering, key: string, now: Now): KeptLimits | null =>
+  keptNow(at(lanes, key)?.limits ?? null, now);
+
 /** All that the next start begins with, by lane. */
-export function rememberedIn(
-  book: Pick<Book, "lanes" | "problems">,
-  now: Now,
-): readonly (readonly [string, LaneMemory & { readonly limits?: KeptLimits }])[] {
+export function rememberedIn(book: Remembering, now: Now): readonly (readonly [string, LaneMemory])[] {
   const problems = [...entries(book.problems)].flatMap(([, open]) => open.map(({ lane }) => lane));
   const keys = new Set([...[...entries(book.lanes)].map(([key]) => key), ...problems]);
   return [...keys].flatMap((key) => {
-    const limits = at(book.lanes, key)?.limits ?? null;
-    const kept = limits && keptNow(toBeKept(limits), now);
-    const memory = { ...memoryOf(book, key), ...(kept && { limits: kept }) };
+    const limits = keptIn(book, key, now);
+    const memory = { ...memoryOf(book, key), ...(limits && { limits }) };
     return Object.keys(memory).length === 0 ? [] : [[key, memory] as const];
   });
 }
@@ -167,36 +170,96 @@ export const targetIn = ({
  * without one gets one of its own, unless the journal is where it comes from.
  */
 export function recordMemories(turn: Turn, before: Book, isFromJournal: boolean): void {
+  const { book, effects, now, touched } = turn;
   const recorded = new Set<string>();
-  for (const [place, effect] of turn.effects.entries()) {
-    if ((effect.type !== "note" && effect.type !== "journal") || !isOfLane(effect.record)) continue;
-    const key = laneKey(targetIn(effect.record));
-    recorded.add(key);
-    const record = { ...effect.record, memory: memoryOf(turn.book, key) };
-    turn.effects[place] = { ...effect, record };
+  const recordedWhole = new Set<string>();
+  for (const [place, effect] of effects.entries()) {
+    const key = laneOfEffect(effect);
+    if (key === null) continue;
+    const isWhole = "record" in effect && effect.record.type === "lane";
+    (isWhole ? recordedWhole : recorded).add(key);
+    effects[place] = withMemory(effect, isWhole ? wholeMemory(book, key, now) : memoryOf(book, key));
   }
-  if (isFromJournal) return;
-  for (const key of turn.touched)
-    if (!recorded.has(key) && isOtherwise(memoryOf(before, key), memoryOf(turn.book, key)))
-      recordLane(turn, key);
+  for (const key of touched) {
+    if (recordedWhole.has(key)) continue;
+    if (isLimitedOtherwise(turn, before, key)) recordLimits(turn, key);
+    else if (!isFromJournal && !recorded.has(key) && isOtherwise(before, book, key)) recordLane(turn, key);
+  }
+}
+
+const laneOfEffect = (effect: Effect): string | null =>
+  effect.type === "note" || effect.type === "journal" ? laneOfRecord(effect.record) : null;
+
+function withMemory(effect: Effect, memory: LaneMemory): Effect {
+  if ((effect.type !== "note" && effect.type !== "journal") || !isOfLane(effect.record)) return effect;
+  return { ...effect, record: { ...effect.record, memory } };
 }
 
 /** What is sent has records of its own. */
-const isOtherwise = (before: LaneMemory, after: LaneMemory): boolean =>
-  JSON.stringify({ ...before, sent: undefined }) !== JSON.stringify({ ...after, sent: undefined });
-
-export function recordLane(turn: Turn, key: string): void {
-  const [code = "", target, ...rest] = key.split(" ");
-  const about = aboutOf({ code, target: target as Target["target"], targetId: rest.join(" ") });
-  const record = { type: "lane", ...about, memory: memoryOf(turn.book, key) } as const;
-  turn.effects.push({ type: "note", record, durable: false, quiet: true });
+function isOtherwise(before: Remembering, after: Remembering, key: string): boolean {
+  const text = (book: Remembering) => JSON.stringify({ ...memoryOf(book, key), sent: undefined });
+  return text(before) !== text(after);
 }
 
-/** Whether something of the lane changed that it must remember beside its commands. */
+function isLimitedOtherwise({ book, onDisk }: Turn, before: Remembering, key: string): boolean {
+  const known = onDisk.get(key);
+  const then = known === undefined ? (at(before.lanes, key)?.limits ?? null) : known;
+  return !isKeptAs(then, at(book.lanes, key)?.limits ?? null);
+}
+
+/** These have room for what limits their actuator. */
+const short: ReadonlySet<RecordBody["type"]> = new Set(["phase", "step_sent", "step_answered", "read_back"]);
+
+/**
+ * The disk hears of it with a short record of the lane, or else before all others: of a result that has no lease any more, a lease
+ * must not come back.
+ */
+function recordLimits(turn: Turn, key: string): void {
+  const { effects, book, now } = turn;
+  const isOfIt = (effect: Effect) => laneOfEffect(effect) === key;
+  const isShort = (effect: Effect) => "record" in effect && short.has(effect.record.type);
+  const place = effects.findLastIndex((effect) => isOfIt(effect) && isShort(effect));
+  const effect = effects[place];
+  if (effect !== undefined) effects[place] = withMemory(effect, wholeMemory(book, key, now));
+  else {
+    const first = effects.findIndex(isOfIt);
+    effects.splice(first === -1 ? effects.length : first, 0, laneNote(turn, key));
+  }
+}
+
+const targetAt = (key: string): Target => {
+  const [code = "", target, ...rest] = key.split(" ");
+  return { code, target: target as Target["target"], targetId: rest.join(" ") };
+};
+
+/** With what limits its actuator. */
+const wholeMemory = (book: Remembering, key: string, now: Now): LaneMemory => ({
+  ...memoryOf(book, key),
+  ...(targetAt(key).target === "actuator" && { limits: keptIn(book, key, now) }),
+});
+
+/** All that the lane must remember, in a record of its own. */
+export const laneRecord = (book: Remembering, key: string, now: Now): RecordBody => ({
+  type: "lane",
+  ...aboutOf(targetAt(key)),
+  memory: wholeMemory(book, key, now),
+});
+
+const laneNote = ({ book, now }: Turn, key: string): Effect => ({
+  type: "note",
+  record: laneRecord(book, key, now),
+  durable: false,
+  quiet: true,
+});
+
+export const recordLane = (turn: Turn, key: string): void => void turn.effects.push(laneNote(turn, key));
+
+/** Whether something of the lane may have changed that it must remember beside its commands. */
 export const isRememberedOtherwise = (before: Lane, after: Lane): boolean =>
   before.posts.unread !== after.posts.unread ||
   before.awaited !== after.awaited ||
-  before.secondLook !== after.secondLook;
+  before.secondLook !== after.secondLook ||
+  before.limits !== after.limits;
 
 const lookedForMs = 24 * 3_600_000;
 
@@ -211,6 +274,7 @@ export function laneFrom(
   { memory, ...about }: RememberedLane,
   open: readonly OpenCommand[],
   known: Known | null,
+  limits: RestoredLimits,
   now: Now,
 ): Restored {
   const { unread = false, problem, awaited, second_look: look } = memory;
@@ -224,6 +288,7 @@ export function laneFrom(
     awaited: awaited && known && isLookedFor(awaited) ? awaitedFrom(awaited, known, now) : null,
     secondLook: look && known && isLookedFor(look) ? lookFrom(look, known) : null,
     interrupted: known === null ? [] : open.flatMap((one) => interruptedFrom(one, known, now) ?? []),
+    limits,
   };
 }
 

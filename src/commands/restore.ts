@@ -7,6 +7,7 @@ import { controllerTopicId } from "../config/schema.js";
 import { targetSent } from "../greenhouse/command/words.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
+import { type LimitsLeft, noLimits } from "../limits/left.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
 import { type RecentCommand, undeliveredResults } from "../journal/recent.js";
 import {
@@ -32,10 +33,17 @@ function knownTarget(about: Target, store: GreenhouseStore): Known | null {
   return settings && { ...addressed, settings };
 }
 
+type Limits = LimitsLeft["limits"];
+
 /** Every lane that an earlier run left something of, and the commands that it left open there, oldest first. */
-function* remembered({ lanes, open }: Pick<HistoryParts, "lanes" | "open">) {
+function* remembered({ lanes, open }: Pick<HistoryParts, "lanes" | "open">, limits: Limits) {
   const all = new Map<string, { readonly lane: RememberedLane; readonly open: OpenCommand[] }>();
   for (const lane of lanes) all.set(aboutKey(lane), { lane, open: [] });
+  for (const { now: entry } of limits.values()) {
+    const about = entry && required({ controller: entry.code, actuator: entry.id });
+    if (about !== null && !all.has(aboutKey(about)))
+      all.set(aboutKey(about), { lane: { ...about, memory: {} }, open: [] });
+  }
   for (const one of open) {
     const key = aboutKey(one.taken);
     const entry = all.get(key) ?? { lane: { ...required(one.taken), memory: {} }, open: [] };
@@ -48,13 +56,16 @@ function* remembered({ lanes, open }: Pick<HistoryParts, "lanes" | "open">) {
 /** The lanes as the book begins with them. */
 export function lanesFrom(
   history: Pick<HistoryParts, "lanes" | "open">,
+  limits: Limits,
   store: GreenhouseStore,
   clock: Pick<Clock, "now" | "monotonic">,
 ): readonly Restored[] {
   const now = { at: clock.now(), mono: clock.monotonic() };
-  return [...remembered(history)].map(({ lane, open }) =>
-    laneFrom(lane, open, knownTarget(targetIn(lane), store), now),
-  );
+  return [...remembered(history, limits)].map(({ lane, open }) => {
+    const target = targetIn(lane);
+    const left = limits.get(laneKey(target)) ?? noLimits;
+    return laneFrom(lane, open, knownTarget(target, store), left, now);
+  });
 }
 
 /** The end of an open command that is not read back: it cannot be any more, or nothing was to be sent. */
@@ -122,7 +133,7 @@ const mostUndelivered = 1_000;
 export async function restoreCommands(commands: CommandService, past: Past): Promise<void> {
   const { journal, clock, store } = past;
   const { commander } = commands;
-  commands.limits.restore();
+  const limits = commands.limits.restore();
   const records = await readPast(past);
   if (records === null || journal.readProblem !== null) commands.leaveDeliveryMarks();
   if (records !== null) {
@@ -130,7 +141,7 @@ export async function restoreCommands(commands: CommandService, past: Past): Pro
     for (const one of undeliveredResults(records.told, mostUndelivered)) commands.restoreResult(one);
   }
   const history = journal.history();
-  const lanes = lanesFrom(history, store, clock);
+  const lanes = lanesFrom(history, limits, store, clock);
   takeUp(commands, past, records === null ? lanes.map(untold) : lanes, records?.recent ?? []);
   const taken = new Set(
     lanes.flatMap(({ interrupted }) => interrupted.map(({ command }) => commandKeyOf(command))),

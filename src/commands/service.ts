@@ -49,8 +49,6 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "audience" | "
   readonly clockSkewMs: () => number | null;
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
-  /** Calls back when the requests under way have left; at once when absent. */
-  readonly later?: (tell: () => void) => void;
 }
 
 /** Who is told what becomes of each command, within its path; a listener must not throw. */
@@ -58,8 +56,6 @@ export interface CommandListener {
   phase(command: Command, phase: Phase): void;
   result(result: CommandResult, about: ResultAddressee): void;
 }
-
-const tellNow = (tell: () => void) => tell();
 
 /** Where commands come in from the broker and results go out to it. */
 export class CommandService {
@@ -80,13 +76,13 @@ export class CommandService {
 
   constructor(parts: CommandServiceParts) {
     this.#parts = parts;
-    const { topics, link, retained, clock, log, store, later = tellNow } = parts;
+    const { topics, link, retained, clock, log, store } = parts;
     this.outbox = resultOutbox({ link, monotonic: () => clock.monotonic() }, log);
     this.phases = new CommandPhases({
       base: topics.base,
       retained,
       isMirrored: (controllerId) => store.byId(controllerId) !== undefined,
-      later,
+      clock,
     });
     this.earlier = new EarlierPhases({ base: topics.base, phases: this.phases });
     this.limits = new LimitService({
@@ -99,6 +95,7 @@ export class CommandService {
       feed: (input) => this.commander.feedSoon(input),
       limitsOf: (key) => this.commander.limitsOf(key),
       limited: () => this.commander.limited,
+      laneRecord: (key) => this.commander.laneRecord(key),
       around: (code) => this.commander.around(code),
     });
     this.commander = new Commander({

@@ -16,7 +16,14 @@ import { type Arrived, type Command, laneKey } from "./command.js";
 import { duplicateOf, knownId, payloadKey, takePlace } from "./admission.js";
 import { commandFrom, duplicateRefusal, journalRefusal, type NotTaken, understand } from "./intake.js";
 import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from "./lane.js";
-import { isSeenOtherwise, limitsAfterRefusal, settleLimits, takeWithLimits, wakeOfLimits } from "./limits.js";
+import {
+  isSeenOtherwise,
+  keptNow,
+  limitsAfterRefusal,
+  settleLimits,
+  takeWithLimits,
+  wakeOfLimits,
+} from "./limits.js";
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
 import { type LimitWorld, unlimited } from "../limits/rules/world.js";
 import { acknowledge, showProblem } from "./aftermath.js";
@@ -34,6 +41,7 @@ export function step(book: Book, input: Input, now: Now, world: LimitWorld = unl
     now,
     world,
     touched: new Set(),
+    onDisk: new Map(),
     answer: null,
   };
   if ("key" in input) inLane(turn, input.key, () => take(turn, input));
@@ -86,11 +94,14 @@ function seen(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): voi
 function clockSet(turn: Turn, byMs: number): void {
   const { startedAt } = turn.world.clockJudgement(turn.now.mono);
   for (const [key, { limits }] of entries(turn.book.lanes))
-    if (limits !== null)
+    if (limits !== null) {
       inLane(turn, key, () => {
         turn.lane.limits = afterClockSet(limits, byMs, startedAt);
-        turn.effects.push({ type: "limits", lane: key, isUnsure: true });
+        turn.effects.push({ type: "limits", lane: key });
       });
+      // Times that go on as they were are others by the clock.
+      if (keptNow(limits, turn.now) !== null) recordLane(turn, key);
+    }
 }
 
 /** Guards that look at the lane see at once what is commanded there, and what moves. */

@@ -25,7 +25,7 @@ import {
   wantedValue,
 } from "./endings.js";
 import { isReadOnlyFor } from "./intake.js";
-import { keptNow, limitsWithSending } from "./limits.js";
+import { limitsWithSending } from "./limits.js";
 import { end } from "./results.js";
 import { planSecondLook } from "./second-look.js";
 
@@ -194,15 +194,12 @@ export const urgentWaitsMs = 200;
 /** The first POST waits for this record; a stop, and what a rule sends, until `wakeAt` at most. */
 export function journalSending(turn: Turn, run: Progress, wakeAt: number | null): void {
   const { command } = run;
-  const limits = limitsWithSending(turn, command);
-  const record = sendingRecord(command);
-  const kept = limits && keptNow(limits, turn.now);
+  limitsWithSending(turn, command);
   const token = ask(turn, {
     type: "journal",
-    record: kept === null ? record : { ...record, limits: kept },
+    record: sendingRecord(command),
     durable: true,
     unlessOpen: takenRecord(command),
-    ...(limits === null ? {} : { limits }),
   });
   goTo(turn, run, { at: "journal" }, { token, wakeAt });
 }

@@ -8,7 +8,6 @@ import {
   type HistoryParts,
   type JournalRecord,
   type LaneMemory,
-  type LimitsEntry,
   type OpenCommand,
   type RecordedStart,
   type Refusal,
@@ -19,7 +18,7 @@ import {
   withoutMemory,
 } from "./records.js";
 import { setBounded } from "../runtime/bounded.js";
-import { EarlierHistory } from "./upgrade.js";
+import { EarlierHistory, limitsIn, type LimitsNow } from "./upgrade.js";
 
 const mostOpen = 1_000;
 const mostLanes = 5_000;
@@ -34,7 +33,8 @@ const mostVersion = 60;
 export class History {
   readonly #open = new Map<string, OpenCommand>();
   readonly #lanes = new Map<string, RememberedLane>();
-  readonly #limits = new Map<string, LimitsEntry>();
+  /** Of them those that something limits: as many as there are, for what is in force must not be forgotten over a restart. */
+  readonly #limited = new Map<string, RememberedLane>();
   readonly #alarms = new Map<string, Alarm>();
   #starts: readonly RecordedStart[] = [];
   /** Until a file says what its lanes must remember; null from then on. */
@@ -44,14 +44,23 @@ export class History {
 
   /** A copy that later records do not change. */
   parts(): HistoryParts {
-    const lanes = [...(this.#earlier?.lanes ?? []), ...this.#lanes.values()];
     return {
       open: this.#allOpen(),
       starts: this.#starts,
-      lanes: lanes.filter(({ memory }) => Object.keys(memory).length > 0),
-      limits: [...this.#limits.values()],
+      lanes: this.#allLanes(),
       alarms: [...this.#alarms.values()],
     };
+  }
+
+  #allLanes(): readonly RememberedLane[] {
+    const earlier = this.#earlier?.lanes ?? [];
+    const all = new Map(earlier.map((lane) => [aboutKey(lane), lane]));
+    for (const [key, { memory, ...about }] of [...this.#lanes, ...this.#limited])
+      all.set(key, { ...about, memory: { ...all.get(key)?.memory, ...memory } });
+    const lanes = [...all.values()].filter(({ memory }) => !isNothing(memory));
+    const isLimited = ({ memory: { limits } }: RememberedLane) => Boolean(limits);
+    // In the order in which they are taken up again.
+    return [...lanes.filter((lane) => !isLimited(lane)), ...lanes.filter(isLimited)];
   }
 
   /** Of a command of an earlier version this run may say more. */
@@ -82,13 +91,12 @@ export class History {
     else if (type === "result") this.#open.delete(commandKey(record, record.result.id));
     else if (type === "refusal") this.#addRefusal(record);
     else if (type === "carried") this.#restore(record);
-    else if (type === "limits_kept") this.#keep(record, record.kept);
     else if (type === "alarm_kept" && record.alarm === null) this.#alarms.delete(record.name);
     else if (type === "alarm_kept" && record.alarm !== null)
       setBounded(this.#alarms, record.name, record.alarm, mostAlarms);
-    // What is sent changes in the same breath what limits its actuator.
-    if (type === "phase" && record.limits !== undefined) this.#keep(record, record.limits);
     if ("memory" in record && record.memory !== undefined) this.#remember(record, record.memory);
+    const limits = limitsIn(record);
+    if (limits !== undefined) this.#limit(limits);
   }
 
   #take(record: Stamp & CommandTaken): void {
@@ -109,15 +117,24 @@ export class History {
     }
     const key = aboutKey(about);
     this.#earlier?.forget(key);
-    if (Object.keys(memory).length === 0) this.#lanes.delete(key);
-    else setBounded(this.#lanes, key, { ...required(about), memory }, mostLanes);
+    // What limits it is not in every record.
+    this.#put({ ...required(about), memory: { ...limitsAlone(this.#limited.get(key)), ...memory } });
   }
 
-  #keep({ controller, actuator }: About, kept: LimitsEntry["kept"] | null | undefined): void {
-    const key = aboutKey({ controller, actuator });
-    if (kept === null || kept === undefined) this.#limits.delete(key);
-    // As many as there are actuators, all of them: what is in force must not be forgotten over a restart.
-    else this.#limits.set(key, { controller, actuator, kept });
+  /** Up to format 2 it had records of its own. */
+  #limit({ controller, actuator, kept: limits }: LimitsNow): void {
+    const about = required({ controller, actuator });
+    const key = aboutKey(about);
+    const { memory } = this.#lanes.get(key) ?? this.#limited.get(key) ?? {};
+    this.#put({ ...about, memory: { ...memory, limits } });
+  }
+
+  #put(lane: RememberedLane): void {
+    const key = aboutKey(lane);
+    this.#lanes.delete(key);
+    this.#limited.delete(key);
+    if (lane.memory.limits) this.#limited.set(key, lane);
+    else if (!isNothing(lane.memory)) setBounded(this.#lanes, key, lane, mostLanes);
   }
 
   /** A command refused because its own record could not be made durable may nevertheless have left that record behind. */
@@ -127,16 +144,22 @@ export class History {
     if (record.result.reason === "journal_unavailable" && !isSent) this.#open.delete(key);
   }
 
-  #restore({ open, starts, lanes, limits = [], alarms = [] }: Checkpoint): void {
-    for (const map of [this.#open, this.#lanes, this.#limits, this.#alarms]) map.clear();
+  #restore({ open, starts, lanes, limits, alarms = [] }: Checkpoint): void {
+    for (const map of [this.#open, this.#lanes, this.#limited, this.#alarms]) map.clear();
     for (const { taken, sent = null } of open) this.#open.set(commandKey(taken, taken.id), { taken, sent });
-    for (const lane of lanes ?? []) this.#lanes.set(aboutKey(lane), lane);
-    for (const entry of limits) this.#limits.set(aboutKey(entry), entry);
+    for (const lane of lanes ?? []) this.#put(lane);
+    for (const entry of limits ?? []) this.#limit(entry);
     for (const alarm of alarms) this.#alarms.set(alarm.id, alarm);
     this.#starts = starts;
     if (lanes !== undefined) this.#earlier = null;
   }
 }
+
+const limitsAlone = (lane: RememberedLane | undefined): Pick<LaneMemory, "limits"> =>
+  lane?.memory.limits ? { limits: lane.memory.limits } : {};
+
+const isNothing = (memory: object): boolean =>
+  Object.values(memory).every((value) => value === null || value === undefined);
 
 /** The newest starts, and how those runs went by what this record says. */
 function startsAfter(starts: readonly RecordedStart[], record: JournalRecord): readonly RecordedStart[] {

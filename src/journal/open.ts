@@ -20,7 +20,7 @@ export const journalDirectory = (dataDir: string): string => join(dataDir, "jour
  * Of everything in the data directory together. Raised when a version before would misread what is written from then on,
  * and for that alone: a field more is passed over by older versions, a directory stays as it is.
  */
-const dataFormat = 2;
+const dataFormat = 3;
 
 const formatName = "format";
 

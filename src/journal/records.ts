@@ -73,7 +73,7 @@ const schema = {
   phase: {
     ...ofCommand,
     phase: as<"waiting" | "checking" | "sending" | "confirming" | "done">(text),
-    /** With `sending`: what limits the actuator once that is sent. */
+    /** With `sending`, up to format 2: what limits the actuator once that is sent. */
     limits: unchecked<KeptLimits>().optional(),
   },
   /** A POST has begun; `attempt` counts from 1. */
@@ -137,7 +137,7 @@ const schema = {
     by: textOrNull,
     via: unchecked<Via>(),
   },
-  /** What limits an actuator, as a whole each time it changes otherwise; null for nothing any more. */
+  /** Up to format 2: what limits an actuator, as a whole each time it changes otherwise; null for nothing any more. */
   limits_kept: { controller: text, actuator: text, kept: unchecked<KeptLimits | null>() },
   /** An alarm as it is now; null once it is forgotten. */
   alarm_kept: { name: text, alarm: unchecked<Alarm | null>() },
@@ -176,8 +176,9 @@ const schema = {
     starts: list<RecordedStart>(),
     /** Absent in files of earlier versions, which said it otherwise (`upgrade.ts`). */
     lanes: unchecked<readonly RememberedLane[]>().optional(),
-    /** Absent in files of earlier versions, as the next. */
+    /** Up to format 2, since when the lanes have them. */
     limits: unchecked<readonly LimitsEntry[]>().optional(),
+    /** Absent in files of earlier versions. */
     alarms: unchecked<readonly Alarm[]>().optional(),
   },
 };
@@ -206,10 +207,7 @@ export interface OpenCommand {
   readonly sent: SentMemory | null;
 }
 
-/**
- * What a target must remember over a restart: its newest record is the restart. What is nothing is left out. Its limits have records
- * of their own.
- */
+/** What a target must remember over a restart: its newest record is the restart. What is nothing is left out. */
 export interface LaneMemory {
   /** Its commands that may have been sent by then. One that is missing in a later record stays as it was until its result. */
   readonly sent?: readonly SentMemory[];
@@ -220,6 +218,11 @@ export interface LaneMemory {
   readonly awaited?: AwaitedMemory;
   /** Confirmed, and to be read once more. */
   readonly second_look?: LookMemory;
+  /**
+   * What limits an actuator, null for nothing. Too long for every record: one without it leaves it as the newest record has it that
+   * says it.
+   */
+  readonly limits?: KeptLimits | null;
 }
 
 /** Written before the first POST: without steps it may have been sent all the same. */

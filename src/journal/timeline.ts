@@ -1,14 +1,14 @@
 import { type Alarm, wholeController } from "../greenhouse/limits.js";
 import {
+  type Checkpoint,
   commandOutcomes,
-  type HistoryParts,
   type JournalRecord,
   type KeptLimits,
-  type LimitsEntry,
   type RecordType,
   type Stamp,
   withoutMemory,
 } from "./records.js";
+import { limitsCarried, limitsIn, type LimitsNow } from "./upgrade.js";
 
 /*
  * One timeline of a house out of the journal's records. What was commanded, who logged in and what the program did stands there as
@@ -95,29 +95,22 @@ const iso = (at: number | null | undefined): string | null =>
 
 type Difference = Partial<Happened> & Pick<Happened, "type">;
 
-interface LimitsNow extends Omit<LimitsEntry, "kept"> {
-  readonly kept: KeptLimits | null;
-}
-
-/** What limits an actuator from this record on; undefined where it says nothing of that. */
-function keptIn(record: JournalRecord): LimitsNow | undefined {
-  if (record.type === "limits_kept") return { ...record, kept: record.kept ?? null };
-  return record.type === "phase" && record.limits ? { ...record, kept: record.limits } : undefined;
-}
+type AtFirst = Pick<Checkpoint, "lanes" | "limits" | "alarms">;
 
 /** Folds records in their order. */
 export class Timeline {
   readonly #limits = new Map<string, KeptLimits | null>();
   readonly #alarms = new Map<string, Alarm>();
 
-  constructor(history?: Pick<HistoryParts, "limits" | "alarms">) {
+  constructor(history?: AtFirst) {
     if (history) this.#begin(history);
   }
 
-  #begin({ limits = [], alarms = [] }: Pick<HistoryParts, "limits" | "alarms">): void {
+  #begin({ alarms = [], ...carried }: AtFirst): void {
     this.#limits.clear();
     this.#alarms.clear();
-    for (const { controller, actuator, kept } of limits) this.#limits.set(keyOf(controller, actuator), kept);
+    for (const { controller, actuator, kept } of limitsCarried(carried))
+      this.#limits.set(keyOf(controller, actuator), kept);
     for (const alarm of alarms) this.#alarms.set(alarm.id, alarm);
   }
 
@@ -128,7 +121,7 @@ export class Timeline {
     if (record.type === "freed") return this.#freed(record);
     if (record.type === "alarm_kept") return this.#alarm(record, record.name, record.alarm ?? null);
     if (record.type === "carried") this.#begin(record);
-    const kept = keptIn(record);
+    const kept = limitsIn(record);
     return kept === undefined ? [] : this.#limitsOf(record, kept);
   }
 

@@ -2,9 +2,12 @@ import { isToldWhenLate, type Outcome, type StepReport } from "../greenhouse/com
 import {
   type About,
   aboutKey,
+  type Checkpoint,
   commandKey,
   type CommandTaken,
   type JournalRecord,
+  type KeptLimits,
+  type LimitsEntry,
   type OpenCommand,
   type PhaseEntered,
   type PlannedStep,
@@ -19,6 +22,32 @@ import {
   type StepSent,
 } from "./records.js";
 import { setBounded } from "../runtime/bounded.js";
+
+/* What earlier versions wrote. */
+
+/** What limits an actuator from a record on; `kept` is null for nothing. */
+export interface LimitsNow extends Omit<LimitsEntry, "kept"> {
+  readonly kept: KeptLimits | null;
+}
+
+/** Undefined where the record says nothing of it. Up to format 2 limits had records of their own, and one field of `phase`. */
+export function limitsIn(record: JournalRecord): LimitsNow | undefined {
+  if (record.type === "limits_kept") return { ...record, kept: record.kept ?? null };
+  if (record.type === "phase" && record.limits !== undefined) return { ...record, kept: record.limits };
+  if (!("memory" in record) || record.memory?.limits === undefined) return undefined;
+  return { ...record, kept: record.memory.limits };
+}
+
+/** What limits actuators by the first line of a file. */
+export const limitsCarried = ({
+  lanes = [],
+  limits = [],
+}: Pick<Checkpoint, "lanes" | "limits">): readonly LimitsEntry[] => [
+  ...limits,
+  ...lanes.flatMap(({ controller, actuator, memory: { limits: kept } }) =>
+    kept ? [{ controller, actuator, kept }] : [],
+  ),
+];
 
 /*
  * Format 1 and before, of which 0.1.0 is: no record says what its lane must remember, so that it has to be concluded from what

@@ -1,25 +1,36 @@
 import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts } from "../journal/records.js";
+import { clockAgrees } from "../runtime/clock.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
-import { clockJudgement, entriesOf, LimitsOnDisk, type Lost } from "./on-disk.js";
+import { entriesOf, type LimitsLeft, limitsLeft } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { differsInNumbersOnly, type ReceivedWeather, restrictionsOf } from "./restrictions.js";
 import { dueAt, isKeptBack, problemsOf } from "./rules/due.js";
-import { type ClockJudgement, type Entry, isEmpty, keyOf, type Shut } from "./rules/entry.js";
+import { type ClockJudgement, type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
 import { type Around, weatherValue } from "./rules/guards.js";
 
 const numbersEveryMs = 5_000;
 
+/** A platform that gives no time for so long as a reading may be old leaves the clock to be right as it is. */
+function clockJudgement(
+  skewMs: number | null,
+  startedAt: number,
+  now: number,
+  staleAfterMs: number,
+): ClockJudgement {
+  if (skewMs === null) return { startedAt, aheadMs: now >= startedAt + staleAfterMs ? 0 : null };
+  return { startedAt, aheadMs: clockAgrees(skewMs) === true ? 0 : Math.max(0, -skewMs) };
+}
+
 /**
- * Where limits meet the world: tells the book of commands, whose lanes they are part of, what their guards look at, and shows, keeps
- * and alarms what they have become. What is shown follows soon, once for all changes of a moment (`#settle`).
+ * Where limits meet the world: tells the book of commands, whose lanes they are part of, what their guards look at, and shows and
+ * alarms what they have become. What is shown follows soon, once for all changes of a moment (`#settle`).
  */
 export class LimitEngine {
   readonly #ports: EnginePorts;
   /** What limits every configured actuator before anything happened there. */
   readonly #atFirst = new Map<string, Entry>();
-  readonly #disk: LimitsOnDisk;
   /** By `weather/<name>`, or a controller's id or code: the actuators with guards that look at something of it. */
   readonly #watchers = new Map<string, Set<string>>();
   /** By code, the actuators that something limits. */
@@ -40,7 +51,6 @@ export class LimitEngine {
 
   constructor(ports: EnginePorts) {
     this.#ports = ports;
-    this.#disk = new LimitsOnDisk(ports);
     this.#rest = new Rest(ports.clock);
     this.#startedAt = ports.clock.monotonic();
     for (const controller of ports.store.controllers())
@@ -146,7 +156,7 @@ export class LimitEngine {
   }
 
   /** The lock and the hold in force. */
-  inForce(code: string, actuator: string): Shut | null {
+  inForce(code: string, actuator: string): LockAndHold | null {
     return this.#entry(keyOf(code, actuator));
   }
 
@@ -157,28 +167,30 @@ export class LimitEngine {
   }
 
   /** Locks, unlocks or releases. Resolves once it is on disk; what cannot be kept is not in force, for none of them. */
-  async change(code: string, actuators: readonly string[], change: Partial<Shut>): Promise<void> {
-    const present = () => actuators.flatMap((id) => this.#entry(keyOf(code, id)) ?? []);
-    await this.#disk.keepAll(present, change, () => {
-      for (const id of actuators) {
-        const key = keyOf(code, id);
-        if (change.lock !== undefined) this.#ports.feed({ type: "locked", key, lock: change.lock });
-        if (change.hold !== undefined) this.#ports.feed({ type: "held", key, hold: change.hold });
-      }
-    });
+  async change(code: string, actuators: readonly string[], change: Partial<LockAndHold>): Promise<void> {
+    const { feed, journal, laneRecord } = this.#ports;
+    const keys = actuators.map((id) => keyOf(code, id)).filter((key) => this.#wouldChange(key, change));
+    for (const key of keys) feed({ type: "lock_or_hold", key, change, is: "planned" });
+    const written = await Promise.allSettled(
+      keys.map((key) => journal.append(laneRecord(key), { durable: true })),
+    );
+    const refused = written.find((one) => one.status === "rejected");
+    for (const key of keys)
+      feed({ type: "lock_or_hold", key, change, is: refused === undefined ? "on_disk" : "given_up" });
+    if (refused !== undefined) throw refused.reason;
   }
 
-  /** What an earlier run left; call it before anything is judged. */
-  restore(history: HistoryParts, newestAt: number): Lost {
-    const { feed, onEvent } = this.#ports;
-    const { entries, events, lost } = this.#disk.restored(history, newestAt, this.#atFirst);
-    for (const limits of entries) {
-      const key = keyOf(limits.code, limits.id);
-      if (limits !== this.#atFirst.get(key)) feed({ type: "limits_restored", key, limits });
-    }
-    for (const event of events) onEvent(event);
-    this.#settleLimited();
-    return lost;
+  #wouldChange(key: string, { lock, hold }: Partial<LockAndHold>): boolean {
+    const entry = this.#entry(key);
+    if (entry === null || entry.planned.length > 0) return entry !== null;
+    return (lock !== undefined && lock !== entry.lock) || (hold !== undefined && hold !== entry.hold);
+  }
+
+  /** What an earlier run left, for the book to begin with. */
+  left(history: HistoryParts, newestAt: number): LimitsLeft {
+    const { clock, store } = this.#ports;
+    const start = { at: clock.now(), mono: clock.monotonic(), newestAt };
+    return limitsLeft(history, start, this.#atFirst, store);
   }
 
   /** Wakes by itself for what is shown late. */
@@ -207,34 +219,17 @@ export class LimitEngine {
     for (const key of this.#atFirst.keys()) this.#mark(key);
   }
 
-  /** Writes what the disk could not take when it was so. */
-  journalAgain(): void {
-    for (const key of this.#disk.unwritten()) this.#mark(key);
-  }
-
-  /** What limits a lane has changed, and perhaps the disk does not have what it was before. */
-  changed(key: string, isUnsure: boolean): void {
-    if (isUnsure) this.#disk.unsure(key);
+  /** What limits a lane has changed. */
+  changed(key: string): void {
     const limits = this.#ports.limitsOf(key);
     if (limits !== null) this.#noteLimited(key, limits);
     this.#mark(key);
   }
 
-  /** It is on its way to the disk from now on. */
-  keep(key: string): void {
-    const entry = this.#entry(key);
-    if (entry !== null) this.#disk.keep(entry);
-  }
-
-  /** The disk is about to have it, with a record of the command that is sent. */
-  keptWith(key: string, limits: Entry): void {
-    this.#disk.keptWith(key, limits);
-  }
-
   /** Not within what told of it: a listener of the store must not dispatch. What it shows must not hold up a POST. */
   #mark(key: string): void {
     if (this.#dirty.size === 0)
-      (this.#ports.later ?? queueMicrotask)(() => {
+      this.#ports.clock.soon(() => {
         const keys = [...this.#dirty];
         this.#dirty.clear();
         for (const one of keys) this.#settle(one);
@@ -252,12 +247,11 @@ export class LimitEngine {
     for (const key of keys) this.#settle(key);
   }
 
-  /** Shows, keeps and alarms what limits an actuator. */
+  /** Shows and alarms what limits an actuator. */
   #settle(key: string): void {
     const entry = this.#entry(key);
     const around = entry && this.#ports.around(entry.code);
     if (entry === null || around === null) return;
-    this.#disk.keep(entry);
     const shownAt = this.#show(key, entry, around);
     const about = { controller: around.own.info.id, actuator: entry.id };
     for (const [type, problem] of problemsOf(entry, around))

@@ -4,8 +4,10 @@ import type { WeatherShown } from "../greenhouse/limits.js";
 import type { HistoryParts } from "../journal/records.js";
 import { AlarmStore, bridgeItself, type WatchedFacts } from "./alarm-store.js";
 import { LimitEngine } from "./engine.js";
+import type { LimitsLeft } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { weatherShown } from "./restrictions.js";
+import { isEmpty, keyOf } from "./rules/entry.js";
 
 interface LimitPorts extends Pick<
   EnginePorts,
@@ -17,8 +19,8 @@ interface LimitPorts extends Pick<
   | "feed"
   | "limitsOf"
   | "limited"
+  | "laneRecord"
   | "around"
-  | "later"
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {
@@ -65,7 +67,10 @@ const ofLimits: ReadonlySet<string> = new Set(["guard_blind", "guard_unmet", "le
 export class LimitService {
   readonly engine: LimitEngine;
   readonly alarms: AlarmStore;
-  readonly #ports: Pick<LimitPorts, "journal" | "store" | "topics" | "retained" | "clock" | "configuration">;
+  readonly #ports: Pick<
+    LimitPorts,
+    "journal" | "store" | "topics" | "retained" | "clock" | "configuration" | "onEvent"
+  >;
   readonly #topics: ReadonlySet<string>;
   /** Epoch ms of the newest record of earlier runs, by the clock of then. */
   readonly #newestAt: number;
@@ -101,20 +106,22 @@ export class LimitService {
     });
   }
 
-  /** Before anything is commanded or published: what an earlier run left. */
-  restore(): void {
-    const { journal } = this.#ports;
+  /** What an earlier run left, for the book of commands to begin with, before anything is commanded or published. */
+  restore(): LimitsLeft["limits"] {
+    const { journal, onEvent } = this.#ports;
     const history = journal.history();
     this.#isFirst = history.starts.length <= 1;
     this.alarms.restore(history.alarms ?? []);
-    const lost = this.engine.restore(history, this.#newestAt);
+    const { limits, events, lost } = this.engine.left(history, this.#newestAt);
     for (const { type, controller, actuator } of this.alarms.list)
-      if (ofLimits.has(type) && controller !== null && !this.#isLimited(controller, actuator))
+      if (ofLimits.has(type) && controller !== null && !this.#isLimited(limits, controller, actuator))
         this.alarms.set(type, { controller, actuator }, null);
+    for (const event of events) onEvent(event);
     this.alarms.set("lease_overrun", bridgeItself, lost.lease_overrun);
     const { unreadable } = journal.state();
     const unread = unreadable > 0 ? `${unreadable} lines of the journal cannot be read.` : null;
     this.alarms.set("state_lost", bridgeItself, journal.readProblem?.message ?? unread ?? lost.state_lost);
+    return limits;
   }
 
   /** The broker holds this, from before. An alarm that this run does not know is over. */
@@ -145,10 +152,12 @@ export class LimitService {
   }
 
   /** No other part would clear the alarms of one that is not. */
-  #isLimited(controller: string, actuator: string | null): boolean {
-    const { settings, restrictions } =
-      this.#ports.store.byId(controller)?.actuators.get(actuator ?? "") ?? {};
-    return settings?.limits !== undefined || (restrictions ?? null) !== null;
+  #isLimited(limits: LimitsLeft["limits"], controller: string, actuator: string | null): boolean {
+    const { info, actuators } = this.#ports.store.byId(controller) ?? {};
+    const settings = actuators?.get(actuator ?? "")?.settings;
+    if (info === undefined || settings === undefined) return false;
+    const left = limits.get(keyOf(info.code, settings.id))?.now ?? null;
+    return settings.limits !== undefined || (left !== null && !isEmpty(left));
   }
 
   hears(topic: string): boolean {

@@ -1,7 +1,9 @@
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { AlarmFacts, AlarmType } from "../greenhouse/limits.js";
-import type { DiskPorts } from "./on-disk.js";
+import type { RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
+import type { GreenhouseStore } from "../sync/store.js";
 import type { Entry, LimitInput } from "./rules/entry.js";
 import type { Around } from "./rules/guards.js";
 import type { DueSend } from "./rules/due.js";
@@ -12,7 +14,12 @@ export interface RuleCommand extends DueSend {
   readonly actuator: string;
 }
 
-export interface EnginePorts extends DiskPorts {
+export interface EnginePorts {
+  readonly clock: Clock;
+  readonly store: GreenhouseStore;
+  readonly journal: {
+    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
+  };
   readonly weather: Configuration["weather"];
   /** How old a reading of the platform may be, ms. */
   readonly staleAfterMs: number;
@@ -32,10 +39,10 @@ export interface EnginePorts extends DiskPorts {
   readonly feed: (input: LimitInput) => void;
   /** What limits a lane; null where nothing does that would have to be remembered. */
   readonly limitsOf: (key: string) => Entry | null;
+  /** All that a lane must remember, as a record. */
+  readonly laneRecord: (key: string) => RecordBody;
   /** Of every lane that has something to be remembered of it. */
   readonly limited: () => readonly Entry[];
   /** What limits of a controller's actuators look at now; null for one that is not there. */
   readonly around: (code: string) => Around | null;
-  /** Calls back once requests begun by now are out; within this task when absent. */
-  readonly later?: (tell: () => void) => void;
 }

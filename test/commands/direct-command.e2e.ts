@@ -54,7 +54,8 @@ it("a lock is kept without a bridge too: the command is refused, and nothing is 
   const opened = await openJournal({ dataDir, clock: systemClock, log: silentLog });
   const lock = { by: "anna", via: null, reason: null, since: systemClock.now(), until: null };
   const kept = { guards: {}, starts: [], moved_until: null, direction: null, lock, lease: null, hold: null };
-  const record = { type: "limits_kept", controller: "GH-0001", actuator: "fan", kept } as const;
+  const about = { controller: "GH-0001", actuator: "fan", target: "actuator" } as const;
+  const record = { type: "lane", ...about, memory: { limits: kept } } as const;
   await opened.journal.append(record, { durable: true });
   await opened.close();
   expect(await switched(() => undefined)).toMatchObject({

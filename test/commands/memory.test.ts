@@ -252,7 +252,7 @@ function restarted(run: Run, records: readonly RecordBody[]): Book {
   const parts = historyOf(records).parts();
   const now = { at: run.now.at + 1_000, mono: 77 };
   const clock = { now: () => now.at, monotonic: () => now.mono };
-  return lanesFrom(parts, run.bench.store, clock).reduce<Book>(
+  return lanesFrom(parts, new Map(), run.bench.store, clock).reduce<Book>(
     (book, lane) => step(book, { type: "restored", key: laneKey(lane.about), lane }, now).book,
     emptyBook,
   );

@@ -26,7 +26,7 @@ const open = (
 describe("a command of the journal without a result", () => {
   const { store, clock } = new CommandBench();
   const interrupted = (one: OpenCommand) =>
-    lanesFrom({ open: [one], lanes: [] }, store, clock).flatMap((lane) => lane.interrupted);
+    lanesFrom({ open: [one], lanes: [] }, new Map(), store, clock).flatMap((lane) => lane.interrupted);
 
   it("is read back where something can be", () =>
     expect(interrupted(open())).toMatchObject([{ command: { id: "a" }, attempts: 0, sentAt: null }]));
@@ -115,7 +115,7 @@ const lookedFor = (
   { store, clock }: CommandBench,
   lane: RememberedLane,
   commands: readonly OpenCommand[] = [],
-) => lanesFrom({ open: commands, lanes: [lane] }, store, clock)[0];
+) => lanesFrom({ open: commands, lanes: [lane] }, new Map(), store, clock)[0];
 
 describe("a value that an earlier run sent and had not seen", () => {
   it("is looked for over a day, and for as long as its problem is open", async () => {

@@ -12,16 +12,16 @@ describe("the format of a data directory", () => {
   it("is told in it from the first start on", async () => {
     const directory = await tempDirectory();
     await (await open(directory)).close();
-    expect(await readFile(join(directory, "format"), "utf8")).toBe("2\n");
+    expect(await readFile(join(directory, "format"), "utf8")).toBe("3\n");
   });
 
-  it.each(["3\n", "70\n"])(
+  it.each(["4\n", "70\n"])(
     "that is newer than the program keeps it from starting, and stays: %j",
     async (text) => {
       const directory = await tempDirectory();
       await writeFile(join(directory, "format"), text);
       await expect(open(directory)).rejects.toThrow(
-        `The data directory ${directory} was written by a newer version of the program (format ${text.trim()}; this one knows up to 2).`,
+        `The data directory ${directory} was written by a newer version of the program (format ${text.trim()}; this one knows up to 3).`,
       );
       expect(await readFile(join(directory, "format"), "utf8")).toBe(text);
       await writeFile(join(directory, "format"), "1\n");
@@ -33,6 +33,6 @@ describe("the format of a data directory", () => {
     const directory = await tempDirectory();
     await writeFile(join(directory, "format"), text);
     await (await open(directory)).close();
-    expect(await readFile(join(directory, "format"), "utf8")).toBe("2\n");
+    expect(await readFile(join(directory, "format"), "utf8")).toBe("3\n");
   });
 });

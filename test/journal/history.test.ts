@@ -141,9 +141,10 @@ it("what limits an actuator is remembered of every one, however many there are",
   const lock = { by: "anna", via: null, reason: null, since: 0, until: null };
   const nothing = { guards: {}, starts: [], moved_until: null, direction: null, hold: null, lease: null };
   const records = Array.from({ length: 12_000 }, (_, n): RecordBody => ({
-    ...{ type: "limits_kept", controller: "GH-0001", actuator: `a${n}`, kept: { ...nothing, lock } },
+    ...{ type: "lane", controller: "GH-0001", actuator: `a${n}`, target: "actuator" },
+    memory: { limits: { ...nothing, lock } },
   }));
-  expect(historyOf(stamped(records)).limits).toHaveLength(12_000);
+  expect(historyOf(stamped(records)).lanes).toHaveLength(12_000);
 });
 
 describe("memory of the history", () =>

@@ -218,16 +218,14 @@ describe("a journal that grows", () => {
     const nothing = { guards: {}, starts: [], moved_until: null, direction: null, hold: null, lease: null };
     for (let n = 0; n < 100; n += 1) {
       const kept = { ...nothing, lock };
-      await journal.append(
-        { type: "limits_kept", controller: "GH-0001", actuator: `a${n}`, kept },
-        { durable: false },
-      );
+      const about = { controller: "GH-0001", actuator: `a${n}`, target: "actuator" } as const;
+      await journal.append({ type: "lane", ...about, memory: { limits: kept } }, { durable: false });
     }
     const { length } = await readdir(directory);
     for (let n = 0; n < 20; n += 1) await journal.append(ended(`${n}`), { durable: false });
     await journal.close();
     expect((await readdir(directory)).length).toBeLessThanOrEqual(length + 1);
-    expect((await openJournal(directory)).history().limits).toHaveLength(100);
+    expect((await openJournal(directory)).history().lanes).toHaveLength(100);
   });
 
   it("keeps commands that were sent, however many were refused, tried or never sent since", async () => {

@@ -126,12 +126,16 @@ describe("a line of the journal", () => {
       starts: [until, ...Array.from({ length: 59 }, () => 59_999)],
       lock: { by, via: null, reason: "安".repeat(200), since: until, until },
     };
-    const body = { type: "limits_kept", controller: "GH-0001", actuator: "roof", kept } as const;
+    const about = { controller: "GH-0001", actuator: "roof", target: "actuator" } as const;
+    const body = { type: "lane", ...about, memory: { unread: true, limits: kept } } as const;
     const [record] = stamped([body]) as [JournalRecord];
     const line = encodeLine(record);
     expect(line.length).toBeLessThanOrEqual(2_048);
     expect(decodeLine(line.subarray(0, -1)).records).toMatchObject([
-      { cut: true, kept: { starts: kept.starts, guards: kept.guards, lock: { by } } },
+      {
+        cut: true,
+        memory: { unread: true, limits: { starts: kept.starts, guards: kept.guards, lock: { by } } },
+      },
     ]);
   });
 

@@ -21,10 +21,11 @@ const nothing: KeptLimits = {
 };
 
 const at = (kept: Partial<KeptLimits> | null): RecordBody => ({
-  type: "limits_kept",
+  type: "lane",
   controller: "GH-1",
   actuator: "roof",
-  kept: kept && { ...nothing, ...kept },
+  target: "actuator",
+  memory: { limits: kept && { ...nothing, ...kept } },
 });
 
 const lock = { by: "ben", via: null, reason: "mending", since: 1_000, until: null };
@@ -119,17 +120,34 @@ describe("the timeline of a house", () => {
   });
 
   it("begins with what was in force: at the head of a file, and in a running bridge", () => {
-    const limits = [{ controller: "GH-1", actuator: "roof", kept: { ...nothing, lock } }];
-    const carried: RecordBody = {
-      type: "carried",
-      open: [],
-      lanes: [],
-      starts: [],
-      limits,
-      alarms: [],
-    };
+    const about = { controller: "GH-1", actuator: "roof" };
+    const kept = { ...nothing, lock };
+    const lanes = [{ ...about, target: "actuator", memory: { limits: kept } }] as const;
+    const carried: RecordBody = { type: "carried", open: [], lanes, starts: [], alarms: [] };
     expect(told([carried, at({ lock }), at(null)])).toEqual(["lock unlocked"]);
-    expect(told([at({ lock }), at(null)], new Timeline({ limits, alarms: [] }))).toEqual(["lock unlocked"]);
+    expect(told([at({ lock }), at(null)], new Timeline({ lanes, alarms: [] }))).toEqual(["lock unlocked"]);
+  });
+
+  it("tells the same of what a version up to format 2 wrote, which had records of limits alone", () => {
+    const about = { controller: "GH-1", actuator: "roof" };
+    const kept = { ...nothing, lock };
+    const carried: RecordBody = {
+      ...{ type: "carried", open: [], lanes: [], starts: [], alarms: [] },
+      limits: [{ ...about, kept }],
+    };
+    const memory = { unread: true } as const;
+    const sending: RecordBody = {
+      ...{ type: "phase", ...about, id: "a", phase: "sending", memory },
+      limits: { ...kept, hold },
+    };
+    expect(
+      told([
+        carried,
+        sending,
+        { type: "lane", ...about, memory },
+        { type: "limits_kept", ...about, kept: null },
+      ]),
+    ).toEqual(["hold held anna", "lock unlocked", "hold hold_ended"]);
   });
 
   it("is read from the newest file back, by kind, controller and time, with all that one record says", async () => {

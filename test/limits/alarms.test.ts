@@ -1,3 +1,5 @@
+import { laneKey } from "../../src/commands/command.js";
+import { lanesFrom } from "../../src/commands/restore.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LimitService } from "../../src/limits/limits.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
@@ -143,6 +145,21 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
   const payloads: string[] = [];
   const records: RecordBody[] = [];
   const disk: { problem: string | null } = { problem: null };
+  const journal = {
+    append: (record: RecordBody) =>
+      disk.problem === null ? Promise.resolve(records.push(record)) : Promise.reject(new Error(disk.problem)),
+    state: () => ({ reason: disk.problem, unreadable }),
+    ...{ readProblem: null, newestAt: 0 },
+    history: () => ({
+      ...{ ...history, alarms: [...alarms.alarms.values()] },
+      lanes: (left.limits ?? []).map(({ kept, ...about }) => ({
+        ...about,
+        target: "actuator" as const,
+        memory: { limits: kept },
+      })),
+      starts: Array.from({ length: starts }, () => began),
+    }),
+  };
   const limits = new LimitService({
     ...{
       clock,
@@ -153,21 +170,11 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
       feed: (input) => commander.feedSoon(input),
       limitsOf: (key) => commander.limitsOf(key),
       limited: () => commander.limited,
+      laneRecord: (key) => commander.laneRecord(key),
       around: (code) => commander.around(code),
     },
     ...{ configuration: { weather: {}, polling } },
-    journal: {
-      append: (record) =>
-        disk.problem === null
-          ? Promise.resolve(records.push(record))
-          : Promise.reject(new Error(disk.problem)),
-      state: () => ({ reason: disk.problem, unreadable }),
-      ...{ readProblem: null, newestAt: 0 },
-      history: () => ({
-        ...{ ...history, limits: left.limits ?? [], alarms: [...alarms.alarms.values()] },
-        starts: Array.from({ length: starts }, () => began),
-      }),
-    },
+    journal,
     retained: {
       wanted: (topic, payload) => {
         payloads.push(payload);
@@ -178,7 +185,8 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
     ...{ otherBridge: left.otherBridge ?? (() => false), isAccountKnown: () => left.isAccountKnown ?? true },
     overdue: () => ({ late: left.late ?? [], upToDate: left.upToDate ?? new Set() }),
   });
-  limits.restore();
+  for (const lane of lanesFrom(journal.history(), limits.restore(), store, clock))
+    commander.feed({ type: "restored", key: laneKey(lane.about), lane });
   /** The broker shows what it holds. */
   const look = () => {
     for (const topic of topics) limits.found(topic, Buffer.from("{}"));

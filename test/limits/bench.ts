@@ -1,7 +1,10 @@
 import { onTestFinished } from "vitest";
 import type { Guard, Limits } from "../../src/greenhouse/limits.js";
+import { laneKey } from "../../src/commands/command.js";
+import { lanesFrom } from "../../src/commands/restore.js";
 import { History } from "../../src/journal/history.js";
 import type { HistoryParts, JournalRecord, KeptLimits, RecordBody } from "../../src/journal/records.js";
+import { limitsIn } from "../../src/journal/upgrade.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { CommandBench, type CommandBenchOptions } from "../support/command-bench.js";
 
@@ -42,9 +45,23 @@ const nothingKept: KeptLimits = {
 
 /** What the journal has of an earlier run. */
 export const historyOf = (actuator: string, kept: Partial<KeptLimits>): HistoryParts => ({
-  ...{ open: [], lanes: [], starts: [], alarms: [] },
-  limits: [{ controller: "GH-0001", actuator, kept: { ...nothingKept, ...kept } }],
+  ...{ open: [], starts: [], alarms: [] },
+  lanes: [
+    {
+      ...{ controller: "GH-0001", actuator, target: "actuator" },
+      memory: { limits: { ...nothingKept, ...kept } },
+    },
+  ],
 });
+
+/** As a start begins; what of it is lost. */
+export function takeUp(one: CommandBench, history: HistoryParts, newestAt = one.clock.now()) {
+  const { limits: left, events, lost } = one.engine.left(history, newestAt);
+  one.events.push(...events);
+  for (const lane of lanesFrom(history, left, one.store, one.clock))
+    one.commander.feed({ type: "restored", key: laneKey(lane.about), lane });
+  return lost;
+}
 
 interface BenchOptions extends CommandBenchOptions {
   readonly kept?: Partial<KeptLimits>;
@@ -74,7 +91,7 @@ export async function bench({
   one.clockSkewMs = clockSkewMs;
   for (const [type, message] of Object.entries(alarms)) one.alarms.set(type, message);
   const [first] = options.actuators ?? [];
-  if (kept !== undefined) one.engine.restore(historyOf(first?.id ?? "roof", kept), one.clock.now());
+  if (kept !== undefined) takeUp(one, historyOf(first?.id ?? "roof", kept));
   if (isUnasked) one.store.setReachable(false);
   const stop = new AbortController();
   void one.engine.run(stop.signal);
@@ -100,23 +117,26 @@ export const lockOf = (one: CommandBench) => ({
   isSpan: true,
 });
 
-/** What the disk has of an actuator's limits, newest last: written alone, or with the first POST of a command. */
+/** What the disk has of an actuator's limits, newest last. */
 export const keptIn = (records: readonly RecordBody[]): readonly (KeptLimits | null)[] =>
-  records.flatMap((record) => {
-    if (record.type === "limits_kept") return [record.kept];
-    return record.type === "phase" && record.limits !== undefined ? [record.limits] : [];
+  stamped(records).flatMap((record) => {
+    const limited = limitsIn(record);
+    return limited === undefined ? [] : [limited.kept];
   });
 
 /** As the next start reads the journal. */
 export function nextStart(records: readonly RecordBody[]): HistoryParts {
   const history = new History();
   const head: RecordBody = { type: "carried", open: [], starts: [], lanes: [] };
-  const stamp = { at: "2026-05-01T06:00:00.000Z", mono: 0, boot: "b", clock_synced: true };
-  for (const [place, body] of [head, ...records].entries()) {
-    const line = JSON.stringify({ seq: place + 1, ...stamp, ...body });
-    history.add(JSON.parse(line) as JournalRecord);
-  }
+  for (const record of stamped([head, ...records])) history.add(record);
   return history.parts();
+}
+
+function stamped(records: readonly RecordBody[]): readonly JournalRecord[] {
+  const stamp = { at: "2026-05-01T06:00:00.000Z", mono: 0, boot: "b", clock_synced: true };
+  return records.map(
+    (body, place) => JSON.parse(JSON.stringify({ seq: place + 1, ...stamp, ...body })) as JournalRecord,
+  );
 }
 
 const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;

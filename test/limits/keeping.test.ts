@@ -5,7 +5,19 @@ import type { HistoryParts, KeptLimits } from "../../src/journal/records.js";
 import { clientStatus } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 import { lock, unlock } from "../../src/status/requests.js";
-import { bench, blow, guard, historyOf, ignored, keptIn, limits, skylight, valve } from "./bench.js";
+import {
+  bench,
+  blow,
+  guard,
+  historyOf,
+  ignored,
+  keptIn,
+  limits,
+  nextStart,
+  skylight,
+  takeUp,
+  valve,
+} from "./bench.js";
 
 /* What must not be lost on the way: of a rule's command, of a lease, of a lock. */
 
@@ -208,12 +220,12 @@ describe("a lease", () => {
     const one = new CommandBench({ actuators: [valve()] });
     const until = one.clock.now() - 60_000;
     const kept = { lease: { id: "x", by: null, command: "on", ends_with: "off", until } };
-    const lost = one.engine.restore(historyOf("pump", kept), one.clock.now());
+    const lost = takeUp(one, historyOf("pump", kept));
     expect(lost.lease_overrun).toMatch(/GH-0001\/pump.*"on".*off/);
     expect(one.records).toEqual([]);
     const old = { lease: { ...kept.lease, until: until - 86_400_000 } };
-    expect(one.engine.restore(historyOf("pump", old), one.clock.now()).lease_overrun).toBeNull();
-    expect(one.records).toMatchObject([{ type: "limits_kept", actuator: "pump", kept: null }]);
+    expect(takeUp(one, historyOf("pump", old)).lease_overrun).toBeNull();
+    expect(one.records).toMatchObject([{ type: "lane", actuator: "pump", memory: { limits: null } }]);
   });
 
   describe("of an address that its actuator has no more", () => {
@@ -229,7 +241,7 @@ describe("a lease", () => {
         actuators: [valve({ address, limits: limited })],
         registers: { [address]: "1010" },
       });
-      const lost = one.engine.restore(historyOf("valve", left), one.clock.now());
+      const lost = takeUp(one, historyOf("valve", left));
       await one.clock.advance(3_600_000);
       return { one, lost: lost.lease_overrun };
     }
@@ -268,11 +280,10 @@ describe("a lock on its way to the disk", () => {
     const locking = one.engine.change("GH-0001", ["roof"], { lock: { ...lock, isSpan: false } });
     await one.play(blow(14), 500, blow(3), 5_000);
     await locking;
-    const written = one.records.slice(before).filter(({ type }) => type === "limits_kept");
-    expect(written.length).toBeGreaterThan(1);
-    expect(keptIn(written).map((kept) => kept?.lock?.by)).toEqual(written.map(() => "anna"));
-    // The guard's command, sent meanwhile, wrote what was in force then, so that it had to be written once more.
-    expect(keptIn(one.durable).at(-1)?.lock?.by).toBe("anna");
+    // The guard's command too, which was sent meanwhile.
+    const written = keptIn(one.records.slice(before));
+    expect(written.length).toBeGreaterThan(2);
+    expect(written.map((kept) => kept?.lock?.by)).toEqual(written.map(() => "anna"));
   });
 });
 
@@ -289,19 +300,12 @@ describe("a lock of a whole controller", () => {
     };
   };
   /** What the journal has at the end of that run. */
-  const left = (...runs: readonly CommandBench[]): HistoryParts => {
-    const kept = new Map<string, KeptLimits | null>();
-    for (const record of runs.flatMap(({ records }) => records))
-      if (record.type === "limits_kept") kept.set(record.actuator, record.kept);
-    const limits = [...kept].flatMap(([actuator, one]) =>
-      one ? [{ controller: "GH-0001", actuator, kept: one }] : [],
-    );
-    return { ...historyOf("", {}), limits };
-  };
+  const left = (...runs: readonly CommandBench[]): HistoryParts =>
+    nextStart(runs.flatMap(({ records }) => records));
   const next = async (ids: readonly string[], ...runs: readonly CommandBench[]) => {
     const actuators = ids.map((id, place) => skylight({ id, address: String(101 + place) }));
     const one = await bench({ actuators });
-    const lost = one.engine.restore(left(...runs), one.clock.now());
+    const lost = takeUp(one, left(...runs));
     await one.clock.advance(0);
     return { one, lost, locked: ids.filter((id) => one.engine.inForce("GH-0001", id)?.lock) };
   };
@@ -354,7 +358,9 @@ describe("a lock of a whole controller", () => {
     await one.clock.advance(5_000);
     const { restrictions } = one.store.get("GH-0001")?.actuators.get("sky") ?? {};
     expect(restrictions?.lock?.until).toBe(new Date(set + 600_000).toISOString());
-    expect(left(one).limits?.map(({ kept }) => kept.lock?.until)).toEqual(Array(3).fill(set + 600_000));
+    expect(left(one).lanes.map(({ memory }) => memory.limits?.lock?.until)).toEqual(
+      Array(3).fill(set + 600_000),
+    );
   });
 
   it("until a time of day ends by the clock as it was set", async () => {
@@ -408,19 +414,19 @@ describe("a lock", () => {
     const one = new CommandBench({ actuators: [skylight()] });
     const now = one.clock.now();
     const lock = { by: "anna", via: null, reason: null, since: now - 7_200_000, until: now - 3_600_000 };
-    one.engine.restore(historyOf("roof", { lock }), now);
+    takeUp(one, historyOf("roof", { lock }), now);
     expect(unlocked(one)).toHaveLength(1);
     expect(newestKept(one).lock).toBeNull();
   });
 
   it("of all of a controller is in force for all of it or for nothing, on disk too", async () => {
     const one = await bench({ actuators: [skylight(), valve()] });
-    one.refuses = (record) => record.type === "limits_kept" && record.actuator === "valve";
+    one.refuses = (record) => record.type === "lane" && record.actuator === "valve";
     const locked = one.engine.change("GH-0001", ["roof", "valve"], { lock: anna(one, null) });
     await expect(locked).rejects.toThrow("the disk does not take this one");
     for (const id of ["roof", "valve"]) expect(one.engine.inForce("GH-0001", id)?.lock ?? null).toBeNull();
-    expect(one.records.findLast(({ type }) => type === "limits_kept")).toMatchObject({
-      ...{ actuator: "roof", kept: null },
+    expect(one.records.findLast(({ type }) => type === "lane")).toMatchObject({
+      ...{ actuator: "roof", memory: { limits: null } },
     });
   });
 });
@@ -502,7 +508,7 @@ it("rest is counted from the end of a command in the middle of which the bridge 
   const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
   if (!command || !step) throw new Error("the command is over");
   const one = await bench({ actuators: [valve({ limits: rested })] });
-  one.engine.restore(historyOf("valve", keptIn(earlier.records).at(-1) ?? {}), one.clock.now());
+  takeUp(one, historyOf("valve", keptIn(earlier.records).at(-1) ?? {}));
   one.openBefore.add(command.id);
   one.recover({ command, step, earlier: [], attempts: 1, code: "200", requestId: null, sentAt: 0 });
   await one.clock.advance(20_000);
@@ -554,7 +560,7 @@ it("starts of the last hour count over a restart", async () => {
   const kept = keptIn(earlier.records).at(-1);
   const one = await bench({ actuators: [valve({ limits: counted })] });
   await one.clock.advance(1_600_000);
-  one.engine.restore(historyOf("valve", kept ?? {}), one.clock.now());
+  takeUp(one, historyOf("valve", kept ?? {}));
   const refused = await one.run("on");
   expect(refused.interlock).toMatchObject({ rule: "starts_per_hour", value: 2, limit: 2 });
   await one.clock.advance(1_700_000);

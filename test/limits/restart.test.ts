@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { laneKey } from "../../src/commands/command.js";
-import { lanesFrom } from "../../src/commands/restore.js";
 import type { CommandBench } from "../support/command-bench.js";
-import { bench, blow, guard, ignored, limits, nextStart, valve } from "./bench.js";
+import { bench, blow, guard, ignored, limits, lockOf, nextStart, takeUp, valve } from "./bench.js";
 
 const key = laneKey({ code: "GH-0001", target: "actuator", targetId: "valve" });
 
@@ -12,7 +11,7 @@ const rememberedOf = ({ commander }: CommandBench) =>
     key
   ];
 
-it("a command with a guard and a lease is the same before and after the program dies in the middle of it", async () => {
+it("a command with a guard, a lease, a hold and a lock is the same before and after the program dies in the middle of it", async () => {
   const calm = guard({ name: "wind", sends: "off", allow: { words: ["on", "off"], degrees: null } });
   const options = { actuators: [valve({ limits: limits({ guards: [calm], startsPerHour: 6 }) })] };
   const one = await bench(options);
@@ -20,13 +19,12 @@ it("a command with a guard and a lease is the same before and after the program 
   await one.play(blow(14), 1_000);
   await one.clock.advance(100_000);
   await one.play('{"command":"on","for":"20m","hold":"1h","id":"a","by":"anna"}', 500);
+  await one.engine.change("GH-0001", ["valve"], { lock: lockOf(one) });
   const history = nextStart(one.records);
 
   const other = await bench({ ...options, isUnasked: true, isUnread: true });
   await other.clock.advance(one.clock.now() - other.clock.now());
-  other.engine.restore(history, one.clock.now());
-  for (const lane of lanesFrom(history, other.store, other.clock))
-    other.commander.feed({ type: "restored", key: laneKey(lane.about), lane });
+  takeUp(other, history, one.clock.now());
 
   expect(rememberedOf(other)).toEqual(rememberedOf(one));
   expect(rememberedOf(one)).toMatchObject({
@@ -36,6 +34,7 @@ it("a command with a guard and a lease is the same before and after the program 
       guards: { wind: { phase: "held" } },
       lease: { id: "a", by: "anna", command: "on", ends_with: "off" },
       hold: { id: "a", by: "anna" },
+      lock: { by: "anna", reason: "glass work", until: null },
       starts: [expect.any(Number)],
     },
   });

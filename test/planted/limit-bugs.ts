@@ -98,7 +98,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S17"],
   },
   clock_of_a_start_is_believed: {
-    seam: "limits/on-disk#clockJudgement",
+    seam: "limits/engine#clockJudgement",
     plant: `() => (skewMs, startedAt) => ({ startedAt, aheadMs: 0 })`,
     tests: "test/limits/keeping.test.ts",
   },

@@ -32,7 +32,8 @@ const trouble = (code: string): Error => Object.assign(new Error(`${code}: simul
 
 const markPattern = /"type":"(command_taken|result|refusal)".*?"by":"(r\d+)"/;
 
-const leasePattern = /"type":"(?:limits_kept|phase)".*?"lease":\{"id":"[^"]*","by":"(r\d+)"/;
+const leasePattern =
+  /"type":"(?:lane|phase|step_sent|step_answered|read_back)".*?"lease":\{"id":"[^"]*","by":"(r\d+)"/;
 
 const phasePattern = /"type":"phase".*?"id":"([^"]+)".*?"phase":"(sending|checking)"/;
 

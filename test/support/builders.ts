@@ -1,3 +1,4 @@
+import { noLimits } from "../../src/limits/left.js";
 import type { Input, Restored } from "../../src/commands/book.js";
 import { laneKey, type Target } from "../../src/commands/command.js";
 import type { CommandProblem } from "../../src/greenhouse/model.js";
@@ -102,6 +103,7 @@ export const restored = (about: Target, left: Partial<Restored> = {}): Input => 
     awaited: null,
     secondLook: null,
     interrupted: [],
+    limits: noLimits,
     ...left,
   },
 });

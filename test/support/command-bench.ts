@@ -99,6 +99,7 @@ export class CommandBench {
       feed: (input) => this.commander.feedSoon(input),
       limitsOf: (key) => this.commander.limitsOf(key),
       limited: () => this.commander.limited,
+      laneRecord: (key) => this.commander.laneRecord(key),
       around: (code) => this.commander.around(code),
     });
     this.commander = new Commander({

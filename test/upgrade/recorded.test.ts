@@ -1,13 +1,12 @@
 import { cp, readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { laneKey } from "../../src/commands/command.js";
-import { lanesFrom } from "../../src/commands/restore.js";
 import { Withdrawals } from "../../src/homeassistant/withdrawals.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
 import { readHistory } from "../../src/journal/reader.js";
 import type { HistoryParts, LaneMemory } from "../../src/journal/records.js";
 import { silentLog } from "../support/builders.js";
+import { takeUp } from "../limits/bench.js";
 import { CommandBench } from "../support/command-bench.js";
 import { tempDirectory } from "../journal/support/disk.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -25,27 +24,19 @@ async function copyOf(version: string): Promise<string> {
   return directory;
 }
 
+const limited = (actuator: string, limits: object): unknown =>
+  expect.objectContaining({
+    actuator,
+    memory: expect.objectContaining({ limits: expect.objectContaining(limits) as unknown }) as unknown,
+  });
+
 const left = (leaseId: string) => ({
-  limits: expect.arrayContaining([
-    {
-      controller: "GH-0001",
-      actuator: "left_skylight",
-      kept: expect.objectContaining({
-        lock: expect.objectContaining({ by: "anna", reason: "inside" }) as unknown,
-      }) as unknown,
-    },
-    {
-      controller: "GH-0001",
-      actuator: "valve_1",
-      kept: expect.objectContaining({
-        lease: expect.objectContaining({
-          by: "ben",
-          command: "on",
-          id: leaseId,
-        }) as unknown,
-        hold: expect.objectContaining({ by: "ben" }) as unknown,
-      }) as unknown,
-    },
+  lanes: expect.arrayContaining([
+    limited("left_skylight", { lock: expect.objectContaining({ by: "anna", reason: "inside" }) as unknown }),
+    limited("valve_1", {
+      lease: expect.objectContaining({ by: "ben", command: "on", id: leaseId }) as unknown,
+      hold: expect.objectContaining({ by: "ben" }) as unknown,
+    }),
   ]) as unknown,
   open: [
     {
@@ -116,7 +107,45 @@ describe("a data directory of 0.1.0", () => {
       await opened.close();
     }
     expect(await readHistory(journalDirectory(directory))).toMatchObject(left(leaseOf010));
-    expect(await readFile(join(directory, "format"), "utf8")).toBe("2\n");
+    expect(await readFile(join(directory, "format"), "utf8")).toBe("3\n");
+  });
+});
+
+describe("a data directory of format 2", () => {
+  const memories = {
+    left_skylight: {
+      second_look: { id: "before-the-upgrade", step: { value: "20" } },
+      limits: {
+        starts: [expect.any(Number)],
+        direction: "up",
+        lock: { by: "anna", reason: "inside", until: null },
+      },
+    },
+    valve_1: {
+      limits: {
+        lease: { id: "lease-of-format-2", by: "ben", command: "on", ends_with: "off", address: "210" },
+        hold: { by: "ben" },
+      },
+    },
+  };
+
+  it("is read without losing a lock, a lease, a hold or an open command, and one that was unlocked is not locked", async () => {
+    const directory = await copyOf("format-2");
+    const clock = new VirtualClock();
+    for (let start = 0; start < 2; start += 1) {
+      const history = await readHistory(journalDirectory(directory));
+      const { right_skylight: right, ...others } = memoriesOf(history);
+      expect(others).toMatchObject(memories);
+      expect(right?.limits).toBeUndefined();
+      expect(history.open).toMatchObject([
+        { taken: { id: "open-at-the-upgrade" }, sent: { is_accepted: true } },
+      ]);
+      const opened = await openJournal({ dataDir: directory, clock, log: silentLog });
+      await opened.journal.append({ type: "delivered", through: 1 }, { durable: true });
+      expect(opened.journal.history()).toEqual(history);
+      await opened.close();
+    }
+    expect(await readFile(join(directory, "format"), "utf8")).toBe("3\n");
   });
 });
 
@@ -138,7 +167,7 @@ describe("a data directory of format 1", () => {
     await opened.close();
     expect(await readdir(journalDirectory(directory))).toHaveLength(2);
     expect(await readHistory(journalDirectory(directory))).toEqual(before);
-    expect(await readFile(join(directory, "format"), "utf8")).toBe("2\n");
+    expect(await readFile(join(directory, "format"), "utf8")).toBe("3\n");
   });
 
   it("is what the book begins with", async () => {
@@ -152,8 +181,7 @@ describe("a data directory of format 1", () => {
         { id: "circulation_fan", kind: "circulation_fan", address: "150" },
       ],
     });
-    const lanes = lanesFrom(history, bench.store, bench.clock);
-    for (const lane of lanes) bench.commander.feed({ type: "restored", key: laneKey(lane.about), lane });
+    takeUp(bench, history);
     await bench.clock.advance(0);
     expect(bench.commander.open.map(({ id }) => id)).toEqual(["open-at-the-upgrade"]);
     expect(

@@ -45,12 +45,15 @@ export interface Entry extends Standing {
   readonly sent: ReadonlyMap<string, SentBefore>;
   /** A command that the disk knows as sent, with what it does to the entry, and whose first POST is not out. */
   readonly pending: Pending | null;
+  /** On their way to the disk, and in force once it has them; what is written meanwhile has them already. */
+  readonly planned: readonly Partial<LockAndHold>[];
+  /** Of an address that the actuator has no more, in epoch ms: a later start that has it again ends it. */
+  readonly formerLease: KeptLimits["lease"];
 }
 
 export const keyOf = (code: string, actuator: string): string => `${code} actuator ${actuator}`;
 
-/** What keeps others off. */
-export type Shut = Pick<Entry, "lock" | "hold">;
+export type LockAndHold = Pick<Entry, "lock" | "hold">;
 
 /** A command as the limits see it. */
 export interface LimitedCommand {
@@ -80,7 +83,7 @@ interface SentBefore {
   readonly hold: Hold | null;
 }
 
-export interface Pending {
+interface Pending {
   readonly command: LimitedCommand;
   /** What the actuator showed, and when that was. */
   readonly shown: Pick<Actuator, "state" | "position"> | undefined;
@@ -112,6 +115,8 @@ export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
   lease: null,
   sent: none,
   pending: null,
+  planned: [],
+  formerLease: null,
 });
 
 /** Nothing is in force and nothing has to be remembered. */
@@ -123,29 +128,30 @@ const sinceBefore = (at: number, place: number, all: readonly number[]): number 
 
 /** For the disk; `epoch` turns an instant of this run into epoch ms. Null where there is nothing to keep. */
 export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimits | null {
-  const { settings, lock, hold, lease, moves, guards } = entry;
-  if (isEmpty(entry)) return null;
+  const { settings, lock, hold, lease, moves, guards, formerLease } = entry;
   const { endsByClock: endsAt = moves.endsAt } = moves;
   const { startsPerHour } = limitsOf(settings);
   const starts = moves.starts.map(({ at, byClock = at }) => epoch(byClock));
+  const keptGuards = [...guards].flatMap(([name, state]) => keptState(name, state));
+  const isBound = lock !== null || hold !== null || lease !== null || formerLease !== null;
+  if (!isBound && keptGuards.length === 0 && moves === neverMoved) return null;
   return {
-    guards: Object.fromEntries([...guards].flatMap(([name, state]) => keptState(name, state))),
+    guards: Object.fromEntries(keptGuards),
     starts: startsPerHour === null ? [] : starts.slice(-startsPerHour).map(sinceBefore),
     // One that only its result can end is read back by the next start.
     moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt) : null,
     direction: moves.direction,
     lock: lock && { by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
-    lease: lease && {
-      id: lease.id,
-      by: lease.by,
-      command: lease.command,
-      ends_with: lease.endsWith,
-      until: epoch(lease.until),
-      address: settings.address,
-    },
+    lease: lease === null ? formerLease : keptLease(lease, settings, epoch),
     hold: hold && { id: hold.id, by: hold.by, until: epoch(hold.until) },
   };
 }
+
+const keptLease = (
+  { id, by, command, endsWith, until }: Lease,
+  { address }: ActuatorSettings,
+  epoch: (mono: number) => number,
+): KeptLimits["lease"] => ({ id, by, command, ends_with: endsWith, until: epoch(until), address });
 
 /** Nothing of one that is as it begins without a kept state. */
 function keptState(name: string, { phase, sending, attempts: { id, tries } }: GuardState) {
@@ -276,11 +282,13 @@ export function afterClockSet(entry: Entry, byMs: number, startedAt: number): En
 
 /** What the book of commands is told of limits. */
 export type LimitInput = Readonly<
-  /** A lock or a hold begins or ends by a request. */
-  | { type: "locked"; key: string; lock: Lock | null }
-  | { type: "held"; key: string; hold: Hold | null }
-  /** As an earlier run left them. */
-  | { type: "limits_restored"; key: string; limits: Entry }
+  /** A lock or a hold begins or ends by a request: once the disk has that, unless it cannot take it. */
+  | {
+      type: "lock_or_hold";
+      key: string;
+      change: Partial<LockAndHold>;
+      is: "planned" | "on_disk" | "given_up";
+    }
   /** Something that guards of these lanes look at may show something else, or what else their rules depend on. */
   | {
       type: "seen";

@@ -2,7 +2,7 @@ import type { Outcome } from "../../greenhouse/command/outcomes.js";
 import { canonical } from "../../greenhouse/command/words.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
-import { type Entry, type LimitedCommand, limitsOf, type Pending } from "./entry.js";
+import { type Entry, type LimitedCommand, limitsOf } from "./entry.js";
 import { type GuardState, sent } from "./guards.js";
 import { began, directionOf, endedAt, isStart, type Moves } from "./pauses.js";
 import type { Lease } from "./lease.js";
@@ -37,14 +37,12 @@ function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Shown, now
   return { ...given, moves: began(entry.moves, move, mostStarts, now), ...termOfCommand(entry, command) };
 }
 
-export const withPending = (entry: Entry, { command, shown, mono }: Pending): Entry =>
-  afterFirstPost(entry, command, shown, mono);
-
-/** What the disk is to hold: what a command does that it knows as sent is not taken back before that is out. */
-export const toBeKept = ({ pending, ...rest }: Entry): Entry => {
-  const entry = { ...rest, pending: null };
-  return pending === null ? entry : withPending(entry, pending);
-};
+/** What the disk is to hold: also what a command does that it knows as sent, and a lock or hold that is on its way there. */
+export function toBeKept({ pending, planned, ...rest }: Entry): Entry {
+  const now: Entry = { ...rest, pending: null, planned: [] };
+  const entry = planned.reduce<Entry>((before, change) => ({ ...before, ...change }), now);
+  return pending === null ? entry : afterFirstPost(entry, pending.command, pending.shown, pending.mono);
+}
 
 /** That POST counts for both. */
 function afterForeignPost(entry: Entry, command: LimitedCommand): Entry {
