@@ -34,14 +34,7 @@ import { RetainedTopics } from "./mqtt/retained-topics.js";
 import { type Topics, topicsUnder } from "./mqtt/topics.js";
 import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient } from "./platform/client.js";
-import {
-  aborted,
-  abortReason,
-  afterRequests,
-  type Clock,
-  clockAgrees,
-  type Random,
-} from "./runtime/clock.js";
+import { aborted, abortReason, type Clock, clockAgrees, type Random } from "./runtime/clock.js";
 import { type Files, textFile } from "./runtime/file-system.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import { readVia } from "./runtime/mqtt.js";
@@ -448,7 +441,6 @@ function joinCommands(above: Given & Link & Reading & Publishing): Commanding {
   const commands = createCommands({
     ...above,
     link: above.connection,
-    later: afterRequests,
     rules: () => live.commandRules,
     crashLoop,
     otherBridge: () => tests.isShared(),

@@ -1,6 +1,7 @@
 import type { Command, Phase } from "./command.js";
 import { askedBy } from "./endings.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
+import type { Clock } from "../runtime/clock.js";
 
 interface CommandPhasesPorts {
   /** The base topic. */
@@ -12,8 +13,7 @@ interface CommandPhasesPorts {
   };
   /** Whether a controller has topics; those of one that was removed must not come back. */
   readonly isMirrored: (controllerId: string) => boolean;
-  /** Calls back when the requests under way have left. */
-  readonly later: (tell: () => void) => void;
+  readonly clock: Pick<Clock, "soon">;
 }
 
 export type PhaseTarget = Pick<Command, "controllerId" | "target" | "targetId">;
@@ -53,7 +53,7 @@ export class CommandPhases {
     if (before !== undefined && before !== command) this.#overtaken.add(before);
     this.#newest.set(topic, command);
     this.#waiting.push({ command, phase });
-    if (this.#waiting.length === 1) this.#ports.later(() => this.publish());
+    if (this.#waiting.length === 1) this.#ports.clock.soon(() => this.publish());
   }
 
   /** A command of an earlier run after which a newer one had been shown already. */

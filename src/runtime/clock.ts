@@ -9,6 +9,8 @@ export interface Clock {
   monotonic(): number;
   /** Calls back after `ms`; what it returns takes that back. */
   after(ms: number, call: () => void): () => void;
+  /** Calls back soon, once requests that have begun by now are written: what is shown must not hold up what is sent. */
+  soon(call: () => void): void;
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -43,6 +45,8 @@ export const systemClock: Clock = {
   now: Date.now.bind(Date),
   monotonic: performance.now.bind(performance),
   after,
+  // Writing a request is itself put off to the next turn.
+  soon: (call) => void setImmediate(setImmediate, call),
   wait: waitingBy(after),
 };
 
@@ -55,11 +59,6 @@ export const cameWithin = (clock: Clock, ms: number, event: Promise<unknown>): P
 
 /** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** Calls back once requests begun by now have been written, which itself is put off to the next turn. */
-export function afterRequests(tell: () => void): void {
-  setImmediate(setImmediate, tell);
-}
 
 /** Resolves when the signal aborts. */
 export const aborted = (signal: AbortSignal): Promise<void> =>

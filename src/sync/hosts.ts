@@ -82,6 +82,10 @@ export class PlatformWatch {
     return this.#state;
   }
 
+  isAway(host: PlatformHost): boolean {
+    return this.#away[host];
+  }
+
   /** Calls back when the state to publish became another, in the order in which it was asked for. */
   onState(listener: StateListener): void {
     this.#stateListeners.push(listener);

@@ -19,6 +19,7 @@ import { AddressesSeen } from "./addresses-seen.js";
 import type { PlatformWatch } from "./hosts.js";
 import { Inventory, type InventoryMemory, type InventoryNews, isAdded } from "./inventory.js";
 import { Poller } from "./poller.js";
+import { PollTroubles } from "./poll-troubles.js";
 import type { Compared } from "./read-comparison.js";
 import type { RequestBudget } from "../runtime/schedule.js";
 import { mirrorSettings } from "./settings.js";
@@ -67,6 +68,11 @@ export function createMirror(parts: MirrorParts): Mirror {
   const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
   const inventory = new Inventory(store, settings.removeAfterMs, inventoryMemory(parts));
   const onStretch = stretchListener(polling, { store, watch, log });
+  const troubles = new PollTroubles(
+    log,
+    () => clock.monotonic(),
+    (host) => watch.isAway(host),
+  );
   const poller = new Poller(
     {
       intervals: polling,
@@ -76,7 +82,7 @@ export function createMirror(parts: MirrorParts): Mirror {
       onUnlisted: (code, group, addresses) => warnOfUnlisted(store.get(code), group, addresses, log),
       onApart: (found) => tellOfApart(store.get(found.code), found, parts),
     },
-    { platform, store, inventory, clock, budget: platform.budget, random, log },
+    { platform, store, inventory, clock, budget: platform.budget, random, troubles },
   );
   watch.onState((state) => store.setReachable(state !== "unreachable"));
   watch.onHost((host, reachable) => poller.hostReachable(host, reachable));

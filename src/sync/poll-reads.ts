@@ -3,15 +3,8 @@ import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";
-import {
-  PlatformError,
-  type PlatformErrorKind,
-  type PlatformHost,
-  type PlatformReader,
-  type RawValue,
-} from "../greenhouse/ports.js";
+import { PlatformError, type PlatformReader, type RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
 import type { Inventory } from "./inventory.js";
 import type { PollJob, RegisterRead } from "./poll-plan.js";
 import type { Compared, ReadComparison } from "./read-comparison.js";
@@ -264,7 +257,7 @@ export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob)
 }
 
 /** Not sent: the host is away, or asked to be left alone for a while. */
-const wasHeld = (error: unknown): boolean =>
+export const wasHeld = (error: unknown): boolean =>
   error instanceof PlatformError &&
   (error.facts.kind === "paused" || (error.facts.kind === "throttled" && !error.facts.sent));
 
@@ -322,103 +315,3 @@ export class PollTally {
     this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1);
   }
 }
-
-/** What concerns a host as a whole is reported by the part that watches it. */
-const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "unauthorized"]);
-/** Once is bad luck, twice in a row is not. */
-const passing = new Set<PlatformErrorKind>(["timeout", "interrupted", "throttled"]);
-/** A kind of poll that fails every other time is not worth a line each time. */
-const logAgainMs = 600_000;
-
-interface Trouble {
-  /** Failures in a row, by the job's name. */
-  readonly failing: Map<string, number>;
-  /** Its end is worth a line. */
-  isLogged: boolean;
-  loggedAt: number;
-}
-
-/**
- * Logs once per kind of poll that it fails and once that it works again, however many controllers it concerns. What is wrong with a
- * whole host is left out.
- */
-export class PollTroubles {
-  readonly #log: Logger;
-  readonly #now: () => number;
-  readonly #isAway: (host: PlatformHost) => boolean;
-  readonly #byKind = new Map<PollJob["kind"], Trouble>();
-
-  /** `now` is monotonic ms. */
-  constructor(log: Logger, now: () => number, isAway: (host: PlatformHost) => boolean) {
-    this.#log = log;
-    this.#now = now;
-    this.#isAway = isAway;
-  }
-
-  /** Returns whether this is the first failure in a row, and none of the host as a whole. */
-  onFailed(name: string, job: PollJob, error: unknown): boolean {
-    if (!(error instanceof PlatformError)) {
-      this.#log.error({ err: error, job: name }, "a poll failed unexpectedly");
-      return false;
-    }
-    const { kind, host } = error.facts;
-    if (wasHeld(error)) return false;
-    this.#log.debug({ job: name }, error.message);
-    if (ofTheHost.has(kind) || this.#isAway(host)) return false;
-    const fresh: Trouble = { failing: new Map(), isLogged: false, loggedAt: -Infinity };
-    const trouble = this.#byKind.get(job.kind) ?? fresh;
-    this.#byKind.set(job.kind, trouble);
-    const inARow = (trouble.failing.get(name) ?? 0) + 1;
-    trouble.failing.set(name, inARow);
-    if (inARow > 1 || !passing.has(kind)) this.#warn(job, trouble, error);
-    return inARow === 1 && kind !== "throttled";
-  }
-
-  onWorked(name: string, { kind }: PollJob): void {
-    if (this.#isOver(kind, name)) this.#log.info({ poll: kind }, `polling ${subjects[kind]} works again`);
-  }
-
-  /** These are not asked for any more. */
-  forget(names: Iterable<string>): void {
-    for (const name of names) for (const kind of this.#byKind.keys()) this.#isOver(kind, name);
-  }
-
-  /** Whether this was the last one to fail of a kind of which that was logged. */
-  #isOver(kind: PollJob["kind"], name: string): boolean {
-    const trouble = this.#byKind.get(kind);
-    if (trouble?.failing.delete(name) !== true || trouble.failing.size > 0) return false;
-    const { isLogged } = trouble;
-    trouble.isLogged = false;
-    return isLogged;
-  }
-
-  #warn(job: PollJob, trouble: Trouble, { message, facts }: PlatformError): void {
-    const now = this.#now();
-    if (trouble.isLogged || now - trouble.loggedAt < logAgainMs) return;
-    trouble.isLogged = true;
-    trouble.loggedAt = now;
-    const controller = "code" in job ? job.code : undefined;
-    const first = controller === undefined ? "" : ` (${controller} was the first)`;
-    const { operation, code, platformMessage, requestId } = facts;
-    this.#log.warn(
-      {
-        poll: job.kind,
-        controller,
-        operation,
-        code,
-        platform_message: platformMessage,
-        request_id: requestId,
-      },
-      `polling ${subjects[job.kind]} fails${first}, so what is shown of them grows old: ${message}`,
-    );
-  }
-}
-
-const subjects = {
-  controllers: "the list of controllers",
-  devices: "the list of other devices",
-  connection: "the status of single devices",
-  sensors: "sensors",
-  running_status: "running statuses",
-  registers: "actuators and parameters",
-} as const satisfies Record<PollJob["kind"], string>;

@@ -1,6 +1,5 @@
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
-import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/clock.js";
 import { hasNoFlag } from "../greenhouse/reduce.js";
 import { RequestBudget, Rest } from "../runtime/schedule.js";
@@ -18,20 +17,22 @@ import {
   stretchFactor,
   withinInterval,
 } from "./poll-plan.js";
-import {
-  callsPerHour,
-  perform,
-  type PollCost,
-  type PollPorts,
-  PollTally,
-  PollTroubles,
-} from "./poll-reads.js";
+import { callsPerHour, perform, type PollCost, type PollPorts, PollTally } from "./poll-reads.js";
 import { type Compared, ReadComparison } from "./read-comparison.js";
 
 interface PollerPorts extends Omit<PollPorts, "tally" | "turn" | "onGroup" | "onApart" | "comparison"> {
   readonly budget: RequestBudget;
   readonly random: Random;
-  readonly log: Logger;
+  readonly troubles: PollOutcomes;
+}
+
+/** Is told how jobs end. */
+interface PollOutcomes {
+  onWorked(name: string, job: PollJob): void;
+  /** Whether this is the first failure in a row, and none of the host as a whole. */
+  onFailed(name: string, job: PollJob, error: unknown): boolean;
+  /** These are not asked for any more. */
+  forget(names: Iterable<string>): void;
 }
 
 interface PollerSettings {
@@ -66,7 +67,6 @@ export class Poller {
   readonly #settings: PollerSettings;
   readonly #ports: PollerPorts & PollPorts;
   readonly #schedule: PollSchedule;
-  readonly #troubles: PollTroubles;
   readonly #rest: Rest;
   readonly #running = new Map<string, Promise<void>>();
   readonly #awaited = new Map<string, (() => void)[]>();
@@ -99,11 +99,6 @@ export class Poller {
       soon: new RequestBudget(Math.ceil(settings.requestsPerMinute * soonPart)),
       connectionGapMs: () => this.#connectionGapMs(),
     });
-    this.#troubles = new PollTroubles(
-      ports.log,
-      () => ports.clock.monotonic(),
-      (host) => this.#schedule.isAway(host),
-    );
   }
 
   /** Calls back when everything of a controller that was taken up has been asked for once. */
@@ -209,7 +204,7 @@ export class Poller {
   #drop(chosen: (job: PollJob) => boolean): void {
     const names = this.#schedule.remove(chosen);
     for (const name of names) this.#answerWaiting(name);
-    this.#troubles.forget(names);
+    this.#ports.troubles.forget(names);
     this.#demandChanged = true;
   }
 
@@ -337,7 +332,7 @@ export class Poller {
     this.#schedule.begun(name, now);
     const done = perform(job, this.#ports, signal, () => this.#schedule.saidOf(name))
       .then(() => {
-        this.#troubles.onWorked(name, job);
+        this.#ports.troubles.onWorked(name, job);
         return true;
       })
       .catch((error: unknown) => {
@@ -350,7 +345,7 @@ export class Poller {
 
   /** A controller whose reads begin to fail may be gone, and the next list is minutes away. */
   #onFailed(name: string, job: PollJob, error: unknown): void {
-    const isFirst = this.#troubles.onFailed(name, job, error);
+    const isFirst = this.#ports.troubles.onFailed(name, job, error);
     if (!isFirst || !("code" in job) || job.kind === "connection") return;
     if (this.#ports.store.get(job.code)?.availability !== "online") return;
     this.readSoon({ kind: "connection", code: job.code }, this.#settings.intervals.controllers, null);
@@ -368,7 +363,7 @@ export class Poller {
     const at = againMs === Infinity ? againMs : next(name, now, againMs * this.#stretch, chance);
     const comesAgain = this.#schedule.ended(name, worked, now, at);
     // What is left to others to read is no trouble of its own.
-    if (!comesAgain) this.#troubles.forget([name]);
+    if (!comesAgain) this.#ports.troubles.forget([name]);
     this.#answerWaiting(name);
     if ("code" in job) this.#tried(name, job.code);
     this.#checked(name, worked);

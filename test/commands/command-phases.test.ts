@@ -21,7 +21,7 @@ const command = (id: string, over: Partial<Command> = {}): Command => ({
 });
 
 /** What is wanted on the topics, as `target id:phase`. */
-function phases(later: (tell: () => void) => void = (tell) => tell()) {
+function phases(soon: (call: () => void) => void = (call) => call()) {
   const sent: string[] = [];
   const forgotten: string[] = [];
   const removed = new Set<string>();
@@ -35,7 +35,7 @@ function phases(later: (tell: () => void) => void = (tell) => tell()) {
       forget: (topic) => forgotten.push(topic),
     },
     isMirrored: (id) => !removed.has(id),
-    later,
+    clock: { soon },
   });
   /** What was sent since the last look, once everything that can be sent by itself is. */
   const news = async () => {

@@ -114,5 +114,9 @@ export class BootClock implements Clock {
 
   /** As Node does: no timer is shorter than a millisecond. */
   readonly after = (ms: number, call: () => void): (() => void) => this.in(Math.max(1, ms), call);
+  readonly soon = (call: () => void): void =>
+    queueMicrotask(() => {
+      if (this.#alive) call();
+    });
   readonly wait = waitingBy(this.after);
 }

@@ -1,10 +1,11 @@
 import anyAscii from "any-ascii";
-import type { DeviceRecord, SensorItem } from "../../src/greenhouse/ports.js";
+import type { DeviceRecord, PlatformHost, SensorItem } from "../../src/greenhouse/ports.js";
 import type { ControllerSettings, MirrorSettings } from "../../src/greenhouse/settings.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { seededRandom } from "../../src/runtime/clock.js";
 import { Inventory, type InventoryNews } from "../../src/sync/inventory.js";
 import type { PollIntervals } from "../../src/sync/poll-plan.js";
+import { PollTroubles } from "../../src/sync/poll-troubles.js";
 import { Poller } from "../../src/sync/poller.js";
 import { RequestBudget } from "../../src/runtime/schedule.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
@@ -65,6 +66,12 @@ export function polledMirror(options: PolledOptions = {}) {
     actuators: 120_000,
     ...options.intervals,
   };
+  const away = new Set<PlatformHost>();
+  const troubles = new PollTroubles(
+    options.log ?? silentLog,
+    () => clock.monotonic(),
+    (host) => away.has(host),
+  );
   const poller: Poller = new Poller(
     {
       intervals,
@@ -82,9 +89,14 @@ export function polledMirror(options: PolledOptions = {}) {
       clock,
       budget: new RequestBudget(perMinute),
       random: seededRandom(seed),
-      log: options.log ?? silentLog,
+      troubles,
     },
   );
+  const hostReachable = (host: PlatformHost, isReachable: boolean) => {
+    if (isReachable) away.delete(host);
+    else away.add(host);
+    poller.hostReachable(host, isReachable);
+  };
   poller.onTried((code) => tried.push(code));
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
@@ -95,6 +107,7 @@ export function polledMirror(options: PolledOptions = {}) {
     platform,
     inventory,
     poller,
+    hostReachable,
     news,
     stretches,
     tried,

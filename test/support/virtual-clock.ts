@@ -87,6 +87,7 @@ export class VirtualClock implements Clock {
   }
 
   readonly after = (ms: number, call: () => void): (() => void) => this.#time.in(ms, call);
+  readonly soon = (call: () => void): void => queueMicrotask(call);
   readonly wait = waitingBy(this.after);
 
   /** Lets `ms` pass. */

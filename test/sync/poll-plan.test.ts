@@ -210,7 +210,7 @@ it("a rest of months asks no timer for more than it can hold, as that would fire
     asked.push(ms);
     return clock.after(0, call);
   };
-  const rest = new Rest({ now: () => 0, monotonic: () => 0, wait: clock.wait, after });
+  const rest = new Rest({ now: () => 0, monotonic: () => 0, wait: clock.wait, soon: clock.soon, after });
   await Promise.all([rest.for(90 * 86_400_000, new AbortController().signal), clock.advance(0)]);
   expect(asked).toEqual([2 ** 31 - 1]);
 });

@@ -262,7 +262,7 @@ it.each<[what: string, lines: number, story: (world: World) => Promise<void>]>([
     "anything while its host is gone",
     0,
     (world) => {
-      world.poller.hostReachable("realtime", false);
+      world.hostReachable("realtime", false);
       return broken(world, "sensors", hour, failing("timeout"));
     },
   ],

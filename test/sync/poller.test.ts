@@ -673,12 +673,12 @@ describe("the request budget", () => {
 });
 
 /** Both hosts fail until it is called; after the second failure one is known to be away. */
-function outage({ platform, poller }: Polled) {
+function outage({ platform, hostReachable }: Polled) {
   const failures = { business: 0, realtime: 0 };
   let isDown = true;
   platform.fate = ({ host }) => {
     failures[host] = isDown ? failures[host] + 1 : 0;
-    if (failures[host] !== 1) poller.hostReachable(host, !isDown);
+    if (failures[host] !== 1) hostReachable(host, !isDown);
     if (isDown) throw failure("unreachable", host);
   };
   return () => {
