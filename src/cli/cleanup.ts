@@ -2,9 +2,9 @@ import type { Configuration } from "../config/schema.js";
 import { discoveryFilter, foundDocument } from "../homeassistant/announced.js";
 import { placeOf, type Topics, topicsUnder } from "../mqtt/topics.js";
 import type { BrokerClient } from "../setup/broker-client.js";
-import { readConfiguration } from "./errands.js";
+import { readConfiguration } from "./common.js";
 import { withBroker } from "./running-bridge.js";
-import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
+import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
 
 /**
  * `greenhouse2mqtt cleanup`: lists and clears what the bridge keeps on the broker for its controllers and in Home
@@ -12,10 +12,10 @@ import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from
  * stopped first.
  */
 export async function cleanup(
-  around: Surroundings,
+  context: ProcessContext,
   options: CommonOptions & { all?: boolean },
 ): Promise<void> {
-  const configuration = await readConfiguration(options, around);
+  const configuration = await readConfiguration(options, context);
   if (configuration.mqtt.url === undefined) {
     throw new CommandFailure(
       "the embedded broker keeps nothing over a restart, so there is nothing to clean up",
@@ -27,10 +27,10 @@ export async function cleanup(
     const own = () => ownTopics(client, configuration, topics, options.all === true);
     await refuseWhileRunning(client, topics);
     const found = await own();
-    for (const topic of found) around.out(`${topic}\n`);
+    for (const topic of found) context.out(`${topic}\n`);
     const failed = await clear(client, found);
     const left = await own();
-    around.err.write(`${found.length - left.length} of ${found.length} retained topics cleared\n`);
+    context.err.write(`${found.length - left.length} of ${found.length} retained topics cleared\n`);
     if (left.length > 0) throw new CommandFailure(leftText(left, failed));
   });
 }

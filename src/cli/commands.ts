@@ -3,8 +3,8 @@ import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.
 import { readOnlyOperations } from "../platform/operations.js";
 import { parseDuration, parseUntil } from "../runtime/duration.js";
 import type { FleetOptions } from "./fleet.js";
-import type { CommonOptions, Surroundings } from "./surroundings.js";
-import type { SimulateOptions } from "./trials.js";
+import type { CommonOptions, ProcessContext } from "./context.js";
+import type { SimulateOptions } from "./demo.js";
 
 /* What an option may be; the error names what was expected. */
 
@@ -56,39 +56,39 @@ export const commonOptions = (): readonly Option[] => [
 
 /** Each command is a file that is loaded only when it is called: start-up time is a feature on a small computer. */
 const lazily =
-  <Args extends unknown[]>(load: () => Promise<(around: Surroundings, ...args: Args) => unknown>) =>
-  (around: Surroundings): ((...args: Args) => Promise<void>) =>
+  <Args extends unknown[]>(load: () => Promise<(context: ProcessContext, ...args: Args) => unknown>) =>
+  (context: ProcessContext): ((...args: Args) => Promise<void>) =>
   async (...args) => {
     await (
       await load()
-    )(around, ...args);
+    )(context, ...args);
   };
 
 const runLazily = lazily(async () => (await import("./run.js")).run);
 
 /** A SIGHUP while a service is still loading would end it; its listener is told of it as soon as there is one. */
-function remembering(around: Surroundings): Surroundings {
+function remembering(context: ProcessContext): ProcessContext {
   let isAsked = false;
-  around.onReload?.(() => {
+  context.onReload?.(() => {
     isAsked = true;
   });
   const onReload = (listener: () => void) => {
-    around.onReload?.(listener);
+    context.onReload?.(listener);
     if (isAsked) listener();
   };
-  return { ...around, onReload };
+  return { ...context, onReload };
 }
 
 type Action = Parameters<Command["action"]>[0];
 
 /** Adds commands with their help. */
 const adder =
-  (root: Command, around: Surroundings) =>
+  (root: Command, context: ProcessContext) =>
   (
     name: string,
     description: string,
     examples: readonly string[],
-    action: (around: Surroundings) => Action,
+    action: (context: ProcessContext) => Action,
     more = "",
   ): Command =>
     root
@@ -103,7 +103,7 @@ const adder =
           ...examples.map((line) => `  ${line}`),
         ].join("\n"),
       )
-      .action(action(around));
+      .action(action(context));
 
 type Add = ReturnType<typeof adder>;
 
@@ -144,8 +144,8 @@ const readingNames: readonly NonNullable<SimulateOptions["readings"]>[number][] 
 ];
 
 /** All commands, in the order and the groups of `--help`. */
-export function addCommands(root: Command, around: Surroundings): void {
-  const add = adder(root, around);
+export function addCommands(root: Command, context: ProcessContext): void {
+  const add = adder(root, context);
   root.commandsGroup("Run it:");
   add(
     "run",
@@ -216,7 +216,7 @@ function addTrials(add: Add): void {
       "greenhouse2mqtt demo --controllers 2 --speed 60 --language zh",
       "greenhouse2mqtt demo --host 0.0.0.0   the page for other computers of your network",
     ],
-    lazily(async () => (await import("./trials.js")).demo),
+    lazily(async () => (await import("./demo.js")).demo),
   )
     .addOption(languageOption("en"))
     .option("--host <address>", "where the page listens; it has a login", "127.0.0.1")
@@ -226,7 +226,7 @@ function addTrials(add: Add): void {
     "simulate",
     "the simulated platform alone, on a port",
     ["greenhouse2mqtt simulate --controllers 3 --profile records > config.yaml"],
-    lazily(async () => (await import("./trials.js")).simulate),
+    lazily(async () => (await import("./demo.js")).simulate),
   )
     .addOption(languageOption("zh"))
     .option("--port <n>", "port of both hosts", wholeNumber(0, 65_535), 8090);
@@ -339,7 +339,7 @@ function addConfiguration(add: Add): void {
     "passwd",
     "make a password hash for the embedded broker; asks without showing what is typed, or reads a line of a pipe",
     ["greenhouse2mqtt passwd"],
-    (around) => async () => (await import("./configuration.js")).passwd(around),
+    (context) => async () => (await import("./configuration.js")).passwd(context),
   );
 }
 

@@ -15,19 +15,19 @@ import { GoneAway, terminalDialogue, usualBrokers } from "../setup/init/question
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
 import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "../setup/init/init.js";
 import { createLogger } from "../runtime/log.js";
-import { refuseToOverwrite } from "./errands.js";
+import { refuseToOverwrite } from "./common.js";
 import {
   CommandFailure,
   type CommonOptions,
   endOfUse,
   exitCodes,
   programVersion,
-  type Surroundings,
-} from "./surroundings.js";
+  type ProcessContext,
+} from "./context.js";
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
 export async function check(
-  { env, out }: Surroundings,
+  { env, out }: ProcessContext,
   files: readonly string[],
   { config }: CommonOptions,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export async function check(
 }
 
 /** The file of a fleet, those of all its accounts, and clashes between them. */
-async function checkFleet({ env, out }: Pick<Surroundings, "env" | "out">, file: string): Promise<void> {
+async function checkFleet({ env, out }: Pick<ProcessContext, "env" | "out">, file: string): Promise<void> {
   const { fleet, accounts, problems, warnings } = await loadFleet(file, { env });
   for (const warning of warnings) out(`${formatProblem(warning)} (warning)\n`);
   for (const problem of problems) out(`${formatProblem(problem)}\n`);
@@ -68,7 +68,7 @@ const problemsFound = (count: number): CommandFailure =>
 
 /** `greenhouse2mqtt schema`; the example lies beside `package.json`. */
 export async function schema(
-  { out }: Surroundings,
+  { out }: ProcessContext,
   { example = false }: { readonly example?: boolean },
 ): Promise<void> {
   if (example) out(await readFile(new URL("../../config.example.yaml", import.meta.url), "utf8"));
@@ -77,17 +77,17 @@ export async function schema(
 
 /** `greenhouse2mqtt passwd`: a password from the terminal, unseen, or one line of a pipe, becomes the hash for `broker.users`. */
 export async function passwd(
-  around: Surroundings,
+  context: ProcessContext,
   input: Readable & { readonly isTTY?: boolean } = process.stdin,
 ): Promise<void> {
-  const password = input.isTTY === true ? await typed(input, around) : await firstLine(input, around.stop);
-  if (around.stop.aborted || password === null) throw new CommandFailure("stopped; no hash was made");
+  const password = input.isTTY === true ? await typed(input, context) : await firstLine(input, context.stop);
+  if (context.stop.aborted || password === null) throw new CommandFailure("stopped; no hash was made");
   if (password === "") throw new CommandFailure("no password was given", exitCodes.usage);
-  around.out(`${await hashPassword(password)}\n`);
+  context.out(`${await hashPassword(password)}\n`);
 }
 
 /** Asked for twice, as what is typed is not shown; null when the person went away. */
-async function typed(input: Readable, { err, stop }: Surroundings): Promise<string | null> {
+async function typed(input: Readable, { err, stop }: ProcessContext): Promise<string | null> {
   const dialogue = terminalDialogue({ input, output: err, stop });
   const notEmpty = (answer: string) => (answer === "" ? "it cannot be empty" : null);
   try {
@@ -113,17 +113,17 @@ interface InitOptions extends CommonOptions, GivenOptions {
 }
 
 /** `greenhouse2mqtt init`: asks for hosts, credential and broker, or takes what is given, tries it, and writes the configuration once. */
-export async function init(around: Surroundings, options: InitOptions): Promise<void> {
-  const { env, stop } = around;
+export async function init(context: ProcessContext, options: InitOptions): Promise<void> {
+  const { env, stop } = context;
   if (options.web === true) {
-    await initWeb(around, options);
+    await initWeb(context, options);
     return;
   }
   const { config, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
   const { stdin: input, stdout: output } = process;
-  const say = (text: string) => around.out(`${text}\n`);
+  const say = (text: string) => context.out(`${text}\n`);
   const given = [file, businessUrl, realtimeUrl, tokenEnv, mqttUrl];
-  if (!input.isTTY || !around.isTerminal || given.some((one) => one !== undefined)) {
+  if (!input.isTTY || !context.isTerminal || given.some((one) => one !== undefined)) {
     const answers = givenAnswers(file === undefined ? "" : await answersIn(file), options);
     if (!("platform" in answers))
       throw new CommandFailure(["nothing was written:", ...answers].join("\n  "), exitCodes.usage);
@@ -147,17 +147,17 @@ const usualPort = 8099;
 const lastAnswerMs = 500;
 
 /** `greenhouse2mqtt init --web`: asks in a browser of this computer, and ends once the files are written. */
-async function initWeb(around: Surroundings, { config }: CommonOptions): Promise<void> {
+async function initWeb(context: ProcessContext, { config }: CommonOptions): Promise<void> {
   const { sshHint } = await import("../http/entrance.js");
   const { Faults } = await import("../http/faults.js");
   const { OneTimeCode } = await import("../http/first-operator.js");
   const { serveSetup } = await import("../http/setup-site.js");
   const { webSteps } = await import("../setup/init/web-steps.js");
-  const { env, out, err } = around;
+  const { env, out, err } = context;
   refuseToOverwrite(config, "move it away, or name another file with -c");
   const code = new OneTimeCode();
   const written = new AbortController();
-  const stop = AbortSignal.any([endOfUse(around), written.signal]);
+  const stop = AbortSignal.any([endOfUse(context), written.signal]);
   const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, err);
   const say = (text: string) => out(`${text}\n`);
   const done = () => {

@@ -1,6 +1,6 @@
 import { type Outcome, resultSentence, type ToldResult } from "../greenhouse/command/outcomes.js";
 import { systemClock } from "../runtime/clock.js";
-import type { Surroundings } from "./surroundings.js";
+import type { ProcessContext } from "./context.js";
 
 /* What the demo shows on the terminal: a line for whatever its broker hands out. */
 
@@ -10,7 +10,7 @@ export interface DemoView {
 }
 
 /** Colours are for people who look at a terminal and did not turn them off. */
-export const demoView = ({ out, isTerminal, env }: Surroundings): DemoView => ({
+export const demoView = ({ out, isTerminal, env }: ProcessContext): DemoView => ({
   out,
   isColoured: isTerminal && (env["NO_COLOR"] ?? "") === "",
 });

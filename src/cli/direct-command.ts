@@ -21,13 +21,13 @@ type DirectRequest = Pick<CommandRequest, "controllerId" | "target" | "targetId"
  * DirectoryInUse when a bridge works there.
  */
 export async function commandDirectly(
-  around: BridgeOptions,
+  context: BridgeOptions,
   request: DirectRequest,
   onPhase: (phase: Phase) => void,
 ): Promise<CommandResult> {
-  const { configuration, random, log } = around;
+  const { configuration, random, log } = context;
   const over = new AbortController();
-  const clock = endingWith(over.signal, around.clock);
+  const clock = endingWith(over.signal, context.clock);
   const ports = { clock, random, log, dataDir: configuration.data_dir };
   const opened = await openJournal(ports);
   const platform = createPlatform(configuration.platform, ports);
@@ -170,7 +170,7 @@ function limitsOf(
     limitsOf: (key) => parts.commander().limitsOf(key),
     limited: () => parts.commander().limited,
     laneRecord: (key) => parts.commander().laneRecord(key),
-    around: (code) => parts.commander().around(code),
+    context: (code) => parts.commander().context(code),
   });
   return engine;
 }

@@ -10,14 +10,14 @@ import { Meter } from "../setup/discover/progress.js";
 
 import { codeOf } from "./read.js";
 import { addLines, writeNew } from "../setup/init/new-file.js";
-import { readConfiguration, refuseToOverwrite, withPlatform } from "./errands.js";
+import { readConfiguration, refuseToOverwrite, withPlatform } from "./common.js";
 import {
   CommandFailure,
   type CommonOptions,
   exitCodes,
   programVersion,
-  type Surroundings,
-} from "./surroundings.js";
+  type ProcessContext,
+} from "./context.js";
 
 interface DiscoverOptions extends CommonOptions {
   readonly controller?: readonly string[];
@@ -30,7 +30,11 @@ interface DiscoverOptions extends CommonOptions {
 }
 
 /** `greenhouse2mqtt discover`: what the account holds, as YAML on stdout or in a new file; only reads are sent. */
-export async function discover(around: Surroundings, given: DiscoverOptions, self: Command): Promise<void> {
+export async function discover(
+  context: ProcessContext,
+  given: DiscoverOptions,
+  self: Command,
+): Promise<void> {
   // The file to compare with also leads to the platform, unless another one is named.
   const isNamed = self.getOptionValueSource("config") !== "default";
   const options = { ...given, config: isNamed ? given.config : (given.merge ?? given.config) };
@@ -38,23 +42,23 @@ export async function discover(around: Surroundings, given: DiscoverOptions, sel
     refuseToOverwrite(options.out, `choose another name, or \`--merge ${options.out}\` to see what is new`);
   if (options.for !== undefined && options.listen !== true)
     throw new CommandFailure("--for says how long to listen: write --listen too", exitCodes.usage);
-  const configuration = await readConfiguration(options, around);
-  const request = await requestFor(options, configuration, around);
-  const meter = new Meter(around.err, systemClock, configuration.platform.requests_per_minute);
-  const err = { isTTY: around.err.isTTY === true, write: (text: string) => meter.write(text) };
-  const found = await withPlatform(configuration, { ...around, err }, (platform) =>
-    discoverAccount(request, { platform, clock: systemClock, meter }, around.stop).catch(explained),
+  const configuration = await readConfiguration(options, context);
+  const request = await requestFor(options, configuration, context);
+  const meter = new Meter(context.err, systemClock, configuration.platform.requests_per_minute);
+  const err = { isTTY: context.err.isTTY === true, write: (text: string) => meter.write(text) };
+  const found = await withPlatform(configuration, { ...context, err }, (platform) =>
+    discoverAccount(request, { platform, clock: systemClock, meter }, context.stop).catch(explained),
   );
   const { out } = options;
-  if (out === undefined) around.out(found.text);
+  if (out === undefined) context.out(found.text);
   else {
     await writeFound(out, found);
-    around.err.write(`${out} written: ${whatNext(out, options.merge)}\n`);
+    context.err.write(`${out} written: ${whatNext(out, options.merge)}\n`);
   }
   await found.settle().catch((error: unknown) => {
-    around.err.write(`the progress of the scan could not be put away: ${String(error)}\n`);
+    context.err.write(`the progress of the scan could not be put away: ${String(error)}\n`);
   });
-  for (const note of found.notes) around.err.write(`${note}\n`);
+  for (const note of found.notes) context.err.write(`${note}\n`);
   if (found.problems.length > 0)
     throw new CommandFailure(["`check` will not take the file as it is:", ...found.problems].join("\n"));
 }
@@ -63,16 +67,16 @@ export async function discover(around: Surroundings, given: DiscoverOptions, sel
 async function requestFor(
   options: DiscoverOptions,
   configuration: Configuration,
-  around: Surroundings,
+  context: ProcessContext,
 ): Promise<DiscoverRequest> {
   const compared = async (file: string) => {
-    const known = await readConfiguration({ ...options, config: file }, around);
+    const known = await readConfiguration({ ...options, config: file }, context);
     return { file, configuration: known, text: await readFile(file, "utf8") };
   };
   return {
     configuration,
     file: options.config,
-    env: around.env,
+    env: context.env,
     controllers: (options.controller ?? []).map((name) => codeOf(configuration, name)),
     types: options.types ?? scannedTypes,
     fresh: options.fresh === true,

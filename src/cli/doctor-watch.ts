@@ -9,15 +9,15 @@ import { watchMovement } from "../setup/doctor/watch.js";
 import { adviceYaml, conclude, type WatchedActuator } from "../setup/doctor/watch-conclusions.js";
 import { mirrorSettings } from "../sync/settings.js";
 import { commentText } from "../setup/yaml-text.js";
-import { readConfiguration, shortList, withPlatform } from "./errands.js";
+import { readConfiguration, shortList, withPlatform } from "./common.js";
 import { codeOf } from "./read.js";
 import {
   CommandFailure,
   type CommonOptions,
   exitCodes,
   programVersion,
-  type Surroundings,
-} from "./surroundings.js";
+  type ProcessContext,
+} from "./context.js";
 
 export interface WatchOptions extends CommonOptions {
   readonly watch: string;
@@ -30,21 +30,21 @@ const usage = (message: string): CommandFailure => new CommandFailure(message, e
 const defaultPatienceMs = 10 * 60_000;
 
 /** `doctor --watch CONTROLLER/ACTUATOR --command WORD`: what one movement shows, and which settings follow from it. */
-export async function watch(around: Surroundings, options: WatchOptions): Promise<void> {
+export async function watch(context: ProcessContext, options: WatchOptions): Promise<void> {
   const configuration = await readConfiguration(
     { ...options, logLevel: options.logLevel ?? "fatal" },
-    around,
+    context,
   );
   const actuator = watchedActuator(configuration, options.watch);
   const word = wordOf(actuator, options.command);
-  const say = (line: string) => around.out(`${line}\n`);
+  const say = (line: string) => context.out(`${line}\n`);
   const at = new Date(systemClock.now()).toISOString().slice(0, 16);
   say(
     `watching ${actuator.code}/${actuator.id} (${actuator.kind}, address ${addressesOf(actuator)}); what it shows now:`,
   );
   const patienceMs = (options.for === undefined ? null : parseDuration(options.for)) ?? defaultPatienceMs;
-  const record = await withPlatform(configuration, around, (platform) =>
-    watchMovement({ platform, clock: systemClock, say, actuator, word, patienceMs }, around.stop),
+  const record = await withPlatform(configuration, context, (platform) =>
+    watchMovement({ platform, clock: systemClock, say, actuator, word, patienceMs }, context.stop),
   );
   const conclusion = conclude(record);
   say("");
@@ -55,7 +55,7 @@ export async function watch(around: Surroundings, options: WatchOptions): Promis
     `found by \`doctor --watch\` of greenhouse2mqtt ${programVersion()}, ${at}Z, "${word}" was sent`,
   ];
   const yaml = adviceYaml(record, conclusion, head);
-  around.out(
+  context.out(
     yaml === ""
       ? "Nothing is to be set.\n"
       : `Write this under the same keys of ${options.config}:\n\n${yaml}`,

@@ -6,7 +6,7 @@ import type { Configuration } from "../config/schema.js";
 import { sshHint } from "../http/entrance.js";
 import { newestRecords } from "../journal/reader.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
-import { diagnose, openScene } from "../setup/doctor/doctor.js";
+import { diagnose, openContext } from "../setup/doctor/doctor.js";
 import { recordCheck } from "../setup/doctor/recording.js";
 import {
   type Finding,
@@ -17,19 +17,19 @@ import {
   summaryOf,
   textsOf,
 } from "../setup/doctor/finding.js";
-import type { Scene } from "../setup/doctor/scene.js";
+import type { DoctorContext } from "../setup/doctor/context.js";
 import { StatusLine } from "../setup/status-line.js";
 import { type Bundle, bundleOf, fitForStrangers, mostOf } from "../status/bundle.js";
 import { writeNew } from "../setup/init/new-file.js";
-import { loadNamed, loggerFor, overridden, refuseToOverwrite } from "./errands.js";
+import { loadNamed, loggerFor, overridden, refuseToOverwrite } from "./common.js";
 import { NotAsked, requestOf } from "./running-bridge.js";
 import {
   CommandFailure,
   type CommonOptions,
   exitCodes,
   programVersion,
-  type Surroundings,
-} from "./surroundings.js";
+  type ProcessContext,
+} from "./context.js";
 
 interface DoctorOptions extends CommonOptions {
   readonly json?: boolean;
@@ -42,27 +42,27 @@ interface DoctorOptions extends CommonOptions {
 }
 
 /** `greenhouse2mqtt doctor`: tries everything the bridge needs and reports it line by line; sends nothing to an actuator. */
-export async function doctor(around: Surroundings, options: DoctorOptions): Promise<void> {
+export async function doctor(context: ProcessContext, options: DoctorOptions): Promise<void> {
   if (options.watch !== undefined)
-    return (await import("./doctor-watch.js")).watch(around, { ...options, watch: options.watch });
+    return (await import("./doctor-watch.js")).watch(context, { ...options, watch: options.watch });
   if (options.command !== undefined || options.for !== undefined)
     throw new CommandFailure("--command and --for belong to --watch", exitCodes.usage);
   if (options.bundle !== undefined) refuseToOverwrite(options.bundle, "choose another name");
-  const result = await loadNamed(options, around.env);
-  const report = reporter(options, around);
+  const result = await loadNamed(options, context.env);
+  const report = reporter(options, context);
   if (!result.ok) {
     const [fault] = configurationFindings(result, options);
     report.add(fault ?? { check: "configuration", status: "failed", summary: "it cannot be read" });
     report.end();
-    for (const problem of result.problems) around.err.write(`${formatProblem(problem)}\n`);
+    for (const problem of result.problems) context.err.write(`${formatProblem(problem)}\n`);
     throw new CommandFailure("", exitCodes.usage);
   }
   const configuration = overridden(result.configuration, {
     ...options,
     logLevel: options.logLevel ?? "fatal",
   });
-  const ports = { clock: systemClock, random: systemRandom, log: loggerFor(configuration, around) };
-  const scene = openScene(configuration, ports);
+  const ports = { clock: systemClock, random: systemRandom, log: loggerFor(configuration, context) };
+  const scene = openContext(configuration, ports);
   const shown =
     options.redact === true
       ? redactor(configuration, scene.evidence, options.config)
@@ -74,15 +74,15 @@ export async function doctor(around: Surroundings, options: DoctorOptions): Prom
   };
   for (const finding of configurationFindings(result, options)) add(finding);
   const more = options.record === undefined ? [] : [recordCheck(options.record)];
-  for await (const finding of diagnose(scene, around.stop, { more, begun: report.begun })) add(finding);
+  for await (const finding of diagnose(scene, context.stop, { more, begun: report.begun })) add(finding);
   report.end();
-  if (options.json !== true && options.redact !== true) sayHowOverSsh(configuration, around);
-  if (around.stop.aborted) throw new CommandFailure("stopped before everything was tried");
-  if (options.bundle !== undefined) await writeBundle(options.bundle, scene, options.config, found, around);
+  if (options.json !== true && options.redact !== true) sayHowOverSsh(configuration, context);
+  if (context.stop.aborted) throw new CommandFailure("stopped before everything was tried");
+  if (options.bundle !== undefined) await writeBundle(options.bundle, scene, options.config, found, context);
   if (report.findings.some(({ status }) => status === "failed")) throw new CommandFailure("");
 }
 
-function sayHowOverSsh({ http }: Configuration, { env, err, isTerminal }: Surroundings): void {
+function sayHowOverSsh({ http }: Configuration, { env, err, isTerminal }: ProcessContext): void {
   const hint = !isTerminal || http === false ? null : sshHint(http, http.port, env);
   if (hint !== null) err.write(`To see the page, ${hint}\n`);
 }
@@ -90,13 +90,13 @@ function sayHowOverSsh({ http }: Configuration, { env, err, isTerminal }: Surrou
 /** What the running bridge tells of itself, or else the journal, with what was found here; fit for strangers. */
 async function writeBundle(
   file: string,
-  scene: Scene,
+  scene: DoctorContext,
   configFile: string,
   findings: readonly Finding[],
-  around: Surroundings,
+  context: ProcessContext,
 ): Promise<void> {
   const { configuration, platform: client, evidence } = scene;
-  const told = await bundleOfBridge(configuration, around.stop).catch((error: unknown) => String(error));
+  const told = await bundleOfBridge(configuration, context.stop).catch((error: unknown) => String(error));
   const directory = journalDirectory(configuration.data_dir);
   const journal = await newestRecords(directory, { limit: mostOf.journal }).catch(() => []);
   const own = { bridge: typeof told === "string" ? told : "it tells", doctor: findings };
@@ -107,7 +107,7 @@ async function writeBundle(
   );
   const fit = fitForStrangers(bundle, configuration, textsOf(evidence, configFile, findings));
   await writeNew(file, `${JSON.stringify(fit, null, 1)}\n`);
-  around.err.write(
+  context.err.write(
     `${file} written: without addresses, codes, names and tokens; look through it before you pass it on\n`,
   );
 }
@@ -138,7 +138,7 @@ function configurationFindings(result: ConfigurationResult, { config }: DoctorOp
 }
 
 /** Lines as they come, with the running check on a terminal; or one JSON document at the end. */
-function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop }: Surroundings) {
+function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop }: ProcessContext) {
   const findings: Finding[] = [];
   // With the lines in a pipe (`| grep`) both would still end up on the same terminal.
   const line = new StatusLine(err, !json && isTerminal && err.isTTY === true);

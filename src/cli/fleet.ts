@@ -24,15 +24,15 @@ import { ignoredTlsEnvironment } from "../runtime/sockets.js";
 import { guardProcess, writeLastError } from "../status/crash-loop.js";
 import type { LoopDelay } from "../status/health.js";
 import { measuredLoopDelay, tellManager } from "../status/status.js";
-import { fleetFileOf } from "./errands.js";
+import { fleetFileOf } from "./common.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
 import {
   CommandFailure,
   type CommonOptions,
   exitCodes,
   programVersion,
-  type Surroundings,
-} from "./surroundings.js";
+  type ProcessContext,
+} from "./context.js";
 
 export interface FleetOptions extends CommonOptions {
   readonly json?: boolean;
@@ -40,26 +40,26 @@ export interface FleetOptions extends CommonOptions {
 
 /** `greenhouse2mqtt fleet`: many accounts until a signal; `fleet status`: how those of a running one are. */
 export async function fleet(
-  around: Surroundings,
+  context: ProcessContext,
   what: string | undefined,
   options: FleetOptions,
 ): Promise<void> {
   const file = fleetFileOf(options.config);
-  const read = () => readFiles(file, options, around);
+  const read = () => readFiles(file, options, context);
   const files = await read();
   if (files.fleet === null) throw new CommandFailure("", exitCodes.usage);
-  if (what === "status") return tellStatus(files.fleet, around, options);
+  if (what === "status") return tellStatus(files.fleet, context, options);
   if (ownAccounts(files).size === 0)
     throw new CommandFailure("there is no account to run; what is wrong stands above", exitCodes.usage);
   keepHeapSmall();
-  await runFleet(files, files.fleet, read, around);
+  await runFleet(files, files.fleet, read, context);
 }
 
 /** What is wrong is told at once; the accounts without mistakes are run all the same. */
 async function readFiles(
   file: string,
   { dataDir, logLevel }: FleetOptions,
-  { env, err }: Surroundings,
+  { env, err }: ProcessContext,
 ): Promise<FleetFiles> {
   const files = await loadFleet(file, { env, dataDir });
   for (const warning of files.warnings) err.write(`${formatProblem(warning)} (warning)\n`);
@@ -71,7 +71,7 @@ async function readFiles(
 
 async function tellStatus(
   settings: FleetSettings,
-  { out, isTerminal }: Surroundings,
+  { out, isTerminal }: ProcessContext,
   { json = !isTerminal }: FleetOptions,
 ): Promise<void> {
   const report = await readStatus(settings.data_dir, systemClock.now());
@@ -93,14 +93,14 @@ async function runFleet(
   files: FleetFiles,
   settings: FleetSettings,
   read: () => Promise<FleetFiles>,
-  around: Surroundings,
+  context: ProcessContext,
 ): Promise<void> {
   const version = programVersion();
-  const log = fleetLog(settings, around);
+  const log = fleetLog(settings, context);
   const loopDelay = sharedLoopDelay();
   const sharedHosts = new SharedHosts(settings.platform.requests_per_minute, systemClock);
   const page = new PageSettings(settings, log);
-  const common = { around, version, loopDelay, sharedHosts, shownElsewhere: page.shown() };
+  const common = { context, version, loopDelay, sharedHosts, shownElsewhere: page.shown() };
   const running = new Fleet({
     read: async () => page.take(await read()),
     start: (run) => startAccount(run, common),
@@ -111,17 +111,17 @@ async function runFleet(
   });
   const unguard = guardFleet(running, settings, log);
   const unread = (error: unknown) => log.error({ err: error }, "the files of the fleet could not be read");
-  around.onReload?.(() => void running.reload().catch(unread));
+  context.onReload?.(() => void running.reload().catch(unread));
   const ended = new AbortController();
-  void aborted(around.stop).then(() => endInTime(ended.signal, log));
+  void aborted(context.stop).then(() => endInTime(ended.signal, log));
   const accounts = ownAccounts(files).size;
   log.info({ version, config: settings.file, accounts, shard: settings.shard }, "starting a fleet");
   const beside = Promise.all([
-    besideFleet(settings, () => reportOf(running, version), around, log),
-    servePage({ page, running, settings, version, loopDelay }, around, log),
+    besideFleet(settings, () => reportOf(running, version), context, log),
+    servePage({ page, running, settings, version, loopDelay }, context, log),
   ]);
   try {
-    await running.run(files, around.stop);
+    await running.run(files, context.stop);
     await beside;
   } finally {
     unguard();
@@ -173,7 +173,7 @@ interface Served {
 /** The page of all accounts, whose code is loaded only where there is one. */
 async function servePage(
   { page, running, settings, version, loopDelay }: Served,
-  around: Surroundings,
+  context: ProcessContext,
   log: Logger,
 ): Promise<void> {
   const { http } = page;
@@ -190,23 +190,23 @@ async function servePage(
       rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 102.4) / 10,
       event_loop_lag_ms: Math.round(loopDelay.percentile(99) / 100_000) / 10,
     }),
-    onListening: whereaboutsOf(around, log, () => log),
+    onListening: whereaboutsOf(context, log, () => log),
     clock: systemClock,
     log,
   };
-  await runFleetPage(parts, around.stop);
+  await runFleetPage(parts, context.stop);
 }
 
 /** What tells others of the fleet. */
 async function besideFleet(
   { data_dir: dataDir }: FleetSettings,
   report: () => FleetReport,
-  around: Surroundings,
+  context: ProcessContext,
   log: Logger,
 ): Promise<void> {
   await Promise.all([
-    keepStatus(dataDir, report, { clock: systemClock, log }, around.stop),
-    tellFleetManager(around, report, log),
+    keepStatus(dataDir, report, { clock: systemClock, log }, context.stop),
+    tellFleetManager(context, report, log),
   ]);
 }
 
@@ -217,7 +217,7 @@ const reportOf = (running: Fleet, version: string): FleetReport => ({
   accounts: Object.fromEntries([...running.states()].map(([name, state]) => [name, accountReport(state)])),
 });
 
-const fleetLog = (settings: FleetSettings, { err, env }: Surroundings): Logger => {
+const fleetLog = (settings: FleetSettings, { err, env }: ProcessContext): Logger => {
   // What is secret in the files of the accounts is kept out of their lines by logs of their own.
   const log = createLogger(
     { ...settings.log, secrets: () => settings.secrets, sentences: commandSentences },
@@ -261,8 +261,8 @@ function sharedLoopDelay(): LoopDelay {
   };
 }
 
-function tellFleetManager(around: Surroundings, report: () => FleetReport, log: Logger): Promise<void> {
-  const manager = managerFor(around, log);
+function tellFleetManager(context: ProcessContext, report: () => FleetReport, log: Logger): Promise<void> {
+  const manager = managerFor(context, log);
   if (manager === null) return Promise.resolve();
   const startedAt = systemClock.monotonic();
   // A part of one account that makes no progress is that account's trouble; the event loop is everybody's.
@@ -274,14 +274,14 @@ function tellFleetManager(around: Surroundings, report: () => FleetReport, log: 
     const states = Object.values(report().accounts).map(({ state }) => state);
     return `${states.filter((state) => state === "running").length} of ${states.length} accounts run`;
   };
-  return tellManager({ manager, clock: systemClock, log, progress, status }, around.stop);
+  return tellManager({ manager, clock: systemClock, log, progress, status }, context.stop);
 }
 
 /** Enough for a person who looks at one of many accounts. */
 const linesOfAccount = 200;
 
 interface Starting {
-  readonly around: Surroundings;
+  readonly context: ProcessContext;
   readonly version: string;
   readonly loopDelay: LoopDelay;
   readonly sharedHosts: SharedHosts;
@@ -291,7 +291,7 @@ interface Starting {
 /** Runs the bridge of one account, with a log of its own that names it. */
 async function startAccount(
   { loaded, live, stop, failing, onMade }: AccountRun,
-  { around, version, loopDelay, sharedHosts, shownElsewhere }: Starting,
+  { context, version, loopDelay, sharedHosts, shownElsewhere }: Starting,
 ): Promise<void> {
   const { account, configuration } = loaded;
   let learned = (): readonly string[] => [];
@@ -299,7 +299,7 @@ async function startAccount(
   const recentLog = new RecentLog(linesOfAccount);
   const own = createLogger(
     { ...configuration.log, secrets, sentences: commandSentences },
-    around.err,
+    context.err,
     recentLog,
   ).child({ account });
   const logs = adjustableLogs(own, () => live.current.log.level);
@@ -315,7 +315,7 @@ async function startAccount(
       live,
       manager: null,
       onSecrets: (list) => (learned = list),
-      page: pageOf(configuration, around, own),
+      page: pageOf(configuration, context, own),
       failing,
       loopDelay,
       sharedHosts,

@@ -6,9 +6,9 @@ import { systemClock } from "../runtime/clock.js";
 import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
 import { commentText } from "../setup/yaml-text.js";
-import { readConfiguration, withPlatform } from "./errands.js";
+import { readConfiguration, withPlatform } from "./common.js";
 import { codeOf, keyAndValue } from "./read.js";
-import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
+import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
 
 interface HistoryOptions extends CommonOptions {
   readonly since?: string;
@@ -19,7 +19,7 @@ const operation = "weather-data/list";
 
 /** `greenhouse2mqtt history CONTROLLER`: past readings, where the platform gives them; a table on a terminal, an object a line in a pipe, or CSV. */
 export async function history(
-  around: Surroundings,
+  context: ProcessContext,
   controller: string,
   parameters: readonly string[],
   options: HistoryOptions,
@@ -29,15 +29,15 @@ export async function history(
   const since = options.since === undefined ? null : parseSince(options.since, now);
   if (options.since !== undefined && since === null)
     throw new CommandFailure('--since must be an ISO time or a duration such as "24h"', exitCodes.usage);
-  const configuration = await readConfiguration(options, around);
+  const configuration = await readConfiguration(options, context);
   const code = codeOf(configuration, controller);
-  const answer = await withPlatform(configuration, around, (platform) =>
-    asked(platform, code, query, around.stop),
+  const answer = await withPlatform(configuration, context, (platform) =>
+    asked(platform, code, query, context.stop),
   );
   const readTime = timeReader(zoneOffset(configuration.platform.time_zone));
   const { points, truncated } = historyIn(answer, readTime, now);
   const wanted = points.filter(({ at }) => since === null || at >= since);
-  if (truncated) around.err.write("the answer holds more than can be shown; ask for a shorter time\n");
+  if (truncated) context.err.write("the answer holds more than can be shown; ask for a shorter time\n");
   if (points.length === 0)
     throw new CommandFailure(
       `${operation} gives no past readings of ${commentText(code)} that could be read; \`greenhouse2mqtt get ${operation} deviceCode=${commentText(code)}\` shows the answer as it came`,
@@ -47,11 +47,11 @@ export async function history(
       `nothing since then; the newest reading is of ${isoTime(points.at(-1)?.at ?? 0)}`,
     );
   const { header, rows } = tableOf(wanted);
-  if (options.csv === true) around.out(csvText([header, ...rows]));
-  else if (around.isTerminal) around.out(plainTable([header, ...rows]));
+  if (options.csv === true) context.out(csvText([header, ...rows]));
+  else if (context.isTerminal) context.out(plainTable([header, ...rows]));
   else
     for (const row of rows)
-      around.out(`${JSON.stringify(Object.fromEntries(header.map((name, at) => [name, row[at]])))}\n`);
+      context.out(`${JSON.stringify(Object.fromEntries(header.map((name, at) => [name, row[at]])))}\n`);
 }
 
 /** Its parameters are not in the interface: those of the user are passed on. */

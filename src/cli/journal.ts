@@ -12,14 +12,8 @@ import {
 import { systemClock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";
 import { codeOf } from "./read.js";
-import { readConfiguration } from "./errands.js";
-import {
-  CommandFailure,
-  type CommonOptions,
-  endOfUse,
-  exitCodes,
-  type Surroundings,
-} from "./surroundings.js";
+import { readConfiguration } from "./common.js";
+import { CommandFailure, type CommonOptions, endOfUse, exitCodes, type ProcessContext } from "./context.js";
 
 interface JournalOptions extends CommonOptions {
   readonly controller?: string;
@@ -48,8 +42,8 @@ function kindsOf(given = "command,rule"): ReadonlySet<TimelineKind> {
 }
 
 /** `greenhouse2mqtt journal`: past commands, and with `--kind` what else happened, as a table or as JSON lines; `--follow` goes on with new ones. */
-export async function journal(around: Surroundings, options: JournalOptions): Promise<void> {
-  const configuration = await readConfiguration(options, around);
+export async function journal(context: ProcessContext, options: JournalOptions): Promise<void> {
+  const configuration = await readConfiguration(options, context);
   const directory = journalDirectory(configuration.data_dir);
   const sinceMs = options.since === undefined ? undefined : parseSince(options.since, systemClock.now());
   if (sinceMs === null) {
@@ -65,7 +59,7 @@ export async function journal(around: Surroundings, options: JournalOptions): Pr
   if (problem !== null) throw problem;
   const past = await newestEntries(directory, { ...filter, limit });
   if (options.csv === true) {
-    around.out(timelineCsv(past.toReversed()));
+    context.out(timelineCsv(past.toReversed()));
     return;
   }
   const isFiltered = controllers !== undefined || sinceMs !== undefined || options.kind !== undefined;
@@ -74,17 +68,18 @@ export async function journal(around: Surroundings, options: JournalOptions): Pr
     ? { text: past.map(jsonLine).join("\n"), line: jsonLine }
     : journalTable(past, { grows });
   if (!grows) {
-    if (past.length > 0) around.out(`${text}\n`);
+    if (past.length > 0) context.out(`${text}\n`);
     else if (!isJson)
-      around.out(
+      context.out(
         `${options.kind === undefined ? "no commands" : "nothing"}${isFiltered ? " that match" : " yet"} in ${directory}\n`,
       );
     return;
   }
-  if (text !== "") around.out(`${text}\n`);
-  const end = endOfUse(around);
+  if (text !== "") context.out(`${text}\n`);
+  const end = endOfUse(context);
   const after = past.at(-1)?.seq ?? 0;
   const timeline = new Timeline(await readHistory(directory).catch(() => undefined));
   for await (const record of followRecords(directory, { clock: systemClock, after }, end))
-    for (const entry of timeline.entries(record)) if (isWanted(entry, filter)) around.out(`${line(entry)}\n`);
+    for (const entry of timeline.entries(record))
+      if (isWanted(entry, filter)) context.out(`${line(entry)}\n`);
 }

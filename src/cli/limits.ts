@@ -2,11 +2,11 @@ import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
 import { localTime, longestMessage, textTable } from "../runtime/text-table.js";
-import { inOptions, readConfiguration, userName } from "./errands.js";
+import { inOptions, readConfiguration, userName } from "./common.js";
 import { codeOf } from "./read.js";
 import { NotOverHttp, overHttp } from "./over-http.js";
 import { type Document, isDocument, NotAsked, requestOf, retainedOfBridge } from "./running-bridge.js";
-import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
+import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
 
 /*
  * `lock`, `unlock`, `release` and `alarms`: requests to the running bridge, which alone keeps what they are about; and `notify`,
@@ -86,16 +86,16 @@ const dones = { lock: "locked", unlock: "unlocked", release: "released" } as con
 export const limit =
   (name: keyof typeof dones) =>
   async (
-    around: Surroundings,
+    context: ProcessContext,
     controller: string,
     actuator: string | undefined,
     options: LimitOptions,
   ): Promise<void> => {
-    const configuration = await readConfiguration(options, around);
+    const configuration = await readConfiguration(options, context);
     const { by = userName(), reason, until, force } = options;
     const fields = { controller: codeOf(configuration, controller), actuator, by, reason, until, force };
-    const data = await request(configuration, name, fields, around.stop);
-    around.out(around.isTerminal ? `${sentence(name, data as Answered)}\n` : `${JSON.stringify(data)}\n`);
+    const data = await request(configuration, name, fields, context.stop);
+    context.out(context.isTerminal ? `${sentence(name, data as Answered)}\n` : `${JSON.stringify(data)}\n`);
   };
 
 interface Answered {
@@ -145,46 +145,46 @@ function rowOf(alarm: Document): Row {
 }
 
 /** `greenhouse2mqtt alarms`: those that are on and those that cleared within the hour, the newest last. */
-export async function alarms(around: Surroundings, options: AlarmsOptions): Promise<void> {
-  const configuration = await readConfiguration(options, around);
+export async function alarms(context: ProcessContext, options: AlarmsOptions): Promise<void> {
+  const configuration = await readConfiguration(options, context);
   const { acknowledge: alarm, by = userName() } = options;
   if (alarm !== undefined) {
-    const data = await request(configuration, "acknowledge", { alarm, by }, around.stop);
-    around.out(around.isTerminal ? `${alarm}: acknowledged (${by}).\n` : `${JSON.stringify(data)}\n`);
+    const data = await request(configuration, "acknowledge", { alarm, by }, context.stop);
+    context.out(context.isTerminal ? `${alarm}: acknowledged (${by}).\n` : `${JSON.stringify(data)}\n`);
     return;
   }
   const kept = await retainedOfBridge(configuration, topicsUnder(configuration.mqtt.base_topic).alarms);
   const shown =
     kept instanceof NotAsked
       ? Object.values(
-          await insteadOverHttp(configuration, kept, "/api/alarms", undefined, around.stop),
+          await insteadOverHttp(configuration, kept, "/api/alarms", undefined, context.stop),
         ).filter(isDocument)
       : kept;
   const since = (one: Document) => String(one["since"]);
   const sorted = [...shown].sort((one, other) => (since(one) < since(other) ? -1 : 1));
-  if (options.json === true) for (const one of sorted) around.out(`${JSON.stringify(one)}\n`);
-  else around.out(`${sorted.length === 0 ? "no alarms" : textTable(columns, sorted, rowOf).text}\n`);
+  if (options.json === true) for (const one of sorted) context.out(`${JSON.stringify(one)}\n`);
+  else context.out(`${sorted.length === 0 ? "no alarms" : textTable(columns, sorted, rowOf).text}\n`);
 }
 
 /** `greenhouse2mqtt notify --test`: one message through each way, and what became of it. */
 export async function notify(
-  around: Surroundings,
+  context: ProcessContext,
   options: CommonOptions & { readonly test?: boolean },
 ): Promise<void> {
   if (options.test !== true)
     throw new CommandFailure("say --test: one message through each way of notify", exitCodes.usage);
-  const configuration = await readConfiguration(options, around);
+  const configuration = await readConfiguration(options, context);
   if (Object.keys(configuration.notify.ways).length === 0)
     throw new CommandFailure(
       "no way is configured under notify.ways; docs/notify.md shows each",
       exitCodes.usage,
     );
   const { testOnce } = await import("../notify/notify.js");
-  const results = await testOnce(configuration, systemClock, around.stop);
-  if (around.isTerminal)
+  const results = await testOnce(configuration, systemClock, context.stop);
+  if (context.isTerminal)
     for (const [way, { service, problem }] of Object.entries(results))
-      around.out(`${way} (${service}): ${problem === null ? "sent" : `not sent: ${problem}`}\n`);
-  else around.out(`${JSON.stringify(results)}\n`);
+      context.out(`${way} (${service}): ${problem === null ? "sent" : `not sent: ${problem}`}\n`);
+  else context.out(`${JSON.stringify(results)}\n`);
   const failed = Object.entries(results).flatMap(([way, { ok }]) => (ok ? [] : [way]));
   if (failed.length > 0) throw new CommandFailure(`not sent by ${failed.join(", ")}`);
 }

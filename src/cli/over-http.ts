@@ -4,7 +4,7 @@ import { holderOf, type LockHolder } from "../journal/lock.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { type Document, documentOf } from "./running-bridge.js";
-import { CommandFailure } from "./surroundings.js";
+import { CommandFailure } from "./context.js";
 
 /* The bridge that runs with a configuration, as a program of this computer meets it at its HTTP port: the way that is left
    where the broker is away. */
@@ -30,13 +30,13 @@ export class NotOverHttp {
 const longestMs = 30_000;
 
 /**
- * Runs an errand at the HTTP port of the bridge that works in the data directory, and of no other one. `acts`: it changes
+ * Asks at the HTTP port of the bridge that works in the data directory, and of no other one. `acts`: it changes
  * something, which takes an operator.
  */
 export async function overHttp<Answer>(
   configuration: Configuration,
   acts: boolean,
-  errand: (ask: AskHttp) => Promise<Answer>,
+  work: (ask: AskHttp) => Promise<Answer>,
   stop: AbortSignal,
 ): Promise<Answer | NotOverHttp> {
   const holder = await holderOf(configuration.data_dir);
@@ -53,7 +53,7 @@ export async function overHttp<Answer>(
       return `${address} does not answer (${causeOf(error)})`;
     });
     if (refused !== null) return new NotOverHttp(holder, refused);
-    return await errand(client.ask).catch((error: unknown) => {
+    return await work(client.ask).catch((error: unknown) => {
       if (error instanceof CommandFailure) throw error;
       const why = stop.aborted ? "stopped" : `${address} does not answer any more (${causeOf(error)})`;
       throw new CommandFailure(`${why}; it was asked, and what became of it is not known`);

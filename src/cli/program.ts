@@ -1,12 +1,12 @@
 import { Command, CommanderError } from "commander";
 import { addCommands, commonOptions, rootHelp } from "./commands.js";
-import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
+import { CommandFailure, exitCodes, programVersion, type ProcessContext } from "./context.js";
 import { stackText } from "../runtime/stack-trace.js";
 
 /** Runs one command line and returns the exit code. Never rejects. */
-export async function runProgram(argv: readonly string[], around: Surroundings): Promise<number> {
+export async function runProgram(argv: readonly string[], context: ProcessContext): Promise<number> {
   try {
-    const root = program(around);
+    const root = program(context);
     const words = argv.slice(2);
     await refuseUnknown(root.parseOptions([...words]).operands[0], root.commands);
     await root.parseAsync(words, { from: "user" });
@@ -15,7 +15,7 @@ export async function runProgram(argv: readonly string[], around: Surroundings):
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     const code = codeOf(error);
     const text = code === null ? stackText(error) : (error as Error).message;
-    if (text !== "") around.err.write(`${text}\n`);
+    if (text !== "") context.err.write(`${text}\n`);
     return code ?? exitCodes.failed;
   }
 }
@@ -49,14 +49,14 @@ function codeOf(error: unknown): number | null {
   return error instanceof Error ? (endings[error.name] ?? null) : null;
 }
 
-function program(around: Surroundings): Command {
+function program(context: ProcessContext): Command {
   const root = new Command("greenhouse2mqtt")
     .description(
       "Bridge between a greenhouse platform and MQTT: mirrors what the platform shows, confirms every command.",
     )
     .version(programVersion())
     .exitOverride()
-    .configureOutput({ writeOut: around.out, writeErr: (text) => around.err.write(text) })
+    .configureOutput({ writeOut: context.out, writeErr: (text) => context.err.write(text) })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("(greenhouse2mqtt --help lists the commands)")
     .addHelpText("after", rootHelp);
@@ -65,7 +65,7 @@ function program(around: Surroundings): Command {
     for (const [name, value] of Object.entries<unknown>(root.opts()))
       command.setOptionValueWithSource(name, value, root.getOptionValueSource(name));
   });
-  addCommands(root, around);
+  addCommands(root, context);
   return root;
 }
 
@@ -80,7 +80,7 @@ interface EndingProcess {
  * Ends the process at an error that nobody caught, with its stack. Node by itself shows the line that it came from, which in the built
  * program is most of a file. A command that guards itself, as `run` does, has its own words for it.
  */
-export function endUncaught(process: EndingProcess, err: Surroundings["err"]): void {
+export function endUncaught(process: EndingProcess, err: ProcessContext["err"]): void {
   process.on("uncaughtException", (error) => {
     if (process.listenerCount("uncaughtException") > 1) return;
     err.write(`${stackText(error)}\n`);

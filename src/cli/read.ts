@@ -4,32 +4,32 @@ import { textOf } from "../greenhouse/actuator-kinds.js";
 import { PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
 import { commentText } from "../setup/yaml-text.js";
-import { readConfiguration, shortList, withPlatform } from "./errands.js";
-import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
+import { readConfiguration, shortList, withPlatform } from "./common.js";
+import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
 
 /** `greenhouse2mqtt read CONTROLLER ADDRESS`: the value the device itself gives now. */
 export async function read(
-  around: Surroundings,
+  context: ProcessContext,
   controller: string,
   address: string,
   options: CommonOptions,
 ): Promise<void> {
-  const configuration = await readConfiguration(options, around);
+  const configuration = await readConfiguration(options, context);
   let code = codeOf(configuration, controller);
-  const value = await withPlatform(configuration, around, async (platform) => {
-    code = await listedCode(platform, code, around.stop);
-    const shown = await platform.value(code, address, true, around.stop).catch((error: unknown) => {
+  const value = await withPlatform(configuration, context, async (platform) => {
+    code = await listedCode(platform, code, context.stop);
+    const shown = await platform.value(code, address, true, context.stop).catch((error: unknown) => {
       if (error instanceof PlatformError && error.facts.kind === "rejected") return error;
       throw error;
     });
     if (shown !== null && !(shown instanceof PlatformError)) return shown;
     // The platform answers alike for an address and a controller that do not exist; only its lists tell them apart.
-    const known = await codesOf(platform, around.stop);
+    const known = await codesOf(platform, context.stop);
     if (known.length > 0 && !known.includes(code)) throw unknownController(configuration, code, known);
     throw shown ?? noValue(code, address);
   });
-  around.out(
-    around.isTerminal
+  context.out(
+    context.isTerminal
       ? `${code} address ${address}: ${textOf(value)}\n`
       : `${JSON.stringify({ controller: code, address, value: textOf(value) })}\n`,
   );
@@ -88,22 +88,22 @@ function unknownController(
 
 /** `greenhouse2mqtt get OPERATION key=value…`: the platform's answer as it came, as JSON. */
 export async function get(
-  around: Surroundings,
+  context: ProcessContext,
   operation: string,
   parameters: readonly string[],
   options: CommonOptions,
 ): Promise<void> {
   const query = Object.fromEntries(parameters.map(keyAndValue));
-  const configuration = await readConfiguration(options, around);
-  const answer = await withPlatform(configuration, around, (platform) =>
-    platform.get(operation, query, around.stop).catch((error: unknown) => {
+  const configuration = await readConfiguration(options, context);
+  const answer = await withPlatform(configuration, context, (platform) =>
+    platform.get(operation, query, context.stop).catch((error: unknown) => {
       if (error instanceof PlatformError && error.facts.kind === "invalid_request") {
         throw new CommandFailure(error.message, exitCodes.usage);
       }
       throw error;
     }),
   );
-  around.out(`${JSON.stringify(answer, null, around.isTerminal ? 2 : undefined)}\n`);
+  context.out(`${JSON.stringify(answer, null, context.isTerminal ? 2 : undefined)}\n`);
 }
 
 export function keyAndValue(text: string): readonly [string, string] {

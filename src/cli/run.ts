@@ -7,13 +7,13 @@ import type { Port } from "../http/port.js";
 import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { serviceManager } from "../runtime/systemd.js";
-import { loggerFor, readConfiguration } from "./errands.js";
-import { CommandFailure, type CommonOptions, programVersion, type Surroundings } from "./surroundings.js";
+import { loggerFor, readConfiguration } from "./common.js";
+import { CommandFailure, type CommonOptions, programVersion, type ProcessContext } from "./context.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
-export async function run(around: Surroundings, options: CommonOptions): Promise<void> {
+export async function run(context: ProcessContext, options: CommonOptions): Promise<void> {
   keepHeapSmall();
-  const configuration = await readConfiguration(options, around);
+  const configuration = await readConfiguration(options, context);
   let learned = (): readonly string[] => [];
   const live = new LiveSettings(configuration);
   const secrets = () => [...live.secrets, ...learned()];
@@ -21,7 +21,7 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
     learned = list;
   };
   const recentLog = new RecentLog();
-  const log = loggerFor(configuration, around, secrets, recentLog);
+  const log = loggerFor(configuration, context, secrets, recentLog);
   const version = programVersion();
   const logs = adjustableLogs(log, () => live.current.log.level);
   const unguard = guardProcess({
@@ -34,17 +34,17 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
   live.onReload(({ applied }) => {
     if (applied.includes("log.level")) logs.setLogLevel(live.current.log.level);
   });
-  around.onReload?.(() => {
-    void reload(options, around, live, log);
+  context.onReload?.(() => {
+    void reload(options, context, live, log);
   });
   const ended = new AbortController();
   // The signal may have come before any of this was loaded.
-  void aborted(around.stop).then(() => endInTime(ended.signal, log));
+  void aborted(context.stop).then(() => endInTime(ended.signal, log));
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
-  const page = pageOf(configuration, around, log);
+  const page = pageOf(configuration, context, log);
   try {
-    await runBridge({ ...parts, page, onSecrets, live, manager: managerFor(around, log) }, around.stop);
+    await runBridge({ ...parts, page, onSecrets, live, manager: managerFor(context, log) }, context.stop);
   } finally {
     unguard();
     ended.abort();
@@ -53,9 +53,9 @@ export async function run(around: Surroundings, options: CommonOptions): Promise
 }
 
 /** What the page of a bridge does beyond it. */
-export const pageOf = (configuration: Configuration, around: Surroundings, log: Logger) => ({
+export const pageOf = (configuration: Configuration, context: ProcessContext, log: Logger) => ({
   doctor: doctorFor(configuration),
-  onListening: whereaboutsOf(around, log, () => loggerFor(configuration, around)),
+  onListening: whereaboutsOf(context, log, () => loggerFor(configuration, context)),
 });
 
 /**
@@ -63,12 +63,12 @@ export const pageOf = (configuration: Configuration, around: Surroundings, log: 
  * computer; the code that makes the first operator is for who sees the terminal or the service's log.
  */
 export const whereaboutsOf =
-  (around: Surroundings, log: Logger, unseenLog: () => Logger): Port["onListening"] =>
+  (context: ProcessContext, log: Logger, unseenLog: () => Logger): Port["onListening"] =>
   (port, listener, code) => {
     void import("../http/entrance.js").then(async ({ entranceLines, firstOperatorLine, qrOf }) => {
-      for (const line of entranceLines(listener, port, around.env)) log.info(line);
-      const picture = around.err.isTTY === true ? await qrOf(listener, port) : null;
-      if (picture !== null) around.err.write(`${picture}\n`);
+      for (const line of entranceLines(listener, port, context.env)) log.info(line);
+      const picture = context.err.isTTY === true ? await qrOf(listener, port) : null;
+      if (picture !== null) context.err.write(`${picture}\n`);
       if (code !== null) unseenLog().warn(firstOperatorLine(listener, port, code));
     });
   };
@@ -85,8 +85,8 @@ export function keepHeapSmall(): void {
 /** What `doctor` finds, for the page; its code is loaded only when the page asks. */
 export const doctorFor = (configuration: Configuration) =>
   async function* (signal: AbortSignal): AsyncGenerator {
-    const { diagnose, openScene } = await import("../setup/doctor/doctor.js");
-    const scene = openScene(configuration, { clock: systemClock, random: systemRandom, log: silentLog });
+    const { diagnose, openContext } = await import("../setup/doctor/doctor.js");
+    const scene = openContext(configuration, { clock: systemClock, random: systemRandom, log: silentLog });
     for await (const { check, status, summary, remedy } of diagnose(scene, signal))
       yield { check, status, summary, remedy };
   };
@@ -107,19 +107,19 @@ export async function endInTime(ended: AbortSignal, log: Logger): Promise<void> 
 /** SIGHUP: what can change while running is taken over, everything else is named; a file with mistakes changes nothing. */
 async function reload(
   options: CommonOptions,
-  around: Surroundings,
+  context: ProcessContext,
   live: LiveSettings,
   log: Logger,
 ): Promise<void> {
   try {
-    const { applied, needRestart } = live.reload(await readConfiguration(options, around));
+    const { applied, needRestart } = live.reload(await readConfiguration(options, context));
     if (applied.length + needRestart.length === 0) log.info("configuration read again: nothing has changed");
     if (applied.length > 0)
       log.info({ keys: applied }, `configuration read again; in force now: ${applied.join(", ")}`);
     if (needRestart.length > 0)
       log.warn({ keys: needRestart }, `these changes need a restart: ${needRestart.join(", ")}`);
   } catch (error) {
-    if (error instanceof CommandFailure) around.err.write(`${error.message}\n`);
+    if (error instanceof CommandFailure) context.err.write(`${error.message}\n`);
     const reason = error instanceof CommandFailure ? undefined : String(error);
     log.error(
       { reason },
@@ -128,7 +128,7 @@ async function reload(
   }
 }
 
-export const managerFor = ({ env }: Surroundings, log: Logger) =>
+export const managerFor = ({ env }: ProcessContext, log: Logger) =>
   serviceManager({
     env,
     pid: process.pid,

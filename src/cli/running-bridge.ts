@@ -3,7 +3,7 @@ import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
 import { BrokerClient, hasLogin, openClient, settingsBeside } from "../setup/broker-client.js";
-import { CommandFailure } from "./surroundings.js";
+import { CommandFailure } from "./context.js";
 
 /* The bridge that runs with a configuration, as a client beside it meets it at their broker. */
 
@@ -36,16 +36,16 @@ const offline = (configuration: Configuration): NotAsked => {
   return new NotAsked("offline", `${state} at ${brokerOf(configuration)} does not say "online"`);
 };
 
-/** Runs one errand on a link of its own; rejects with a CommandFailure when the broker does not let it in. */
+/** Calls back with a link of its own; rejects with a CommandFailure when the broker does not let it in. */
 export async function withBroker<Answer>(
   configuration: Configuration,
-  errand: (client: BrokerClient) => Promise<Answer>,
+  work: (client: BrokerClient) => Promise<Answer>,
   connectMs = 15_000,
 ): Promise<Answer> {
   const client = await openClient(settingsBeside(configuration), systemClock, connectMs);
   if (!(client instanceof BrokerClient)) throw new NoBroker(client.reason);
   try {
-    return await errand(client);
+    return await work(client);
   } finally {
     await client.close();
   }
@@ -57,10 +57,10 @@ const besideMs = 5_000;
 /** The same at the broker of a bridge that may run. */
 async function besideBridge<Answer>(
   configuration: Configuration,
-  errand: (client: BrokerClient) => Promise<Answer | NotAsked>,
+  work: (client: BrokerClient) => Promise<Answer | NotAsked>,
 ): Promise<Answer | NotAsked> {
   if (!hasLogin(configuration)) return new NotAsked("no_login", missingLogin);
-  return withBroker(configuration, errand, besideMs).catch((error: unknown) => {
+  return withBroker(configuration, work, besideMs).catch((error: unknown) => {
     if (!(error instanceof NoBroker)) throw error;
     return new NotAsked("unreachable", error.reason);
   });

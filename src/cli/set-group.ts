@@ -4,10 +4,10 @@ import type { Configuration } from "../config/schema.js";
 import type { GroupResult, GroupOrScene } from "../greenhouse/groups.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
-import { inOptions } from "./errands.js";
+import { inOptions } from "./common.js";
 import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
 import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
-import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
+import { CommandFailure, exitCodes, type ProcessContext } from "./context.js";
 
 /* `greenhouse2mqtt set group GROUP COMMAND` and `set scene SCENE activate`: through the running bridge, which knows how it went with each. */
 
@@ -33,7 +33,7 @@ export const isGroupOrScene = (word: string): word is GroupOrScene => word === "
 
 /** Sends it and says how it went with each. */
 export async function setGroupOrScene(
-  around: Surroundings,
+  context: ProcessContext,
   configuration: Configuration,
   request: GroupRequestBody,
 ): Promise<GroupResult> {
@@ -45,8 +45,8 @@ export async function setGroupOrScene(
       `there is no ${kind} "${name.slice(0, 80)}" in the configuration${suggestion(name, [...known.keys()])}`,
       exitCodes.usage,
     );
-  const result = await asked(configuration, request, around.stop);
-  around.out(around.isTerminal ? told(result) : `${JSON.stringify(result)}\n`);
+  const result = await asked(configuration, request, context.stop);
+  context.out(context.isTerminal ? told(result) : `${JSON.stringify(result)}\n`);
   return result;
 }
 

@@ -10,7 +10,7 @@ import { DirectoryInUse } from "../journal/lock.js";
 import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
 import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
-import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./errands.js";
+import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./common.js";
 import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
 import { isGroupOrScene, setGroupOrScene } from "./set-group.js";
 import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
@@ -19,8 +19,8 @@ import {
   type CommonOptions,
   exitCodes,
   programVersion,
-  type Surroundings,
-} from "./surroundings.js";
+  type ProcessContext,
+} from "./context.js";
 
 /** Longer than any command may take: its age, its steps and its read-backs. */
 const longestMs = 15 * 60_000;
@@ -73,20 +73,20 @@ interface SetRequest {
 
 /** `greenhouse2mqtt set`: one command, through the running bridge where there is one, else by itself. */
 export async function set(
-  around: Surroundings,
+  context: ProcessContext,
   controller: string,
   actuator: string,
   command: string,
   options: SetOptions,
 ): Promise<void> {
-  const configuration = await readConfiguration(options, around);
+  const configuration = await readConfiguration(options, context);
   const id = randomUUID();
   const by = options.by ?? userName();
   const { for: lasts, hold, force, maxAge: max_age, dryRun: dry_run = false } = options;
   const payload = JSON.stringify({ command, id, by, dry_run, for: lasts, hold, force, max_age });
   if (isGroupOrScene(controller)) {
     const request = { kind: controller, name: actuator, id, payload };
-    if (isDone(await setGroupOrScene(around, configuration, request), dry_run)) return;
+    if (isDone(await setGroupOrScene(context, configuration, request), dry_run)) return;
     throw new CommandFailure("", exitCodes.notConfirmed);
   }
   const code = codeOf(configuration, controller);
@@ -95,10 +95,10 @@ export async function set(
   const controllerId = isId ? code : (configuration.controllers[code]?.id ?? controllerTopicId(code));
   const request: SetRequest = { controllerId, ...targetNamed(configuration, code, actuator), id, payload };
   const progress = (phase: string) => {
-    if (around.isTerminal) around.err.write(`${phase}…\n`);
+    if (context.isTerminal) context.err.write(`${phase}…\n`);
   };
-  const log = loggerFor(configuration, around);
-  const asked = await commandThroughBridge(configuration, request, progress, around.stop);
+  const log = loggerFor(configuration, context);
+  const asked = await commandThroughBridge(configuration, request, progress, context.stop);
   const result =
     asked instanceof NotAsked
       ? await commandOtherwise(
@@ -106,10 +106,10 @@ export async function set(
           { ...request, by, lasts },
           progress,
           { configuration, log },
-          around.stop,
+          context.stop,
         )
       : asked;
-  report(around, result, command, meantBy(configuration, controller, code, request));
+  report(context, result, command, meantBy(configuration, controller, code, request));
   if (!isDone(result, dry_run)) throw new CommandFailure("", exitCodes.notConfirmed);
 }
 
@@ -119,13 +119,13 @@ const isDone = ({ outcome }: Pick<CommandResult, "outcome">, isDryRun: boolean):
 
 /** Says how it ended; what could not be understood has no word of its own in the result. */
 function report(
-  around: Surroundings,
+  context: ProcessContext,
   result: CommandResult,
   command: string,
   meantBy: (result: CommandResult) => string,
 ): void {
   const told = inOptions(resultSentence({ ...result, command: result.command ?? command }));
-  around.out(around.isTerminal ? `${told}${meantBy(result)}\n` : `${JSON.stringify(result)}\n`);
+  context.out(context.isTerminal ? `${told}${meantBy(result)}\n` : `${JSON.stringify(result)}\n`);
 }
 
 const targetKinds = ["actuator", "parameter", "address"] as const satisfies readonly TargetKind[];
@@ -164,18 +164,18 @@ async function commandOtherwise(
   asked: NotAsked,
   request: SetRequest & { readonly by: string; readonly lasts: string | undefined },
   progress: (phase: string) => void,
-  around: Pick<BridgeOptions, "configuration" | "log">,
+  context: Pick<BridgeOptions, "configuration" | "log">,
   stop: AbortSignal,
 ): Promise<CommandResult> {
   const answer = await overHttp(
-    around.configuration,
+    context.configuration,
     true,
     (ask) => commandOverHttp(ask, request, progress, stop),
     stop,
   );
   if (!(answer instanceof NotOverHttp)) return answer;
   if (answer.holder === null && request.lasts !== undefined) throw nothingEndsIt(request.lasts);
-  return directly(request, request.by, progress, around, stop).catch((error: unknown) => {
+  return directly(request, request.by, progress, context, stop).catch((error: unknown) => {
     if (!(error instanceof DirectoryInUse)) throw error;
     throw new CommandFailure(
       `${error.message} It was not reached, so the command was not sent.\n  over the broker: ${asked.reason}\n  over HTTP: ${answer.reason}`,
@@ -217,13 +217,13 @@ function directly(
   request: SetRequest,
   by: string,
   progress: (phase: string) => void,
-  around: Pick<BridgeOptions, "configuration" | "log">,
+  context: Pick<BridgeOptions, "configuration" | "log">,
   stop: AbortSignal,
 ): Promise<CommandResult> {
   const own = { clock: systemClock, random: systemRandom, setLogLevel: () => undefined };
   const payload = new TextEncoder().encode(request.payload);
   const asked = { ...request, payload, by, via: `command line, user ${userName()}` };
-  const done = commandDirectly({ ...around, ...own, version: programVersion() }, asked, progress);
+  const done = commandDirectly({ ...context, ...own, version: programVersion() }, asked, progress);
   return unlessStopped(done, stop);
 }
 

@@ -3,10 +3,10 @@ import type { Tag } from "../mqtt/tags.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { csvText } from "../runtime/csv.js";
 import { textTable } from "../runtime/text-table.js";
-import { readConfiguration } from "./errands.js";
+import { readConfiguration } from "./common.js";
 import { codeOf } from "./read.js";
 import { NotAsked, retainedTexts } from "./running-bridge.js";
-import { CommandFailure, type CommonOptions, type Surroundings } from "./surroundings.js";
+import { CommandFailure, type CommonOptions, type ProcessContext } from "./context.js";
 
 /* `tags`: what the running bridge has on `<c>/tags` of each controller, with its own topics before it. */
 
@@ -78,9 +78,9 @@ function filterOf(configuration: Configuration, controller: string | undefined):
   return `${base}/${configuration.controllers[code]?.id ?? controllerTopicId(code)}/tags`;
 }
 
-export async function tags(around: Surroundings, options: TagsOptions): Promise<void> {
+export async function tags(context: ProcessContext, options: TagsOptions): Promise<void> {
   const { controller, csv, json } = options;
-  const configuration = await readConfiguration(options, around);
+  const configuration = await readConfiguration(options, context);
   const texts = await retainedTexts(configuration, filterOf(configuration, controller));
   if (texts instanceof NotAsked)
     throw new CommandFailure(`the running bridge could not be asked: ${texts.reason}`);
@@ -89,10 +89,10 @@ export async function tags(around: Surroundings, options: TagsOptions): Promise<
   const sorted = [...texts].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const own = controller === undefined ? ownTags(configuration) : [];
   const all = [...own, ...sorted.flatMap(([, text]) => tagsIn(text))];
-  if (json === true) for (const one of all) around.out(`${JSON.stringify(one)}\n`);
+  if (json === true) for (const one of all) context.out(`${JSON.stringify(one)}\n`);
   else if (csv === true)
-    around.out(csvText([columns, ...all.map(rowOf).map((row) => columns.map((column) => row[column]))]));
-  else around.out(`${textTable(shown, all.map(rowOf), cellsOf).text}\n`);
+    context.out(csvText([columns, ...all.map(rowOf).map((row) => columns.map((column) => row[column]))]));
+  else context.out(`${textTable(shown, all.map(rowOf), cellsOf).text}\n`);
 }
 
 const cellsOf = (row: Row): Readonly<Record<(typeof shown)[number]["field"], string>> => ({

@@ -2,7 +2,7 @@ import { targetOf } from "../greenhouse/command/words.js";
 import type { Actuator, CommandProblem, Controller, Register } from "../greenhouse/model.js";
 import type { RuleCommand } from "../limits/ports.js";
 import type { Entry } from "../limits/rules/entry.js";
-import type { Around } from "../limits/rules/guards.js";
+import type { LimitContext } from "../limits/rules/guards.js";
 import { at, entries } from "../runtime/table.js";
 import { type Pace, PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { RecordBody } from "../journal/records.js";
@@ -17,7 +17,7 @@ import {
   type Input,
   type StepAnswer,
 } from "./book.js";
-import { aroundIn } from "./limits.js";
+import { contextIn } from "./limits.js";
 import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import { type Answer, commandLines, endedLine, takenLine } from "./endings.js";
@@ -69,10 +69,10 @@ export class Commander implements ReadBacks {
   }
 
   /** What limits look at now; null for a controller that is not there. */
-  around(code: string): Around | null {
+  context(code: string): LimitContext | null {
     const { clock, limits } = this.#ports;
     const now = { at: clock.now(), mono: clock.monotonic() };
-    return limits === undefined ? null : aroundIn(this.#book, limits.world, now, code);
+    return limits === undefined ? null : contextIn(this.#book, limits.world, now, code);
   }
 
   /** The state of all open commands; of one controller, by its code, or of all. */

@@ -6,7 +6,7 @@ import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
 import { type Due, dueAt, dueSends, expire, readGuards } from "../limits/rules/due.js";
 import { type Entry, isEmpty, judgedByClock, keptOf, keyOf, type LimitInput } from "../limits/rules/entry.js";
-import type { Around, Instant } from "../limits/rules/guards.js";
+import type { LimitContext, Instant } from "../limits/rules/guards.js";
 import * as judge from "../limits/rules/judge.js";
 import { deadlineWith, type GivenTerm, termOf } from "../limits/rules/lease.js";
 import {
@@ -57,20 +57,20 @@ const instantOf = ({ at: now, mono }: Now): Instant => ({
 });
 
 /** What its limits look at now; null for a controller that is not there. */
-const aroundOf = (turn: Turn, code: string): Around | null =>
-  aroundBy((key) => laneOf(turn, key), turn.book, turn.world, turn.now, code);
+const contextOf = (turn: Turn, code: string): LimitContext | null =>
+  contextBy((key) => laneOf(turn, key), turn.book, turn.world, turn.now, code);
 
 /** The same of a book that nothing is folded into just now. */
-export const aroundIn = (book: Book, world: LimitWorld, now: Now, code: string): Around | null =>
-  aroundBy((key) => at(book.lanes, key), book, world, now, code);
+export const contextIn = (book: Book, world: LimitWorld, now: Now, code: string): LimitContext | null =>
+  contextBy((key) => at(book.lanes, key), book, world, now, code);
 
-function aroundBy(
+function contextBy(
   laneAt: (key: string) => Lane | undefined,
   { weather }: Pick<Book, "weather">,
   world: LimitWorld,
   now: Now,
   code: string,
-): Around | null {
+): LimitContext | null {
   const own = world.controller(code);
   if (own === undefined) return null;
   return {
@@ -87,7 +87,7 @@ function aroundBy(
 }
 
 /** What is on its way at an actuator that guards look at. */
-function activityOf(lane: Lane | undefined, mono: number): ReturnType<Around["activity"]> {
+function activityOf(lane: Lane | undefined, mono: number): ReturnType<LimitContext["activity"]> {
   const open = lane === undefined ? [] : openCommands(lane).filter(({ dryRun }) => !dryRun);
   const unfinished = open.map(({ wanted }) => wanted).filter(({ type }) => type !== "stop");
   const moves = lane?.limits?.moves;
@@ -96,7 +96,7 @@ function activityOf(lane: Lane | undefined, mono: number): ReturnType<Around["ac
 
 interface Judged {
   readonly entry: Entry;
-  readonly around: Around;
+  readonly context: LimitContext;
   readonly shown: Actuator | undefined;
 }
 
@@ -104,11 +104,11 @@ interface Judged {
 function judgedNow(turn: Turn, { target, wanted, ...about }: Omit<Command, "payloadKey">): Judged | null {
   if (target !== "actuator" || wanted.type === "stop") return null;
   const limits = limitsOf(turn, laneKey({ target, ...about }));
-  const around = limits && aroundOf(turn, about.code);
-  if (limits === null || around === null) return null;
-  const read = readGuards(judgedByClock(limits, around), around);
-  const shown = around.own.actuators.get(about.targetId);
-  return { entry: expire(read, around.now.mono, around), around, shown };
+  const context = limits && contextOf(turn, about.code);
+  if (limits === null || context === null) return null;
+  const read = readGuards(judgedByClock(limits, context), context);
+  const shown = context.own.actuators.get(about.targetId);
+  return { entry: expire(read, context.now.mono, context), context, shown };
 }
 
 type Taking =
@@ -128,7 +128,7 @@ export function takeWithLimits(turn: Turn, command: Command, given: GivenTerm): 
 /** Each time that a command's turn may have come. */
 export function mayStart(turn: Turn, command: Command): judge.Verdict {
   const judged = judgedNow(turn, command);
-  return judged === null ? judge.go : judge.mayStart(judged.entry, command, judged.shown, judged.around.now);
+  return judged === null ? judge.go : judge.mayStart(judged.entry, command, judged.shown, judged.context.now);
 }
 
 /** Immediately before a POST. */
@@ -136,7 +136,7 @@ export function mayPostWithLimits(turn: Turn, command: Command, isLeadIn: boolea
   const judged = judgedNow(turn, command);
   return judged === null
     ? judge.go
-    : judge.mayPost(judged.entry, command, isLeadIn, judged.shown, judged.around.now);
+    : judge.mayPost(judged.entry, command, isLeadIn, judged.shown, judged.context.now);
 }
 
 const shownOf = ({ world }: Turn, { code, targetId }: Target): Actuator | undefined =>
@@ -231,11 +231,11 @@ export function restoreLimits(turn: Turn, { now: limits, onDisk }: RestoredLimit
 /** Lets the inputs of the lane's limits and its time count, and says what its rules send. */
 export function settleLimits(turn: Turn): void {
   const before = limitsOf(turn, turn.key);
-  const around = before && aroundOf(turn, before.code);
-  if (before === null || around === null) return;
-  const read = readGuards(judgedByClock(before, around), around);
-  const { entry, sends, moved } = dueNow(turn, expire(read, around.now.mono, around), around);
-  const about = { controller: around.own.info.id, actuator: entry.id };
+  const context = before && contextOf(turn, before.code);
+  if (before === null || context === null) return;
+  const read = readGuards(judgedByClock(before, context), context);
+  const { entry, sends, moved } = dueNow(turn, expire(read, context.now.mono, context), context);
+  const about = { controller: context.own.info.id, actuator: entry.id };
   for (const event of unlockedEvents(before.lock, entry, about, turn.now.at))
     turn.effects.push({ type: "event", event });
   if (entry !== before) put(turn, entry);
@@ -261,18 +261,18 @@ export function settleLimits(turn: Turn): void {
     });
 }
 
-function dueNow({ world, book }: Turn, entry: Entry, around: Around): Due {
+function dueNow({ world, book }: Turn, entry: Entry, context: LimitContext): Due {
   return world.mayRulesSend() && !book.closed
-    ? dueSends(entry, around, world.newId)
+    ? dueSends(entry, context, world.newId)
     : { entry, sends: [], moved: null };
 }
 
 /** When time alone changes something of the lane's limits; null where it does not. */
 export function wakeOfLimits(turn: Turn): number | null {
   const entry = turn.book.closed ? null : limitsOf(turn, turn.key);
-  const around = entry && aroundOf(turn, entry.code);
-  if (entry === null || around === null) return null;
-  const due = dueAt(entry, around);
+  const context = entry && contextOf(turn, entry.code);
+  if (entry === null || context === null) return null;
+  const due = dueAt(entry, context);
   return due === Infinity ? null : due;
 }
 

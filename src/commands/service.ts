@@ -96,7 +96,7 @@ export class CommandService {
       limitsOf: (key) => this.commander.limitsOf(key),
       limited: () => this.commander.limited,
       laneRecord: (key) => this.commander.laneRecord(key),
-      around: (code) => this.commander.around(code),
+      context: (code) => this.commander.context(code),
     });
     this.commander = new Commander({
       ...parts,

@@ -4,7 +4,7 @@ import type { Logger } from "../runtime/log.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { DirectoryInUse } from "./lock.js";
 import type { About, HistoryParts, JournalRecord, RecordBody, Stamp } from "./records.js";
-import type { RetentionLimits } from "./maintenance.js";
+import type { RetentionLimits } from "./retention.js";
 import { JournalUnreadable } from "./segments.js";
 import { type Draft, JournalWriter, type Written } from "./writer.js";
 

@@ -9,7 +9,7 @@ import {
   withoutMemory,
 } from "./records.js";
 import { isWanted, Timeline, type TimelineEntry, type TimelineFilter } from "./timeline.js";
-import { scanJournal } from "./maintenance.js";
+import { scanJournal } from "./retention.js";
 import { fileProblem, type Line, listSegments, readLines, type SegmentName } from "./segments.js";
 
 /*

@@ -10,7 +10,7 @@ import { History } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
 import { encodeLine, JournalUnreadable, segmentMode, type SegmentName, segmentPath } from "./segments.js";
 import type { JournalRecord, RecordBody, Stamp } from "./records.js";
-import { repairJournal, Retention, type RetentionLimits, type Scan, scanJournal } from "./maintenance.js";
+import { repairJournal, Retention, type RetentionLimits, type Scan, scanJournal } from "./retention.js";
 
 /** The file being written. After one failed write or fsync it takes nothing more: what it holds is then unknown. */
 class AppendFile {

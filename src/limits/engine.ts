@@ -8,7 +8,7 @@ import type { EnginePorts } from "./ports.js";
 import { differsInNumbersOnly, type ReceivedWeather, restrictionsOf } from "./restrictions.js";
 import { dueAt, isKeptBack, problemsOf } from "./rules/due.js";
 import { type ClockJudgement, type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
-import { type Around, weatherValue } from "./rules/guards.js";
+import { type LimitContext, weatherValue } from "./rules/guards.js";
 
 const numbersEveryMs = 5_000;
 
@@ -47,7 +47,7 @@ export class LimitEngine {
   /** Changed since they were settled. */
   readonly #dirty = new Set<string>();
   #isRunning = false;
-  #readOnly: Around["readOnly"] = { commands: false, rules: false };
+  #readOnly: LimitContext["readOnly"] = { commands: false, rules: false };
 
   constructor(ports: EnginePorts) {
     this.#ports = ports;
@@ -85,7 +85,7 @@ export class LimitEngine {
     controller: (idOrCode: string): Controller | undefined => this.#controller(idOrCode),
     weatherStaleAfterMs: (name: string): number | null => this.#ports.weather[name]?.stale_after ?? null,
     staleAfterMs: (): number => this.#ports.staleAfterMs,
-    readOnly: (): Around["readOnly"] => this.#ports.readOnly(),
+    readOnly: (): LimitContext["readOnly"] => this.#ports.readOnly(),
     clockJudgement: (mono: number): ClockJudgement => {
       const { clockSkewMs, staleAfterMs } = this.#ports;
       return clockJudgement(clockSkewMs(), this.#startedAt, mono, staleAfterMs);
@@ -250,21 +250,21 @@ export class LimitEngine {
   /** Shows and alarms what limits an actuator. */
   #settle(key: string): void {
     const entry = this.#entry(key);
-    const around = entry && this.#ports.around(entry.code);
-    if (entry === null || around === null) return;
-    const shownAt = this.#show(key, entry, around);
-    const about = { controller: around.own.info.id, actuator: entry.id };
-    for (const [type, problem] of problemsOf(entry, around))
+    const context = entry && this.#ports.context(entry.code);
+    if (entry === null || context === null) return;
+    const shownAt = this.#show(key, entry, context);
+    const about = { controller: context.own.info.id, actuator: entry.id };
+    for (const [type, problem] of problemsOf(entry, context))
       this.#ports.alarm(type, about, problem?.message ?? null, problem?.facts);
     // Alarms and pauses follow from time alone, too.
-    const next = Math.min(isEmpty(entry) ? Infinity : dueAt(entry, around), shownAt);
+    const next = Math.min(isEmpty(entry) ? Infinity : dueAt(entry, context), shownAt);
     if (next === Infinity) this.#due.delete(key);
     else this.#due.set(key, next);
     this.#rest.wake();
   }
 
   /** Shows everybody what is in force; says when what is not shown yet is to be shown, Infinity where all is. */
-  #show(key: string, entry: Entry, { own, readOnly, now }: Around): number {
+  #show(key: string, entry: Entry, { own, readOnly, now }: LimitContext): number {
     const actuator = own.actuators.get(entry.id);
     if (actuator === undefined) return Infinity;
     const restrictions =

@@ -20,7 +20,7 @@ interface LimitPorts extends Pick<
   | "limitsOf"
   | "limited"
   | "laneRecord"
-  | "around"
+  | "context"
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {

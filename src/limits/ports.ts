@@ -5,7 +5,7 @@ import type { RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Entry, LimitInput } from "./rules/entry.js";
-import type { Around } from "./rules/guards.js";
+import type { LimitContext } from "./rules/guards.js";
 import type { DueSend } from "./rules/due.js";
 
 /** What a rule has the bridge send. */
@@ -23,7 +23,7 @@ export interface EnginePorts {
   readonly weather: Configuration["weather"];
   /** How old a reading of the platform may be, ms. */
   readonly staleAfterMs: number;
-  readonly readOnly: () => Around["readOnly"];
+  readonly readOnly: () => LimitContext["readOnly"];
   /** How far the platform's clock is ahead, ms; null while that is not known. */
   readonly clockSkewMs: () => number | null;
   readonly newId: () => string;
@@ -44,5 +44,5 @@ export interface EnginePorts {
   /** Of every lane that has something to be remembered of it. */
   readonly limited: () => readonly Entry[];
   /** What limits of a controller's actuators look at now; null for one that is not there. */
-  readonly around: (code: string) => Around | null;
+  readonly context: (code: string) => LimitContext | null;
 }

@@ -2,7 +2,7 @@ import type { Controller } from "../greenhouse/model.js";
 import { type Extent, isCode, isSettled } from "./leftovers.js";
 import { controllerMessages, type Message, restrictionMessages, targetMessages } from "./projection.js";
 import {
-  type Around,
+  type RetainedContext,
   dropLeftover,
   isWaiting,
   isWanted,
@@ -32,12 +32,12 @@ export function fill(turn: Turn): void {
 }
 
 function greetNext(turn: Turn): boolean {
-  const { kept, around } = turn;
+  const { kept, context } = turn;
   for (const code of kept.greetings) {
     kept.greetings.delete(code);
-    const controller = around.view.get(code);
+    const controller = context.view.get(code);
     if (controller === undefined) continue;
-    for (const message of restrictionMessages(around.topics, undefined, controller))
+    for (const message of restrictionMessages(context.topics, undefined, controller))
       publish(turn, message, { sort: "state", code });
     return true;
   }
@@ -68,12 +68,12 @@ function documentNext(turn: Turn): boolean {
 }
 
 function againNext(turn: Turn): boolean {
-  const { kept, around } = turn;
+  const { kept, context } = turn;
   for (const [key, { code, target, targetId }] of kept.again) {
     kept.again.delete(key);
-    const controller = around.view.get(code);
+    const controller = context.view.get(code);
     if (controller === undefined) continue;
-    for (const message of targetMessages(around.topics, controller, target, targetId))
+    for (const message of targetMessages(context.topics, controller, target, targetId))
       publish(turn, message, { sort: "state", code });
     return true;
   }
@@ -94,8 +94,8 @@ export function publishController(
   code: string,
   urgent?: { readonly about: Shown | undefined },
 ): void {
-  const { kept, around } = turn;
-  const { view, gate } = around;
+  const { kept, context } = turn;
+  const { view, gate } = context;
   kept.due.delete(code);
   if (gate?.mayClear(code) === false) return;
   const present = view.get(code);
@@ -115,7 +115,7 @@ export function publishController(
 
 /** What leads from one view to the next; beside it everything of the next once more, or what is not known to be there. */
 function messagesFor(
-  { kept, around: { topics } }: Turn,
+  { kept, context: { topics } }: Turn,
   before: Controller | undefined,
   after: Controller,
   isAll: boolean,
@@ -158,20 +158,20 @@ function withItem<Item>(visible: ReadonlyMap<string, Item>, present: ReadonlyMap
 
 /** Marks and empties what may be, under a controller's topic id. */
 function leftoverNext(turn: Turn): boolean {
-  const { kept, around } = turn;
+  const { kept, context } = turn;
   for (const [id, extent] of kept.sweeping) {
     kept.sweeping.delete(id);
-    const controller = around.view.byId(id);
+    const controller = context.view.byId(id);
     for (const [topic, { code, owed }] of kept.leftovers.get(id) ?? []) {
-      const place = placeOf(around.topics.base, topic);
-      if (place === null || isWanted(kept, around, topic, place)) {
+      const place = placeOf(context.topics.base, topic);
+      if (place === null || isWanted(kept, context, topic, place)) {
         dropLeftover(kept, id, topic);
         continue;
       }
       const mayGo =
         code === null
-          ? isForgotten(kept, around, place, controller, extent)
-          : (around.gate?.mayClear(code) ?? true);
+          ? isForgotten(kept, context, place, controller, extent)
+          : (context.gate?.mayClear(code) ?? true);
       const payload = mayGo ? "" : owed;
       const isSaid = payload === null || kept.newest.get(topic)?.payload === payload;
       if (!isSaid && !isWaiting(kept.failed.get(topic)))
@@ -185,7 +185,7 @@ function leftoverNext(turn: Turn): boolean {
 /** Whether what an earlier run left there may go. */
 function isForgotten(
   { formerIds }: Retained,
-  { isLeftOut, topics }: Around,
+  { isLeftOut, topics }: RetainedContext,
   place: Place,
   controller: Controller | undefined,
   extent: Extent,

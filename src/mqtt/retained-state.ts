@@ -13,7 +13,7 @@ export interface StateGate {
 }
 
 /** What `step` may ask. */
-export interface Around {
+export interface RetainedContext {
   readonly topics: Topics;
   /** Of states. */
   readonly qos: 0 | 1;
@@ -125,7 +125,7 @@ export interface Decision {
 
 export interface Turn extends Decision {
   readonly kept: Retained;
-  readonly around: Around;
+  readonly context: RetainedContext;
 }
 
 export const isWaiting = (failed: Failed | undefined): boolean => failed !== undefined && failed.at !== null;
@@ -138,10 +138,10 @@ interface About {
 }
 
 export function publish(turn: Turn, { topic, payload }: Message, { sort, code, qos }: About): void {
-  const { kept, around } = turn;
+  const { kept, context } = turn;
   kept.number += 1;
   kept.onTheirWay += 1;
-  const one: Publish = { topic, payload, qos: qos ?? around.qos, sort, code, number: kept.number };
+  const one: Publish = { topic, payload, qos: qos ?? context.qos, sort, code, number: kept.number };
   kept.newest.set(topic, one);
   turn.publish.push(one);
 }
@@ -170,7 +170,7 @@ export function forget({ documents, dueDocuments }: Retained, topic: string): vo
 /** Somebody wants the topic as it is, or has something to say there. */
 export function isWanted(
   { documents }: Retained,
-  { view, topics }: Around,
+  { view, topics }: RetainedContext,
   topic: string,
   place: Place,
 ): boolean {

@@ -8,7 +8,7 @@ import type { Extent } from "./leftovers.js";
 import { type Input, isPutOff, nextWakeAt, step } from "./retained.js";
 import {
   type AnnouncementOutcome,
-  type Around,
+  type RetainedContext,
   nothingRetained,
   type Publish,
   type Shown,
@@ -24,7 +24,7 @@ export interface Finder {
   looked?(isWhole: boolean): void;
 }
 
-export interface RetainedTopicsParts extends Around {
+export interface RetainedTopicsParts extends RetainedContext {
   readonly link: {
     /** Resolves when the broker has it; rejects when it has not or that cannot be known. */
     publish(topic: string, payload: string, options: PublishOptions): Promise<void>;

@@ -4,7 +4,7 @@ import { codeIn, type Extent, staleForm } from "./leftovers.js";
 import { controllerMessages } from "./projection.js";
 import { fill, mostStates, publishController } from "./retained-due.js";
 import {
-  type Around,
+  type RetainedContext,
   type Decision,
   dropLeftover,
   forget,
@@ -70,8 +70,8 @@ export type Input =
 /** Inputs that come in bursts of which only the last counts: what follows of them is published with the next input. */
 export const isPutOff = ({ type }: Input): boolean => type === "changed" || type === "released";
 
-export function step(kept: Retained, input: Input, around: Around): Decision {
-  const turn: Turn = { kept, around, publish: [], outcomes: [] };
+export function step(kept: Retained, input: Input, context: RetainedContext): Decision {
+  const turn: Turn = { kept, context, publish: [], outcomes: [] };
   fold(turn, input);
   // One answer after the other makes room, so that half of it is filled at once.
   const hasRoom = input.type !== "ended" || kept.onTheirWay < mostStates / 2;
@@ -162,22 +162,22 @@ function want(turn: Turn, input: Want): void {
   }
 }
 
-function linked({ kept, around }: Turn): void {
+function linked({ kept, context }: Turn): void {
   kept.link = "greeting";
-  if (!kept.isGreeted) for (const { info } of around.view.controllers()) kept.greetings.add(info.code);
+  if (!kept.isGreeted) for (const { info } of context.view.controllers()) kept.greetings.add(info.code);
 }
 
 /** The broker may have forgotten or kept anything: everything goes out once, and what ended meanwhile is emptied. */
-function everything({ kept, around }: Turn): void {
+function everything({ kept, context }: Turn): void {
   for (const [code, published] of kept.published) {
-    const present = around.view.get(code);
-    for (const { topic, payload } of controllerMessages(around.topics, published, present))
+    const present = context.view.get(code);
+    for (const { topic, payload } of controllerMessages(context.topics, published, present))
       if (payload === "" && present === undefined)
         keepLeftover(kept, published.info.id, topic, { code, owed: null });
       else if (payload === "") markUnknown(kept, code, topic);
   }
   for (const set of [kept.published, kept.again, kept.anew]) set.clear();
-  for (const { info } of around.view.controllers()) kept.due.add(info.code);
+  for (const { info } of context.view.controllers()) kept.due.add(info.code);
   for (const topic of kept.documents.keys()) kept.dueDocuments.add(topic);
   for (const id of kept.leftovers.keys()) sweepUnder(kept, id, "ended");
 }
@@ -195,7 +195,7 @@ function unlinked({ kept, outcomes }: Turn): void {
 }
 
 function changed(
-  { kept, around }: Turn,
+  { kept, context }: Turn,
   before: Controller | undefined,
   after: Controller | undefined,
 ): void {
@@ -206,9 +206,9 @@ function changed(
   kept.published.delete(code);
   kept.unknown.delete(code);
   const { id } = before.info;
-  const own = controllerMessages(around.topics, before, undefined).map(({ topic }) => topic);
+  const own = controllerMessages(context.topics, before, undefined).map(({ topic }) => topic);
   const documents = [...kept.documents.keys()].filter((one) =>
-    one.startsWith(`${around.topics.base}/${id}/`),
+    one.startsWith(`${context.topics.base}/${id}/`),
   );
   for (const topic of [...own, ...documents]) {
     keepLeftover(kept, id, topic, { code, owed: null });
@@ -245,7 +245,7 @@ export function retryMs(error: PublishErrorKind, attempts: number): number {
   return isFinal(error) ? Math.min(10_000 * doubled, 600_000) : Math.min(1_000 * doubled, 60_000);
 }
 
-function taken({ kept, around, outcomes }: Turn, { topic, payload, sort }: Publish): void {
+function taken({ kept, context, outcomes }: Turn, { topic, payload, sort }: Publish): void {
   kept.failed.delete(topic);
   if (sort === "announcement" && kept.announcements.get(topic) === payload) {
     kept.announcements.delete(topic);
@@ -253,7 +253,7 @@ function taken({ kept, around, outcomes }: Turn, { topic, payload, sort }: Publi
   }
   if (sort === "document" && kept.documents.get(topic)?.payload === "") kept.documents.delete(topic);
   if (sort !== "leftover") return;
-  const id = placeOf(around.topics.base, topic)?.controllerId ?? "";
+  const id = placeOf(context.topics.base, topic)?.controllerId ?? "";
   const leftover = kept.leftovers.get(id)?.get(topic);
   if (leftover === undefined) return;
   if (payload !== "") {
@@ -264,26 +264,26 @@ function taken({ kept, around, outcomes }: Turn, { topic, payload, sort }: Publi
   dropLeftover(kept, id, topic);
 }
 
-function woke({ kept, around }: Turn, now: number): void {
+function woke({ kept, context }: Turn, now: number): void {
   for (const [topic, failed] of kept.failed) {
     if (failed.at === null || failed.at > now) continue;
     kept.failed.set(topic, { ...failed, at: null });
     if (failed.sort === "document") kept.dueDocuments.add(topic);
     if (failed.sort === "leftover")
-      sweepUnder(kept, placeOf(around.topics.base, topic)?.controllerId ?? "", "ended");
+      sweepUnder(kept, placeOf(context.topics.base, topic)?.controllerId ?? "", "ended");
     if (failed.code === null) continue;
     markUnknown(kept, failed.code, topic);
     kept.due.add(failed.code);
   }
 }
 
-function found({ kept, around }: Turn, topic: string, payload: string): void {
-  const place = placeOf(around.topics.base, topic);
-  if (payload === "" || place === null || isWanted(kept, around, topic, place)) return;
+function found({ kept, context }: Turn, topic: string, payload: string): void {
+  const place = placeOf(context.topics.base, topic);
+  if (payload === "" || place === null || isWanted(kept, context, topic, place)) return;
   if (kept.leftovers.get(place.controllerId)?.has(topic) || kept.found >= mostFound) return;
   kept.found += 1;
   const code = place.leaf === "info" ? codeIn(payload) : null;
-  if (code !== null && around.view.get(code) !== undefined) kept.formerIds.add(place.controllerId);
+  if (code !== null && context.view.get(code) !== undefined) kept.formerIds.add(place.controllerId);
   const stale = staleForm(place, payload);
   const owed = stale === payload ? null : stale;
   keepLeftover(kept, place.controllerId, topic, { code: null, owed });

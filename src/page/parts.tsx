@@ -73,21 +73,21 @@ export const Quality = ({ of }: { readonly of: QualityWord | null | undefined })
   </span>
 );
 
-type Around = Readonly<{ children?: ComponentChildren }>;
+type WithChildren = Readonly<{ children?: ComponentChildren }>;
 
-export const Badge = ({ kind, children }: Readonly<{ kind: string }> & Around) => (
+export const Badge = ({ kind, children }: Readonly<{ kind: string }> & WithChildren) => (
   <span class={`badge ${kind}`}>{children}</span>
 );
 
 /** The head of a view: its name, and what can be chosen there. */
-export const Head = ({ name, children }: Readonly<{ name: ComponentChildren }> & Around) => (
+export const Head = ({ name, children }: Readonly<{ name: ComponentChildren }> & WithChildren) => (
   <div class="bar">
     <h1>{name}</h1>
     {children}
   </div>
 );
 
-type SectionProps = Readonly<{ name: string; of?: object }> & Around;
+type SectionProps = Readonly<{ name: string; of?: object }> & WithChildren;
 
 /** What is shown `of` something; where that is empty, not even a heading. */
 export const Section = ({ name, of, children }: SectionProps) =>
@@ -156,7 +156,7 @@ export const Loading = () => (
   </p>
 );
 
-type ListedProps = Readonly<{ of: readonly unknown[] | null; none: Word }> & Around;
+type ListedProps = Readonly<{ of: readonly unknown[] | null; none: Word }> & WithChildren;
 
 /** What is listed; says where it is waited for, and where there is nothing. */
 export function Listed({ of, none, children }: ListedProps) {

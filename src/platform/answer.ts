@@ -23,26 +23,26 @@ export interface GoodAnswer {
  */
 export function judgeAnswer(
   answer: HttpAnswer,
-  scene: Scene,
+  context: RequestContext,
   nowAt: number,
   blank: Blank = (bytes) => bytes,
 ): GoodAnswer | PlatformError {
   const { status } = answer;
   if (status >= 300 && status < 400) {
-    const text = `${redirected(answer.headers.location, scene)}; redirects are not followed`;
-    return failed(answer, "protocol", text, noEnvelope, scene, nowAt);
+    const text = `${redirected(answer.headers.location, context)}; redirects are not followed`;
+    return failed(answer, "protocol", text, noEnvelope, context, nowAt);
   }
-  const read = readBody(answer, scene, blank);
+  const read = readBody(answer, context, blank);
   if (read.problem !== null) {
     const kind = status >= 400 ? refusedKind(status, null) : "protocol";
     const text = status >= 400 && !read.isPage ? null : read.problem;
-    return failed(answer, kind, text, noEnvelope, scene, nowAt);
+    return failed(answer, kind, text, noEnvelope, context, nowAt);
   }
   const envelope = envelopeOf(read.body);
   const isSuccess = envelope.code === "200" || (envelope.code === null && status < 300);
   if (isSuccess && !envelope.isRefusal) return { body: read.body, envelope };
   const kind = isSuccess ? "rejected" : refusedKind(status, envelope.code);
-  return failed(answer, kind, null, envelope, scene, nowAt);
+  return failed(answer, kind, null, envelope, context, nowAt);
 }
 
 function refusedKind(status: number, code: string | null): PlatformErrorFacts["kind"] {
@@ -57,7 +57,7 @@ type Body =
   /** `problem` says what came and what to do about it. */
   | { readonly problem: string; readonly isPage: boolean };
 
-function readBody(answer: HttpAnswer, { operation }: Scene, blank: Blank): Body {
+function readBody(answer: HttpAnswer, { operation }: RequestContext, blank: Blank): Body {
   const { status, headers } = answer;
   const check = `check that ${urlKey(operation)} is the platform's address`;
   try {
@@ -94,7 +94,7 @@ export function oneLine(text: string, max: number): string {
 }
 
 /** What an error has to know about where it happened. */
-export interface Scene {
+export interface RequestContext {
   readonly operation: Operation;
   readonly url: URL;
   /** The configuration key of the credential: `platform.token`, `platform.token_file` or `platform.sign_in`. */
@@ -106,32 +106,36 @@ const urlKey = (operation: Operation): string =>
   operation.host === "business" ? "platform.business_url" : "platform.realtime_url";
 
 /** The error of a request to which no whole answer came. */
-export function transportError(failure: TransportFailure, scene: Scene, deadlineMs: number): PlatformError {
+export function transportError(
+  failure: TransportFailure,
+  context: RequestContext,
+  deadlineMs: number,
+): PlatformError {
   const { sent, status, cause } = failure;
   const facts = { sent, ...(status === 0 ? {} : { status }) };
   switch (failure.reason) {
     case "timeout": {
       const text = `no whole answer within ${deadlineMs / 1000} s; the platform is slow or the line is bad`;
-      return errorAt(scene, text, { ...facts, kind: "timeout" });
+      return errorAt(context, text, { ...facts, kind: "timeout" });
     }
     case "aborted":
-      return errorAt(scene, "given up by the caller", { ...facts, kind: "interrupted" });
+      return errorAt(context, "given up by the caller", { ...facts, kind: "interrupted" });
     case "withheld":
-      return errorAt(scene, "not sent; it was not wanted any more when its connection stood", {
+      return errorAt(context, "not sent; it was not wanted any more when its connection stood", {
         ...facts,
         kind: "withheld",
       });
     case "too_large": {
-      const { operation } = scene;
+      const { operation } = context;
       const text = `the answer is larger than ${operation.maxAnswerMiB} MiB; check that ${urlKey(operation)} is the platform's address`;
-      return errorAt(scene, text, { ...facts, kind: "protocol" });
+      return errorAt(context, text, { ...facts, kind: "protocol" });
     }
     case "connection": {
       const code = troubleCode(cause);
       const { what, remedy } = troubleOf(code, sent);
       const kind = !sent ? "unreachable" : isNotHttp(code) ? "protocol" : "interrupted";
-      const text = `${what}; ${remedy.replace("{key}", urlKey(scene.operation))}`;
-      return errorAt(scene, text, { ...facts, kind }, plainCause(cause, scene.redact));
+      const text = `${what}; ${remedy.replace("{key}", urlKey(context.operation))}`;
+      return errorAt(context, text, { ...facts, kind }, plainCause(cause, context.redact));
     }
   }
 }
@@ -142,10 +146,10 @@ function failed(
   plainKind: PlatformErrorFacts["kind"],
   text: string | null,
   { code, message, requestId, isRefusal }: Envelope,
-  scene: Scene,
+  context: RequestContext,
   nowAt: number,
 ): PlatformError {
-  const { redact, operation } = scene;
+  const { redact, operation } = context;
   const retryAfter = retryAfterMs(headers["retry-after"], headers.date, nowAt);
   const isBusy = retryAfter !== null && (status === 503 || code === "503");
   const kind = isBusy ? "throttled" : plainKind;
@@ -158,18 +162,18 @@ function failed(
     ...(requestId === null ? {} : { requestId: oneLine(redact(requestId), 100) }),
     ...(kind === "throttled" && retryAfter !== null ? { retryAfterMs: retryAfter } : {}),
   };
-  if (kind === "unauthorized") return errorAt(scene, `${said(facts)}; ${credentialRemedy(scene)}`, facts);
-  if (kind === "throttled") return errorAt(scene, `${said(facts)}; ${patience(facts)}`, facts);
+  if (kind === "unauthorized") return errorAt(context, `${said(facts)}; ${credentialRemedy(context)}`, facts);
+  if (kind === "throttled") return errorAt(context, `${said(facts)}; ${patience(facts)}`, facts);
   const refused = `the platform refused${isRefusal ? " with success: false" : ""}: ${said(facts)}`;
   const refusal = code === null && !isRefusal ? statusRemedy(facts, urlKey(operation)) : refused;
-  return errorAt(scene, text ?? refusal, facts);
+  return errorAt(context, text ?? refusal, facts);
 }
 
 type Facts = Omit<PlatformErrorFacts, "host" | "operation">;
 
 /** An error about this operation; `text` says what happened and what to do. */
 export function errorAt(
-  { operation, url, redact }: Scene,
+  { operation, url, redact }: RequestContext,
   text: string,
   facts: Facts,
   cause?: unknown,
@@ -213,7 +217,7 @@ function said(facts: Facts): string {
   return parts.filter((part) => part !== null).join(", ");
 }
 
-function credentialRemedy({ operation, credentialKey }: Scene): string {
+function credentialRemedy({ operation, credentialKey }: RequestContext): string {
   if (operation.name === "account/sign-in") return "check the account and password in platform.sign_in.body";
   return `the token is missing, wrong or expired (check ${credentialKey}), or the operator must first register this machine's address`;
 }
@@ -225,7 +229,7 @@ function patience(facts: Facts): string {
 }
 
 /** Shows scheme and host a redirect points to; never its path or query, which may carry a secret. */
-function redirected(location: string | undefined, { operation, url }: Scene): string {
+function redirected(location: string | undefined, { operation, url }: RequestContext): string {
   const key = urlKey(operation);
   if (location === undefined || !URL.canParse(location, url.href))
     return `a redirect without a usable target; check ${key}`;

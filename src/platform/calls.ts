@@ -56,7 +56,7 @@ function question<T>(
       if (!(error instanceof UnreadableShape)) throw error;
       report(error.message, body);
       const text = `${error.message}; platform.shapes.${operation.name}.items can say where they are`;
-      throw errorAt(requests.scene(operation), text, { kind: "protocol", status: 200, sent: true });
+      throw errorAt(requests.context(operation), text, { kind: "protocol", status: 200, sent: true });
     }
   };
 }
@@ -127,7 +127,7 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
       const accepted = readWriteAnswer(body, envelope, sent, reports.of(operation.name));
       if (accepted !== null) return accepted;
       throw errorAt(
-        requests.scene(operation),
+        requests.context(operation),
         "the answer has no code and does not echo what was sent, so nothing says whether the value was accepted; it is read back",
         { kind: "protocol", status: 200, sent: true },
       );

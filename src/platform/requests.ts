@@ -3,7 +3,7 @@ import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../gr
 import { type BackoffRange, type Clock, fullJitter, type Random } from "../runtime/clock.js";
 import type { RequestBudget } from "../runtime/schedule.js";
 import type { Blank, Redact } from "../runtime/redaction.js";
-import { errorAt, type GoodAnswer, judgeAnswer, type Scene, transportError } from "./answer.js";
+import { errorAt, type GoodAnswer, judgeAnswer, type RequestContext, transportError } from "./answer.js";
 import type { Admission, HostLinks, RequestEnd } from "./circuit.js";
 import type { Tally } from "./counters.js";
 import type { Call, HostConnections } from "./http/connections.js";
@@ -176,7 +176,7 @@ export class Requests {
   }
 
   /** What an error about an operation has to know. */
-  scene(operation: Operation): Scene {
+  context(operation: Operation): RequestContext {
     const { url } = this.#parts.hosts[operation.host];
     return { operation, url, credentialKey: this.#parts.source.key, redact: this.#parts.redact };
   }
@@ -250,7 +250,7 @@ export class Requests {
     if (call.urgent) return this.#inPlace(call, () => this.#send(call, headers, isRetry));
     const { semaphore } = this.#parts.hosts[call.operation.host];
     await semaphore.enter(call.signal)?.catch(() => {
-      throw transportError(new TransportFailure("aborted", false, 0), this.scene(call.operation), 0);
+      throw transportError(new TransportFailure("aborted", false, 0), this.context(call.operation), 0);
     });
     try {
       return await this.#send(call, headers, isRetry);
@@ -315,7 +315,7 @@ export class Requests {
     skew.note(answer.headers.date);
     // A new sign-in may well bring the token we have; there it is what was asked for.
     const hidden = operation === operations.signIn ? undefined : blank;
-    const judged = judgeAnswer(answer, this.scene(operation), clock.now(), hidden);
+    const judged = judgeAnswer(answer, this.context(operation), clock.now(), hidden);
     const outcome = requestEnd(judged, call, isRetry);
     if (outcome.type === "failed") tally.failures += 1;
     links.settle(host, outcome, judged instanceof PlatformError ? judged.message : null);
@@ -329,7 +329,11 @@ export class Requests {
     const { reason } = error;
     const wasGivenUp = reason === "aborted" || reason === "withheld" || this.#closing.signal.aborted;
     if (!wasGivenUp) this.#parts.tally.failures += 1;
-    const told = transportError(error, this.scene(call.operation), this.#parts.hosts[host].deadlineMs(call));
+    const told = transportError(
+      error,
+      this.context(call.operation),
+      this.#parts.hosts[host].deadlineMs(call),
+    );
     this.#parts.links.settle(host, { type: wasGivenUp ? "abandoned" : "failed" }, told.message);
     return told;
   }
@@ -345,7 +349,7 @@ export class Requests {
     this.#parts.tally.paused += 1;
     const [kind, why] = heldBackWords[because];
     const text = `not sent; ${why}, the next try is possible in ${Math.ceil(retryInMs / 1000)} s`;
-    return errorAt(this.scene(operation), text, { kind, sent: false, retryAfterMs: retryInMs });
+    return errorAt(this.context(operation), text, { kind, sent: false, retryAfterMs: retryInMs });
   }
 }
 

@@ -6,8 +6,8 @@ import { join, relative } from "node:path";
 import { text } from "node:stream/consumers";
 import type { MqttClient } from "mqtt";
 import { runProgram } from "../../src/cli/program.js";
-import { loggerFor, readConfiguration } from "../../src/cli/errands.js";
-import type { Surroundings } from "../../src/cli/surroundings.js";
+import { loggerFor, readConfiguration } from "../../src/cli/common.js";
+import type { ProcessContext } from "../../src/cli/context.js";
 import { runBridge } from "../../src/bridge.js";
 import { guardProcess, takeLastError } from "../../src/status/crash-loop.js";
 import { secretValues } from "../../src/config/load.js";
@@ -49,7 +49,7 @@ export async function play(
   const late = setTimeout(() => stop.abort(), longestMs);
   let output = "";
   const write = (line: string) => (output += line);
-  const around: Surroundings = {
+  const around: ProcessContext = {
     env: { GREENHOUSE_TOKEN: secrets.token, MQTT_PASSWORD: secrets.brokerPassword, USER: "grower" },
     out: write,
     err: { write },
@@ -176,7 +176,7 @@ function waysTo(url: string) {
 
 interface BridgeRun {
   readonly config: string;
-  readonly around: Surroundings;
+  readonly around: ProcessContext;
   readonly stop: AbortController;
   readonly base: string;
   readonly httpPort: number;
@@ -242,7 +242,7 @@ async function pageOf(port: number, path: string, token: string): Promise<string
 async function crash(
   scenario: Scenario,
   config: string,
-  around: Surroundings,
+  around: ProcessContext,
   folder: string,
 ): Promise<void> {
   const configuration = await readConfiguration({ config }, around);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { demoView, type DemoView, noteLine, readingsTable, resultLine } from "../../src/cli/demo-view.js";
-import { greeting } from "../../src/cli/trials.js";
+import { greeting } from "../../src/cli/demo.js";
 
 const plain: DemoView = { out: () => undefined, isColoured: false };
 const coloured: DemoView = { ...plain, isColoured: true };

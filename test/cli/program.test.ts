@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { userName } from "../../src/cli/errands.js";
+import { userName } from "../../src/cli/common.js";
 import { readOnlyOperations } from "../../src/platform/operations.js";
 import { ignoredTlsEnvironment } from "../../src/runtime/sockets.js";
 import { profileNames } from "../../src/simulator/dialects.js";

@@ -21,14 +21,14 @@ async function scene({
     `controllers: { GH-0001: { actuators: { ${actuator} } } }`,
     simulator,
   );
-  const around = {
+  const context = {
     configuration: { ...configuration, data_dir: dataDir },
     ...{ clock, random: seededRandom(1), log: silentLog },
     ...{ setLogLevel: () => undefined, version: "test" },
   };
   const switched = (onPhase: Parameters<typeof commandDirectly>[2]) =>
     commandDirectly(
-      around,
+      context,
       {
         ...{ controllerId: "gh-0001", target: "actuator", targetId: "fan", by: null, via: null },
         payload: new TextEncoder().encode("on"),

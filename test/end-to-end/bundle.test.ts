@@ -170,7 +170,7 @@ describe("the built program", () => {
       /^Error: planted\n {4}at .*\n {4}at programVersion \(src\/cli\/surroundings\.ts:(\d+):(\d+)\)/.exec(
         stderr,
       ) ?? [];
-    const source = readFileSync("src/cli/surroundings.ts", "utf8").split("\n")[Number(line) - 1];
+    const source = readFileSync("src/cli/context.ts", "utf8").split("\n")[Number(line) - 1];
     expect(source?.slice(Number(column) - 1)).toContain("new URL(");
   });
 

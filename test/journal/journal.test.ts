@@ -2,7 +2,7 @@ import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { journalLimits } from "../../src/journal/journal.js";
-import { segmentsToDelete } from "../../src/journal/maintenance.js";
+import { segmentsToDelete } from "../../src/journal/retention.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { faultyDisk, openJournal, recordsIn, stillClock, tempDirectory } from "./support/disk.js";

@@ -171,7 +171,7 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
       limitsOf: (key) => commander.limitsOf(key),
       limited: () => commander.limited,
       laneRecord: (key) => commander.laneRecord(key),
-      around: (code) => commander.around(code),
+      context: (code) => commander.context(code),
     },
     ...{ configuration: { weather: {}, polling } },
     journal,

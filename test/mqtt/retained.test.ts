@@ -5,7 +5,12 @@ import { announcesTheSame, changedGate, type Gate, visible } from "../../src/hom
 import type { PublishErrorKind } from "../../src/mqtt/connection/publish.js";
 import { controllerMessages } from "../../src/mqtt/projection.js";
 import { type Input, nextWakeAt, retryMs, step } from "../../src/mqtt/retained.js";
-import { type Around, type Decision, nothingRetained, type Publish } from "../../src/mqtt/retained-state.js";
+import {
+  type RetainedContext,
+  type Decision,
+  nothingRetained,
+  type Publish,
+} from "../../src/mqtt/retained-state.js";
 import { placeOf, topicsUnder } from "../../src/mqtt/topics.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { actuator, controllerSettings, item } from "../support/builders.js";
@@ -31,7 +36,7 @@ function mirror(): GreenhouseStore {
   return store;
 }
 
-const bare: Around = {
+const bare: RetainedContext = {
   topics,
   qos: 0,
   view: { controllers: () => [], get: () => undefined, byId: () => undefined },
@@ -200,7 +205,7 @@ class Interleaving {
   readonly #chance;
   readonly #store = mirror();
   readonly #kept = nothingRetained();
-  readonly #around: Around;
+  readonly #around: RetainedContext;
   readonly #gates = new Map<string, Gate>();
   readonly #documents = new Map<string, string>();
   /** Sent and not yet with the broker; with the broker and not yet acknowledged. */

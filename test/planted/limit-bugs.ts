@@ -11,7 +11,7 @@ const keptWithout = (part: string) =>
 export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   stale_weather_counts: {
     seam: "limits/rules/guards#readWeather",
-    plant: `(original) => (name, around) => original(name, { ...around, now: { ...around.now, mono: -Infinity } })`,
+    plant: `(original) => (name, context) => original(name, { ...context, now: { ...context.now, mono: -Infinity } })`,
     breaks: ["S17", "S20", "S23"],
   },
   judged_once: {
@@ -108,11 +108,11 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/limits/commands.test.ts",
   },
   limits_of_many_actuators_are_forgotten: {
-    seam: "journal/history#History.#keep",
-    plant: `(original) => function (about, kept) {
-      original.call(this, about, kept);
-      const [oldest] = this._private_limits.keys();
-      if (this._private_limits.size > 5_000) this._private_limits.delete(oldest);
+    seam: "journal/history#History.#put",
+    plant: `(original) => function (lane) {
+      original.call(this, lane);
+      const [oldest] = this._private_limited.keys();
+      if (this._private_limited.size > 5_000) this._private_limited.delete(oldest);
     }`,
     tests: "test/journal/history.test.ts",
   },

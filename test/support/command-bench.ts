@@ -100,7 +100,7 @@ export class CommandBench {
       limitsOf: (key) => this.commander.limitsOf(key),
       limited: () => this.commander.limited,
       laneRecord: (key) => this.commander.laneRecord(key),
-      around: (code) => this.commander.around(code),
+      context: (code) => this.commander.context(code),
     });
     this.commander = new Commander({
       limits: this.engine,

@@ -3,7 +3,7 @@ import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
 import { type Attempts, isOverdue } from "./attempts.js";
 import { awaitsClock, type ClockJudgement, type Entry, limitsOf } from "./entry.js";
 import {
-  type Around,
+  type LimitContext,
   clearsAt,
   foldReading,
   type GuardState,
@@ -19,23 +19,23 @@ import type { Lease } from "./lease.js";
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
 
 /** For so long after a start an input that was not read yet is no trouble. */
-function graceEnds({ input }: Guard, { weatherStaleAfterMs, startedAt, staleAfterMs }: Around): number {
+function graceEnds({ input }: Guard, { weatherStaleAfterMs, startedAt, staleAfterMs }: LimitContext): number {
   const weather = input.type === "weather" ? weatherStaleAfterMs(input.name) : null;
   return startedAt + (weather ?? staleAfterMs);
 }
 
 /** Whether this run can tell what the guard's input shows, or that it is lost. */
-const isKnown = (guard: Guard, { isSeen }: GuardState, around: Around): boolean =>
-  isSeen || around.now.mono >= graceEnds(guard, around);
+const isKnown = (guard: Guard, { isSeen }: GuardState, context: LimitContext): boolean =>
+  isSeen || context.now.mono >= graceEnds(guard, context);
 
 /** Reads the inputs of all guards; the same entry when nothing changed. */
-export function readGuards(entry: Entry, around: Around): Entry {
-  const { now } = around;
+export function readGuards(entry: Entry, context: LimitContext): Entry {
+  const { now } = context;
   let { guards } = entry;
   for (const guard of limitsOf(entry.settings).guards) {
     const before = stateOf(entry, guard);
-    const mayActBlind = guard.actsBlind && isKnown(guard, before, around);
-    const reading = readInput(guard, entry.id, around);
+    const mayActBlind = guard.actsBlind && isKnown(guard, before, context);
+    const reading = readInput(guard, entry.id, context);
     const after = foldReading(guard, before, reading, now.mono, mayActBlind);
     if (after !== before) guards = new Map(guards).set(guard.name, after);
   }
@@ -68,14 +68,14 @@ export interface Due {
 }
 
 /** What is to be sent now for guards that have tripped (`folded` says when) and leases that are over; what is kept back says why. */
-export function dueSends(entry: Entry, around: Around, newId: () => string): Due {
+export function dueSends(entry: Entry, context: LimitContext, newId: () => string): Due {
   const sends: DueSend[] = [];
-  const now = around.now.mono;
+  const now = context.now.mono;
   const next: Next = (before, mayGo, send, isUnread = false) => {
     if (before.id !== null) return before;
-    if (before.tries > 0 && shows(entry, send.command, around)) return null;
-    if (!mayGo || now < before.nextAt || isUnasked(around)) return before;
-    const problem = hindrance(entry, send, around);
+    if (before.tries > 0 && shows(entry, send.command, context)) return null;
+    if (!mayGo || now < before.nextAt || isUnasked(context)) return before;
+    const problem = hindrance(entry, send, context);
     if (problem !== null) return { ...before, problem, isKeptBack: true };
     if (isUnread) return before;
     const id = newId();
@@ -87,13 +87,13 @@ export function dueSends(entry: Entry, around: Around, newId: () => string): Due
     const state = stateOf(entry, guard);
     if (guard.sends === null || state.sending !== "due") continue;
     // After a start only once the value is known: a guard that begins as holding sends nothing for that.
-    const mayGo = state.isSeen || (guard.actsBlind && isKnown(guard, state, around));
+    const mayGo = state.isSeen || (guard.actsBlind && isKnown(guard, state, context));
     const send = { rule: "guard", command: guard.sends, by: `rule ${guard.name}` } as const;
     const attempts = next(state.attempts, mayGo, send);
     if (attempts !== state.attempts)
       guards = new Map(guards).set(guard.name, attempts === null ? sent(state) : { ...state, attempts });
   }
-  const { lease, moved } = leaseDue(entry, around, next);
+  const { lease, moved } = leaseDue(entry, context, next);
   const isSame = guards === entry.guards && lease === entry.lease;
   return { entry: isSame ? entry : { ...entry, guards, lease }, sends, moved };
 }
@@ -107,10 +107,14 @@ type Next = (
 ) => Attempts | null;
 
 /** The lease once its end was sent where it is over, or null where somebody moved it while the bridge was down. */
-function leaseDue(entry: Entry, around: Around, next: Next): Pick<Due, "moved"> & Pick<Entry, "lease"> {
+function leaseDue(
+  entry: Entry,
+  context: LimitContext,
+  next: Next,
+): Pick<Due, "moved"> & Pick<Entry, "lease"> {
   const { lease } = entry;
-  if (lease === null || around.now.mono < lease.until) return { lease, moved: null };
-  const found = foundAtStart(entry, lease, around);
+  if (lease === null || context.now.mono < lease.until) return { lease, moved: null };
+  const found = foundAtStart(entry, lease, context);
   if (typeof found === "object") return { lease: null, moved: { from: lease.command, to: found.to } };
   const send = { rule: "lease", command: lease.endsWith, by: `lease ${lease.id}` } as const;
   const end = next(lease.end, true, send, found === "unread");
@@ -124,9 +128,9 @@ function leaseDue(entry: Entry, around: Around, next: Next): Pick<Due, "moved"> 
 function foundAtStart(
   { settings, code, id }: Entry,
   { isKept, until, end, command }: Lease,
-  around: Around,
+  context: LimitContext,
 ): "own" | "unread" | { readonly to: string } {
-  const { own, now, startedAt, staleAfterMs } = around;
+  const { own, now, startedAt, staleAfterMs } = context;
   if (isKept !== true || until > startedAt || end.id !== null || end.tries > 0) return "own";
   const actuator = own.actuators.get(id);
   const { state = null, position = null, quality = "stale", between = null } = actuator ?? {};
@@ -137,12 +141,12 @@ function foundAtStart(
   const isOwn = "reason" in wanted || actuator === undefined || isThere(actuator, wanted);
   if (isOwn || state === "unknown") return "own";
   // What is being read back of the earlier run may be the lease's own command.
-  return around.activity(code, id).unfinished.length > 0
+  return context.activity(code, id).unfinished.length > 0
     ? "unread"
     : { to: position === null ? state : String(position) };
 }
 
-function shows({ settings, id }: Entry, command: string, { own }: Around): boolean {
+function shows({ settings, id }: Entry, command: string, { own }: LimitContext): boolean {
   const wanted = readWanted(command, settings);
   const actuator = own.actuators.get(id);
   return !("reason" in wanted) && actuator !== undefined && isThere(actuator, wanted);
@@ -151,14 +155,14 @@ function shows({ settings, id }: Entry, command: string, { own }: Around): boole
 /** So long after a start a platform that has not answered yet is no trouble; then it is told as unreachable. */
 const firstAnswerMs = 30_000;
 
-const isUnasked = ({ own, now, startedAt }: Around): boolean =>
+const isUnasked = ({ own, now, startedAt }: LimitContext): boolean =>
   !own.platformReachable && now.mono < startedAt + firstAnswerMs;
 
 /** Why a rule's command cannot be sent now; null when it can. */
 function hindrance(
   entry: Entry,
   { rule: source, command }: Omit<DueSend, "id">,
-  { own, readOnly, now }: Around,
+  { own, readOnly, now }: LimitContext,
 ): string | null {
   const { settings } = entry;
   if (readOnly.rules || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
@@ -175,25 +179,25 @@ const lookAgainMs = 30_000;
 const lookAtClockMs = 1_000;
 
 /** When time alone changes something next; Infinity while nothing does. */
-export function dueAt(entry: Entry, around: Around): number {
+export function dueAt(entry: Entry, context: LimitContext): number {
   const { settings, lock, hold, lease, moves } = entry;
-  const now = around.now.mono;
+  const now = context.now.mono;
   const times = pausesFor(limitsOf(settings), moves, null).map(({ until }) => until);
   for (const guard of limitsOf(settings).guards) {
     const state = stateOf(entry, guard);
     const { input } = guard;
-    const weather = input.type === "weather" ? around.weather(input.name) : null;
+    const weather = input.type === "weather" ? context.weather(input.name) : null;
     times.push(clearsAt(guard, state) ?? Infinity, weather?.staleAt ?? Infinity);
-    if (!state.isSeen) times.push(graceEnds(guard, around));
+    if (!state.isSeen) times.push(graceEnds(guard, context));
   }
   if (lease !== null) times.push(lease.until);
-  if (lease?.isKept === true) times.push(around.startedAt + around.staleAfterMs);
+  if (lease?.isKept === true) times.push(context.startedAt + context.staleAfterMs);
   for (const { id, nextAt } of attemptsOf(entry)) if (id === null) times.push(nextAt);
-  times.push(around.startedAt + firstAnswerMs);
+  times.push(context.startedAt + firstAnswerMs);
   times.push(lock?.endsAt ?? Infinity, hold?.until ?? Infinity, moves.endsAt ?? Infinity);
-  if (around.aheadMs === null && awaitsClock(entry))
-    times.push(now + lookAtClockMs, around.startedAt + around.staleAfterMs);
-  else if (around.aheadMs !== 0 && awaitsClock(entry)) times.push(now + lookAgainMs);
+  if (context.aheadMs === null && awaitsClock(entry))
+    times.push(now + lookAtClockMs, context.startedAt + context.staleAfterMs);
+  else if (context.aheadMs !== 0 && awaitsClock(entry)) times.push(now + lookAgainMs);
   // What keeps it back may end without a word to us.
   if (isKeptBack(entry)) times.push(now + lookAgainMs);
   return Math.min(...times.filter((at) => at > now));
@@ -214,15 +218,15 @@ type EntryProblem = Readonly<{ message: string; facts: AlarmFacts }>;
 /** What of it a person should know: null for what is well, nothing where this run cannot tell yet. */
 export function problemsOf(
   entry: Entry,
-  around: Around,
+  context: LimitContext,
 ): readonly (readonly [EntryAlarm, EntryProblem | null])[] {
   const { lease } = entry;
   const guards = limitsOf(entry.settings).guards.map((guard) => ({ guard, state: stateOf(entry, guard) }));
   const unread = guards.filter(({ state }) => isBlind(state));
-  const blind = unread.filter(({ guard, state }) => isKnown(guard, state, around));
+  const blind = unread.filter(({ guard, state }) => isKnown(guard, state, context));
   const due = guards.filter(({ state }) => state.sending === "due" && holds(state));
   const unmet = due.filter(({ state: { attempts } }) => isUnmet(attempts));
-  const isOver = lease !== null && lease.until <= around.now.mono;
+  const isOver = lease !== null && lease.until <= context.now.mono;
   const problems = [
     ["guard_blind", ofGuards(entry, blind, "blind"), unread.length > 0],
     ["guard_unmet", ofGuards(entry, unmet, "unmet"), due.length > 0],

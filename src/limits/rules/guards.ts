@@ -202,7 +202,7 @@ interface Activity {
 }
 
 /** All that an actuator's limits look at outside of it, at one moment. */
-export interface Around {
+export interface LimitContext {
   /** The controller of the actuator. */
   readonly own: Controller;
   readonly controller: (idOrCode: string) => Controller | undefined;
@@ -251,9 +251,9 @@ function plain(value: unknown, text: string): Value {
 }
 
 /** What a guard's input shows now; not good where it is not to be found. `id` is the actuator of the guard. */
-export function readInput({ input, condition }: Guard, id: string, around: Around): Reading {
-  if (input.type === "weather") return readWeather(input.name, around);
-  const controller = input.controller === null ? around.own : around.controller(input.controller);
+export function readInput({ input, condition }: Guard, id: string, context: LimitContext): Reading {
+  if (input.type === "weather") return readWeather(input.name, context);
+  const controller = input.controller === null ? context.own : context.controller(input.controller);
   switch (input.type) {
     case "sensor": {
       const sensor = controller?.sensors.get(input.id);
@@ -267,17 +267,17 @@ export function readInput({ input, condition }: Guard, id: string, around: Aroun
       const actuator = controller?.actuators.get(input.id);
       if (controller === undefined || actuator === undefined) return nothingRead;
       // A guard on the actuator itself looks at its movement, and not at the command that is judged.
-      const activity = around.activity(controller.info.code, input.id);
-      const isOwn = controller === around.own && input.id === id;
+      const activity = context.activity(controller.info.code, input.id);
+      const isOwn = controller === context.own && input.id === id;
       return readActuator(actuator, condition, isOwn ? { ...activity, unfinished: [] } : activity);
     }
   }
 }
 
-function readWeather(name: string, around: Around): Reading {
-  const newest = around.weather(name);
+function readWeather(name: string, context: LimitContext): Reading {
+  const newest = context.weather(name);
   if (newest === null) return nothingRead;
-  return one(newest.value, around.now.mono >= newest.staleAt ? "stale" : "good");
+  return one(newest.value, context.now.mono >= newest.staleAt ? "stale" : "good");
 }
 
 const one = (value: Value, quality: Quality): Reading => ({ values: [value], quality });

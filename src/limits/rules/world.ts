@@ -1,6 +1,6 @@
 import type { Controller } from "../../greenhouse/model.js";
 import type { ClockJudgement, Entry } from "./entry.js";
-import type { Around } from "./guards.js";
+import type { LimitContext } from "./guards.js";
 
 /** What limits look at outside of the book, and how they are configured. */
 export interface LimitWorld {
@@ -13,7 +13,7 @@ export interface LimitWorld {
   readonly controller: (idOrCode: string) => Controller | undefined;
   readonly staleAfterMs: () => number;
   readonly weatherStaleAfterMs: (name: string) => number | null;
-  readonly readOnly: () => Around["readOnly"];
+  readonly readOnly: () => LimitContext["readOnly"];
   readonly clockJudgement: (mono: number) => ClockJudgement;
   /** Whether the bridge has begun to send what rules ask for. */
   readonly mayRulesSend: () => boolean;

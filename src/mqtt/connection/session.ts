@@ -27,7 +27,7 @@ export async function seenThrough(count: () => number, mark: () => Promise<unkno
 }
 
 /** What outlives a link. */
-interface Surroundings {
+interface SessionParts {
   readonly queue: PublishQueue;
   readonly settings: ConnectionSettings;
   readonly limits: ConnectionLimits;
@@ -42,7 +42,7 @@ interface Surroundings {
 export class Session {
   readonly #link: BrokerLink;
   readonly #facts: BrokerFacts;
-  readonly #around: Surroundings;
+  readonly #parts: SessionParts;
   readonly #life = new AbortController();
   /** Each takes the messages that came because of it. */
   readonly #scans = new Set<(message: IncomingMessage) => boolean>();
@@ -50,15 +50,15 @@ export class Session {
   #isRepairDue = false;
   #repairedAt = -Infinity;
 
-  constructor(link: BrokerLink, facts: BrokerFacts, around: Surroundings) {
+  constructor(link: BrokerLink, facts: BrokerFacts, parts: SessionParts) {
     this.#link = link;
     this.#facts = facts;
-    this.#around = around;
+    this.#parts = parts;
   }
 
   /** Until the link closes; an abort ends it in order. Resolves with the link's end and the number of publishes it cut off. */
   async run(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
-    const { queue } = this.#around;
+    const { queue } = this.#parts;
     queue.open(this.#link, this.#facts);
     const chores = Promise.all([this.#sweep(), this.#subscribe()]);
     await Promise.race([this.#link.closed, aborted(signal, this.#life.signal)]);
@@ -72,7 +72,7 @@ export class Session {
   }
 
   receive(message: IncomingMessage): void {
-    const { settings, limits, ports, tally, contain } = this.#around;
+    const { settings, limits, ports, tally, contain } = this.#parts;
     const { topic, payload } = message;
     const { guard, subscriptions, on } = settings;
     tally.received += 1;
@@ -105,7 +105,7 @@ export class Session {
       // Live ones under its filters, our own publishes too, are not shown.
       if (!retain) return true;
       count += 1;
-      void this.#around.contain("scan", () => found(topic, payload));
+      void this.#parts.contain("scan", () => found(topic, payload));
       return true;
     };
     const whole = async () => {
@@ -128,7 +128,7 @@ export class Session {
 
   /** A broker that acknowledges no publish answers in order to this all the same. */
   #prove(): Promise<void> {
-    const { queue, settings } = this.#around;
+    const { queue, settings } = this.#parts;
     const { markTopic } = settings;
     return this.#facts.maximumQos > 0 || markTopic === null
       ? queue.prove()
@@ -149,7 +149,7 @@ export class Session {
   async #repair({ topic, expected: payload }: NonNullable<ConnectionSettings["guard"]>): Promise<void> {
     if (this.#isRepairDue) return;
     this.#isRepairDue = true;
-    const { ports, limits, tally, queue } = this.#around;
+    const { ports, limits, tally, queue } = this.#parts;
     const dueInMs = this.#repairedAt + limits.repairEveryMs - ports.clock.monotonic();
     if (!(await waited(ports.clock.wait(Math.max(0, dueInMs), this.#life.signal)))) return;
     this.#isRepairDue = false;
@@ -164,12 +164,12 @@ export class Session {
   }
 
   async #subscribe(): Promise<void> {
-    const { settings, enter } = this.#around;
+    const { settings, enter } = this.#parts;
     const own = settings.guard?.topic;
     const filters = [...new Set([...settings.subscriptions, ...(own === undefined ? [] : [own])])];
     const isGranted = await this.#ask(filters, this.#plainly, (missing) => {
       enter("degraded");
-      this.#around.ports.log.warn(
+      this.#parts.ports.log.warn(
         { filters: missing },
         "the broker did not grant these subscriptions, so commands cannot arrive: allow them in its access list; asking again",
       );
@@ -183,7 +183,7 @@ export class Session {
     subscribe: (filters: readonly string[]) => Promise<readonly string[]>,
     refused: (missing: readonly string[]) => void,
   ): Promise<boolean> {
-    const { limits, ports } = this.#around;
+    const { limits, ports } = this.#parts;
     for (let missing = filters; missing.length > 0;) {
       missing = await this.#missing(missing, subscribe(missing));
       if (this.#life.signal.aborted) return false;
@@ -199,13 +199,13 @@ export class Session {
     filters: readonly string[],
     subscribed: Promise<readonly string[]>,
   ): Promise<readonly string[]> {
-    const { ports, limits } = this.#around;
+    const { ports, limits } = this.#parts;
     const answered = Promise.race([subscribed.catch(() => filters), this.#link.closed.then(() => filters)]);
     return (await cameWithin(ports.clock, limits.subackTimeoutMs, answered)) ? answered : filters;
   }
 
   #granted(): void {
-    const { settings, contain, enter } = this.#around;
+    const { settings, contain, enter } = this.#parts;
     this.#online = true;
     enter("online");
     void contain("connected", () => settings.on?.connected?.(this.#facts));
@@ -218,15 +218,15 @@ export class Session {
   }
 
   readonly #plainly = (filters: readonly string[]) =>
-    this.#link.subscribe(filters, this.#around.settings.guard?.topic);
+    this.#link.subscribe(filters, this.#parts.settings.guard?.topic);
 
   readonly #unheard = (missing: readonly string[]): void => {
     const message = "the broker does not let the bridge hear these topics; allow them in its access list";
-    this.#around.ports.log.warn({ filters: missing }, message);
+    this.#parts.ports.log.warn({ filters: missing }, message);
   };
 
   async #sweep(): Promise<void> {
-    const { ports, limits, queue } = this.#around;
+    const { ports, limits, queue } = this.#parts;
     const everyMs = Math.max(50, limits.ackTimeoutMs / 10);
     let wasMute = false;
     for (;;) {
@@ -249,7 +249,7 @@ export class Session {
    * say for ever that we are online.
    */
   async #endInOrder(): Promise<void> {
-    const { settings, limits, ports, contain, queue, enter } = this.#around;
+    const { settings, limits, ports, contain, queue, enter } = this.#parts;
     enter("ending");
     this.#online = false;
     const late = () => waited(ports.clock.wait(limits.endTimeoutMs, this.#life.signal)).then(() => false);

@@ -5,7 +5,7 @@ import { PlatformError } from "../../greenhouse/ports.js";
 import { notTried, ok, type Verdict, warning } from "./finding.js";
 import { commentText } from "../yaml-text.js";
 import { platformVerdict, sampleControllers } from "./platform-checks.js";
-import type { Check, Scene } from "./scene.js";
+import type { Check, DoctorContext } from "./context.js";
 
 /** What the configuration says of addresses, against what the platform shows of them. */
 export const addressChecks: readonly Check[] = [
@@ -15,12 +15,12 @@ export const addressChecks: readonly Check[] = [
 ];
 
 /** What the single-device status tells of the interface; it decides nothing, and a helper asks for it. */
-async function interfaceVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
-  const online = sampleControllers(scene).filter((device) => device.online !== false);
+async function interfaceVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
+  const online = sampleControllers(context).filter((device) => device.online !== false);
   if (online.length === 0) return notTried("no controller is online");
   const told = new Set<string>();
   for (const { code } of online) {
-    const { version, description, marker = null } = await scene.platform.connection(code, signal);
+    const { version, description, marker = null } = await context.platform.connection(code, signal);
     const parts = [
       ...(version === null ? [] : [`interface version ${commentText(version, 20)}`]),
       ...(marker === null ? [] : [`type ${commentText(marker, 20)}`]),
@@ -45,14 +45,14 @@ interface WantedGroup {
 }
 
 /** Whether the platform lists each address below the `type_id` that the configuration gives it. */
-async function addressesVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
-  const groups = wantedGroups(scene);
+async function addressesVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
+  const groups = wantedGroups(context);
   if (groups.length === 0) return notTried("no actuator of a controller that is online has a type_id");
   const tried = groups.slice(0, mostGroups);
   const left = groups.length - tried.length;
   const unlisted: string[] = [];
   for (const { code, group, things } of tried) {
-    const values = await scene.platform.values(code, group, signal).catch((error: unknown) => {
+    const values = await context.platform.values(code, group, signal).catch((error: unknown) => {
       if (error instanceof PlatformError && !signal.aborted) return platformVerdict(error);
       throw error;
     });
@@ -75,15 +75,15 @@ async function addressesVerdict(scene: Scene, signal: AbortSignal): Promise<Verd
 const mostCompared = 12;
 
 /** Whether the group of an address and the address itself tell the same. What moves just now may differ, and says so. */
-async function bothReadsVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
+async function bothReadsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const differing: string[] = [];
   let compared = 0;
   let left = 0;
-  for (const { code, group, things } of wantedGroups(scene)) {
+  for (const { code, group, things } of wantedGroups(context)) {
     const tried = things.slice(0, mostCompared - compared);
     left += things.length - tried.length;
     if (tried.length === 0) continue;
-    const read = await comparedReads({ code, group, things: tried }, scene, signal).catch(
+    const read = await comparedReads({ code, group, things: tried }, context, signal).catch(
       (error: unknown) => {
         if (error instanceof PlatformError && !signal.aborted) return platformVerdict(error);
         throw error;
@@ -111,7 +111,7 @@ interface ComparedReads {
 
 async function comparedReads(
   { code, group, things }: WantedGroup,
-  { platform }: Scene,
+  { platform }: DoctorContext,
   signal: AbortSignal,
 ): Promise<ComparedReads> {
   const values = await platform.values(code, group, signal);
@@ -130,7 +130,7 @@ async function comparedReads(
   return { compared, differing };
 }
 
-function wantedGroups({ configuration, evidence }: Scene): readonly WantedGroup[] {
+function wantedGroups({ configuration, evidence }: DoctorContext): readonly WantedGroup[] {
   const online = evidence.controllers.filter((device) => device.online !== false);
   return online.flatMap(({ code }) => {
     const { actuators = {}, parameters = {} } = configuration.controllers[code] ?? {};

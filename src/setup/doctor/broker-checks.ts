@@ -12,7 +12,7 @@ import { silentLog } from "../../runtime/log.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { BrokerClient, hasLogin, LinkLost, openClient, settingsBeside } from "../broker-client.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
-import type { Check, Scene } from "./scene.js";
+import type { Check, DoctorContext } from "./context.js";
 
 interface Opened {
   readonly probe: BrokerClient;
@@ -22,11 +22,11 @@ interface Opened {
 }
 
 async function opened(
-  scene: Scene,
+  context: DoctorContext,
   settings: ReturnType<typeof settingsBeside>,
   key: string,
 ): Promise<Opened | Verdict> {
-  const { ports, limits } = scene;
+  const { ports, limits } = context;
   const name = brokerName(settings.url);
   const probe = await openClient(settings, ports.clock, limits.connectMs);
   if (probe instanceof BrokerClient) return { probe, name, isGuest: false };
@@ -40,20 +40,20 @@ async function opened(
  * Beside a running bridge its embedded broker is reached as any client would. Otherwise one is started as configured, but
  * on a free port of this computer only, so that no client finds it; the configured port is only looked at.
  */
-async function openAtEmbedded(scene: Scene): Promise<Opened | Verdict> {
-  const { configuration } = scene;
-  if ((await holderOf(configuration.data_dir)) !== null) return await openAtRunning(scene);
+async function openAtEmbedded(context: DoctorContext): Promise<Opened | Verdict> {
+  const { configuration } = context;
+  if ((await holderOf(configuration.data_dir)) !== null) return await openAtRunning(context);
   const { host, port } = configuration.broker;
   const busy = await whyBusy(host, port);
   if (busy !== null) return busy;
   try {
     const { startBroker } = await import("../../broker/broker.js");
     const embedded = await startBroker(brokerSettings(onFreePorts(configuration)), {
-      clock: scene.ports.clock,
+      clock: context.ports.clock,
       log: silentLog,
     });
-    scene.evidence.endings.push(() => embedded.close());
-    const access = await opened(scene, settingsBeside(configuration, embedded), "broker");
+    context.evidence.endings.push(() => embedded.close());
+    const access = await opened(context, settingsBeside(configuration, embedded), "broker");
     return "probe" in access ? { ...access, name: `the embedded broker (port ${port} is free)` } : access;
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "BrokerStartError") throw error;
@@ -62,7 +62,7 @@ async function openAtEmbedded(scene: Scene): Promise<Opened | Verdict> {
 }
 
 /** Where all passwords are hashed, being refused is as it should be. */
-async function openAtRunning({ configuration, ports, limits }: Scene): Promise<Opened | Verdict> {
+async function openAtRunning({ configuration, ports, limits }: DoctorContext): Promise<Opened | Verdict> {
   const probe = await openClient(settingsBeside(configuration), ports.clock, limits.connectMs);
   const name = "the embedded broker of the running bridge";
   if (probe instanceof BrokerClient) return { probe, name, isGuest: true };
@@ -99,22 +99,22 @@ function whyBusy(host: string, port: number): Promise<Verdict | null> {
 /** The bridge's largest message, `bridge/controllers`, and room for its topic. */
 const largestMessage = 256 * 1024 + 4096;
 
-type OnProbe = (probe: BrokerClient, scene: Scene) => Verdict | Promise<Verdict>;
+type OnProbe = (probe: BrokerClient, context: DoctorContext) => Verdict | Promise<Verdict>;
 
 /** A check on the one link that "broker" has opened. */
 const onProbe =
   (errand: OnProbe) =>
-  async (scene: Scene): Promise<Verdict> => {
-    const { broker } = scene.evidence;
-    return broker === null ? notTried("there is no link to the broker") : await errand(broker, scene);
+  async (context: DoctorContext): Promise<Verdict> => {
+    const { broker } = context.evidence;
+    return broker === null ? notTried("there is no link to the broker") : await errand(broker, context);
   };
 
 /** The same for what only the bridge's own link may do. */
 const asBridge = (errand: OnProbe) =>
-  onProbe((probe, scene) =>
-    scene.evidence.isGuest
+  onProbe((probe, context) =>
+    context.evidence.isGuest
       ? notTried("only the running bridge itself has these rights at its embedded broker")
-      : errand(probe, scene),
+      : errand(probe, context),
   );
 
 /** Rights are tried on the bridge's own test topic; nothing is ever published to a topic of an actuator. */
@@ -131,21 +131,21 @@ export const brokerChecks: readonly Check[] = [
   { id: "sparkplug", needs: ["broker"], run: sparkplugVerdict },
 ];
 
-async function openVerdict(scene: Scene): Promise<Verdict> {
-  const { url } = scene.configuration.mqtt;
+async function openVerdict(context: DoctorContext): Promise<Verdict> {
+  const { url } = context.configuration.mqtt;
   const access =
     url === undefined
-      ? await openAtEmbedded(scene)
-      : await opened(scene, settingsBeside(scene.configuration), "mqtt.url");
+      ? await openAtEmbedded(context)
+      : await opened(context, settingsBeside(context.configuration), "mqtt.url");
   if (!("probe" in access)) return access;
   const { probe, name, isGuest } = access;
-  scene.evidence.broker = probe;
-  scene.evidence.isGuest = isGuest;
-  scene.evidence.endings.push(() => probe.close());
+  context.evidence.broker = probe;
+  context.evidence.isGuest = isGuest;
+  context.evidence.endings.push(() => probe.close());
   return ok(`${name} lets us in`);
 }
 
-function versionVerdict({ facts }: BrokerClient, { configuration }: Scene): Verdict {
+function versionVerdict({ facts }: BrokerClient, { configuration }: DoctorContext): Verdict {
   const wanted = configuration.mqtt.protocol_version;
   const used = `${versionName(facts.protocolVersion)} is used, because ${versionReason(wanted, facts.protocolVersion)}`;
   if (facts.protocolVersion === 5) return ok(used);
@@ -159,16 +159,22 @@ function versionVerdict({ facts }: BrokerClient, { configuration }: Scene): Verd
   );
 }
 
-const testTopic = ({ configuration }: Scene): string => `${configuration.mqtt.base_topic}/bridge/doctor`;
+const testTopic = ({ configuration }: DoctorContext): string =>
+  `${configuration.mqtt.base_topic}/bridge/doctor`;
 
-const accessList = ({ configuration }: Scene, right: string): string => {
+const accessList = ({ configuration }: DoctorContext, right: string): string => {
   const { username, base_topic } = configuration.mqtt;
   const who = username === undefined ? "clients without a user name" : "the user of mqtt.username";
   return `allow ${who} to ${right} ${base_topic}/# in the broker's access list`;
 };
 
 /** Publishes to a topic and listens for the same message to come back. `taken` on MQTT 3.1.1 says nothing about permission. */
-async function roundTrip(probe: BrokerClient, topic: string, payload: string, { ports, limits }: Scene) {
+async function roundTrip(
+  probe: BrokerClient,
+  topic: string,
+  payload: string,
+  { ports, limits }: DoctorContext,
+) {
   let end: () => void = () => undefined;
   const back = new Promise<void>((resolve) => {
     end = probe.watch((message) => {
@@ -190,12 +196,12 @@ async function roundTrip(probe: BrokerClient, topic: string, payload: string, { 
   return { published, granted, arrived, why };
 }
 
-const tried = (probe: BrokerClient, scene: Scene) =>
-  roundTrip(probe, testTopic(scene), `doctor ${Math.floor(scene.ports.random() * 1e9)}`, scene);
+const tried = (probe: BrokerClient, context: DoctorContext) =>
+  roundTrip(probe, testTopic(context), `doctor ${Math.floor(context.ports.random() * 1e9)}`, context);
 
-async function publishVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
-  const { published, arrived, granted, why } = await tried(probe, scene);
-  const remedy = accessList(scene, "publish");
+async function publishVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
+  const { published, arrived, granted, why } = await tried(probe, context);
+  const remedy = accessList(context, "publish");
   if (published === "refused") return failed(`the broker refuses what we publish (${why})`, remedy);
   if (published === "lost") return failed(`the broker ended the link when we published: ${why}`, remedy);
   // MQTT 3.1.1 has no way to say no: what is forbidden is acknowledged and thrown away.
@@ -204,14 +210,14 @@ async function publishVerdict(probe: BrokerClient, scene: Scene): Promise<Verdic
       granted
         ? "the broker took our message but never gave it back: it may not be published, or not be read"
         : "the broker took our message, and MQTT 3.1.1 does not tell whether it was allowed",
-      accessList(scene, "publish and subscribe to"),
+      accessList(context, "publish and subscribe to"),
     );
-  return ok(`we may publish (tried on ${testTopic(scene)})`);
+  return ok(`we may publish (tried on ${testTopic(context)})`);
 }
 
-async function subscribeVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
-  const topics = topicsUnder(scene.configuration.mqtt.base_topic);
-  const remedy = accessList(scene, "subscribe to");
+async function subscribeVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
+  const topics = topicsUnder(context.configuration.mqtt.base_topic);
+  const remedy = accessList(context, "subscribe to");
   const refused = await probe.subscribe(topics.subscriptions);
   await probe.unsubscribe(topics.subscriptions);
   if (refused.length > 0)
@@ -219,8 +225,8 @@ async function subscribeVerdict(probe: BrokerClient, scene: Scene): Promise<Verd
       `the broker does not let us subscribe to ${refused.join(", ")}: no command can arrive`,
       remedy,
     );
-  const { published, arrived, granted } = await tried(probe, scene);
-  if (!granted) return failed(`the broker does not let us subscribe to ${testTopic(scene)}`, remedy);
+  const { published, arrived, granted } = await tried(probe, context);
+  if (!granted) return failed(`the broker does not let us subscribe to ${testTopic(context)}`, remedy);
   if (published !== "taken")
     return ok("we may subscribe to commands and requests (not tried with a message)");
   return arrived
@@ -231,11 +237,11 @@ async function subscribeVerdict(probe: BrokerClient, scene: Scene): Promise<Verd
       );
 }
 
-async function retainedVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
+async function retainedVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
   const remedy = "allow retained messages there (Mosquitto: retain_available true): states live in them";
   if (!probe.facts.retainAvailable) return failed("the broker keeps no retained messages", remedy);
-  const topic = testTopic(scene);
-  const payload = `retained ${Math.floor(scene.ports.random() * 1e9)}`;
+  const topic = testTopic(context);
+  const payload = `retained ${Math.floor(context.ports.random() * 1e9)}`;
   try {
     await probe.publish(topic, payload, true);
   } catch (error) {
@@ -248,7 +254,7 @@ async function retainedVerdict(probe: BrokerClient, scene: Scene): Promise<Verdi
     ? ok("the broker keeps retained messages (the test message was cleared again)")
     : failed(
         "the broker took a retained message but does not give it back",
-        `${remedy}; or ${accessList(scene, "read")}`,
+        `${remedy}; or ${accessList(context, "read")}`,
       );
 }
 
@@ -267,15 +273,15 @@ function sizeVerdict({ facts }: BrokerClient): Verdict {
   );
 }
 
-async function anonymousVerdict(scene: Scene): Promise<Verdict> {
-  const { mqtt, broker } = scene.configuration;
+async function anonymousVerdict(context: DoctorContext): Promise<Verdict> {
+  const { mqtt, broker } = context.configuration;
   if (mqtt.url === undefined)
     return broker.users.length > 0
       ? ok("the embedded broker wants a user name and password")
       : ok("the embedded broker takes clients without a password, of this computer only");
   if (mqtt.username !== undefined) {
-    const nobody = { ...settingsBeside(scene.configuration), username: undefined, password: undefined };
-    const probe = await openClient(nobody, scene.ports.clock, scene.limits.connectMs);
+    const nobody = { ...settingsBeside(context.configuration), username: undefined, password: undefined };
+    const probe = await openClient(nobody, context.ports.clock, context.limits.connectMs);
     if (!(probe instanceof BrokerClient))
       return probe.kind === "refused"
         ? ok("the broker refuses clients without a user name")
@@ -290,11 +296,11 @@ async function anonymousVerdict(scene: Scene): Promise<Verdict> {
 }
 
 /** An empty message about a device that does not exist; Home Assistant passes over it. */
-async function announceVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
-  const { enabled, discovery_prefix: prefix } = scene.configuration.homeassistant;
+async function announceVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
+  const { enabled, discovery_prefix: prefix } = context.configuration.homeassistant;
   if (!enabled) return notTried("homeassistant.enabled is false");
   const topic = `${prefix}/device/greenhouse2mqtt_doctor/config`;
-  const { published, arrived, granted } = await roundTrip(probe, topic, "", scene);
+  const { published, arrived, granted } = await roundTrip(probe, topic, "", context);
   const isForbidden = published !== "taken" || (probe.facts.protocolVersion === 4 && granted && !arrived);
   return isForbidden
     ? failed(
@@ -304,15 +310,15 @@ async function announceVerdict(probe: BrokerClient, scene: Scene): Promise<Verdi
     : ok(`we may announce devices below ${prefix}/`);
 }
 
-async function homeAssistantVerdict(probe: BrokerClient, scene: Scene): Promise<Verdict> {
-  const { homeassistant, mqtt } = scene.configuration;
+async function homeAssistantVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
+  const { homeassistant, mqtt } = context.configuration;
   const state = `${mqtt.base_topic}/bridge/state`;
   const prefix = homeassistant.discovery_prefix;
   const filters = [state, homeassistant.status_topic, `${prefix}/+/+/config`, `${prefix}/+/+/+/config`];
   const { found } = await probe.retained(filters);
-  scene.evidence.bridgeOnline = found.get(state) === "online";
+  context.evidence.bridgeOnline = found.get(state) === "online";
   if (!homeassistant.enabled) return notTried("homeassistant.enabled is false");
-  if (mqtt.url === undefined && !scene.evidence.bridgeOnline)
+  if (mqtt.url === undefined && !context.evidence.bridgeOnline)
     return notTried("the embedded broker runs only together with the bridge");
   const status = found.get(homeassistant.status_topic);
   if (status === "online") return ok(`Home Assistant is online (${homeassistant.status_topic})`);
@@ -332,13 +338,13 @@ async function homeAssistantVerdict(probe: BrokerClient, scene: Scene): Promise<
   );
 }
 
-async function sparkplugVerdict(scene: Scene): Promise<Verdict> {
-  const { enabled } = scene.configuration.sparkplug;
-  return enabled ? await asBridge(edgeNodeVerdict)(scene) : notTried("sparkplug.enabled is false");
+async function sparkplugVerdict(context: DoctorContext): Promise<Verdict> {
+  const { enabled } = context.configuration.sparkplug;
+  return enabled ? await asBridge(edgeNodeVerdict)(context) : notTried("sparkplug.enabled is false");
 }
 
 /** What the edge node must hear; nothing is published, since hosts would take it for the running bridge. */
-async function edgeNodeVerdict(probe: BrokerClient, { configuration }: Scene): Promise<Verdict> {
+async function edgeNodeVerdict(probe: BrokerClient, { configuration }: DoctorContext): Promise<Verdict> {
   const { group, node, primary_host: primaryHost } = configuration.sparkplug;
   const topics = sparkplugTopics(configuration.sparkplug, primaryHost);
   const refused = await probe.subscribe(topics.subscriptions);

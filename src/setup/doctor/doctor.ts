@@ -7,7 +7,13 @@ import { brokerChecks } from "./broker-checks.js";
 import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";
 import { clockCheck, networkChecks } from "./network-checks.js";
 import { dataChecks, platformChecks, platformVerdict, pushChecks } from "./platform-checks.js";
-import { type Check, defaultLimits, type DoctorLimits, type DoctorPorts, type Scene } from "./scene.js";
+import {
+  type Check,
+  defaultLimits,
+  type DoctorLimits,
+  type DoctorPorts,
+  type DoctorContext,
+} from "./context.js";
 import { shapeChecks } from "./shape-checks.js";
 import { zoneCheck } from "./zone-check.js";
 
@@ -19,11 +25,11 @@ const stopped = notTried("stopped");
  */
 export async function* examine(
   checks: readonly Check[],
-  scene: Scene,
+  context: DoctorContext,
   stop: AbortSignal,
   begun: (check: string) => void,
 ): AsyncGenerator<Finding> {
-  const endAt = scene.ports.clock.monotonic() + scene.limits.totalMs;
+  const endAt = context.ports.clock.monotonic() + context.limits.totalMs;
   const lacking = new Set(checks.map(({ id }) => id));
   for (const check of checks) {
     if (!stop.aborted) begun(check.id);
@@ -31,16 +37,21 @@ export async function* examine(
     const verdict = stop.aborted
       ? stopped
       : missing === undefined
-        ? await inTime(check, scene, stop, endAt)
+        ? await inTime(check, context, stop, endAt)
         : notTried(`it needs "${missing}", which did not pass`);
     if (verdict.status === "ok" || verdict.status === "warning") lacking.delete(check.id);
     yield { check: check.id, ...verdict };
   }
 }
 
-async function inTime(check: Check, scene: Scene, stop: AbortSignal, endAt: number): Promise<Verdict> {
-  const { clock } = scene.ports;
-  const ms = Math.min(scene.limits.checkMs, endAt - clock.monotonic());
+async function inTime(
+  check: Check,
+  context: DoctorContext,
+  stop: AbortSignal,
+  endAt: number,
+): Promise<Verdict> {
+  const { clock } = context.ports;
+  const ms = Math.min(context.limits.checkMs, endAt - clock.monotonic());
   if (ms <= 0) return notTried("the time for all checks is over; something above is very slow");
   const tooSlow = failed(
     `no result within ${Math.round(ms / 1000)} s`,
@@ -51,7 +62,7 @@ async function inTime(check: Check, scene: Scene, stop: AbortSignal, endAt: numb
     const cutOff = once(signal, "abort")
       .then(nextTurn)
       .then(() => (stop.aborted ? stopped : tooSlow));
-    const verdict = await Promise.race([check.run(scene, signal).catch(verdictOfError), cutOff]);
+    const verdict = await Promise.race([check.run(context, signal).catch(verdictOfError), cutOff]);
     // Being broken off says nothing about the thing examined.
     return stop.aborted && verdict.status === "failed" ? stopped : verdict;
   });
@@ -78,11 +89,11 @@ const checks: readonly Check[] = [
   ...dataChecks,
 ];
 
-export function openScene(
+export function openContext(
   configuration: Configuration,
   ports: DoctorPorts,
   limits: DoctorLimits = defaultLimits,
-): Scene {
+): DoctorContext {
   const { clock, random, log, files } = ports;
   const dataDir = configuration.data_dir;
   const platform = createPlatform(configuration.platform, { clock, random, log, dataDir, files });
@@ -112,15 +123,15 @@ interface Examination {
   readonly begun?: (check: string) => void;
 }
 
-/** The wanted checks, then `more`; closes the scene. Only reads the platform; nothing is ever sent to an actuator. */
+/** The wanted checks, then `more`; closes the context. Only reads the platform; nothing is ever sent to an actuator. */
 export async function* diagnose(
-  scene: Scene,
+  context: DoctorContext,
   stop: AbortSignal,
   { isWanted = () => true, more = [], begun = () => undefined }: Examination = {},
 ): AsyncGenerator<Finding> {
   try {
-    yield* examine([...checks.filter(isWanted), ...more], scene, stop, begun);
+    yield* examine([...checks.filter(isWanted), ...more], context, stop, begun);
   } finally {
-    for (const end of scene.evidence.endings.reverse()) await end().catch(() => undefined);
+    for (const end of context.evidence.endings.reverse()) await end().catch(() => undefined);
   }
 }

@@ -5,7 +5,7 @@ import type { PlatformHost } from "../../greenhouse/ports.js";
 import { troubleCode, troubleOf } from "../../platform/answer.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
-import type { Check, Scene } from "./scene.js";
+import type { Check, DoctorContext } from "./context.js";
 
 const dayMs = 86_400_000;
 
@@ -95,13 +95,13 @@ function tryConnection({ host, port, secure }: Endpoint, signal: AbortSignal): P
 export function networkChecks(host: PlatformHost): readonly Check[] {
   const key = `${host}_url` as const;
   const at = `platform.${key}`;
-  const endpoint = ({ configuration }: Scene) => endpointOf(configuration.platform[key]);
+  const endpoint = ({ configuration }: DoctorContext) => endpointOf(configuration.platform[key]);
   return [
-    { id: `${host}.dns`, needs: [], run: (scene) => nameVerdict(endpoint(scene), at) },
+    { id: `${host}.dns`, needs: [], run: (context) => nameVerdict(endpoint(context), at) },
     {
       id: `${host}.tls`,
       needs: [`${host}.dns`],
-      run: (scene, signal) => connectionVerdict(endpoint(scene), at, scene, signal),
+      run: (context, signal) => connectionVerdict(endpoint(context), at, context, signal),
     },
   ];
 }
@@ -120,14 +120,14 @@ async function nameVerdict({ host }: Endpoint, key: string): Promise<Verdict> {
 async function connectionVerdict(
   endpoint: Endpoint,
   key: string,
-  scene: Scene,
+  context: DoctorContext,
   stop: AbortSignal,
 ): Promise<Verdict> {
   const { host, port } = endpoint;
   const place = `${host}:${port}`;
-  const { connect } = scene.configuration.platform.timeouts;
-  const now = scene.ports.clock.now();
-  const { error, certificate, protocol } = await within(scene.ports.clock, connect, stop, (signal) =>
+  const { connect } = context.configuration.platform.timeouts;
+  const now = context.ports.clock.now();
+  const { error, certificate, protocol } = await within(context.ports.clock, connect, stop, (signal) =>
     tryConnection(endpoint, signal),
   );
   if (error !== null) {

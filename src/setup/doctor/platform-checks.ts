@@ -16,7 +16,7 @@ import { errorCode, textFile } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { spoken } from "./network-checks.js";
-import { ask, type Check, type Scene } from "./scene.js";
+import { ask, type Check, type DoctorContext } from "./context.js";
 import { devicesIn } from "./shape-suggestion.js";
 
 /** A PlatformError as a verdict: its message says what happened and, behind the first semicolon, what to do. */
@@ -40,14 +40,14 @@ const nobody = "doctor";
 export const platformChecks: readonly Check[] = [
   { id: "token", needs: ["business.tls"], run: tokenVerdict },
   { id: "realtime", needs: ["realtime.tls"], run: realtimeVerdict },
-  { id: "requests", needs: ["token"], run: (scene) => Promise.resolve(requestsVerdict(scene)) },
+  { id: "requests", needs: ["token"], run: (context) => Promise.resolve(requestsVerdict(context)) },
 ];
 
-async function tokenVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
-  const answer = await askedOrVerdict(scene, "control/mqtt", {}, signal);
+async function tokenVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
+  const answer = await askedOrVerdict(context, "control/mqtt", {}, signal);
   if ("status" in answer) return answer;
-  const controllers = devicesIn(answer, scene.configuration.platform.shapes);
-  scene.evidence.controllers = controllers;
+  const controllers = devicesIn(answer, context.configuration.platform.shapes);
+  context.evidence.controllers = controllers;
   const { length } = controllers;
   if (length === 0)
     return warning(
@@ -60,14 +60,14 @@ async function tokenVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict>
   );
 }
 
-async function realtimeVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
-  const deviceCode = sampleControllers(scene)[0]?.code ?? nobody;
-  const answer = await askedOrVerdict(scene, "mqtt-client-status", { deviceCode }, signal);
+async function realtimeVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
+  const deviceCode = sampleControllers(context)[0]?.code ?? nobody;
+  const answer = await askedOrVerdict(context, "mqtt-client-status", { deviceCode }, signal);
   return "status" in answer ? answer : ok("the realtime host answers");
 }
 
 /** What polling this account costs. */
-function requestsVerdict({ configuration, evidence }: Scene): Verdict {
+function requestsVerdict({ configuration, evidence }: DoctorContext): Verdict {
   const { requests_per_minute } = configuration.platform;
   const codes = evidence.controllers.map(({ code }) => code);
   const calls = accountCost(configuration, codes);
@@ -81,11 +81,11 @@ function requestsVerdict({ configuration, evidence }: Scene): Verdict {
   );
 }
 
-const askedOrVerdict = (scene: Scene, operation: string, query: Query, signal: AbortSignal) =>
-  ask(scene, operation, query, signal).catch((error: unknown) => wrongHostVerdict(error, scene, signal));
+const askedOrVerdict = (context: DoctorContext, operation: string, query: Query, signal: AbortSignal) =>
+  ask(context, operation, query, signal).catch((error: unknown) => wrongHostVerdict(error, context, signal));
 
 /** Controllers worth reading: online ones first, each type once before a second of it. */
-export function sampleControllers({ evidence }: Scene, most = 3) {
+export function sampleControllers({ evidence }: DoctorContext, most = 3) {
   const ordered = evidence.controllers
     .filter(({ code }) => isDeviceCode(code))
     .sort((one, other) => Number(other.online === true) - Number(one.online === true));
@@ -97,13 +97,17 @@ export function sampleControllers({ evidence }: Scene, most = 3) {
 const answered: ReadonlySet<string> = new Set(["server", "protocol", "rejected", "unauthorized"]);
 
 /** A refusal that another host's path would also give is looked at the other way round. */
-async function wrongHostVerdict(error: unknown, scene: Scene, signal: AbortSignal): Promise<Verdict> {
+async function wrongHostVerdict(
+  error: unknown,
+  context: DoctorContext,
+  signal: AbortSignal,
+): Promise<Verdict> {
   const verdict = platformVerdict(error);
   if (verdict === null || !(error instanceof PlatformError)) throw error;
-  const { business_url, realtime_url } = scene.configuration.platform;
+  const { business_url, realtime_url } = context.configuration.platform;
   const isSuspect = business_url !== realtime_url && answered.has(error.facts.kind);
   // Both hosts get the same credential anyway, so asking each the other's question gives nothing away.
-  if (!isSuspect || !(await (scene.evidence.swapped ??= areSwapped(scene, signal)))) return verdict;
+  if (!isSuspect || !(await (context.evidence.swapped ??= areSwapped(context, signal)))) return verdict;
   return failed(
     "the two hosts are swapped: each answers what the other one is asked for",
     "exchange platform.business_url and platform.realtime_url",
@@ -111,17 +115,21 @@ async function wrongHostVerdict(error: unknown, scene: Scene, signal: AbortSigna
 }
 
 /** Neither host knows less of what the other is asked for, and one knows more. */
-async function areSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
-  const { business_url, realtime_url } = scene.configuration.platform;
-  const own = await knowledgeOf(scene, { business_url, realtime_url }, signal);
-  const other = await knowledgeOf(scene, { business_url: realtime_url, realtime_url: business_url }, signal);
+async function areSwapped(context: DoctorContext, signal: AbortSignal): Promise<boolean> {
+  const { business_url, realtime_url } = context.configuration.platform;
+  const own = await knowledgeOf(context, { business_url, realtime_url }, signal);
+  const other = await knowledgeOf(
+    context,
+    { business_url: realtime_url, realtime_url: business_url },
+    signal,
+  );
   const gains = other.map((knows, at) => knows - (own[at] ?? 0));
   return Math.min(...gains) >= 0 && Math.max(...gains) > 0;
 }
 
 /** How well each host knows one question of its own. */
 async function knowledgeOf(
-  { configuration, ports }: Scene,
+  { configuration, ports }: DoctorContext,
   hosts: Pick<PlatformSettings, "business_url" | "realtime_url">,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
@@ -160,7 +168,7 @@ export const dataChecks: readonly Check[] = [
 ];
 
 /** Where the page is and who may command there; nothing is opened. */
-async function pageVerdict({ configuration: { http, data_dir: dataDir } }: Scene): Promise<Verdict> {
+async function pageVerdict({ configuration: { http, data_dir: dataDir } }: DoctorContext): Promise<Verdict> {
   const stored = await textFile(dataDir, "page-users.json")
     .read()
     .catch(() => null);
@@ -173,7 +181,7 @@ async function pageVerdict({ configuration: { http, data_dir: dataDir } }: Scene
   };
 }
 
-async function directoryVerdict({ configuration }: Scene): Promise<Verdict> {
+async function directoryVerdict({ configuration }: DoctorContext): Promise<Verdict> {
   const directory = configuration.data_dir;
   try {
     const existing = await nearest(directory);
@@ -220,7 +228,7 @@ async function writeAndRemove(directory: string): Promise<void> {
   }
 }
 
-async function lockVerdict({ configuration, evidence }: Scene): Promise<Verdict> {
+async function lockVerdict({ configuration, evidence }: DoctorContext): Promise<Verdict> {
   const holder = await holderOf(configuration.data_dir);
   const { bridgeOnline } = evidence;
   if (holder === null)
@@ -240,7 +248,7 @@ async function lockVerdict({ configuration, evidence }: Scene): Promise<Verdict>
 }
 
 /** What the journal tells about earlier runs; it is read beside a running bridge. */
-async function lastRunVerdict({ ports, configuration }: Scene): Promise<Verdict> {
+async function lastRunVerdict({ ports, configuration }: DoctorContext): Promise<Verdict> {
   const directory = journalDirectory(configuration.data_dir);
   const { open: unsettled, lanes, starts } = await readHistory(directory);
   const problems = lanes.filter(({ memory }) => memory.problem !== undefined);
@@ -273,7 +281,7 @@ async function lastRunVerdict({ ports, configuration }: Scene): Promise<Verdict>
   return ok(facts);
 }
 
-type ChannelOf = (scene: Scene) => PushChannel | null;
+type ChannelOf = (context: DoctorContext) => PushChannel | null;
 
 const channels: Readonly<Record<string, ChannelOf>> = {
   "push.device-status": () => ({ type: "device-status" }),
@@ -285,16 +293,16 @@ const channels: Readonly<Record<string, ChannelOf>> = {
 export const pushChecks: readonly Check[] = Object.keys(channels).map((id, at) => ({
   id,
   needs: ["realtime"],
-  run: async (scene, signal) => {
+  run: async (context, signal) => {
     // All of them wait at the same time, so that three silent ones cost no more than one.
-    scene.evidence.channels ??= Object.values(channels).map((channelOf) =>
-      channelVerdict(channelOf, scene, signal).catch((error: unknown) => notTried(String(error))),
+    context.evidence.channels ??= Object.values(channels).map((channelOf) =>
+      channelVerdict(channelOf, context, signal).catch((error: unknown) => notTried(String(error))),
     );
-    return (await scene.evidence.channels[at]) ?? notTried("it was not opened");
+    return (await context.evidence.channels[at]) ?? notTried("it was not opened");
   },
 }));
 
-function weatherStation({ evidence }: Scene): PushChannel | null {
+function weatherStation({ evidence }: DoctorContext): PushChannel | null {
   const all = [...evidence.devices, ...evidence.controllers];
   const station = all.find(({ type, code }) => type === "W001" && isPlainCode(code));
   return station === undefined ? null : { type: "weather-station", code: station.code };
@@ -303,10 +311,14 @@ function weatherStation({ evidence }: Scene): PushChannel | null {
 const off = "or set platform.push.enabled to false: polling does the same, only later";
 
 /** Opens the channel as the bridge would, and waits for one frame. */
-async function channelVerdict(channelOf: ChannelOf, scene: Scene, stop: AbortSignal): Promise<Verdict> {
-  const { platform, configuration, ports, limits } = scene;
+async function channelVerdict(
+  channelOf: ChannelOf,
+  context: DoctorContext,
+  stop: AbortSignal,
+): Promise<Verdict> {
+  const { platform, configuration, ports, limits } = context;
   if (!configuration.platform.push.enabled) return notTried("platform.push.enabled is false");
-  const channel = channelOf(scene);
+  const channel = channelOf(context);
   if (channel === null) return notTried("the account lists no weather station (type W001)");
   const end = new AbortController();
   let verdict = warning(

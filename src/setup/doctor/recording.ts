@@ -7,7 +7,7 @@ import { errorCode } from "../../runtime/file-system.js";
 import { pseudonyms, type StrangerSafe, strangerSafe } from "../../runtime/redaction.js";
 import { failed, ok, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
-import { ask, type Check, type RawAnswer, type Scene } from "./scene.js";
+import { ask, type Check, type RawAnswer, type DoctorContext } from "./context.js";
 
 type Scalar = string | number | boolean | null;
 
@@ -107,20 +107,24 @@ function fixtureText(answer: RawAnswer, timeZone: string, book: ScrubBook): stri
 export const recordCheck = (directory: string): Check => ({
   id: "record",
   needs: [],
-  run: (scene, signal) => recordVerdict(directory, scene, signal),
+  run: (context, signal) => recordVerdict(directory, context, signal),
 });
 
-async function recordVerdict(directory: string, scene: Scene, signal: AbortSignal): Promise<Verdict> {
-  const unanswered = await askTheRest(scene, signal);
-  const answers = [...scene.answers.values()];
+async function recordVerdict(
+  directory: string,
+  context: DoctorContext,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const unanswered = await askTheRest(context, signal);
+  const answers = [...context.answers.values()];
   if (answers.length === 0)
     return failed("there is no answer to save", "correct what failed above and try again");
   const files = fileNames(answers);
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     if ((await readdir(directory)).length > 0) return occupied(directory);
-    const book = knownNames(scene);
-    const { time_zone: timeZone } = scene.configuration.platform;
+    const book = knownNames(context);
+    const { time_zone: timeZone } = context.configuration.platform;
     for (const [index, answer] of answers.entries())
       await writeFile(join(directory, files[index] ?? ""), fixtureText(answer, timeZone, book), {
         flag: "wx",
@@ -145,14 +149,14 @@ const occupied = (directory: string): Verdict =>
   failed(`${directory} is not empty, and nothing there is overwritten`, "name another folder");
 
 /** Operations that no check has asked yet. Their parameters are not known, so a refusal is no fault. */
-async function askTheRest(scene: Scene, signal: AbortSignal): Promise<readonly string[]> {
-  const asked = new Set([...scene.answers.values()].map(({ operation }) => operation));
-  const [first] = sampleControllers(scene, 1);
+async function askTheRest(context: DoctorContext, signal: AbortSignal): Promise<readonly string[]> {
+  const asked = new Set([...context.answers.values()].map(({ operation }) => operation));
+  const [first] = sampleControllers(context, 1);
   const query: Query = first === undefined ? {} : { deviceCode: first.code };
   const unanswered: string[] = [];
   for (const { name } of readOnlyOperations) {
     if (asked.has(name) || name === "get-value" || name === "set-value/flush") continue;
-    await ask(scene, name, query, signal).catch((error: unknown) => {
+    await ask(context, name, query, signal).catch((error: unknown) => {
       if (!(error instanceof PlatformError)) throw error;
       unanswered.push(name);
     });
@@ -160,7 +164,7 @@ async function askTheRest(scene: Scene, signal: AbortSignal): Promise<readonly s
   return unanswered;
 }
 
-function knownNames({ configuration, evidence }: Scene): ScrubBook {
+function knownNames({ configuration, evidence }: DoctorContext): ScrubBook {
   const book = scrubBook();
   const texts = [...privateTexts(configuration), ...deviceTexts(evidence)];
   for (const [kind, text] of texts)

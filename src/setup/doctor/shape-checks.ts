@@ -3,7 +3,7 @@ import { pageProblem } from "../../platform/decode/lists.js";
 import type { OperationShape } from "../../platform/settings.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import { platformVerdict, sampleControllers } from "./platform-checks.js";
-import { ask, type Check, type RawAnswer, type Scene } from "./scene.js";
+import { ask, type Check, type RawAnswer, type DoctorContext } from "./context.js";
 import {
   decodedAnswer,
   type DecodedOperation,
@@ -13,7 +13,7 @@ import {
 } from "./shape-suggestion.js";
 
 /** The questions to ask, or why there is none. */
-type Queries = (scene: Scene) => readonly Query[] | string;
+type Queries = (context: DoctorContext) => readonly Query[] | string;
 
 /**
  * Each operation with the check it needs, what its items are called (one and many), and whether it is vital: without it
@@ -42,11 +42,11 @@ export const shapeChecks: readonly Check[] = table.map(
   ([operation, need, one, many, isVital, queriesFor]) => ({
     id: `shapes.${operation}`,
     needs: [need],
-    run: async (scene, signal) => {
-      const queries = queriesFor(scene);
+    run: async (context, signal) => {
+      const queries = queriesFor(context);
       if (typeof queries === "string") return notTried(queries);
       const counted = (count: number) => `${count === 0 ? "no" : count} ${count === 1 ? one : many}`;
-      return shapeVerdict({ operation, isVital, counted }, queries, scene, signal);
+      return shapeVerdict({ operation, isVital, counted }, queries, context, signal);
     },
   }),
 );
@@ -58,24 +58,24 @@ interface ShapeCheck {
   readonly counted: (count: number) => string;
 }
 
-function ofController(scene: Scene): readonly Query[] | string {
-  const sample = sampleControllers(scene);
+function ofController(context: DoctorContext): readonly Query[] | string {
+  const sample = sampleControllers(context);
   return sample.length === 0
     ? "no controller could be listed"
     : sample.map(({ code }) => ({ deviceCode: code }));
 }
 
 /** Controllers that may answer, with what the configuration says of each. */
-const readable = (scene: Scene) =>
-  sampleControllers(scene, 50)
+const readable = (context: DoctorContext) =>
+  sampleControllers(context, 50)
     .filter(({ online }) => online !== false)
     .map(({ code }) => {
-      const { actuators = {}, parameters = {} } = scene.configuration.controllers[code] ?? {};
+      const { actuators = {}, parameters = {} } = context.configuration.controllers[code] ?? {};
       return { code, actuators: Object.values(actuators), parameters: Object.values(parameters) };
     });
 
-function ofAddress(scene: Scene): readonly Query[] | string {
-  const [query] = readable(scene).flatMap(({ code, actuators, parameters }) =>
+function ofAddress(context: DoctorContext): readonly Query[] | string {
+  const [query] = readable(context).flatMap(({ code, actuators, parameters }) =>
     [...actuators, ...parameters].map(({ address }) => ({ deviceCode: code, address })),
   );
   return query === undefined
@@ -84,8 +84,8 @@ function ofAddress(scene: Scene): readonly Query[] | string {
 }
 
 /** Type 2, the left skylight, is the first of the interface's table. */
-function ofType(scene: Scene): readonly Query[] | string {
-  const online = readable(scene);
+function ofType(context: DoctorContext): readonly Query[] | string {
+  const online = readable(context);
   const known = online.flatMap(({ code, actuators }) =>
     actuators.flatMap(({ type_id: id }) => (id === undefined ? [] : [{ code, id: String(id) }])),
   );
@@ -98,7 +98,7 @@ function ofType(scene: Scene): readonly Query[] | string {
 async function shapeVerdict(
   check: ShapeCheck,
   queries: readonly Query[],
-  scene: Scene,
+  context: DoctorContext,
   signal: AbortSignal,
 ): Promise<Verdict> {
   const { operation, isVital } = check;
@@ -106,9 +106,9 @@ async function shapeVerdict(
   let query: OperationShape["query"];
   for (const asked of queries) {
     try {
-      answers.push(await ask(scene, operation, asked, signal));
+      answers.push(await ask(context, operation, asked, signal));
     } catch (error) {
-      const renamed = await withOtherName(operation, asked, error, scene, signal);
+      const renamed = await withOtherName(operation, asked, error, context, signal);
       const verdict = platformVerdict(error);
       if (verdict === null) throw error;
       if (renamed === null) return isVital ? verdict : { ...verdict, status: "warning" };
@@ -116,15 +116,15 @@ async function shapeVerdict(
       query = { deviceCode: renamed.name };
     }
   }
-  if (operation === "device") scene.evidence.devices = answers.flatMap((answer) => devicesIn(answer, {}));
-  return answersVerdict(check, answers, query, scene);
+  if (operation === "device") context.evidence.devices = answers.flatMap((answer) => devicesIn(answer, {}));
+  return answersVerdict(check, answers, query, context);
 }
 
 function answersVerdict(
   { operation, isVital, counted }: ShapeCheck,
   answers: readonly RawAnswer[],
   query: OperationShape["query"],
-  { configuration }: Scene,
+  { configuration }: DoctorContext,
 ): Verdict {
   const { shapes, time_zone: timeZone } = configuration.platform;
   const shape = shapes[operation] ?? {};
@@ -159,14 +159,14 @@ async function withOtherName(
   operation: string,
   query: Query,
   error: unknown,
-  scene: Scene,
+  context: DoctorContext,
   signal: AbortSignal,
 ): Promise<{ readonly name: string; readonly answer: RawAnswer } | null> {
   if (!(error instanceof PlatformError) || query["deviceCode"] === undefined) return null;
   const name = missingName.exec(error.facts.platformMessage ?? "")?.[1];
   if (name === undefined || name === "deviceCode" || Object.hasOwn(query, name)) return null;
   try {
-    const answer = await ask(scene, operation, { ...query, [name]: query["deviceCode"] }, signal);
+    const answer = await ask(context, operation, { ...query, [name]: query["deviceCode"] }, signal);
     return { name, answer };
   } catch {
     return null;

@@ -9,7 +9,7 @@ import { connectionReader, runningStatusReader } from "../../platform/decode/sta
 import type { OperationShape, ShapeSettings } from "../../platform/settings.js";
 import { timeReader, zoneOffset } from "../../platform/time.js";
 import { pairOf, sectionOf, yamlText } from "../yaml-text.js";
-import type { RawAnswer } from "./scene.js";
+import type { RawAnswer } from "./context.js";
 
 type Read = (body: unknown, shape: OperationShape, decoding: Decoding) => readonly unknown[];
 

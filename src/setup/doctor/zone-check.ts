@@ -3,7 +3,7 @@ import { zoneOffset } from "../../platform/time.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import { spoken } from "./network-checks.js";
 import { sampleControllers } from "./platform-checks.js";
-import { ask, type Check, type Scene } from "./scene.js";
+import { ask, type Check, type DoctorContext } from "./context.js";
 import { readingsIn } from "./shape-suggestion.js";
 
 const minuteMs = 60_000;
@@ -83,9 +83,9 @@ const offsetText = (timeZone: string, now: number): string =>
 
 export const zoneCheck: Check = { id: "time_zone", needs: ["shapes.sensor-data"], run: checkedZone };
 
-async function checkedZone(scene: Scene, signal: AbortSignal): Promise<Verdict> {
-  const { configuration, ports, platform } = scene;
-  const online = sampleControllers(scene).filter((controller) => controller.online !== false);
+async function checkedZone(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
+  const { configuration, ports, platform } = context;
+  const online = sampleControllers(context).filter((controller) => controller.online !== false);
   if (online.length === 0) return notTried("no controller is online, so no reading is fresh");
   const now = ports.clock.now() + (platform.clockSkewMs() ?? 0);
   const { time_zone: timeZone, shapes } = configuration.platform;
@@ -93,7 +93,7 @@ async function checkedZone(scene: Scene, signal: AbortSignal): Promise<Verdict> 
   let readings = 0;
   let dependsOnZone = false;
   for (const { code } of online) {
-    const answer = await ask(scene, "sensor-data", { deviceCode: code }, signal);
+    const answer = await ask(context, "sensor-data", { deviceCode: code }, signal);
     const times = (zone: string) => readingsIn(answer, shapes, zone).map((item) => item.measuredAt);
     const here = times(timeZone);
     readings += here.length;

@@ -6,7 +6,7 @@ import type { Configuration } from "../../config/schema.js";
 import { nodeFiles } from "../../runtime/file-system.js";
 import type { Clock, Random } from "../../runtime/clock.js";
 import { silentLog } from "../../runtime/log.js";
-import { diagnose, openScene } from "../doctor/doctor.js";
+import { diagnose, openContext } from "../doctor/doctor.js";
 import type { Finding } from "../doctor/finding.js";
 import { type Answers, firstFiles, type FirstFiles, type PlatformAnswer, secretLines } from "./answers.js";
 import { askBroker, askPlatform, type Dialogue, findBrokers, GoneAway } from "./questions.js";
@@ -162,7 +162,7 @@ async function tried(configuration: Configuration, what: keyof Answers, ports: U
   const { clock, random, stop } = ports;
   // A token that was got for the trial is not kept: nothing is written before everything is known.
   const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
-  const scene = openScene(configuration, { clock, random, log: silentLog, files });
+  const scene = openContext(configuration, { clock, random, log: silentLog, files });
   const findings: Finding[] = [];
   const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
   for await (const finding of diagnose(scene, stop, { isWanted })) findings.push(finding);

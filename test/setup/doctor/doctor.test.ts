@@ -16,13 +16,13 @@ import {
   troublesOf,
 } from "../../../src/setup/doctor/network-checks.js";
 import { dataChecks, platformChecks, pushChecks } from "../../../src/setup/doctor/platform-checks.js";
-import { type Check, defaultLimits, type Scene } from "../../../src/setup/doctor/scene.js";
+import { type Check, defaultLimits, type DoctorContext } from "../../../src/setup/doctor/context.js";
 import { shapeChecks } from "../../../src/setup/doctor/shape-checks.js";
 import { readingsIn, suggestedShape } from "../../../src/setup/doctor/shape-suggestion.js";
 import { zoneCheck, zoneVerdict } from "../../../src/setup/doctor/zone-check.js";
 import { StatusLine } from "../../../src/setup/status-line.js";
 
-const scene = { ports: { clock: systemClock }, limits: defaultLimits } as unknown as Scene;
+const scene = { ports: { clock: systemClock }, limits: defaultLimits } as unknown as DoctorContext;
 
 async function findingsOf(checks: readonly Check[], stop: AbortSignal): Promise<readonly Finding[]> {
   const findings: Finding[] = [];

@@ -2,7 +2,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { recordCheck, scrubbed, scrubBook } from "../../../src/setup/doctor/recording.js";
-import type { RawAnswer } from "../../../src/setup/doctor/scene.js";
+import type { RawAnswer } from "../../../src/setup/doctor/context.js";
 import {
   decodedAnswer,
   type DecodedOperation,

@@ -3,15 +3,15 @@ import { loadConfiguration, withTexts } from "../../../../src/config/load.js";
 import type { Configuration } from "../../../../src/config/schema.js";
 import { seededRandom, systemClock } from "../../../../src/runtime/clock.js";
 import { silentLog } from "../../../../src/runtime/log.js";
-import { diagnose, openScene } from "../../../../src/setup/doctor/doctor.js";
+import { diagnose, openContext } from "../../../../src/setup/doctor/doctor.js";
 import type { Finding } from "../../../../src/setup/doctor/finding.js";
 import {
   type Check,
   defaultLimits,
   type DoctorLimits,
   type DoctorPorts,
-  type Scene,
-} from "../../../../src/setup/doctor/scene.js";
+  type DoctorContext,
+} from "../../../../src/setup/doctor/context.js";
 import type { Simulator, SimulatorOptions } from "../../../../src/simulator/simulator.js";
 import { running } from "../../../simulator/running.js";
 
@@ -63,7 +63,7 @@ export async function loaded(section: Section, at: string): Promise<Configuratio
 
 export interface Examined {
   readonly findings: readonly Finding[];
-  readonly scene: Scene;
+  readonly scene: DoctorContext;
   readonly of: (check: string) => Finding;
 }
 
@@ -77,7 +77,7 @@ export async function examined(
 ): Promise<Examined> {
   const findings: Finding[] = [];
   const usual = { clock: systemClock, random: seededRandom(7), log: silentLog };
-  const scene = openScene(configuration, { ...usual, ...ports }, limits);
+  const scene = openContext(configuration, { ...usual, ...ports }, limits);
   const examination = diagnose(scene, new AbortController().signal, { more });
   for await (const finding of examination) findings.push(finding);
   return {

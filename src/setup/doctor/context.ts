@@ -39,7 +39,7 @@ interface Evidence {
   endings: (() => Promise<void>)[];
 }
 
-export interface Scene {
+export interface DoctorContext {
   readonly configuration: Configuration;
   readonly ports: DoctorPorts;
   readonly limits: DoctorLimits;
@@ -54,7 +54,7 @@ export interface Check {
   readonly id: string;
   /** Checks that must have passed (with a warning at most) before this one makes sense. */
   readonly needs: readonly string[];
-  readonly run: (scene: Scene, signal: AbortSignal) => Promise<Verdict>;
+  readonly run: (context: DoctorContext, signal: AbortSignal) => Promise<Verdict>;
 }
 
 /** An answer of the platform as it came, parsed. */
@@ -70,7 +70,7 @@ export interface RawAnswer {
 
 /** Asks the platform each question once. Rejects with a PlatformError. */
 export async function ask(
-  { platform, ports, answers }: Scene,
+  { platform, ports, answers }: DoctorContext,
   operation: string,
   query: Query,
   signal: AbortSignal,

@@ -27,7 +27,7 @@ import {
   resultLine,
   shownController,
 } from "./demo-view.js";
-import { loggerFor, overridden } from "./errands.js";
+import { loggerFor, overridden } from "./common.js";
 import { doctorFor } from "./run.js";
 import { documentOf, withBroker } from "./running-bridge.js";
 import {
@@ -36,8 +36,8 @@ import {
   endOfUse,
   exitCodes,
   programVersion,
-  type Surroundings,
-} from "./surroundings.js";
+  type ProcessContext,
+} from "./context.js";
 import { Seen, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
 
 /** Who may command in the demo. */
@@ -50,7 +50,7 @@ const demoPassword = (host: string): string => (isLoopback(host) ? "demo" : rand
 interface DemoPage {
   readonly host: string;
   readonly password: string;
-  readonly env: Surroundings["env"];
+  readonly env: ProcessContext["env"];
 }
 
 interface DemoPorts {
@@ -161,7 +161,7 @@ type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "language"> & 
 };
 
 /** `greenhouse2mqtt demo`: simulated platform, embedded broker and bridge in one process, until a signal. */
-export async function demo(around: Surroundings, options: CommonOptions & DemoOptions): Promise<void> {
+export async function demo(context: ProcessContext, options: CommonOptions & DemoOptions): Promise<void> {
   const { controllers, seed, language, host, storm: isStorm = false } = options;
   if (isIP(host) === 0)
     throw new CommandFailure(
@@ -178,9 +178,9 @@ export async function demo(around: Surroundings, options: CommonOptions & DemoOp
     const configuration = overridden(
       await demoConfiguration(isStorm ? withLimits(written, speed) : written),
       // On a terminal what happens is shown as such, and only what goes wrong as a line of the log.
-      { ...options, dataDir, logLevel: options.logLevel ?? (around.isTerminal ? "warn" : undefined) },
+      { ...options, dataDir, logLevel: options.logLevel ?? (context.isTerminal ? "warn" : undefined) },
     );
-    await runShown(configuration, simulator, isStorm, around);
+    await runShown(configuration, simulator, isStorm, context);
   } finally {
     await simulator.close();
     if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
@@ -208,22 +208,22 @@ async function runShown(
   configuration: Configuration,
   simulator: Simulator,
   isStorm: boolean,
-  around: Surroundings,
+  context: ProcessContext,
 ): Promise<void> {
   const recentLog = new RecentLog();
-  const log = loggerFor(configuration, around, undefined, recentLog);
+  const log = loggerFor(configuration, context, undefined, recentLog);
   const logs = adjustableLogs(log, () => configuration.log.level);
   const over = new AbortController();
-  const end = AbortSignal.any([endOfUse(around), over.signal]);
+  const end = AbortSignal.any([endOfUse(context), over.signal]);
   let watching = Promise.resolve();
   // Not before: a reader who copies the address must find the broker there.
   const onListening = () => {
     const { broker, http, mqtt } = configuration;
     const ports = { broker: broker.port, page: http === false ? 0 : http.port };
     const { host = "", users: [user] = [] } = http === false ? {} : http;
-    const shown = { host, password: user?.password ?? "", env: around.env };
-    around.out(greeting(ports, simulator.businessUrl, mqtt.base_topic, shown));
-    watching = watchDemo(configuration, simulator, isStorm, demoView(around), end).catch((error: unknown) =>
+    const shown = { host, password: user?.password ?? "", env: context.env };
+    context.out(greeting(ports, simulator.businessUrl, mqtt.base_topic, shown));
+    watching = watchDemo(configuration, simulator, isStorm, demoView(context), end).catch((error: unknown) =>
       log.warn(`what happens cannot be shown here: ${String(error)}`),
     );
   };
@@ -293,12 +293,12 @@ export interface SimulateOptions extends Pick<SimulatorOptions, "profile" | "spe
 
 /** `greenhouse2mqtt simulate`: the platform alone, until a signal; prints the configuration lines to paste. */
 export async function simulate(
-  around: Surroundings,
+  context: ProcessContext,
   options: CommonOptions & SimulateOptions,
 ): Promise<void> {
   const log = createLogger(
     { level: options.logLevel ?? "info", format: "auto", secrets: () => [] },
-    around.err,
+    context.err,
   );
   const { port, controllers, seed, speed, language, profile, readings, faults } = options;
   const faultFile = faults === undefined ? undefined : await parsedFile(faults);
@@ -312,8 +312,8 @@ export async function simulate(
       `port ${port} cannot be opened (${error instanceof Error ? error.message : String(error)}); choose another with --port`,
     );
   });
-  around.out(simulator.configuration());
-  await aborted(endOfUse(around));
+  context.out(simulator.configuration());
+  await aborted(endOfUse(context));
   await simulator.close();
 }
 

@@ -9,14 +9,14 @@ import { createPlatform, type PlatformClient } from "../platform/client.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { createLogger, type RecentLog } from "../runtime/log.js";
 import { ignoredTlsEnvironment } from "../runtime/sockets.js";
-import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
+import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
 
 /* What commands have in common; loaded with the first of them that is called. */
 
 /** The configuration with the command line's overrides; problems go to stderr and end the command with exit code 2. */
 export async function readConfiguration(
   options: CommonOptions,
-  { env, err }: Surroundings,
+  { env, err }: ProcessContext,
 ): Promise<Configuration> {
   const result = await loadNamed(options, env);
   for (const warning of result.warnings) err.write(`${formatProblem(warning)}\n`);
@@ -30,7 +30,7 @@ export async function readConfiguration(
 /** The configuration that the options mean: a file, or an account of a fleet. */
 export async function loadNamed(
   { config, account }: CommonOptions,
-  env: Surroundings["env"],
+  env: ProcessContext["env"],
 ): Promise<ConfigurationResult> {
   if (account === undefined) return loadConfiguration(config, { env });
   const { accountOf } = await import("../config/fleet.js");
@@ -65,7 +65,7 @@ export function refuseToOverwrite(file: string, remedy: string): void {
  */
 export function loggerFor(
   configuration: Configuration,
-  { err, env }: Surroundings,
+  { err, env }: ProcessContext,
   secrets: () => readonly string[] = () => secretValues(configuration),
   recent?: RecentLog,
 ) {
@@ -99,13 +99,13 @@ export function userName(
   }
 }
 
-/** Runs one errand on a platform client of its own and closes it. */
+/** Calls back with a platform client of its own and closes it. */
 export async function withPlatform<Answer>(
   configuration: Configuration,
-  around: Surroundings,
-  errand: (platform: PlatformClient) => Promise<Answer>,
+  context: ProcessContext,
+  work: (platform: PlatformClient) => Promise<Answer>,
 ): Promise<Answer> {
-  const log = loggerFor(configuration, around);
+  const log = loggerFor(configuration, context);
   const platform = createPlatform(configuration.platform, {
     clock: systemClock,
     random: systemRandom,
@@ -113,7 +113,7 @@ export async function withPlatform<Answer>(
     dataDir: configuration.data_dir,
   });
   try {
-    return await errand(platform);
+    return await work(platform);
   } finally {
     await platform.close();
   }

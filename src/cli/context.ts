@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** What a command may touch of the process it runs in. */
-export interface Surroundings {
+export interface ProcessContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: { readonly isTTY?: boolean; write(text: string): unknown };
@@ -36,7 +36,7 @@ export function programVersion(): string {
 }
 
 /** When a command that only has output to offer ends: it was stopped, or its output is not read. */
-export const endOfUse = ({ stop, outputEnded }: Surroundings): AbortSignal =>
+export const endOfUse = ({ stop, outputEnded }: ProcessContext): AbortSignal =>
   outputEnded === undefined ? stop : AbortSignal.any([stop, outputEnded]);
 
 export interface CommonOptions {
