@@ -201,6 +201,13 @@ export const checkTexts: Readonly<Record<string, readonly [...title: Text, remed
     "两种读取方式一致",
     "请在设备静止时再查；仍不同时网桥改用 get-value。",
   ],
+  values: [
+    "What actuators read means something",
+    "执行机构的读数含义",
+    "请按英文提示设置 reads 或 position_reads，或用 doctor --watch 观察一次动作。",
+  ],
+  statuses: ["Running statuses are on or off", "运行状态的含义", "请设置 running_status.reads。"],
+  types: ["Types of devices", "设备类型", "无需处理，由平台的实际回答决定。"],
   push: ["Push channel", "推送通道", "没有推送也能用轮询；可关闭 platform.push.enabled。"],
   broker: ["MQTT broker", "MQTT 服务器", "请检查 mqtt 或 broker 配置以及用户名和密码。"],
   "broker.version": ["MQTT version", "MQTT 版本", "请使用支持 MQTT 5 的服务器。"],

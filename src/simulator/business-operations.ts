@@ -1,6 +1,7 @@
 import { type Device, deviceTypes } from "./account.js";
 import { type Call, no, type Operation, parseJson } from "./call.js";
 import type { Platform } from "./platform.js";
+import { otherTypes } from "./readings.js";
 import { type Fields, layOut, type Named, signInFields, success, writeTime } from "./shapes.js";
 
 export const signIn: Operation = (call) => {
@@ -58,6 +59,9 @@ function pageOf<Item>(call: Call, items: readonly Item[]): { shown: readonly Ite
   return { shown: items.slice(0, size), count: { total: items.length } };
 }
 
+const typeShown = ({ readings }: Platform, type: string): string =>
+  (readings.has("unknown_types") ? otherTypes[type] : undefined) ?? type;
+
 const streamOf = (platform: Platform, device: Device): string => {
   if (!listsOf(device).includes("STREAM")) return "";
   const login = platform.dialect.extension === "filled" ? "viewer:camera-password@" : "";
@@ -71,14 +75,14 @@ function deviceFields(platform: Platform, device: Device, index: number): Fields
     id,
     code,
     name,
-    deviceTypeId: type,
+    deviceTypeId: typeShown(platform, type),
     deviceTypeName: deviceTypes.get(type)?.title ?? "",
     stationId: station.id,
     stationName: station.name,
     customerId: "1680236549218304003",
     sortOrder: index + 1,
     deviceBrand: "",
-    hls: streamOf(platform, device),
+    hls: platform.dialect.streams === "lists" ? streamOf(platform, device) : "",
     channel: 1,
     number: index + 1,
     version: isController ? 3 : 1,
@@ -93,7 +97,10 @@ export const videos: Operation = ({ platform }) => {
   const devices = listed(platform, (device) => listsOf(device).includes("STREAM"));
   const items = devices.map((device): Named => {
     const { code, name, type } = device;
-    return [code, { code, name, deviceTypeId: type, hlsUrl: streamOf(platform, device) }];
+    return [
+      code,
+      { code, name, deviceTypeId: typeShown(platform, type), hlsUrl: streamOf(platform, device) },
+    ];
   });
   return success(layOut(items, platform.dialect.listLayout));
 };

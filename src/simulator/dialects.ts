@@ -33,6 +33,8 @@ export interface Dialect {
   readonly listLayout: ListLayout;
   /** Extension fields and a stream's address with a login, or nothing in them. */
   readonly extension: "empty" | "filled";
+  /** Which lists hold the addresses of streams: those of devices too, or that of videos alone. */
+  readonly streams: "lists" | "videos";
   /** Whether the list of all controllers shows weather stations and cameras too. */
   readonly everything: boolean;
   /** Name of the query parameter that carries the device code in `sensor-data`. */
@@ -86,6 +88,7 @@ const plain: Dialect = {
   signIn: "data_token",
   listLayout: "array",
   extension: "empty",
+  streams: "lists",
   everything: false,
   sensorQuery: "deviceCode",
   numbers: "plain",
@@ -184,6 +187,7 @@ const named = {
     registers: "object",
     sensorFields: { name: "label", value: "val", unit: "unitName", factor: "code" },
     groupLayout: "list",
+    streams: "videos",
     signIn: "data_oauth",
     push: "event",
     clients: "stations",

@@ -20,6 +20,8 @@ const readingTexts = {
   curtains_spread: "`10010` spreads a curtain out",
   fan_automatic: "fan and wet curtain take `11111`, which is automatic",
   flagged_refusals: "a refusal is `{code: 200, success: false, data: null}` with message and request id",
+  unknown_types:
+    "devices have types that the document does not name: greenhouses `W003`, fertilizer machines `C009`, stations `W002`, pest monitors with readings `V001`",
   status_words: "a running status is the control word `1010` or `1001`",
 } as const;
 
@@ -28,6 +30,14 @@ export type ReadingName = keyof typeof readingTexts;
 export const readingNames = Object.keys(readingTexts) as readonly ReadingName[];
 
 export type Readings = ReadonlySet<ReadingName>;
+
+/** Types of devices where the document names none of them, by the ones that it does. */
+export const otherTypes: Readonly<Record<string, string>> = {
+  C001: "W003",
+  C003: "C009",
+  W001: "W002",
+  V003: "V001",
+};
 
 export const planLastsMs = 20 * 60_000;
 

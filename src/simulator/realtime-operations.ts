@@ -35,10 +35,11 @@ function hasClient({ dialect, readings }: Platform, { isController, type }: Devi
 }
 
 export const sensorData: Operation = ({ controller: code, platform }) => {
-  const { dialect, now, timeline } = platform;
+  const { dialect, now, readings, timeline } = platform;
   const controller = platform.controller(code);
   const sample = controller?.sample();
-  const hasReadings = controller?.device.type !== "V003" || dialect.pestMonitor === "readings";
+  const counts = dialect.pestMonitor === "readings" || readings.has("unknown_types");
+  const hasReadings = controller?.device.type !== "V003" || counts;
   const at = sample ? timeline.realAt(sample.at) : now;
   return success(sensorList(dialect, (hasReadings ? sample?.items : null) ?? [], at));
 };

@@ -44,6 +44,7 @@ const questions: Readonly<Record<string, string>> = {
   signIn: "sign-in answer",
   listLayout: "where items of lists are",
   extension: "extension fields of lists, login in a stream's address",
+  streams: "which lists hold the addresses of streams",
   everything: "stations and cameras among the controllers",
   sensorQuery: "query of sensor data",
   numbers: "numbers of the envelope",

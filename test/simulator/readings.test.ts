@@ -69,6 +69,12 @@ const told: Readonly<Record<ReadingName, (of: Asking) => unknown>> = {
     const { code: body, success, data, requestId } = json(of.post(code, "999", "1").body);
     return [body, success, data, typeof requestId];
   },
+  unknown_types: (of) => {
+    const type = (path: string, code: string) =>
+      list(of.get(path).data).find((one) => one.code === code)?.deviceTypeId;
+    const pests = list(of.get("/api/sensor-data", { deviceCode: "PM-0001" }).data);
+    return [type("/api/control/mqtt", code), type("/api/device", "WS-0001"), pests.length > 0];
+  },
   status_words: (of) =>
     list(of.get("/api/device_status", { deviceCode: code }).data).map(({ status }) => status)[0],
 };
@@ -86,6 +92,7 @@ const usual: Readonly<Record<ReadingName, unknown>> = {
   curtains_spread: "open uncovers",
   fan_automatic: "00000",
   flagged_refusals: [404, false, null, "string"],
+  unknown_types: ["C001", "W001", false],
   status_words: 0,
 };
 
@@ -102,6 +109,7 @@ const otherwise: Readonly<Record<ReadingName, unknown>> = {
   curtains_spread: "open covers",
   fan_automatic: "11111",
   flagged_refusals: [200, false, null, "string"],
+  unknown_types: ["W003", "W002", true],
   status_words: "1001",
 };
 

@@ -5,6 +5,7 @@ import { nextTurn } from "../../runtime/clock.js";
 import { addressChecks } from "./address-checks.js";
 import { brokerChecks } from "./broker-checks.js";
 import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";
+import { meaningChecks } from "./meaning-checks.js";
 import { clockCheck, networkChecks } from "./network-checks.js";
 import { dataChecks, platformChecks, platformVerdict, pushChecks } from "./platform-checks.js";
 import {
@@ -83,6 +84,7 @@ const checks: readonly Check[] = [
   clockCheck,
   ...shapeChecks,
   ...addressChecks,
+  ...meaningChecks,
   zoneCheck,
   ...pushChecks,
   ...brokerChecks,

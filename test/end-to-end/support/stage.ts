@@ -1,7 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProfileName } from "../../../src/simulator/dialects.js";
+import type { ReadingName } from "../../../src/simulator/readings.js";
 import { type MosquittoOptions, startMosquitto } from "../../support/mosquitto.js";
 import { journalOf } from "./journal.js";
 import { platformOf } from "./platform.js";
@@ -31,6 +32,8 @@ interface PlatformOptions {
   readonly profile?: ProfileName;
   /** How much faster than real time the greenhouses live; with 10 readings are renewed every 3 s. */
   readonly speed?: number;
+  /** Other readings of the interface's words. */
+  readonly readings?: readonly ReadingName[];
 }
 
 export async function createStage() {
@@ -51,15 +54,23 @@ export async function createStage() {
   };
   return {
     ...{ folder, program, write },
+    read: (name: string) => readFile(join(folder, name), "utf8"),
     /** Closed at the end. */
     keep: <Thing extends { close(): Promise<void> }>(thing: Thing): Thing => {
       endings.push(() => thing.close());
       return thing;
     },
-    platform: ({ port = 0, controllers = 5, profile = "default", speed = 10 }: PlatformOptions = {}) =>
+    platform: ({
+      port = 0,
+      controllers = 5,
+      profile = "default",
+      speed = 10,
+      readings = [],
+    }: PlatformOptions = {}) =>
       platformOf(
         program([
-          ...["simulate", "--port", String(port), "--controllers", String(controllers)],
+          ...(readings.length > 0 ? ["simulate", "--readings", ...readings] : ["simulate"]),
+          ...["--port", String(port), "--controllers", String(controllers)],
           ...["--seed", "1", "--speed", String(speed), "--profile", profile],
         ]),
       ),

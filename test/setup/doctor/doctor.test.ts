@@ -1,3 +1,4 @@
+import { meaningChecks } from "../../../src/setup/doctor/meaning-checks.js";
 import type { PeerCertificate } from "node:tls";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -191,7 +192,15 @@ describe("a suggested shape", () => {
 it("each check of doctor has a title on the page, and none stands there that is no check", () => {
   const checks = [
     ...[...networkChecks("business"), ...networkChecks("realtime"), ...platformChecks, clockCheck],
-    ...[...shapeChecks, ...addressChecks, zoneCheck, ...pushChecks, ...brokerChecks, ...dataChecks],
+    ...[
+      ...shapeChecks,
+      ...addressChecks,
+      ...meaningChecks,
+      zoneCheck,
+      ...pushChecks,
+      ...brokerChecks,
+      ...dataChecks,
+    ],
   ];
   const titled = Object.keys(checkTexts);
   const titles = checks.map(({ id }) => [id, id.split(".")[0] ?? ""].find((key) => titled.includes(key)));
