@@ -12,22 +12,36 @@ import { collator, t, told } from "./words.js";
 const overview = view<Overview>("overview");
 const search = signal("");
 const station = signal("");
+const grouping = signal<"station" | "none">("station");
 type Order = "attention" | "platform" | "name" | "oldest";
 const order = signal<Order>("attention");
 /** Only rows near the visible part are made; more with scrolling. */
 const pageRows = 40;
 
-type RowProps = Readonly<{ id: string; row: OverviewRow; kinds: Overview["kinds"] }>;
+/** `isMixed`: the rows around it are of several stations. */
+type RowProps = Readonly<{ id: string; row: OverviewRow; kinds: Overview["kinds"]; isMixed: boolean }>;
 
 /** One controller. What reads a signal is drawn again only where a property is another: of hundreds those that changed. */
-function Row({ id, row, kinds }: RowProps) {
-  const { name, availability, quality, readings, actuators, limits, problem, command, alarms } = row;
+function Row({ id, row, kinds, isMixed }: RowProps) {
+  const {
+    name,
+    station: place,
+    availability,
+    quality,
+    readings,
+    actuators,
+    limits,
+    problem,
+    command,
+    alarms,
+  } = row;
   const isQualityAlone = Object.values(readings).every((one) => one.quality === "good");
   return (
     <li>
       <a class="row" href={link(`controller/${encodeURIComponent(id)}`)}>
         <span class="name">
           <strong>{name}</strong>
+          {isMixed && place !== null ? <small class="quiet">{place}</small> : null}
           {availability === "online" ? null : <Availability of={availability} />}
           {quality && quality !== "good" && isQualityAlone ? <Quality of={quality} /> : null}
         </span>
@@ -110,13 +124,15 @@ interface Block {
 /** Greenhouses by station, in the order of what comes first in each; the other devices after them. */
 function blocksOf(items: readonly Item[]): readonly Block[] {
   const greenhouses = items.filter(([, { kind }]) => kind === "greenhouse");
-  const stations = [...new Set(greenhouses.map(([, { station }]) => station))];
+  const isGrouped = grouping.value === "station";
+  const stations = isGrouped ? [...new Set(greenhouses.map(([, { station }]) => station))] : [];
   const ofStation = (station: string | null): Block => ({
     name: stations.length > 1 ? (station ?? t("no_station")) : t("greenhouses"),
     items: greenhouses.filter(([, row]) => row.station === station),
   });
+  const together = { name: t("greenhouses"), items: isGrouped ? [] : greenhouses };
   const devices = { name: t("devices"), items: items.filter(([, { kind }]) => kind === "device") };
-  return [...stations.map(ofStation), devices].filter((block) => block.items.length > 0);
+  return [...stations.map(ofStation), together, devices].filter((block) => block.items.length > 0);
 }
 
 /** The first so many rows over all blocks. */
@@ -217,6 +233,16 @@ const Filters = ({ stations }: Readonly<{ stations: readonly string[] }>) => (
         options={[["", t("any")], ...stations.map((name) => [name, name] as const)]}
       />
     ) : null}
+    {stations.length > 1 ? (
+      <Choice
+        label={t("group_by")}
+        bound={grouping}
+        options={[
+          ["station", t("station")],
+          ["none", t("group_by_nothing")],
+        ]}
+      />
+    ) : null}
     <Choice
       label={t("order")}
       bound={order}
@@ -252,12 +278,11 @@ export function OverviewView() {
   const blocks = blocksOf(items.value);
   const count = blocks.reduce((sum, block) => sum + block.items.length, 0);
   const shown = cut(blocks, shownRows.value);
+  const isFiltered = search.value !== "" || station.value !== "" || grouping.value !== "station";
   return (
     <>
       <Head name={t("overview")}>
-        {count > 12 || search.value !== "" || station.value !== "" ? (
-          <Filters stations={stationsOf(all.controllers)} />
-        ) : null}
+        {count > 12 || isFiltered ? <Filters stations={stationsOf(all.controllers)} /> : null}
       </Head>
       <Summary rows={Object.values(all.controllers)} />
       <WeatherStrip of={all.weather} />
@@ -265,12 +290,13 @@ export function OverviewView() {
       <Listed of={items.value} none="none_found">
         {shown.map(({ name, items: own }) => {
           const kinds = kindsOf(all.kinds, own);
+          const isMixed = new Set(own.map(([, row]) => row.station)).size > 1;
           return (
             <section key={name} class={`block kinds-${kinds.length}`}>
               <Heads kinds={kinds} name={name} />
               <ul class="rows">
                 {own.map(([id, row]) => (
-                  <Row key={id} id={id} row={row} kinds={kinds} />
+                  <Row key={id} id={id} row={row} kinds={kinds} isMixed={isMixed} />
                 ))}
               </ul>
             </section>

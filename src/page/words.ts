@@ -161,6 +161,8 @@ export const words = {
   order: ["Sort by", "排序"],
   order_platform: ["as on the platform", "与平台相同"],
   station: ["Station", "站点"],
+  group_by: ["Group by", "分组"],
+  group_by_nothing: ["nothing", "不分组"],
   last_online: ["last online", "最近在线"],
   video: ["Video", "视频"],
   order_attention: ["What needs attention", "需要注意的在前"],
