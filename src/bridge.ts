@@ -559,6 +559,7 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
     alarms: () => commands.limits.alarms.list,
     seenAddresses: () => mirror.seen.list(),
     weather: () => commands.limits.weather(),
+    pastReadings: http !== false && http.past_readings ? pastReadings(above) : null,
     dataDir,
     journal,
     ...journalReader(journal.directory),
@@ -583,6 +584,18 @@ function createPort({ configuration, live, clock, log, serving, page }: Joined, 
     faults: new serving.Faults(log, clock),
   };
 }
+
+/** What the platform has kept, asked with requests that polling leaves over. */
+const pastReadings = ({ configuration, clock, platform }: Joined): PageSources["pastReadings"] => ({
+  ask: async (code, signal) => {
+    await platform.budget.turn(clock, signal);
+    return platform.history(code, signal);
+  },
+  pauseMs: () => {
+    const left = platform.budget.left(clock.monotonic());
+    return left === null || left > configuration.platform.requests_per_minute / 2 ? 0 : 5_000;
+  },
+});
 
 const viewOf = (
   { commands: { limits }, mirror }: Joined,

@@ -1,6 +1,6 @@
-import { PlatformError } from "../greenhouse/ports.js";
+import { type HistoryPoint, PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
-import { type HistoryPoint, historyIn } from "../platform/decode/history.js";
+import { historyIn } from "../platform/decode/history.js";
 import { timeReader, zoneOffset } from "../platform/time.js";
 import { systemClock } from "../runtime/clock.js";
 import { csvText } from "../runtime/csv.js";
@@ -35,7 +35,7 @@ export async function history(
     asked(platform, code, query, context.stop),
   );
   const readTime = timeReader(zoneOffset(configuration.platform.time_zone));
-  const { points, truncated } = historyIn(answer, readTime, now);
+  const { points, truncated } = historyIn(answer, readTime, now, code);
   const wanted = points.filter(({ at }) => since === null || at >= since);
   if (truncated) context.err.write("the answer holds more than can be shown; ask for a shorter time\n");
   if (points.length === 0)

@@ -9,6 +9,10 @@ import type { Configuration, ControllerConfiguration } from "./schema.js";
 
 /** What one sweep over the account reads, besides the controller list. */
 interface ReadLoad {
+  /** The list of videos is asked for. */
+  readonly hasVideos: boolean;
+  /** Controllers whose averages are read. */
+  readonly averages: number;
   readonly controllers: number;
   /** Reads of addresses, each of one address or of one control-parameter type of a controller. */
   readonly addressReads: number;
@@ -17,13 +21,15 @@ interface ReadLoad {
 type Intervals = Pick<Configuration["polling"], "controllers" | "sensors" | "running_status" | "actuators">;
 
 const hourMs = 3_600_000;
-/** Both lists of devices hardly ever change, so they are asked for once in twelve times. */
-const deviceLists = 2 / 12;
+/** Lists of devices and of videos hardly ever change, so each is asked for once in twelve times. */
+const rareList = 1 / 12;
+const deviceLists = 2;
 
 /** Calls an hour that polling at these intervals (ms) takes. */
 export function callsPerHourNeeded(intervals: Intervals, load: ReadLoad): number {
   return (
-    (1 + deviceLists) * (hourMs / intervals.controllers) +
+    (1 + rareList * (deviceLists + (load.hasVideos ? 1 : 0) + load.averages)) *
+      (hourMs / intervals.controllers) +
     load.controllers * callsPerController(intervals) +
     load.addressReads * (hourMs / intervals.actuators)
   );
@@ -98,6 +104,8 @@ function addressReadsOf(controller: ControllerConfiguration): number {
 export function configuredLoad(configuration: Configuration): ReadLoad {
   const mirrored = Object.values(configuration.controllers).filter((controller) => !controller.ignore);
   return {
+    hasVideos: mirrored.some(({ stream }) => stream),
+    averages: mirrored.filter(({ averages }) => averages).length,
     controllers: mirrored.length,
     addressReads: mirrored.reduce((sum, controller) => sum + addressReadsOf(controller), 0),
   };

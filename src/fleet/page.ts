@@ -85,5 +85,6 @@ function portOf({ http, dataDir, fleet, onListening, clock, log }: FleetPagePart
 
 const listenerOf = (http: Http): Listener => ({
   ...http,
+  past_readings: false,
   ingress: { enabled: false, role: "viewer", address: "" },
 });

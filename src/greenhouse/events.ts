@@ -7,6 +7,8 @@ export type ControllerEvent =
   /** `availability` is the list's flag. */
   | { readonly type: "listed"; readonly record: DeviceRecord; readonly availability: Availability }
   | { readonly type: "absent"; readonly since: number }
+  /** The address of its video stream, which its list does not give. */
+  | { readonly type: "video"; readonly hls: string }
   /** Its own list does not hold it any more, another one does. */
   | { readonly type: "unflagged" }
   /** The single-device status was read. */
@@ -17,6 +19,8 @@ export type ControllerEvent =
       readonly items: readonly SensorItem[];
       readonly receivedAt: number;
       readonly source: Source;
+      /** Averages stand beside the readings, which they leave as they are. */
+      readonly part?: "averages";
     }
   | {
       readonly type: "statuses_read";

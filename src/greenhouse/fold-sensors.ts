@@ -4,6 +4,7 @@ import type { SensorItem } from "./ports.js";
 import { recogniseSensor } from "./sensor-names.js";
 import { plausibleRange, type SensorKind } from "./sensors.js";
 import type { SensorSettings } from "./settings.js";
+import { ofWhat } from "./averages.js";
 import { normaliseUnit } from "./units.js";
 
 export interface ReadContext {
@@ -19,7 +20,7 @@ export function defineSensor(
   settings: SensorSettings | undefined,
 ): SensorDefinition {
   const platformUnit = normaliseUnit(item.unit);
-  const recognised = recogniseSensor({ name: item.name, factor: item.factor, unit: platformUnit });
+  const recognised = recogniseSensor({ ...(item.average ? ofWhat(item) : item), unit: platformUnit });
   const kind = settings?.kind ?? kindByValue(recognised.kind, item.value);
   const unit = settings?.unit === undefined ? platformUnit : normaliseUnit(settings.unit);
   const range = plausibleRange(kind, unit);
@@ -38,9 +39,13 @@ export function defineSensor(
     offset: settings?.offset ?? 0,
     min: settings?.min ?? range?.min ?? null,
     max: settings?.max ?? range?.max ?? null,
-    staleAfterMs: settings?.staleAfterMs ?? null,
+    staleAfterMs: settings?.staleAfterMs ?? (item.average ? averagesStaleMs : null),
+    ...(item.average && { average: true }),
   };
 }
+
+/** An average of a day is dated by its beginning or its end, and is the newest that there is until the next one. */
+const averagesStaleMs = 25 * 3_600_000;
 
 // A direction written as a word (东北) is a text; any other quantity that shows a text is unreadable for now.
 const kindByValue = (kind: SensorKind, value: SensorItem["value"]): SensorKind =>
@@ -56,10 +61,18 @@ function judgeValue(definition: SensorDefinition, item: SensorItem): Judged {
   if (!definition.numeric) return { value: String(item.value), fault: null };
   if (typeof item.value !== "number" || !Number.isFinite(item.value))
     return { value: null, fault: "unreadable" };
-  const value = scaled(item.value, definition);
-  const { min, max } = definition;
-  if ((min !== null && value < min) || (max !== null && value > max)) return { value, fault: "implausible" };
+  const value = plausibleValue(definition, item.value);
+  if (value === null) return { value: scaled(item.value, definition), fault: "implausible" };
   return { value, fault: null };
+}
+
+/** What a number of the platform's is as a value of the sensor; null where it cannot be. */
+export function plausibleValue(definition: SensorDefinition, platformValue: number): number | null {
+  const value = scaled(platformValue, definition);
+  return (definition.min !== null && value < definition.min) ||
+    (definition.max !== null && value > definition.max)
+    ? null
+    : value;
 }
 
 function scaled(value: number, { scale, offset, decimals }: SensorDefinition): number {

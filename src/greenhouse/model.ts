@@ -31,6 +31,8 @@ export interface SensorDefinition {
   readonly min: number | null;
   readonly max: number | null;
   readonly staleAfterMs: number | null;
+  /** An average of the platform's, which no time of now belongs to. */
+  readonly average?: true;
 }
 
 export interface Sensor {
@@ -164,6 +166,8 @@ export interface Controller {
   /** Whether the platform can be read at all; without it nothing is `good`. */
   readonly platformReachable: boolean;
   readonly layout: readonly LayoutSlot[];
+  /** The same of the averages, where they are mirrored. */
+  readonly averages?: readonly LayoutSlot[];
   readonly sensors: ReadonlyMap<string, Sensor>;
   readonly statuses: ReadonlyMap<string, RunningStatus>;
   readonly actuators: ReadonlyMap<string, Actuator>;

@@ -125,6 +125,26 @@ export interface SensorItem {
   readonly raw: string | number | boolean | null;
   readonly unit: string | null;
   readonly measuredAt: number | null;
+  /** Of `weather-data/avg`; its name and factor say so too. */
+  readonly average?: true;
+}
+
+/** One past reading. */
+export interface HistoryPoint {
+  /** Epoch ms. */
+  readonly at: number;
+  /** As the platform writes it. */
+  readonly name: string;
+  readonly value: number;
+}
+
+export interface History {
+  /** Oldest first. */
+  readonly points: readonly HistoryPoint[];
+  /** The answer says of each that it is of the device that was asked for. */
+  readonly isOwn: boolean;
+  /** There were too many. */
+  readonly truncated: boolean;
 }
 
 export interface RunningStatusItem {
@@ -144,10 +164,16 @@ export interface PlatformReader {
   /** The device list (`GET /api/device`), without an online flag. */
   devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<DeviceList>;
   stations(signal: AbortSignal): Promise<readonly { id: string; name: string | null }[]>;
+  /** Devices with the addresses of their video streams (`GET /api/video-data/list`). */
+  videos(signal: AbortSignal): Promise<DeviceList>;
   /** The single-device status; urgent where no pace is given. */
   connection(code: string, signal: AbortSignal, pace?: Pace): Promise<ClientStatus>;
   sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]>;
+  /** Averages of a device (`GET /api/weather-data/avg`); over which time is for the platform to say. */
+  averages(code: string, signal: AbortSignal): Promise<readonly SensorItem[]>;
   runningStatuses(code: string, signal: AbortSignal): Promise<readonly RunningStatusItem[]>;
+  /** Past readings of a device (`GET /api/weather-data/list`). */
+  history(code: string, signal: AbortSignal): Promise<History>;
   /**
    * `null` when the answer holds no value for the address. `fresh` asks the device itself (`flush=1`), and is urgent where no
    * pace is given.

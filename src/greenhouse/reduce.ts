@@ -163,9 +163,10 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
   switch (event.type) {
     case "listed":
       return foldRecord(controller, event.record, event.availability);
+    case "video":
+      return foldVideo(controller, event.hls);
     case "absent":
-      if (controller.absentSince !== null) return controller;
-      return { ...controller, ...settled("offline", "list"), absentSince: event.since };
+      return foldAbsence(controller, event.since);
     case "unflagged":
       return withChange(controller, settled("unknown", "list"));
     case "connection":
@@ -191,14 +192,16 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
         ? controller
         : withChange(controller, { problem: event.open.length > 0, problems: event.open });
     case "restricted":
-      return withActuator(controller, event.id, (actuator) => ({
-        ...actuator,
-        restrictions: event.restrictions,
-      }));
+      return withActuator(controller, event.id, (one) => ({ ...one, restrictions: event.restrictions }));
     case "time_passed":
       return controller;
   }
 }
+
+const foldAbsence = (controller: Controller, since: number): Controller =>
+  controller.absentSince === null
+    ? { ...controller, ...settled("offline", "list"), absentSince: since }
+    : controller;
 
 function foldPost(
   controller: Controller,
@@ -241,6 +244,13 @@ function infoOf(
   return { code, id, name, area: settings?.area ?? null, type: record?.type ?? null, record, client, stream };
 }
 
+/** Shown only where the configuration asks for it. */
+function foldVideo(controller: Controller, hls: string): Controller {
+  const { info, settings } = controller;
+  if (settings?.stream !== true || info.stream === hls) return controller;
+  return { ...controller, info: { ...info, stream: hls } };
+}
+
 function foldConnection(controller: Controller, status: ClientStatus): Controller {
   const client = foldFacts(controller.info.client, status);
   const info = client === controller.info.client ? controller.info : { ...controller.info, client };
@@ -261,6 +271,13 @@ function foldSensors(controller: Controller, event: SensorsRead, context: FoldCo
   const reading = { receivedAt: event.receivedAt, now: context.now, source: event.source };
   if (event.source === "push")
     return withChange(controller, { sensors: foldPushedReadings(controller, event.items, reading) });
+  if (event.part === "averages") {
+    const known = { ...controller, layout: controller.averages ?? [] };
+    const averages = layoutFor(event.items, known, context.transliterate);
+    const definitionOf = (_item: SensorItem, place: number) => averages[place]?.definition ?? null;
+    const sensors = foldReadings(controller.sensors, event.items, definitionOf, reading);
+    return withChange(controller, { averages, sensors });
+  }
   const layout = layoutFor(event.items, controller, context.transliterate, context.firstLayouts);
   const definitionOf = (_item: SensorItem, place: number) => layout[place]?.definition ?? null;
   const sensors = foldReadings(controller.sensors, event.items, definitionOf, reading);

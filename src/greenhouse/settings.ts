@@ -84,6 +84,8 @@ export interface ControllerSettings {
   readonly name?: string;
   readonly area?: string;
   readonly ignore: boolean;
+  /** Mirror its averages too. */
+  readonly averages?: boolean;
   /** Show the address of its video stream. */
   readonly stream?: boolean;
   readonly sensors: readonly SensorSettings[];

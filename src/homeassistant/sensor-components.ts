@@ -46,8 +46,10 @@ function sensorNames(
 function measurement(definition: SensorDefinition): Fields {
   if (!definition.numeric) return { value_template: templates.text };
   const { kind, unit: read, decimals: given } = definition;
-  const { deviceClass, unit, stateClass, decimals, factor, icon } =
-    counter(catalogueWord(definition.platformName), read, given) ?? classify(kind, read, given);
+  const counted = definition.average ? null : counter(catalogueWord(definition.platformName), read, given);
+  const { deviceClass, unit, decimals, factor, icon, ...classes } = counted ?? classify(kind, read, given);
+  // An average never adds up, whatever its quantity does.
+  const stateClass = definition.average && classes.stateClass !== null ? "measurement" : classes.stateClass;
   return {
     device_class: deviceClass ?? undefined,
     unit_of_measurement: shownUnit(unit),

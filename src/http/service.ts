@@ -23,6 +23,7 @@ import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
 import { LiveViews } from "./live.js";
 import { type ShownGroups, groupsAndScenesView } from "./groups.js";
+import { fillTrends, type PastSources } from "./past-readings.js";
 import { nightsOf, type Range, TrendKeeper } from "./trends.js";
 import { controllerView, overviewRow } from "./views.js";
 
@@ -74,6 +75,8 @@ export interface PageSources {
         setSpeed(speed: number): void;
       }
     | undefined;
+  /** What the platform has kept; null where the trends are not to be filled from it. */
+  readonly pastReadings?: PastSources | null;
   /** Where the trends are kept. */
   readonly dataDir: string;
   readonly files?: FileSystem | undefined;
@@ -188,7 +191,7 @@ export class PageService {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const parts = [this.trends.run(signal, this.faults), this.live.run(signal)];
+    const parts = [this.trends.run(signal, this.faults), this.live.run(signal), this.#fillTrends(signal)];
     const wanted = { types: commandOutcomes, limit: mostRestored };
     const records = (await this.sources.past(wanted).catch(() => [])).toReversed();
     for (const record of records)
@@ -197,6 +200,19 @@ export class PageService {
     const newest = entries[0]?.seq ?? 0;
     this.#records = [...this.#records.filter(({ seq }) => seq > newest), ...entries].slice(0, mostRecords);
     await Promise.all(parts);
+  }
+
+  /** The simulated day of a demo is none of which anybody has kept something. */
+  async #fillTrends(signal: AbortSignal): Promise<void> {
+    const { clock, log, store, pastReadings = null, demo } = this.sources;
+    if (pastReadings === null || demo !== undefined) return;
+    const { trends } = this;
+    const controllers = () => store.controllers();
+    try {
+      await fillTrends({ ...pastReadings, clock, log, controllers, trends }, signal);
+    } catch (error) {
+      this.faults.note(error);
+    }
   }
 
   /** What became of a command: told within its path, which a defect here must not end. */

@@ -57,6 +57,8 @@ export class TrendKeeper {
   #placeCount = 0;
   #newest: { readonly minute: number; readonly mono: number } | null = null;
   #writtenAt = -Infinity;
+  /** What others know of hours that are over, by the hour; it comes to the disk with the next write. */
+  readonly #past = new Map<number, Map<string, Map<string, (number | null)[]>>>();
   /** Hours whose rows changed since they were written. */
   readonly #unwritten = new Set<number>();
   #problem = "";
@@ -129,6 +131,38 @@ export class TrendKeeper {
     this.#placeCount = 0;
   }
 
+  /** Points of a sensor that others have kept, by their times in epoch ms. What was seen by this program goes before them. */
+  add(
+    controller: string,
+    sensor: string,
+    points: readonly { readonly at: number; readonly value: number }[],
+  ) {
+    const now = this.#now();
+    for (const { at, value } of points) {
+      const minute = Math.floor(at / minuteMs);
+      if (minute > now || minute <= now - day) continue;
+      const start = floorTo(minute, hour);
+      if (start === floorTo(now, hour) || this.#lastOf(start) >= 0)
+        this.#setUnlessKnown(minute, this.#place(controller, sensor), value);
+      else this.#pastOf(start, controller, sensor)[minute - start] ??= value;
+    }
+  }
+
+  #setUnlessKnown(minute: number, place: number, value: number): void {
+    const held = this.#rows.get(minute)?.[place] ?? NaN;
+    if (Number.isNaN(held)) this.#set(minute, place, value);
+  }
+
+  #pastOf(start: number, controller: string, sensor: string): (number | null)[] {
+    const blocks = this.#past.get(start) ?? new Map<string, Map<string, (number | null)[]>>();
+    this.#past.set(start, blocks);
+    const block = blocks.get(controller) ?? new Map<string, (number | null)[]>();
+    blocks.set(controller, block);
+    const points = block.get(sensor) ?? new Array<number | null>(hour).fill(null);
+    block.set(sensor, points);
+    return points;
+  }
+
   #place(controller: string, sensor: string): number {
     const places = this.#places.get(controller) ?? new Map<string, number>();
     this.#places.set(controller, places);
@@ -159,6 +193,7 @@ export class TrendKeeper {
   async write(signal: AbortSignal | null): Promise<void> {
     this.#writtenAt = this.#parts.clock.monotonic();
     await this.#writeHours(signal);
+    await this.#writePast(signal);
     await this.#writeDays(signal);
     await this.#prune();
     const present = floorTo(this.#now(), hour);
@@ -185,6 +220,30 @@ export class TrendKeeper {
         throw error;
       }
     }
+  }
+
+  /** Into the gaps of the hours that are on the disk. An hour that cannot be read stays as it is. */
+  async #writePast(signal: AbortSignal | null): Promise<void> {
+    for (const [start, past] of this.#past) {
+      await this.#untilQuiet(signal);
+      const span = { kind: "hour", start } as const;
+      const kept = await this.#blocksIn(span).catch(() => null);
+      if (kept !== null) await this.#files.write(span, joined(kept, past));
+      this.#past.delete(start);
+    }
+  }
+
+  /** All that a file holds; nothing where there is none. */
+  async #blocksIn(span: Span): Promise<Blocks> {
+    const isThere = (await this.#files.list()).some(
+      (one) => one.kind === span.kind && one.start === span.start,
+    );
+    const blocks = new Map<string, Block>();
+    for (const controller of isThere ? await this.#files.controllers(span) : []) {
+      const block = await this.#files.read(span, controller);
+      if (block !== null) blocks.set(controller, block);
+    }
+    return blocks;
   }
 
   #blocksOf(start: number): Blocks {
@@ -284,6 +343,8 @@ export class TrendKeeper {
             if (minute >= first && minute <= until) own[Math.floor((minute - first) / step)] = point;
         }
     };
+    for (const [start, blocks] of this.#past)
+      fill(start, 1, blocks.get(controller) ?? new Map<string, Points>());
     for (const span of await this.#spansIn(first, until))
       fill(span.start, spans[span.kind].step, await this.#blockOf(span, controller));
     return {
@@ -326,6 +387,20 @@ export class TrendKeeper {
       this.#problem = problem;
     }
   }
+}
+
+/** Both, where the first knows nothing the second. */
+function joined(kept: Blocks, past: Blocks): Blocks {
+  const all = new Map<string, Block>(kept);
+  for (const [controller, added] of past) {
+    const block = new Map<string, Points>(kept.get(controller));
+    for (const [sensor, points] of added) {
+      const own = block.get(sensor);
+      block.set(sensor, own === undefined ? points : own.map((point, at) => point ?? points[at] ?? null));
+    }
+    all.set(controller, block);
+  }
+  return all;
 }
 
 function knownValue({ definition, value, quality }: Sensor): number | null {

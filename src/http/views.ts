@@ -64,7 +64,7 @@ export function overviewRow(
   const held = rows.get(controller);
   if (held?.command === command && held.alarms === alarms) return held;
   const { info, availability, problem, actuators } = controller;
-  const sensors = [...controller.sensors.values()];
+  const sensors = [...controller.sensors.values()].filter(({ definition }) => !definition.average);
   const qualities = new Set(sensors.map(({ quality }) => quality));
   const oldest = Math.min(...sensors.map(({ measuredAt }) => measuredAt ?? Infinity));
   const row: OverviewRow = {

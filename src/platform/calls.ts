@@ -8,9 +8,10 @@ import {
 import type { Clock } from "../runtime/clock.js";
 import { errorAt } from "./answer.js";
 import { type Decode, UnreadableShape, withoutHostileNames } from "./decode/decoding.js";
-import { deviceReader, stationReader } from "./decode/lists.js";
+import { historyReader } from "./decode/history.js";
+import { deviceReader, stationReader, videoReader } from "./decode/lists.js";
 import { manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
-import { sensorReader } from "./decode/sensors.js";
+import { averageReader, sensorReader } from "./decode/sensors.js";
 import { connectionReader, runningStatusReader } from "./decode/statuses.js";
 import {
   deviceCode,
@@ -70,8 +71,11 @@ export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformRea
   const controllers = reading(operations.controllers, deviceReader);
   const devices = reading(operations.devices, deviceReader);
   const stations = reading(operations.stations, stationReader);
+  const videos = reading(operations.videoList, videoReader);
   const connection = reading(operations.connection, connectionReader);
   const sensors = reading(operations.sensors, sensorReader);
+  const averages = reading(operations.weatherAverage, averageReader);
+  const past = reading(operations.weatherList, historyReader);
   const statuses = reading(operations.runningStatuses, runningStatusReader);
   const value = reading(operations.value, oneValueReader);
   const values = reading(operations.values, manyValuesReader);
@@ -79,9 +83,12 @@ export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformRea
     controllers: (signal) => controllers({}, signal),
     devices: (dataType, signal) => devices({ dataType }, signal),
     stations: (signal) => stations({}, signal),
+    videos: (signal) => videos({}, signal),
     connection: (code, signal, pace = "urgent") => connection({ deviceCode: code }, signal, pace),
     sensors: (code, signal) => sensors({ deviceCode: code }, signal),
+    averages: (code, signal) => averages({ deviceCode: code }, signal),
     runningStatuses: (code, signal) => statuses({ deviceCode: code }, signal),
+    history: (code, signal) => past({ deviceCode: code }, signal),
     value: async (code, address, fresh, signal, pace = fresh ? "urgent" : "polled") => {
       const text = plainText(address, operations.value, "address");
       const query = { deviceCode: code, address: text, ...(fresh ? { flush: "1" } : {}) };

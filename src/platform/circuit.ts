@@ -249,6 +249,11 @@ export class HostLinks {
     return admission;
   }
 
+  /** Whether the credential in use has been accepted here. */
+  hasAccepted(host: PlatformHost): boolean {
+    return this.#contacts[host].accepted;
+  }
+
   isPaused(host: PlatformHost): boolean {
     return this.#circuit[host].open;
   }

@@ -130,6 +130,7 @@ const remembering = (reader: PlatformReader, streams: StreamAddresses): Platform
   ...reader,
   controllers: async (signal) => streams.add(await reader.controllers(signal)),
   devices: async (dataType, signal) => streams.add(await reader.devices(dataType, signal)),
+  videos: async (signal) => streams.add(await reader.videos(signal)),
 });
 
 /** The push channels; their code is loaded when it is first used, which is while the first polls are on their way. */

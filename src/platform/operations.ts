@@ -13,13 +13,18 @@ export interface Operation {
   readonly label: string;
   /** Longer answers are refused; the same bound holds after inflation. */
   readonly maxAnswerMiB: number;
+  /** An account may have no right to it, which says nothing of its credential. */
+  readonly isExtra: boolean;
 }
+
+/** Beside what makes a greenhouse. */
+const extras: ReadonlySet<string> = new Set(["weather-data/avg", "weather-data/list", "video-data/list"]);
 
 const operation =
   (host: PlatformHost, method: Operation["method"]) =>
   (name: string, maxAnswerMiB = 2): Operation => {
     const path = `/api/${name}`;
-    return { host, method, path, name, label: `${method} ${path}`, maxAnswerMiB };
+    return { host, method, path, name, label: `${method} ${path}`, maxAnswerMiB, isExtra: extras.has(name) };
   };
 
 const business = operation("business", "GET");

@@ -109,6 +109,8 @@ export class Requests {
       return await this.#readWith(call, credential);
     } catch (error) {
       if (!wasRefused(error)) throw error;
+      const { host, isExtra } = call.operation;
+      if (isExtra && this.#parts.links.hasAccepted(host)) throw withoutRight(error);
       if (!(await this.#renew(call, credential))) throw this.#final(call, error);
     }
     const renewed = this.#parts.source.current() ?? (await this.#obtain(call));
@@ -355,8 +357,16 @@ export class Requests {
 
 const jsonBody = ["content-type", "application/json"] as const;
 
-const wasRefused = (error: unknown): boolean =>
+const wasRefused = (error: unknown): error is PlatformError =>
   error instanceof PlatformError && error.facts.kind === "unauthorized" && error.facts.sent;
+
+/** The credential is accepted for everything else. */
+const withoutRight = ({ message, facts, cause }: PlatformError): PlatformError =>
+  new PlatformError(
+    `${message} (other requests are accepted, so the account may have no right to this one)`,
+    { ...facts, kind: "rejected" },
+    { cause },
+  );
 
 /** Waiting for a credential ended otherwise than with one; this call itself was not sent. */
 function asPlatformError(call: Call, error: unknown): PlatformError {

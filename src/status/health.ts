@@ -136,7 +136,12 @@ function oldestReading(controllers: Iterable<Controller>): { at: number; sensor:
   let oldest: { at: number; sensor: string } | null = null;
   for (const controller of controllers) {
     for (const sensor of controller.sensors.values()) {
-      if (sensor.measuredAt === null || (oldest !== null && sensor.measuredAt >= oldest.at)) continue;
+      if (
+        sensor.definition.average ||
+        sensor.measuredAt === null ||
+        (oldest !== null && sensor.measuredAt >= oldest.at)
+      )
+        continue;
       oldest = { at: sensor.measuredAt, sensor: `${controller.info.id}/${sensor.definition.id}` };
     }
   }

@@ -79,6 +79,8 @@ export class Inventory {
   readonly #early = new Map<DataType, DeviceList>();
   /** Answers without readings in a row. */
   readonly #emptyAnswers = new Map<string, number>();
+  /** Addresses of video streams by the list that is there for them, which goes before those of others. */
+  readonly #videos = new Map<string, string>();
   #asked = false;
   #isEmptyReported = false;
   /** The newest list of controllers is a page of a longer one: what it leaves out may be there. */
@@ -160,6 +162,16 @@ export class Inventory {
     this.#tell({ type: "listed" });
   }
 
+  /** The answer of `GET /api/video-data/list`; it makes no device known. */
+  onVideos(records: DeviceList): void {
+    if (records.isPage !== true) this.#videos.clear();
+    for (const { code, hls } of records) {
+      if (hls === null) continue;
+      this.#videos.set(code, hls);
+      this.#store.dispatch(code, { type: "video", hls });
+    }
+  }
+
   /**
    * How often a code is asked for readings. One that may be a camera and answers without any is asked now and then, as it may have
    * some later; `usual` again once it has.
@@ -196,8 +208,9 @@ export class Inventory {
     return this.#controllers.has(code) || [...this.#devices.values()].some((codes) => codes.has(code));
   }
 
-  #onRecord(record: DeviceRecord, availability: Availability): void {
-    if (!this.#store.wants(record.code)) return;
+  #onRecord(listed: DeviceRecord, availability: Availability): void {
+    if (!this.#store.wants(listed.code)) return;
+    const record = { ...listed, hls: this.#videos.get(listed.code) ?? listed.hls };
     const before = this.#store.get(record.code);
     this.#store.admit(record.code);
     this.#store.dispatch(record.code, { type: "listed", record, availability });

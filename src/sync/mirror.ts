@@ -18,6 +18,7 @@ import type { Logger } from "../runtime/log.js";
 import { AddressesSeen } from "./addresses-seen.js";
 import type { PlatformWatch } from "./hosts.js";
 import { Inventory, type InventoryMemory, type InventoryNews, isAdded } from "./inventory.js";
+import { guardInputs } from "./poll-plan.js";
 import { Poller } from "./poller.js";
 import { PollTroubles } from "./poll-troubles.js";
 import type { Compared } from "./read-comparison.js";
@@ -78,6 +79,10 @@ export function createMirror(parts: MirrorParts): Mirror {
       intervals: polling,
       concurrency,
       requestsPerMinute,
+      guardInputs: guardInputs(settings.controllers.values()),
+      showsVideos: [...settings.controllers.values()].some(
+        ({ stream, ignore }) => stream === true && !ignore,
+      ),
       onStretch,
       onUnlisted: (code, group, addresses) => warnOfUnlisted(store.get(code), group, addresses, log),
       onApart: (found) => tellOfApart(store.get(found.code), found, parts),

@@ -4,13 +4,18 @@ import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import { hasNoFlag, hasOwnClient, isDisputed } from "../greenhouse/reduce.js";
+import type { ControllerSettings } from "../greenhouse/settings.js";
 import { type RequestBudget, Schedule } from "../runtime/schedule.js";
 
 /** One thing to ask the platform again and again. */
 export type PollJob =
   | { readonly kind: "controllers" }
+  | { readonly kind: "videos" }
   | { readonly kind: "devices"; readonly dataType: "TEXT" | "STREAM" }
-  | { readonly kind: "sensors" | "running_status" | "connection"; readonly code: string }
+  | {
+      readonly kind: "sensors" | "running_status" | "connection" | "averages";
+      readonly code: string;
+    }
   | { readonly kind: "registers"; readonly code: string; readonly read: RegisterRead };
 
 /** One request for registers: a single address, a whole parameter group at once, or an address as the device itself has it. */
@@ -24,7 +29,7 @@ export type PollIntervals = Pick<
 >;
 
 export function jobName(job: PollJob): string {
-  if (job.kind === "controllers") return job.kind;
+  if (job.kind === "controllers" || job.kind === "videos") return job.kind;
   if (job.kind === "devices") return `devices ${job.dataType}`;
   if (job.kind !== "registers") return `${job.kind} ${job.code}`;
   const { read } = job;
@@ -32,8 +37,9 @@ export function jobName(job: PollJob): string {
   return `registers ${job.code} ${what}${read.type === "fresh" ? " fresh" : ""}`;
 }
 
-export const jobHost = (job: PollJob): PlatformHost =>
-  job.kind === "controllers" || job.kind === "devices" ? "business" : "realtime";
+const ofBusiness: ReadonlySet<PollJob["kind"]> = new Set(["controllers", "devices", "videos", "averages"]);
+
+export const jobHost = ({ kind }: PollJob): PlatformHost => (ofBusiness.has(kind) ? "business" : "realtime");
 
 /** So many controllers are asked for their own status as often as the list; of more each is asked more rarely. */
 const withEveryList = 50;
@@ -41,7 +47,7 @@ const withEveryList = 50;
 /** What had nothing to say may have something later. */
 export const rareMs = 3_600_000;
 
-/** Lists of devices hardly ever change; their online flags come with the controllers' list. */
+/** Lists of devices hardly ever change; their online flags come with the controllers' list. Averages change slowly. */
 const devicesPerControllers = 12;
 /** A controller that is offline has nothing new to say. */
 const offlineSlowdown = 5;
@@ -57,6 +63,8 @@ export function jobIntervalMs(
     case "controllers":
       return intervals.controllers;
     case "devices":
+    case "videos":
+    case "averages":
       return intervals.controllers * devicesPerControllers;
     case "sensors":
       return intervals.sensors * slower;
@@ -76,9 +84,50 @@ export function jobIntervalMs(
   }
 }
 
+/** What guards look at on the platform: `sensor GH-1`, `status GH-1` or `actuator GH-1 roof`, the controller by id or by code. */
+export type GuardInputs = ReadonlySet<string>;
+
+export function guardInputs(controllers: Iterable<ControllerSettings>): GuardInputs {
+  const inputs = new Set<string>();
+  for (const { code, actuators } of controllers)
+    for (const { limits } of actuators)
+      for (const { input } of limits?.guards ?? []) {
+        if (input.type === "weather") continue;
+        const source = `${input.type} ${input.controller ?? code}`;
+        // Readings and running statuses come all at once.
+        inputs.add(input.type === "actuator" ? `${source} ${input.id}` : source);
+      }
+  return inputs;
+}
+
+/** Whether a guard looks at something that the job reads. */
+export function isGuardInput(job: PollJob, { info, actuators }: Controller, inputs: GuardInputs): boolean {
+  const isLookedAt = (type: string, rest = "") =>
+    inputs.has(`${type} ${info.code}${rest}`) || inputs.has(`${type} ${info.id}${rest}`);
+  if (job.kind === "sensors") return isLookedAt("sensor");
+  if (job.kind === "running_status") return isLookedAt("status");
+  if (job.kind !== "registers" || inputs.size === 0) return false;
+  const { read } = job;
+  return [...actuators.values()].some(({ settings }) => {
+    const isRead =
+      read.type === "group" ? settings.group === read.group : stateAddresses(settings).includes(read.address);
+    return isRead && isLookedAt("actuator", ` ${settings.id}`);
+  });
+}
+
 /** The order of a first round: what others depend on and what people look at comes first. */
-const jobRank = ({ kind }: PollJob): number =>
-  ["controllers", "devices", "sensors", "registers", "running_status", "connection"].indexOf(kind);
+const jobRank = ({ kind }: PollJob): number => ranks.indexOf(kind);
+
+const ranks: readonly PollJob["kind"][] = [
+  "controllers",
+  "devices",
+  "sensors",
+  "registers",
+  "running_status",
+  "connection",
+  "videos",
+  "averages",
+];
 
 /** The fewest requests that read every register of the controller: one per group, one per address without a group. */
 export function registerReads(controller: Controller): readonly RegisterRead[] {
@@ -106,7 +155,9 @@ export function jobsOf(controller: Controller, hasReadings: boolean): readonly P
     { kind: "sensors", code },
     { kind: "running_status", code },
   ];
-  return [...(hasReadings ? readings : []), ...registers, { kind: "connection", code }];
+  const averages: readonly PollJob[] =
+    controller.settings?.averages === true ? [{ kind: "averages", code }] : [];
+  return [...(hasReadings ? readings : []), ...registers, { kind: "connection", code }, ...averages];
 }
 
 /**
@@ -164,19 +215,33 @@ interface Wanted {
 
 interface PlannedJob {
   readonly job: PollJob;
+  /** A guard looks at what it reads. */
+  readonly isInput: boolean;
   readonly begunAt: number;
   readonly wanted: Wanted | null;
 }
 
-/** What is asked for soon goes before what is due by its interval, and the status of a single device keeps its own distance. */
-const lanes = ["soon", "connection", "business", "realtime"] as const;
+/**
+ * What is asked for soon goes before what is due by its interval, and the status of a single device keeps its own distance. What
+ * guards look at goes before what became due a little earlier. Controllers that did not answer wait for places of their own.
+ */
+const lanes = ["soon", "connection", "inputs", "silent", "business", "realtime"] as const;
 type Lane = (typeof lanes)[number];
+
+/** So much later may guards' inputs be due than others and still go first; what waits longer than that has its turn. */
+const inputsAheadMs = 300_000;
+/** Of controllers that did not answer, what did not fail itself may go before what did by so much. */
+const hopefulAheadMs = 300_000;
 
 interface PollPace {
   /** What is asked for soon may take this much of the budget, so that polling keeps the rest. */
   readonly soon: RequestBudget;
   /** Least time between two requests for the status of a single device, ms. */
   readonly connectionGapMs: () => number;
+  /** What did not answer last time, so that a place may be kept for long: the read itself, or others of its controller; null for neither. */
+  readonly silentPart: (job: PollJob) => "itself" | "controller" | null;
+  /** Whether there is a place for one of those. */
+  readonly hasSilentPlace: () => boolean;
 }
 
 /**
@@ -189,6 +254,8 @@ export class PollSchedule {
   readonly #schedules: Readonly<Record<Lane, Schedule<string>>> = {
     soon: new Schedule<string>(),
     connection: new Schedule<string>(),
+    inputs: new Schedule<string>(),
+    silent: new Schedule<string>(),
     business: new Schedule<string>(),
     realtime: new Schedule<string>(),
   };
@@ -209,11 +276,11 @@ export class PollSchedule {
   }
 
   /** The status of a single device is not due before it is asked for. */
-  add(job: PollJob): boolean {
+  add(job: PollJob, isInput = false): boolean {
     const name = jobName(job);
     if (this.#jobs.has(name)) return false;
-    this.#jobs.set(name, { job, begunAt: -Infinity, wanted: null });
-    if (job.kind !== "connection") this.#schedules[jobHost(job)].set(name, jobRank(job));
+    this.#jobs.set(name, { job, isInput, begunAt: -Infinity, wanted: null });
+    if (job.kind !== "connection") this.#plan(name, jobRank(job));
     return true;
   }
 
@@ -265,11 +332,13 @@ export class PollSchedule {
    */
   readSoon(job: PollJob, now: number, gapMs: number, said: string | null): void {
     const name = jobName(job);
-    const { begunAt, wanted } = this.#jobs.get(name) ?? { begunAt: -Infinity, wanted: null };
+    const unknown: PlannedJob = { job, isInput: false, begunAt: -Infinity, wanted: null };
+    const planned = this.#jobs.get(name) ?? unknown;
+    const { begunAt, wanted } = planned;
     const at = Math.max(now, begunAt + gapMs);
     const isSooner = at < (this.#dueAt(name) ?? Infinity);
     const failures = isSooner || wanted === null ? 0 : wanted.failures;
-    this.#jobs.set(name, { job, begunAt, wanted: { said, gapMs, isBegun: false, failures } });
+    this.#jobs.set(name, { ...planned, wanted: { said, gapMs, isBegun: false, failures } });
     if (isSooner) this.#plan(name, at);
   }
 
@@ -298,7 +367,7 @@ export class PollSchedule {
     const planned = this.#jobs.get(name);
     if (planned === undefined) return;
     const { job, wanted } = planned;
-    this.#jobs.set(name, { job, begunAt: now, wanted: wanted && { ...wanted, isBegun: true } });
+    this.#jobs.set(name, { ...planned, begunAt: now, wanted: wanted && { ...wanted, isBegun: true } });
     if (job.kind === "connection") this.#connectionBegunAt = now;
   }
 
@@ -347,14 +416,20 @@ export class PollSchedule {
     return at === Infinity ? null : Math.max(0, at - now);
   }
 
-  /** Takes the next due job. */
+  /** Takes the next due job; null where it has to wait for another place than is free. */
   take(now: number): DueJob | null {
     const { lane } = this.#next(now);
-    const host = lane === "business" ? "business" : "realtime";
-    if (this.isAway(host)) this.#probeAt.set(host, now + probeMs);
+    const at = this.#schedules[lane].first()?.at ?? now;
     const name = this.#schedules[lane].take();
     const job = name === null ? undefined : this.#jobs.get(name)?.job;
     if (name === null || job === undefined) return null;
+    const silent = lane === "silent" ? null : this.#pace.silentPart(job);
+    if (silent !== null) {
+      this.#schedules.silent.set(name, silent === "itself" ? at : at - hopefulAheadMs);
+      return null;
+    }
+    const host = jobHost(job);
+    if (this.isAway(host)) this.#probeAt.set(host, now + probeMs);
     if (lane === "soon") this.#pace.soon.spend(now);
     return { name, job };
   }
@@ -364,9 +439,10 @@ export class PollSchedule {
     const planned = this.#jobs.get(name);
     if (planned === undefined) return;
     for (const lane of lanes) this.#schedules[lane].delete(name);
-    const { job, wanted } = planned;
+    const { job, isInput, wanted } = planned;
     const isSoon = wanted !== null && !wanted.isBegun;
-    const lane = job.kind === "connection" ? job.kind : isSoon ? "soon" : jobHost(job);
+    const ordinary = isInput ? "inputs" : jobHost(job);
+    const lane = job.kind === "connection" ? job.kind : isSoon ? "soon" : ordinary;
     this.#schedules[lane].set(name, at);
   }
 
@@ -395,6 +471,8 @@ export class PollSchedule {
     const host = lane === "business" ? lane : "realtime";
     let at = Math.max(first.at, this.#probeAt.get(host) ?? 0);
     if (lane === host) return at;
+    if (lane === "silent") return this.#pace.hasSilentPlace() ? at : Infinity;
+    if (lane === "inputs") return at > now ? at : at - inputsAheadMs;
     if (lane === "soon") at = Math.max(at, now + this.#pace.soon.waitMs(now));
     else at = Math.max(at, this.#connectionBegunAt + this.#pace.connectionGapMs());
     return at > now ? at : -Infinity;

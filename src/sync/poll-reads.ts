@@ -36,16 +36,10 @@ export async function perform(
   signal: AbortSignal,
   saidOf: () => string | undefined = () => undefined,
 ): Promise<void> {
+  if (!("code" in job)) return readList(job, ports, signal);
   const { platform, store, inventory, clock, tally } = ports;
-  const code = "code" in job ? job.code : null;
-  const answer = <Answer>(read: Promise<Answer>) => tally.track(operationOf(job), code, read);
+  const answer = <Answer>(read: Promise<Answer>) => tally.track(operationOf(job), job.code, read);
   switch (job.kind) {
-    case "controllers":
-      inventory.onControllers(await answer(platform.controllers(signal)), clock.monotonic());
-      return;
-    case "devices":
-      inventory.onDevices(await answer(platform.devices(job.dataType, signal)), job.dataType);
-      return;
     case "connection": {
       const status = await answer(platform.connection(job.code, signal, "polled"));
       const said = saidOf();
@@ -60,6 +54,12 @@ export async function perform(
       store.dispatch(job.code, { type: "sensors_read", items, receivedAt: clock.now(), source: "poll" });
       return;
     }
+    case "averages": {
+      const items = await answer(platform.averages(job.code, signal));
+      const read = { items, receivedAt: clock.now(), source: "poll" } as const;
+      store.dispatch(job.code, { type: "sensors_read", ...read, part: "averages" });
+      return;
+    }
     case "running_status": {
       const items = await answer(platform.runningStatuses(job.code, signal));
       store.dispatch(job.code, { type: "statuses_read", items, receivedAt: clock.now() });
@@ -68,6 +68,26 @@ export async function perform(
     case "registers":
       if (job.read.type === "fresh") await readFresh(job.code, job.read.address, ports, signal, saidOf);
       else await readRegisters(job.code, job.read, ports, signal);
+  }
+}
+
+/** A list of the whole account. */
+async function readList(
+  job: Exclude<PollJob, { readonly code: string }>,
+  { platform, inventory, clock, tally }: PollPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = <Answer>(read: Promise<Answer>) => tally.track(operationOf(job), null, read);
+  switch (job.kind) {
+    case "controllers":
+      inventory.onControllers(await answer(platform.controllers(signal)), clock.monotonic());
+      return;
+    case "devices":
+      inventory.onDevices(await answer(platform.devices(job.dataType, signal)), job.dataType);
+      return;
+    case "videos":
+      inventory.onVideos(await answer(platform.videos(signal)));
+      return;
   }
 }
 
@@ -221,8 +241,10 @@ export function registerAt(controller: Controller, address: string): Register | 
 export const pollOperations = [
   "controllers",
   "devices",
+  "videos",
   "connection",
   "sensors",
+  "averages",
   "running_status",
   "register",
   "registers",
@@ -245,8 +267,10 @@ export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob)
   const cost = {
     controllers: 0,
     devices: 0,
+    videos: 0,
     connection: 0,
     sensors: 0,
+    averages: 0,
     running_status: 0,
     register: 0,
     registers: 0,

@@ -97,8 +97,10 @@ export class PollTroubles {
 const subjects = {
   controllers: "the list of controllers",
   devices: "the list of other devices",
+  videos: "the list of videos",
   connection: "the status of single devices",
   sensors: "sensors",
+  averages: "averages",
   running_status: "running statuses",
   registers: "actuators and parameters",
 } as const satisfies Record<PollJob["kind"], string>;

@@ -1,10 +1,13 @@
 import type { ParameterGroup } from "../greenhouse/device-types.js";
-import type { PlatformHost } from "../greenhouse/ports.js";
+import type { Controller } from "../greenhouse/model.js";
+import { PlatformError, type PlatformHost } from "../greenhouse/ports.js";
 import type { Random } from "../runtime/clock.js";
 import { hasNoFlag } from "../greenhouse/reduce.js";
 import { RequestBudget, Rest } from "../runtime/schedule.js";
 import {
   type DueJob,
+  type GuardInputs,
+  isGuardInput,
   jobIntervalMs,
   jobName,
   jobsOf,
@@ -45,6 +48,10 @@ interface PollerSettings {
   /** Both reads of this address differ for longer than it travels: `get-value` counts from now on. */
   readonly onApart?: (found: Compared) => void;
   readonly onUnlisted?: (code: string, group: ParameterGroup, addresses: readonly string[]) => void;
+  /** A controller is to show the address of its video. */
+  readonly showsVideos?: boolean;
+  /** What guards look at is read first. */
+  readonly guardInputs?: GuardInputs;
 }
 
 const idleMs = 60_000;
@@ -58,6 +65,8 @@ const noticeable = 0.1;
 /** What is asked for soon may take a quarter of the budget, and the status of single devices half of it. */
 const soonPart = 1 / 4;
 const connectionPart = 1 / 2;
+/** Of the places, so many may be kept by controllers that did not answer; the others are read through the rest. */
+const silentPart = 1 / 2;
 /** Of few devices the status is asked for at this distance. */
 const longestConnectionGapMs = 1_000;
 
@@ -69,6 +78,10 @@ export class Poller {
   readonly #schedule: PollSchedule;
   readonly #rest: Rest;
   readonly #running = new Map<string, Promise<void>>();
+  /** What was not answered in time when it was asked last: controllers by code, and each read by its name. */
+  readonly #silent = new Set<string>();
+  /** Names of reads under way that were so when they began. */
+  readonly #silentRunning = new Set<string>();
   readonly #awaited = new Map<string, (() => void)[]>();
   /** By code: jobs that have not ended since the controller was taken up. */
   readonly #untried = new Map<string, Set<string>>();
@@ -98,6 +111,9 @@ export class Poller {
     this.#schedule = new PollSchedule({
       soon: new RequestBudget(Math.ceil(settings.requestsPerMinute * soonPart)),
       connectionGapMs: () => this.#connectionGapMs(),
+      silentPart: (job) => this.#silentPart(job),
+      hasSilentPlace: () =>
+        this.#silentRunning.size < Math.max(1, Math.floor(settings.concurrency * silentPart)),
     });
   }
 
@@ -138,6 +154,7 @@ export class Poller {
     this.#schedule.add({ kind: "controllers" });
     this.#schedule.add({ kind: "devices", dataType: "TEXT" });
     this.#schedule.add({ kind: "devices", dataType: "STREAM" });
+    if (this.#settings.showsVideos === true) this.#schedule.add({ kind: "videos" });
     for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
     // What is offline is asked less often, so one that comes or goes is another demand.
     const stopWatching = this.#ports.store.onChange((before, after) => {
@@ -158,7 +175,7 @@ export class Poller {
     if (!controller) return;
     const untried = this.#untried.get(code) ?? new Set();
     for (const job of jobsOf(controller, this.#ports.inventory.readingsOf(code) !== "none"))
-      if (this.#schedule.add(job) && job.kind !== "connection") untried.add(jobName(job));
+      if (this.#add(job, controller) && job.kind !== "connection") untried.add(jobName(job));
     if (untried.size > 0) this.#untried.set(code, untried);
     else this.#planConnection(code);
     this.#demandChanged = true;
@@ -173,7 +190,33 @@ export class Poller {
     this.#unlisted.delete(code);
     this.#comparison.forget(code);
     if (this.#check?.code === code) this.#check = null;
+    this.#silent.delete(code);
     this.#planCheck();
+  }
+
+  #add(job: PollJob, controller: Controller): boolean {
+    const { guardInputs } = this.#settings;
+    return this.#schedule.add(job, guardInputs !== undefined && isGuardInput(job, controller, guardInputs));
+  }
+
+  #addRead(code: string, address: string): void {
+    const controller = this.#ports.store.get(code);
+    if (controller !== undefined) this.#add(singleRead(code, address), controller);
+  }
+
+  #silentPart(job: PollJob): "itself" | "controller" | null {
+    if (!("code" in job)) return null;
+    return this.#silent.has(jobName(job)) ? "itself" : this.#silent.has(job.code) ? "controller" : null;
+  }
+
+  /** One that answers something may still leave another read without an answer. */
+  #noteSilence(name: string, job: PollJob, error: unknown): void {
+    if (!("code" in job)) return;
+    const names = [name, job.code];
+    // Of the connection the platform itself knows.
+    if (error === null && job.kind !== "connection") for (const one of names) this.#silent.delete(one);
+    if (error instanceof PlatformError && error.facts.kind === "timeout")
+      for (const one of names) this.#silent.add(one);
   }
 
   /** What a group does not list would never be read; what it lists again needs no request of its own. A controller that is gone may list nothing. */
@@ -188,7 +231,7 @@ export class Poller {
     if (found.length === 0 && listed.length === 0) return;
     for (const address of found) {
       known.set(address, group);
-      this.#schedule.add(singleRead(code, address));
+      this.#addRead(code, address);
     }
     const names = new Set(listed.map(([address]) => jobName(singleRead(code, address))));
     for (const [address] of listed) known.delete(address);
@@ -203,7 +246,10 @@ export class Poller {
   /** The chosen jobs are not asked for any more. */
   #drop(chosen: (job: PollJob) => boolean): void {
     const names = this.#schedule.remove(chosen);
-    for (const name of names) this.#answerWaiting(name);
+    for (const name of names) {
+      this.#answerWaiting(name);
+      this.#silent.delete(name);
+    }
     this.#ports.troubles.forget(names);
     this.#demandChanged = true;
   }
@@ -330,13 +376,17 @@ export class Poller {
     const now = this.#ports.clock.monotonic();
     this.#ports.budget.spend(now);
     this.#schedule.begun(name, now);
+    if (this.#silentPart(job) !== null) this.#silentRunning.add(name);
     const done = perform(job, this.#ports, signal, () => this.#schedule.saidOf(name))
       .then(() => {
         this.#ports.troubles.onWorked(name, job);
+        this.#noteSilence(name, job, null);
         return true;
       })
       .catch((error: unknown) => {
-        if (!signal.aborted && this.#schedule.has(name)) this.#onFailed(name, job, error);
+        if (signal.aborted || !this.#schedule.has(name)) return false;
+        this.#noteSilence(name, job, error);
+        this.#onFailed(name, job, error);
         return false;
       })
       .then((worked) => this.#ended(name, job, worked));
@@ -353,6 +403,7 @@ export class Poller {
 
   #ended(name: string, job: PollJob, worked: boolean): void {
     this.#running.delete(name);
+    this.#silentRunning.delete(name);
     const { controllers } = this.#settings.intervals;
     const now = this.#ports.clock.monotonic();
     const plainMs = this.#plainIntervalMs(job);
@@ -405,7 +456,7 @@ export class Poller {
 
   /** Both reads go on differing: the address is read by itself, and its group passed over. */
   #onApart(found: Compared): void {
-    this.#schedule.add(singleRead(found.code, found.address));
+    this.#addRead(found.code, found.address);
     this.#demandChanged = true;
     this.#rest.wake();
     this.#settings.onApart?.(found);

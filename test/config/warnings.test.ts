@@ -117,6 +117,9 @@ describe("what polling costs", () => {
   H: { ignore: true, parameters: { p: { address: 1 } } }
   I:
 `);
-    expect(configuredLoad(configuration)).toEqual({ controllers: 2, addressReads: 5 });
+    expect(configuredLoad(configuration)).toEqual({
+      ...{ controllers: 2, addressReads: 5 },
+      ...{ hasVideos: false, averages: 0 },
+    });
   });
 });

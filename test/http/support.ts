@@ -157,6 +157,7 @@ export const loopback: Listener = {
   port: 8099,
   allowed_hosts: ["greenhouse.local"],
   mdns: true,
+  past_readings: false,
   users: [],
   ingress,
   overview: [],

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -130,6 +130,44 @@ describe("the trend of a sensor", () => {
     expect(kept).toContain(89);
     expect(kept).not.toContain(503);
     expect(second.problems).toEqual([]);
+  });
+
+  it("is filled with what others know where nothing was seen, on the disk too, and never over what was", async () => {
+    const clock = new VirtualClock();
+    const directory = await folder();
+    const first = await scene({ clock, directory });
+    await first.minutes(150, good);
+    await first.keeper.write(null);
+    const stopped = clock.now();
+    await clock.advance(2 * hourMs);
+    const second = await scene({ clock, directory });
+    const stop = second.start();
+    await second.minutes(2, () => good(1_000));
+    const at = (minutes: number, value: number) => ({ at: stopped + minutes * minuteMs, value });
+    const added = [at(-100, -1), at(-1, -2), at(30, -3), at(119, -4), at(900, -5), at(-2_000, -6)];
+    second.keeper.add("c", "s0", added);
+    const known = async (keeper: TrendKeeper) => (await keeper.of("c", ["s0"], null, 1_440)).sensors["s0"];
+    const before = await known(second.keeper);
+    expect(before?.filter((point) => point !== null && point < 0)).toEqual([-3, -4]);
+    expect(before).toContain(49);
+    await second.keeper.write(null);
+    await stop();
+    expect(second.problems).toEqual([]);
+    const third = await scene({ clock, directory });
+    expect(await known(third.keeper)).toEqual(before);
+  });
+
+  it("of an hour that cannot be read is left as it is, whatever others know", async () => {
+    const { clock, keeper, minutes, directory, problems } = await scene();
+    await minutes(70, good);
+    await keeper.write(null);
+    const [name = ""] = (await readdir(directory)).toSorted();
+    await writeFile(join(directory, name), "nonsense");
+    const other = await scene({ clock, directory });
+    other.keeper.add("c", "s0", [{ at: clock.now() - 65 * minuteMs, value: 5 }]);
+    await other.keeper.write(null);
+    expect(await readFile(join(directory, name), "utf8")).toBe("nonsense");
+    expect(problems).toEqual([]);
   });
 
   it("is written at the end, so that a restart in order loses nothing", async () => {

@@ -2,6 +2,7 @@ import type { ParameterGroup } from "../../src/greenhouse/device-types.js";
 import {
   type ClientStatus,
   type DeviceList,
+  type History,
   PlatformError,
   type PlatformHost,
   type PlatformReader,
@@ -24,6 +25,8 @@ export interface Call {
 export class CountingPlatform implements PlatformReader {
   readonly calls: Call[] = [];
   latencyMs = 20;
+  /** How long one takes that is slower than the others. */
+  slowMs: (name: string) => number | undefined = () => undefined;
   list: DeviceList = [];
   other: DeviceList = [];
   /** What the single-device status says; as the list unless the test has another answer. */
@@ -62,12 +65,20 @@ export class CountingPlatform implements PlatformReader {
     return Promise.reject(new Error("not polled"));
   }
 
+  videos(signal: AbortSignal): Promise<DeviceList> {
+    return this.#ask("videos", "business", signal, () => this.list);
+  }
+
   connection(code: string, signal: AbortSignal): Promise<ClientStatus> {
     return this.#ask(`connection ${code}`, "realtime", signal, () => this.status(code));
   }
 
   sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]> {
     return this.#ask(`sensors ${code}`, "realtime", signal, () => this.#items(code));
+  }
+
+  averages(code: string, signal: AbortSignal): Promise<readonly SensorItem[]> {
+    return this.#ask(`averages ${code}`, "business", signal, () => this.#items(code));
   }
 
   runningStatuses(code: string, signal: AbortSignal): Promise<readonly RunningStatusItem[]> {
@@ -91,6 +102,10 @@ export class CountingPlatform implements PlatformReader {
       });
       return new Map(all);
     });
+  }
+
+  history(): Promise<History> {
+    return Promise.reject(new Error("not polled"));
   }
 
   get(): Promise<unknown> {
@@ -118,7 +133,7 @@ export class CountingPlatform implements PlatformReader {
       [...this.open.values()].reduce((sum, one) => sum + one, 0),
     );
     try {
-      await this.#clock.wait(this.latencyMs, signal);
+      await this.#clock.wait(this.slowMs(name) ?? this.latencyMs, signal);
       this.fate(call);
       return answer();
     } finally {
@@ -128,12 +143,12 @@ export class CountingPlatform implements PlatformReader {
 }
 
 export const failure = (
-  kind: "paused" | "throttled" | "unreachable" | "rejected",
+  kind: "paused" | "throttled" | "timeout" | "unreachable" | "rejected",
   host: PlatformHost,
 ): PlatformError =>
   new PlatformError(`the ${host} host did not do it`, {
     kind,
     host,
     operation: "sensor-data",
-    sent: kind === "rejected",
+    sent: kind === "rejected" || kind === "timeout",
   });

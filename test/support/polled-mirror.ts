@@ -4,7 +4,7 @@ import type { ControllerSettings, MirrorSettings } from "../../src/greenhouse/se
 import type { Logger } from "../../src/runtime/log.js";
 import { seededRandom } from "../../src/runtime/clock.js";
 import { Inventory, type InventoryNews } from "../../src/sync/inventory.js";
-import type { PollIntervals } from "../../src/sync/poll-plan.js";
+import { guardInputs, type PollIntervals } from "../../src/sync/poll-plan.js";
 import { PollTroubles } from "../../src/sync/poll-troubles.js";
 import { Poller } from "../../src/sync/poller.js";
 import { RequestBudget } from "../../src/runtime/schedule.js";
@@ -77,6 +77,7 @@ export function polledMirror(options: PolledOptions = {}) {
       intervals,
       concurrency,
       requestsPerMinute: perMinute,
+      guardInputs: guardInputs(settings.controllers.values()),
       onStretch: (factor) => stretches.push(factor),
       onUnlisted: (code, group, addresses) => unlisted.push(`${code} ${group} ${addresses.join()}`),
       onApart: ({ code, address, group, value }) =>

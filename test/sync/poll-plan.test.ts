@@ -24,7 +24,12 @@ import { VirtualClock } from "../support/virtual-clock.js";
 const sensors = (code: string): PollJob => ({ kind: "sensors", code });
 
 function book(...jobs: PollJob[]): PollSchedule {
-  const one = new PollSchedule({ soon: new RequestBudget(0), connectionGapMs: () => 0 });
+  const one = new PollSchedule({
+    soon: new RequestBudget(0),
+    connectionGapMs: () => 0,
+    silentPart: () => null,
+    hasSilentPlace: () => true,
+  });
   for (const job of jobs) one.add(job);
   return one;
 }
@@ -161,6 +166,7 @@ it("what `check` says polling will cost is what the bridge then plans, read by r
   const planned = callsPerHour(jobs, (job) => jobIntervalMs(job, configuration.polling, undefined));
   expect(planned).toEqual({
     ...{ controllers: 12, devices: 2, sensors: 2 * 60, running_status: 2 * 12, connection: 0 },
+    ...{ videos: 0, averages: 0 },
     ...{ registers: 2 * 30, register: 6 * 30 },
   });
   const total = Object.values(planned).reduce((sum, calls) => sum + calls, 0);

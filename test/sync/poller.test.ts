@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { deviceType, parameterGroup } from "../../src/greenhouse/device-types.js";
+import type { Guard, Limits } from "../../src/greenhouse/limits.js";
 import type { DeviceList, SensorItem } from "../../src/greenhouse/ports.js";
 import { actuator, clientStatus, controllerSettings, item, record } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
@@ -803,6 +804,89 @@ describe("refresh", () => {
       expect(times.length).toBe(2);
       expect(times.at(-1)).toBeGreaterThanOrEqual(askedLast);
     }
+  });
+});
+
+describe("controllers that do not answer", () => {
+  const mute = ["GH-0", "GH-1", "GH-2", "GH-3"];
+  const isMute = (name: string) => mute.some((code) => name.split(" ")[1] === code);
+  const many = Array.from({ length: 10 }, (_, n) => actuator({ id: `a${n}`, address: String(101 + n) }));
+  const settings = mirrorSettings(mute.map((code) => controllerSettings({ code, actuators: many })));
+  const unanswered = () => {
+    const world = polling(devices(20), { settings });
+    const { platform } = world;
+    let mostAtOnce = 0;
+    platform.slowMs = (name) => (isMute(name) ? 15_000 : undefined);
+    platform.fate = ({ name, at }) => {
+      const open = [...platform.open].filter(([one, count]) => count > 0 && isMute(one)).length;
+      if (at > minute) mostAtOnce = Math.max(mostAtOnce, open);
+      if (isMute(name)) throw failure("timeout", "realtime");
+    };
+    return { ...world, most: () => mostAtOnce };
+  };
+
+  it("keep half of the places at most, so that all others are read at their intervals", async () => {
+    const { platform, clock, most } = unanswered();
+    await clock.advance(30 * minute);
+    expect(most()).toBe(2);
+    for (let n = 4; n < 20; n += 1)
+      expect(Math.max(...gaps(platform.times(`sensors GH-${n}`)))).toBeLessThan(1.7 * minute);
+    for (const code of mute) expect(platform.times(`sensors ${code}`).length).toBeGreaterThan(5);
+  });
+
+  it("are read as often as others as soon as they answer again", async () => {
+    const { platform, clock } = unanswered();
+    await clock.advance(10 * minute);
+    platform.slowMs = () => undefined;
+    platform.fate = () => undefined;
+    await clock.advance(2 * minute);
+    platform.calls.length = 0;
+    await clock.advance(20 * minute);
+    for (const code of mute)
+      expect(Math.max(...gaps(platform.times(`sensors ${code}`)))).toBeLessThan(1.7 * minute);
+  });
+
+  it("of which one read alone is not answered keep no other of theirs back", async () => {
+    const { platform, clock } = polling(devices(6), { settings });
+    platform.slowMs = (name) => (name.startsWith("value") ? 15_000 : undefined);
+    platform.fate = ({ name }) => {
+      if (name.startsWith("value")) throw failure("timeout", "realtime");
+    };
+    await clock.advance(30 * minute);
+    for (const { code } of platform.list)
+      expect(Math.max(...gaps(platform.times(`sensors ${code}`).slice(3)))).toBeLessThan(2 * minute);
+  });
+});
+
+describe("what a guard looks at", () => {
+  const guard = (input: Guard["input"]): Guard => ({
+    ...{ name: "wind", input, from: "", clearAfterMs: 0, sends: null, actsBlind: false },
+    condition: { type: "above", limit: 12, clearAt: 9 },
+    allow: { words: ["close"], degrees: null },
+  });
+  const limits: Limits = {
+    ...{ restMs: 0, reversalMs: 0, startsPerHour: null, forMs: null, atMostMs: null, endsWith: null },
+    guards: [
+      guard({ type: "sensor", controller: "gh-7", id: "wind" }),
+      guard({ type: "actuator", controller: null, id: "twin" }),
+    ],
+  };
+  const settings = mirrorSettings([
+    controllerSettings({
+      code: "GH-0",
+      actuators: [actuator({ limits }), actuator({ id: "twin", address: "102" })],
+    }),
+  ]);
+
+  it("is read first where the platform is too slow for everything, and nothing else is left unread", async () => {
+    const { platform, clock } = polling(devices(100), { settings });
+    platform.latencyMs = 3_000;
+    await clock.advance(hour);
+    const longest = (name: string) => Math.max(...gaps(platform.times(name).slice(2)));
+    expect(longest("sensors GH-7")).toBeLessThan(1.4 * minute);
+    expect(longest("value GH-0 102")).toBeLessThan(2.6 * minute);
+    expect(longest("sensors GH-8")).toBeGreaterThan(1.4 * minute);
+    for (const { code } of platform.list) expect(longest(`sensors ${code}`)).toBeLessThan(8 * minute);
   });
 });
 

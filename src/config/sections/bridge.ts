@@ -201,6 +201,11 @@ const listener = section({
   ),
   ingress: withDefault(ingress(), {}, "Home Assistant's ingress, for the add-on.", { off: true }),
   mdns: namedInNetwork,
+  past_readings: withDefault(
+    flag(),
+    true,
+    "Fill the trends of the last 24 h at a start from the platform's weather-data/list, where the account gives it.",
+  ),
   overview: overviewKinds,
 });
 

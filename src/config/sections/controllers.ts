@@ -259,6 +259,11 @@ const controller = section({
   ),
   name: optional(writtenText(), "Name to show; default: the platform's.", "East house"),
   area: optional(writtenText(), "Area suggested to Home Assistant.", "East"),
+  averages: withDefault(
+    flag(),
+    false,
+    "Mirror its averages of weather-data/avg as sensors, once in twelve polling.controllers.",
+  ),
   stream: withDefault(
     flag(),
     false,

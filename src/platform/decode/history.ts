@@ -1,18 +1,11 @@
+import type { History, HistoryPoint } from "../../greenhouse/ports.js";
 import type { ReadTime } from "../time.js";
-import { type Fields, isContainer, isFields, textOf } from "./decoding.js";
+import { type Decode, type Fields, isContainer, isFields, own, textOf } from "./decoding.js";
 
 /*
  * Past readings, in whatever shape they come: nothing says what weather-data/list answers. Anything that has a time is taken as one
  * moment; its other numbers are quantities, or one of them is the value of what it names.
  */
-
-export interface HistoryPoint {
-  /** Epoch ms. */
-  readonly at: number;
-  /** As the platform writes it. */
-  readonly name: string;
-  readonly value: number;
-}
 
 const timeKeys =
   /^(?:date_?time|time|date|data_?time|create_?time|collect_?time|collection_?time|record_?time|update_?time|gmt_?create|created_?at|measured_?at|timestamp|ts)$/i;
@@ -20,42 +13,78 @@ const nameKeys = /^(?:name|sensor_?name|factor_?name|factor|factor_?code|item|la
 const valueKeys = /^(?:value|val|sensor_?value|data|avg|average|reading)$/i;
 /** What tells things apart and measures nothing. */
 const notMeasured =
-  /(?:^|_)(?:id|code|number|no|channel|version|type|sort_?order|status|customer_?id|station_?id|device_?id|latitude|longitude)$|(?:Id|Code|No|Order|Type)$/;
+  /(?:^|_)(?:id|sn|code|number|no|channel|version|type|sort_?order|status|customer_?id|station_?id|device_?id|latitude|longitude)$|(?:Id|Code|No|Order|Type)$/;
 
 const mostPoints = 500_000;
 const mostLooked = 1_000_000;
 
-/** Every point of an answer, oldest first; `truncated` where there were too many. */
-export function historyIn(
-  body: unknown,
-  readTime: ReadTime,
-  now: number,
-): { readonly points: readonly HistoryPoint[]; readonly truncated: boolean } {
+/** A part of an answer that is still to be looked at. */
+interface Part {
+  readonly node: unknown;
+  /** The time that it stands under. */
+  readonly under: number | null;
+  /** What it stands under, such as the quantity of a list of its own. */
+  readonly named: string | null;
+  /** It stands under the device that was asked for. */
+  readonly isOwn: boolean;
+}
+
+/** Past readings of a device from the answer to a question about it. */
+export const historyReader =
+  (): Decode<History> =>
+  (answer, { code, readTime, receivedAt }) =>
+    historyIn(answer, readTime, receivedAt, code);
+
+/** Every point of an answer, oldest first. What names another device than `device` is left out. */
+export function historyIn(body: unknown, readTime: ReadTime, now: number, device: string): History {
   const points: HistoryPoint[] = [];
-  const open: { readonly node: unknown; readonly under: number | null; readonly named: string | null }[] = [
-    { node: body, under: null, named: null },
-  ];
+  const open: Part[] = [{ node: body, under: null, named: null, isOwn: false }];
+  let isOwn = true;
   let looked = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     looked += 1;
-    if (looked > mostLooked || points.length >= mostPoints)
-      return { points: ordered(points), truncated: true };
-    const { node, under, named } = next;
-    if (!isContainer(node)) continue;
-    const at = isFields(node) ? (timeIn(node, readTime, now) ?? under) : under;
-    if (isFields(node) && at !== null) points.push(...pointsOf(node, at, named));
-    for (const [key, child] of Object.entries(node)) {
-      if (!isContainer(child)) continue;
-      // What is keyed by times, or by the names of quantities.
-      const keyed = Array.isArray(node) ? null : readTime(key, now);
-      open.push({
-        node: child,
-        under: keyed ?? at,
-        named: Array.isArray(node) || keyed !== null ? named : key,
-      });
-    }
+    const truncated = looked > mostLooked || points.length >= mostPoints;
+    if (truncated) return { points: ordered(points), isOwn, truncated };
+    if (!isContainer(next.node)) continue;
+    const whose = isFields(next.node) ? deviceIn(next.node) : null;
+    if (whose !== null && whose !== device) continue;
+    const part = { ...next, isOwn: next.isOwn || whose !== null };
+    const at = isFields(next.node) ? (timeIn(next.node, readTime, now) ?? part.under) : part.under;
+    const found = isFields(next.node) && at !== null ? pointsOf(next.node, at, part.named) : [];
+    points.push(...found);
+    if (found.length > 0 && !part.isOwn) isOwn = false;
+    open.push(...partsIn(next.node, { ...part, under: at }, readTime, now, device));
   }
-  return { points: ordered(points), truncated: false };
+  return { points: ordered(points), isOwn: isOwn && points.length > 0, truncated: false };
+}
+
+/** What is inside, which may be keyed by times, by devices, or by the names of quantities. */
+function partsIn(
+  node: object,
+  { under, named, isOwn }: Part,
+  readTime: ReadTime,
+  now: number,
+  device: string,
+): readonly Part[] {
+  const asked = isFields(node) ? own(node, device) : undefined;
+  if (isContainer(asked)) return [{ node: asked, under, named, isOwn: true }];
+  return Object.entries(node).flatMap(([key, child]: [string, unknown]): readonly Part[] => {
+    if (!isContainer(child)) return [];
+    const keyed = Array.isArray(node) ? null : readTime(key, now);
+    const isName = !Array.isArray(node) && keyed === null;
+    return [{ node: child, under: keyed ?? under, named: isName ? key : named, isOwn }];
+  });
+}
+
+const deviceKeys = /^(?:device_?(?:code|sn)|sn)$/i;
+
+/** The device that an object says it is about; null where it names none. */
+function deviceIn(fields: Fields): string | null {
+  for (const [key, value] of Object.entries(fields)) {
+    const text = deviceKeys.test(key) ? textOf(value) : null;
+    if (text !== null && text !== "") return text;
+  }
+  return null;
 }
 
 const ordered = (points: HistoryPoint[]): readonly HistoryPoint[] =>

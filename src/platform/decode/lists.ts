@@ -33,8 +33,18 @@ const extraNames = ["id", "customerId", "channel", "number", "sortOrder", "tag",
  * Devices of `GET /api/control/mqtt` and `GET /api/device`. No data at all is an empty account; items of which none can be
  * read are an unknown shape (throws UnreadableShape), so that a changed answer never looks like an empty account.
  */
-export function deviceReader(shape: OperationShape): Decode<DeviceList> {
-  const roles = roleReader(deviceRoles, { code: shape.code, name: shape.name });
+export const deviceReader = (shape: OperationShape): Decode<DeviceList> =>
+  readerOf(shape, { code: shape.code, name: shape.name });
+
+/** The same of `GET /api/video-data/list`, of whose devices only the address of the stream is wanted. */
+export const videoReader = (shape: OperationShape): Decode<DeviceList> =>
+  readerOf(shape, { code: shape.code, name: shape.name, hls: shape.value });
+
+function readerOf(
+  shape: OperationShape,
+  paths: Readonly<Partial<Record<keyof typeof deviceRoles, string | undefined>>>,
+): Decode<DeviceList> {
+  const roles = roleReader(deviceRoles, paths);
   return (answer, { report }) => {
     const byCode = new Map<string, DeviceRecord>();
     let unreadable = 0;

@@ -1,3 +1,4 @@
+import { asAverage } from "../../greenhouse/averages.js";
 import type { SensorItem } from "../../greenhouse/ports.js";
 import { knownUnit, saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
@@ -66,6 +67,30 @@ export function sensorReader(shape: OperationShape): Decode<readonly SensorItem[
     });
     if (!isList) throw new UnreadableShape("no readings could be found in the answer");
     return items;
+  };
+}
+
+/**
+ * Averages in any shape of readings. Where there are several of a quantity the newest counts; which that is only their times can tell,
+ * so without them none is taken.
+ */
+export function averageReader(shape: OperationShape): Decode<readonly SensorItem[]> {
+  const read = sensorReader(shape);
+  return (answer, decoding) => {
+    const report: Decoding["report"] = (problem, sample) => {
+      if (problem !== alike) decoding.report(problem, sample);
+    };
+    const newest = new Map<string, SensorItem>();
+    const unclear = new Set<string>();
+    for (const item of read(answer, { ...decoding, report })) {
+      const key = traits(item);
+      const other = newest.get(key);
+      if (other !== undefined && (other.measuredAt === null || item.measuredAt === null)) unclear.add(key);
+      if ((other?.measuredAt ?? -Infinity) <= (item.measuredAt ?? 0)) newest.set(key, item);
+    }
+    for (const key of unclear) newest.delete(key);
+    if (unclear.size > 0) decoding.report("several averages of a quantity, without times", answer);
+    return [...newest.values()].map(asAverage);
   };
 }
 

@@ -34,6 +34,7 @@ const operation = (path: string, name: string): Operation => ({
   name,
   label: `WS ${path}`,
   maxAnswerMiB: 1,
+  isExtra: false,
 });
 
 export interface PushParts {

@@ -64,10 +64,29 @@ it.each<[shape: string, body: unknown]>([
     },
   ],
 ])("%s is read", (_, body) => {
-  const { points, truncated } = historyIn(body, readTime, now);
+  const { points, truncated } = historyIn(body, readTime, now, "WS-1");
   const found = points.map(({ at, name, value }) => [at, name, value]);
   expect(found.toSorted()).toEqual(expected.toSorted());
   expect(truncated).toBe(false);
+});
+
+it("what names another device is left out, and whether all names the one that was asked for is told", () => {
+  const of = (deviceCode: string, temperature: number) => ({ deviceCode, dateTime: times[0], temperature });
+  const read = (body: unknown) => {
+    const { points, isOwn } = historyIn(body, readTime, now, "WS-1");
+    return [points.map(({ value }) => value), isOwn];
+  };
+  expect(read({ data: [of("WS-1", 1), of("WS-2", 2)] })).toEqual([[1], true]);
+  expect(read({ data: { deviceCode: "WS-1", list: [{ dateTime: times[0], temperature: 3 }] } })).toEqual([
+    [3],
+    true,
+  ]);
+  expect(read({ data: { "WS-1": wide.slice(0, 1), "WS-2": [of("WS-2", 9)] } })).toEqual([[12.5, 80], true]);
+  expect(read({ data: [{ dateTime: times[0], temperature: 4 }] })).toEqual([[4], false]);
+  expect(read({ data: [{ dateTime: times[0], temperature: 4 }, of("WS-1", 1)] })).toEqual([
+    expect.arrayContaining([1, 4]),
+    false,
+  ]);
 });
 
 it("what has no time, or no number, is no past reading", () => {
@@ -81,13 +100,18 @@ it("what has no time, or no number, is no past reading", () => {
     { data: [{ dateTime: "soon", t: 3 }] },
     { data: [{ dateTime: times[0], name: "fine" }] },
   ])
-    expect(historyIn(body, readTime, now).points).toEqual([]);
+    expect(historyIn(body, readTime, now, "WS-1").points).toEqual([]);
 });
 
 it("of anything at all only finite numbers come out, oldest first, and no error", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (body) => {
-      const { points } = historyIn({ data: [{ dateTime: times[0], inner: body }, body] }, readTime, now);
+      const { points } = historyIn(
+        { data: [{ dateTime: times[0], inner: body }, body] },
+        readTime,
+        now,
+        "WS-1",
+      );
       for (const { value } of points) expect(Number.isFinite(value)).toBe(true);
       expect(points.map(({ at }) => at)).toEqual(
         points.map(({ at }) => at).toSorted((one, other) => one - other),
