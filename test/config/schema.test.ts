@@ -24,7 +24,12 @@ describe("configuration", () => {
     expect(configuration.mqtt.client_id).toBe("greenhouse2mqtt");
     expect(configuration.http).toMatchObject({ port: 8099 });
     const empty = { actuators: {}, sensors: {}, parameters: {} };
-    expect(configuration.controllers["GH-1"]).toEqual({ ignore: false, averages: false, stream: false, ...empty });
+    expect(configuration.controllers["GH-1"]).toEqual({
+      ignore: false,
+      averages: false,
+      stream: false,
+      ...empty,
+    });
   });
 
   it("removes slashes from the end of the platform's addresses", async () => {
