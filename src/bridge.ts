@@ -464,7 +464,7 @@ export function createCommands(parts: CommandParts): CommandService {
     clockSkewMs: () => platform.clockSkewMs(),
     isAccountKnown: () => inventory.isKnown,
   });
-  watch.onState((state) => commands.limits.alarms.platformState(state));
+  watch.onState((state) => commands.limits.alarms.onPlatformState(state));
   inventory.onNews((news) => {
     if (isAdded(news)) commands.commander.feed({ type: "admitted", code: news.code });
   });
@@ -669,8 +669,8 @@ function edgeNodePart(above: Joined): Part & { facts(): object | null } {
 /** Measured values from the broker. */
 const weatherListener = ({ commands: { limits }, connection }: Joined): Part => ({
   onMessage: (message) => {
-    const isWeather = limits.hears(message.topic);
-    if (isWeather) limits.measured(message, connection.broker?.protocolVersion);
+    const isWeather = limits.isWeatherTopic(message.topic);
+    if (isWeather) limits.onWeather(message, connection.broker?.protocolVersion);
     return isWeather;
   },
 });

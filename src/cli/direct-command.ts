@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import anyAscii from "any-ascii";
-import { type CommandAudience, type CommandRequest, laneKey, type Phase } from "../commands/command.js";
+import { type CommandOutput, type CommandRequest, laneKey, type Phase } from "../commands/command.js";
 import { Commander } from "../commands/commander.js";
 import { lanesFrom } from "../commands/restore.js";
 import { LiveSettings } from "../config/live-settings.js";
@@ -70,7 +70,7 @@ function resultOf(
       rules: rulesOf(configuration),
       otherBridge: () => false,
       clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
-      audience: audienceOf(onPhase, onDone, (result) => {
+      output: outputOf(onPhase, onDone, (result) => {
         if (asked === null || result.id === asked) resolve(result);
       }),
     });
@@ -80,11 +80,11 @@ function resultOf(
 }
 
 /** A command of an earlier run that is read back beside it is not what was asked for. */
-const audienceOf = (
+const outputOf = (
   onPhase: (phase: Phase) => void,
   onDone: () => void,
-  result: CommandAudience["result"],
-): CommandAudience => ({
+  result: CommandOutput["result"],
+): CommandOutput => ({
   phase: (command, phase) => {
     if (command.isRecovered) return;
     onPhase(phase);

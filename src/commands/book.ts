@@ -426,6 +426,6 @@ export const isOpen = ({ running, confirming, waiting, stop }: Lane): boolean =>
   running !== null || confirming !== null || stop !== null || waiting.length > 0;
 
 /** Raises an event. */
-export function tell(turn: Turn, event: Omit<BridgeEvent, "at">): void {
+export function raiseEvent(turn: Turn, event: Omit<BridgeEvent, "at">): void {
   turn.effects.push({ type: "event", event: { ...event, at: turn.now.at } });
 }

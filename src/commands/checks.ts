@@ -11,7 +11,7 @@ import { finish, goTo, isTooOld, journalSending, readNext, urgentWaitsMs } from 
 
 /* Single-device status, then a fresh read of every address of the state. */
 
-export function begin(turn: Turn, run: Progress): void {
+export function beginChecks(turn: Turn, run: Progress): void {
   turn.effects.push({ type: "phase", command: run.command, phase: "checking" });
   const token = ask(turn, { type: "connection", command: run.command });
   goTo(turn, run, { at: "connection" }, { token });
@@ -20,15 +20,15 @@ export function begin(turn: Turn, run: Progress): void {
 type AtChecks = At<"connection" | "checking" | "journal">;
 
 /** What a command that is not sent yet was waiting for has come. */
-export function checksGoOn(turn: Turn, run: AtChecks, came: Came): void {
-  if (run.at === "connection" && came.type === "connection") connected(turn, run, came.connection);
+export function advanceChecks(turn: Turn, run: AtChecks, came: Came): void {
+  if (run.at === "connection" && came.type === "connection") onConnection(turn, run, came.connection);
   else if (run.at === "checking" && came.type === "read") checkRead(turn, run, came.read);
-  else if (run.at === "journal" && came.type === "due") goOn(turn, run, "the disk does not answer");
+  else if (run.at === "journal" && came.type === "due") onJournaled(turn, run, "the disk does not answer");
   else if (run.at === "journal" && came.type === "journaled")
-    goOn(turn, run, came.sequence === null ? came.problem : null);
+    onJournaled(turn, run, came.sequence === null ? came.problem : null);
 }
 
-function connected(turn: Turn, run: At<"connection">, connection: Connection): void {
+function onConnection(turn: Turn, run: At<"connection">, connection: Connection): void {
   const refusal = connectionRefusal(connection);
   if (refusal) finish(turn, run, refusal);
   else check(turn, run, readAddresses(run.command), {});
@@ -67,7 +67,7 @@ type Fresh = Readonly<Record<string, RawValue>>;
 
 function check(turn: Turn, run: AtChecks, addresses: readonly string[], fresh: Fresh): void {
   const next = readNext(turn, run, addresses);
-  if (next === null) checked(turn, run, fresh);
+  if (next === null) onChecked(turn, run, fresh);
   else goTo(turn, run, { at: "checking", ...next, fresh }, next);
 }
 
@@ -85,7 +85,7 @@ function checkRead(turn: Turn, run: At<"checking">, read: Read): void {
   }
 }
 
-function checked(turn: Turn, run: AtChecks, fresh: Fresh): void {
+function onChecked(turn: Turn, run: AtChecks, fresh: Fresh): void {
   const { command } = run;
   const { settings, wanted, dryRun } = command;
   const steps = stepsOf(settings, wanted, fresh[settings.address] ?? null);
@@ -101,7 +101,7 @@ function checked(turn: Turn, run: AtChecks, fresh: Fresh): void {
 }
 
 /** Sends once the journal has on disk that it is sent; a stop, and what a rule sends, goes whether the disk has it or not. */
-function goOn(turn: Turn, run: At<"journal">, problem: string | null): void {
+function onJournaled(turn: Turn, run: At<"journal">, problem: string | null): void {
   const { command } = run;
   if (problem !== null && run.wakeAt === null) {
     const message = `Nothing was sent because the journal cannot be written: ${problem}`;

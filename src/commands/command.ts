@@ -124,7 +124,7 @@ export interface CommandPlatform extends Pick<PlatformReader, "connection" | "va
 export type ResultAddressee = Addressed & Pick<CommandRequest, "response">;
 
 /** Where a command's life is shown. Nothing here may throw. */
-export interface CommandAudience {
+export interface CommandOutput {
   phase(command: Command, phase: Phase): void;
   /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
   result(result: CommandResult, about: ResultAddressee, sequence: number | null): void;
@@ -135,7 +135,7 @@ export interface CommanderPorts {
   readonly platform: CommandPlatform;
   readonly store: GreenhouseStore;
   readonly journal: CommandJournal;
-  readonly audience: CommandAudience;
+  readonly output: CommandOutput;
   readonly clock: Clock;
   readonly log: Logger;
   readonly newId: () => string;
@@ -153,7 +153,7 @@ export interface CommanderPorts {
 interface CommandLimits {
   readonly world: LimitWorld;
   /** What limits a lane has changed. */
-  changed(key: string): void;
+  onLimitsChange(key: string): void;
 }
 
 export type CommandRules = Configuration["commands"] & {

@@ -23,7 +23,7 @@ import { type Command, type CommanderPorts, type CommandRequest, laneKey } from 
 import { type Answer, commandLines, endedLine, takenLine } from "./endings.js";
 import { laneOfRecord, laneRecord } from "./memory.js";
 import { claimedId } from "./payload.js";
-import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
+import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, writingIn } from "./step.js";
 
 type PlatformQuestion = EffectOf<"connection" | "read" | "post" | "renew">;
 
@@ -97,7 +97,7 @@ export class Commander implements ReadBacks {
   }
 
   get isTelling(): boolean {
-    return tellingIn(this.#book) > 0;
+    return writingIn(this.#book) > 0;
   }
 
   /** Takes a request or answers it with a refusal; never throws. Tells whether it was taken, and the id it goes by. */
@@ -217,20 +217,20 @@ export class Commander implements ReadBacks {
   }
 
   #perform(effect: Effect): void {
-    const { audience, log, commandLog } = this.#ports;
+    const { output, log, commandLog } = this.#ports;
     const { type } = effect;
     if (type === "journal") void this.#journal(effect);
     else if (type === "note") this.#note(effect);
     else if (type === "forget") this.#questions.get(effect.token)?.abort();
-    else if (type === "phase" || type === "posted" || type === "steps_ended") this.#goneOn(effect);
+    else if (type === "phase" || type === "posted" || type === "steps_ended") this.#reportProgress(effect);
     else if (type === "problem") this.#showProblems(effect);
-    else if (type === "result") audience.result(effect.result, effect.about, effect.sequence);
-    else if (type === "event") audience.event(effect.event);
+    else if (type === "result") output.result(effect.result, effect.about, effect.sequence);
+    else if (type === "event") output.event(effect.event);
     else if (type === "pushed") this.#onPushed(effect.command.code, effect.address, effect.raw);
     else if (type === "warn") log.error({ reason: effect.reason }, effect.message);
     else if (type === "taken") commandLog?.info(takenLine(effect.command), commandLines.taken);
     else if (type === "ended") commandLog?.info(endedLine(effect.result), commandLines.ended);
-    else if (type === "limits") this.#ports.limits?.changed(effect.lane);
+    else if (type === "limits") this.#ports.limits?.onLimitsChange(effect.lane);
     else if (type === "rule") this.#next.push(() => this.submit(ruleRequest(effect.send)));
     else if (type === "counted")
       commandLog?.info({ ...effect.count }, "commands ended that were only counted");
@@ -238,14 +238,14 @@ export class Commander implements ReadBacks {
   }
 
   /** A command has come further: the mirror and the senders learn of it. */
-  #goneOn(effect: EffectOf<"phase" | "posted" | "steps_ended">): void {
-    const { audience, store, clock } = this.#ports;
+  #reportProgress(effect: EffectOf<"phase" | "posted" | "steps_ended">): void {
+    const { output, store, clock } = this.#ports;
     const { type, command } = effect;
     const { code, target, targetId: id } = command;
     if (type === "steps_ended") store.dispatch(code, { type, target, id, degree: effect.degree });
     else if (type === "posted")
       store.dispatch(code, { type, target, id, at: clock.monotonic(), between: effect.between });
-    else audience.phase(command, effect.phase);
+    else output.phase(command, effect.phase);
   }
 
   #note({ record, durable, quiet }: EffectOf<"note">): void {
@@ -330,7 +330,7 @@ async function answerTo(
     return { type: "renewed", isNew: await ports.platform.renewCredential(given.signal) } as const;
   const { code } = question.command;
   if (type === "connection")
-    return { type, connection: await connection(question.command, ports, given.signal) } as const;
+    return { type, connection: await readConnection(question.command, ports, given.signal) } as const;
   if (type === "read") {
     const { address } = question;
     return { type, address, read: await freshRead(question.command, address, ports, given.signal) } as const;
@@ -341,7 +341,7 @@ async function answerTo(
     before = registers?.[question.step.address]?.raw ?? null;
     return mayPost();
   };
-  return { type: "answered", answer: await sent(question, ports, given.signal, begins), before } as const;
+  return { type: "answered", answer: await post(question, ports, given.signal, begins), before } as const;
 }
 
 /** No unanswered request of others holds up a stop, nor what a rule sends. */
@@ -349,7 +349,7 @@ const paceOf = ({ rule = null, wanted }: Asker): Pace =>
   rule !== null || wanted?.type === "stop" ? "first" : "urgent";
 
 /** The single-device status, folded into the mirror. */
-async function connection(
+async function readConnection(
   command: Asker,
   { platform, store }: CommanderPorts,
   signal: AbortSignal,
@@ -360,7 +360,7 @@ async function connection(
     store.dispatch(code, { type: "connection", status });
     return { type: status.state };
   } catch (error) {
-    return unanswered(error);
+    return unansweredBy(error);
   }
 }
 
@@ -388,11 +388,11 @@ async function freshRead(
     });
     return { type: "value", raw, startedMono };
   } catch (error) {
-    return unanswered(error);
+    return unansweredBy(error);
   }
 }
 
-async function sent(
+async function post(
   { command, step: { address, value } }: EffectOf<"post">,
   { platform }: CommanderPorts,
   signal: AbortSignal,
@@ -426,7 +426,7 @@ function ruleRequest({ controllerId, actuator, command, id, by, rule }: RuleComm
 
 const reasonOf = (error: unknown) => (error instanceof Error ? error.message : "unknown reason");
 
-function unanswered(error: unknown) {
+function unansweredBy(error: unknown) {
   if (!(error instanceof PlatformError)) throw error;
   return { type: "unanswered", reason: error.message, facts: error.facts } as const;
 }

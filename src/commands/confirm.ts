@@ -118,7 +118,7 @@ export const readBegun = (one: ReadBack, now: number): ReadBack => ({
 });
 
 /** A pushed value of the address is a reason to look, never evidence. */
-export function pushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBack {
+export function withPushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBack {
   const at = one.readAt + (isWanted ? wantedGapMs : otherGapMs);
   const sooner = one.pushedAt !== null && one.pushedAt <= at ? one.pushedAt : at;
   return { ...one, pushed: raw, pushedAt: sooner };
@@ -145,7 +145,7 @@ interface ReadSeen {
 }
 
 /** Takes one read's end in; `raw` is null when it showed no value. `isAccepted`: the platform took what was sent. */
-export function seen(
+export function judgeRead(
   one: ReadBack,
   read: { readonly raw: RawValue; readonly startedMono: number } | null,
   settings: ActuatorSettings,

@@ -2,7 +2,8 @@ import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { raiseProblem, shown } from "./aftermath.js";
+import { onRead } from "./later-reads.js";
+import { raiseProblem } from "./problems.js";
 import {
   type Answered,
   type Came,
@@ -16,9 +17,9 @@ import {
   type Run,
   type Turn,
 } from "./book.js";
-import { begin, checksGoOn } from "./checks.js";
+import { beginChecks, advanceChecks } from "./checks.js";
 import { aboutOf, type Command, type Interrupted } from "./command.js";
-import { isContradicted, nextReadAt, pushed, type Read, recoveredReadBack } from "./confirm.js";
+import { isContradicted, nextReadAt, type Read, recoveredReadBack, withPushed } from "./confirm.js";
 import { samePayloadMs } from "./admission.js";
 import {
   cutBetween,
@@ -32,9 +33,9 @@ import {
   superseded,
 } from "./endings.js";
 import { changeLimits, limitsAfterOthersPost, mayStart, restoreLimits } from "./limits.js";
-import { end, recognise, written } from "./results.js";
+import { endCommand, recognise, onOutcomeWritten } from "./results.js";
 import { at } from "../runtime/table.js";
-import { confirm, endIfCut, sendingGoesOn, stepEnded, stepOf } from "./sending.js";
+import { confirm, endIfCut, advanceSending, stepEnded, stepOf } from "./sending.js";
 import {
   dropPassedOver,
   dropWaiting,
@@ -48,26 +49,26 @@ import {
   takenRecord,
   urgentWaitsMs,
 } from "./turn.js";
-import { beginSecondLook, leaveSecondLook, secondLookRead, takeUpSecondLook } from "./second-look.js";
+import { beginSecondLook, leaveSecondLook, onSecondLookRead, takeUpSecondLook } from "./later-reads.js";
 
 /**
  * What follows in a lane from what was taken in. One command is checked and sent at a time, one more may be confirming, the
  * newest that waits goes next, and a stop goes before all of them.
  */
-export function goOnWith(turn: Turn): void {
-  due(turn);
-  next(turn);
+export function advanceLane(turn: Turn): void {
+  onTime(turn);
+  startNext(turn);
   giveWay(turn);
 }
 
 /** Takes one input in. */
-export function take(turn: Turn, input: LaneInput): void {
+export function takeInput(turn: Turn, input: LaneInput): void {
   if (input.type === "restored") restore(turn, input.lane);
   else if (input.type === "shown") {
     noteNewest(turn, input.target);
-    shown(turn, input.about, input.target);
-  } else if (input.type === "pushed") rung(turn, input.address, input.raw);
-  else if (input.type === "journaled") journaled(turn, input);
+    onRead(turn, input.about, input.target);
+  } else if (input.type === "pushed") onPushed(turn, input.address, input.raw);
+  else if (input.type === "journaled") onJournaled(turn, input);
   else if (input.type === "lock_or_hold") changeLimits(turn, input);
   else answer(turn, input);
 }
@@ -76,23 +77,25 @@ export function take(turn: Turn, input: LaneInput): void {
 function answer(turn: Turn, input: Answered | Journaled): void {
   const { secondLook, running, confirming } = turn.lane;
   if (secondLook !== null && secondLook.token === input.token) {
-    secondLookRead(turn, secondLook, input.type === "read" ? input.read : null);
+    onSecondLookRead(turn, secondLook, input.type === "read" ? input.read : null);
     return;
   }
   const run = [running, confirming].find((one) => one?.token === input.token);
   if (!run) return;
-  if (input.type === "read" && input.read.type === "value") account(turn, run, input.address, input.read);
+  if (input.type === "read" && input.read.type === "value")
+    accountForPosts(turn, run, input.address, input.read);
   if (input.type === "defect") finish(turn, run, defect(run));
   else moveOn(turn, run, input);
 }
 
 function moveOn(turn: Turn, run: Run, came: Came): void {
-  if (run.at === "connection" || run.at === "checking" || run.at === "journal") checksGoOn(turn, run, came);
-  else sendingGoesOn(turn, run, came);
+  if (run.at === "connection" || run.at === "checking" || run.at === "journal")
+    advanceChecks(turn, run, came);
+  else advanceSending(turn, run, came);
 }
 
 /** A read begun after every POST of ours so far accounts for all of them. */
-function account(
+function accountForPosts(
   turn: Turn,
   { command }: Run,
   address: string,
@@ -138,12 +141,12 @@ function noteNewest(turn: Turn, target: Actuator | Register): void {
   turn.lane.confirming = { ...confirming, readBack: { ...readBack, newest: register.raw } };
 }
 
-function rung(turn: Turn, address: string, raw: RawValue): void {
+function onPushed(turn: Turn, address: string, raw: RawValue): void {
   for (const run of [turn.lane.running, turn.lane.confirming]) {
     if (run?.at !== "confirming" || run.readBack.step.address !== address) continue;
     const { command, readBack, after, token } = run;
     const isWanted = shows(command.settings, readBack.step, raw);
-    confirm(turn, run, pushed(readBack, raw, isWanted), after, token);
+    confirm(turn, run, withPushed(readBack, raw, isWanted), after, token);
   }
 }
 
@@ -164,14 +167,14 @@ function giveWay(turn: Turn): void {
   if (running && isSent(running) && confirming) cut(turn, confirming);
 }
 
-function journaled(turn: Turn, input: Journaled): void {
+function onJournaled(turn: Turn, input: Journaled): void {
   const outcome = at(turn.book.outcomes, String(input.token));
-  if (outcome) written(turn, input, outcome);
+  if (outcome) onOutcomeWritten(turn, input, outcome);
   else answer(turn, input);
 }
 
 /** What the time has come for. */
-function due(turn: Turn): void {
+function onTime(turn: Turn): void {
   beginSecondLook(turn);
   for (const one of [turn.lane.running, turn.lane.confirming])
     if (one !== null && one.wakeAt !== null && turn.now.mono >= one.wakeAt)
@@ -179,7 +182,7 @@ function due(turn: Turn): void {
 }
 
 /** Chooses who goes, and starts it in the same breath: otherwise another would be lost, or run beside it. */
-function next(turn: Turn): void {
+function startNext(turn: Turn): void {
   for (const one of allWaiting(turn.lane)) if (isTooOld(turn, one)) giveUpWaiting(turn, one);
   for (;;) {
     const { running, stop, waiting } = turn.lane;
@@ -237,7 +240,7 @@ function run(turn: Turn, command: Command, passedOver: readonly Command[]): void
   const memory = { ...posts, unread: posts.unread || confirming !== null };
   const started = starting(command, memory, passedOver);
   if (command.wanted.type !== "stop") {
-    begin(turn, started);
+    beginChecks(turn, started);
     return;
   }
   const steps = stepsOf(command.settings, command.wanted, null);
@@ -266,7 +269,7 @@ function takesOver(turn: Turn, command: Command, passedOver: readonly Command[])
   const last = stepReport(before.settings, stepOf(confirming), { type: "interrupted", ...facts });
   const steps = [...confirming.reports, last];
   const { sentAt } = confirming;
-  end(turn, before, { ...superseded("after_sending"), steps, sentAt, requestId: facts.requestId });
+  endCommand(turn, before, { ...superseded("after_sending"), steps, sentAt, requestId: facts.requestId });
   turn.lane.confirming = { ...confirming, command };
   turn.effects.push({ type: "phase", command, phase: "confirming" });
   limitsAfterOthersPost(turn, command);

@@ -14,7 +14,7 @@ import {
   afterForeignMove,
   afterOthersPost,
   afterPost,
-  sentAs,
+  afterRuleSend,
   toBeKept,
 } from "../limits/rules/movement.js";
 import { isMoving } from "../limits/rules/pauses.js";
@@ -42,7 +42,10 @@ function limitsOf(turn: Turn, key: string): Entry | null {
 }
 
 /** The same where a command is to be followed all the same: one with a time of its own, or one that guards look at. */
-function followed(turn: Turn, command: Pick<Command, "code" | "target" | "targetId" | "term">): Entry | null {
+function limitsFollowed(
+  turn: Turn,
+  command: Pick<Command, "code" | "target" | "targetId" | "term">,
+): Entry | null {
   if (command.target !== "actuator") return null;
   const key = laneKey(command);
   const limits = limitsOf(turn, key);
@@ -153,7 +156,7 @@ function put(turn: Turn, limits: Entry): void {
 
 /** The record that says that the command is sent says also what that does to the limits. */
 export function limitsWithSending(turn: Turn, command: Command): void {
-  const entry = followed(turn, command);
+  const entry = limitsFollowed(turn, command);
   if (entry === null) return;
   put(turn, { ...entry, pending: { command, shown: shownOf(turn, command), mono: turn.now.mono } });
 }
@@ -171,7 +174,7 @@ export function isKeptAs(one: Entry | null, other: Entry | null): boolean {
 
 /** A POST of it begins, or has ended. */
 export function limitsAfterPost(turn: Turn, command: Command): void {
-  const entry = followed(turn, command);
+  const entry = limitsFollowed(turn, command);
   if (entry === null) return;
   const after = afterPost(entry, command, shownOf(turn, command), turn.now.mono);
   put(turn, entry.pending?.command.id === command.id ? { ...after, pending: null } : after);
@@ -179,17 +182,17 @@ export function limitsAfterPost(turn: Turn, command: Command): void {
 
 /** What was sent for another command counts for this one: it takes over its read-backs, or an earlier run has sent it. */
 export function limitsAfterOthersPost(turn: Turn, command: Command): void {
-  const entry = command.dryRun ? null : followed(turn, command);
+  const entry = command.dryRun ? null : limitsFollowed(turn, command);
   if (entry !== null) put(turn, afterOthersPost(entry, command));
 }
 
 /** It has ended. */
 export function limitsAfterEnd(turn: Turn, command: Command, result: Ended): void {
-  const entry = followed(turn, command);
+  const entry = limitsFollowed(turn, command);
   if (entry === null) return;
   const { mono } = turn.now;
   const isPending = entry.pending?.command.id === command.id;
-  const after = sentAs(afterEnd(entry, command, result.outcome, mono), result, mono);
+  const after = afterRuleSend(afterEnd(entry, command, result.outcome, mono), result, mono);
   const ended = isPending ? { ...after, pending: null } : after;
   if (ended !== entry) put(turn, ended);
 }
@@ -197,7 +200,7 @@ export function limitsAfterEnd(turn: Turn, command: Command, result: Ended): voi
 /** What a rule asked for was refused before it was a command. */
 export function limitsAfterRefusal(turn: Turn, result: Ended): void {
   const entry = limitsOf(turn, turn.key);
-  if (entry !== null) put(turn, sentAs(entry, result, turn.now.mono));
+  if (entry !== null) put(turn, afterRuleSend(entry, result, turn.now.mono));
 }
 
 /** It was moved elsewhere. */

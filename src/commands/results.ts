@@ -1,7 +1,8 @@
 import { canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
-import { alertFor, awaitedAfter, problemEnded } from "./aftermath.js";
+import { awaitedAfter } from "./later-reads.js";
+import { alertFor, problemEnded } from "./problems.js";
 import { ask, type Journaled, note, type PendingResult, type Turn } from "./book.js";
 import { aboutOf, type Arrived, type Command, laneKey, type Target } from "./command.js";
 import { countRefusal, countsOver, knownId, withId } from "./admission.js";
@@ -16,7 +17,7 @@ import { entries, having, without } from "../runtime/table.js";
  */
 
 /** Ends a command. `turn.lane` is its own. */
-export function end(turn: Turn, command: Command, ending: Ending): void {
+export function endCommand(turn: Turn, command: Command, ending: Ending): void {
   const { now } = turn;
   const took = { at: now.at, tookMs: now.mono - command.receivedMono };
   const result = resultOf(askedBy(command), ending, command.settings, took);
@@ -84,14 +85,14 @@ function write(turn: Turn, outcome: PendingResult): void {
 const mostUnwritten = 1_000;
 
 /** The journal has taken an outcome, or could not. `turn.lane` is its command's. */
-export function written(turn: Turn, input: Journaled, outcome: PendingResult): void {
+export function onOutcomeWritten(turn: Turn, input: Journaled, outcome: PendingResult): void {
   const key = String(input.token);
   turn.book.outcomes = without(turn.book.outcomes, key);
   const { result, isRefusal, isUrgent, isTold } = outcome;
   // A command that was refused and never came into the journal is not found there by the next start.
   const wouldEndAgain = input.sequence === null && (result.outcome !== "refused" || input.isOpen);
   const isHeld = !isRefusal && !isUrgent && wouldEndAgain;
-  if (!isTold && !isHeld) tell(turn, outcome, input.sequence);
+  if (!isTold && !isHeld) publishResult(turn, outcome, input.sequence);
   if (input.sequence !== null || isRefusal) return;
   const kept = { ...outcome, isTold: isTold || !isHeld, isWriting: false };
   turn.book.outcomes = having(turn.book.outcomes, key, kept);
@@ -130,7 +131,11 @@ export function flush(turn: Turn, now: number): void {
   }
 }
 
-function tell(turn: Turn, { about, result, isRefusal }: PendingResult, sequence: number | null): void {
+function publishResult(
+  turn: Turn,
+  { about, result, isRefusal }: PendingResult,
+  sequence: number | null,
+): void {
   if (!isRefusal) remember(turn, about, result);
   turn.effects.push({ type: "result", result, about, sequence });
   const alert = alertFor(result, turn.now.at);
@@ -170,7 +175,7 @@ export function refuse(turn: Turn, arrived: Arrived, why: NotTaken): CommandResu
   const about = { ...request, code };
   const counted = "reason" in target ? unknownTargets : aboutOf(about);
   const outcome = { about, result, isRefusal: true, isUrgent: true, isTold: false, isWriting: true };
-  if (isOnlyCounted(turn, counted, result)) tell(turn, outcome, null);
+  if (isOnlyCounted(turn, counted, result)) publishResult(turn, outcome, null);
   else {
     turn.effects.push({ type: "ended", result });
     write(turn, outcome);

@@ -22,7 +22,7 @@ import {
   readBackFrom,
   readBegun,
   recoveredReadBack,
-  seen,
+  judgeRead,
 } from "./confirm.js";
 import {
   type Answer,
@@ -38,7 +38,7 @@ import {
   stepReport,
 } from "./endings.js";
 import { limitsAfterPost, mayPostWithLimits } from "./limits.js";
-import { dropSecondLook } from "./second-look.js";
+import { dropSecondLook } from "./later-reads.js";
 import { dropPassedOver, finish, goTo, isTooOld, keptBack, readNext, ruledOut } from "./turn.js";
 
 /*
@@ -52,20 +52,20 @@ import { dropPassedOver, finish, goTo, isTooOld, keptBack, readNext, ruledOut } 
 const secondPostMs = 5_000;
 
 /** What a command that is being sent, or was sent, was waiting for has come. */
-export function sendingGoesOn(turn: Turn, run: Run, came: Came): void {
-  if (run.at === "posting" && came.type === "answered") answered(turn, run, came);
+export function advanceSending(turn: Turn, run: Run, came: Came): void {
+  if (run.at === "posting" && came.type === "answered") onAnswer(turn, run, came);
   else if (run.at === "connecting" && came.type === "begins") judgeAndBegin(turn, run);
-  else if (run.at === "connecting" && came.type === "answered") unconnected(turn, run, came);
+  else if (run.at === "connecting" && came.type === "answered") onUnconnected(turn, run, came);
   else if (run.at === "connecting" && came.type === "due") giveUpConnecting(turn, run);
   else if (run.at === "unconnected" && came.type === "due") sendStep(turn, run, run.first, run.tries);
   else if (run.at === "confirming" && came.type === "due") lookAgain(turn, run);
   else if (run.at === "confirming" && came.type === "read") confirmingRead(turn, run, came.read);
   else if (run.at === "last_look" && came.type === "read")
     stepEnded(turn, run, { ...run.end, readBack: rawOf(came.read) });
-  else if (run.at === "renewing" && came.type === "renewed") renewed(turn, run, came.isNew);
+  else if (run.at === "renewing" && came.type === "renewed") onRenewed(turn, run, came.isNew);
   else if (run.at === "before_second" && came.type === "due") lookBeforeSecond(turn, run);
   else if (run.at === "before_second" && came.type === "read")
-    lookedBeforeSecond(turn, run, rawOf(came.read));
+    onReadBeforeSecond(turn, run, rawOf(came.read));
   else if (run.at === "stopped" && came.type === "read") readStopped(turn, run, run.left, run.ending);
 }
 
@@ -124,16 +124,16 @@ export function sendStep(turn: Turn, run: Run, first: First | null = null, tries
 function judgeAndBegin(turn: Turn, run: At<"connecting">): void {
   const against = mayPost(turn, run);
   turn.answer = { type: against === null ? "may_leave" : "withheld" };
-  if (against === null) begin(turn, run);
+  if (against === null) beginPost(turn, run);
   else withhold(turn, run, run.first, against);
 }
 
 /** The first byte leaves. At the first of a command one that is still confirming gives way in the same turn. */
-function begin(turn: Turn, run: At<"connecting">): void {
+function beginPost(turn: Turn, run: At<"connecting">): void {
   const { command, first, token } = run;
   const { purpose, address, value } = stepOf(run);
   if (nthOf(first) === 1) beginStep(turn, run);
-  posted(turn, run, "begins");
+  reportPost(turn, run, "begins");
   if (purpose === "stop") turn.lane.posts = { ...turn.lane.posts, stopAt: turn.now.mono };
   goTo(turn, { ...run, sentAt: run.sentAt ?? turn.now.at }, { at: "posting", first }, { token });
   // Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent.
@@ -151,7 +151,7 @@ function giveUpConnecting(turn: Turn, run: At<"connecting">): void {
 const unconnectedPauseMs = 1_000;
 
 /** No connection came about. A stop that never left goes out again: at once, then every second, while it is young enough. */
-function unconnected(turn: Turn, run: At<"connecting">, input: PostAnswer): void {
+function onUnconnected(turn: Turn, run: At<"connecting">, input: PostAnswer): void {
   const { command, first, tries } = run;
   const { answer } = input;
   const { mono } = turn.now;
@@ -161,8 +161,8 @@ function unconnected(turn: Turn, run: At<"connecting">, input: PostAnswer): void
     goTo(turn, run, { at: "unconnected", first, tries }, { wakeAt });
     return;
   }
-  if (first === null) firstAnswered(turn, run, factsOf(answer, 0), input);
-  else secondAnswered(turn, run, first, first.facts, answer);
+  if (first === null) onFirstAnswer(turn, run, factsOf(answer, 0), input);
+  else onSecondAnswer(turn, run, first, first.facts, answer);
 }
 
 /** The network is to blame, which may be better a moment later. */
@@ -182,7 +182,7 @@ function beginStep(turn: Turn, { command, place, passedOver }: Run): void {
   turn.effects.push({ type: "phase", command, phase: "sending" });
 }
 
-function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "ended"): void {
+function reportPost(turn: Turn, { command, steps, place }: Run, moment: "begins" | "ended"): void {
   turn.lane.posts = { ...turn.lane.posts, endedAt: turn.now.mono, unread: true };
   const until = place === steps.length - 1 && moment === "ended" ? (steps[place]?.address ?? null) : null;
   limitsAfterPost(turn, command);
@@ -191,10 +191,10 @@ function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "
 
 type PostAnswer = Extract<Answered, { readonly type: "answered" }>;
 
-function answered(turn: Turn, run: At<"posting">, input: PostAnswer): void {
+function onAnswer(turn: Turn, run: At<"posting">, input: PostAnswer): void {
   const { first } = run;
   const { answer } = input;
-  posted(turn, run, "ended");
+  reportPost(turn, run, "ended");
   const facts = factsOf(answer, nthOf(first));
   note(turn, {
     type: "step_answered",
@@ -206,13 +206,13 @@ function answered(turn: Turn, run: At<"posting">, input: PostAnswer): void {
     error: answer.type === "accepted" ? null : answer.message,
     sent: true,
   });
-  if (first === null) firstAnswered(turn, run, facts, input);
-  else secondAnswered(turn, run, first, { ...facts, readBack: first.facts.readBack }, answer);
+  if (first === null) onFirstAnswer(turn, run, facts, input);
+  else onSecondAnswer(turn, run, first, { ...facts, readBack: first.facts.readBack }, answer);
 }
 
 const neverLeft = (answer: Answer): boolean => answer.type === "error" && !answer.facts.sent;
 
-function firstAnswered(turn: Turn, run: Run, facts: Evidence, { answer, before }: PostAnswer): void {
+function onFirstAnswer(turn: Turn, run: Run, facts: Evidence, { answer, before }: PostAnswer): void {
   const endedAt = turn.now.mono;
   if (answer.type === "accepted") {
     settle(turn, run, { facts, otherwise: "unconfirmed", earlierRead: null }, endedAt);
@@ -227,7 +227,7 @@ function firstAnswered(turn: Turn, run: Run, facts: Evidence, { answer, before }
   else awaitSecond(turn, run, { facts, endedAt, before, end });
 }
 
-function secondAnswered(turn: Turn, run: Run, first: First, facts: Evidence, answer: Answer): void {
+function onSecondAnswer(turn: Turn, run: Run, first: First, facts: Evidence, answer: Answer): void {
   // Where a second POST never left, what the first one came to is as unclear, or as refused, as before.
   const isUnsent = neverLeft(answer);
   if (isUnsent && first.end !== null) {
@@ -252,11 +252,11 @@ function lastLook(turn: Turn, run: Run, end: StepEnd): void {
     stepEnded(turn, run, end.type === "rejected" ? { ...end, readBack: null } : end);
     return;
   }
-  const token = read(turn, run, step.address);
+  const token = askRead(turn, run, step.address);
   goTo(turn, run, { at: "last_look", end }, { token });
 }
 
-const read = (turn: Turn, { command }: Run, address: string): number =>
+const askRead = (turn: Turn, { command }: Run, address: string): number =>
   ask(turn, { type: "read", command, address });
 
 /** The step has been sent and is read back; behind the last one the actuator is free for a newer command. */
@@ -273,9 +273,9 @@ function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
     stepEnded(
       turn,
       { ...run, at: "confirming", ...sent, token: null, wakeAt: null },
-      evidenced("cut", after, null),
+      endOfConfirming("cut", after, null),
     );
-  } else if (readBack === null) stepEnded(turn, run, evidenced("over", after, null));
+  } else if (readBack === null) stepEnded(turn, run, endOfConfirming("over", after, null));
   else confirm(turn, run, readBack, after);
 }
 
@@ -293,7 +293,11 @@ export function confirm(
 
 export const isLast = ({ place, steps }: Progress): boolean => place === steps.length - 1;
 
-function evidenced(how: "shown" | "cut" | "over", after: Confirming, lastRead: RawValue | null): StepEnd {
+function endOfConfirming(
+  how: "shown" | "cut" | "over",
+  after: Confirming,
+  lastRead: RawValue | null,
+): StepEnd {
   const readBack = lastRead ?? after.earlierRead;
   const evidence = { ...after.facts, readBack };
   if (how === "shown") return { type: "confirmed", ...evidence };
@@ -304,7 +308,7 @@ function evidenced(how: "shown" | "cut" | "over", after: Confirming, lastRead: R
 /** Begins the read that is due, of whatever is being read back. */
 function lookAgain(turn: Turn, run: At<"confirming">): void {
   const { readBack, after } = run;
-  const token = read(turn, run, readBack.step.address);
+  const token = askRead(turn, run, readBack.step.address);
   confirm(turn, run, readBegun(readBack, turn.now.mono), after, token);
 }
 
@@ -313,14 +317,14 @@ function confirmingRead(turn: Turn, run: At<"confirming">, answer: Read): void {
   const value = answer.type === "value" ? answer : null;
   const isAccepted = after.otherwise === "unconfirmed";
   const facts = { now: turn.now.mono, isAccepted };
-  const { shown, next, isOver } = seen(readBack, value, run.command.settings, facts);
-  if (isOver) stepEnded(turn, run, evidenced(shown ? "shown" : "over", after, next.lastRead));
+  const { shown, next, isOver } = judgeRead(readBack, value, run.command.settings, facts);
+  if (isOver) stepEnded(turn, run, endOfConfirming(shown ? "shown" : "over", after, next.lastRead));
   else confirm(turn, run, next, after);
 }
 
 const rawOf = (answer: Read): RawValue | null => (answer.type === "value" ? answer.raw : null);
 
-function renewed(turn: Turn, run: At<"renewing">, isNew: boolean): void {
+function onRenewed(turn: Turn, run: At<"renewing">, isNew: boolean): void {
   if (isNew) awaitSecond(turn, run, run.first);
   else lastLook(turn, run, run.end);
 }
@@ -335,8 +339,8 @@ function awaitSecond(turn: Turn, run: Run, first: First): void {
 function lookBeforeSecond(turn: Turn, run: At<"before_second">): void {
   const { first } = run;
   const step = stepOf(run);
-  if (first.end !== null && step.purpose === "stop") lookedBeforeSecond(turn, run, null);
-  else goTo(turn, run, { at: "before_second", first }, { token: read(turn, run, step.address) });
+  if (first.end !== null && step.purpose === "stop") onReadBeforeSecond(turn, run, null);
+  else goTo(turn, run, { at: "before_second", first }, { token: askRead(turn, run, step.address) });
 }
 
 /** Whether a step is confirmed, sent again, or over with its one POST, by what a read since has shown, or nothing has. */
@@ -354,7 +358,7 @@ export function secondPost(
   return !isRefused && travels(settings, step, before, raw) ? "over" : "again";
 }
 
-function lookedBeforeSecond(turn: Turn, run: At<"before_second">, readBack: RawValue | null): void {
+function onReadBeforeSecond(turn: Turn, run: At<"before_second">, readBack: RawValue | null): void {
   const { command, first } = run;
   const facts = { ...first.facts, readBack };
   const what = secondPost(command, stepOf(run), first, readBack);
@@ -372,7 +376,7 @@ function endWithFirst(turn: Turn, run: Run, { facts, end, endedAt }: First): voi
 
 /** How the step that was sent ends where it is cut off; null where none waits for its end. */
 export function endIfCut(run: Run): StepEnd | null {
-  if (run.at === "confirming") return evidenced("cut", run.after, run.readBack.lastRead);
+  if (run.at === "confirming") return endOfConfirming("cut", run.after, run.readBack.lastRead);
   if (run.at === "last_look") return { ...run.end, readBack: null };
   if (run.at === "renewing") return run.end;
   if (run.at !== "before_second" && run.at !== "connecting" && run.at !== "unconnected") return null;

@@ -12,7 +12,7 @@ import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
 import type {
   Command,
-  CommandAudience,
+  CommandOutput,
   CommanderPorts,
   CommandRequest,
   Phase,
@@ -25,7 +25,7 @@ import { CommandPhases, EarlierPhases, type PhaseTarget, type CommandFacts } fro
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
 
-export interface CommandServiceParts extends Omit<CommanderPorts, "audience" | "newId" | "limits"> {
+export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "newId" | "limits"> {
   readonly journal: Journal;
   readonly topics: Topics;
   readonly link: {
@@ -100,7 +100,7 @@ export class CommandService {
     });
     this.commander = new Commander({
       ...parts,
-      audience: this.#audience(),
+      output: this.#output(),
       newId: randomUUID,
       limits: this.limits.engine,
     });
@@ -207,7 +207,7 @@ export class CommandService {
     this.#parts.journal.append({ type: "delivered", through }, { durable: false }).catch(() => undefined);
   }
 
-  #audience(): CommandAudience {
+  #output(): CommandOutput {
     return {
       phase: (command, phase) => {
         this.phases.show(command, phase);

@@ -15,7 +15,7 @@ import {
 import { type Arrived, type Command, laneKey } from "./command.js";
 import { duplicateOf, knownId, payloadKey, takePlace } from "./admission.js";
 import { commandFrom, duplicateRefusal, journalRefusal, type NotTaken, understand } from "./intake.js";
-import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from "./lane.js";
+import { awaits, close, enter, forgottenAt, advanceLane, takeInput, wakeOfLane } from "./lane.js";
 import {
   isSeenOtherwise,
   keptNow,
@@ -26,7 +26,7 @@ import {
 } from "./limits.js";
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
 import { type LimitWorld, unlimited } from "../limits/rules/world.js";
-import { acknowledge, showProblem } from "./aftermath.js";
+import { acknowledge, showProblem } from "./problems.js";
 import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn } from "./memory.js";
 import { abandon, endedBefore, flush, refuse, tick } from "./results.js";
 import { at, entries, having, without } from "../runtime/table.js";
@@ -44,7 +44,7 @@ export function step(book: Book, input: Input, now: Now, world: LimitWorld = unl
     onDisk: new Map(),
     answer: null,
   };
-  if ("key" in input) inLane(turn, input.key, () => take(turn, input));
+  if ("key" in input) inLane(turn, input.key, () => takeInput(turn, input));
   else fold(turn, input);
   recordMemories(turn, book, input.type === "restored");
   return { book: turn.book, effects: turn.effects, answer: turn.answer };
@@ -57,18 +57,18 @@ export interface Stepped {
 }
 
 function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
-  if (input.type === "asked") asked(turn, input.arrived);
+  if (input.type === "asked") onRequest(turn, input.arrived);
   else if (input.type === "acknowledged") acknowledge(turn, input.code, input.actuator);
   else if (input.type === "admitted") showProblem(turn, input.code);
   else if (input.type === "ended_before") endedBefore(turn, input.about, input.result, input.agoMs);
   else if (input.type === "abandoned") abandon(turn, input.one);
   else if (input.type === "tick") tick(turn, input.journalAvailable);
   else if (input.type === "unrecorded") for (const key of input.keys) recordLane(turn, key);
-  else if (input.type === "seen") seen(turn, input.keys, input.weather);
-  else if (input.type === "clock_set") clockSet(turn, input.byMs);
+  else if (input.type === "seen") onGuardInputs(turn, input.keys, input.weather);
+  else if (input.type === "clock_set") onClockSet(turn, input.byMs);
   else if (input.type === "woke") {
     for (const [key, wake] of entries(turn.book.busy)) if (wake <= turn.now.mono) wakeLane(turn, key);
-  } else closing(turn);
+  } else onClosing(turn);
 }
 
 type Seen = Extract<LimitInput, { readonly type: "seen" }>;
@@ -76,11 +76,11 @@ type Seen = Extract<LimitInput, { readonly type: "seen" }>;
 /** A movement may have ended, which only those who look at it would not notice. */
 function wakeLane(turn: Turn, key: string): void {
   inLane(turn, key, () => undefined);
-  if (turn.world.isWatched(key)) lookedAt(turn, key);
+  if (turn.world.isWatched(key)) wakeWatchers(turn, key);
 }
 
 /** Guards of these lanes look anew. What time alone has changed comes first, also where a stalled program had no turn for it. */
-function seen(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): void {
+function onGuardInputs(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): void {
   const all = [...keys];
   const look = () => {
     for (const key of all) inLane(turn, key, () => undefined);
@@ -91,7 +91,7 @@ function seen(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): voi
   look();
 }
 
-function clockSet(turn: Turn, byMs: number): void {
+function onClockSet(turn: Turn, byMs: number): void {
   const { startedAt } = turn.world.clockJudgement(turn.now.mono);
   for (const [key, { limits }] of entries(turn.book.lanes))
     if (limits !== null) {
@@ -105,13 +105,13 @@ function clockSet(turn: Turn, byMs: number): void {
 }
 
 /** Guards that look at the lane see at once what is commanded there, and what moves. */
-function lookedAt(turn: Turn, key: string): void {
+function wakeWatchers(turn: Turn, key: string): void {
   const [code = ""] = key.split(" ");
   for (const watcher of turn.world.watchersOf(code))
     if (watcher !== key) inLane(turn, watcher, () => undefined);
 }
 
-function closing(turn: Turn): void {
+function onClosing(turn: Turn): void {
   turn.book.closed = true;
   for (const [key] of entries(turn.book.lanes)) inLane(turn, key, close);
   // Of lanes without commands only limits had a time to wait for, which count no more.
@@ -126,7 +126,7 @@ function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
   const before = at(turn.book.lanes, key) ?? emptyLane;
   turn.lane = { ...before };
   act(turn);
-  goOnWith(turn);
+  advanceLane(turn);
   settleLimits(turn);
   const { lane, book, now } = turn;
   const limitsWake = wakeOfLimits(turn);
@@ -143,7 +143,7 @@ function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
   const wake = limitsWake === null ? ofLane : Math.min(limitsWake, ofLane ?? Infinity);
   book.lanes = isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane);
   book.busy = wake === null ? without(book.busy, key) : having(book.busy, key, wake);
-  if (!isAsBefore && turn.world.isWatched(key) && isSeenOtherwise(before, lane)) lookedAt(turn, key);
+  if (!isAsBefore && turn.world.isWatched(key) && isSeenOtherwise(before, lane)) wakeWatchers(turn, key);
 }
 
 function isSame(one: Lane, other: Lane): boolean {
@@ -155,7 +155,7 @@ const hasTimeCome = ({ busy }: Book, key: string, { mono }: Now) => (at(busy, ke
 const isOnItsWay = ({ running, confirming }: Lane) => running !== null || confirming !== null;
 
 /** A request: taken as a command, or answered with a refusal. */
-function asked(turn: Turn, arrived: Arrived): void {
+function onRequest(turn: Turn, arrived: Arrived): void {
   const { request, code, target } = arrived;
   const about = { ...request, code };
   const takesPlace = (isStop: boolean) => {
@@ -229,7 +229,7 @@ export function awaiting(
 }
 
 /** Outcomes that are on their way to the journal and to the sender. */
-export const tellingIn = ({ outcomes }: Book): number =>
+export const writingIn = ({ outcomes }: Book): number =>
   [...entries(outcomes)].filter(([, { isWriting, isRefusal }]) => isWriting && !isRefusal).length;
 
 /** Outcomes that are held back until the journal can take them. */

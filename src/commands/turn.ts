@@ -26,8 +26,8 @@ import {
 } from "./endings.js";
 import { isReadOnlyFor } from "./intake.js";
 import { limitsWithSending } from "./limits.js";
-import { end } from "./results.js";
-import { planSecondLook } from "./second-look.js";
+import { endCommand } from "./results.js";
+import { planSecondLook } from "./later-reads.js";
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */
 export function takenRecord(
@@ -89,7 +89,7 @@ export function readNext(turn: Turn, { command }: Progress, [address, ...left]: 
 
 /** Ends a command whose turn never came. */
 export const endWaiting = (turn: Turn, command: Command, ending: Ending): void => {
-  end(turn, command, { ...ending, waited: true });
+  endCommand(turn, command, { ...ending, waited: true });
 };
 
 /** Ends those of them that wait still: a newer one took their place. */
@@ -97,13 +97,13 @@ export function dropPassedOver(turn: Turn, passedOver: readonly Command[]): void
   const { waiting } = turn.lane;
   turn.lane.waiting = waiting.filter((one) => !passedOver.includes(one));
   for (const command of waiting)
-    if (passedOver.includes(command)) end(turn, command, superseded("before_sending"));
+    if (passedOver.includes(command)) endCommand(turn, command, superseded("before_sending"));
 }
 
 export function dropWaiting(turn: Turn, ending: () => Ending): void {
   const { waiting } = turn.lane;
   turn.lane.waiting = [];
-  for (const command of waiting) end(turn, command, ending());
+  for (const command of waiting) endCommand(turn, command, ending());
 }
 
 function leaveUnread(turn: Turn, run: Run): void {
@@ -130,7 +130,7 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   planSecondLook(turn, run, ending);
   // Neither a dry run nor what is refused takes the place of those that waited with it.
   if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn, run.passedOver);
-  end(turn, run.command, ending);
+  endCommand(turn, run.command, ending);
 }
 
 const confirmedDegree = ({ command: { wanted } }: Run, { outcome }: Ending): number | null =>

@@ -63,7 +63,7 @@ export const bridgeItself = { controller: null, actuator: null } as const;
 export class AlarmStore {
   readonly #ports: AlarmPorts;
   readonly #listeners: (() => void)[] = [];
-  #book = noAlarms;
+  #state = noAlarms;
   #looks = 0;
   readonly #notRunning = new NotRunning();
   /** Alarms that the disk did not take as they are. */
@@ -75,8 +75,8 @@ export class AlarmStore {
       this.#notRunning.changed(before, after);
       // Just admitted: nothing of it is known yet, also not that an alarm of the run before is over.
       if (before === undefined) return;
-      if (before.availability !== after?.availability) this.#availability(after ?? before, after);
-      if (before.problems !== after?.problems) this.#problems(after ?? before, after);
+      if (before.availability !== after?.availability) this.#onAvailability(after ?? before, after);
+      if (before.problems !== after?.problems) this.#onProblems(after ?? before, after);
     });
   }
 
@@ -87,11 +87,11 @@ export class AlarmStore {
 
   /** Those that are shown: on, or cleared within the hour. */
   get list(): readonly Omit<Alarm, "clearedAt">[] {
-    return [...this.#book.alarms.values()].map((alarm) => ({ ...shownAlarm(alarm), facts: alarm.facts }));
+    return [...this.#state.alarms.values()].map((alarm) => ({ ...shownAlarm(alarm), facts: alarm.facts }));
   }
 
   get #shown(): ReturnType<typeof shownAlarm>[] {
-    return [...this.#book.alarms.values()].map(shownAlarm);
+    return [...this.#state.alarms.values()].map(shownAlarm);
   }
 
   /** Raises one, or with null clears it. */
@@ -102,34 +102,34 @@ export class AlarmStore {
     facts?: AlarmFacts,
   ): void {
     const now = this.#ports.clock.now();
-    if (message !== null) this.#take(raise(this.#book, type, about, message, now, facts));
-    else if (this.#book.alarms.size > 0) this.#take(clear(this.#book, alarmId(type, about), now));
+    if (message !== null) this.#take(raise(this.#state, type, about, message, now, facts));
+    else if (this.#state.alarms.size > 0) this.#take(clear(this.#state, alarmId(type, about), now));
   }
 
   /** Which were acknowledged: the one of this id, or of `all` those that were not acknowledged yet. */
   acknowledge(id: string, by: string | null): readonly string[] {
     const ids = id === "all" ? this.list.flatMap((one) => (one.state === "active" ? [one.id] : [])) : [id];
     return ids.filter((one) => {
-      const news = acknowledge(this.#book, one, by);
+      const news = acknowledge(this.#state, one, by);
       if (news !== null) this.#take(news);
       return news !== null;
     });
   }
 
-  platformState(state: PlatformState): void {
+  onPlatformState(state: PlatformState): void {
     const unreachable = state === "unreachable" ? "The platform's realtime host does not answer." : null;
     this.set("platform_unreachable", bridgeItself, unreachable);
     const refused = state === "unauthorized" ? "The platform refuses the credential of the bridge." : null;
     this.set("unauthorized", bridgeItself, refused);
   }
 
-  #availability({ info: { id, name } }: Controller, after: Controller | undefined): void {
+  #onAvailability({ info: { id, name } }: Controller, after: Controller | undefined): void {
     const message = after?.availability === "offline" ? `The platform says that ${name} is offline.` : null;
     this.set("controller_offline", { controller: id, actuator: null }, message);
   }
 
   /** What commands sent to it newest ended badly. */
-  #problems({ info: { id: controller } }: Controller, after: Controller | undefined): void {
+  #onProblems({ info: { id: controller } }: Controller, after: Controller | undefined): void {
     const open = new Set(after?.problems.map(({ actuator }) => actuator));
     const told = this.list.flatMap(({ type, controller: of, actuator, state }) =>
       type === "command_problem" && of === controller && state !== "cleared" ? [actuator] : [],
@@ -145,7 +145,7 @@ export class AlarmStore {
 
   /** As an earlier run left them. */
   restore(alarms: readonly Alarm[]): void {
-    this.#book = { alarms: new Map(alarms.map((alarm) => [alarm.id, carriedOver(alarm)])), raised: [] };
+    this.#state = { alarms: new Map(alarms.map((alarm) => [alarm.id, carriedOver(alarm)])), raised: [] };
     for (const alarm of this.#shown) this.#ports.publish(alarm.id, JSON.stringify(alarm));
     this.#publishAll();
   }
@@ -164,12 +164,12 @@ export class AlarmStore {
     for (const [about, message] of this.#notRunning.judged(store.controllers()))
       this.set("not_running", about, message);
     if (journalProblem === null) for (const name of this.#unwritten) this.#keep(name);
-    if (this.#looks++ % overdueEveryLooks === 0) this.#overdue(overdue());
-    if (this.#book.alarms.size === 0) return;
+    if (this.#looks++ % overdueEveryLooks === 0) this.#onOverdue(overdue());
+    if (this.#state.alarms.size === 0) return;
     for (const { type, controller, actuator } of this.list)
       if (controller !== null && (isGone(controller) || this.#isSolved(type, controller, actuator)))
         this.set(type, { controller, actuator }, null);
-    this.#take(passTime(this.#book, clock.now()));
+    this.#take(passTime(this.#state, clock.now()));
   }
 
   /**
@@ -188,7 +188,7 @@ export class AlarmStore {
     );
   }
 
-  #overdue({ late, upToDate }: ReturnType<WatchedFacts["overdue"]>): void {
+  #onOverdue({ late, upToDate }: ReturnType<WatchedFacts["overdue"]>): void {
     const byController = new Map<string | null, string[]>();
     for (const { controller, what } of late)
       byController.set(controller, [...(byController.get(controller) ?? []), what]);
@@ -207,14 +207,14 @@ export class AlarmStore {
 
   #keep(name: string): void {
     this.#unwritten.delete(name);
-    const alarm = this.#book.alarms.get(name) ?? null;
+    const alarm = this.#state.alarms.get(name) ?? null;
     this.#ports.journal
       .append({ type: "alarm_kept", name, alarm }, { durable: false })
       .catch(() => this.#unwritten.add(name));
   }
 
-  #take({ book, changed, events }: AlarmNews): void {
-    this.#book = book;
+  #take({ state, changed, events }: AlarmNews): void {
+    this.#state = state;
     const { publish, onEvent } = this.#ports;
     for (const [name, alarm] of changed) {
       this.#keep(name);

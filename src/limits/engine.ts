@@ -55,7 +55,7 @@ export class LimitEngine {
     this.#startedAt = ports.clock.monotonic();
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
-    ports.store.onChange((before, after) => this.#changed(before, after));
+    ports.store.onChange((before, after) => this.#onControllerChange(before, after));
     ports.store.onClockSet((byMs) => {
       ports.feed({ type: "clock_set", byMs });
     });
@@ -106,7 +106,7 @@ export class LimitEngine {
   }
 
   /** A live message on a weather topic. */
-  measured(topic: string, payload: Uint8Array): void {
+  onWeather(topic: string, payload: Uint8Array): void {
     const { clock, weather, feed } = this.#ports;
     for (const [name, { topic: own, field, stale_after }] of Object.entries(weather)) {
       if (own !== topic) continue;
@@ -118,7 +118,7 @@ export class LimitEngine {
     }
   }
 
-  #changed(before: Controller | undefined, after: Controller | undefined): void {
+  #onControllerChange(before: Controller | undefined, after: Controller | undefined): void {
     const isSame =
       after === undefined ||
       (before?.sensors === after.sensors &&
@@ -220,7 +220,7 @@ export class LimitEngine {
   }
 
   /** What limits a lane has changed. */
-  changed(key: string): void {
+  onLimitsChange(key: string): void {
     const limits = this.#ports.limitsOf(key);
     if (limits !== null) this.#noteLimited(key, limits);
     this.#mark(key);

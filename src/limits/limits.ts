@@ -160,7 +160,7 @@ export class LimitService {
     return settings.limits !== undefined || (left !== null && !isEmpty(left));
   }
 
-  hears(topic: string): boolean {
+  isWeatherTopic(topic: string): boolean {
     return this.#topics.has(topic);
   }
 
@@ -168,8 +168,8 @@ export class LimitService {
    * On 3.1.1 the retain flag says that a message comes from the broker's store, and its age is not known; on 5 such a message
    * is not asked for, and a live one may carry the flag.
    */
-  measured({ topic, payload, retain }: Measured, protocolVersion: 4 | 5 | undefined): void {
-    if (!retain || protocolVersion === 5) this.engine.measured(topic, payload);
+  onWeather({ topic, payload, retain }: Measured, protocolVersion: 4 | 5 | undefined): void {
+    if (!retain || protocolVersion === 5) this.engine.onWeather(topic, payload);
   }
 
   /** What the `weather` topics brought last, by name. */

@@ -363,7 +363,7 @@ export class PollSchedule {
   }
 
   /** A read of it begins. */
-  begun(name: string, now: number): void {
+  onBegun(name: string, now: number): void {
     const planned = this.#jobs.get(name);
     if (planned === undefined) return;
     const { job, wanted } = planned;
@@ -375,7 +375,7 @@ export class PollSchedule {
    * The read of it ended. It runs again at `nextAt`, in its own time, Infinity for never; sooner where that was asked for while it was
    * under way, or where it had been and the read failed. Returns whether it runs again.
    */
-  ended(name: string, worked: boolean, now: number, nextAt: number): boolean {
+  onEnded(name: string, worked: boolean, now: number, nextAt: number): boolean {
     const planned = this.#jobs.get(name);
     if (planned === undefined) return false;
     const { begunAt, wanted } = planned;

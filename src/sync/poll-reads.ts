@@ -198,7 +198,7 @@ function compareAgreeing(
     if (register?.fresh === true) comparison.compared(controller, address, true, clock.monotonic());
     else unread.push(address);
   }
-  if (controller.availability !== "offline") comparison.answered(controller, group, unread);
+  if (controller.availability !== "offline") comparison.onAnswer(controller, group, unread);
 }
 
 /** Addresses whose unflushed value differs from one the device itself gave: a cache may be older than that. */

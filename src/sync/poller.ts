@@ -360,11 +360,11 @@ export class Poller {
     if (job.kind !== "sensors" && job.kind !== "running_status") return true;
     if (this.#ports.inventory.readingsOf(job.code) !== "none") return true;
     this.#drop((other) => other === job);
-    this.#tried(jobName(job), job.code);
+    this.#onTried(jobName(job), job.code);
     return false;
   }
 
-  #tried(name: string, code: string): void {
+  #onTried(name: string, code: string): void {
     const untried = this.#untried.get(code);
     if (untried?.delete(name) !== true || untried.size > 0) return;
     this.#untried.delete(code);
@@ -375,7 +375,7 @@ export class Poller {
   #start({ name, job }: DueJob, signal: AbortSignal): void {
     const now = this.#ports.clock.monotonic();
     this.#ports.budget.spend(now);
-    this.#schedule.begun(name, now);
+    this.#schedule.onBegun(name, now);
     if (this.#silentPart(job) !== null) this.#silentRunning.add(name);
     const done = perform(job, this.#ports, signal, () => this.#schedule.saidOf(name))
       .then(() => {
@@ -389,7 +389,7 @@ export class Poller {
         this.#onFailed(name, job, error);
         return false;
       })
-      .then((worked) => this.#ended(name, job, worked));
+      .then((worked) => this.#onEnded(name, job, worked));
     this.#running.set(name, done);
   }
 
@@ -401,7 +401,7 @@ export class Poller {
     this.readSoon({ kind: "connection", code: job.code }, this.#settings.intervals.controllers, null);
   }
 
-  #ended(name: string, job: PollJob, worked: boolean): void {
+  #onEnded(name: string, job: PollJob, worked: boolean): void {
     this.#running.delete(name);
     this.#silentRunning.delete(name);
     const { controllers } = this.#settings.intervals;
@@ -412,12 +412,12 @@ export class Poller {
     const next = job.kind === "controllers" ? notBefore : nextDueAt;
     const chance = this.#ports.random();
     const at = againMs === Infinity ? againMs : next(name, now, againMs * this.#stretch, chance);
-    const comesAgain = this.#schedule.ended(name, worked, now, at);
+    const comesAgain = this.#schedule.onEnded(name, worked, now, at);
     // What is left to others to read is no trouble of its own.
     if (!comesAgain) this.#ports.troubles.forget([name]);
     this.#answerWaiting(name);
-    if ("code" in job) this.#tried(name, job.code);
-    this.#checked(name, worked);
+    if ("code" in job) this.#onTried(name, job.code);
+    this.#onCheckEnded(name, worked);
     this.#rest.wake();
   }
 
@@ -444,11 +444,11 @@ export class Poller {
       : Math.max(checkGapMs, 60_000 / (requestsPerMinute * checkPart));
   }
 
-  #checked(name: string, worked: boolean): void {
+  #onCheckEnded(name: string, worked: boolean): void {
     const check = this.#check;
     if (check !== null && jobName(freshRead(check)) === name) {
       this.#check = null;
-      if (!worked) this.#comparison.failed(check);
+      if (!worked) this.#comparison.onFailed(check);
       this.#schedule.discard(name);
     }
     this.#planCheck();

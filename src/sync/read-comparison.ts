@@ -54,7 +54,7 @@ export class ReadComparison {
   }
 
   /** The first answer about a group names the addresses that are to be compared. */
-  answered({ info: { code } }: Controller, group: ParameterGroup, addresses: readonly string[]): void {
+  onAnswer({ info: { code } }: Controller, group: ParameterGroup, addresses: readonly string[]): void {
     const begun = this.#begun.get(code) ?? new Set();
     if (addresses.length === 0 || begun.has(group)) return;
     this.#begun.set(code, begun.add(group));
@@ -66,7 +66,7 @@ export class ReadComparison {
     return this.#checks.shift() ?? null;
   }
 
-  failed({ tries, ...one }: Check): void {
+  onFailed({ tries, ...one }: Check): void {
     if (tries + 1 < mostTries) this.#checks.push({ ...one, tries: tries + 1 });
   }
 

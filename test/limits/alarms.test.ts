@@ -24,7 +24,7 @@ function raised(count: number, apartMs: number) {
   const told: string[] = [];
   for (let n = 0; n < count; n++) {
     const news = raise(book, "controller_offline", of(`c${n}`), "gone", n * apartMs);
-    book = news.book;
+    book = news.state;
     told.push(...news.events.map(({ type }) => type));
   }
   return { book, told };
@@ -33,33 +33,33 @@ function raised(count: number, apartMs: number) {
 describe("an alarm", () => {
   it("is told once when it is raised and once when it clears, and is shown for an hour after", () => {
     const first = raise(noAlarms, "journal_unavailable", { controller: null, actuator: null }, "full", 0);
-    const again = raise(first.book, "journal_unavailable", { controller: null, actuator: null }, "full", 1);
-    const over = clear(again.book, "journal_unavailable", minute);
-    const twice = clear(over.book, "journal_unavailable", 2 * minute);
+    const again = raise(first.state, "journal_unavailable", { controller: null, actuator: null }, "full", 1);
+    const over = clear(again.state, "journal_unavailable", minute);
+    const twice = clear(over.state, "journal_unavailable", 2 * minute);
     expect([first, again, over, twice].map(({ events }) => events.map(({ type }) => type))).toEqual([
       ["alarm"],
       [],
       ["alarm_cleared"],
       [],
     ]);
-    expect(passTime(over.book, 60 * minute).changed.size).toBe(0);
-    expect([...passTime(over.book, 61 * minute).changed]).toEqual([["journal_unavailable", null]]);
+    expect(passTime(over.state, 60 * minute).changed.size).toBe(0);
+    expect([...passTime(over.state, 61 * minute).changed]).toEqual([["journal_unavailable", null]]);
   });
 
   it("that comes again is active with a new since", () => {
     const first = raise(noAlarms, "controller_offline", of("east"), "gone", 0);
-    const seen = acknowledge(first.book, "controller_offline.east", "anna");
-    const over = clear(seen?.book ?? noAlarms, "controller_offline.east", minute);
-    const again = raise(over.book, "controller_offline", of("east"), "gone", 2 * minute);
-    expect(again.book.alarms.get("controller_offline.east")).toMatchObject({
+    const seen = acknowledge(first.state, "controller_offline.east", "anna");
+    const over = clear(seen?.state ?? noAlarms, "controller_offline.east", minute);
+    const again = raise(over.state, "controller_offline", of("east"), "gone", 2 * minute);
+    expect(again.state.alarms.get("controller_offline.east")).toMatchObject({
       ...{ state: "active", since: "1970-01-01T00:02:00.000Z", by: null },
     });
   });
 
   it("acknowledged is still on; one that is not on cannot be acknowledged", () => {
-    const { book } = raise(noAlarms, "controller_offline", of("east"), "gone", 0);
+    const { state: book } = raise(noAlarms, "controller_offline", of("east"), "gone", 0);
     const seen = acknowledge(book, "controller_offline.east", "anna");
-    expect(seen?.book.alarms.get("controller_offline.east")).toMatchObject({
+    expect(seen?.state.alarms.get("controller_offline.east")).toMatchObject({
       state: "acknowledged",
       by: "anna",
     });
@@ -90,8 +90,8 @@ describe("a flood", () => {
 it("alarms from before the clock was set back make no flood of later ones", () => {
   const { book } = raised(11, 1_000);
   const set = -7 * 24 * 60 * minute;
-  const cleared = [...book.alarms.keys()].reduce((one, id) => clear(one, id, set).book, book);
-  expect(passTime(cleared, set).book.alarms.get("flood")?.state).toBe("cleared");
+  const cleared = [...book.alarms.keys()].reduce((one, id) => clear(one, id, set).state, book);
+  expect(passTime(cleared, set).state.alarms.get("flood")?.state).toBe("cleared");
   const { events } = raise(cleared, "unauthorized", { controller: null, actuator: null }, "refused", set);
   expect(events.map(({ type }) => type)).toEqual(["alarm"]);
 });
@@ -100,9 +100,9 @@ describe("all alarms in one", () => {
   it("counts those that are on, and begins with what nobody has seen, then the worst, then the newest", () => {
     const { book } = raised(3, minute);
     const itself = { controller: null, actuator: null };
-    const worse = raise(book, "journal_unavailable", itself, "full", 2.5 * minute).book;
-    const seen = acknowledge(worse, "journal_unavailable", "anna")?.book ?? noAlarms;
-    const one = clear(seen, "controller_offline.c0", 3 * minute).book;
+    const worse = raise(book, "journal_unavailable", itself, "full", 2.5 * minute).state;
+    const seen = acknowledge(worse, "journal_unavailable", "anna")?.state ?? noAlarms;
+    const one = clear(seen, "controller_offline.c0", 3 * minute).state;
     const { alarms, ...rest } = alarmSummary([...one.alarms.values()]);
     expect(alarms.map(({ id }) => id)).toEqual([
       "controller_offline.c2",
@@ -204,7 +204,7 @@ it("alarms that the disk did not take are on it as they are once it takes them a
   const { limits, clock, records, disk, run } = started({});
   run();
   disk.problem = "the disk is full";
-  limits.alarms.platformState("unreachable");
+  limits.alarms.onPlatformState("unreachable");
   await clock.advance(60_000);
   expect(records).toEqual([]);
   disk.problem = null;
@@ -230,8 +230,8 @@ it("what an alarm's message names goes to the page and the disk, and not to the 
 });
 
 it("an alarm whose hour ended is wanted nowhere any more, and again once it is on again", async () => {
-  const { book } = raise(noAlarms, "controller_offline", of("gh-0001"), "offline", 0);
-  const alarms = clear(book, "controller_offline.gh-0001", 0).book;
+  const { state: book } = raise(noAlarms, "controller_offline", of("gh-0001"), "offline", 0);
+  const alarms = clear(book, "controller_offline.gh-0001", 0).state;
   const { limits, sent, clock, run } = started({ alarms });
   run();
   await clock.advance(61 * minute);
@@ -242,13 +242,13 @@ it("an alarm whose hour ended is wanted nowhere any more, and again once it is o
 });
 
 it("alarms of limits that are configured no more are cleared by the next start", () => {
-  const alarms = raise(noAlarms, "guard_blind", { controller: "gh-0001", actuator: "roof" }, "", 0).book;
+  const alarms = raise(noAlarms, "guard_blind", { controller: "gh-0001", actuator: "roof" }, "", 0).state;
   expect(states(started({ alarms }).limits)).toEqual(["guard_blind.gh-0001.roof cleared"]);
 });
 
 it("a start that does not know yet whether a controller is back clears nothing, and tells nothing again", () => {
-  const { book } = raise(noAlarms, "controller_offline", of("gh-0003"), "offline", 0);
-  const alarms = acknowledge(book, "controller_offline.gh-0003", "anna")?.book ?? noAlarms;
+  const { state: book } = raise(noAlarms, "controller_offline", of("gh-0003"), "offline", 0);
+  const alarms = acknowledge(book, "controller_offline.gh-0003", "anna")?.state ?? noAlarms;
   const { limits, store, events } = started({ alarms });
   store.admit("GH-0003");
   expect(limits.alarms.list).toMatchObject([{ state: "acknowledged", by: "anna" }]);
@@ -267,10 +267,10 @@ it("a start that takes up the problems of several actuators clears none, tells n
         { controller: "gh-0001", actuator },
         `gh-0001/${actuator} open: Look.`,
         0,
-      ).book,
+      ).state,
     noAlarms,
   );
-  const alarms = acknowledge(on, "command_problem.gh-0001.shade", "anna")?.book ?? noAlarms;
+  const alarms = acknowledge(on, "command_problem.gh-0001.shade", "anna")?.state ?? noAlarms;
   const { limits, store, events, commander } = started({ alarms });
   const before = limits.alarms.list;
   store.admit("GH-0001");
@@ -290,7 +290,7 @@ it("an alarm of a command is cleared where its controller has no such problem, a
   ] as const;
   const alarms = names.reduce(
     (book, [controller, actuator]) =>
-      raise(book, "command_problem", { controller, actuator }, "open: look", 0).book,
+      raise(book, "command_problem", { controller, actuator }, "open: look", 0).state,
     noAlarms,
   );
   const { limits, clock, run, store, commander } = started({ alarms, isAccountKnown: false });
@@ -311,8 +311,8 @@ it.each([
 ])(
   "an alarm of a controller that vanished while the bridge was down: list known %s",
   async (isKnown, state) => {
-    const one = raise(noAlarms, "controller_offline", of("gh-0007"), "gone", 0).book;
-    const alarms = raise(one, "controller_offline", of("gh-0001"), "gone", 0).book;
+    const one = raise(noAlarms, "controller_offline", of("gh-0007"), "gone", 0).state;
+    const alarms = raise(one, "controller_offline", of("gh-0001"), "gone", 0).state;
     const { limits, clock, run } = started({ alarms, isAccountKnown: isKnown });
     run();
     await clock.advance(6_000);
@@ -324,8 +324,8 @@ it.each([
 );
 
 it("what a start cannot know yet is neither cleared nor told again", async () => {
-  const one = raise(noAlarms, "other_bridge", { controller: null, actuator: null }, "another", 0).book;
-  const alarms = raise(one, "readings_overdue", of("gh-0001"), "late", 0).book;
+  const one = raise(noAlarms, "other_bridge", { controller: null, actuator: null }, "another", 0).state;
+  const alarms = raise(one, "readings_overdue", of("gh-0001"), "late", 0).state;
   const upToDate = new Set<string>();
   let otherBridge: boolean | null = null;
   const { limits, clock, events, run, store } = started({ alarms, upToDate, otherBridge: () => otherBridge });
@@ -343,8 +343,8 @@ it("what a start cannot know yet is neither cleared nor told again", async () =>
 it("says of a condition that this run has not judged yet that it was so before the restart, and what it is once it has", async () => {
   const nothing = { controller: null, actuator: null };
   const words = "Another bridge is connected for the same account.";
-  const { book } = raise(noAlarms, "other_bridge", nothing, words, 0);
-  const alarms = acknowledge(book, "other_bridge", "anna")?.book ?? noAlarms;
+  const { state: book } = raise(noAlarms, "other_bridge", nothing, words, 0);
+  const alarms = acknowledge(book, "other_bridge", "anna")?.state ?? noAlarms;
   let otherBridge: boolean | null = null;
   const { limits, clock, events, run, payloads } = started({ alarms, otherBridge: () => otherBridge });
   run();
@@ -366,7 +366,7 @@ it("a lease of an actuator that is configured no more is one alarm over all star
   expect(first.limits.alarms.list).toMatchObject([{ id: "lease_overrun", state: "active" }]);
   expect(first.limits.alarms.list[0]?.message).toContain("GH-0001/pump");
   const message = first.limits.alarms.list[0]?.message ?? "";
-  const alarms = raise(noAlarms, "lease_overrun", { controller: null, actuator: null }, message, 0).book;
+  const alarms = raise(noAlarms, "lease_overrun", { controller: null, actuator: null }, message, 0).state;
   expect(started({ limits, alarms }).events).toEqual([]);
   expect(states(started({ alarms }).limits)).toEqual(["lease_overrun cleared"]);
 });
@@ -379,7 +379,7 @@ describe("what earlier runs left on the broker", () => {
   ];
 
   it("is cleared where it is an alarm that this run does not know", () => {
-    const alarms = raise(noAlarms, "controller_offline", of("gh-0001"), "gone", 0).book;
+    const alarms = raise(noAlarms, "controller_offline", of("gh-0001"), "gone", 0).state;
     const { limits, look, sent } = started({ alarms, topics });
     look();
     expect(sent.filter((line) => line.endsWith("emptied"))).toEqual(["greenhouse/alarm/flood emptied"]);
@@ -400,6 +400,6 @@ describe("what earlier runs left on the broker", () => {
 it("state is lost where lines of the journal cannot be read, until a start that can read all of it", () => {
   const { limits } = started({ unreadable: 2 });
   expect(states(limits)).toEqual(["state_lost active"]);
-  const alarms = raise(noAlarms, "state_lost", { controller: null, actuator: null }, "", 0).book;
+  const alarms = raise(noAlarms, "state_lost", { controller: null, actuator: null }, "", 0).state;
   expect(states(started({ alarms }).limits)).toEqual(["state_lost cleared"]);
 });

@@ -142,4 +142,4 @@ function stamped(records: readonly RecordBody[]): readonly JournalRecord[] {
 const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;
 
 export const blow = (speed: number | string) => (one: CommandBench) =>
-  one.engine.measured("weather/wind", new TextEncoder().encode(JSON.stringify({ speed })));
+  one.engine.onWeather("weather/wind", new TextEncoder().encode(JSON.stringify({ speed })));

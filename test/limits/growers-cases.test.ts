@@ -29,7 +29,7 @@ async function greenhouse(title: string) {
 }
 
 const measure = (one: CommandBench, name: string, payload: string) =>
-  one.engine.measured(`weather/${name}`, new TextEncoder().encode(payload));
+  one.engine.onWeather(`weather/${name}`, new TextEncoder().encode(payload));
 
 const wind = (one: CommandBench, speed: number) => measure(one, "wind", JSON.stringify({ speed }));
 

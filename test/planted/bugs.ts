@@ -51,7 +51,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S4"],
   },
   journal_after_post: {
-    seam: "commands/checks#checked",
+    seam: "commands/checks#onChecked",
     plant: `(original) => (turn, ...rest) => {
       original(turn, ...rest);
       if (turn.lane.running?.at === "journal") sendStep(turn, turn.lane.running);
@@ -74,7 +74,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     campaign: { rows: "^push garbled$", lanes: embedded, found: "badPosts" },
   },
   wall_clock_age: {
-    seam: "commands/checks#goOn",
+    seam: "commands/checks#onJournaled",
     plant: `(original) => (turn, run, problem) => {
       const { receivedAt, receivedMono, deadlineMono } = run.command;
       if (problem !== null) original(turn, run, problem);
@@ -92,7 +92,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S4", "S6"],
   },
   dry_run_sends: {
-    seam: "commands/checks#checked",
+    seam: "commands/checks#onChecked",
     plant: `(original) => (turn, run, ...rest) => {
       run.command.dryRun &&= run.command.force;
       return original(turn, run, ...rest);
@@ -113,7 +113,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S12"],
   },
   already_while_the_opposite_moves: {
-    seam: "commands/checks#begin",
+    seam: "commands/checks#beginChecks",
     plant: `(original) => (turn, run) => original(turn, { ...run, posts: turn.lane.posts })`,
     breaks: ["S8"],
   },
@@ -177,7 +177,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     seam: "commands/sending#judgeAndBegin",
     plant: `() => (turn, run) => {
       turn.answer = { type: "may_leave" };
-      begin(turn, run);
+      beginPost(turn, run);
     }`,
     breaks: ["S6", "S17", "S18"],
   },
@@ -187,7 +187,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     plant: `(original) => (turn, run, answer) => {
       const { readBack, after } = run;
       const value = answer.type === "value" ? answer : null;
-      const { shown, isOver, next } = seen(readBack, value, run.command.settings, turn.now.mono);
+      const { shown, isOver, next } = judgeRead(readBack, value, run.command.settings, turn.now.mono);
       if (!isOver || shown || after.facts.attempts > 1) original(turn, run, answer);
       else {
         const facts = { ...after.facts, readBack: next.lastRead };
@@ -208,7 +208,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S8"],
   },
   target_shown_as_state: {
-    seam: "commands/commander#sent",
+    seam: "commands/commander#post",
     plant: `(original) => async (question, ports) => {
       const answer = await original(question, ports);
       const { command, step } = question;
@@ -241,7 +241,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S2"],
   },
   reverts_are_not_told: {
-    seam: "commands/second-look#reverted",
+    seam: "commands/later-reads#onReverted",
     plant: "() => () => undefined",
     breaks: ["S16"],
   },
@@ -305,7 +305,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S7"],
   },
   commands_side_by_side: {
-    seam: "commands/lane#next",
+    seam: "commands/lane#startNext",
     plant: `(original) => (turn) => {
       const { running } = turn.lane;
       turn.lane = { ...turn.lane, running: null };
@@ -325,7 +325,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
 const outcomes: Readonly<Record<string, PlantedBug>> = {
   result_without_fsync: { seam: "commands/results#write", plant: notDurable, breaks: ["S7"] },
   told_before_it_is_journaled: {
-    seam: "commands/results#written",
+    seam: "commands/results#onOutcomeWritten",
     plant: `(original) => (turn, input, outcome) => original(turn, input, { ...outcome, isUrgent: true })`,
     breaks: ["S7"],
   },

@@ -35,7 +35,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S19"],
   },
   retained_weather_counts: {
-    seam: "limits/limits#LimitService.measured",
+    seam: "limits/limits#LimitService.onWeather",
     plant: `() => function ({ topic, payload }) {
       this.engine.measured(topic, payload);
     }`,

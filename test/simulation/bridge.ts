@@ -193,7 +193,8 @@ export class Bridge {
 
   /** A message on a weather topic. */
   measured(message: Measured, protocolVersion: 4 | 5): void {
-    if (this.#desk?.limits.hears(message.topic)) this.#desk.limits.measured(message, protocolVersion);
+    if (this.#desk?.limits.isWeatherTopic(message.topic))
+      this.#desk.limits.onWeather(message, protocolVersion);
   }
 
   /** What requests over MQTT work with; null while it starts. */

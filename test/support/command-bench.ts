@@ -127,7 +127,7 @@ export class CommandBench {
           reason: this.journalProblem,
         }),
       },
-      audience: {
+      output: {
         phase: (command, phase) => this.phases.push(`${command.id} ${phase}`),
         result: (result) => this.results.push(result),
         event: (event) => this.events.push(event),

@@ -76,14 +76,14 @@ export interface AlarmState {
 
 export const noAlarms: AlarmState = { alarms: new Map(), raised: [] };
 
-/** The book as it is now, the alarms that changed (null: its topic is emptied), and what is told. */
+/** The state as it is now, the alarms that changed (null: its topic is emptied), and what is told. */
 export interface AlarmNews {
-  readonly book: AlarmState;
+  readonly state: AlarmState;
   readonly changed: ReadonlyMap<string, Alarm | null>;
   readonly events: readonly BridgeEvent[];
 }
 
-const unchanged = (book: AlarmState): AlarmNews => ({ book, changed: new Map(), events: [] });
+const unchanged = (state: AlarmState): AlarmNews => ({ state, changed: new Map(), events: [] });
 
 export const alarmId = (type: AlarmType, { controller, actuator }: Subject): string =>
   [type, controller, actuator].filter((part) => part !== null).join(".");
@@ -110,7 +110,7 @@ const isRecent = (now: number) => (at: number) => at <= now && now - at < floodW
 
 /** Raises an alarm, or changes what it says. */
 export function raise(
-  book: AlarmState,
+  state: AlarmState,
   type: AlarmType,
   subject: Subject,
   message: string,
@@ -118,19 +118,19 @@ export function raise(
   facts?: AlarmFacts,
 ): AlarmNews {
   const id = alarmId(type, subject);
-  const before = book.alarms.get(id);
+  const before = state.alarms.get(id);
   if (before !== undefined && isOn(before)) {
-    if (before.message === message && !isCarried(before)) return unchanged(book);
-    return put(book, { ...before, message, facts }, []);
+    if (before.message === message && !isCarried(before)) return unchanged(state);
+    return put(state, { ...before, message, facts }, []);
   }
-  const raised = [...book.raised.filter(isRecent(now)), now];
+  const raised = [...state.raised.filter(isRecent(now)), now];
   const isFlood = raised.length > mostRaised;
   const alarm = { ...newAlarm(type, subject, message, now), facts };
-  const news = put({ ...book, raised }, alarm, isFlood ? [] : [told("alarm", alarm, now)]);
-  if (!isFlood || isOn(news.book.alarms.get("flood"))) return news;
+  const news = put({ ...state, raised }, alarm, isFlood ? [] : [alarmEvent("alarm", alarm, now)]);
+  if (!isFlood || isOn(news.state.alarms.get("flood"))) return news;
   const text = `More than ${mostRaised} alarms came within 10 minutes; further ones are not told one by one.`;
   const flood = newAlarm("flood", { controller: null, actuator: null }, text, now);
-  const both = put(news.book, flood, [told("flood", flood, now)]);
+  const both = put(news.state, flood, [alarmEvent("flood", flood, now)]);
   return { ...both, changed: new Map([...news.changed, ...both.changed]) };
 }
 
@@ -152,41 +152,41 @@ function newAlarm(type: AlarmType, subject: Subject, message: string, now: numbe
 }
 
 /** It is over. */
-export function clear(book: AlarmState, id: string, now: number): AlarmNews {
-  const before = book.alarms.get(id);
-  if (before === undefined || !isOn(before)) return unchanged(book);
-  const isFlood = isOn(book.alarms.get("flood")) && id !== "flood";
+export function clear(state: AlarmState, id: string, now: number): AlarmNews {
+  const before = state.alarms.get(id);
+  if (before === undefined || !isOn(before)) return unchanged(state);
+  const isFlood = isOn(state.alarms.get("flood")) && id !== "flood";
   const alarm: Alarm = { ...before, state: "cleared", clearedAt: now };
-  return put(book, alarm, isFlood ? [] : [told("alarm_cleared", alarm, now)]);
+  return put(state, alarm, isFlood ? [] : [alarmEvent("alarm_cleared", alarm, now)]);
 }
 
 /** A person has seen it, which clears nothing; null where there is no such alarm. */
-export function acknowledge(book: AlarmState, id: string, by: string | null): AlarmNews | null {
-  const before = book.alarms.get(id);
+export function acknowledge(state: AlarmState, id: string, by: string | null): AlarmNews | null {
+  const before = state.alarms.get(id);
   if (before === undefined || !isOn(before)) return null;
-  return put(book, { ...before, state: "acknowledged", by }, []);
+  return put(state, { ...before, state: "acknowledged", by }, []);
 }
 
 /** Lets time pass: the flood ends, and what cleared an hour ago is forgotten. */
-export function passTime(book: AlarmState, now: number): AlarmNews {
-  const gone = [...book.alarms.values()].filter(
+export function passTime(state: AlarmState, now: number): AlarmNews {
+  const gone = [...state.alarms.values()].filter(
     ({ clearedAt }) =>
       clearedAt !== null && (now - clearedAt >= shownAfterMs || clearedAt > now + shownAfterMs),
   );
-  const alarms = new Map([...book.alarms].filter(([, alarm]) => !gone.includes(alarm)));
+  const alarms = new Map([...state.alarms].filter(([, alarm]) => !gone.includes(alarm)));
   const changed = new Map<string, Alarm | null>(gone.map(({ id }) => [id, null]));
-  const forgotten = gone.length === 0 ? book : { ...book, alarms };
-  const isOver = isOn(book.alarms.get("flood")) && book.raised.filter(isRecent(now)).length <= mostRaised;
+  const forgotten = gone.length === 0 ? state : { ...state, alarms };
+  const isOver = isOn(state.alarms.get("flood")) && state.raised.filter(isRecent(now)).length <= mostRaised;
   const news = isOver ? clear(forgotten, "flood", now) : unchanged(forgotten);
   return { ...news, changed: new Map([...changed, ...news.changed]) };
 }
 
-function put(book: AlarmState, alarm: Alarm, events: readonly BridgeEvent[]): AlarmNews {
-  const alarms = new Map([...book.alarms, [alarm.id, alarm]]);
-  return { book: { ...book, alarms }, changed: new Map([[alarm.id, alarm]]), events };
+function put(state: AlarmState, alarm: Alarm, events: readonly BridgeEvent[]): AlarmNews {
+  const alarms = new Map([...state.alarms, [alarm.id, alarm]]);
+  return { state: { ...state, alarms }, changed: new Map([[alarm.id, alarm]]), events };
 }
 
-function told(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at: number): BridgeEvent {
+function alarmEvent(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at: number): BridgeEvent {
   const { id, type: kind, controller, actuator, message, severity, remedy } = alarm;
   const facts = { alarm: id, alarm_type: kind, controller, actuator, remedy };
   return { type, severity: type === "alarm_cleared" ? "info" : severity, message, at, facts };

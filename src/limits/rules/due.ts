@@ -10,7 +10,7 @@ import {
   holds,
   isBlind,
   readInput,
-  sent,
+  sendDone,
 } from "./guards.js";
 import { guardSentence, isThere, judge, stateOf } from "./judge.js";
 import { pausesFor } from "./pauses.js";
@@ -91,7 +91,7 @@ export function dueSends(entry: Entry, context: LimitContext, newId: () => strin
     const send = { rule: "guard", command: guard.sends, by: `rule ${guard.name}` } as const;
     const attempts = next(state.attempts, mayGo, send);
     if (attempts !== state.attempts)
-      guards = new Map(guards).set(guard.name, attempts === null ? sent(state) : { ...state, attempts });
+      guards = new Map(guards).set(guard.name, attempts === null ? sendDone(state) : { ...state, attempts });
   }
   const { lease, moved } = leaseDue(entry, context, next);
   const isSame = guards === entry.guards && lease === entry.lease;

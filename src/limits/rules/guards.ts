@@ -57,7 +57,7 @@ export const unjudged: GuardState = {
 };
 
 /** What it sends is done with for this time. */
-export const sent = (state: GuardState): GuardState => ({
+export const sendDone = (state: GuardState): GuardState => ({
   ...state,
   sending: "done",
   attempts: firstAttempt,

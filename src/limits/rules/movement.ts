@@ -3,8 +3,8 @@ import { canonical } from "../../greenhouse/command/words.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
 import { type Entry, type LimitedCommand, limitsOf } from "./entry.js";
-import { type GuardState, sent } from "./guards.js";
-import { began, directionOf, endedAt, isStart, type Moves } from "./pauses.js";
+import { type GuardState, sendDone } from "./guards.js";
+import { withMovement, directionOf, withEnd, isStart, type Moves } from "./pauses.js";
 import type { Lease } from "./lease.js";
 
 /* What the course of a command does to the movements, the lease and the hold of its actuator. Instants are monotonic ms. */
@@ -28,13 +28,17 @@ export const afterOthersPost = (entry: Entry, command: LimitedCommand): Entry =>
 function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
   const word = canonical(command.wanted);
   if (word === "stop") return entry;
-  const given = command.rule === null ? givenUp(entry, word) : entry;
+  const given = command.rule === null ? withoutSends(entry, word) : entry;
   const move = {
     isCounted: isStart(word),
     direction: directionOf(word, shown),
     endsAt: endOfMove(command, now),
   };
-  return { ...given, moves: began(entry.moves, move, mostStarts, now), ...termOfCommand(entry, command) };
+  return {
+    ...given,
+    moves: withMovement(entry.moves, move, mostStarts, now),
+    ...termOfCommand(entry, command),
+  };
 }
 
 /** What the disk is to hold: also what a command does that it knows as sent, and a lock or hold that is on its way there. */
@@ -48,7 +52,7 @@ export function toBeKept({ pending, planned, ...rest }: Entry): Entry {
 function afterForeignPost(entry: Entry, command: LimitedCommand): Entry {
   if (command.wanted.type === "stop") return entry;
   // What the travel time does not end, its result will.
-  const moves = command.settings.travelMs > 0 ? entry.moves : endedAt(entry.moves, Infinity);
+  const moves = command.settings.travelMs > 0 ? entry.moves : withEnd(entry.moves, Infinity);
   return { ...entry, moves, ...termOfCommand(entry, command) };
 }
 
@@ -60,7 +64,7 @@ export function afterPost(entry: Entry, command: LimitedCommand, shown: Shown, n
   if (!entry.sent.has(command.id))
     return withSent(afterFirstPost(entry, command, shown, now), command, entry);
   if (command.wanted.type === "stop") return entry;
-  return { ...entry, moves: endedAt(entry.moves, endOfMove(command, now)) };
+  return { ...entry, moves: withEnd(entry.moves, endOfMove(command, now)) };
 }
 
 /** The lease and the hold with it; a time of the configuration leaves the deadline of the same command as it is. */
@@ -82,11 +86,11 @@ export function afterEnd(entry: Entry, command: LimitedCommand, outcome: Outcome
   const sent = new Map([...entry.sent].filter(([id]) => id !== command.id));
   const moves = before ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
   const moved = { ...entry, moves, sent: before ? sent : entry.sent };
-  if (outcome === "confirmed" || outcome === "already") return done(moved, command);
+  if (outcome === "confirmed" || outcome === "already") return afterConfirmed(moved, command);
   if (outcome !== "rejected" && outcome !== "failed") return moved;
   return {
     ...moved,
-    lease: before ? sooner(before.lease, moved.lease) : moved.lease,
+    lease: before ? earlierOf(before.lease, moved.lease) : moved.lease,
     hold: moved.hold?.id === command.id ? (before?.hold ?? null) : moved.hold,
   };
 }
@@ -95,22 +99,22 @@ function movesAfterEnd(moves: Moves, command: LimitedCommand, outcome: Outcome, 
   const { endsAt } = moves;
   if (endsAt === null || endsAt <= now) return moves;
   const isStopped = command.wanted.type === "stop" && outcome === "confirmed";
-  return isStopped || endsAt === Infinity ? endedAt(moves, now) : moves;
+  return isStopped || endsAt === Infinity ? withEnd(moves, now) : moves;
 }
 
 /** Another command that shows ends the lease, the same one renews it where it names a time. */
-function done(entry: Entry, command: LimitedCommand): Entry {
+function afterConfirmed(entry: Entry, command: LimitedCommand): Entry {
   const { lease, hold } = termOfCommand(entry, command);
   if (entry.lease?.id === command.id) return { ...entry, hold };
   const isOther = !command.term?.lease && entry.lease?.command !== canonical(command.wanted);
   return { ...entry, hold, lease: isOther ? null : lease };
 }
 
-const sooner = (one: Lease | null, other: Lease | null): Lease | null =>
+const earlierOf = (one: Lease | null, other: Lease | null): Lease | null =>
   one === null || (other !== null && other.until < one.until) ? other : one;
 
 /** A command has ended: where a rule had sent it, it is done with or sent again. */
-export function sentAs(entry: Entry, result: Ended, now: number): Entry {
+export function afterRuleSend(entry: Entry, result: Ended, now: number): Entry {
   const { lease, guards } = entry;
   if (lease?.end.id === result.id) {
     const end = attemptAfter(lease.end, "lease", result, now) ?? firstAttempt;
@@ -119,12 +123,12 @@ export function sentAs(entry: Entry, result: Ended, now: number): Entry {
   const [name, state] = [...guards].find(([, { attempts }]) => attempts.id === result.id) ?? [];
   if (name === undefined || state === undefined) return entry;
   const attempts = attemptAfter(state.attempts, "guard", result, now);
-  const after = attempts === null ? sent(state) : { ...state, attempts };
+  const after = attempts === null ? sendDone(state) : { ...state, attempts };
   return { ...entry, guards: new Map(guards).set(name, after) };
 }
 
 /** What guards had sent once is not sent again against a change made elsewhere; `word` is what was commanded there, if that is known. */
-function givenUp(entry: Entry, word: string | null): Entry {
+function withoutSends(entry: Entry, word: string | null): Entry {
   const isSame = (name: string) =>
     word !== null && limitsOf(entry.settings).guards.some((one) => one.name === name && one.sends === word);
   // One that waits or is being checked has sent nothing yet, and is no try.
@@ -133,7 +137,7 @@ function givenUp(entry: Entry, word: string | null): Entry {
   const isOver = (name: string, { sending, attempts }: GuardState) =>
     sending === "due" && triesOf(attempts) > 0 && !isSame(name);
   const guards = [...entry.guards].map(
-    ([name, state]) => [name, isOver(name, state) ? sent(state) : state] as const,
+    ([name, state]) => [name, isOver(name, state) ? sendDone(state) : state] as const,
   );
   return { ...entry, guards: new Map(guards) };
 }
@@ -144,6 +148,6 @@ export function afterForeignMove(entry: Entry, from: string, to: string, now: nu
   const shown = { state: degree === null ? from : "position", position: degree };
   const { travelMs } = entry.settings;
   const move = { isCounted: isStart(to), direction: directionOf(to, shown), endsAt: now + travelMs };
-  const moves = began(entry.moves, move, mostStarts, now);
-  return { ...givenUp(entry, null), moves, lease: null };
+  const moves = withMovement(entry.moves, move, mostStarts, now);
+  return { ...withoutSends(entry, null), moves, lease: null };
 }

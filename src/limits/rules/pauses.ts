@@ -51,11 +51,16 @@ interface Movement extends Omit<Moves, "starts" | "endsByClock"> {
 }
 
 /** A movement begins. */
-export function began(moves: Moves, { isCounted, ...move }: Movement, most: number, now: number): Moves {
+export function withMovement(
+  moves: Moves,
+  { isCounted, ...move }: Movement,
+  most: number,
+  now: number,
+): Moves {
   return { ...move, starts: isCounted ? [...moves.starts, { at: now }].slice(-most) : moves.starts };
 }
 
-export const endedAt = ({ starts, direction }: Moves, at: number): Moves => ({
+export const withEnd = ({ starts, direction }: Moves, at: number): Moves => ({
   starts,
   direction,
   endsAt: at,

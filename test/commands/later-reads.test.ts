@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { seeActuator, type Sight, sightOf } from "../../src/commands/aftermath.js";
+import { judgeObservation, type Observation, observationOf } from "../../src/commands/later-reads.js";
 import type { Interrupted, Resting } from "../../src/commands/command.js";
 import { unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import { actuator } from "../support/builders.js";
@@ -16,11 +16,11 @@ const resting = (
 ): Resting => ({
   ...{ state, position, passing },
 });
-const sight = (state: string | null, position: number | null = null): Sight => ({ state, position });
-const foreign = (text: string): Sight => ({ state: "unknown", position: null, foreign: text });
+const sight = (state: string | null, position: number | null = null): Observation => ({ state, position });
+const foreign = (text: string): Observation => ({ state: "unknown", position: null, foreign: text });
 
 describe("moved by somebody else", () => {
-  it.each<[string, Resting | null, Sight, "ours" | "nobody's", string | null]>([
+  it.each<[string, Resting | null, Observation, "ours" | "nobody's", string | null]>([
     ["the first sight of a state", null, sight("open"), "nobody's", null],
     ["the same state", resting("open"), sight("open"), "nobody's", null],
     ["another state", resting("open"), sight("closed"), "nobody's", "open to closed"],
@@ -40,7 +40,7 @@ describe("moved by somebody else", () => {
     ["it where it stays", resting("unknown"), foreign("10101"), "nobody's", null],
     ["what follows it, as it is no settled state", resting("unknown"), sight("off"), "nobody's", null],
   ])("%s", (_, before, now, whose, told) => {
-    const { moved } = seeActuator(before, now, whose === "ours");
+    const { moved } = judgeObservation(before, now, whose === "ours");
     expect(moved && `${moved.from} to ${moved.to}`).toBe(told);
   });
 
@@ -210,9 +210,9 @@ const curtain = { ...fan, kind: "fan_wet_curtain" } as const;
 
 describe("a value in no table", () => {
   it("left by a command of ours is not taken for somebody else's doing later", () => {
-    const after = seeActuator(resting("off"), foreign("10101"), true).resting;
-    const once = seeActuator(after, foreign("10101"), false);
-    expect([once.moved, seeActuator(once.resting, foreign("10101"), false).moved]).toEqual([null, null]);
+    const after = judgeObservation(resting("off"), foreign("10101"), true).resting;
+    const once = judgeObservation(after, foreign("10101"), false);
+    expect([once.moved, judgeObservation(once.resting, foreign("10101"), false).moved]).toEqual([null, null]);
   });
 
   it.each([
@@ -224,7 +224,7 @@ describe("a value in no table", () => {
     ["where the table lists only what is to be sent", "motor", "unknown", "00000000", null],
   ] as const)("%s", (_, kind, state, value, seen) => {
     const read = { ...unreadActuator(actuator({ kind })), state, value };
-    expect(sightOf(read).foreign).toBe(seen);
+    expect(observationOf(read).foreign).toBe(seen);
   });
 
   it("set by somebody else is told once, with the value", async () => {

@@ -1,32 +1,42 @@
-import { endsByItself, kindRows } from "../greenhouse/actuator-kinds.js";
+import { endsByItself, kindRows, type KindRow } from "../greenhouse/actuator-kinds.js";
 import { type CommandResult, isToldWhenLate, type Outcome } from "../greenhouse/command/outcomes.js";
-import { shows, stepsOf } from "../greenhouse/command/plan.js";
+import { shows, showsModeOfDegree, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
+import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
-import { at, having } from "../runtime/table.js";
-import { limitsAfterForeignMove } from "./limits.js";
+import type { RawValue } from "../greenhouse/ports.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import {
+  ask,
   type Awaited,
   isOpen,
   type Lane,
-  type LaneProblem,
   note,
   type Now,
-  type ProblemReason,
+  raiseEvent,
+  type Run,
+  type SecondLook,
   type SentCommand,
-  tell,
   type Turn,
 } from "./book.js";
-import { type Addressed, type Command, laneKey, recordOf, type Resting, type Target } from "./command.js";
+import { type Addressed, type Command, recordOf, type Resting } from "./command.js";
+import type { Read } from "./confirm.js";
+import { type Ending, spelled } from "./endings.js";
+import { limitsAfterForeignMove } from "./limits.js";
+import { clearProblem, isProblem, raiseProblem } from "./problems.js";
+
+/*
+ * What reads show of a target once its commands have ended: somebody else moved it, our own value comes late, or what was confirmed
+ * is set back.
+ */
 
 /** What a read shows. */
-export interface Sight extends Pick<Actuator, "state" | "position"> {
+export interface Observation extends Pick<Actuator, "state" | "position"> {
   /** A readable value that is in no table of the kind. */
   readonly foreign?: string | null;
 }
 
-export interface Seen {
+export interface Observed {
   readonly resting: Resting | null;
   /** Set when it was moved elsewhere. */
   readonly moved: { readonly from: string; readonly to: string } | null;
@@ -36,7 +46,7 @@ export interface Seen {
  * Kinds whose tables the configuration makes list only what is to be sent, so that another value may be anything; and
  * what is no digits is no control value but something unreadable.
  */
-export function sightOf({ settings, state, position, value }: Actuator): Sight {
+export function observationOf({ settings, state, position, value }: Actuator): Observation {
   const isForeign =
     state === "unknown" && !kindRows[settings.kind].configured && value !== null && /^\d+$/.test(value);
   // How far it is open says nothing more where a word is told, as the configuration may have it of a degree.
@@ -51,7 +61,7 @@ const nameOf = ({ state, position }: Pick<Resting, "state" | "position">) =>
  * whatever is read is taken for its doing. A degree or a foreign value counts only when two reads in a row show it,
  * because a window on its way shows degrees it does not stop at.
  */
-export function seeActuator(resting: Resting | null, sight: Sight, ours: boolean): Seen {
+export function judgeObservation(resting: Resting | null, sight: Observation, ours: boolean): Observed {
   const { state, position, foreign = null } = sight;
   if (state === null || (state === "unknown" && foreign === null)) return { resting, moved: null };
   const now: Resting = { state, position, passing: null };
@@ -71,98 +81,6 @@ const isSettled = ({ state }: Resting) => state !== "auto" && state !== "unknown
 const isModeOnly = (resting: Resting, state: string) =>
   resting.state === "position" && resting.position === null && state === "position";
 
-interface Consequence {
-  /** What people are told with. */
-  readonly event: BridgeEvent["type"] | null;
-  /** Whether it turns the problem of its target on or off; null leaves that as it is. */
-  readonly problem: boolean | null;
-}
-
-const nothing: Consequence = { event: null, problem: null };
-const solved: Consequence = { event: null, problem: false };
-
-const consequences: Readonly<Record<Outcome, Consequence>> = {
-  confirmed: solved,
-  already: solved,
-  dry_run: nothing,
-  refused: nothing,
-  superseded: nothing,
-  rejected: { event: "command_rejected", problem: true },
-  unconfirmed: { event: "command_unconfirmed", problem: true },
-  failed: { event: "command_failed", problem: true },
-  unknown: { event: "command_unconfirmed", problem: true },
-};
-
-/** What a person should be told of a command's end, with what to check; null when it went as it should. */
-export function alertFor(result: CommandResult, at: number): BridgeEvent | null {
-  const { event: type } = consequences[result.outcome];
-  if (type === null) return null;
-  const { controller, actuator, command, id, reason, request_id, read_back } = result;
-  const message = `${controller}/${actuator} ${command ?? ""}: ${result.message ?? result.outcome}`;
-  return {
-    type,
-    severity: "error",
-    message,
-    at,
-    facts: { controller, actuator, command, id, reason, request_id, read_back },
-  };
-}
-
-const targets = ["actuator", "parameter", "address"] as const;
-
-/* Which targets' newest sent command ended badly; a controller's flag is on while any of its targets is among them. */
-
-export function problemEnded(turn: Turn, about: Target, result: CommandResult): void {
-  const { problem } = consequences[result.outcome];
-  // The problem is that of the newest command sent; of one that failed before that nothing was.
-  if (problem === true && result.outcome === "failed" && result.steps.length === 0) return;
-  if (problem === true) raiseProblem(turn, about, { ...toldOf(result), at: turn.now.at });
-  else if (problem === false) clearProblem(turn, about);
-}
-
-const toldOf = ({ command, outcome, reason, message }: CommandResult) => ({
-  command,
-  outcome,
-  reason,
-  message,
-});
-
-export function raiseProblem(turn: Turn, about: Target, why: ProblemReason): void {
-  const lane = laneKey(about);
-  const others = (at(turn.book.problems, about.code) ?? []).filter((one) => one.lane !== lane);
-  leave(turn, about.code, [...others, { lane, problem: { actuator: about.targetId, ...why } }]);
-}
-
-function clearProblem(turn: Turn, about: Target): void {
-  const open = at(turn.book.problems, about.code) ?? [];
-  leave(
-    turn,
-    about.code,
-    open.filter(({ lane }) => lane !== laneKey(about)),
-  );
-}
-
-/** A person has seen it: one target's problem, or all of the controller's. */
-export function acknowledge(turn: Turn, code: string, targetId: string | null): void {
-  const seen = targetId === null ? null : targets.map((target) => laneKey({ code, target, targetId }));
-  const open = at(turn.book.problems, code) ?? [];
-  leave(turn, code, seen === null ? [] : open.filter(({ lane }) => !seen.includes(lane)));
-  const record = { type: "acknowledged", controller: code, actuator: targetId, by: null, via: null } as const;
-  note(turn, record, { quiet: true });
-}
-
-function leave(turn: Turn, code: string, open: readonly LaneProblem[]): void {
-  for (const { lane } of [...(at(turn.book.problems, code) ?? []), ...open]) turn.touched.add(lane);
-  turn.book.problems = having(turn.book.problems, code, open);
-  showProblem(turn, code);
-}
-
-/** Brings the controller's flag up to date, also when it was only just admitted. */
-export function showProblem(turn: Turn, code: string): void {
-  const open = (at(turn.book.problems, code) ?? []).map(({ problem }) => problem);
-  turn.effects.push({ type: "problem", code, open });
-}
-
 /* After commands have ended: our own value that comes late or is set back, and values set elsewhere. */
 
 /**
@@ -171,7 +89,7 @@ export function showProblem(turn: Turn, code: string): void {
  */
 export function awaitedAfter(lane: Lane, command: Command, result: CommandResult, now: Now): Awaited | null {
   const { outcome, sent_at: sentAt, steps } = result;
-  const isBad = consequences[outcome].problem === true;
+  const isBad = isProblem(outcome);
   // Of one of an earlier run the record of a first POST may be lost.
   const isUnrecorded = command.isRecovered === true && isBad && steps.length === 0;
   if (sentAt === null && !isUnrecorded) return lane.awaited;
@@ -198,27 +116,27 @@ function oursUntil(outcome: Outcome, { settings }: SentCommand, endedAt: number)
 }
 
 /** A read has shown the target. A parameter or raw address has no state of rest: only our own value matters. */
-export function shown(turn: Turn, about: Addressed, target: Actuator | Register): void {
-  if ("settings" in target) shownActuator(turn, about, target);
+export function onRead(turn: Turn, about: Addressed, target: Actuator | Register): void {
+  if ("settings" in target) onActuatorRead(turn, about, target);
   else {
     const awaited = awaitedNow(turn);
-    if (awaited && shows(awaited.command.settings, awaited.step, target.raw)) late(turn, awaited);
+    if (awaited && shows(awaited.command.settings, awaited.step, target.raw)) cameLate(turn, awaited);
   }
 }
 
 const awaitedNow = ({ lane: { awaited }, now }: Turn): Awaited | null =>
   awaited !== null && now.mono <= awaited.until ? awaited : null;
 
-function shownActuator(turn: Turn, about: Addressed, actuator: Actuator): void {
+function onActuatorRead(turn: Turn, about: Addressed, actuator: Actuator): void {
   const awaited = awaitedNow(turn);
   const register = awaited && actuator.registers[awaited.step.address];
   if (awaited && register && shows(actuator.settings, awaited.step, register.raw)) {
-    const { state, position } = sightOf(actuator);
+    const { state, position } = observationOf(actuator);
     turn.lane.resting = { state: state ?? "unknown", position, passing: null };
-    late(turn, awaited);
+    cameLate(turn, awaited);
   }
   const isOurs = isMoving(turn.lane, actuator.settings.travelMs, turn.now.mono);
-  const { resting, moved } = seeActuator(turn.lane.resting, sightOf(actuator), isOurs);
+  const { resting, moved } = judgeObservation(turn.lane.resting, observationOf(actuator), isOurs);
   turn.lane.resting = resting;
   if (moved) movedElsewhere(turn, about, actuator, moved);
 }
@@ -229,7 +147,7 @@ const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
   lane.secondLook !== null ||
   (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
 
-function late(turn: Turn, { command, word, step, isTold }: Awaited): void {
+function cameLate(turn: Turn, { command, word, step, isTold }: Awaited): void {
   turn.lane.awaited = null;
   const { id, controllerId, targetId } = command;
   // A restart does not look for either again.
@@ -237,7 +155,7 @@ function late(turn: Turn, { command, word, step, isTold }: Awaited): void {
   note(turn, { type: isTold ? "confirmed_late" : "read_back", ...seen }, { quiet: true });
   if (!isTold) return;
   clearProblem(turn, command);
-  tell(turn, {
+  raiseEvent(turn, {
     type: "confirmed_late",
     severity: "info",
     message: `${controllerId}/${targetId} shows ${word} now, after the command had ended unconfirmed.`,
@@ -257,14 +175,114 @@ function movedElsewhere(
   const facts = { controller: controllerId, actuator: settings.id, from, to };
   if (type === "ended_by_itself") {
     const message = `${controllerId}/${settings.id} went from ${from} to ${to}: its plan ended by itself, or somebody ended it.`;
-    tell(turn, { type, severity: "info", message, facts });
+    raiseEvent(turn, { type, severity: "info", message, facts });
     return;
   }
   const shows = to === "unknown" ? `a value in no table of its kind, ${value ?? ""},` : to;
-  tell(turn, {
+  raiseEvent(turn, {
     type,
     severity: "warning",
     message: `${controllerId}/${settings.id} went from ${from} to ${shows} without a command of this bridge: another user, a wall switch, or the controller's own protection.`,
     facts,
+  });
+}
+
+/*
+ * `confirmed` says that the register showed the value. What travels is read once more when its time is over: something else,
+ * a protection of the controller or a person, may have set it back meanwhile.
+ */
+
+const againMs = 30_000;
+/** So long a platform that cannot be read is asked again. */
+const giveUpMs = 600_000;
+
+/** A stop with an address of its own says nothing of the state. */
+function isLookedAtTwice(settings: ActuatorSettings, { address }: Pick<Step, "address">): boolean {
+  const row: KindRow = kindRows[settings.kind];
+  const travels = row.positionMode !== null || settings.kind === "motor";
+  return travels && stateAddresses(settings).includes(address);
+}
+
+type Look = Pick<SecondLook, "command" | "step" | "endedAt">;
+
+/** A command has ended: where it was confirmed before its travel time is over, its address is read once more then. */
+export function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void {
+  const { posts } = turn.lane;
+  const step = run.steps.at(-1);
+  const { command } = run;
+  if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
+  const at = posts.endedAt + command.settings.travelMs;
+  if (turn.now.mono < at) lookAgainAt(turn, { command, step, endedAt: turn.now.at }, at);
+}
+
+/** Confirmed by an earlier run, which may have ended before it looked again. */
+export function takeUpSecondLook(turn: Turn, look: Look): void {
+  lookAgainAt(turn, look, turn.now.mono);
+  // How long ago the last run sent it, no clock tells: until its travel time is over nothing is there already.
+  turn.lane.posts = { ...turn.lane.posts, endedAt: turn.now.mono };
+}
+
+function lookAgainAt(turn: Turn, { command, step, endedAt }: Look, at: number): void {
+  if (!isLookedAtTwice(command.settings, step)) return;
+  turn.lane.secondLook = { command, step, endedAt, at, until: at + giveUpMs, token: null };
+}
+
+/** A newer command POSTs: what is read from now on is its doing. */
+export function dropSecondLook(turn: Turn): void {
+  leaveSecondLook(turn);
+  turn.lane.secondLook = null;
+}
+
+/** It is left to the next start. */
+export function leaveSecondLook(turn: Turn): void {
+  const { secondLook } = turn.lane;
+  if (secondLook === null) return;
+  if (secondLook.token !== null) turn.effects.push({ type: "forget", token: secondLook.token });
+  turn.lane.secondLook = { ...secondLook, at: Infinity, token: null };
+}
+
+/** Begins the read, when the travel time is over. */
+export function beginSecondLook(turn: Turn): void {
+  const { secondLook } = turn.lane;
+  if (secondLook === null || secondLook.token !== null || turn.now.mono < secondLook.at) return;
+  const { command, step } = secondLook;
+  const token = ask(turn, { type: "read", command, address: step.address });
+  turn.lane.secondLook = { ...secondLook, token };
+}
+
+/** `read` is null where a defect of the bridge ended it. */
+export function onSecondLookRead(turn: Turn, secondLook: SecondLook, read: Read | null): void {
+  const { command, step, until } = secondLook;
+  if (read?.type !== "value") {
+    const at = turn.now.mono + againMs;
+    turn.lane.secondLook = at > until ? null : { ...secondLook, token: null, at };
+    return;
+  }
+  turn.lane.secondLook = null;
+  const { raw } = read;
+  const isThere = shows(command.settings, step, raw) || showsModeOfDegree(command.settings, step, raw);
+  if (!isThere) onReverted(turn, command, step, raw);
+  // So that a restart does not look again.
+  else note(turn, { type: "read_back", ...recordOf(command), address: step.address, value: String(raw) });
+}
+
+/** Confirmed, and set back before its travel time was over. */
+function onReverted(turn: Turn, command: SentCommand, step: Step, raw: RawValue): void {
+  const { id, controllerId, targetId, settings } = command;
+  const value = spelled(settings, raw);
+  const message = `${controllerId}/${targetId} was confirmed at ${step.value} and shows ${value ?? "nothing"} now that its travel time is over: another user, a wall switch, or the controller's own protection set it back. Nothing is sent again: check the actuator.`;
+  note(turn, { type: "reverted", ...recordOf(command), value: value ?? "", message }, { quiet: true });
+  raiseProblem(turn, command, {
+    command: null,
+    outcome: "reverted",
+    reason: null,
+    message,
+    at: turn.now.at,
+  });
+  raiseEvent(turn, {
+    type: "reverted",
+    severity: "error",
+    message,
+    facts: { id, controller: controllerId, actuator: targetId, value: step.value, read_back: value },
   });
 }
