@@ -16,8 +16,10 @@ ENV NODE_ENV=production XDG_CACHE_HOME=/data/.cache
 WORKDIR /app
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
-# `docker exec … greenhouse2mqtt doctor` and the like.
-RUN ln -s /app/dist/main.js /usr/local/bin/greenhouse2mqtt && mkdir /data && chown node:node /data
+# Nothing is installed into it, so what installs is not there. `docker exec … greenhouse2mqtt doctor` and the like.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn-v* \
+  /usr/local/bin/yarn /usr/local/bin/yarnpkg && \
+  ln -s /app/dist/main.js /usr/local/bin/greenhouse2mqtt && mkdir /data && chown node:node /data
 USER node
 WORKDIR /data
 VOLUME /data

@@ -1,9 +1,12 @@
-import { existsSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { formatProblem } from "../../src/config/problem.js";
-import { actuatorKinds, kindRows } from "../../src/greenhouse/actuator-kinds.js";
+import { type ActuatorKind, actuatorKinds, kindRows } from "../../src/greenhouse/actuator-kinds.js";
 import { load } from "../config/loading.js";
 import { addonProblems, optionProblems, type Schema, translationProblems } from "./support/addon-rules.js";
 import { inProject, textOf } from "./support/project.js";
@@ -54,11 +57,12 @@ describe("the Home Assistant app's config.yaml", () => {
     expect(translationProblems(translation, schema)).toEqual([]);
   });
 
-  it("offers every kind whose values need no configuration of their own", async () => {
+  it("offers every kind but the one whose words are not known either", async () => {
     const { schema } = await addonOf();
     const [actuator] = schema["actuators"] as readonly Readonly<Record<string, string>>[];
     const offered = /^list\((.*)\)$/.exec(actuator?.["kind"] ?? "")?.[1]?.split("|");
-    expect(offered).toEqual(actuatorKinds.filter((kind) => !kindRows[kind].configured));
+    expect(offered).toEqual(actuatorKinds.filter((kind) => kind !== "custom"));
+    expect(offered?.filter((kind) => kindRows[kind as ActuatorKind].configured)).toEqual(["motor"]);
   });
 
   it("is refused by the rules when it breaks them", async () => {
@@ -69,6 +73,38 @@ describe("the Home Assistant app's config.yaml", () => {
     expect(broken({ unknown: 1 })).toEqual([""]);
     expect(broken({ options: { token: "x", language: "en" } })).toEqual(["options.token"]);
     expect(broken({ options: { language: "fr" } })).not.toEqual([]);
+  });
+});
+
+describe("the repository of apps that `assemble` makes", () => {
+  function assembled(env: Readonly<Record<string, string>>) {
+    const made = mkdtempSync(join(tmpdir(), "greenhouse2mqtt-apps-"));
+    const script = inProject(`${folder}/../assemble`);
+    execFileSync("bash", [script, made], { env: { PATH: process.env["PATH"], ...env } });
+    const app = join(made, "greenhouse2mqtt");
+    const addon = parse(readFileSync(join(app, "config.yaml"), "utf8")) as Addon & {
+      readonly image?: string;
+    };
+    expect(addonProblems(addon)).toEqual([]);
+    return { files: readdirSync(app), image: addon.image };
+  }
+
+  it("has all that Home Assistant needs to build the image", () => {
+    const dist = mkdtempSync(join(tmpdir(), "greenhouse2mqtt-dist-"));
+    writeFileSync(join(dist, "main.js"), "");
+    const { files, image } = assembled({ DIST: dist });
+    const copied = [
+      ...readFileSync(inProject(`${folder}/Dockerfile`), "utf8").matchAll(/^COPY (?:--\S+ )*(.+) \S+$/gm),
+    ].flatMap(([, names = ""]) => names.split(" "));
+    expect(copied).toContain("dist");
+    expect(files).toEqual(expect.arrayContaining(["Dockerfile", ...copied]));
+    expect(image).toBeUndefined();
+  });
+
+  it("has of a published image only its name and what the store shows", () => {
+    const { files, image } = assembled({ IMAGE: "ghcr.io/owner/greenhouse2mqtt-app" });
+    expect(files).toEqual(["CHANGELOG.md", "DOCS.md", "config.yaml", "icon.png", "translations"]);
+    expect(image).toBe("ghcr.io/owner/greenhouse2mqtt-app");
   });
 });
 
@@ -96,20 +132,67 @@ describe("the options as a configuration", () => {
       { controller: "GH-0001", id: "fans", kind: "fan_wet_curtain", address: "140" },
       { controller: "FM-0002", id: "valve", kind: "irrigation", address: "210" },
     ],
+    left_out: [],
+  };
+  const motor = { kind: "motor", address: "300", open_value: "00000001", close_value: "00000010" };
+  const everything = {
+    ...filled,
+    business_url: "http://192.168.1.20:8080",
+    allow_insecure: true,
+    time_zone: "UTC",
+    requests_per_minute: 120,
+    sensor_names: "platform",
+    actuators: [
+      { ...roof, controller: "GH-0001", id: "roof", inverted: true, type_id: 2 },
+      { ...motor, controller: "GH-0001", id: "vent", stop_value: "00000111" },
+    ],
+    left_out: ["GH-0009"],
   };
   const service = { host: "core-mosquitto", port: 1883, ssl: false, username: "addons", password: "p'a: ss" };
 
-  const configured = async (given: object, mqtt: object | null = service) => {
+  const configured = async (
+    given: object,
+    mqtt: object | null = service,
+    warnings: readonly string[] = [],
+  ) => {
     const { configuration, secrets } = options.configurationOf(given, mqtt);
     const result = await load(configuration, { secrets, env: {} });
     if (!result.ok) throw new Error(result.problems.map(formatProblem).join("\n"));
-    expect(result.warnings.map(formatProblem)).toEqual([]);
+    expect(result.warnings.map(formatProblem)).toEqual(warnings);
     return result.configuration;
   };
 
   it("keep the rules of their own schema", async () => {
     const { schema } = await addonOf();
     expect(optionProblems(filled, schema)).toEqual([]);
+    expect(optionProblems(everything, schema)).toEqual([]);
+    expect(optionProblems({ ...filled, requests_per_minute: -1 }, schema)).not.toEqual([]);
+  });
+
+  it("are all used: with everything that the page offers, each key reaches the bridge", async () => {
+    const { schema } = await addonOf();
+    const told = new Set(Object.keys(everything));
+    const own = ["mqtt_url", "mqtt_username", "mqtt_password", "configuration_file"];
+    expect(Object.keys(schema).filter((option) => !told.has(option) && !own.includes(option))).toEqual([]);
+    const { platform, homeassistant, controllers } = await configured(everything, service, [
+      "config.yaml:7:19 platform.allow_insecure: the token travels unencrypted and can be read on the way",
+    ]);
+    expect({ platform, homeassistant, controllers }).toMatchObject({
+      platform: { allow_insecure: true, time_zone: "UTC", requests_per_minute: 120 },
+      homeassistant: { language: "zh", sensor_names: "platform" },
+      controllers: {
+        "GH-0001": {
+          actuators: {
+            roof: { kind: "skylight", type_id: 2, homeassistant: { inverted: true } },
+            vent: {
+              kind: "motor",
+              values: { open: "00000001", close: "00000010", stop: "00000111" },
+            },
+          },
+        },
+        "GH-0009": { ignore: true },
+      },
+    });
   });
 
   it("reach the bridge as they were given", async () => {
@@ -190,6 +273,12 @@ describe("the options as a configuration", () => {
       { actuators: [...filled.actuators, ...filled.actuators] },
       service,
       /GH-0001 has two of the id "roof"/,
+    ],
+    [
+      "an actuator of what is left out",
+      { left_out: ["FM-0002"] },
+      service,
+      /FM-0002 stands in left_out too, so it has no actuators/,
     ],
   ])("say what to do when there is %s", (_, change, mqtt, message) =>
     expect(() => options.configurationOf({ ...filled, ...change }, mqtt)).toThrow(message),

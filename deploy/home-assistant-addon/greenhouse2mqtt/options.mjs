@@ -23,15 +23,16 @@ export function configurationOf(options, service) {
     `  business_url: ${JSON.stringify(options.business_url)}`,
     `  realtime_url: ${JSON.stringify(options.realtime_url)}`,
     ...credentialLines(options, secret),
-    ...(options.time_zone ? [`  time_zone: ${JSON.stringify(options.time_zone)}`] : []),
+    ...optionalLines(options, ["time_zone", "allow_insecure", "requests_per_minute"]),
     ...mqttLines(brokerOf(options, service), secret),
-    `homeassistant: { language: ${options.language} }`,
+    "homeassistant:",
+    ...optionalLines(options, ["language", "sensor_names"]),
     `commands: { read_only: ${String(options.read_only)} }`,
     // From outside the container nothing but health without the Supervisor's ingress.
     `http: { host: 0.0.0.0, port: 8099, ingress: { enabled: true, role: ${options.page_role} } }`,
     `log: { level: ${options.log_level} }`,
     "data_dir: ./data",
-    ...controllerLines(options.actuators),
+    ...controllerLines(options),
   ];
   const secretLines = [...secrets].map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   return { configuration: `${lines.join("\n")}\n`, secrets: `${secretLines.join("\n")}\n` };
@@ -88,20 +89,36 @@ function mqttLines({ url, username, password }, secret) {
   ];
 }
 
-function controllerLines(actuators = []) {
-  const controllers = new Map();
+/** Keys of a section that are called as their options are. */
+const optionalLines = (options, names) =>
+  names.flatMap((name) => {
+    const value = options[name];
+    return value === undefined || value === "" ? [] : [`  ${name}: ${JSON.stringify(value)}`];
+  });
+
+/** An entry of the page as the configuration has it, which keeps the values of a motor and what Home Assistant shows apart. */
+function actuatorOf({ open_value: open, close_value: close, stop_value: stop, inverted, ...given }) {
+  const values = Object.entries({ open, close, stop }).filter(([, value]) => value);
+  return {
+    ...given,
+    ...(values.length > 0 && { values: Object.fromEntries(values) }),
+    ...(inverted && { homeassistant: { inverted } }),
+  };
+}
+
+function controllerLines({ actuators = [], left_out: leftOut = [] }) {
+  const controllers = new Map(leftOut.map((code) => [code, { ignore: true }]));
   for (const { controller, id, ...actuator } of actuators) {
-    const known = controllers.get(controller) ?? new Map();
-    if (known.has(id)) throw new OptionsError(`actuators: ${controller} has two of the id "${id}".`);
-    controllers.set(controller, known.set(id, actuator));
+    const known = controllers.get(controller) ?? { actuators: {} };
+    if (known.ignore)
+      throw new OptionsError(`actuators: ${controller} stands in left_out too, so it has no actuators.`);
+    if (Object.hasOwn(known.actuators, id))
+      throw new OptionsError(`actuators: ${controller} has two of the id "${id}".`);
+    known.actuators[id] = actuatorOf(actuator);
+    controllers.set(controller, known);
   }
-  if (controllers.size === 0) return ["controllers: {}"];
-  return [
-    "controllers:",
-    ...[...controllers].flatMap(([code, known]) => [
-      `  ${JSON.stringify(code)}:`,
-      "    actuators:",
-      ...[...known].map(([id, actuator]) => `      ${JSON.stringify(id)}: ${JSON.stringify(actuator)}`),
-    ]),
-  ];
+  const lines = [...controllers].map(
+    ([code, settings]) => `  ${JSON.stringify(code)}: ${JSON.stringify(settings)}`,
+  );
+  return lines.length === 0 ? ["controllers: {}"] : ["controllers:", ...lines];
 }

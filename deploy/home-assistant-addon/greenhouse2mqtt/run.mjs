@@ -74,6 +74,8 @@ process.setgroups([]);
 process.setgid(owner);
 process.setuid(owner);
 process.umask(0o077);
+// Root's own folder for it is not to be had any more; this one outlives an update of the image.
+process.env.XDG_CACHE_HOME = `${folder}/.cache`;
 process.chdir(folder);
 process.argv = [
   process.argv[0],

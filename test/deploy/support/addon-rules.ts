@@ -12,7 +12,7 @@ export interface Schema {
 
 const elementType = z
   .string()
-  .regex(/^(bool|email|url|port|str|password|int|match\(.*\)|list\(.+\))\??$/, "not a type");
+  .regex(/^(bool|email|url|port|str|password|int\(\d*,\d*\)|match\(.*\)|list\(.+\))\??$/, "not a type");
 /** Lists and sections may be nested two deep. */
 const section = z.record(z.string(), elementType);
 const element = z.union([elementType, z.array(z.union([elementType, section])).length(1), section]);
@@ -31,6 +31,12 @@ const addonRules = z.strictObject({
   services: z.array(z.string().regex(/^(mqtt|mysql):(provide|want|need)$/)),
   map: z.array(z.strictObject({ type: z.enum(["addon_config", "ssl", "share"]), read_only: z.boolean() })),
   timeout: z.number().min(10).max(300),
+  backup_exclude: z.array(z.string()),
+  /** Where the Supervisor pulls it from, with the version as its tag; without it the Supervisor builds the folder's Dockerfile. */
+  image: z
+    .string()
+    .regex(/^([a-z0-9.-]+(:\d+)?\/)?[a-z0-9{}._/-]+$/)
+    .optional(),
   ...{ ingress: z.boolean(), ingress_port: z.number(), ingress_stream: z.boolean() },
   ...{ panel_icon: z.string(), panel_title: z.string(), panel_admin: z.boolean() },
   options: z.record(z.string(), z.unknown()),
@@ -65,9 +71,16 @@ function valueOf(type: SchemaElement): z.ZodType {
 }
 
 function textOf(type: string): z.ZodType {
-  const [, kind = type, inner = ""] = /^(match|list)\((.*)\)$/.exec(type) ?? [];
+  const [, kind = type, inner = ""] = /^(match|list|int)\((.*)\)$/.exec(type) ?? [];
   if (kind === "match") return z.string().regex(new RegExp(inner));
   if (kind === "list") return z.enum(inner.split("|"));
+  if (kind === "int") {
+    const [least = "", most = ""] = inner.split(",");
+    return z
+      .int()
+      .min(least === "" ? -Infinity : Number(least))
+      .max(most === "" ? Infinity : Number(most));
+  }
   return kind === "bool" ? z.boolean() : kind === "url" ? z.url() : z.string();
 }
 
