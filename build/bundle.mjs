@@ -27,6 +27,12 @@ const replaced = [
   },
   // A copy of Node's own streams.
   { from: /^readable-stream$/, by: /./, text: 'module.exports = require("node:stream");' },
+  // HTTP/2, which nothing here asks a host for, and with it Node's own.
+  {
+    from: /^\.\/client-h2\.js$/,
+    by: /\/node_modules\/undici\//,
+    text: 'module.exports = () => { throw new Error("HTTP/2 is not part of this program"); };',
+  },
   // Timers in a thread, for pages in the background.
   { from: /^worker-timers$/, by: /./, text: 'module.exports = require("node:timers");' },
 ];

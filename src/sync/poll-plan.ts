@@ -116,8 +116,6 @@ export function isGuardInput(job: PollJob, { info, actuators }: Controller, inpu
 }
 
 /** The order of a first round: what others depend on and what people look at comes first. */
-const jobRank = ({ kind }: PollJob): number => ranks.indexOf(kind);
-
 const ranks: readonly PollJob["kind"][] = [
   "controllers",
   "devices",
@@ -128,6 +126,10 @@ const ranks: readonly PollJob["kind"][] = [
   "videos",
   "averages",
 ];
+
+const jobRank = ({ kind }: Pick<PollJob, "kind">): number => ranks.indexOf(kind);
+
+const sensorsRank = jobRank({ kind: "sensors" });
 
 /** The fewest requests that read every register of the controller: one per group, one per address without a group. */
 export function registerReads(controller: Controller): readonly RegisterRead[] {
@@ -275,12 +277,13 @@ export class PollSchedule {
     return this.#jobs.has(name);
   }
 
-  /** The status of a single device is not due before it is asked for. */
-  add(job: PollJob, isInput = false): boolean {
+  /** The status of a single device is not due before it is asked for. `isAhead`: its turn comes with the sensors'. */
+  add(job: PollJob, { isInput = false, isAhead = false } = {}): boolean {
     const name = jobName(job);
     if (this.#jobs.has(name)) return false;
     this.#jobs.set(name, { job, isInput, begunAt: -Infinity, wanted: null });
-    if (job.kind !== "connection") this.#plan(name, jobRank(job));
+    const rank = jobRank(job);
+    if (job.kind !== "connection") this.#plan(name, isAhead ? Math.min(rank, sensorsRank) : rank);
     return true;
   }
 

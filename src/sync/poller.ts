@@ -174,8 +174,10 @@ export class Poller {
     const controller = this.#ports.store.get(code);
     if (!controller) return;
     const untried = this.#untried.get(code) ?? new Set();
+    // A controller is shown once all of it was asked for. So many as are asked at once need not wait for the sensors of all others.
+    const isAhead = this.#untried.size < this.#settings.concurrency;
     for (const job of jobsOf(controller, this.#ports.inventory.readingsOf(code) !== "none"))
-      if (this.#add(job, controller) && job.kind !== "connection") untried.add(jobName(job));
+      if (this.#add(job, controller, isAhead) && job.kind !== "connection") untried.add(jobName(job));
     if (untried.size > 0) this.#untried.set(code, untried);
     else this.#planConnection(code);
     this.#demandChanged = true;
@@ -194,9 +196,10 @@ export class Poller {
     this.#planCheck();
   }
 
-  #add(job: PollJob, controller: Controller): boolean {
+  #add(job: PollJob, controller: Controller, isAhead = false): boolean {
     const { guardInputs } = this.#settings;
-    return this.#schedule.add(job, guardInputs !== undefined && isGuardInput(job, controller, guardInputs));
+    const isInput = guardInputs !== undefined && isGuardInput(job, controller, guardInputs);
+    return this.#schedule.add(job, { isInput, isAhead });
   }
 
   #addRead(code: string, address: string): void {

@@ -41,6 +41,16 @@ describe("times of the platform", () => {
     expect(iso(berlin(text, nearAt))).toBe(expected),
   );
 
+  it("China's zone is what Intl says of it, since and before its last summer time", () => {
+    const says = new Intl.DateTimeFormat("en-US", { timeZone: "Asia/Shanghai", timeZoneName: "longOffset" });
+    const offset = zoneOffset("Asia/Shanghai");
+    const last = Date.UTC(1991, 8, 15);
+    const hours = Array.from({ length: 96 }, (_, n) => last + (n - 48) * 3_600_000);
+    const years = Array.from({ length: 700 }, (_, n) => Date.UTC(1975, 0, 1) + n * 61 * 86_400_000);
+    for (const at of [...hours, ...years])
+      expect(says.format(at)).toContain(`GMT+0${offset(at) / 3_600_000}:00`);
+  });
+
   it("any instant written as a zone's wall time is read back, to the hour that exists twice", () => {
     for (const zone of [
       "Asia/Shanghai",

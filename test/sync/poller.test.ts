@@ -348,12 +348,15 @@ describe("a group that tells another value than the address itself", () => {
 });
 
 describe("the first round", () => {
-  it("asks for the account, then for all sensors, then the rest, as fast as it may", async () => {
-    const { platform, clock } = polling(devices(2), { settings: roofed("GH-0", "GH-1"), concurrency: 1 });
+  it("asks for the account, then all of as many controllers as are asked at once, then all sensors, then the rest", async () => {
+    const settings = roofed("GH-0", "GH-1", "GH-2");
+    const { platform, clock } = polling(devices(3), { settings, concurrency: 1 });
     await clock.advance(1_000);
-    expect(platform.calls.map(({ name }) => name.split(" ")[0])).toEqual([
-      ...["controllers", "devices", "devices", "sensors", "sensors"],
-      ...["value", "value", "running_status", "running_status"],
+    expect(platform.calls.map(({ name }) => name.split(" ").slice(0, 2).join(" "))).toEqual([
+      ...["controllers", "devices TEXT", "devices STREAM"],
+      ...["sensors GH-0", "running_status GH-0", "value GH-0"],
+      ...["sensors GH-1", "sensors GH-2", "value GH-1", "value GH-2"],
+      ...["running_status GH-1", "running_status GH-2"],
     ]);
   });
 
@@ -831,7 +834,8 @@ describe("controllers that do not answer", () => {
     expect(most()).toBe(2);
     for (let n = 4; n < 20; n += 1)
       expect(Math.max(...gaps(platform.times(`sensors GH-${n}`)))).toBeLessThan(1.7 * minute);
-    for (const code of mute) expect(platform.times(`sensors ${code}`).length).toBeGreaterThan(5);
+    // Their 48 reads of 15 s take six minutes with two places.
+    for (const code of mute) expect(platform.times(`sensors ${code}`).length).toBeGreaterThanOrEqual(5);
   });
 
   it("are read as often as others as soon as they answer again", async () => {

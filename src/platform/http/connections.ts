@@ -130,6 +130,7 @@ export class HostConnections {
     const pool = new Pool(this.url.origin, {
       ...(purpose === "polling" ? { connections: this.#concurrency } : {}),
       pipelining: 1,
+      allowH2: false,
       connect: { timeout: this.#timeouts.connect, ...verifiedTls },
       headersTimeout: 0,
       bodyTimeout: 0,
