@@ -1,6 +1,6 @@
 import type { Bridge } from "../bridge.js";
 import type { Ask, Post } from "../../judge/history.js";
-import { sameAs, targetOf } from "../../judge/values.js";
+import { sameAs, stateAddresses, targetOf } from "../../judge/values.js";
 import type { Beginning } from "./guard-model.js";
 import { LimitCheck } from "./limit-book.js";
 import { isStart, type Lease, type Limited, type Move } from "./limited.js";
@@ -53,7 +53,7 @@ export class LeaseChecks extends LimitCheck {
     const { lease } = one;
     const { time } = this.world;
     if (lease === null || lease.isUncertain || time.now < lease.until + 2 || this.#isOver(one, lease)) return;
-    const { freeMs, owedMs } = this.#owed.look(lease, boot, this.#isFree(one, lease));
+    const { freeMs, owedMs } = this.#owed.look(lease, boot, this.#isFree(one, lease, boot));
     const where = `the lease of ${lease.ask.by} at ${one.code}/${one.id}, over since ${lease.until},`;
     if (!this.limits.isKept(lease)) return;
     const sent = this.#newestEnd(one, lease, boot);
@@ -88,18 +88,30 @@ export class LeaseChecks extends LimitCheck {
     return held.some((each) => sameAs(value, each));
   }
 
-  #isFree(one: Limited, { endsWith }: Lease): boolean {
-    return !this.world.scenario.configuration.commands.dry_run && this.limits.isFree(one, endsWith);
+  #isFree(one: Limited, lease: Lease, boot: number): boolean {
+    const { scenario } = this.world;
+    if (scenario.configuration.commands.dry_run || this.#isUnread(lease, boot)) return false;
+    return this.limits.isFree(one, lease.endsWith);
+  }
+
+  /** What an earlier run let is ended after a first read: somebody may have moved it meanwhile. */
+  #isUnread({ ask }: Lease, boot: number): boolean {
+    const { journalist } = this.world;
+    const startedAt = journalist.startedAt.get(boot);
+    if (ask.boot === boot || ask.settings === null || startedAt === undefined) return false;
+    return stateAddresses(ask.settings).some(
+      (address) => journalist.readsSince(ask.code, address, startedAt).length === 0,
+    );
   }
 
   /** L6 */
   atTheEnd(): void {
-    const { time } = this.world;
+    const { bridge, time } = this.world;
     for (const one of this.limits.limited.values()) {
       const { lease } = one;
-      if (lease === null || lease.isUncertain || !this.limits.isKept(lease)) continue;
+      if (bridge === null || lease === null || lease.isUncertain || !this.limits.isKept(lease)) continue;
       if (time.now < lease.until + 900_000 || this.#isOver(one, lease)) continue;
-      if (this.#isFree(one, lease))
+      if (this.#isFree(one, lease, bridge.boot))
         this.broken("L6", `the lease of ${lease.ask.by} at ${one.code}/${one.id} has not ended`);
     }
   }
