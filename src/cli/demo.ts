@@ -223,9 +223,9 @@ async function runShown(
     const { host = "", users: [user] = [] } = http === false ? {} : http;
     const shown = { host, password: user?.password ?? "", env: context.env };
     context.out(greeting(ports, simulator.businessUrl, mqtt.base_topic, shown));
-    watching = watchDemo(configuration, simulator, isStorm, demoView(context), end).catch((error: unknown) =>
-      log.warn(`what happens cannot be shown here: ${String(error)}`),
-    );
+    watching = drawQr(configuration, context)
+      .then(() => watchDemo(configuration, simulator, isStorm, demoView(context), end))
+      .catch((error: unknown) => log.warn(`what happens cannot be shown here: ${String(error)}`));
   };
   const page = { doctor: doctorFor(configuration), demo: timeOf(simulator, configuration) };
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, page };
@@ -235,6 +235,14 @@ async function runShown(
     over.abort();
     await watching;
   }
+}
+
+/** Where a phone can reach the page, its address for the phone's camera; on a terminal alone. */
+async function drawQr({ http }: Configuration, { out, isTerminal }: ProcessContext): Promise<void> {
+  if (!isTerminal || http === false) return;
+  const { qrOf } = await import("../http/entrance.js");
+  const picture = await qrOf(http, http.port);
+  if (picture !== null) out(`${picture}\n`);
 }
 
 interface DemoPlace extends Pick<DemoOptions, "host" | "language"> {
