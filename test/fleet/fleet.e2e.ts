@@ -16,7 +16,7 @@ const fan = (code: string) => ({
 async function fleet({ before = "", http = {} }: { readonly before?: string; readonly http?: object } = {}) {
   const folder = await tempFolder();
   await mkdir(join(folder, "accounts"));
-  const { url, seen } = await audience();
+  const { url, seen, say } = await audience();
   const alive = await platform();
   const dead = `http://127.0.0.1:${await freePort()}`;
   const account = (hosts: string, more: object = {}) => ({
@@ -45,7 +45,7 @@ async function fleet({ before = "", http = {} }: { readonly before?: string; rea
     const { stdout } = await run("fleet", "status");
     return (JSON.parse(stdout) as { accounts: Record<string, Record<string, unknown>> }).accounts;
   };
-  return { folder, program, seen, write, file, north, account, alive, newest, shows, run, status };
+  return { folder, program, seen, say, write, file, north, account, alive, newest, shows, run, status };
 }
 
 const anna = { username: "anna", password: "operator-anna", role: "operator" };
@@ -155,6 +155,53 @@ describe("a fleet of two accounts, one of them at a dead platform", () => {
     const { code } = await program.end("SIGTERM");
     expect(code).toBe(0);
     await shows("greenhouse/north/bridge/state", "offline");
+  });
+
+  it("carries out the commands of one while another is flooded with them and its disk takes nothing", async () => {
+    const before = `
+      import fs from "node:fs";
+      import { syncBuiltinESMExports } from "node:module";
+      const { open } = fs.promises;
+      fs.promises.open = async (path, ...rest) => {
+        const handle = await open(path, ...rest);
+        if (!String(path).includes("/data/west/")) return handle;
+        const full = () =>
+          fs.existsSync("full") && Promise.reject(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }));
+        for (const name of ["write", "writev", "writeFile", "appendFile", "datasync", "sync"]) {
+          const original = handle[name].bind(handle);
+          handle[name] = (...given) => full() || original(...given);
+        }
+        return handle;
+      };
+      syncBuiltinESMExports();
+    `;
+    const { folder, program, write, account, shows, say, seen } = await fleet({ before });
+    const west = await platform({ controllers: 3 });
+    await write("accounts/west.yaml", account(west.businessUrl, { controllers: fan("GH-0003") }));
+    await rm(join(folder, "accounts/east.yaml"));
+    program.signal("SIGHUP");
+    await shows("greenhouse/west/gh-0003/availability", "online");
+    await writeFile(join(folder, "full"), "");
+    const results = (of: string) =>
+      seen
+        .filter(
+          ({ topic }) => topic.startsWith(`greenhouse/${of}/`) && topic.endsWith("/actuator/fan/result"),
+        )
+        .map(({ text }) => JSON.parse(text) as { id: string; outcome: string; reason: string });
+    const flood = Array.from({ length: 2_000 }, (_, at) =>
+      say("greenhouse/west/gh-0003/actuator/fan/set", at % 2 === 0 ? "on" : "off"),
+    );
+    for (const [at, command] of ["on", "off", "on"].entries()) {
+      await say("greenhouse/north/gh-0001/actuator/fan/set", { id: `n${at}`, command });
+      await until(() => results("north").some(({ id }) => id === `n${at}`), `n${at} ended`, [program.stderr]);
+    }
+    await Promise.all(flood);
+    expect(results("north").map(({ outcome }) => outcome)).toEqual(["confirmed", "confirmed", "confirmed"]);
+    await until(() => results("west").some(({ reason }) => reason === "journal_unavailable"), "refused", [
+      program.stderr,
+    ]);
+    expect(results("west").filter(({ outcome }) => outcome === "confirmed")).toEqual([]);
+    expect(program.hasEnded).toBe(false);
   });
 
   it("ends an account alone by an error that nobody caught there, and starts it again; what it left is in its journal", async () => {
