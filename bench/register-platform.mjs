@@ -5,13 +5,18 @@ const envelope = (data) => `{"code":200,"message":"success","requestId":"r","dat
 
 /**
  * Starts it for these controllers. `posted` is told {code, address, value, at} as each POST arrives; `at` is performance.now(). POSTs
- * to the controller `silent` are neither done nor ever answered.
+ * to the controller `silent` are neither done nor ever answered. `counted`, where it is set, is told of each read of an address from
+ * 500 on, which shows another number each time. From `pause` to `resume` nobody listens.
  */
 export async function startRegisterPlatform(...codes) {
   const registers = new Map();
   const devices = codes.map((code) => ({ code, name: code, deviceTypeId: "C001", online: true }));
   const list = envelope(JSON.stringify(devices));
-  const platform = { url: "", posts: 0, silent: null, posted: () => undefined, stop: () => undefined };
+  const platform = {
+    ...{ url: "", posts: 0, silent: null, counted: null },
+    ...{ posted: () => undefined, stop: () => undefined },
+  };
+  let reads = 0;
   const keyOf = (code, address) => `${code}/${address}`;
 
   const bodyFor = (url) => {
@@ -19,6 +24,11 @@ export async function startRegisterPlatform(...codes) {
     if (pathname === "/api/mqtt-client-status") return envelope('{"status":1}');
     if (pathname === "/api/get-value") {
       const address = searchParams.get("address");
+      if (Number(address) >= 500) {
+        reads += 1;
+        platform.counted?.(address, reads);
+        return envelope(JSON.stringify({ [address]: String(reads) }));
+      }
       return envelope(
         JSON.stringify({
           [address]: registers.get(keyOf(searchParams.get("deviceCode"), address)) ?? "1001",
@@ -51,6 +61,12 @@ export async function startRegisterPlatform(...codes) {
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   platform.url = `http://127.0.0.1:${server.address().port}`;
+  const { port } = server.address();
+  platform.pause = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  platform.resume = () => server.listen(port, "127.0.0.1");
   platform.stop = () => {
     server.closeAllConnections();
     server.close();

@@ -10,6 +10,7 @@ import { measureDecisions } from "./decisions.mjs";
 import { table } from "./figures.mjs";
 import { measureFlood } from "./flood.mjs";
 import { measureGrowth } from "./growth.mjs";
+import { measureIsolation } from "./isolation.mjs";
 import { measureJudging } from "./judging.mjs";
 import { measureMemory } from "./memory.mjs";
 import { measurePage } from "./page.mjs";
@@ -64,6 +65,7 @@ const full = {
   decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
   judging: { judged: 50_000, rounds: 7 },
   announced: { sizes: [2_000, 10_000], sweeps: 5, samples: 3 },
+  isolation: { seconds: 20, rounds: 2 },
   page: { sizes: [20, 500], viewers: 5, samples: 3, settleMs: 30_000, seconds: 60, rounds: 7, commands: 240 },
 };
 const fewer = {
@@ -92,6 +94,7 @@ const fewer = {
   decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
   judging: { judged: 20_000, rounds: 3 },
   announced: { sizes: [2_000], sweeps: 3, samples: 1 },
+  isolation: { seconds: 4, rounds: 1 },
   page: { sizes: [20], viewers: 5, samples: 1, settleMs: 2_000, seconds: 10, rounds: 2, commands: 60 },
 };
 const counts = reduced ? fewer : full;
@@ -114,6 +117,7 @@ async function measure() {
   if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, ...loaded, say })));
   if (paced !== null) figures.push(...(await measurePace(paced, { ...counts.pace, say })));
   if (wanted("k")) figures.push(...(await measurePage({ ...counts.page, say })));
+  if (wanted("p")) figures.push(...(await measureIsolation({ ...counts.isolation, say })));
   if (wanted("m")) figures.push(...(await measureAnnounced({ ...counts.announced, say })));
   if (wanted("n")) figures.push(...(await measurePeer({ ...counts.peer, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
