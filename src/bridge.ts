@@ -70,7 +70,7 @@ export interface BridgeOptions {
   /** Given what lists the tokens learned while running, which must never be shown. */
   readonly onSecrets?: (list: () => readonly string[]) => void;
   /** What the page can do beyond the bridge. */
-  readonly page?: Pick<PageSources, "doctor" | "demo"> & Pick<Port, "onListening">;
+  readonly page?: Pick<PageSources, "doctor" | "discover" | "demo"> & Pick<Port, "onListening">;
   /** Where a page of several accounts shows this one too: the kinds of readings on its overview. */
   readonly shownElsewhere?: Pick<PageSources, "kinds"> | null;
   /** Called once, when the embedded broker, if there is one, lets clients in. */

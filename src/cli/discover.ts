@@ -63,6 +63,54 @@ export async function discover(
     throw new CommandFailure(["`check` will not take the file as it is:", ...found.problems].join("\n"));
 }
 
+/** How far a scan is, or what came of it. */
+type DiscoverStep =
+  | { readonly done: number; readonly total: number }
+  | { readonly yaml: string; readonly notes: readonly string[] }
+  | { readonly problem: string };
+
+/** What of the account the configuration at `file` does not hold yet, for the page; only reads are sent. */
+export async function* discoverSteps(
+  configuration: Configuration,
+  file: string,
+  context: ProcessContext,
+  stop: AbortSignal,
+): AsyncGenerator<DiscoverStep> {
+  const unseen = { write: () => true };
+  const scan = async (tell: (step: DiscoverStep) => void) => {
+    const text = await readFile(file, "utf8");
+    const perMinute = configuration.platform.requests_per_minute;
+    const meter = new Meter(unseen, systemClock, perMinute, (done, total) => tell({ done, total }));
+    const request = {
+      configuration,
+      file,
+      env: context.env,
+      controllers: [],
+      types: scannedTypes,
+      fresh: false,
+      listen: null,
+      merge: { file, configuration, text },
+      out: null,
+      writtenBy: `greenhouse2mqtt ${programVersion()}`,
+    };
+    const found = await withPlatform(configuration, { ...context, err: unseen }, (platform) =>
+      discoverAccount(request, { platform, clock: systemClock, meter }, stop),
+    );
+    tell({ yaml: found.text, notes: found.notes });
+    await found.settle();
+  };
+  yield* new ReadableStream<DiscoverStep>({
+    start: (steps) => {
+      const tell = (step: DiscoverStep) => steps.enqueue(step);
+      scan(tell)
+        .catch((error: unknown) => tell({ problem: error instanceof Error ? error.message : String(error) }))
+        .finally(() => steps.close())
+        // Nobody reads any more.
+        .catch(() => undefined);
+    },
+  });
+}
+
 /** What the options ask for. */
 async function requestFor(
   options: DiscoverOptions,

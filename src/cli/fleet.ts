@@ -315,7 +315,7 @@ async function startAccount(
       live,
       manager: null,
       onSecrets: (list) => (learned = list),
-      page: pageOf(configuration, context, own),
+      page: pageOf(configuration, loaded.file, context, own),
       failing,
       loopDelay,
       sharedHosts,

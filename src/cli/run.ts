@@ -42,7 +42,7 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   void aborted(context.stop).then(() => endInTime(ended.signal, log));
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
-  const page = pageOf(configuration, context, log);
+  const page = pageOf(configuration, options.config, context, log);
   try {
     await runBridge({ ...parts, page, onSecrets, live, manager: managerFor(context, log) }, context.stop);
   } finally {
@@ -53,8 +53,9 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
 }
 
 /** What the page of a bridge does beyond it. */
-export const pageOf = (configuration: Configuration, context: ProcessContext, log: Logger) => ({
+export const pageOf = (configuration: Configuration, file: string, context: ProcessContext, log: Logger) => ({
   doctor: doctorFor(configuration),
+  discover: discoverFor(configuration, file, context),
   onListening: whereaboutsOf(context, log, () => loggerFor(configuration, context)),
 });
 
@@ -89,6 +90,13 @@ export const doctorFor = (configuration: Configuration) =>
     const scene = openContext(configuration, { clock: systemClock, random: systemRandom, log: silentLog });
     for await (const { check, status, summary, remedy } of diagnose(scene, signal))
       yield { check, status, summary, remedy };
+  };
+
+/** What `discover --merge` finds, for the page. */
+const discoverFor = (configuration: Configuration, file: string, context: ProcessContext) =>
+  async function* (signal: AbortSignal): AsyncGenerator {
+    const { discoverSteps } = await import("./discover.js");
+    yield* discoverSteps(configuration, file, context, signal);
   };
 
 const longestEndMs = 9_000;

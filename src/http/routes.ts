@@ -227,12 +227,16 @@ async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
 }
 
-const doctorRuns = failure(
-  429,
-  "doctor_runs",
-  "doctor runs already, and only one at a time does; try again when it has ended.",
-  { "retry-after": "10" },
-);
+/** Lines of JSON as they come, for as long as the client waits for them. */
+const errand = (name: "doctor" | "discover") =>
+  route("POST", "operator", nothing, (_, { gone, service }) => {
+    const found = service.errand(name, gone);
+    if (found === undefined) return notFound(`${name} here`);
+    if (found !== null)
+      return { status: 200, body: lines(found), headers: { "content-type": "application/x-ndjson" } };
+    const message = `${name} runs already, and only one at a time does; try again when it has ended.`;
+    return failure(429, `${name}_runs`, message, { "retry-after": "10" });
+  });
 
 const metrics = metricsRoute<AskedOfBridge>(({ service }) => service.sources.metrics.page());
 
@@ -293,12 +297,8 @@ export const apiRoutes: Routes<AskedOfBridge> = {
     const read = response.parse(JSON.parse(answered));
     return json(read, read.status === "error" ? 400 : 200);
   }),
-  "/api/doctor": route("POST", "operator", nothing, (_, { gone, service }) => {
-    const findings = service.doctor(gone);
-    if (findings === undefined) return notFound("doctor here");
-    if (findings === null) return doctorRuns;
-    return { status: 200, body: lines(findings), headers: { "content-type": "application/x-ndjson" } };
-  }),
+  "/api/doctor": errand("doctor"),
+  "/api/discover": errand("discover"),
   "/api/demo": route("POST", "operator", pace, ({ speed }, { service }) => {
     service.sources.demo?.setSpeed(speed);
     return service.sources.demo ? { status: 204 } : notFound("demo here");

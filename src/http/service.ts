@@ -67,6 +67,8 @@ export interface PageSources {
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
   /** Findings of `doctor` as they come. */
   readonly doctor?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
+  /** What the account holds and the configuration does not, as lines for it; before that how far the search is. */
+  readonly discover?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
   /** The simulated greenhouse's time, where there is one: what it is, at a time of ours too, and how it is made to run faster. */
   readonly demo?:
     | {
@@ -81,6 +83,8 @@ export interface PageSources {
   readonly dataDir: string;
   readonly files?: FileSystem | undefined;
 }
+
+type Errand = "doctor" | "discover";
 
 /** Twice a minute, as a pause of a whole one would leave a minute out now and then. */
 const sampleMs = 30_000;
@@ -107,8 +111,8 @@ export class PageService {
   #linesRead = 0;
   /** How much had been told of commands when the overview was made last: while that is all, nobody waits for it. */
   #overviewOf = -1;
-  /** It ends with the client that waits for it. */
-  #isDoctorRunning = false;
+  /** Those that run; each ends with the client that waits for it. */
+  readonly #errands = new Set<Errand>();
   #running: Promise<void> | null = null;
   readonly #views = new Map<string, () => object>([
     ["bridge", () => this.#bridge()],
@@ -225,19 +229,20 @@ export class PageService {
     this.faults.attempt(() => this.board.result(result, about));
   }
 
-  /** Findings of `doctor` as they come; null while another one runs, undefined where there is none. */
-  doctor(gone: AbortSignal): AsyncIterable<unknown> | null | undefined {
-    if (this.sources.doctor === undefined) return undefined;
-    if (this.#isDoctorRunning) return null;
-    this.#isDoctorRunning = true;
-    return this.#findings(this.sources.doctor(gone));
+  /** What `doctor` or `discover` finds, as it comes; null while another one runs, undefined where there is none. */
+  errand(name: Errand, gone: AbortSignal): AsyncIterable<unknown> | null | undefined {
+    const run = this.sources[name];
+    if (run === undefined) return undefined;
+    if (this.#errands.has(name)) return null;
+    this.#errands.add(name);
+    return this.#findings(name, run(gone));
   }
 
-  async *#findings(doctor: AsyncIterable<unknown>): AsyncGenerator {
+  async *#findings(name: Errand, found: AsyncIterable<unknown>): AsyncGenerator {
     try {
-      yield* doctor;
+      yield* found;
     } finally {
-      this.#isDoctorRunning = false;
+      this.#errands.delete(name);
     }
   }
 

@@ -90,9 +90,9 @@ const unreadable = ({ operation, problem, count }: Unreadable) => (
 );
 
 /** Reads the lines of an answer as they come; what it gives is why there are none. */
-async function follow(each: (finding: Finding) => void): Promise<Sentence | null> {
+async function follow(path: string, each: (line: unknown) => void): Promise<Sentence | null> {
   const headers = { "content-type": "application/json" };
-  const answer = await fetch(address("api/doctor"), { method: "POST", headers, body: "{}" });
+  const answer = await fetch(address(path), { method: "POST", headers, body: "{}" });
   const { body } = answer;
   if (answer.status !== 200) return errorSentence((await answer.json()) as ApiError);
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -100,7 +100,7 @@ async function follow(each: (finding: Finding) => void): Promise<Sentence | null
   for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
     const lines = `${rest}${part.value}`.split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) each(JSON.parse(line) as Finding);
+    for (const line of lines) each(JSON.parse(line));
   }
   return null;
 }
@@ -132,7 +132,7 @@ function Doctor() {
   const run = async () => {
     findings.value = [];
     said.value = null;
-    const told = follow((finding) => (findings.value = [...findings.value, finding]));
+    const told = follow("api/doctor", (line) => (findings.value = [...findings.value, line as Finding]));
     said.value = await told.catch(() => null);
   };
   return (
@@ -164,7 +164,7 @@ function Bundle() {
 }
 
 /** Beside the button stand the lines themselves, since a browser gives its clipboard to pages with https only. */
-function Seen({ seen: { addresses, yaml } }: { readonly seen: SeenAddresses }) {
+function Lines({ yaml }: { readonly yaml: string }) {
   const isCopied = useSignal(false);
   const copy = async () => {
     await navigator.clipboard.writeText(yaml);
@@ -172,21 +172,63 @@ function Seen({ seen: { addresses, yaml } }: { readonly seen: SeenAddresses }) {
   };
   const mayCopy = (navigator.clipboard as Clipboard | undefined) !== undefined;
   return (
-    <Section name={t("seen")}>
-      <p class="quiet">{t("seen_what")}</p>
-      <ul>
-        {addresses.map(({ controller, address, values, looks_like: kind, last_at: at }) => (
-          <li key={`${controller} ${address}`}>
-            {controller} / {address}: {values.slice(-4).join(" → ")}
-            {kind === null ? null : <> {t("looks_like", { kind: told(kind) })}</>} <Age at={at} />
-          </li>
-        ))}
-      </ul>
+    <>
       {mayCopy ? <Button act={copy}>{t(isCopied.value ? "seen_copied" : "seen_copy")}</Button> : null}
       <details>
         <summary>YAML</summary>
-        <pre lang="en">{yaml}</pre>
+        <pre lang="en" tabIndex={0}>
+          {yaml}
+        </pre>
       </details>
+    </>
+  );
+}
+
+const Seen = ({ seen: { addresses, yaml } }: { readonly seen: SeenAddresses }) => (
+  <Section name={t("seen")}>
+    <p class="quiet">{t("seen_what")}</p>
+    <ul>
+      {addresses.map(({ controller, address, values, looks_like: kind, last_at: at }) => (
+        <li key={`${controller} ${address}`}>
+          {controller} / {address}: {values.slice(-4).join(" → ")}
+          {kind === null ? null : <> {t("looks_like", { kind: told(kind) })}</>} <Age at={at} />
+        </li>
+      ))}
+    </ul>
+    <Lines yaml={yaml} />
+  </Section>
+);
+
+type DiscoverStep = Readonly<
+  Partial<{ done: number; total: number; yaml: string; notes: readonly string[]; problem: string }>
+>;
+
+/** What the account holds and the configuration does not; the sentences are the program's own English. */
+function Discover() {
+  const step = useSignal<DiscoverStep>({});
+  const said = useSignal<Sentence | null>(null);
+  const run = async () => {
+    step.value = {};
+    said.value = await follow("api/discover", (line) => (step.value = line as DiscoverStep)).catch(
+      () => null,
+    );
+  };
+  const { done, total, yaml, notes = [], problem } = step.value;
+  return (
+    <Section name={t("discover")}>
+      <p class="quiet">{t("discover_what")}</p>
+      <Acting
+        label={t("setup_search")}
+        busyLabel={done === undefined ? t("doctor_running") : t("discover_at", { done, total })}
+        act={run}
+      />
+      <Alert said={said} />
+      {[...notes, ...(problem === undefined ? [] : [problem])].map((note) => (
+        <p key={note} class="quiet" lang="en">
+          {note}
+        </p>
+      ))}
+      {yaml ? <Lines yaml={yaml} /> : null}
     </Section>
   );
 }
@@ -246,6 +288,7 @@ export function DiagnosticsView() {
       )}
       {seen === null || seen.addresses.length === 0 ? null : <Seen seen={seen} />}
       <Doctor />
+      {bridge.value?.demo ? null : <Discover />}
       <ReadOnly />
       <Messages />
       <Bundle />

@@ -361,6 +361,12 @@ export const words = {
   doctor_what: ["Tries all that the bridge needs. Nothing is commanded.", "检查网桥所需的一切，不发送命令。"],
   doctor_run: ["Run doctor", "开始检查"],
   doctor_running: ["Running …", "检查中…"],
+  discover: ["What is not in the configuration yet", "配置中还没有的内容"],
+  discover_what: [
+    "Reads the addresses of the account for controllers and actuators, and writes lines to paste. Nothing is commanded, and no file is changed. It may take some minutes.",
+    "读取账号的地址，查找控制器和执行机构，并给出可粘贴的配置。不发送命令，也不修改文件。可能需要几分钟。",
+  ],
+  discover_at: ["{done} of {total} read …", "已读取 {done} / {total}…"],
   bundle: ["Report for help", "求助报告"],
   bundle_what: [
     "Configuration, health, journal and log, without secrets, hosts, codes and names.",

@@ -411,46 +411,49 @@ describe("who asks too fast", () => {
     expect(await refused("/api/live")).toEqual([429]);
   });
 
-  it("gets one doctor at a time, of all operators, and another one when that has ended or nobody waits for it", async () => {
-    const started: (() => void)[] = [];
-    async function* doctor(signal: AbortSignal) {
-      yield { check: "first" };
-      await new Promise<void>((resolve) => {
-        started.push(resolve);
-        signal.addEventListener("abort", () => resolve(), { once: true });
+  it.each([["doctor"], ["discover"]])(
+    "gets one %s at a time, of all operators, and another one when that has ended or nobody waits for it",
+    async (errand) => {
+      const started: (() => void)[] = [];
+      async function* finds(signal: AbortSignal) {
+        yield { check: "first" };
+        await new Promise<void>((resolve) => {
+          started.push(resolve);
+          signal.addEventListener("abort", () => resolve(), { once: true });
+        });
+      }
+      const { port } = await serve({}, withAnna, { [errand]: finds });
+      const headers = { ...(await login(port)), "content-type": "application/json" };
+      const run = (signal?: AbortSignal) =>
+        fetch(`http://127.0.0.1:${port}/api/${errand}`, {
+          method: "POST",
+          headers,
+          body: "{}",
+          signal: signal ?? null,
+        });
+      const first = await run();
+      const second = await run();
+      expect([second.status, second.headers.get("retry-after")]).toEqual([429, "10"]);
+      expect(await second.json()).toEqual({
+        error: `${errand}_runs`,
+        message: `${errand} runs already, and only one at a time does; try again when it has ended.`,
       });
-    }
-    const { port } = await serve({}, withAnna, { doctor });
-    const headers = { ...(await login(port)), "content-type": "application/json" };
-    const run = (signal?: AbortSignal) =>
-      fetch(`http://127.0.0.1:${port}/api/doctor`, {
-        method: "POST",
-        headers,
-        body: "{}",
-        signal: signal ?? null,
+      await vi.waitUntil(() => started.length === 1);
+      started[0]?.();
+      expect(await first.text()).toBe('{"check":"first"}\n');
+      const gone = new AbortController();
+      expect((await run(gone.signal)).status).toBe(200);
+      expect((await run()).status).toBe(429);
+      gone.abort();
+      const last = await vi.waitUntil(async () => {
+        const answer = await run();
+        return answer.status === 200 && answer;
       });
-    const first = await run();
-    const second = await run();
-    expect([second.status, second.headers.get("retry-after")]).toEqual([429, "10"]);
-    expect(await second.json()).toEqual({
-      error: "doctor_runs",
-      message: "doctor runs already, and only one at a time does; try again when it has ended.",
-    });
-    await vi.waitUntil(() => started.length === 1);
-    started[0]?.();
-    expect(await first.text()).toBe('{"check":"first"}\n');
-    const gone = new AbortController();
-    expect((await run(gone.signal)).status).toBe(200);
-    expect((await run()).status).toBe(429);
-    gone.abort();
-    const last = await vi.waitUntil(async () => {
-      const answer = await run();
-      return answer.status === 200 && answer;
-    });
-    await vi.waitUntil(() => started.length === 3);
-    started[2]?.();
-    expect(await last.text()).toBe('{"check":"first"}\n');
-  });
+      await vi.waitUntil(() => started.length === 3);
+      started[2]?.();
+      expect(await last.text()).toBe('{"check":"first"}\n');
+    },
+  );
 });
 
 describe("sockets that say nothing", () => {

@@ -553,6 +553,12 @@ describe("the rest of the page", () => {
     await page.getByText("machine_310: { kind: machine, address: 310 } # 1010").waitFor(seconds(5));
     await page.getByRole("button", { name: "Run doctor" }).click();
     await page.locator(".findings li").nth(3).waitFor(seconds(30));
+    // And what the account holds beside it, as lines that do not make the page wider.
+    await page.getByRole("button", { name: "Look for controllers and actuators" }).click();
+    await page.getByText("YAML", { exact: true }).nth(1).click(seconds(60));
+    await page.getByText("irrigation_plan_1: { kind: irrigation").waitFor(seconds(5));
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
+    expect(await axe(page)).toEqual([]);
     await page.getByRole("link", { name: "Log" }).click();
     await page.getByText("command ended").waitFor(seconds(10));
     await page.getByLabel("Filter").fill("command taken");

@@ -120,6 +120,7 @@ function keptIn(line: string): readonly (AccountLists | KeptAnswer)[] {
 export class Meter {
   readonly #screen: Screen;
   readonly #line: StatusLine;
+  readonly #onProgress: (done: number, total: number) => void;
   readonly #clock: Clock;
   /** Least time between two requests, on average. */
   readonly #gapMs: number;
@@ -129,8 +130,14 @@ export class Meter {
   #resumed = 0;
   #startedAt = 0;
 
-  /** `perMinute`: the request budget, 0 for none. */
-  constructor(screen: Screen, clock: Clock, perMinute: number) {
+  /** `perMinute`: the request budget, 0 for none. `onProgress` is told how far it is where no terminal shows it. */
+  constructor(
+    screen: Screen,
+    clock: Clock,
+    perMinute: number,
+    onProgress: (done: number, total: number) => void = () => undefined,
+  ) {
+    this.#onProgress = onProgress;
     this.#screen = screen;
     this.#line = new StatusLine(screen);
     this.#clock = clock;
@@ -155,6 +162,7 @@ export class Meter {
     this.#done = done;
     this.#resumed = done;
     this.#startedAt = this.#clock.monotonic();
+    this.#onProgress(done, total);
     if (!this.#line.isShown) return;
     const resumed = done === 0 ? "" : ` (${done} of ${total} are known from an interrupted scan)`;
     const time = durationText((total - done) * this.#gapMs);
@@ -163,6 +171,7 @@ export class Meter {
 
   asked(code: string): void {
     this.#done += 1;
+    this.#onProgress(this.#done, this.#total);
     const elapsedMs = this.#clock.monotonic() - this.#startedAt;
     const eachMs = Math.max(this.#gapMs, elapsedMs / (this.#done - this.#resumed));
     const bar = "#".repeat(Math.round((this.#done / this.#total) * barWidth)).padEnd(barWidth, ".");

@@ -2,6 +2,8 @@ import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMap, parseDocument, type YAMLMap } from "yaml";
+import { discoverSteps } from "../../../src/cli/discover.js";
+import { loadConfiguration } from "../../../src/config/load.js";
 import { controllerTopicId } from "../../../src/config/schema.js";
 import { plainProfileNames } from "../../../src/simulator/dialects.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
@@ -35,6 +37,32 @@ const discovered = async (
   more?: Parameters<typeof configuration>[1],
   ...args: readonly string[]
 ) => greenhouse2mqtt(["discover", "-c", await configuration(simulator, more), ...args]);
+
+it("for the page tells how far it is, and then what the configuration does not hold yet; a scan that cannot go on says why", async () => {
+  const simulator = await running({ controllers: 1 });
+  const config = await configuration(simulator, {
+    more: "controllers: { GH-0001: { actuators: { roof: { kind: skylight, address: 101 } } } }",
+  });
+  const loaded = await loadConfiguration(config, { env: token });
+  if (!loaded.ok) throw new Error("the configuration was not taken");
+  const around = { env: token, out: () => undefined, err: { write: () => true }, isTerminal: false };
+  const end = new AbortController();
+  const steps = async () => {
+    const all: Readonly<Record<string, unknown>>[] = [];
+    const scan = discoverSteps(loaded.configuration, config, { ...around, stop: end.signal }, end.signal);
+    for await (const step of scan) all.push(step);
+    return all;
+  };
+  const found = await steps();
+  const { yaml, notes } = found.at(-1) as { yaml: string; notes: readonly string[] };
+  expect(found.filter((step) => "done" in step).length).toBeGreaterThan(3);
+  expect(found.find((step) => step["done"] === step["total"])).toBeDefined();
+  expect(yaml).toContain("150");
+  expect(yaml).not.toContain("address: 101");
+  expect(notes.at(-1)).toMatch(/^new: .* actuators$/);
+  await simulator.close();
+  expect((await steps()).at(-1)).toEqual({ problem: expect.stringMatching(/./) as string });
+});
 
 const machine = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [String(210 + n), "irrigation"]));
 
