@@ -46,7 +46,7 @@ function connectionRefusal(connection: Connection): Ending | null {
     case "unknown":
       return refused(
         "platform_unavailable",
-        "The platform's answer about the controller could not be read, so nothing was sent.",
+        "The platform's answer about the controller could not be read, so nothing was sent. `greenhouse2mqtt doctor` says what to set.",
       );
     case "unanswered":
       return refused(

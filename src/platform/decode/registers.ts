@@ -37,6 +37,14 @@ function registerValue(given: unknown, roles = plainRegister): RawValue | null {
   return saysNothing(text, "register") ? null : text;
 }
 
+const strangeValue = "a value of an address that is no text and no number";
+
+/** It holds something, and no value that could be read. */
+const isStrange = (given: unknown, roles = plainRegister): boolean =>
+  isContainer(given) &&
+  Object.keys(given).length > 0 &&
+  (!isFields(given) || (!("value" in roles(given)) && Object.values(given).some((one) => one !== null)));
+
 /**
  * All addresses of the answer of `GET /api/set-value/flush`: an object keyed by address (plain values or `{value}`), or a list of items
  * `{address, value}`, the value plain or again as `{value}`. Addresses without a value are left out, as are those that stand there twice with different values.
@@ -49,6 +57,7 @@ export function manyValuesReader(shape: OperationShape): Decode<ReadonlyMap<stri
     const doubtful = new Set<string>();
     const add = (address: string, given: unknown) => {
       const value = registerValue(given);
+      if (isStrange(given)) report(strangeValue, { [address]: given });
       if (value === null) return;
       if (values.has(address) && String(values.get(address)) !== String(value)) doubtful.add(address);
       values.set(address, value);
@@ -90,7 +99,7 @@ const plainAddresses = (fields: Fields): readonly string[] =>
 type Found = { readonly value: RawValue | null } | null;
 
 const envelopeNames = new Set(["code", "message", "msg", "data", "requestId", "timestamp", "success"]);
-const doors = ["data", "list", "records", "rows", "items", "values", "result"] as const;
+const doors = ["data", "list", "records", "rows", "items", "values", "result", "page", "content"] as const;
 const maxDepth = 4;
 
 /**
@@ -103,7 +112,8 @@ export function oneValueReader(shape: OperationShape): Decode<RawValue | null> {
     const direct = atConfiguredPath(answer, address, shape);
     if (direct !== null) return direct;
     const root = shape.items === undefined ? answer : at(answer, shape.items);
-    const found = find(root, { code, address, roles }, 0, shape.items === undefined) ?? bareValue(answer);
+    const found =
+      find(root, { code, address, roles, report }, 0, shape.items === undefined) ?? bareValue(answer);
     if (found === null && holdsSomething(answer))
       report("an answer without the address that was asked", answer);
     return found?.value ?? null;
@@ -121,17 +131,20 @@ interface Search {
   readonly code: string;
   readonly address: string;
   readonly roles: ReadRoles<keyof typeof registerNames>;
+  readonly report: ReportShape;
 }
 
 function find(node: unknown, search: Search, depth: number, isEnvelope: boolean): Found {
   if (depth > maxDepth) return null;
   if (Array.isArray(node)) return findIn(node, search, depth);
   if (!isFields(node)) return null;
-  const { address, code, roles } = search;
+  const { address, code, roles, report } = search;
   const found = roles(node);
   if (typeof found.device === "string" && found.device !== code) return null;
-  if (Object.hasOwn(node, address) && !(isEnvelope && envelopeNames.has(address)))
+  if (Object.hasOwn(node, address) && !(isEnvelope && envelopeNames.has(address))) {
+    if (isStrange(node[address], roles)) report(strangeValue, node);
     return { value: registerValue(node[address], roles) };
+  }
   if (textOf(found.address) === address && "value" in found) return { value: registerValue(found.value) };
   return findIn([own(node, code), ...doors.map((door) => own(node, door))], search, depth);
 }

@@ -36,13 +36,23 @@ async function valuesVerdict(context: DoctorContext, signal: AbortSignal): Promi
   const tried = all.slice(0, mostValues);
   if (tried.length === 0) return notTried("no actuator of a controller that is online is configured");
   const doubts: Doubt[] = [];
+  let read = 0;
   for (const { code, settings } of tried) {
     const raw = await context.platform.value(code, settings.address, false, signal);
+    read += raw === null ? 0 : 1;
     const doubt = raw === null ? null : doubtAbout(code, settings, textOf(raw));
     if (doubt !== null) doubts.push(doubt);
   }
+  if (read === 0)
+    return warning(
+      `none of the ${tried.length} addresses tried gives a value`,
+      "compare the addresses with what `greenhouse2mqtt discover` finds, and the answer of `greenhouse2mqtt get get-value`",
+    );
   const rest = all.length > tried.length ? `, ${all.length - tried.length} more not tried` : "";
-  return verdictOf(doubts, `what is read of actuators means something (${tried.length} tried${rest})`);
+  return verdictOf(
+    doubts,
+    `what is read of actuators means something (${read} of ${tried.length} addresses have a value${rest})`,
+  );
 }
 
 const verdictOf = (doubts: readonly Doubt[], fine: string): Verdict => {

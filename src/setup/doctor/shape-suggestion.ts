@@ -178,15 +178,23 @@ export function suggestedShape(
   const wanted = roles[operation];
   if (wanted === undefined) return null;
   const read = (shape: OperationShape) => decodedAnswer(answer, operation, shape, timeZone).found;
+  // What is understood already goes on being understood: a code is not replaced by what looks like one.
+  const known = codesIn(read({}));
   let best: OperationShape | null = null;
-  let most = 0;
+  let most = known.size;
   for (const collection of collectionsIn(answer.body)) {
     const shape = shapeOf(collection, wanted, answer);
-    const { length } = read(shape);
-    if (length > most) [best, most] = [shape, length];
+    const found = read(shape);
+    const codes = codesIn(found);
+    const keepsKnown = [...known].every((one) => codes.has(one));
+    if (keepsKnown && found.length > most) [best, most] = [shape, found.length];
   }
   return best === null ? null : withoutIdle(best, read);
 }
+
+/** Codes of what was read as devices; empty for all else. */
+const codesIn = (found: readonly unknown[]): ReadonlySet<string> =>
+  new Set(found.flatMap((one) => (isFields(one) && typeof one["code"] === "string" ? [one["code"]] : [])));
 
 function shapeOf(
   { path, items }: Collection,

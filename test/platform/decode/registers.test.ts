@@ -26,7 +26,9 @@ describe("get-value: data is keyed by the address string and holds that address'
     ["an item beside the code", { code: 200, ...register("101", "10010") }, "10010"],
     ["data itself, in digits", { code: 200, data: "10010" }, "10010"],
     ["data itself, a number that is no flag", { code: 200, data: 45 }, 45],
+    ["data.page.content", { data: { page: { content: [{ addr: "101", val: "10010" }] } } }, "10010"],
     ["nothing: null data", { data: null }, null],
+    ["nothing: an object without a value", { data: { "101": { value: null } } }, null],
     ["nothing: the address with nothing in it", { data: { "101": "" } }, null],
     ["nothing: the address with dashes", { data: { "101": "--" } }, null],
     ["nothing: an empty list", { data: [] }, null],
@@ -40,6 +42,8 @@ describe("get-value: data is keyed by the address string and holds that address'
     ["an item of another device", { data: { deviceCode: "GH-2", ...register("101", "10010") } }],
     ["leading zeros differ", { data: { "0101": "10010" } }],
     ["a value without address", { data: { value: "10010" } }],
+    ["a list under the address", { data: { "101": ["10010"] } }],
+    ["an object whose value has no name", { data: { "101": { raw: "10010" } } }],
     ["a Boolean flag", { data: true }],
     ["a text", { data: "success" }],
   ])("is never taken for the value: %s", (_name, answer) =>

@@ -180,6 +180,16 @@ describe("a suggested shape", () => {
       { seed: 5 },
     ));
 
+  it("never takes from a list what is understood already", () => {
+    const device = { code: "GH-1", name: "One", deviceTypeId: "C001" };
+    const body = {
+      code: 200,
+      data: [device, "x", { code: "", online: true }, { code: "GH-1", name: "two" }],
+    };
+    const answer = { operation: "control/mqtt", query: {}, receivedAt: now, body };
+    expect(suggestedShape(answer, "control/mqtt", "UTC")).toBeNull();
+  });
+
   it("of anything at all is null or a shape, and no error", () =>
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
