@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ActuatorKind } from "../../src/greenhouse/actuator-kinds.js";
 import { deviceType, statusNumber } from "../../src/greenhouse/device-types.js";
-import type { Controller, RunningStatus } from "../../src/greenhouse/model.js";
+import type { Controller, RunningStatus, Sensor } from "../../src/greenhouse/model.js";
 import { sensorKinds } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, HomeAssistantView } from "../../src/greenhouse/settings.js";
 import { discoveryTopic } from "../../src/homeassistant/announced.js";
@@ -42,6 +42,23 @@ describe("commands", () => {
       expect(component).toMatchObject({ optimistic: false, state_topic: expect.any(String) as string });
   });
 });
+
+describe("averages", () =>
+  test("are measurements whatever their quantity is, and none where no mean would be right", () => {
+    const stateClass = (one: Sensor) =>
+      Object.values(componentsOf(controller({ sensors: [one] }))).find(({ default_entity_id: id }) =>
+        text(id).endsWith(`_${one.definition.id}`),
+      )?.["state_class"];
+    const of = (kind: "rain" | "wind_direction" | "temperature", unit: string, average?: true) =>
+      sensor({ key: kind, id: kind, kind, unit, ...(average && { average }) });
+    expect(stateClass(of("rain", "mm"))).toBe("total_increasing");
+    expect(stateClass(of("rain", "mm", true))).toBe("measurement");
+    expect(stateClass(of("temperature", "°C", true))).toBe("measurement");
+    expect(stateClass(of("wind_direction", "°", true))).toBeUndefined();
+    const counted = { key: "t", id: "flow", platformName: "累计流量", unit: "m³" } as const;
+    expect(stateClass(sensor(counted))).toBe("total_increasing");
+    expect(stateClass(sensor({ ...counted, average: true }))).toBe("measurement");
+  }));
 
 describe("limits", () => {
   test("an actuator with limits has a lock, which needs the bridge alone and keeps out of voice and area actions", () => {

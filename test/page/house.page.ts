@@ -89,6 +89,71 @@ describe("the overview", () => {
   });
 });
 
+describe("a video", () => {
+  const cameras = `
+  GH-0001: { name: East house }
+  CAM-0001: { name: Gate camera, stream: true }
+  CAM-0002: { name: Yard camera }
+`;
+  const secret = "camera-password";
+
+  it("is a link for operators where it is asked for, and its address stands nowhere else", async () => {
+    const { url, program } = await scene({
+      simulator: { mix: "all", profile: "entries", controllers: 20 },
+      controllers: cameras,
+    });
+    const { page } = await visit(url, "#/controller/cam-0001");
+    const opened = new Promise<string>((asked) =>
+      page.context().on("request", (request) => {
+        if (request.url().includes("video.example.com")) asked(request.url());
+      }),
+    );
+    await logIn(page);
+    const link = page.getByRole("button", { name: "Video" });
+    await link.waitFor(seconds(30));
+    await link.click();
+    expect(await opened).toMatch(/video\.example\.com\/live\/CAM-0001\.flv/);
+    await page.goto(`${url}/#/controller/cam-0002`);
+    await page.getByRole("heading", { name: "Yard camera" }).waitFor(seconds(10));
+    expect(await link.count()).toBe(0);
+    const ask = (path: string) => page.evaluate(async (to) => (await fetch(to)).text(), path);
+    const bundle = await page.evaluate(async () => {
+      const headers = { "content-type": "application/json" };
+      return (await fetch("api/requests/bundle", { method: "POST", headers, body: "{}" })).text();
+    });
+    expect(bundle).toContain("support bundle");
+    const shown = [
+      bundle,
+      ...(await Promise.all(["overview", "controllers/cam-0001", "journal"].map((one) => ask(`api/${one}`)))),
+    ];
+    for (const text of shown) expect(text).not.toContain(secret);
+    const { page: viewer } = await visit(url, "#/controller/cam-0001");
+    await logIn(viewer, "ben", "viewer-ben");
+    await viewer.getByRole("heading", { name: "Gate camera" }).waitFor(seconds(10));
+    expect(await viewer.getByRole("button", { name: "Video" }).count()).toBe(0);
+    expect(await viewer.evaluate(async () => (await fetch("api/stream/cam-0001")).status)).toBe(403);
+    expect(program().stdout + program().stderr).not.toContain(secret);
+  });
+});
+
+describe("the stations", () =>
+  it("are blocks of the overview, or stand beside the names of one list", async () => {
+    const { url } = await scene({ simulator: { controllers: 20, language: "en" } });
+    const { page, complaints } = await visit(url, "", { viewport: { width: 1440, height: 900 } });
+    await logIn(page);
+    await page.getByLabel("Group by").waitFor(seconds(30));
+    expect(await page.locator(".heads h2").allTextContents()).toEqual(
+      expect.arrayContaining(["Shouguang farm", "Lanling farm"]),
+    );
+    expect(await page.locator(row("East house")).getByText("Shouguang farm").count()).toBe(0);
+    await page.getByLabel("Group by").selectOption("none");
+    await page.locator(row("East house")).getByText("Shouguang farm").waitFor(seconds(5));
+    expect(await page.locator(".heads h2").allTextContents()).toContain("Greenhouses");
+    if (process.env["PICTURES"] !== undefined) await page.screenshot({ path: process.env["PICTURES"] });
+    expect(await axe(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  }));
+
 const together = `
   GH-0001:
     name: East house

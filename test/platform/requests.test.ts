@@ -144,6 +144,26 @@ describe("answers", () => {
     expect(await client.controllers(never)).toHaveLength(1);
   });
 
+  it("what an account has no right to, where other requests are accepted, is no refused credential, and signs nobody in", async () => {
+    const { business, client, links } = await twoHosts();
+    business.answer(({ target }) =>
+      target.includes("weather-data") || target.includes("video-data")
+        ? { status: 403, body: { error: "Forbidden", message: "Access Denied" } }
+        : ok([]),
+    );
+    await client.controllers(never);
+    for (const read of [
+      () => client.averages("GH-1", never),
+      () => client.history("GH-1", never),
+      () => client.videos(never),
+    ]) {
+      const error = await failureOf(read());
+      expect(error.facts).toMatchObject({ kind: "rejected", status: 403 });
+      expect(error.message).toContain("the account may have no right to this one");
+    }
+    expect(links.some((link) => link.unauthorized)).toBe(false);
+  });
+
   it("a missing credential on the business host: 403 with error and message becomes unauthorized and says what to check", async () => {
     const { business, client } = await twoHosts();
     business.answer(() => ({ status: 403, body: { error: "Forbidden", message: "Access Denied" } }));

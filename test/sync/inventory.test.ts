@@ -171,6 +171,31 @@ describe("the account's lists", () =>
     if (one.id("B") !== undefined) expect(one.id("B")).toBe("b");
   }));
 
+describe("the list of videos", () => {
+  const stream = (code: string, hls: string | null) => [record({ code, hls })];
+  const withStream = mirrorSettings([controllerSettings({ code: "CAM", stream: true })]);
+
+  it("gives the address that other lists leave out, before and after them, and makes no device known", () => {
+    const { inventory, store, answer } = account(withStream);
+    inventory.onVideos(stream("CAM", "https://cam/1"));
+    inventory.onVideos([...stream("CAM", "https://cam/1"), ...stream("OTHER", "https://other")]);
+    answer("A CAM");
+    expect(store.get("CAM")?.info.stream).toBe("https://cam/1");
+    answer("A CAM");
+    expect(store.get("CAM")?.info.stream).toBe("https://cam/1");
+    inventory.onVideos(stream("CAM", "https://cam/2"));
+    expect(store.get("CAM")?.info.stream).toBe("https://cam/2");
+    expect(store.get("OTHER")).toBeUndefined();
+  });
+
+  it("shows nothing of a device without `stream: true`", () => {
+    const { inventory, store, answer } = account();
+    answer("CAM");
+    inventory.onVideos(stream("CAM", "https://cam/1"));
+    expect(store.get("CAM")?.info.stream).toBeNull();
+  });
+});
+
 describe("a controller that is absent over restarts", () => {
   /** One run after another, each with these lists, an hour apart; what each showed and told at its end. */
   async function runs(...all: (readonly string[])[]) {
