@@ -68,7 +68,6 @@ export async function collect(world: World): Promise<History> {
   const journal = (await journalOf(world.stage)).filter(
     ({ type }) => type !== undefined && type !== "carried",
   );
-  const ages = new Map(load.sent.map(({ id }) => [id, maxAgeMs + keptMs]));
   const taken = new Map(load.sent.map(({ id, acknowledged }) => [id, acknowledged]));
   return {
     ...{ messages: watch.seen, absences: watch.absences, sent: load.sent, shown: load.shown },
@@ -76,7 +75,7 @@ export async function collect(world: World): Promise<History> {
     posts: await platform.posts(),
     journal: inRealTime(journal),
     deviceOf: devicesIn(houses),
-    maxAgeMs: (id) => ages.get(id) ?? Infinity,
+    ...{ maxAgeMs, keptMs },
     isAcknowledged: (id) => taken.get(id) ?? true,
   };
 }

@@ -3,6 +3,7 @@ import { brokers } from "./support/brokers.js";
 import { houseOf } from "./support/house.js";
 import { installation } from "./support/installation.js";
 import { configurationFor } from "./support/stage.js";
+import { brokenRules } from "./support/recording.js";
 import { it } from "./support/staged.js";
 import { fields } from "./support/watch.js";
 
@@ -48,21 +49,20 @@ it(
     const platform = await stage.platform({ controllers: 7 });
     expect(await platform.codes()).toEqual(expect.arrayContaining(codes));
     const there = await installation(stage, broker);
-    await there.start(
-      configurationFor(platform.url, there.section, {
-        weather: { wind: { topic: "weather/wind", stale_after: "2m" } },
-        mirror: "listed",
-        homeassistant: { enabled: false },
-        polling: {
-          controllers: "1m",
-          sensors: "1m",
-          running_status: "1m",
-          actuators: "1m",
-          stale_after: "10m",
-        },
-        controllers: Object.fromEntries(codes.map((code) => [code, { actuators }])),
-      }),
-    );
+    const configuration = configurationFor(platform.url, there.section, {
+      weather: { wind: { topic: "weather/wind", stale_after: "2m" } },
+      mirror: "listed",
+      homeassistant: { enabled: false },
+      polling: {
+        controllers: "1m",
+        sensors: "1m",
+        running_status: "1m",
+        actuators: "1m",
+        stale_after: "10m",
+      },
+      controllers: Object.fromEntries(codes.map((code) => [code, { actuators }])),
+    });
+    await there.start(configuration);
     const { watch } = there;
     const houses = codes.map((code) => houseOf(code, { platform, watch }));
     const [first] = houses;
@@ -99,11 +99,8 @@ it(
       outcome: "refused",
       reason: "interlock",
     });
-    const late = posts.filter(({ at, address }) => {
-      const ageMs = isYoung(`a${address}`) ? maxAgeMs : 60_000;
-      return at > sentAt + ageMs + onTheWayMs;
-    });
-    expect(late).toEqual([]);
+    const rig = { stage, platform, watch, configuration };
+    expect(await brokenRules(rig, { maxAgeMs: 60_000, keptMs: onTheWayMs })).toEqual([]);
     const outcomes = new Map<string, number>();
     for (const { outcome, reason } of results) {
       const word = [outcome, reason].filter(Boolean).join("/");

@@ -45,8 +45,10 @@ export interface Recording {
   /** Of every register, by `<code>/<address>`, oldest first. */
   readonly held: ReadonlyMap<string, readonly Held[]>;
   readonly deviceOf: (code: string, actuator: string) => Device | null;
-  /** For how long what was sent may be POSTed, ms from the sending; without it for as long as it likes. */
-  readonly maxAgeMs?: (id: string) => number;
+  /** The age that the configuration allows what somebody sends, ms; without it only what a message says of itself is judged. */
+  readonly maxAgeMs?: number;
+  /** So long a message may have been on its way to the bridge. */
+  readonly keptMs?: number;
   /** The broker took it; without it all that was seen was taken. */
   readonly isAcknowledged?: (id: string) => boolean;
   /** Stretches in which messages to the bridge, or what it had in memory, may be gone; `died` where its process was killed. */
@@ -66,6 +68,7 @@ const clockMs = 50;
 /** A command is journaled when it comes; one that was sent just before may have gone with the process that took it. */
 const journaledWithinMs = 5_000;
 const aroundMs = 1_000;
+const keptMs = 5_000;
 
 const textOf = (value: unknown): string =>
   typeof value === "string" || typeof value === "number" ? String(value) : "";
@@ -250,7 +253,8 @@ function askOf(recording: Recording, sent: SentMessage, taken: Recorded | null):
   const sender = textOf(taken?.record["by"]);
   const boot = (taken?.record["boot"] ?? "") as Boot;
   const isRule = payload === "" && /^(?:rule|lease) /.test(sender);
-  const maxAgeMs = isRule ? Infinity : (recording.maxAgeMs?.(id) ?? Infinity);
+  const saidMs = 1_000 * Number(/^(\d+)s$/.exec(textOf(said["max_age"]))?.[1] ?? Infinity);
+  const maxAgeMs = isRule ? Infinity : Math.min(saidMs, recording.maxAgeMs ?? Infinity);
   const dryRun = said["dry_run"] === true;
   return {
     by,
@@ -269,7 +273,7 @@ function askOf(recording: Recording, sent: SentMessage, taken: Recorded | null):
     forMs: null,
     holdMs: null,
     rule: !isRule ? null : sender.startsWith("rule") ? "guard" : "lease",
-    latestPostAt: at + maxAgeMs,
+    latestPostAt: at + maxAgeMs + (recording.keptMs ?? keptMs),
     mayExpireAt: -Infinity,
     mustNotPost: dryRun ? "a dry run" : retain ? "retained" : null,
     readings: recording.readings ?? noReadings,
@@ -409,10 +413,10 @@ function tell(
     const [, controller = "", actuator = "", leaf = ""] = actuatorTopic.exec(topic) ?? [];
     if (leaf !== "result" || retain) continue;
     const result = fieldsOf(payload) as unknown as Result;
-    // Answers to a second delivery of the same message carry the first result; they are no outcome of their own.
-    const ask =
-      result.reason === "duplicate" ? undefined : asks.get(keyOf(codeOf(controller), actuator, result.id));
-    if (ask === undefined) continue;
+    const ask = asks.get(keyOf(codeOf(controller), actuator, result.id));
+    // Answers to a second delivery of the same id are no outcome of their own.
+    if (ask === undefined || result.reason === "duplicate") continue;
+    if (result.reason === "bad_payload" && ask.results.length > 0) continue;
     const isJournaled = resultAt(ask) <= at + clockMs;
     const boot = lives.findLast((one) => one.at <= at + clockMs)?.boot ?? "";
     const told: Told = { result, at, boot, isJournaled };

@@ -348,8 +348,8 @@ function judgeFailedAfterCrash(one: Case): void {
 
 function judgeFailed({ find, ask, told, result, last, reads, isAlone, tell }: Case): void {
   if (result.reason === "expired_midway") {
-    if (ask.posts.length === 0 || told.at <= ask.latestPostAt - trustedSkewMs)
-      find.broken("S7", `${tell}: too early`);
+    const isEarly = Number.isFinite(ask.latestPostAt) && told.at <= ask.latestPostAt - trustedSkewMs;
+    if (ask.posts.length === 0 || isEarly) find.broken("S7", `${tell}: too early`);
     return;
   }
   if (result.reason === "interlock") {

@@ -1,6 +1,8 @@
+import { afterAll, expect } from "vitest";
 import type { BrokerUnderTest } from "../support/brokers.js";
 import { createCommandRig } from "../support/command-rig.js";
 import { createMirrorScene } from "../support/mirror-scene.js";
+import { brokenRules } from "../support/recording.js";
 import type { Spoken } from "../support/spoken.js";
 import { staged } from "../support/staged.js";
 import { commandsEnd, housesForOutcomes } from "./command-outcomes.js";
@@ -15,6 +17,10 @@ export function rulesOfCommands(broker: BrokerUnderTest, dialect?: Spoken): void
   const houses = housesForOutcomes + housesForRefusals + housesForPushes;
   const rig = staged((stage) => createCommandRig(stage, broker, { houses, ...(dialect && { dialect }) }));
 
+  afterAll(async () => {
+    const showsTravel = dialect?.dialect.positionReads === "travelling";
+    expect(await brokenRules(rig(), { showsTravel }), "of all commands together").toEqual([]);
+  });
   commandsEnd(rig);
   commandsAreRefused(rig, broker);
   followsPushes(rig);

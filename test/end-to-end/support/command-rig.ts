@@ -133,6 +133,14 @@ export async function createCommandRig(
   const { watch } = there;
   return {
     ...{ stage, platform, watch, broker, start },
+    /** What is commanded, for the judge. */
+    configuration: commandConfiguration(
+      platform.url,
+      there.section,
+      codes,
+      {},
+      dialect ? typedActuators : actuators,
+    ),
     get bridge() {
       return there.bridge;
     },

@@ -10,7 +10,10 @@ import type { Watch } from "./watch.js";
 
 /** What a test knows besides of the time that was recorded. */
 export type Known = Partial<
-  Pick<Recording, "gaps" | "unwritable" | "honest" | "maxAgeMs" | "showsTravel" | "readings" | "requests">
+  Pick<
+    Recording,
+    "gaps" | "unwritable" | "honest" | "maxAgeMs" | "keptMs" | "showsTravel" | "readings" | "requests"
+  >
 >;
 
 interface Rig {
