@@ -228,6 +228,8 @@ function joinParts(given: Given): Bridge {
   const page = createPage(commanding, status, requests);
   joinStatus(commanding, status, page);
   parts.push(
+    // Asked first, as most messages are commands.
+    incoming(commanding, requests),
     outputs,
     retained,
     ...(discovery === null ? [] : [discovery]),
@@ -237,7 +239,6 @@ function joinParts(given: Given): Bridge {
     commands,
     commands.limits,
     commanding.groups,
-    incoming(commanding, requests),
     mirror.store,
     mirror.watch,
     mirror.poller,
@@ -485,7 +486,7 @@ function joinGroups<Above extends Given & Link & Reading & Publishing & Commandi
     clock,
     newId: randomUUID,
   });
-  commands.listen(groups);
+  if (groups.hasSome) commands.listen(groups);
   retained.onFound(topics.groups, groups);
   return { ...above, groups };
 }

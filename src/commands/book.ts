@@ -341,7 +341,7 @@ export interface Now {
   readonly at: number;
   readonly mono: number;
   /** What is in force by now, whatever was when a command was taken. */
-  readonly rules?: Pick<CommandRules, "read_only" | "readOnlyForRules" | "dry_run">;
+  readonly rules?: () => Pick<CommandRules, "read_only" | "readOnlyForRules" | "dry_run">;
 }
 
 type Draft<Value> = { -readonly [Part in keyof Value]: Value[Part] };

@@ -159,7 +159,7 @@ export class Commander implements ReadBacks {
   feed(input: Input): StepAnswer | null {
     if (this.#isFeeding) throw new Error(`${input.type} came within another input of the book`);
     const { clock } = this.#ports;
-    const now = { at: clock.now(), mono: clock.monotonic(), rules: this.#ports.rules() };
+    const now = { at: clock.now(), mono: clock.monotonic(), rules: this.#ports.rules };
     this.#isFeeding = true;
     try {
       const { book, effects, answer } = step(this.#book, input, now, this.#ports.limits?.world);

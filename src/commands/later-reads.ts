@@ -93,12 +93,13 @@ export function awaitedAfter(lane: Lane, command: Command, result: CommandResult
   // Of one of an earlier run the record of a first POST may be lost.
   const isUnrecorded = command.isRecovered === true && isBad && steps.length === 0;
   if (sentAt === null && !isUnrecorded) return lane.awaited;
+  if (!isBad) return null;
   const isTold = isToldWhenLate(result);
   const planned = stepsOf(command.settings, command.wanted, null);
   const last = steps.at(-1);
   const sent = planned.findLast(({ address, value }) => address === last?.address && value === last.value);
   const step = isTold ? planned.at(-1) : isUnrecorded ? planned[0] : sent;
-  if (!step || !isBad) return null;
+  if (!step) return null;
   return {
     command,
     word: canonical(command.wanted),

@@ -35,10 +35,7 @@ const laneOf = (turn: Turn, key: string): Lane | undefined =>
 
 /** What limits the actuator and has to be remembered of it; null where that is nothing. */
 function limitsOf(turn: Turn, key: string): Entry | null {
-  const limits = laneOf(turn, key)?.limits ?? null;
-  if (limits !== null) return limits;
-  const atFirst = turn.world.limitsAtFirst(key);
-  return atFirst === null || isEmpty(atFirst) ? null : atFirst;
+  return laneOf(turn, key)?.limits ?? turn.world.limitsAtFirst(key);
 }
 
 /** The same where a command is to be followed all the same: one with a time of its own, or one that guards look at. */
@@ -50,7 +47,7 @@ function limitsFollowed(
   const key = laneKey(command);
   const limits = limitsOf(turn, key);
   if (limits !== null) return limits;
-  return command.term !== null || turn.world.isWatched(key) ? turn.world.limitsAtFirst(key) : null;
+  return command.term !== null || turn.world.isWatched(key) ? turn.world.unlimited(key) : null;
 }
 
 /** Whole seconds, so that two clocks that run apart by a hair say the same. */
@@ -206,7 +203,7 @@ export function limitsAfterRefusal(turn: Turn, result: Ended): void {
 /** It was moved elsewhere. */
 export function limitsAfterForeignMove(turn: Turn, from: string, to: string): void {
   const key = turn.key;
-  const entry = limitsOf(turn, key) ?? (turn.world.isWatched(key) ? turn.world.limitsAtFirst(key) : null);
+  const entry = limitsOf(turn, key) ?? (turn.world.isWatched(key) ? turn.world.unlimited(key) : null);
   if (entry !== null) put(turn, afterForeignMove(entry, from, to, turn.now.mono));
 }
 
@@ -215,7 +212,7 @@ export function changeLimits(
   turn: Turn,
   { change, is }: Extract<LimitInput, { readonly type: "lock_or_hold" }>,
 ): void {
-  const entry = limitsOf(turn, turn.key) ?? turn.world.limitsAtFirst(turn.key);
+  const entry = limitsOf(turn, turn.key) ?? turn.world.unlimited(turn.key);
   if (entry === null) return;
   const others = entry.planned.filter((one) => one !== change);
   if (is === "planned") put(turn, { ...entry, planned: [...others, change] });

@@ -140,7 +140,8 @@ const confirmedDegree = ({ command: { wanted } }: Run, { outcome }: Ending): num
 export const isTooOld = ({ now }: Turn, { deadlineMono }: Command): boolean => now.mono > deadlineMono;
 
 /** What the configuration says by now against a command of which nothing was sent; null for nothing. */
-export function ruledOut({ now: { rules } }: Turn, { dryRun, rule }: Command): Ending | null {
+export function ruledOut({ now }: Turn, { dryRun, rule }: Command): Ending | null {
+  const rules = now.rules?.();
   if (rules !== undefined && isReadOnlyFor(rule, rules))
     return refused(bridgeReadOnly.reason, bridgeReadOnly.message);
   return rules?.dry_run === true && !dryRun ? dryByNow : null;

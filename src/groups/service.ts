@@ -81,6 +81,8 @@ const placeOf = (controllerId: string, actuator: string, id: string): string =>
  */
 export class GroupService implements CommandListener, Part {
   readonly groupsAndScenes: GroupsAndScenes;
+  /** Without any nobody has to tell it of commands. */
+  readonly hasSome: boolean;
   readonly #ports: GroupPorts;
   readonly #running = new Set<Running>();
   readonly #results = new Map<string, GroupResult>();
@@ -94,11 +96,14 @@ export class GroupService implements CommandListener, Part {
     this.#ports = ports;
     this.groupsAndScenes = ports.groupsAndScenes;
     const ofCode = groupsByCode(ports.groupsAndScenes);
+    const { groups, scenes } = ports.groupsAndScenes;
+    this.hasSome = groups.size + scenes.size > 0;
+    if (!this.hasSome) return;
     ports.store.onChange((before, after) => {
       const code = (after ?? before)?.info.code ?? "";
       for (const group of ofCode.get(code) ?? []) this.#show(group, before, after);
     });
-    for (const group of ports.groupsAndScenes.groups.values()) this.#show(group);
+    for (const group of groups.values()) this.#show(group);
   }
 
   disconnected(): void {

@@ -97,6 +97,8 @@ export class DiscoveryOutput {
   readonly #settings: DiscoverySettings;
   readonly #bridgeTopic: string;
   readonly #devices = new Map<string, Device>();
+  /** By code those of controllers. */
+  readonly #ofCode = new Map<string, Device>();
   readonly #withdrawals: Withdrawals;
   readonly #birthListeners: (() => void)[] = [];
   readonly #due = new Schedule<Task>();
@@ -358,9 +360,12 @@ export class DiscoveryOutput {
   }
 
   #of(code: string): Device {
+    const known = this.#ofCode.get(code);
+    if (known !== undefined) return known;
     const device = this.#at(discoveryTopic(this.#settings.prefix, code), code);
     // A message found there names it only as people may see it.
     device.code = code;
+    this.#ofCode.set(code, device);
     return device;
   }
 

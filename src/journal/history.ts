@@ -95,8 +95,11 @@ export class History {
     else if (type === "alarm_kept" && record.alarm !== null)
       setBounded(this.#alarms, record.name, record.alarm, mostAlarms);
     if ("memory" in record && record.memory !== undefined) this.#remember(record, record.memory);
-    const limits = limitsIn(record);
-    if (limits !== undefined) this.#limit(limits);
+    // Up to format 2 limits had records of their own.
+    if (type === "limits_kept" || (type === "phase" && record.limits !== undefined)) {
+      const limits = limitsIn(record);
+      if (limits !== undefined) this.#limit(limits);
+    }
   }
 
   #take(record: Stamp & CommandTaken): void {
@@ -121,7 +124,6 @@ export class History {
     this.#put({ ...required(about), memory: { ...limitsAlone(this.#limited.get(key)), ...memory } });
   }
 
-  /** Up to format 2 it had records of its own. */
   #limit({ controller, actuator, kept: limits }: LimitsNow): void {
     const about = required({ controller, actuator });
     const key = aboutKey(about);

@@ -4,7 +4,7 @@ import type { Controller, PlatformState } from "../greenhouse/model.js";
 import type { RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import { every } from "../runtime/schedule.js";
-import { NotRunning } from "./not-running.js";
+import { isNotRunningAsked, NotRunning } from "./not-running.js";
 import {
   acknowledge,
   alarmId,
@@ -47,7 +47,10 @@ interface AlarmPorts {
   readonly publishAll: (payload: string) => void;
   readonly watched: () => WatchedFacts;
   readonly store: {
-    onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): void;
+    onChange(
+      listener: (before: Controller | undefined, after: Controller | undefined) => void,
+      parts: readonly (keyof Controller)[],
+    ): void;
     byId(id: string): Controller | undefined;
     controllers(): Iterable<Controller>;
   };
@@ -71,13 +74,17 @@ export class AlarmStore {
 
   constructor(ports: AlarmPorts) {
     this.#ports = ports;
-    ports.store.onChange((before, after) => {
-      this.#notRunning.changed(before, after);
-      // Just admitted: nothing of it is known yet, also not that an alarm of the run before is over.
-      if (before === undefined) return;
-      if (before.availability !== after?.availability) this.#onAvailability(after ?? before, after);
-      if (before.problems !== after?.problems) this.#onProblems(after ?? before, after);
-    });
+    if (isNotRunningAsked(ports.store.controllers()))
+      ports.store.onChange((before, after) => this.#notRunning.changed(before, after), ["actuators"]);
+    ports.store.onChange(
+      (before, after) => {
+        // Just admitted: nothing of it is known yet, also not that an alarm of the run before is over.
+        if (before === undefined) return;
+        if (before.availability !== after?.availability) this.#onAvailability(after ?? before, after);
+        if (before.problems !== after?.problems) this.#onProblems(after ?? before, after);
+      },
+      ["availability", "problems"],
+    );
   }
 
   /** Tells that some are others than they were; the listener must not throw. */

@@ -12,6 +12,9 @@ import { type LimitContext, weatherValue } from "./rules/guards.js";
 
 const numbersEveryMs = 5_000;
 
+/** What guards, leases and what rules send look at of a controller. */
+const lookedAt = ["sensors", "statuses", "actuators", "availability", "platformReachable"] as const;
+
 /** A platform that gives no time for so long as a reading may be old leaves the clock to be right as it is. */
 function clockJudgement(
   skewMs: number | null,
@@ -31,6 +34,8 @@ export class LimitEngine {
   readonly #ports: EnginePorts;
   /** What limits every configured actuator before anything happened there. */
   readonly #atFirst = new Map<string, Entry>();
+  /** Of those that the configuration limits. */
+  readonly #limitedAtFirst = new Map<string, Entry>();
   /** By `weather/<name>`, or a controller's id or code: the actuators with guards that look at something of it. */
   readonly #watchers = new Map<string, Set<string>>();
   /** By code, the actuators that something limits. */
@@ -55,7 +60,7 @@ export class LimitEngine {
     this.#startedAt = ports.clock.monotonic();
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
-    ports.store.onChange((before, after) => this.#onControllerChange(before, after));
+    ports.store.onChange((before, after) => this.#onControllerChange(before, after), lookedAt);
     ports.store.onClockSet((byMs) => {
       ports.feed({ type: "clock_set", byMs });
     });
@@ -64,7 +69,10 @@ export class LimitEngine {
   #add(entry: Entry): void {
     const key = keyOf(entry.code, entry.id);
     this.#atFirst.set(key, entry);
-    if (!isEmpty(entry)) this.#noteLimited(key, entry);
+    if (!isEmpty(entry)) {
+      this.#limitedAtFirst.set(key, entry);
+      this.#noteLimited(key, entry);
+    }
     for (const { input } of entry.settings.limits?.guards ?? []) {
       const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? entry.code);
       this.#watchers.set(source, (this.#watchers.get(source) ?? new Set()).add(key));
@@ -79,7 +87,8 @@ export class LimitEngine {
 
   /** What limits look at outside of the book, and how they are configured. */
   readonly world = {
-    limitsAtFirst: (key: string): Entry | null => this.#atFirst.get(key) ?? null,
+    limitsAtFirst: (key: string): Entry | null => this.#limitedAtFirst.get(key) ?? null,
+    unlimited: (key: string): Entry | null => this.#atFirst.get(key) ?? null,
     isWatched: (key: string): boolean => this.#watched.has(key),
     watchersOf: (code: string): Iterable<string> => this.#watchersOf(code),
     controller: (idOrCode: string): Controller | undefined => this.#controller(idOrCode),
@@ -119,14 +128,7 @@ export class LimitEngine {
   }
 
   #onControllerChange(before: Controller | undefined, after: Controller | undefined): void {
-    const isSame =
-      after === undefined ||
-      (before?.sensors === after.sensors &&
-        before.statuses === after.statuses &&
-        before.actuators === after.actuators &&
-        before.availability === after.availability &&
-        before.platformReachable === after.platformReachable);
-    if (isSame) return;
+    if (after === undefined) return;
     const keys = new Set([...this.#watchersOf(after.info.code), ...this.#concerned(before, after)]);
     if (keys.size > 0) this.#ports.feed({ type: "seen", keys, weather: null });
   }

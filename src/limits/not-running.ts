@@ -42,6 +42,12 @@ function notRunning(
   return `${settings.name ?? settings.id} shows ${state}, and does not run: ${names} ${own.length === 1 ? "says" : "say"} off for longer than ${formatDuration(notRunningAfterMs)}.`;
 }
 
+/** Of any actuator, which are all configured before the first is read. */
+export const isNotRunningAsked = (controllers: Iterable<Controller>): boolean =>
+  [...controllers].some(({ actuators }) =>
+    [...actuators.values()].some(({ settings }) => settings.notRunningAfterMs !== undefined),
+  );
+
 type Subject = { readonly controller: string; readonly actuator: string };
 
 /** Follows all actuators of which that is asked. */
@@ -50,7 +56,6 @@ export class NotRunning {
 
   /** Told of each controller that became another. */
   changed(before: Controller | undefined, after: Controller | undefined): void {
-    if (before?.actuators === after?.actuators) return;
     for (const actuator of (after ?? before)?.actuators.values() ?? []) {
       if (actuator.settings.notRunningAfterMs === undefined) continue;
       const key = keyOf((after ?? before)?.info.code ?? "", actuator.settings.id);

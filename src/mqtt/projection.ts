@@ -163,18 +163,31 @@ const addressLeaves =
       ? []
       : [text(topics.address(controllerId, address).value, textOf(register.raw) || null)];
 
-function ownLeaves(topics: Topics, controller: Controller): readonly Leaf[] {
+function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): readonly Leaf[] {
   const { info, availability, problem, problems } = controller;
   const topic = topics.controller(info.id);
   return [
     json(topic.info, () => infoDocument(info), info),
-    json(topic.tags, () => tagsOf(topics, controller), ...tagsKey(controller)),
+    ...(withTags ? [json(topic.tags, () => tagsOf(topics, controller), ...tagsKey(controller))] : []),
     text(topic.availability, availability),
     // What it is before that there is one, so that a subscriber that is told of it finds it.
     json(topic.problems, () => problemsDocument(problems), problems),
     text(topic.problem, problem ? "on" : "off"),
   ];
 }
+
+/** Tags are made of names and settings: what was read or commanded changes none. */
+const mayDifferInTags = (
+  before: Controller,
+  { info, sensors, statuses, actuators, parameters }: Controller,
+) =>
+  before.info.id !== info.id ||
+  before.info.name !== info.name ||
+  before.sensors !== sensors ||
+  before.statuses !== statuses ||
+  before.parameters !== parameters ||
+  before.actuators.size !== actuators.size ||
+  [...actuators].some(([id, { settings }]) => before.actuators.get(id)?.settings !== settings);
 
 /**
  * The retained messages that take the broker from one view of a controller to the next: everything when there was
@@ -188,9 +201,10 @@ export function controllerMessages(
   if (before === after) return [];
   if (after === undefined) return before === undefined ? [] : clearedController(topics, before);
   const { id } = after.info;
+  const withTags = before === undefined || mayDifferInTags(before, after);
   const goneStatuses = [...(before?.statuses.keys() ?? [])].filter((status) => !after.statuses.has(status));
   return [
-    ...changes(before ? ownLeaves(topics, before) : [], ownLeaves(topics, after)),
+    ...changes(before ? ownLeaves(topics, before, withTags) : [], ownLeaves(topics, after, withTags)),
     ...changesOfAll(before?.sensors, after.sensors, sensorLeaves(topics, id)),
     ...changesOfAll(before?.statuses, after.statuses, statusLeaves(topics, id)),
     ...goneStatuses.flatMap((status) => cleared(topics, topics.status(id, status))),

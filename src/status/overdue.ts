@@ -107,7 +107,7 @@ export class OverdueWatch {
     mirror.store.onChange((before, after) => {
       if (before === undefined && after) this.#knownSince.set(after.info.code, clock.monotonic());
       if (before && after === undefined) this.#knownSince.delete(before.info.code);
-    });
+    }, []);
   }
 
   now(): ReturnType<typeof overdueOf> {

@@ -186,16 +186,19 @@ export function logActuators(log: Logger, { info, actuators }: Controller): void
 
 /** Says once what the platform's type of a device contradicts; what type_id contradicts, `check` and the start say from the configuration. */
 function warnOfTypes(store: GreenhouseStore, log: Logger): void {
-  store.onChange((before, after) => {
-    const type = after?.info.type ?? null;
-    if (after === undefined || type === null || before?.info.type === type || takesCommands(type)) return;
-    for (const { settings } of after.actuators.values()) {
-      const why = contradiction(settings, type);
-      if (why === null) continue;
-      const about = { controller: after.info.code, actuator: settings.id };
-      log.warn(about, `actuator ${settings.id} cannot be commanded: ${why}; ${contradictionRemedy}`);
-    }
-  });
+  store.onChange(
+    (before, after) => {
+      const type = after?.info.type ?? null;
+      if (after === undefined || type === null || before?.info.type === type || takesCommands(type)) return;
+      for (const { settings } of after.actuators.values()) {
+        const why = contradiction(settings, type);
+        if (why === null) continue;
+        const about = { controller: after.info.code, actuator: settings.id };
+        log.warn(about, `actuator ${settings.id} cannot be commanded: ${why}; ${contradictionRemedy}`);
+      }
+    },
+    ["info"],
+  );
 }
 
 /** An address that the group of its type leaves out costs a request of its own; what it is meant for may be wrong. */
@@ -234,9 +237,12 @@ const unlistedRemedy = (named: readonly string[]): string =>
     : `addresses ${named.join(", ")}: they are read one by one (get-value), which costs a request each time; correct their type_id, or leave type_id out`;
 
 const warnOfAbsentSensors = (store: GreenhouseStore, log: Logger): unknown =>
-  store.onChange((before, after) => {
-    if (after && before?.layout.length === 0 && after.layout.length > 0) warnOfSensors(after, log);
-  });
+  store.onChange(
+    (before, after) => {
+      if (after && before?.layout.length === 0 && after.layout.length > 0) warnOfSensors(after, log);
+    },
+    ["layout"],
+  );
 
 /** A sensor whose `from` fits nothing has no topics, and what a person meant stands under another id: both go unseen. */
 export function warnOfSensors({ info, settings, sensors, layout }: Controller, log: Logger): void {
@@ -250,9 +256,12 @@ export function warnOfSensors({ info, settings, sensors, layout }: Controller, l
 
 /** A raw address that a command read back is read from then on. */
 function followRawAddresses(store: GreenhouseStore, poller: Poller): void {
-  store.onChange((before, after) => {
-    if (after && (before?.addresses.size ?? 0) < after.addresses.size) poller.follow(after.info.code);
-  });
+  store.onChange(
+    (before, after) => {
+      if (after && (before?.addresses.size ?? 0) < after.addresses.size) poller.follow(after.info.code);
+    },
+    ["addresses"],
+  );
 }
 
 /** A reading may be three effective intervals old where the budget stretches them. */

@@ -157,9 +157,9 @@ export class Poller {
     if (this.#settings.showsVideos === true) this.#schedule.add({ kind: "videos" });
     for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
     // What is offline is asked less often, so one that comes or goes is another demand.
-    const stopWatching = this.#ports.store.onChange((before, after) => {
-      if (before?.availability !== after?.availability) this.#demandChanged = true;
-    });
+    const stopWatching = this.#ports.store.onChange(() => {
+      this.#demandChanged = true;
+    }, ["availability"]);
     while (!signal.aborted) {
       const pauseMs = this.#startDue(signal);
       if (pauseMs > 0) await this.#rest.for(pauseMs, signal);

@@ -9,6 +9,12 @@ import { type Clock, jumpMs } from "../runtime/clock.js";
 
 type Change = (before: Controller | undefined, after: Controller | undefined) => void;
 
+interface Listener {
+  readonly listener: Change;
+  /** Null for all. */
+  readonly parts: readonly (keyof Controller)[] | null;
+}
+
 const sweepMs = 1_000;
 
 /**
@@ -18,7 +24,7 @@ const sweepMs = 1_000;
 export class GreenhouseStore {
   readonly #controllers = new Map<string, Controller>();
   readonly #codes = new Map<string, string>();
-  readonly #listeners = new Set<Change>();
+  readonly #listeners = new Set<Listener>();
   readonly #clockListeners = new Set<(byMs: number) => void>();
   readonly #settings: MirrorSettings;
   readonly #clock: Clock;
@@ -55,9 +61,14 @@ export class GreenhouseStore {
     return code === undefined ? undefined : this.#controllers.get(code);
   }
 
-  onChange(listener: Change): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /**
+   * Told of each change of a controller; where parts are named only of one of these, or that it came or went. What it returns takes that
+   * back.
+   */
+  onChange(listener: Change, parts?: readonly (keyof Controller)[]): () => void {
+    const told: Listener = { listener, parts: parts ?? null };
+    this.#listeners.add(told);
+    return () => this.#listeners.delete(told);
   }
 
   /** Whether the mirror wants this code at all: not ignored, and listed where only listed ones are mirrored. */
@@ -96,7 +107,7 @@ export class GreenhouseStore {
     if (!before) return;
     this.#controllers.delete(code);
     this.#codes.delete(before.info.id);
-    for (const listener of this.#listeners) listener(before, undefined);
+    for (const { listener } of this.#listeners) listener(before, undefined);
   }
 
   /** The realtime host answers, or does not: without it nothing read stays good. */
@@ -165,6 +176,8 @@ export class GreenhouseStore {
   #replace(code: string, before: Controller | undefined, after: Controller): void {
     this.#controllers.set(code, after);
     this.#judgeAt = Math.min(this.#judgeAt, after.nextJudgementAt ?? Infinity);
-    for (const listener of this.#listeners) listener(before, after);
+    for (const { listener, parts } of this.#listeners)
+      if (parts === null || before === undefined || parts.some((part) => before[part] !== after[part]))
+        listener(before, after);
   }
 }

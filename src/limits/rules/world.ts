@@ -4,8 +4,10 @@ import type { LimitContext } from "./guards.js";
 
 /** What limits look at outside of the book, and how they are configured. */
 export interface LimitWorld {
-  /** What limits an actuator before anything happened there; null for what is none of the configuration. */
+  /** What the configuration limits an actuator by, before anything happened there; null for nothing. */
   readonly limitsAtFirst: (key: string) => Entry | null;
+  /** The same of any actuator, for one that something limits from now on; null for what is none of the configuration. */
+  readonly unlimited: (key: string) => Entry | null;
   /** Whether guards look at what is commanded there. */
   readonly isWatched: (key: string) => boolean;
   /** Lanes with guards that look at something of the controller. */
@@ -23,6 +25,7 @@ export interface LimitWorld {
 /** Nothing is limited. */
 export const unlimited: LimitWorld = {
   limitsAtFirst: () => null,
+  unlimited: () => null,
   isWatched: () => false,
   watchersOf: () => [],
   controller: () => undefined,
