@@ -218,6 +218,8 @@ const table: Readonly<Record<string, Row>> = {
       "bridge.ts": "all",
       fleet: "all",
       setup: "all",
+      // One place for the Chinese of each outcome and quality.
+      page: { files: ["codes.ts"], typesOnly: false },
     },
   },
 };

@@ -30,7 +30,8 @@ export async function cleanup(
     for (const topic of found) context.out(`${topic}\n`);
     const failed = await clear(client, found);
     const left = await own();
-    context.err.write(`${found.length - left.length} of ${found.length} retained topics cleared\n`);
+    const done = `${found.length - left.length} of ${found.length} retained topics cleared`;
+    context.err.write(`${context.speech.tell(done)}\n`);
     if (left.length > 0) throw new CommandFailure(leftText(left, failed));
   });
 }

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
+import type { Language } from "../greenhouse/labels.js";
 import { readOnlyOperations } from "../platform/operations.js";
 import { parseDuration, parseUntil } from "../runtime/duration.js";
 import type { FleetOptions } from "./fleet.js";
@@ -94,14 +95,15 @@ const adder =
     root
       .command(name, { isDefault: name === "run" })
       .description(description)
-      .addHelpText(
-        "after",
-        [
-          more,
-          "",
-          `Example${examples.length === 1 ? "" : "s"}:`,
-          ...examples.map((line) => `  ${line}`),
-        ].join("\n"),
+      .addHelpText("after", () =>
+        context.speech.tell(
+          [
+            more,
+            "",
+            `Example${examples.length === 1 ? "" : "s"}:`,
+            ...examples.map((line) => `  ${line}`),
+          ].join("\n"),
+        ),
       )
       .action(action(context));
 
@@ -156,7 +158,7 @@ export function addCommands(root: Command, context: ProcessContext): void {
   addFleet(add);
   root.helpCommand("help [command]", "the same as --help behind a command");
   root.commandsGroup("Try it without a greenhouse:");
-  addTrials(add);
+  addTrials(add, context.speech.language);
   root.commandsGroup("Set it up:");
   addSetup(add);
   addDiscover(add);
@@ -189,7 +191,7 @@ function addFleet(add: Add): void {
 
 const fleetLazily = lazily(async () => (await import("./fleet.js")).fleet);
 
-const languageOption = (before: "en" | "zh") =>
+const languageOption = (before: Language) =>
   new Option(
     "--language <language>",
     "of the names of stations, controllers and actuators; sensors keep the platform's",
@@ -208,7 +210,7 @@ const accountOptions = (
     .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--speed <factor>", `how much faster than real time the greenhouses live${speed}`, positive);
 
-function addTrials(add: Add): void {
+function addTrials(add: Add, language: Language): void {
   const demo = add(
     "demo",
     "simulated platform, embedded broker and bridge in one process; needs no configuration",
@@ -218,7 +220,7 @@ function addTrials(add: Add): void {
     ],
     lazily(async () => (await import("./demo.js")).demo),
   )
-    .addOption(languageOption("en"))
+    .addOption(languageOption(language))
     .option("--host <address>", "where the page listens; it has a login", "127.0.0.1")
     .option("--storm", "let a storm day happen, and tell it");
   accountOptions(demo, "simulated account", 6, " (default: 1; 20 with --storm)");

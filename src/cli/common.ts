@@ -16,10 +16,11 @@ import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } fr
 /** The configuration with the command line's overrides; problems go to stderr and end the command with exit code 2. */
 export async function readConfiguration(
   options: CommonOptions,
-  { env, err }: ProcessContext,
+  context: ProcessContext,
 ): Promise<Configuration> {
-  const result = await loadNamed(options, env);
-  for (const warning of result.warnings) err.write(`${formatProblem(warning)}\n`);
+  const result = await loadNamed(options, context);
+  for (const warning of result.warnings)
+    context.err.write(`${context.speech.tell(formatProblem(warning))}\n`);
   if (!result.ok) {
     const lines = result.problems.map(formatProblem).join("\n");
     throw new CommandFailure(lines, exitCodes.usage);
@@ -27,8 +28,18 @@ export async function readConfiguration(
   return overridden(result.configuration, options);
 }
 
-/** The configuration that the options mean: a file, or an account of a fleet. */
+/** The configuration that the options mean: a file, or an account of a fleet. From then on it says which language is spoken. */
 export async function loadNamed(
+  options: CommonOptions,
+  { env, speech }: Pick<ProcessContext, "env" | "speech">,
+): Promise<ConfigurationResult> {
+  const result = await loadedFile(options, env);
+  if (result.ok && result.configuration.language !== undefined)
+    await speech.choose(result.configuration.language);
+  return result;
+}
+
+async function loadedFile(
   { config, account }: CommonOptions,
   env: ProcessContext["env"],
 ): Promise<ConfigurationResult> {

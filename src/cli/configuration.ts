@@ -11,7 +11,7 @@ import { groupSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limits.js";
 import { costSentence, curtainSentences, sparkplugSentences } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
-import { GoneAway, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
+import { GoneAway, spoken, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
 import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "../setup/init/init.js";
 import { createLogger } from "../runtime/log.js";
@@ -27,40 +27,45 @@ import {
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
 export async function check(
-  { env, out }: ProcessContext,
+  { env, out, speech }: ProcessContext,
   files: readonly string[],
   { config }: CommonOptions,
 ): Promise<void> {
+  const say = (text: string) => out(`${speech.tell(text)}\n`);
   const named = files.length > 0 ? files : [config];
   const [only = ""] = named;
-  if (named.length === 1 && (await isFleetFile(only))) return checkFleet({ env, out }, only);
+  if (named.length === 1 && (await isFleetFile(only))) return checkFleet({ env, say }, only);
   const results = await Promise.all(named.map((file) => loadConfiguration(file, { env })));
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
   const problems = [...results.flatMap((result) => (result.ok ? [] : result.problems)), ...clashes(loaded)];
+  const [language] = loaded.flatMap(({ configuration }) => configuration.language ?? []);
+  if (language !== undefined) await speech.choose(language);
   for (const warning of results.flatMap((result) => result.warnings))
-    out(`${formatProblem(warning)} (warning)\n`);
-  for (const problem of problems) out(`${formatProblem(problem)}\n`);
+    say(`${formatProblem(warning)} (warning)`);
+  for (const problem of problems) say(formatProblem(problem));
   if (problems.length > 0) throw problemsFound(problems.length);
   for (const { file, configuration } of loaded) {
-    const sentences = [limitSentences, curtainSentences, groupSentences, sparkplugSentences].flatMap((say) =>
-      say(configuration),
+    const sentences = [limitSentences, curtainSentences, groupSentences, sparkplugSentences].flatMap(
+      (about) => about(configuration),
     );
-    for (const sentence of sentences) out(`${file}: ${sentence}\n`);
-    out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);
+    for (const sentence of [...sentences, costSentence(configuration), "ok"]) say(`${file}: ${sentence}`);
   }
 }
 
 /** The file of a fleet, those of all its accounts, and clashes between them. */
-async function checkFleet({ env, out }: Pick<ProcessContext, "env" | "out">, file: string): Promise<void> {
+async function checkFleet(
+  { env, say }: Pick<ProcessContext, "env"> & { readonly say: (text: string) => void },
+  file: string,
+): Promise<void> {
   const { fleet, accounts, problems, warnings } = await loadFleet(file, { env });
-  for (const warning of warnings) out(`${formatProblem(warning)} (warning)\n`);
-  for (const problem of problems) out(`${formatProblem(problem)}\n`);
+  for (const warning of warnings) say(`${formatProblem(warning)} (warning)`);
+  for (const problem of problems) say(formatProblem(problem));
   if (fleet === null || problems.length > 0) throw problemsFound(problems.length);
   for (const [name, { configuration }] of accounts) {
-    for (const sentence of limitSentences(configuration)) out(`${name}: ${sentence}\n`);
-    out(`${name}: ${costSentence(configuration)}\n`);
+    for (const sentence of [...limitSentences(configuration), costSentence(configuration)])
+      say(`${name}: ${sentence}`);
   }
-  out(`${file}: ok, ${accounts.size} accounts\n`);
+  say(`${file}: ok, ${accounts.size} accounts`);
 }
 
 const problemsFound = (count: number): CommandFailure =>
@@ -87,8 +92,8 @@ export async function passwd(
 }
 
 /** Asked for twice, as what is typed is not shown; null when the person went away. */
-async function typed(input: Readable, { err, stop }: ProcessContext): Promise<string | null> {
-  const dialogue = terminalDialogue({ input, output: err, stop });
+async function typed(input: Readable, { err, stop, speech }: ProcessContext): Promise<string | null> {
+  const dialogue = spoken(terminalDialogue({ input, output: err, stop }), speech.tell);
   const notEmpty = (answer: string) => (answer === "" ? "it cannot be empty" : null);
   try {
     const password = await dialogue.secret("Password for the embedded broker", notEmpty);
@@ -115,24 +120,34 @@ interface InitOptions extends CommonOptions, GivenOptions {
 /** `greenhouse2mqtt init`: asks for hosts, credential and broker, or takes what is given, tries it, and writes the configuration once. */
 export async function init(context: ProcessContext, options: InitOptions): Promise<void> {
   const { env, stop } = context;
+  const { language } = context.speech;
   if (options.web === true) {
     await initWeb(context, options);
     return;
   }
   const { config, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
   const { stdin: input, stdout: output } = process;
-  const say = (text: string) => context.out(`${text}\n`);
+  const say = (text: string) => context.out(`${context.speech.tell(text)}\n`);
   const given = [file, businessUrl, realtimeUrl, tokenEnv, mqttUrl];
   if (!input.isTTY || !context.isTerminal || given.some((one) => one !== undefined)) {
-    const answers = givenAnswers(file === undefined ? "" : await answersIn(file), options);
+    const answers = givenAnswers(file === undefined ? "" : await answersIn(file), options, language);
     if (!("platform" in answers))
       throw new CommandFailure(["nothing was written:", ...answers].join("\n  "), exitCodes.usage);
     const unasked = { clock: systemClock, random: systemRandom, env, stop, say };
     await writeConfigurationOf(() => triedAnswers(answers, options.try, config, unasked), config, unasked);
     return;
   }
-  const dialogue = terminalDialogue({ input, output, stop });
-  const ports = { clock: systemClock, random: systemRandom, env, stop, dialogue, say, brokers: usualBrokers };
+  const dialogue = spoken(terminalDialogue({ input, output, stop }), context.speech.tell);
+  const ports = {
+    clock: systemClock,
+    random: systemRandom,
+    env,
+    stop,
+    dialogue,
+    say,
+    brokers: usualBrokers,
+    speech: context.speech,
+  };
   await writeFirstConfiguration(config, ports);
 }
 
@@ -153,13 +168,13 @@ async function initWeb(context: ProcessContext, { config }: CommonOptions): Prom
   const { OneTimeCode } = await import("../http/first-operator.js");
   const { serveSetup } = await import("../http/setup-site.js");
   const { webSteps } = await import("../setup/init/web-steps.js");
-  const { env, out, err } = context;
+  const { env, out, err, speech } = context;
   refuseToOverwrite(config, "move it away, or name another file with -c");
   const code = new OneTimeCode();
   const written = new AbortController();
   const stop = AbortSignal.any([endOfUse(context), written.signal]);
   const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, err);
-  const say = (text: string) => out(`${text}\n`);
+  const say = (text: string) => out(`${speech.tell(text)}\n`);
   const done = () => {
     void systemClock.wait(lastAnswerMs).then(() => written.abort());
   };

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
+import type { Speech } from "./speech.js";
 
-/** What a command may touch of the process it runs in. */
-export interface ProcessContext {
+/** The process that a command runs in. */
+export interface ProgramProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: { readonly isTTY?: boolean; write(text: string): unknown };
@@ -12,6 +13,11 @@ export interface ProcessContext {
   readonly outputEnded?: AbortSignal;
   /** Calls the listener at each SIGHUP of a service; without a listener, or in a terminal, a SIGHUP stops the command. */
   readonly onReload?: (listener: () => void) => void;
+}
+
+/** What a command may touch of it, and how it speaks to the person. */
+export interface ProcessContext extends ProgramProcess {
+  readonly speech: Speech;
 }
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, notConfirmed: 3 } as const;

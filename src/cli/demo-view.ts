@@ -1,5 +1,7 @@
 import { type Outcome, resultSentence, type ToldResult } from "../greenhouse/command/outcomes.js";
 import { systemClock } from "../runtime/clock.js";
+import { widthOf, padded } from "../runtime/text-table.js";
+import type { Tell } from "./speech.js";
 import type { ProcessContext } from "./context.js";
 
 /* What the demo shows on the terminal: a line for whatever its broker hands out. */
@@ -7,11 +9,13 @@ import type { ProcessContext } from "./context.js";
 export interface DemoView {
   readonly out: (text: string) => void;
   readonly isColoured: boolean;
+  readonly tell: Tell;
 }
 
 /** Colours are for people who look at a terminal and did not turn them off. */
-export const demoView = ({ out, isTerminal, env }: ProcessContext): DemoView => ({
+export const demoView = ({ out, isTerminal, env, speech }: ProcessContext): DemoView => ({
   out,
+  tell: speech.tell,
   isColoured: isTerminal && (env["NO_COLOR"] ?? "") === "",
 });
 
@@ -29,21 +33,22 @@ export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoV
     `${textOf(value)} ${textOf(unit)}`.trim(),
     textOf(quality),
   ]);
-  const width = (column: number) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0));
+  const width = (column: number) => Math.max(0, ...rows.map((row) => widthOf(row[column] ?? "")));
   const ids = width(0);
   const values = width(1);
   const lines = rows.map(
     ([id = "", value = "", quality = ""]) =>
-      `  ${id.padEnd(ids)}  ${value.padEnd(values)}  ${coloured(quality, quality === "good" ? "green" : "yellow", view)}`,
+      `  ${padded(id, ids)}  ${padded(value, values)}  ${coloured(view.tell(quality), quality === "good" ? "green" : "yellow", view)}`,
   );
-  return `Readings of ${shownController}, as the platform shows them:\n${lines.join("\n")}\n\n`;
+  const head = view.tell(`Readings of ${shownController}, as the platform shows them:`);
+  return `${head}\n${lines.join("\n")}\n\n`;
 }
 
 /** One line for a result. */
 export function resultLine(result: ToldResult & { readonly finished_at: string }, view: DemoView): string {
   const paint = (outcome: Outcome) =>
-    coloured(outcome, good.has(outcome) ? "green" : neutral.has(outcome) ? "yellow" : "red", view);
-  return `${time(result.finished_at)} ${resultSentence(result, paint)}\n`;
+    coloured(view.tell(outcome), good.has(outcome) ? "green" : neutral.has(outcome) ? "yellow" : "red", view);
+  return `${time(result.finished_at)} ${resultSentence(result, paint, view.tell)}\n`;
 }
 
 const time = (at: number | string) => new Date(at).toLocaleTimeString("sv-SE");
@@ -97,7 +102,7 @@ export function noteLine(
   if (said === "" || said === say?.(before)) return null;
   const about = isAlarm ? parts.at(-1) : `${parts[0] ?? ""}/${parts[2] ?? ""}`;
   const colour = said.startsWith("active") ? "red" : "yellow";
-  return `${time(systemClock.now())} ${about ?? ""} ${kind}: ${coloured(said, colour, view)}\n`;
+  return `${time(systemClock.now())} ${about ?? ""} ${view.tell(kind)}: ${coloured(view.tell(said), colour, view)}\n`;
 }
 
 const good: ReadonlySet<Outcome> = new Set(["confirmed", "already"]);

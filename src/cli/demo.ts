@@ -38,6 +38,7 @@ import {
   programVersion,
   type ProcessContext,
 } from "./context.js";
+import type { Tell } from "./speech.js";
 import { Seen, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
 
 /** Who may command in the demo. */
@@ -51,6 +52,7 @@ interface DemoPage {
   readonly host: string;
   readonly password: string;
   readonly env: ProcessContext["env"];
+  readonly tell: Tell;
 }
 
 interface DemoPorts {
@@ -62,12 +64,12 @@ export function greeting(
   { page, broker: port }: DemoPorts,
   platformUrl: string,
   base: string,
-  { host, password, env }: DemoPage,
+  { host, password, env, tell }: DemoPage,
 ): string {
   const broker = `-h 127.0.0.1 -p ${port}`;
   const url = addressOf(host, page);
   const hint = sshHint({ host }, page, env);
-  return [
+  const lines = [
     `Page: ${url}  (name ${demoUser}, password ${password}, who may command)`,
     ...(hint === null ? [] : [`To see it, ${hint}`]),
     `Simulated platform at ${platformUrl}`,
@@ -82,7 +84,8 @@ export function greeting(
     "Ctrl-C ends it.",
     "",
     "",
-  ].join("\n");
+  ];
+  return tell(lines.join("\n"));
 }
 
 /** Shows the readings of one greenhouse once they are there, then whatever happens; with a story, tells that too. */
@@ -168,6 +171,7 @@ export async function demo(context: ProcessContext, options: CommonOptions & Dem
       "--host: expected an IP address, such as 0.0.0.0 for every address of this computer",
       exitCodes.usage,
     );
+  await context.speech.choose(language);
   const speed = options.speed ?? (isStorm ? stormSpeed : 1);
   const account = { controllers, seed, speed, language, ...(isStorm && { startAt: stormBegins }) };
   const simulator = await startSimulator(account, { clock: systemClock });
@@ -221,7 +225,7 @@ async function runShown(
     const { broker, http, mqtt } = configuration;
     const ports = { broker: broker.port, page: http === false ? 0 : http.port };
     const { host = "", users: [user] = [] } = http === false ? {} : http;
-    const shown = { host, password: user?.password ?? "", env: context.env };
+    const shown = { host, password: user?.password ?? "", env: context.env, tell: context.speech.tell };
     context.out(greeting(ports, simulator.businessUrl, mqtt.base_topic, shown));
     watching = drawQr(configuration, context)
       .then(() => watchDemo(configuration, simulator, isStorm, demoView(context), end))

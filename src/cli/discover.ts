@@ -44,21 +44,28 @@ export async function discover(
     throw new CommandFailure("--for says how long to listen: write --listen too", exitCodes.usage);
   const configuration = await readConfiguration(options, context);
   const request = await requestFor(options, configuration, context);
-  const meter = new Meter(context.err, systemClock, configuration.platform.requests_per_minute);
+  const meter = new Meter(
+    context.err,
+    systemClock,
+    configuration.platform.requests_per_minute,
+    undefined,
+    context.speech.tell,
+  );
   const err = { isTTY: context.err.isTTY === true, write: (text: string) => meter.write(text) };
   const found = await withPlatform(configuration, { ...context, err }, (platform) =>
     discoverAccount(request, { platform, clock: systemClock, meter }, context.stop).catch(explained),
   );
   const { out } = options;
+  const say = (text: string) => context.err.write(`${context.speech.tell(text)}\n`);
   if (out === undefined) context.out(found.text);
   else {
     await writeFound(out, found);
-    context.err.write(`${out} written: ${whatNext(out, options.merge)}\n`);
+    say(`${out} written: ${whatNext(out, options.merge)}`);
   }
   await found.settle().catch((error: unknown) => {
-    context.err.write(`the progress of the scan could not be put away: ${String(error)}\n`);
+    say(`the progress of the scan could not be put away: ${String(error)}`);
   });
-  for (const note of found.notes) context.err.write(`${note}\n`);
+  for (const note of found.notes) say(note);
   if (found.problems.length > 0)
     throw new CommandFailure(["`check` will not take the file as it is:", ...found.problems].join("\n"));
 }

@@ -37,7 +37,7 @@ export async function watch(context: ProcessContext, options: WatchOptions): Pro
   );
   const actuator = watchedActuator(configuration, options.watch);
   const word = wordOf(actuator, options.command);
-  const say = (line: string) => context.out(`${line}\n`);
+  const say = (line: string) => context.out(`${context.speech.tell(line)}\n`);
   const at = new Date(systemClock.now()).toISOString().slice(0, 16);
   say(
     `watching ${actuator.code}/${actuator.id} (${actuator.kind}, address ${addressesOf(actuator)}); what it shows now:`,
@@ -55,11 +55,11 @@ export async function watch(context: ProcessContext, options: WatchOptions): Pro
     `found by \`doctor --watch\` of greenhouse2mqtt ${programVersion()}, ${at}Z, "${word}" was sent`,
   ];
   const yaml = adviceYaml(record, conclusion, head);
-  context.out(
-    yaml === ""
-      ? "Nothing is to be set.\n"
-      : `Write this under the same keys of ${options.config}:\n\n${yaml}`,
-  );
+  if (yaml === "") say("Nothing is to be set.");
+  else {
+    say(`Write this under the same keys of ${options.config}:`);
+    context.out(`\n${yaml}`);
+  }
 }
 
 const addressesOf = ({ modeAddress, positionAddress }: WatchedActuator): string =>

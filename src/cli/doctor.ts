@@ -48,13 +48,14 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
   if (options.command !== undefined || options.for !== undefined)
     throw new CommandFailure("--command and --for belong to --watch", exitCodes.usage);
   if (options.bundle !== undefined) refuseToOverwrite(options.bundle, "choose another name");
-  const result = await loadNamed(options, context.env);
+  const result = await loadNamed(options, context);
   const report = reporter(options, context);
   if (!result.ok) {
     const [fault] = configurationFindings(result, options);
     report.add(fault ?? { check: "configuration", status: "failed", summary: "it cannot be read" });
     report.end();
-    for (const problem of result.problems) context.err.write(`${formatProblem(problem)}\n`);
+    for (const problem of result.problems)
+      context.err.write(`${context.speech.tell(formatProblem(problem))}\n`);
     throw new CommandFailure("", exitCodes.usage);
   }
   const configuration = overridden(result.configuration, {
@@ -82,9 +83,9 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
   if (report.findings.some(({ status }) => status === "failed")) throw new CommandFailure("");
 }
 
-function sayHowOverSsh({ http }: Configuration, { env, err, isTerminal }: ProcessContext): void {
+function sayHowOverSsh({ http }: Configuration, { env, err, isTerminal, speech }: ProcessContext): void {
   const hint = !isTerminal || http === false ? null : sshHint(http, http.port, env);
-  if (hint !== null) err.write(`To see the page, ${hint}\n`);
+  if (hint !== null) err.write(`${speech.tell(`To see the page, ${hint}`)}\n`);
 }
 
 /** What the running bridge tells of itself, or else the journal, with what was found here; fit for strangers. */
@@ -107,9 +108,8 @@ async function writeBundle(
   );
   const fit = fitForStrangers(bundle, configuration, textsOf(evidence, configFile, findings));
   await writeNew(file, `${JSON.stringify(fit, null, 1)}\n`);
-  context.err.write(
-    `${file} written: without addresses, codes, names and tokens; look through it before you pass it on\n`,
-  );
+  const done = `${file} written: without addresses, codes, names and tokens; look through it before you pass it on`;
+  context.err.write(`${context.speech.tell(done)}\n`);
 }
 
 /** What the running bridge answers, or why there is nothing. */
@@ -138,7 +138,7 @@ function configurationFindings(result: ConfigurationResult, { config }: DoctorOp
 }
 
 /** Lines as they come, with the running check on a terminal; or one JSON document at the end. */
-function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop }: ProcessContext) {
+function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop, speech }: ProcessContext) {
   const findings: Finding[] = [];
   // With the lines in a pipe (`| grep`) both would still end up on the same terminal.
   const line = new StatusLine(err, !json && isTerminal && err.isTTY === true);
@@ -155,11 +155,11 @@ function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop 
     add: (finding: Finding) => {
       findings.push(finding);
       line.end();
-      if (!json) out(`${lineOf(finding)}\n`);
+      if (!json) out(`${lineOf(finding, speech.tell)}\n`);
     },
     end: () => {
       line.end();
-      out(json ? `${jsonReport(facts, findings, stop.aborted)}\n` : `${summaryOf(findings)}\n`);
+      out(json ? `${jsonReport(facts, findings, stop.aborted)}\n` : `${speech.tell(summaryOf(findings))}\n`);
     },
   };
 }

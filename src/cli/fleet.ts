@@ -59,11 +59,12 @@ export async function fleet(
 async function readFiles(
   file: string,
   { dataDir, logLevel }: FleetOptions,
-  { env, err }: ProcessContext,
+  { env, err, speech }: ProcessContext,
 ): Promise<FleetFiles> {
   const files = await loadFleet(file, { env, dataDir });
-  for (const warning of files.warnings) err.write(`${formatProblem(warning)} (warning)\n`);
-  for (const problem of files.problems) err.write(`${formatProblem(problem)}\n`);
+  const say = (text: string) => err.write(`${speech.tell(text)}\n`);
+  for (const warning of files.warnings) say(`${formatProblem(warning)} (warning)`);
+  for (const problem of files.problems) say(formatProblem(problem));
   if (files.fleet === null || logLevel === undefined) return files;
   const level = logLevel as FleetSettings["log"]["level"];
   return { ...files, fleet: { ...files.fleet, log: { ...files.fleet.log, level } } };
@@ -71,7 +72,7 @@ async function readFiles(
 
 async function tellStatus(
   settings: FleetSettings,
-  { out, isTerminal }: ProcessContext,
+  { out, isTerminal, speech }: ProcessContext,
   { json = !isTerminal }: FleetOptions,
 ): Promise<void> {
   const report = await readStatus(settings.data_dir, systemClock.now());
@@ -86,7 +87,7 @@ async function tellStatus(
   const names = Object.keys(report.accounts);
   const width = Math.max(...names.map((name) => name.length));
   for (const [name, account] of Object.entries(report.accounts))
-    out(`${name.padEnd(width)}  ${accountLine(account)}\n`);
+    out(`${name.padEnd(width)}  ${speech.tell(accountLine(account))}\n`);
 }
 
 async function runFleet(

@@ -5,6 +5,7 @@ import { timeReader, zoneOffset } from "../platform/time.js";
 import { systemClock } from "../runtime/clock.js";
 import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
+import { widthOf, padded } from "../runtime/text-table.js";
 import { commentText } from "../setup/yaml-text.js";
 import { readConfiguration, withPlatform } from "./common.js";
 import { codeOf, keyAndValue } from "./read.js";
@@ -37,7 +38,10 @@ export async function history(
   const readTime = timeReader(zoneOffset(configuration.platform.time_zone));
   const { points, truncated } = historyIn(answer, readTime, now, code);
   const wanted = points.filter(({ at }) => since === null || at >= since);
-  if (truncated) context.err.write("the answer holds more than can be shown; ask for a shorter time\n");
+  if (truncated)
+    context.err.write(
+      `${context.speech.tell("the answer holds more than can be shown; ask for a shorter time")}\n`,
+    );
   if (points.length === 0)
     throw new CommandFailure(
       `${operation} gives no past readings of ${commentText(code)} that could be read; \`greenhouse2mqtt get ${operation} deviceCode=${commentText(code)}\` shows the answer as it came`,
@@ -91,12 +95,12 @@ const isoTime = (at: number): string => new Date(at).toISOString();
 /** Columns as wide as what stands in them. */
 function plainTable(rows: readonly (readonly (string | number | null)[])[]): string {
   const texts = rows.map((row) => row.map((cell) => commentText(String(cell ?? ""), 24)));
-  const widths = (texts[0] ?? []).map((_, at) => Math.max(...texts.map((row) => (row[at] ?? "").length)));
+  const widths = (texts[0] ?? []).map((_, at) => Math.max(...texts.map((row) => widthOf(row[at] ?? ""))));
   return texts
     .map(
       (row) =>
         `${row
-          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+          .map((cell, at) => padded(cell, widths[at] ?? 0))
           .join("  ")
           .trimEnd()}\n`,
     )

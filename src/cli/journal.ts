@@ -41,9 +41,13 @@ function kindsOf(given = "command,rule"): ReadonlySet<TimelineKind> {
   );
 }
 
+const nothingIn = (directory: string, kind: string | undefined, isFiltered: boolean): string =>
+  `${kind === undefined ? "no commands" : "nothing"}${isFiltered ? " that match" : " yet"} in ${directory}`;
+
 /** `greenhouse2mqtt journal`: past commands, and with `--kind` what else happened, as a table or as JSON lines; `--follow` goes on with new ones. */
 export async function journal(context: ProcessContext, options: JournalOptions): Promise<void> {
   const configuration = await readConfiguration(options, context);
+  const { tell } = context.speech;
   const directory = journalDirectory(configuration.data_dir);
   const sinceMs = options.since === undefined ? undefined : parseSince(options.since, systemClock.now());
   if (sinceMs === null) {
@@ -66,13 +70,10 @@ export async function journal(context: ProcessContext, options: JournalOptions):
   const { json: isJson = false, follow: grows = false } = options;
   const { text, line } = isJson
     ? { text: past.map(jsonLine).join("\n"), line: jsonLine }
-    : journalTable(past, { grows });
+    : journalTable(past, { grows, tell });
   if (!grows) {
     if (past.length > 0) context.out(`${text}\n`);
-    else if (!isJson)
-      context.out(
-        `${options.kind === undefined ? "no commands" : "nothing"}${isFiltered ? " that match" : " yet"} in ${directory}\n`,
-      );
+    else if (!isJson) context.out(`${tell(nothingIn(directory, options.kind, isFiltered))}\n`);
     return;
   }
   if (text !== "") context.out(`${text}\n`);

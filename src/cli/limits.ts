@@ -6,6 +6,7 @@ import { inOptions, readConfiguration, userName } from "./common.js";
 import { codeOf } from "./read.js";
 import { NotOverHttp, overHttp } from "./over-http.js";
 import { type Document, isDocument, NotAsked, requestOf, retainedOfBridge } from "./running-bridge.js";
+import type { Speech, Tell } from "./speech.js";
 import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
 
 /*
@@ -95,7 +96,11 @@ export const limit =
     const { by = userName(), reason, until, force } = options;
     const fields = { controller: codeOf(configuration, controller), actuator, by, reason, until, force };
     const data = await request(configuration, name, fields, context.stop);
-    context.out(context.isTerminal ? `${sentence(name, data as Answered)}\n` : `${JSON.stringify(data)}\n`);
+    context.out(
+      context.isTerminal
+        ? `${context.speech.tell(sentence(name, data as Answered))}\n`
+        : `${JSON.stringify(data)}\n`,
+    );
   };
 
 interface Answered {
@@ -128,19 +133,19 @@ const columns = [
 
 type Row = Readonly<Record<(typeof columns)[number]["field"], string>>;
 
-function rowOf(alarm: Document): Row {
+function rowOf(alarm: Document, tell: Tell): Row {
   const text = (key: string) => {
     const value = alarm[key];
     return typeof value === "string" ? value : "";
   };
   return {
     id: text("id"),
-    state: text("state"),
+    state: tell(text("state")),
     since: localTime(text("since")),
-    severity: text("severity"),
+    severity: tell(text("severity")),
     by: text("by"),
-    message: text("message"),
-    remedy: text("remedy"),
+    message: tell(text("message")),
+    remedy: tell(text("remedy")),
   };
 }
 
@@ -150,7 +155,8 @@ export async function alarms(context: ProcessContext, options: AlarmsOptions): P
   const { acknowledge: alarm, by = userName() } = options;
   if (alarm !== undefined) {
     const data = await request(configuration, "acknowledge", { alarm, by }, context.stop);
-    context.out(context.isTerminal ? `${alarm}: acknowledged (${by}).\n` : `${JSON.stringify(data)}\n`);
+    const done = context.speech.tell(`${alarm}: acknowledged (${by}).`);
+    context.out(context.isTerminal ? `${done}\n` : `${JSON.stringify(data)}\n`);
     return;
   }
   const kept = await retainedOfBridge(configuration, topicsUnder(configuration.mqtt.base_topic).alarms);
@@ -163,8 +169,18 @@ export async function alarms(context: ProcessContext, options: AlarmsOptions): P
   const since = (one: Document) => String(one["since"]);
   const sorted = [...shown].sort((one, other) => (since(one) < since(other) ? -1 : 1));
   if (options.json === true) for (const one of sorted) context.out(`${JSON.stringify(one)}\n`);
-  else context.out(`${sorted.length === 0 ? "no alarms" : textTable(columns, sorted, rowOf).text}\n`);
+  else
+    context.out(
+      `${sorted.length === 0 ? context.speech.tell("no alarms") : alarmTable(sorted, context.speech)}\n`,
+    );
 }
+
+const alarmTable = (alarms: readonly Document[], { tell }: Speech): string =>
+  textTable(
+    columns.map((column) => ({ ...column, title: tell(column.title) })),
+    alarms,
+    (alarm) => rowOf(alarm, tell),
+  ).text;
 
 /** `greenhouse2mqtt notify --test`: one message through each way, and what became of it. */
 export async function notify(
@@ -183,7 +199,9 @@ export async function notify(
   const results = await testOnce(configuration, systemClock, context.stop);
   if (context.isTerminal)
     for (const [way, { service, problem }] of Object.entries(results))
-      context.out(`${way} (${service}): ${problem === null ? "sent" : `not sent: ${problem}`}\n`);
+      context.out(
+        `${way} (${service}): ${context.speech.tell(problem === null ? "sent" : `not sent: ${problem}`)}\n`,
+      );
   else context.out(`${JSON.stringify(results)}\n`);
   const failed = Object.entries(results).flatMap(([way, { ok }]) => (ok ? [] : [way]));
   if (failed.length > 0) throw new CommandFailure(`not sent by ${failed.join(", ")}`);

@@ -1,11 +1,22 @@
 import { Command, CommanderError } from "commander";
 import { addCommands, commonOptions, rootHelp } from "./commands.js";
-import { CommandFailure, exitCodes, programVersion, type ProcessContext } from "./context.js";
+import { languageOf, Speech } from "./speech.js";
+import {
+  CommandFailure,
+  exitCodes,
+  type ProgramProcess,
+  programVersion,
+  type ProcessContext,
+} from "./context.js";
 import { stackText } from "../runtime/stack-trace.js";
+import { widthOf } from "../runtime/text-table.js";
 
 /** Runs one command line and returns the exit code. Never rejects. */
-export async function runProgram(argv: readonly string[], context: ProcessContext): Promise<number> {
+export async function runProgram(argv: readonly string[], process: ProgramProcess): Promise<number> {
+  const speech = new Speech();
+  const context = { ...process, speech };
   try {
+    await speech.choose(languageOf(process.env));
     const root = program(context);
     const words = argv.slice(2);
     await refuseUnknown(root.parseOptions([...words]).operands[0], root.commands);
@@ -15,7 +26,7 @@ export async function runProgram(argv: readonly string[], context: ProcessContex
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     const code = codeOf(error);
     const text = code === null ? stackText(error) : (error as Error).message;
-    if (text !== "") context.err.write(`${text}\n`);
+    if (text !== "") context.err.write(`${speech.tell(text)}\n`);
     return code ?? exitCodes.failed;
   }
 }
@@ -50,16 +61,22 @@ function codeOf(error: unknown): number | null {
 }
 
 function program(context: ProcessContext): Command {
+  const { tell } = context.speech;
   const root = new Command("greenhouse2mqtt")
     .description(
       "Bridge between a greenhouse platform and MQTT: mirrors what the platform shows, confirms every command.",
     )
     .version(programVersion())
     .exitOverride()
-    .configureOutput({ writeOut: context.out, writeErr: (text) => context.err.write(text) })
-    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: context.out, writeErr: (text) => context.err.write(tell(text)) })
+    .configureHelp({
+      showGlobalOptions: true,
+      styleTitle: tell,
+      styleDescriptionText: tell,
+      displayWidth: widthOf,
+    })
     .showHelpAfterError("(greenhouse2mqtt --help lists the commands)")
-    .addHelpText("after", rootHelp);
+    .addHelpText("after", () => tell(rootHelp));
   for (const option of commonOptions()) root.addOption(option);
   root.hook("preAction", (_, command) => {
     for (const [name, value] of Object.entries<unknown>(root.opts()))

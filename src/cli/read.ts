@@ -30,7 +30,7 @@ export async function read(
   });
   context.out(
     context.isTerminal
-      ? `${code} address ${address}: ${textOf(value)}\n`
+      ? `${context.speech.tell(`${code} address ${address}: ${textOf(value)}`)}\n`
       : `${JSON.stringify({ controller: code, address, value: textOf(value) })}\n`,
   );
 }

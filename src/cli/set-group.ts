@@ -7,6 +7,7 @@ import { systemClock } from "../runtime/clock.js";
 import { inOptions } from "./common.js";
 import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
 import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
+import type { Tell } from "./speech.js";
 import { CommandFailure, exitCodes, type ProcessContext } from "./context.js";
 
 /* `greenhouse2mqtt set group GROUP COMMAND` and `set scene SCENE activate`: through the running bridge, which knows how it went with each. */
@@ -46,7 +47,7 @@ export async function setGroupOrScene(
       exitCodes.usage,
     );
   const result = await asked(configuration, request, context.stop);
-  context.out(context.isTerminal ? told(result) : `${JSON.stringify(result)}\n`);
+  context.out(context.isTerminal ? told(result, context.speech.tell) : `${JSON.stringify(result)}\n`);
   return result;
 }
 
@@ -88,13 +89,16 @@ async function askedOverHttp(
 }
 
 /** A line of the whole, and one of each member. */
-function told({ group, scene, command, outcome, duration_ms: ms, members, message }: GroupResult): string {
-  const whole = `${group === null ? `scene ${scene ?? ""}` : `group ${group}`} ${command ?? ""}`;
+function told(
+  { group, scene, command, outcome, duration_ms: ms, members, message }: GroupResult,
+  tell: Tell,
+): string {
+  const whole = `${tell(group === null ? `scene ${scene ?? ""}` : `group ${group}`)} ${command ?? ""}`;
   const lines = members.map(
     (one) =>
-      `  ${one.controller}/${one.actuator} ${one.command ?? ""} → ${one.outcome}${one.reason === null ? "" : ` (${one.reason})`}${one.message === null ? "" : `: ${one.message}`}`,
+      `  ${one.controller}/${one.actuator} ${one.command ?? ""} → ${tell(one.outcome)}${one.reason === null ? "" : ` (${one.reason})`}${one.message === null ? "" : `: ${tell(one.message)}`}`,
   );
-  const why = members.length === 0 && message !== null ? `: ${message}` : "";
-  const head = `${whole.trim()} → ${outcome} after ${(ms / 1000).toFixed(1)} s${why}`;
+  const why = members.length === 0 && message !== null ? `: ${tell(message)}` : "";
+  const head = `${whole.trim()} → ${tell(outcome)} ${tell(`after ${(ms / 1000).toFixed(1)} s`)}${why}`;
   return `${inOptions([head, ...lines].join("\n"))}\n`;
 }

@@ -95,7 +95,7 @@ export async function set(
   const controllerId = isId ? code : (configuration.controllers[code]?.id ?? controllerTopicId(code));
   const request: SetRequest = { controllerId, ...targetNamed(configuration, code, actuator), id, payload };
   const progress = (phase: string) => {
-    if (context.isTerminal) context.err.write(`${phase}…\n`);
+    if (context.isTerminal) context.err.write(`${context.speech.tell(`${phase}…`)}\n`);
   };
   const log = loggerFor(configuration, context);
   const asked = await commandThroughBridge(configuration, request, progress, context.stop);
@@ -124,8 +124,9 @@ function report(
   command: string,
   meantBy: (result: CommandResult) => string,
 ): void {
-  const told = inOptions(resultSentence({ ...result, command: result.command ?? command }));
-  context.out(context.isTerminal ? `${told}${meantBy(result)}\n` : `${JSON.stringify(result)}\n`);
+  const { tell } = context.speech;
+  const told = inOptions(resultSentence({ ...result, command: result.command ?? command }, tell, tell));
+  context.out(context.isTerminal ? `${told}${tell(meantBy(result))}\n` : `${JSON.stringify(result)}\n`);
 }
 
 const targetKinds = ["actuator", "parameter", "address"] as const satisfies readonly TargetKind[];

@@ -80,6 +80,7 @@ function filterOf(configuration: Configuration, controller: string | undefined):
 
 export async function tags(context: ProcessContext, options: TagsOptions): Promise<void> {
   const { controller, csv, json } = options;
+  const { tell } = context.speech;
   const configuration = await readConfiguration(options, context);
   const texts = await retainedTexts(configuration, filterOf(configuration, controller));
   if (texts instanceof NotAsked)
@@ -92,7 +93,16 @@ export async function tags(context: ProcessContext, options: TagsOptions): Promi
   if (json === true) for (const one of all) context.out(`${JSON.stringify(one)}\n`);
   else if (csv === true)
     context.out(csvText([columns, ...all.map(rowOf).map((row) => columns.map((column) => row[column]))]));
-  else context.out(`${textTable(shown, all.map(rowOf), cellsOf).text}\n`);
+  else
+    context.out(
+      `${
+        textTable(
+          shown.map((column) => ({ ...column, title: tell(column.title) })),
+          all.map(rowOf),
+          cellsOf,
+        ).text
+      }\n`,
+    );
 }
 
 const cellsOf = (row: Row): Readonly<Record<(typeof shown)[number]["field"], string>> => ({

@@ -189,7 +189,7 @@ export async function loadConfiguration(
   if (source.root === null) return refused(file, [fileProblem(file, `the file is empty; ${startHint}`)]);
   const { secrets, ...fromSecrets } = await readSecrets(file, source.text, reads);
   const own = readDocument(source, configurationSchema, { env, secrets }, renames);
-  const reading = under === undefined ? own : { ...own, value: valueOver(under.value, own.value) };
+  const reading = { ...own, value: whole(own.value, under) };
   const problem = (offset: number, path: Path, message: string): Problem => ({
     file,
     ...source.positionAt(offset),
@@ -226,6 +226,14 @@ export function valueOver(lower: unknown, upper: unknown): unknown {
   if (!isDraft(lower) || !isDraft(upper)) return upper;
   const names = new Set([...Object.keys(lower), ...Object.keys(upper)]);
   return Object.fromEntries([...names].map((name) => [name, valueOver(lower[name], upper[name])]));
+}
+
+/** With what holds where the file says nothing: the values under it, and its language in each section. */
+function whole(own: unknown, under: Defaults | undefined): unknown {
+  const value = under === undefined ? own : valueOver(under.value, own);
+  const language = isDraft(value) ? value["language"] : undefined;
+  if (language !== "en" && language !== "zh") return value;
+  return valueOver({ homeassistant: { language }, notify: { language } }, value);
 }
 
 const startHint = "`greenhouse2mqtt init` writes one, and `greenhouse2mqtt schema --example` shows every key";

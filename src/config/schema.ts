@@ -21,7 +21,7 @@ import {
 import { weatherSection } from "./sections/limits.js";
 import { notifySection } from "./sections/notify.js";
 import { platformSection } from "./sections/platform.js";
-import { choice, fieldFacts, required, section, text, typeFacts, withDefault } from "./values.js";
+import { choice, fieldFacts, optional, required, section, text, typeFacts, withDefault } from "./values.js";
 
 /**
  * The whole configuration file. Parsing gives durations in ms and every default filled in; rules between keys are
@@ -29,6 +29,11 @@ import { choice, fieldFacts, required, section, text, typeFacts, withDefault } f
  */
 export const configurationSchema = section({
   platform: required(platformSection, "The vendor's service."),
+  language: optional(
+    choice(["en", "zh"]),
+    "Of the command line, of names in Home Assistant and of notices. Without it: English, the command line as LANG says.",
+    "# zh",
+  ),
   mqtt: withDefault(mqttSection, {}, "The broker to use."),
   broker: withDefault(
     brokerSection,

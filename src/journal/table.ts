@@ -91,10 +91,26 @@ function durationText(ms: number): string {
 }
 
 /** Past commands; of a table that grows, each column is at least as wide as its cells usually are. */
-export const journalTable = (
+export function journalTable(
   records: readonly Entry[],
-  { timeZone, grows = false }: { readonly timeZone?: string; readonly grows?: boolean } = {},
-): Table<Entry> => textTable(columns, records, (record) => rowOf(record, timeZone), grows);
+  {
+    timeZone,
+    grows = false,
+    tell = (english) => english,
+  }: {
+    readonly timeZone?: string;
+    readonly grows?: boolean;
+    /** Says heads, outcomes and sentences in another language. */
+    readonly tell?: (english: string) => string;
+  } = {},
+): Table<Entry> {
+  const shown = columns.map((column) => ({ ...column, title: tell(column.title) }));
+  const row = (record: Entry): Row => {
+    const { outcome, message, ...others } = rowOf(record, timeZone);
+    return { ...others, outcome: tell(outcome), message: tell(message) };
+  };
+  return textTable(shown, records, row, grows);
+}
 
 const csvColumns = [
   ...["at", "kind", "type", "controller", "actuator", "command", "value", "outcome", "reason", "message"],

@@ -10,6 +10,14 @@ const wide =
 
 const cellsIn = (character: string): number => (combining.test(character) ? 0 : wide.test(character) ? 2 : 1);
 
+/** How many cells of a terminal a text takes. */
+export const widthOf = (text: string): number =>
+  Array.from(text).reduce((sum, character) => sum + cellsIn(character), 0);
+
+/** The text with blanks behind it, up to a width in cells. */
+export const padded = (text: string, width: number): string =>
+  text + " ".repeat(Math.max(0, width - widthOf(text)));
+
 /** The text made harmless and cut to `most` terminal cells, with the cells it takes. */
 function fit(text: string, most: number): { readonly text: string; readonly width: number } {
   const characters = Array.from(text.slice(0, most * 8).replace(unprintable, "\ufffd"));
@@ -57,7 +65,7 @@ export function textTable<Field extends string, Item>(
   const rows = items.map(cellsOf);
   const widths = columns.map(({ title, usual, most }, at) => {
     const cells = rows.map((row) => fit(row[at] ?? "", most).width);
-    const least = Math.max(title.length, grows ? usual : 0);
+    const least = Math.max(widthOf(title), grows ? usual : 0);
     return Math.min(
       most,
       cells.reduce((one, other) => Math.max(one, other), least),

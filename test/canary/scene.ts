@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import type { MqttClient } from "mqtt";
 import { runProgram } from "../../src/cli/program.js";
 import { loggerFor, readConfiguration } from "../../src/cli/common.js";
+import { Speech } from "../../src/cli/speech.js";
 import type { ProcessContext } from "../../src/cli/context.js";
 import { runBridge } from "../../src/bridge.js";
 import { guardProcess, takeLastError } from "../../src/status/crash-loop.js";
@@ -49,12 +50,13 @@ export async function play(
   const late = setTimeout(() => stop.abort(), longestMs);
   let output = "";
   const write = (line: string) => (output += line);
-  const around: ProcessContext = {
+  const context: ProcessContext = {
     env: { GREENHOUSE_TOKEN: secrets.token, MQTT_PASSWORD: secrets.brokerPassword, USER: "grower" },
     out: write,
     err: { write },
     isTerminal: false,
     stop: stop.signal,
+    speech: new Speech(),
   };
   const platform = await hostilePlatform(
     scenario.platform ?? "401 with a body",
@@ -72,12 +74,12 @@ export async function play(
     if (scenario.secretsFile !== undefined)
       await writeFile(join(folder, "secrets.yaml"), scenario.secretsFile);
     const page: string[] = [];
-    if (scenario.command === "bridge") await bridge({ config, around, stop, base, httpPort, world, page });
-    else if (scenario.command === "crash") await crash(scenario, config, around, folder);
+    if (scenario.command === "bridge") await bridge({ config, context, stop, base, httpPort, world, page });
+    else if (scenario.command === "crash") await crash(scenario, config, context, folder);
     else
       await runProgram(
         ["node", "greenhouse2mqtt", ...inFolder(scenario.command, folder), "-c", config],
-        around,
+        context,
       );
     const found = [
       { where: "output", text: output },
@@ -176,7 +178,7 @@ function waysTo(url: string) {
 
 interface BridgeRun {
   readonly config: string;
-  readonly around: ProcessContext;
+  readonly context: ProcessContext;
   readonly stop: AbortController;
   readonly base: string;
   readonly httpPort: number;
@@ -185,9 +187,9 @@ interface BridgeRun {
 }
 
 /** Runs it until a command had its result and every request its answer; where its broker refuses it, for a while. */
-async function bridge({ config, around, stop, base, httpPort, world, page }: BridgeRun): Promise<void> {
-  const configuration = await readConfiguration({ config, logLevel: "trace" }, around);
-  const log = loggerFor(configuration, around);
+async function bridge({ config, context, stop, base, httpPort, world, page }: BridgeRun): Promise<void> {
+  const configuration = await readConfiguration({ config, logLevel: "trace" }, context);
+  const log = loggerFor(configuration, context);
   const parts = { configuration, clock: systemClock, random: systemRandom, log, version: "1" };
   const running = runBridge({ ...parts, setLogLevel: () => undefined }, stop.signal);
   const { client } = world;
@@ -242,11 +244,11 @@ async function pageOf(port: number, path: string, token: string): Promise<string
 async function crash(
   scenario: Scenario,
   config: string,
-  around: ProcessContext,
+  context: ProcessContext,
   folder: string,
 ): Promise<void> {
-  const configuration = await readConfiguration({ config }, around);
-  const log = loggerFor(configuration, around);
+  const configuration = await readConfiguration({ config }, context);
+  const log = loggerFor(configuration, context);
   const process = Object.assign(new EventEmitter(), { exit: () => undefined });
   guardProcess({
     process,
@@ -266,7 +268,7 @@ async function crash(
     one.where.endsWith("last-error.json") ? [one.text] : [],
   );
   if (file === "") throw new Error("nothing was recorded");
-  around.out(JSON.stringify(takeLastError(configuration.data_dir)));
+  context.out(JSON.stringify(takeLastError(configuration.data_dir)));
 }
 
 /** The contract keeps the token in its cache; `discover` takes the broker's section over as it was given. */

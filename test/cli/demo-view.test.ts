@@ -1,10 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { demoView, type DemoView, noteLine, readingsTable, resultLine } from "../../src/cli/demo-view.js";
+import { Speech } from "../../src/cli/speech.js";
 import { greeting } from "../../src/cli/demo.js";
 
-const plain: DemoView = { out: () => undefined, isColoured: false };
+const speech = new Speech();
+const { tell } = speech;
+const plain: DemoView = { out: () => undefined, isColoured: false, tell };
 const coloured: DemoView = { ...plain, isColoured: true };
-const around = { env: {}, out: () => undefined, err: { write: () => true }, stop: AbortSignal.abort() };
+const around = {
+  env: {},
+  out: () => undefined,
+  err: { write: () => true },
+  stop: AbortSignal.abort(),
+  speech,
+};
 const result = {
   controller: "gh-0001",
   actuator: "roof",
@@ -18,7 +27,7 @@ const result = {
 describe("what the demo shows", () => {
   it("ends with how to send a command, on the port it listens on", () => {
     const text = greeting({ page: 8100, broker: 1884 }, "http://127.0.0.1:1", "greenhouse", {
-      ...{ host: "127.0.0.1", password: "demo", env: {} },
+      ...{ host: "127.0.0.1", password: "demo", env: {}, tell },
     });
     expect(text).toContain("mqtt://127.0.0.1:1884\n");
     expect(text).toContain(
@@ -28,7 +37,7 @@ describe("what the demo shows", () => {
 
   it("names the page as other computers reach it, and over SSH the way to one that they do not", () => {
     const at = (host: string, env = {}) =>
-      greeting({ page: 8100, broker: 1 }, "x", "greenhouse", { host, password: "demo", env });
+      greeting({ page: 8100, broker: 1 }, "x", "greenhouse", { host, password: "demo", env, tell });
     const ssh = { SSH_CONNECTION: "192.0.2.1 50000 192.0.2.7 22", USER: "pi" };
     expect(at("192.0.2.9", ssh)).toMatch(/^Page: http:\/\/192\.0\.2\.9:8100\/ .*\nSimulated/);
     expect(at("127.0.0.1", ssh)).toMatch(

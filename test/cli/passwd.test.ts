@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { Speech } from "../../src/cli/speech.js";
 import { verifyPassword } from "../../src/runtime/passwords.js";
 import { passwd } from "../../src/cli/configuration.js";
 
@@ -23,8 +24,8 @@ async function asked(lines: readonly string[], isTTY: boolean) {
   const print = (text: string) => {
     out += text;
   };
-  const around = { env: {}, out: print, err: { write }, isTerminal: false, stop };
-  const failure = await passwd(around, input).then(
+  const context = { env: {}, out: print, err: { write }, isTerminal: false, stop, speech: new Speech() };
+  const failure = await passwd(context, input).then(
     () => null,
     (error: unknown) => error as Error,
   );

@@ -18,6 +18,19 @@ describe("configuration", () => {
     expect(configuration.controllers.G?.actuators.a).toMatchObject(expected);
   });
 
+  it.each([
+    ["", undefined, "en", "en"],
+    ["language: zh\n", "zh", "zh", "zh"],
+    ["language: zh\nhomeassistant: { language: en }\n", "zh", "en", "zh"],
+    ["language: en\nnotify: { language: zh }\n", "en", "en", "zh"],
+    ["language: zh\nhomeassistant:\n", "zh", "zh", "zh"],
+  ])("lets a section speak its own language: %j", async (text, all, homeassistant, notify) => {
+    const { configuration } = await loaded(platform + text);
+    expect(configuration.language).toBe(all);
+    expect(configuration.homeassistant.language).toBe(homeassistant);
+    expect(configuration.notify.language).toBe(notify);
+  });
+
   it("treats keys without a value as not given", async () => {
     const text = `${platform}mqtt:\nbroker: { tls: { cert: } }\nhttp:\ncontrollers:\n  GH-1:\n`;
     const { configuration } = await loaded(text);

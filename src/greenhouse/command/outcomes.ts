@@ -92,15 +92,20 @@ export type ToldResult = Pick<
 
 /**
  * `gh-0001/roof 45 → confirmed after 0.9 s, the platform shows 45`: a result as a person reads it on a terminal. `paint` may
- * colour the outcome.
+ * colour the outcome, `tell` says the rest in another language.
  */
-export function resultSentence(result: ToldResult, paint = (outcome: Outcome): string => outcome): string {
+export function resultSentence(
+  result: ToldResult,
+  paint = (outcome: Outcome): string => outcome,
+  tell = (english: string): string => english,
+): string {
   const { controller, actuator, command, outcome, reason, message, read_back, duration_ms } = result;
   const what = [`${controller}/${actuator}`, command ?? []].flat().join(" ");
   const why = reason === null ? "" : ` (${reason})`;
-  const shows = read_back === null ? "" : `, the platform shows ${read_back}`;
-  const more = message === null ? "" : `: ${message}`;
-  return `${what} → ${paint(outcome)}${why} after ${(duration_ms / 1000).toFixed(1)} s${shows}${more}`;
+  const shows = read_back === null ? "" : tell(`, the platform shows ${read_back}`);
+  const more = message === null ? "" : `: ${tell(message)}`;
+  const took = tell(`after ${(duration_ms / 1000).toFixed(1)} s`);
+  return `${what} → ${paint(outcome)}${why} ${took}${shows}${more}`;
 }
 
 /** Whether people are told when the value comes after the command has ended so. */

@@ -124,20 +124,26 @@ export class Meter {
   readonly #clock: Clock;
   /** Least time between two requests, on average. */
   readonly #gapMs: number;
+  readonly #tell: (english: string) => string;
   readonly #notes = new Set<string>();
   #total = 0;
   #done = 0;
   #resumed = 0;
   #startedAt = 0;
 
-  /** `perMinute`: the request budget, 0 for none. `onProgress` is told how far it is where no terminal shows it. */
+  /**
+   * `perMinute`: the request budget, 0 for none. `onProgress` is told how far it is where no terminal shows it, `tell` says
+   * its sentences in another language.
+   */
   constructor(
     screen: Screen,
     clock: Clock,
     perMinute: number,
     onProgress: (done: number, total: number) => void = () => undefined,
+    tell = (english: string): string => english,
   ) {
     this.#onProgress = onProgress;
+    this.#tell = tell;
     this.#screen = screen;
     this.#line = new StatusLine(screen);
     this.#clock = clock;
@@ -153,7 +159,7 @@ export class Meter {
   note(sentence: string): void {
     if (this.#notes.has(sentence)) return;
     this.#notes.add(sentence);
-    this.write(`${sentence}\n`);
+    this.write(`${this.#tell(sentence)}\n`);
   }
 
   /** `total` requests are planned, `done` of them were answered in an earlier run. */
@@ -176,7 +182,8 @@ export class Meter {
     const eachMs = Math.max(this.#gapMs, elapsedMs / (this.#done - this.#resumed));
     const bar = "#".repeat(Math.round((this.#done / this.#total) * barWidth)).padEnd(barWidth, ".");
     const left = durationText((this.#total - this.#done) * eachMs);
-    this.#line.show(`[${bar}] ${this.#done}/${this.#total}  ${left} left  ${commentText(code, 24)}`);
+    const rest = this.#tell(`${left} left`);
+    this.#line.show(`[${bar}] ${this.#done}/${this.#total}  ${rest}  ${commentText(code, 24)}`);
   }
 
   /** So many requests of the plan are not needed after all. */

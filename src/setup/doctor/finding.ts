@@ -1,6 +1,7 @@
 import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import type { Configuration } from "../../config/schema.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
+import { padded } from "../../runtime/text-table.js";
 import { type PrivateText, strangerSafe } from "../../runtime/redaction.js";
 
 type Status = "ok" | "warning" | "failed" | "skipped";
@@ -47,10 +48,14 @@ export async function within<T>(
 
 const longestId = 25;
 
-/** `failed   token   what; remedy`, always one line. */
-export function lineOf({ status, check, summary, remedy }: Finding): string {
-  const text = remedy === undefined ? summary : `${summary}; ${remedy}`;
-  return `${status.padEnd(8)} ${check.padEnd(longestId)} ${oneLine(text)}`;
+type Tell = (text: string) => string;
+
+/** `failed   token   what; remedy`, always one line, with its words as `tell` says them. */
+export function lineOf({ status, check, summary, remedy }: Finding, tell: Tell): string {
+  const what = tell(oneLine(summary));
+  const joint = what === oneLine(summary) ? "; " : "；";
+  const text = remedy === undefined ? what : `${what}${joint}${tell(oneLine(remedy))}`;
+  return `${padded(tell(status), 8)} ${check.padEnd(longestId)} ${text}`;
 }
 
 /** `12 ok, 2 warnings, 1 failed, 3 not tried`. */

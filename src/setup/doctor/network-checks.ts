@@ -110,7 +110,7 @@ async function nameVerdict({ host }: Endpoint, key: string): Promise<Verdict> {
   if (isIP(host) !== 0) return ok(`${host} is an address, no name has to be looked up`);
   try {
     const found = await lookup(host, { all: true });
-    return ok(`${host} is ${found.map(({ address }) => address).join(", ")}`);
+    return ok(`${host} has the address ${found.map(({ address }) => address).join(", ")}`);
   } catch (error) {
     const { what, remedy } = troubleOf(troubleCode(error), false);
     return failed(`${host}: ${what}`, remedy.replace("{key}", key));

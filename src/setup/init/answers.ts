@@ -1,4 +1,5 @@
 import { type Node, Scalar } from "yaml";
+import type { Language } from "../../greenhouse/labels.js";
 import { urlOf } from "../../config/values.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { pairOf, sectionOf, yamlText } from "../yaml-text.js";
@@ -11,6 +12,8 @@ export interface Secret {
 
 /** What was answered, under the keys that it gets in the configuration. */
 export interface Answers {
+  /** Absent: English. */
+  readonly language?: Language;
   readonly platform: PlatformAnswer;
   readonly mqtt: BrokerAnswer;
 }
@@ -58,7 +61,7 @@ export interface FirstFiles {
 }
 
 /** The first configuration. `taken`: names in `secrets.yaml` that already stand for something else. */
-export function firstFiles({ platform, mqtt }: Answers, taken: ReadonlySet<string>): FirstFiles {
+export function firstFiles({ language, platform, mqtt }: Answers, taken: ReadonlySet<string>): FirstFiles {
   const secrets = new Map<string, string>();
   const refer = (wanted: string, { from, text }: Secret): Scalar => {
     let name = from === "env" ? text : wanted;
@@ -76,6 +79,7 @@ export function firstFiles({ platform, mqtt }: Answers, taken: ReadonlySet<strin
   };
   const commands = sectionOf([pairOf("read_only", true, [readOnly])]);
   const sections = [
+    ...(language === undefined ? [] : [pairOf("language", new Scalar(language))]),
     pairOf("platform", nodeOf("platform", "", platform)),
     ...(mqtt.url === undefined ? [] : [pairOf("mqtt", nodeOf("mqtt", "", mqtt))]),
     pairOf("commands", commands, mqtt.url === undefined ? [embedded] : []),

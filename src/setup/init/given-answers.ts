@@ -1,5 +1,6 @@
 import { parse } from "yaml";
 import { z } from "zod";
+import type { Language } from "../../greenhouse/labels.js";
 import { harmless } from "../discover/given-file.js";
 import { addressObjection, type Answers, isOpen, type Secret } from "./answers.js";
 
@@ -14,6 +15,7 @@ export interface GivenOptions {
 
 const text = z.string({ error: "expected a text" }).min(1, { error: "expected a text" });
 const fields = z.strictObject({
+  language: z.enum(["en", "zh"], { error: "expected en or zh" }).optional(),
   platform: z
     .strictObject({
       business_url: text,
@@ -29,11 +31,15 @@ const fields = z.strictObject({
   mqtt: z.strictObject({ url: text, username: text, password: text }).partial().default({}),
 });
 
-/** The answers, or what is missing or wrong of them, one a line. */
-export function givenAnswers(file: string, options: GivenOptions): Answers | readonly string[] {
+/** The answers, or what is missing or wrong of them, one a line. `spoken`: the language of the terminal, taken over where the file names none. */
+export function givenAnswers(
+  file: string,
+  options: GivenOptions,
+  spoken: Language = "en",
+): Answers | readonly string[] {
   const read = fields.safeParse(parsed(file) ?? {});
   if (!read.success) return read.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  const { platform, mqtt } = read.data;
+  const { platform, mqtt, language = spoken === "en" ? undefined : spoken } = read.data;
   const business_url = options.businessUrl ?? platform.business_url;
   const realtime_url = options.realtimeUrl ?? platform.realtime_url;
   const url = options.mqttUrl ?? mqtt.url;
@@ -59,7 +65,11 @@ export function givenAnswers(file: string, options: GivenOptions): Answers | rea
   const password = mqtt.password === undefined ? {} : { password: secret(mqtt.password) };
   const login = { ...(mqtt.username !== undefined && { username: mqtt.username }), ...password };
   const hosts = { business_url, realtime_url, ...(allow_insecure && { allow_insecure }) };
-  return { platform: { ...hosts, ...credential }, mqtt: url === undefined ? {} : { url, ...login } };
+  return {
+    ...(language && { language }),
+    platform: { ...hosts, ...credential },
+    mqtt: url === undefined ? {} : { url, ...login },
+  };
 }
 
 function parsed(file: string): unknown {

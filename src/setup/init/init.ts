@@ -3,17 +3,20 @@ import { dirname, join } from "node:path";
 import { loadConfiguration, withTexts } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
+import type { Language } from "../../greenhouse/labels.js";
 import { nodeFiles } from "../../runtime/file-system.js";
 import type { Clock, Random } from "../../runtime/clock.js";
 import { silentLog } from "../../runtime/log.js";
 import { diagnose, openContext } from "../doctor/doctor.js";
 import type { Finding } from "../doctor/finding.js";
 import { type Answers, firstFiles, type FirstFiles, type PlatformAnswer, secretLines } from "./answers.js";
-import { askBroker, askPlatform, type Dialogue, findBrokers, GoneAway } from "./questions.js";
+import { askBroker, askLanguage, askPlatform, type Dialogue, findBrokers, GoneAway } from "./questions.js";
 import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
 
+type Tried = "platform" | "mqtt";
+
 /** What of the doctor's checks each answer is tried with. */
-const trials: Readonly<Record<keyof Answers, readonly string[]>> = {
+const trials: Readonly<Record<Tried, readonly string[]>> = {
   platform: ["token", "realtime"],
   mqtt: ["broker"],
 };
@@ -25,6 +28,8 @@ export interface InitPorts {
   readonly stop: AbortSignal;
   readonly dialogue: Dialogue;
   readonly say: (text: string) => void;
+  /** In which language it asks, and may go on. */
+  readonly speech: { readonly language: Language; choose(language: Language): Promise<void> };
   /** Addresses at which a broker may be. */
   readonly brokers: readonly string[];
 }
@@ -35,7 +40,7 @@ export class NotWritten extends Error {
 }
 
 /** What is needed where nobody is asked. */
-export type UnaskedPorts = Omit<InitPorts, "dialogue" | "brokers">;
+export type UnaskedPorts = Omit<InitPorts, "dialogue" | "brokers" | "speech">;
 
 /** Answers that were given without being asked for, tried unless that is not wanted. */
 export async function triedAnswers(
@@ -101,8 +106,11 @@ export async function writeFiles(
 }
 
 async function collected(file: string, ports: InitPorts): Promise<Answers> {
-  const { dialogue, clock } = ports;
-  const wayWith = (what: keyof Answers, answers: Answers) => wayOn(answers, what, file, ports);
+  const { dialogue, clock, speech } = ports;
+  const usual = speech.language;
+  const language = await askLanguage(dialogue, usual);
+  await speech.choose(language);
+  const wayWith = (what: Tried, answers: Answers) => wayOn(answers, what, file, ports);
   let platform = await askPlatform(dialogue);
   for (;;) {
     const way = await wayWith("platform", { platform, mqtt: {} });
@@ -113,7 +121,8 @@ async function collected(file: string, ports: InitPorts): Promise<Answers> {
   let mqtt = await askBroker(dialogue, find);
   while (mqtt.url !== undefined && (await wayWith("mqtt", { platform, mqtt })) !== "keep")
     mqtt = await askBroker(dialogue, find, mqtt);
-  return { platform, mqtt };
+  // English on a computer that speaks English needs no line.
+  return { ...(language === "en" && usual === "en" ? {} : { language }), platform, mqtt };
 }
 
 const exchanged = (platform: PlatformAnswer): PlatformAnswer => ({
@@ -125,7 +134,7 @@ const exchanged = (platform: PlatformAnswer): PlatformAnswer => ({
 /** Tries an answer, tells how it went, and asks how to go on where it did not work. */
 async function wayOn(
   answers: Answers,
-  what: keyof Answers,
+  what: Tried,
   file: string,
   ports: InitPorts,
 ): Promise<"again" | "exchange" | "keep"> {
@@ -145,7 +154,7 @@ async function wayOn(
 }
 
 /** How it went when an answer was tried, in sentences. */
-export async function outcomeOf(answers: Answers, what: keyof Answers, file: string, ports: UnaskedPorts) {
+export async function outcomeOf(answers: Answers, what: Tried, file: string, ports: UnaskedPorts) {
   const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
   if (!loaded.ok) return { ok: false, areSwapped: false, lines: loaded.problems };
   if (loaded.unset.length > 0)
@@ -158,7 +167,7 @@ export async function outcomeOf(answers: Answers, what: keyof Answers, file: str
 }
 
 /** Asks both hosts one question each, or connects to the broker once, as `doctor` does; a sentence for each thing tried. */
-async function tried(configuration: Configuration, what: keyof Answers, ports: UnaskedPorts) {
+async function tried(configuration: Configuration, what: Tried, ports: UnaskedPorts) {
   const { clock, random, stop } = ports;
   // A token that was got for the trial is not kept: nothing is written before everything is known.
   const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };

@@ -1,5 +1,6 @@
 import { type Readable, Writable } from "node:stream";
 import { confirm, log, password, select, text } from "@clack/prompts";
+import type { Language } from "../../greenhouse/labels.js";
 import { urlOf } from "../../config/values.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
 import { clientIdBeside } from "../../mqtt/connection/settings.js";
@@ -87,11 +88,44 @@ export function terminalDialogue({ input, output: screen, stop }: Terminal): Dia
   };
 }
 
+/** The same dialogue in another language. */
+export const spoken = (dialogue: Dialogue, tell: (text: string) => string): Dialogue => {
+  const judged =
+    (judge: Judge): Judge =>
+    (answer) => {
+      const objection = judge(answer);
+      return objection === null ? null : tell(objection);
+    };
+  return {
+    say: (words) => dialogue.say(tell(words)),
+    ask: (question, judge, suggestion) => dialogue.ask(tell(question), judged(judge), suggestion),
+    secret: (question, judge) => dialogue.secret(tell(question), judged(judge)),
+    choose: (question, options, before) =>
+      dialogue.choose(
+        tell(question),
+        options.map(([word, text]) => [word, tell(text)] as const),
+        before,
+      ),
+    agreed: (question, before) => dialogue.agreed(tell(question), before),
+  };
+};
+
 async function given<Answer>(asked: Promise<Answer>): Promise<Exclude<Answer, symbol>> {
   const answer = await asked;
   if (typeof answer === "symbol") throw new GoneAway();
   return answer as Exclude<Answer, symbol>;
 }
+
+/** Asked in both, as nobody knows yet which one is understood. */
+export const askLanguage = (dialogue: Dialogue, usual: Language): Promise<Language> =>
+  dialogue.choose(
+    "Language / 语言",
+    [
+      ["en", "English"],
+      ["zh", "中文"],
+    ],
+    usual,
+  );
 
 /** `before`: the answers of an earlier try, which stand where nothing else is typed. */
 export async function askPlatform(dialogue: Dialogue, before?: PlatformAnswer): Promise<PlatformAnswer> {

@@ -181,7 +181,7 @@ async function edited(
     ? [{ username: user.username, password: await hashPassword(user.password), role: "operator" }]
     : null;
   return editedYaml(text, (root, set) => {
-    if (language !== "en") set(["homeassistant", "language"], language);
+    if (language !== "en") set(["language"], language);
     if (port !== null) set(["http", "port"], port);
     if (users !== null) set(["http", "users"], users);
     for (const { key, value } of sectionIn(root, "controllers").items) {

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMap, parseDocument, type YAMLMap } from "yaml";
 import { discoverSteps } from "../../../src/cli/discover.js";
+import { Speech } from "../../../src/cli/speech.js";
 import { loadConfiguration } from "../../../src/config/load.js";
 import { controllerTopicId } from "../../../src/config/schema.js";
 import { plainProfileNames } from "../../../src/simulator/dialects.js";
@@ -45,7 +46,13 @@ it("for the page tells how far it is, and then what the configuration does not h
   });
   const loaded = await loadConfiguration(config, { env: token });
   if (!loaded.ok) throw new Error("the configuration was not taken");
-  const around = { env: token, out: () => undefined, err: { write: () => true }, isTerminal: false };
+  const around = {
+    env: token,
+    out: () => undefined,
+    err: { write: () => true },
+    isTerminal: false,
+    speech: new Speech(),
+  };
   const end = new AbortController();
   const steps = async () => {
     const all: Readonly<Record<string, unknown>>[] = [];

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Speech } from "../../../src/cli/speech.js";
 import { loadConfiguration, withTexts } from "../../../src/config/load.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { type Answers, type Credential, firstFiles, secretLines } from "../../../src/setup/init/answers.js";
@@ -82,7 +83,7 @@ async function asked(answers: Parameters<typeof person>[0], brokers: readonly st
   const dialogue = person(answers);
   const said: string[] = [];
   const stop = new AbortController().signal;
-  const ports = { clock: patient, random: () => 0.5, env: {}, stop, dialogue, brokers };
+  const ports = { clock: patient, random: () => 0.5, env: {}, stop, dialogue, brokers, speech: new Speech() };
   const over = await writeFirstConfiguration(file, { ...ports, say: (text) => said.push(text) }).catch(
     (error: unknown) => error,
   );
@@ -152,6 +153,16 @@ describe("asking", () => {
     );
   });
 
+  it("goes on in the language that is chosen first, and writes it", async () => {
+    const { file, told } = await asked([
+      [/^Language/, "2"],
+      [/ host,/, "https://a.example"],
+      [/How does the bridge/, "2"],
+    ]);
+    expect(await readFile(file, "utf8")).toMatch(/^language: zh$/m);
+    expect(told[0]).toBe("> Language / 语言");
+  });
+
   it("exchanges the two hosts where they were swapped, without asking for anything again", async () => {
     const auth = { tokens: "known", accepted: [token] } as const;
     const { businessUrl, realtimeUrl } = await running({ controllers: 2, realtimePort: 0, auth });
@@ -199,7 +210,8 @@ describe("asking", () => {
     const before = await readFile(file, "utf8");
     const dialogue = person([]);
     const unused = { clock: patient, random: () => 0, env: {}, stop: AbortSignal.abort(), brokers: [] };
-    const run = writeFirstConfiguration(file, { ...unused, dialogue, say: () => undefined });
+    const speech = new Speech();
+    const run = writeFirstConfiguration(file, { ...unused, speech, dialogue, say: () => undefined });
     await expect(run).rejects.toThrow(/exists already and is never overwritten/);
     expect(dialogue.said).toEqual([]);
     expect(await readFile(file, "utf8")).toBe(before);
