@@ -6,6 +6,7 @@ import { availability, seconds } from "./rows/availability.js";
 import { changesOf } from "./rows/changes.js";
 import { limits } from "./rows/limits.js";
 import { outcomes } from "./rows/outcomes.js";
+import { readings } from "./rows/readings.js";
 import { recipes } from "./rows/recipes.js";
 import { restarts } from "./rows/restarts.js";
 import { scale } from "./rows/scale.js";
@@ -42,6 +43,7 @@ function withVersion(installation: Installation): void {
     announcements(installation, world, rows);
     services(world, rows);
     outcomes(world, rows);
+    readings(world, rows);
     limits(world, rows);
     recipes(world, rows, isShort ? 4 : 40, installation.which === "floor");
     availability(world, rows);

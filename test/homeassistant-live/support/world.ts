@@ -27,6 +27,8 @@ export const actuators: Readonly<Record<string, Configuration>> = {
     limits: { guards: { wind: { sensor: "weather/wind", above: 12, allow: ["close", "stop", "0..10"] } } },
   },
   inner_shade: { kind: "shade_curtain", address: "102", ...moving },
+  outer_shade: { kind: "shade_curtain", address: "106", homeassistant: { inverted: true }, ...moving },
+  mist_cooling: { kind: "mist_cooling", address: "330", reads: { auto: ["1110"] }, ...quick },
   side_vent: { kind: "side_vent", address: "104", stop: { address: "300", value: "00000100" }, ...moving },
   louvre: { kind: "positioner", address: "108", position_address: "109", ...moving },
   roof_fans: { kind: "fan_wet_curtain", address: "140", ...quick },
