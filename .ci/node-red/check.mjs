@@ -1,10 +1,12 @@
 import { strict as assert } from "node:assert";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import mqtt from "mqtt";
+import { chromium } from "playwright-core";
 import { freePort, startNodeRed, until } from "./red.mjs";
 
 /* The flow of deploy/node-red in a real Node-RED: first the bridge is played at Mosquitto, then it is the demo. */
@@ -66,6 +68,7 @@ async function playedBridge(port) {
   });
   return {
     commands,
+    requests,
     command: (at) => until(`command ${at}`, () => commands[at], listeners),
     request: (at) => until(`request ${at}`, () => requests[at], listeners),
     responds: (name, response) =>
@@ -142,6 +145,40 @@ async function commandsAndResults(red, bridge) {
   assert.equal(red.shown.filter(({ from }) => from === "done").length, 2);
   assert.equal(bridge.commands.length, 4);
   step("a command without a result is told after its time, and is not sent again");
+}
+
+/** Whoever answers first: each answer goes to its own asker. */
+async function twoAtOnce(red, bridge) {
+  const sent = bridge.commands.length;
+  const mark = red.shown.length;
+  await red.press({ payload: "45" });
+  await red.press({ payload: "close", actuator: "right_skylight" });
+  const [one, other] = [await bridge.command(sent), await bridge.command(sent + 1)];
+  assert.notEqual(one.id, other.id);
+  await bridge.answers(other.id, {
+    actuator: "right_skylight",
+    outcome: "unconfirmed",
+    message: "not shown",
+  });
+  await bridge.answers(one.id, { outcome: "confirmed", read_back: "45" });
+  const failed = await red.see("not done", () => true, mark);
+  const done = await red.see("done", () => true, mark);
+  assert.deepEqual([failed.topic, failed.payload.id], ["gh-0001/right_skylight", other.id]);
+  assert.deepEqual([done.topic, done.payload.id], ["gh-0001/left_skylight", one.id]);
+  step("of two commands at once each gets the result with its own id, in whichever order they come");
+
+  const asked = bridge.requests.length;
+  await red.press({}, "g2m-lock");
+  await red.press({}, "g2m-unlock");
+  const [lock, unlock] = [await bridge.request(asked), await bridge.request(asked + 1)];
+  const before = red.shown.length;
+  await bridge.responds("unlock", { status: "error", transaction: unlock.transaction, error: "not locked" });
+  await bridge.responds("lock", { status: "ok", transaction: lock.transaction, data: { by: "node-red" } });
+  const refused = await red.see("not asked", () => true, before);
+  const locked = await red.see("asked", () => true, before);
+  assert.deepEqual([refused.topic, refused.payload], ["unlock", "not locked"]);
+  assert.deepEqual([locked.topic, locked.payload], ["lock", { by: "node-red" }]);
+  step("of two requests at once each gets its own answer");
 }
 
 const roof = "gh-0001/left_skylight";
@@ -225,6 +262,7 @@ async function withPlayedBridge(folder) {
   await readings(red, bridge);
   await commandsAndResults(red, bridge);
   await limits(red, bridge);
+  await twoAtOnce(red, bridge);
   const mark = red.shown.length;
   broker.child.kill("SIGKILL");
   assert.equal(await airOf(red, (msg) => !msg.valid, mark), null);
@@ -268,9 +306,62 @@ async function withDemo(folder) {
   await red.stop();
 }
 
+/** The functions of the dashboard are those of the flow. */
+async function sameFunctions() {
+  const functionsOf = async (file) => {
+    const text = await readFile(new URL(`../../deploy/node-red/${file}`, import.meta.url), "utf8");
+    return new Map(JSON.parse(text).map(({ name, func }) => [name, func]));
+  };
+  const [flow, dashboard] = [await functionsOf("flow.json"), await functionsOf("dashboard.json")];
+  for (const name of ["valid readings", "send and wait", "why not"])
+    assert.equal(dashboard.get(name), flow.get(name), `${name} is the same in both`);
+}
+
+/** The dashboard in a real browser, with the bridge played at Mosquitto. */
+async function withDashboard(folder) {
+  await sameFunctions();
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  if (!existsSync(executablePath)) {
+    console.log("  dashboard: NOT RUN: there is no Chromium");
+    return;
+  }
+  const port = await freePort();
+  await mosquitto(folder, port);
+  const bridge = await playedBridge(port);
+  const red = await startNodeRed({ brokerPort: port, file: "dashboard.json" });
+  endings.push(red.stop);
+  console.log(`Node-RED ${red.version} with the dashboard:`);
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  endings.push(() => browser.close());
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(`${red.url}/dashboard/greenhouse`);
+  const shows = (text) => page.getByText(text, { exact: true }).first().waitFor({ timeout: 30_000 });
+  await bridge.shows("bridge/state", "online");
+  await bridge.shows("gh-0001/sensor/airtemp", "21.5");
+  await bridge.shows("gh-0001/sensor/airtemp/quality", "good");
+  await shows("21.5 °C");
+  await bridge.shows("gh-0001/sensor/airtemp/quality", "stale");
+  await shows("--");
+  step("the dashboard shows a reading while it is valid, and -- when it is not");
+  const json = (fields) => bridge.shows("gh-0001/actuator/left_skylight/json", JSON.stringify(fields));
+  await json({ state: "closed", position: null, quality: "good" });
+  await shows("closed");
+  await page.getByRole("button", { name: "Open" }).click();
+  const command = await bridge.command(0);
+  assert.deepEqual([command.command, command.by], ["open", "node-red"]);
+  await bridge.answers(command.id, { command: "open", outcome: "confirmed", message: null });
+  await shows("open confirmed");
+  await shows("closed");
+  step("a button sends a command and shows its result; the state stays the platform's");
+  if (process.env.PICTURE) await page.screenshot({ path: process.env.PICTURE });
+  await browser.close();
+  await red.stop();
+}
+
 const folder = await mkdtemp(join(tmpdir(), "node-red-check-"));
 try {
   await withPlayedBridge(folder);
+  await withDashboard(folder);
   await withDemo(folder);
   console.log(`node-red: ${done.length} checks passed`);
 } finally {

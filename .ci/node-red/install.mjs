@@ -7,13 +7,19 @@ import { promisify } from "node:util";
 /* A real Node-RED in a folder of its own: for what is checked with it, and for what is measured beside it. */
 
 export const nodeRedVersion = process.env.NODE_RED_VERSION ?? "4.1.8";
+/** For the dashboard example alone. */
+const dashboard = "@flowfuse/node-red-dashboard@1.31.0";
 
 /** Installs it below `folder`; resolves with the file to run. Rejects with the end of what npm said. */
 export async function installNodeRed(folder) {
   const options = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder];
-  await promisify(execFile)("npm", ["install", ...options, `node-red@${nodeRedVersion}`]).catch((error) => {
-    throw new Error(`node-red@${nodeRedVersion} could not be installed: ${String(error.stderr).slice(-500)}`);
-  });
+  await promisify(execFile)("npm", ["install", ...options, `node-red@${nodeRedVersion}`, dashboard]).catch(
+    (error) => {
+      throw new Error(
+        `node-red@${nodeRedVersion} could not be installed: ${String(error.stderr).slice(-500)}`,
+      );
+    },
+  );
   return join(folder, "node_modules/node-red/red.js");
 }
 

@@ -40,10 +40,10 @@ export function until(what, find, listeners, timeoutMs = 30_000) {
   });
 }
 
-export async function startNodeRed({ brokerPort }) {
+export async function startNodeRed({ brokerPort, file = "flow.json" }) {
   const folder = await mkdtemp(join(tmpdir(), "node-red-"));
   const port = await freePort();
-  const args = await nodeRedArguments(folder, { flow: await flowFor(brokerPort), port });
+  const args = await nodeRedArguments(folder, { flow: await flowFor(brokerPort, file), port });
   const child = spawn(process.execPath, [process.env.NODE_RED, ...args], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
@@ -72,6 +72,7 @@ export async function startNodeRed({ brokerPort }) {
       throw new Error(`${error.message}\n${log}`);
     });
   return {
+    url: `http://127.0.0.1:${port}`,
     version: /Node-RED version: (\S+)/.exec(log)?.[1],
     log: () => log,
     ...comms,
@@ -97,10 +98,8 @@ export async function startNodeRed({ brokerPort }) {
 }
 
 /** The flow as it is shipped; only the broker's address is another. */
-async function flowFor(brokerPort) {
-  const flow = JSON.parse(
-    await readFile(new URL("../../deploy/node-red/flow.json", import.meta.url), "utf8"),
-  );
+async function flowFor(brokerPort, file) {
+  const flow = JSON.parse(await readFile(new URL(`../../deploy/node-red/${file}`, import.meta.url), "utf8"));
   return flow.map((node) =>
     node.type === "mqtt-broker" ? { ...node, broker: "127.0.0.1", port: String(brokerPort) } : node,
   );
