@@ -68,6 +68,15 @@ function memoryWorld() {
         world.monotonicMs += ms;
         return Promise.resolve();
       },
+      // Nothing takes any time here, so that what waits for a later moment is never due.
+      after: (ms, call) => {
+        let isOn = ms <= 0;
+        if (isOn) queueMicrotask(() => isOn && call());
+        return () => {
+          isOn = false;
+        };
+      },
+      soon: (call) => queueMicrotask(call),
     },
     ends: (outcome) => {
       world.ended += 1;
@@ -85,14 +94,14 @@ async function bridgeSide(mode) {
   const store = new GreenhouseStore(mirrorSettings(configuration), world.clock, (text) => text);
   store.setReachable(true);
   for (let n = 0; n < settings.controllers; n += 1) store.admit(codeOf(n));
-  const audience = {
+  const output = {
     phase: () => undefined,
     event: () => undefined,
     showAgain: () => undefined,
     result: (result) => world.ends(JSON.parse(JSON.stringify(result)).outcome),
   };
   const commander = new Commander({
-    ...{ ...world, store, audience, log, newId: randomUUID },
+    ...{ ...world, store, output, log, newId: randomUUID },
     rules: () => configuration.commands,
     clockTrusted: () => true,
     otherBridge: () => false,

@@ -26,11 +26,16 @@ function configurationFile() {
   return file;
 }
 
-async function engineOf(clock) {
+/** A book with the actuator, and what its limits look at. */
+async function judgeOf(clock) {
   const { mirrorSettings } = await module("sync/settings.js");
   const { loadConfiguration } = await module("config/load.js");
   const { GreenhouseStore } = await module("sync/store.js");
   const { LimitEngine } = await module("limits/engine.js");
+  const { emptyBook } = await module("commands/book.js");
+  const { step } = await module("commands/step.js");
+  const judge = await module("commands/limits.js");
+  const { at } = await module("runtime/table.js");
   const loaded = await loadConfiguration(configurationFile(), { env: {} });
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("; "));
   const { configuration } = loaded;
@@ -43,23 +48,38 @@ async function engineOf(clock) {
   ]);
   const read = { startedAt: clock.monotonic(), readAt: clock.now(), fresh: true, source: "poll" };
   store.dispatch(codeOf(0), { type: "registers_read", values, ...read });
+  const now = () => ({ at: clock.now(), mono: clock.monotonic() });
+  let book = emptyBook;
   const engine = new LimitEngine({
     ...{ clock, store, weather: configuration.weather, staleAfterMs: 900_000, newId: () => "r" },
     journal: { append: () => Promise.resolve(1) },
-    ...{ isReadOnly: () => false, onEvent: () => undefined, alarm: () => undefined },
-    ...{ submit: () => undefined, recheck: () => undefined },
+    ...{ readOnly: () => ({ commands: false, rules: false }), clockSkewMs: () => 0 },
+    ...{ onEvent: () => undefined, alarm: () => undefined, laneRecord: () => ({}), limited: () => [] },
+    limitsOf: (key) => at(book.lanes, key)?.limits ?? null,
+    context: (code) => judge.contextIn(book, engine.world, now(), code),
+    feed: (input) => {
+      ({ book } = step(book, input, now(), engine.world));
+    },
   });
-  const { settings } = store.get(codeOf(0)).actuators.get("a0");
+  const key = `${codeOf(0)} actuator a0`;
   // It has moved ten times within the hour, and rests no more.
-  for (let n = 0; n < 10; n += 1) {
-    const moved = commandOf(n, clock, settings);
-    engine.posted(moved);
-    engine.ended(moved, { id: moved.id, outcome: "confirmed", reason: null, message: null });
-  }
+  const atFirst = engine.world.limitsAtFirst(key);
+  const starts = Array.from({ length: 10 }, () => ({ at: clock.monotonic() }));
+  const limits = { ...atFirst, moves: { starts, endsAt: clock.monotonic(), direction: "up" } };
+  const about = { code: codeOf(0), target: "actuator", targetId: "a0" };
+  const left = { unread: false, problem: null, awaited: null, secondLook: null, interrupted: [] };
+  const lane = { about, ...left, limits: { now: limits, onDisk: limits } };
+  ({ book } = step(book, { type: "restored", key, lane }, now(), engine.world));
+  for (const [topic, text] of Object.entries({ "weather/wind": "3", "weather/rain": "off" }))
+    engine.onWeather(topic, Buffer.from(text));
   clock.ahead += 600_000;
   for (const [topic, text] of Object.entries({ "weather/wind": "3", "weather/rain": "off" }))
-    engine.measured(topic, Buffer.from(text));
-  return { engine, settings };
+    engine.onWeather(topic, Buffer.from(text));
+  const turn = () => ({
+    ...{ book: { ...book }, key, lane: { ...at(book.lanes, key) }, effects: [], now: now() },
+    ...{ world: engine.world, touched: new Set(), onDisk: new Map(), answer: null },
+  });
+  return { judge, turn, settings: limits.settings };
 }
 
 const commandOf = (n, clock, settings) => ({
@@ -76,8 +96,10 @@ export async function measureJudging({ judged, rounds, say }) {
     now: () => Date.now() + clock.ahead,
     monotonic: () => performance.now() + clock.ahead,
     wait: () => new Promise(() => undefined),
+    after: () => () => undefined,
+    soon: () => undefined,
   };
-  const { engine, settings } = await engineOf(clock);
+  const { judge, turn: turnOf, settings } = await judgeOf(clock);
   const commands = Array.from({ length: 100 }, (_, n) => commandOf(n, clock, settings));
   const us = [];
   for (let round = 0; round <= rounds; round += 1) {
@@ -85,8 +107,9 @@ export async function measureJudging({ judged, rounds, say }) {
     const before = process.cpuUsage();
     for (let n = 0; n < judged; n += 1) {
       const command = commands[n % commands.length];
-      const taken = engine.take(command, { forMs: null, holdMs: null });
-      const verdicts = [engine.mayStart(command), engine.mayPost(command, false)];
+      const turn = turnOf();
+      const taken = judge.takeWithLimits(turn, command, { forMs: null, holdMs: null });
+      const verdicts = [judge.mayStart(turn, command), judge.mayPostWithLimits(turn, command, false)];
       if (!("term" in taken) || verdicts.some(({ type }) => type !== "go"))
         throw new Error(`a command that nothing forbids was kept back: ${JSON.stringify([taken, verdicts])}`);
     }

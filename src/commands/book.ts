@@ -361,6 +361,8 @@ export interface Turn {
   readonly touched: Set<string>;
   /** Of what limits these lanes, what the disk has, or is being brought to it beside this turn. */
   readonly onDisk: Map<string, Entry | null>;
+  /** When the first of the lanes dealt with wants to be woken; Infinity for none. */
+  wakeAt: number;
   /** What became of the input, where that is asked at once. */
   answer: StepAnswer | null;
 }

@@ -162,11 +162,11 @@ export class Commander implements ReadBacks {
     const now = { at: clock.now(), mono: clock.monotonic(), rules: this.#ports.rules };
     this.#isFeeding = true;
     try {
-      const { book, effects, answer } = step(this.#book, input, now, this.#ports.limits?.world);
+      const { book, effects, answer, wakeAt } = step(this.#book, input, now, this.#ports.limits?.world);
       const isOtherwiseBusy = book.busy !== this.#book.busy;
       this.#book = book;
       for (const effect of effects) this.#perform(effect);
-      if (isOtherwiseBusy) this.#arm();
+      if (isOtherwiseBusy) this.#arm(wakeAt);
       return answer;
     } finally {
       this.#isFeeding = false;
@@ -302,17 +302,18 @@ export class Commander implements ReadBacks {
     return this.feed({ type: "begins", key, token })?.type === "may_leave";
   }
 
-  #arm(): void {
-    const at = nextWakeAt(this.#book) ?? Infinity;
-    if (at !== Infinity && this.#timer !== null && this.#timer.at <= at) return;
+  /** The timer is never later than what any lane waits for. Where it was early, what is next is looked up as it fires. */
+  #arm(at: number): void {
+    const isIdle = this.#book.busy.size === 0;
+    if (!isIdle && this.#timer !== null && this.#timer.at <= at) return;
     this.#timer?.takeBack();
     this.#timer = null;
-    if (at === Infinity) return;
+    if (isIdle || at === Infinity) return;
     const { clock } = this.#ports;
     const takeBack = clock.after(Math.max(0, at - clock.monotonic()), () => {
       this.#timer = null;
       this.feed({ type: "woke" });
-      this.#arm();
+      this.#arm(nextWakeAt(this.#book) ?? Infinity);
     });
     this.#timer = { at, takeBack };
   }

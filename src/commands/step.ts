@@ -42,18 +42,22 @@ export function step(book: Book, input: Input, now: Now, world: LimitWorld = unl
     world,
     touched: new Set(),
     onDisk: new Map(),
+    wakeAt: Infinity,
     answer: null,
   };
   if ("key" in input) inLane(turn, input.key, () => takeInput(turn, input));
   else fold(turn, input);
   recordMemories(turn, book, input.type === "restored");
-  return { book: turn.book, effects: turn.effects, answer: turn.answer };
+  const { effects, answer, wakeAt } = turn;
+  return { book: turn.book, effects, answer, wakeAt };
 }
 
 export interface Stepped {
   readonly book: Book;
   readonly effects: readonly Effect[];
   readonly answer: StepAnswer | null;
+  /** When the first of the lanes dealt with wants to be woken; Infinity for none. */
+  readonly wakeAt: number;
 }
 
 function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
@@ -142,6 +146,7 @@ function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
     (isOnItsWay(lane) ? Infinity : forgotten === null || isForgotten ? null : forgotten + 1);
   const wake = limitsWake === null ? ofLane : Math.min(limitsWake, ofLane ?? Infinity);
   book.lanes = isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane);
+  turn.wakeAt = Math.min(turn.wakeAt, wake ?? Infinity);
   book.busy = wake === null ? without(book.busy, key) : having(book.busy, key, wake);
   if (!isAsBefore && turn.world.isWatched(key) && isSeenOtherwise(before, lane)) wakeWatchers(turn, key);
 }
