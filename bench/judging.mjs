@@ -54,13 +54,16 @@ async function judgeOf(clock) {
     ...{ clock, store, weather: configuration.weather, staleAfterMs: 900_000, newId: () => "r" },
     journal: { append: () => Promise.resolve(1) },
     ...{ readOnly: () => ({ commands: false, rules: false }), clockSkewMs: () => 0 },
-    ...{ onEvent: () => undefined, alarm: () => undefined, laneRecord: () => ({}), limited: () => [] },
+    ...{ onEvent: () => undefined, alarm: () => undefined, book: () => lanes },
+  });
+  const lanes = {
+    ...{ laneRecord: () => ({}), limited: [] },
     limitsOf: (key) => at(book.lanes, key)?.limits ?? null,
     context: (code) => judge.contextIn(book, engine.world, now(), code),
-    feed: (input) => {
+    feedSoon: (input) => {
       ({ book } = step(book, input, now(), engine.world));
     },
-  });
+  };
   const key = `${codeOf(0)} actuator a0`;
   // It has moved ten times within the hour, and rests no more.
   const atFirst = engine.world.limitsAtFirst(key);

@@ -58,7 +58,7 @@ function resultOf(
   return new Promise((resolve, reject) => {
     let asked: string | null = null;
     const onDone = () => void untilTold(commander, journal, clock).catch(reject);
-    const limits = limitsOf(configuration, { clock, store, journal, platform, commander: () => commander });
+    const limits = limitsOf(configuration, { clock, store, journal, platform, book: () => commander });
     const commander: Commander = new Commander({
       platform,
       store,
@@ -145,35 +145,25 @@ function configuredStore(configuration: BridgeOptions["configuration"], clock: C
   return store;
 }
 
+interface LimitParts extends Pick<Parts, "clock" | "store" | "journal" | "platform"> {
+  readonly book: () => Commander;
+}
+
 /** As an earlier run left them: a lock and a hold count here too. Nothing is measured here, so every guard holds. */
-function limitsOf(
+const limitsOf = (
   { weather, polling, commands }: BridgeOptions["configuration"],
-  parts: {
-    readonly clock: Clock;
-    readonly store: GreenhouseStore;
-    readonly commander: () => Commander;
-    readonly journal: Journal;
-    readonly platform: Pick<PlatformClient, "clockSkewMs">;
-  },
-): LimitEngine {
-  const nothing = () => undefined;
-  const engine = new LimitEngine({
+  parts: LimitParts,
+): LimitEngine =>
+  new LimitEngine({
     ...parts,
     weather,
     staleAfterMs: polling.stale_after,
     newId: randomUUID,
     clockSkewMs: () => parts.platform.clockSkewMs(),
     readOnly: () => ({ commands: commands.read_only, rules: commands.read_only }),
-    onEvent: nothing,
-    alarm: nothing,
-    feed: (input) => parts.commander().feedSoon(input),
-    limitsOf: (key) => parts.commander().limitsOf(key),
-    limited: () => parts.commander().limited,
-    laneRecord: (key) => parts.commander().laneRecord(key),
-    context: (code) => parts.commander().context(code),
+    onEvent: () => undefined,
+    alarm: () => undefined,
   });
-  return engine;
-}
 
 const rulesOf = (configuration: BridgeOptions["configuration"]) => () =>
   new LiveSettings(configuration).commandRules;

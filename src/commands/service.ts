@@ -92,11 +92,7 @@ export class CommandService {
         const { read_only: commands, readOnlyForRules: rules } = parts.rules();
         return { commands, rules };
       },
-      feed: (input) => this.commander.feedSoon(input),
-      limitsOf: (key) => this.commander.limitsOf(key),
-      limited: () => this.commander.limited,
-      laneRecord: (key) => this.commander.laneRecord(key),
-      context: (code) => this.commander.context(code),
+      book: () => this.commander,
     });
     this.commander = new Commander({
       ...parts,

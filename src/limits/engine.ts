@@ -62,7 +62,7 @@ export class LimitEngine {
       for (const entry of entriesOf(controller)) this.#add(entry);
     ports.store.onChange((before, after) => this.#onControllerChange(before, after), lookedAt);
     ports.store.onClockSet((byMs) => {
-      ports.feed({ type: "clock_set", byMs });
+      ports.book().feedSoon({ type: "clock_set", byMs });
     });
   }
 
@@ -116,21 +116,21 @@ export class LimitEngine {
 
   /** A live message on a weather topic. */
   onWeather(topic: string, payload: Uint8Array): void {
-    const { clock, weather, feed } = this.#ports;
+    const { clock, weather, book } = this.#ports;
     for (const [name, { topic: own, field, stale_after }] of Object.entries(weather)) {
       if (own !== topic) continue;
       const value = weatherValue(new TextDecoder().decode(payload), field);
       const reading = { value, staleAt: clock.monotonic() + stale_after + 1 };
       this.weather.set(name, { ...reading, receivedAt: clock.now() });
       const keys = this.#watchers.get(`weather/${name}`) ?? [];
-      feed({ type: "seen", keys, weather: { name, reading } });
+      book().feedSoon({ type: "seen", keys, weather: { name, reading } });
     }
   }
 
   #onControllerChange(before: Controller | undefined, after: Controller | undefined): void {
     if (after === undefined) return;
     const keys = new Set([...this.#watchersOf(after.info.code), ...this.#concerned(before, after)]);
-    if (keys.size > 0) this.#ports.feed({ type: "seen", keys, weather: null });
+    if (keys.size > 0) this.#ports.book().feedSoon({ type: "seen", keys, weather: null });
   }
 
   /** Own actuators of whose limits something follows from the change, whatever guards look at. */
@@ -154,7 +154,7 @@ export class LimitEngine {
 
   /** What limits an actuator now. */
   #entry(key: string): Entry | null {
-    return this.#ports.limitsOf(key) ?? this.#atFirst.get(key) ?? null;
+    return this.#ports.book().limitsOf(key) ?? this.#atFirst.get(key) ?? null;
   }
 
   /** The lock and the hold in force. */
@@ -164,21 +164,27 @@ export class LimitEngine {
 
   /** All that can be locked at a controller: also the whole of it, and what an earlier run had locked there. */
   lockable(code: string): readonly string[] {
-    const all = [...this.#atFirst.values(), ...this.#ports.limited()];
+    const all = [...this.#atFirst.values(), ...this.#ports.book().limited];
     return [...new Set(all.flatMap((one) => (one.code === code ? [one.id] : [])))];
   }
 
   /** Locks, unlocks or releases. Resolves once it is on disk; what cannot be kept is not in force, for none of them. */
   async change(code: string, actuators: readonly string[], change: Partial<LockAndHold>): Promise<void> {
-    const { feed, journal, laneRecord } = this.#ports;
+    const { journal } = this.#ports;
+    const book = this.#ports.book();
     const keys = actuators.map((id) => keyOf(code, id)).filter((key) => this.#wouldChange(key, change));
-    for (const key of keys) feed({ type: "lock_or_hold", key, change, is: "planned" });
+    for (const key of keys) book.feedSoon({ type: "lock_or_hold", key, change, is: "planned" });
     const written = await Promise.allSettled(
-      keys.map((key) => journal.append(laneRecord(key), { durable: true })),
+      keys.map((key) => journal.append(book.laneRecord(key), { durable: true })),
     );
     const refused = written.find((one) => one.status === "rejected");
     for (const key of keys)
-      feed({ type: "lock_or_hold", key, change, is: refused === undefined ? "on_disk" : "given_up" });
+      book.feedSoon({
+        type: "lock_or_hold",
+        key,
+        change,
+        is: refused === undefined ? "on_disk" : "given_up",
+      });
     if (refused !== undefined) throw refused.reason;
   }
 
@@ -217,13 +223,13 @@ export class LimitEngine {
     const before = this.#readOnly;
     this.#readOnly = this.#ports.readOnly();
     if (before.commands === this.#readOnly.commands && before.rules === this.#readOnly.rules) return;
-    this.#ports.feed({ type: "seen", keys: this.#atFirst.keys(), weather: null });
+    this.#ports.book().feedSoon({ type: "seen", keys: this.#atFirst.keys(), weather: null });
     for (const key of this.#atFirst.keys()) this.#mark(key);
   }
 
   /** What limits a lane has changed. */
   onLimitsChange(key: string): void {
-    const limits = this.#ports.limitsOf(key);
+    const limits = this.#ports.book().limitsOf(key);
     if (limits !== null) this.#noteLimited(key, limits);
     this.#mark(key);
   }
@@ -240,19 +246,19 @@ export class LimitEngine {
   }
 
   #settleLimited(): void {
-    const limited = this.#ports.limited().map(({ code, id }) => keyOf(code, id));
+    const limited = this.#ports.book().limited.map(({ code, id }) => keyOf(code, id));
     const keys = new Set([
       ...[...this.#atFirst].flatMap(([key, one]) => (isEmpty(one) ? [] : [key])),
       ...limited,
     ]);
-    this.#ports.feed({ type: "seen", keys, weather: null });
+    this.#ports.book().feedSoon({ type: "seen", keys, weather: null });
     for (const key of keys) this.#settle(key);
   }
 
   /** Shows and alarms what limits an actuator. */
   #settle(key: string): void {
     const entry = this.#entry(key);
-    const context = entry && this.#ports.context(entry.code);
+    const context = entry && this.#ports.book().context(entry.code);
     if (entry === null || context === null) return;
     const shownAt = this.#show(key, entry, context);
     const about = { controller: context.own.info.id, actuator: entry.id };

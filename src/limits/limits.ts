@@ -11,16 +11,7 @@ import { isEmpty, keyOf } from "./rules/entry.js";
 
 interface LimitPorts extends Pick<
   EnginePorts,
-  | "clock"
-  | "store"
-  | "readOnly"
-  | "clockSkewMs"
-  | "newId"
-  | "feed"
-  | "limitsOf"
-  | "limited"
-  | "laneRecord"
-  | "context"
+  "clock" | "store" | "readOnly" | "clockSkewMs" | "newId" | "book"
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {

@@ -14,6 +14,20 @@ export interface RuleCommand extends DueSend {
   readonly actuator: string;
 }
 
+/** The book of commands, whose lanes limits are part of. */
+interface LimitBook {
+  /** Within this task, unless it deals with something else just now. */
+  feedSoon(input: LimitInput): void;
+  /** What limits a lane; null where nothing does that would have to be remembered. */
+  limitsOf(key: string): Entry | null;
+  /** All that a lane must remember, as a record. */
+  laneRecord(key: string): RecordBody;
+  /** Of every lane that has something to be remembered of it. */
+  readonly limited: readonly Entry[];
+  /** What limits of a controller's actuators look at now; null for one that is not there. */
+  context(code: string): LimitContext | null;
+}
+
 export interface EnginePorts {
   readonly clock: Clock;
   readonly store: GreenhouseStore;
@@ -35,14 +49,5 @@ export interface EnginePorts {
     message: string | null,
     facts?: AlarmFacts,
   ) => void;
-  /** Tells the book of commands; within this task, unless it deals with something else just now. */
-  readonly feed: (input: LimitInput) => void;
-  /** What limits a lane; null where nothing does that would have to be remembered. */
-  readonly limitsOf: (key: string) => Entry | null;
-  /** All that a lane must remember, as a record. */
-  readonly laneRecord: (key: string) => RecordBody;
-  /** Of every lane that has something to be remembered of it. */
-  readonly limited: () => readonly Entry[];
-  /** What limits of a controller's actuators look at now; null for one that is not there. */
-  readonly context: (code: string) => LimitContext | null;
+  readonly book: () => LimitBook;
 }

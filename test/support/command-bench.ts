@@ -96,11 +96,7 @@ export class CommandBench {
         if (message === null) this.alarms.delete(type);
         else this.alarms.set(type, message);
       },
-      feed: (input) => this.commander.feedSoon(input),
-      limitsOf: (key) => this.commander.limitsOf(key),
-      limited: () => this.commander.limited,
-      laneRecord: (key) => this.commander.laneRecord(key),
-      context: (code) => this.commander.context(code),
+      book: () => this.commander,
     });
     this.commander = new Commander({
       limits: this.engine,
