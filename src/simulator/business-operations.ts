@@ -116,10 +116,10 @@ function lastHours({ simulatedNow, sky }: Platform) {
     const at = newest - (hoursShown - 1 - index) * hourMs;
     const { temperatureC, humidityPct, windMs, rainMmH, irradianceWm2 } = sky.at(at);
     const weather = {
-      temperature: rounded(temperatureC),
-      humidity: rounded(humidityPct),
+      airTemperature: rounded(temperatureC),
+      airHumidity: rounded(humidityPct),
       windSpeed: rounded(windMs),
-      rain: rounded(rainMmH),
+      rainRate: rounded(rainMmH),
       irradiance: Math.round(irradianceWm2),
     };
     return { at, weather };
@@ -132,7 +132,10 @@ const silentHour = 5;
 /** Dated in real time also before the simulation began; an hour is missing, and a page is a page. */
 export const weatherList: Operation = (call) => {
   const { now, simulatedNow, timeline, dialect } = call.platform;
-  const heard = lastHours(call.platform).filter((_, index) => index !== silentHour);
+  const asked = call.platform.devices.get(call.request.query.deviceCode ?? "");
+  // Nobody keeps the climate of a greenhouse there; without a device it is the weather of the account.
+  const isKept = asked === undefined || asked.type === "W001";
+  const heard = isKept ? lastHours(call.platform).filter((_, index) => index !== silentHour) : [];
   const items = heard.map(({ at, weather }): Named => {
     const dateTime = writeTime(now - (simulatedNow - at) / timeline.speed, dialect.times);
     return [String(dateTime), { deviceCode: call.request.query.deviceCode ?? null, dateTime, ...weather }];
@@ -144,7 +147,7 @@ export const weatherList: Operation = (call) => {
 /** Averages over the last day. */
 export const weatherAverage: Operation = ({ platform }) => {
   const hours = lastHours(platform);
-  const averages = (["temperature", "humidity", "windSpeed", "irradiance"] as const).map((quantity) => {
+  const averages = (["airTemperature", "airHumidity", "windSpeed", "irradiance"] as const).map((quantity) => {
     const sum = hours.reduce((total, { weather }) => total + weather[quantity], 0);
     return [quantity, rounded(sum / hours.length)];
   });

@@ -15,8 +15,8 @@ it.each(profileNames)("the last day of a station is read in the dialect %s", asy
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(rows.length).toBe(23);
   expect(rows.at(-1)).toMatchObject({
-    temperature: expect.any(Number) as number,
-    humidity: expect.any(Number) as number,
+    airTemperature: expect.any(Number) as number,
+    airHumidity: expect.any(Number) as number,
   });
   const times = rows.map(({ at }) => String(at));
   expect(times).toEqual(times.toSorted());
@@ -26,7 +26,7 @@ it("as CSV it has a column for each quantity, and --since leaves out what is old
   const config = await configuration(await running({ controllers: 1 }));
   const { out } = await greenhouse2mqtt(["history", "WS-0001", "-c", config, "--csv", "--since", "5h"]);
   const [head = "", ...rows] = out.trim().split("\r\n");
-  expect(head).toMatch(/^\uFEFF?at,temperature,humidity,/);
+  expect(head).toMatch(/^\uFEFF?at,airTemperature,airHumidity,/);
   expect(rows.length).toBeGreaterThanOrEqual(4);
   expect(rows.length).toBeLessThanOrEqual(6);
 });

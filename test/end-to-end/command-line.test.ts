@@ -153,10 +153,10 @@ describe.concurrent("get and read", () => {
     stage,
   }) => {
     await platformFor(stage);
-    const { code, stdout } = await run(stage, "get", "weather-data/list", "deviceCode=GH-0001", "a=b");
+    const { code, stdout } = await run(stage, "get", "weather-data/list", "deviceCode=WS-0001", "a=b");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ code: 200 });
-    expect(stdout).toContain("GH-0001");
+    expect(stdout).toContain("WS-0001");
   });
 
   it("get refuses what is not a read-only operation, and parameters without a value, with exit code 2", async ({
