@@ -3,11 +3,11 @@ import type { Stage } from "../end-to-end/support/stage.js";
 import { it } from "../end-to-end/support/staged.js";
 import { until } from "../end-to-end/support/watch.js";
 import { countFrom, rounded, tellFigures } from "../proof/figures.js";
-import { memoryOf, probeEnvironment } from "../proof/probed.js";
-import { type Point, slopeOf } from "../proof/slope.js";
+import { probeEnvironment } from "../proof/probed.js";
 import { freePort } from "../support/mosquitto.js";
 import { chanceFor } from "./chance.js";
 import { caseOf } from "./mutation.js";
+import { growthOf, watchMemory } from "./memory.js";
 import { regularClient } from "./regular-client.js";
 import { play } from "./sockets.js";
 
@@ -25,7 +25,6 @@ const most = countFrom("FUZZ_CASES", Number.MAX_SAFE_INTEGER);
 const atOnce = 24;
 /** A slope over less says more about the just-in-time compiler than about leaks. */
 const reduced = seconds < 600;
-const none = { value: NaN, margin: NaN };
 
 it("mutated packets of all kinds and versions end nothing, log no error, and everybody else is served", async ({
   stage,
@@ -50,28 +49,15 @@ it("mutated packets of all kinds and versions end nothing, log no error, and eve
       inFlight.delete(index);
     }
   });
-  const memory: { rss: Point[]; heap: Point[] } = { rss: [], heap: [] };
-  const watching = (async () => {
-    const everyMs = Math.min(20_000, (seconds * 1_000) / 12);
-    const goesOn = () => !state.isOver && isFine();
-    for (let due = everyMs; goesOn(); due += everyMs) {
-      while (goesOn() && elapsedMs() < due) await new Promise((resolve) => setTimeout(resolve, 50));
-      if (!goesOn()) return;
-      const { rss, heapUsed, external } = await memoryOf(bridge, stage.folder);
-      const x = elapsedMs() / 60_000;
-      memory.rss.push({ x, y: rss / 1e6 });
-      memory.heap.push({ x, y: (heapUsed + external) / 1e6 });
-    }
-  })();
+  const memory = watchMemory(bridge, stage.folder, seconds, () => !state.isOver && isFine());
   await Promise.all(playing);
   const lastOnes = `last connections: FUZZ_SEED=${seed} FUZZ_FROM=${Math.max(from, state.next - 200)} FUZZ_CASES=200`;
   state.isOver = true;
-  await watching;
+  await memory.over;
   for (const regular of regulars) await regular.stop();
   const errors = bridge.stderr.split("\n").filter((line) => isError(line));
-  const warm = ({ x }: Point) => x >= elapsedMs() / 60_000 / 4;
-  const slopeIn = (points: readonly Point[]) => (points.length < 4 ? none : slopeOf(points.filter(warm)));
-  const [slope, heapSlope] = [slopeIn(memory.rss), slopeIn(memory.heap)];
+  const slope = growthOf(memory.rss);
+  const heapSlope = growthOf(memory.heap);
   await tellFigures("fuzz", reduced, {
     seed,
     seconds,

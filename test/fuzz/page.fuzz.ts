@@ -8,9 +8,10 @@ import type { Program } from "../end-to-end/support/program.js";
 import type { Stage } from "../end-to-end/support/stage.js";
 import { it } from "../end-to-end/support/staged.js";
 import { countFrom, rounded, tellFigures } from "../proof/figures.js";
-import { memoryOf, probeEnvironment } from "../proof/probed.js";
+import { probeEnvironment } from "../proof/probed.js";
 import { freePort } from "../support/mosquitto.js";
 import { type Chance, chanceFor } from "./chance.js";
+import { growthOf, watchMemory } from "./memory.js";
 import { regularClient } from "./regular-client.js";
 import { anyRequest } from "./requests.js";
 import { frame } from "./sockets.js";
@@ -45,7 +46,7 @@ it("whatever is sent to the page ends nothing, is no defect, and everybody else 
   const startedAt = performance.now();
   const isFine = () => !program.hasEnded && regular.complaints.length === 0 && page.complaints.length === 0;
   const answers = new Map<string, number>();
-  const state = { next: from };
+  const state = { next: from, isOver: false as boolean };
   const playing = Array.from({ length: atOnce }, async () => {
     while (performance.now() - startedAt < seconds * 1_000 && isFine() && state.next < from + most) {
       const chance = chanceFor(seed, state.next++);
@@ -57,7 +58,10 @@ it("whatever is sent to the page ends nothing, is no defect, and everybody else 
       answers.set(answer, (answers.get(answer) ?? 0) + 1);
     }
   });
+  const memory = watchMemory(program, stage.folder, seconds, () => !state.isOver && isFine());
   await Promise.all(playing);
+  state.isOver = true;
+  await memory.over;
   const lastOnes = `last connections: FUZZ_SEED=${seed} FUZZ_FROM=${Math.max(from, state.next - 200)} FUZZ_CASES=200`;
   await page.close();
   await regular.stop();
@@ -65,7 +69,7 @@ it("whatever is sent to the page ends nothing, is no defect, and everybody else 
     .slice(before)
     .split("\n")
     .filter((line) => isError(line));
-  const { rss, heapUsed } = await memoryOf(program, stage.folder);
+  const growth = growthOf(memory.heap);
   await tellFigures("page-fuzz", seconds < fullSeconds, {
     seed,
     seconds,
@@ -75,8 +79,9 @@ it("whatever is sent to the page ends nothing, is no defect, and everybody else 
     "messages on the open page": page.received,
     "MQTT requests answered": regular.served,
     "slowest MQTT answer, ms": Math.round(regular.slowestMs),
-    "RSS at the end, MB": rounded(rss / 1e6, 0),
-    "heap at the end, MB": rounded(heapUsed / 1e6, 0),
+    "RSS at the end, MB": rounded(memory.rss.at(-1)?.y ?? 0, 0),
+    "heap at the end, MB": rounded(memory.heap.at(-1)?.y ?? 0, 0),
+    "heap slope, MB/min": rounded(growth.value),
     answers: [...answers]
       .sort(([, one], [, other]) => other - one)
       .map((pair) => pair.join(" x "))
@@ -88,7 +93,8 @@ it("whatever is sent to the page ends nothing, is no defect, and everybody else 
   expect(regular.served).toBeGreaterThan(0);
   // A valid login, a known route and a sound upgrade are among what was sent, so the inner parts were reached.
   for (const status of ["101", "200", "400", "404"]) expect(answers.get(status), status).toBeGreaterThan(0);
-  expect(heapUsed).toBeLessThan(100e6);
+  if (seconds >= fullSeconds) expect(growth.value).toBeLessThan(1.5);
+  expect(memory.heap.at(-1)?.y).toBeLessThan(100);
   expect(await program.end("SIGTERM"), "it ends in order").toMatchObject({ code: 0 });
 });
 

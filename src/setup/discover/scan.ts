@@ -169,12 +169,14 @@ export async function scanAccount(
   const over = new AbortController();
   const signals = { stop: AbortSignal.any([stop, halt.signal]), cut: cut.signal };
   setMaxListeners(0, signals.stop, signals.cut);
-  signals.stop.addEventListener("abort", () => {
+  const letFinish = () => {
     endOfGrace(parts.clock, over.signal).then(
       () => cut.abort(),
       () => undefined,
     );
-  });
+  };
+  // A signal made of others is kept, with all that a listener holds, until nobody listens to it any more.
+  signals.stop.addEventListener("abort", letFinish, { signal: over.signal });
   const asker = new Asker({ ...parts, ...signals });
   const { progress, meter } = parts;
   try {
