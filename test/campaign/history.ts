@@ -70,12 +70,20 @@ export async function collect(world: World): Promise<History> {
   );
   const taken = new Map(load.sent.map(({ id, acknowledged }) => [id, acknowledged]));
   return {
-    ...{ messages: watch.seen, absences: watch.absences, sent: load.sent, shown: load.shown },
-    ...{ gaps, clockOffsets, unwritable, held, requests: world.requests },
+    messages: watch.seen,
+    absences: watch.absences,
+    sent: load.sent,
+    shown: load.shown,
+    gaps,
+    clockOffsets,
+    unwritable,
+    held,
+    requests: world.requests,
     posts: await platform.posts(),
     journal: inRealTime(journal),
     deviceOf: devicesIn(houses),
-    ...{ maxAgeMs, keptMs },
+    maxAgeMs,
+    keptMs,
     isAcknowledged: (id) => taken.get(id) ?? true,
   };
 }

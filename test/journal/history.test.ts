@@ -1,9 +1,17 @@
 import { describe, expect, it } from "vitest";
-import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { History } from "../../src/journal/history.js";
 import type { JournalRecord, LaneMemory, RecordBody, SentMemory } from "../../src/journal/records.js";
 import { RecentCommands, undeliveredResults } from "../../src/journal/recent.js";
-import { about, ended, refused, sent, stamped, taken } from "./support/samples.js";
+import {
+  ended,
+  openRows,
+  recorded,
+  type RecordRow,
+  refused,
+  sent,
+  stamped,
+  taken,
+} from "./support/samples.js";
 
 const nothing = { open: [], starts: [], lanes: [] };
 
@@ -28,42 +36,18 @@ const progress = (id: string, attempts: number): SentMemory => ({
   sent_at: null,
 });
 
-/** A record in words: `a taken`, `a sending`, `a sent`, `a ended unknown` (`confirmed` where it says nothing), `a refused expired`, `a late`. */
-function recordOf(words: string): RecordBody {
-  const [id = "", what, how = "confirmed"] = words.split(" ");
-  if (what === "taken") return taken(id);
-  if (what === "sending") return { type: "phase", ...about, id, phase: "sending" };
-  if (what === "sent") return sent(id);
-  if (what === "posted") return { ...sent(id), memory: { sent: [progress(id, 1)] } };
-  if (what === "refused") return refused(id, how);
-  if (what === "late") return { type: "confirmed_late", ...about, id, value: "1" };
-  return ended(id, { outcome: how as CommandResult["outcome"] });
-}
-
-/** What was recorded, in words as far as they say it, and the ids that are found. */
-type Row = [rule: string, records: readonly (string | RecordBody)[], ids: string];
-
-const recorded = (parts: Row[1]) =>
-  stamped(parts.flatMap((part) => (typeof part === "string" ? part.split(", ").map(recordOf) : [part])));
+const posted = (id: string, attempts: number): RecordBody => ({
+  ...sent(id),
+  memory: { sent: [progress(id, attempts)] },
+});
 
 const idsOf = (found: readonly { readonly id: string | null }[]) => found.map(({ id }) => id).join(" ");
 describe("open commands", () => {
-  it.each<Row>([
-    ["taken without result is open", ["a taken, b taken, a ended"], "b"],
-    ["a refusal of a duplicate does not close the first", ["a taken, a sent, a refused duplicate"], "a"],
-    ["nor before anything was sent", ["a taken, a refused duplicate"], "a"],
-    ["one refused before it was taken never was", ["a refused expired"], ""],
-    ["one whose own record was not durable is closed", ["a taken, a refused journal_unavailable"], ""],
-    ["but not once something was sent", ["a taken, a posted, a refused journal_unavailable"], "a"],
-    ["an id used again is open again", ["a taken, a ended, a taken"], "a"],
-  ])("%s", (_, records, open) =>
-    expect(idsOf(historyOf(recorded(records)).open.map(({ taken }) => taken))).toBe(open),
+  it.each(openRows)("%s", (_, records, open) =>
+    expect(idsOf(historyOf(recorded(records, (id) => posted(id, 1))).open.map(({ taken }) => taken))).toBe(
+      open,
+    ),
   );
-
-  const posted = (id: string, attempts: number): RecordBody => ({
-    ...sent(id),
-    memory: { sent: [progress(id, attempts)] },
-  });
 
   it("say what the newest record of them says that was sent, until their result", () => {
     const records = [
@@ -159,11 +143,11 @@ describe("memory of the history", () =>
 
 describe("recent commands, to tell duplicates", () => {
   const at = (seconds: number) => Date.UTC(2026, 4, 1, 6, 0, seconds);
-  const seen = (records: Row[1], since = 0) => {
+  const seen = (records: RecordRow[1], since = 0) => {
     const found = recentOf(recorded(records), at(since));
     return found.map(({ id, result }) => `${id} ${result?.outcome ?? "open"}`).join(", ");
   };
-  it.each<[...Row, number?]>([
+  it.each<[...RecordRow, number?]>([
     ["with their result", ["a taken, a ended"], "a confirmed"],
     ["open ones too", ["a taken"], "a open"],
     ["ended before anything was sent", ["a ended already"], "a already"],

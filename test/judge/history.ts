@@ -192,7 +192,15 @@ export interface History {
 export type ValidRead = Read & { readonly raw: Raw | undefined };
 
 const unseen = (code: string, address: string, begunAt: number, endedAt: number): ValidRead => ({
-  ...{ boot: "", code, address, fresh: true, begunAt, endedAt, answered: true, raw: undefined, isLie: false },
+  boot: "",
+  code,
+  address,
+  fresh: true,
+  begunAt,
+  endedAt,
+  answered: true,
+  raw: undefined,
+  isLie: false,
 });
 
 /** Fresh reads that showed a value, or may have, begun and ended between two instants. */

@@ -10,8 +10,13 @@ import { noReadings } from "./values.js";
  */
 
 const roof: Device = {
-  ...{ kind: "skylight", address: "101", values: {}, leadIn: "when_not_on" },
-  ...{ travelMs: 20_000, minIntervalMs: 2_000, tolerance: 0 },
+  kind: "skylight",
+  address: "101",
+  values: {},
+  leadIn: "when_not_on",
+  travelMs: 20_000,
+  minIntervalMs: 2_000,
+  tolerance: 0,
 };
 const fan: Device = { ...roof, kind: "circulation_fan", travelMs: 0 };
 const lamp: Device = { ...roof, kind: "light", travelMs: 0 };
@@ -32,33 +37,33 @@ class Story {
 
   ask(by: string, at: number, word: string | null, more: Partial<Ask> = {}): Ask {
     const ask: Ask = {
-      ...{
-        by,
-        at: at * 1_000,
-        boot: 1,
-        code: "GH-0001",
-        actuator: "roof",
-        settings: roof,
-        payload: "",
-        word,
-      },
-      ...{
-        ownId: null,
-        repeatOf: null,
-        retained: false,
-        force: false,
-        dryRun: false,
-        forMs: null,
-        holdMs: null,
-      },
-      ...{
-        rule: null,
-        latestPostAt: at * 1_000 + 60_000,
-        mayExpireAt: at * 1_000 + 60_000,
-        mustNotPost: null,
-      },
-      ...{ readings: noReadings, phases: [], posts: [], results: [], donor: null, inherits: false },
-      ...{ delivered: true, isAnswerKept: false },
+      by,
+      at: at * 1_000,
+      boot: 1,
+      code: "GH-0001",
+      actuator: "roof",
+      settings: roof,
+      payload: "",
+      word,
+      ownId: null,
+      repeatOf: null,
+      retained: false,
+      force: false,
+      dryRun: false,
+      forMs: null,
+      holdMs: null,
+      rule: null,
+      latestPostAt: at * 1_000 + 60_000,
+      mayExpireAt: at * 1_000 + 60_000,
+      mustNotPost: null,
+      readings: noReadings,
+      phases: [],
+      posts: [],
+      results: [],
+      donor: null,
+      inherits: false,
+      delivered: true,
+      isAnswerKept: false,
       ...more,
     };
     this.asks.set(by, ask);
@@ -81,8 +86,15 @@ class Story {
 
   read(at: number, address: string, raw: Raw | null | undefined, more: Partial<Read> = {}): void {
     this.#reads.push({
-      ...{ boot: 1, code: "GH-0001", address, fresh: true, begunAt: at * 1_000, endedAt: at * 1_000 + 100 },
-      ...{ answered: true, raw, isLie: false },
+      boot: 1,
+      code: "GH-0001",
+      address,
+      fresh: true,
+      begunAt: at * 1_000,
+      endedAt: at * 1_000 + 100,
+      answered: true,
+      raw,
+      isLie: false,
       ...more,
     });
   }
@@ -95,16 +107,18 @@ class Story {
 
   post(ask: Ask | null, at: number, value: string, more: Partial<Post> = {}): Post {
     const post: Post = {
-      ...{
-        ask,
-        boot: 1,
-        code: "GH-0001",
-        address: "101",
-        value,
-        begunAt: at * 1_000,
-        endedAt: at * 1_000 + 200,
-      },
-      ...{ outcome: "accepted", sent: true, bodyCode: "200", wires: 1, arrived: null },
+      ask,
+      boot: 1,
+      code: "GH-0001",
+      address: "101",
+      value,
+      begunAt: at * 1_000,
+      endedAt: at * 1_000 + 200,
+      outcome: "accepted",
+      sent: true,
+      bodyCode: "200",
+      wires: 1,
+      arrived: null,
       ...more,
     };
     this.posts.push(post);
@@ -126,15 +140,13 @@ class Story {
         return { address, value, attempts: own.length, code };
       });
     const result: Result = {
-      ...{
-        id: ask.by,
-        outcome,
-        reason: null,
-        message: null,
-        finished_at: String(at),
-        repeated: false,
-        steps,
-      },
+      id: ask.by,
+      outcome,
+      reason: null,
+      message: null,
+      finished_at: String(at),
+      repeated: false,
+      steps,
       ...more,
     };
     this.phase(ask, at, "done");
@@ -160,8 +172,12 @@ class Story {
     const lane = (code: string, actuator: string) =>
       [...this.asks.values()].filter((one) => one.code === code && one.actuator === actuator);
     return {
-      ...{ clockMs: this.clockMs, showsTravel: false, seesReads: this.seesReads },
-      ...{ asks: this.asks, posts: this.posts, lane },
+      clockMs: this.clockMs,
+      showsTravel: false,
+      seesReads: this.seesReads,
+      asks: this.asks,
+      posts: this.posts,
+      lane,
       postsTo: (code, actuator) =>
         this.posts.filter(({ ask }) => ask?.code === code && ask.actuator === actuator),
       readsOf: (code, address) => this.#reads.filter((one) => one.code === code && one.address === address),

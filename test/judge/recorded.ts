@@ -312,17 +312,18 @@ function postsOf(recording: Recording, asks: ReadonlyMap<string, Ask>): readonly
     }
     const ask = takenWithoutSteps(recording, asks, { at, code, address, value });
     found.push({
-      ...{
-        ask,
-        boot: ask?.boot ?? "",
-        code,
-        address,
-        value,
-        begunAt: at,
-        endedAt: at,
-        outcome: "unanswered",
-      },
-      ...{ sent: true, bodyCode: null, wires: 1, arrived: { effect } },
+      ask,
+      boot: ask?.boot ?? "",
+      code,
+      address,
+      value,
+      begunAt: at,
+      endedAt: at,
+      outcome: "unanswered",
+      sent: true,
+      bodyCode: null,
+      wires: 1,
+      arrived: { effect },
     });
   }
   found.sort((one, other) => one.begunAt - other.begunAt);
@@ -445,8 +446,15 @@ function readsOf({ requests }: Recording): readonly Read[] {
     const code = asked.get("deviceCode") ?? "";
     return [
       {
-        ...{ boot: "", code, address, fresh: true, begunAt: at, endedAt: at },
-        ...{ answered: true, raw: undefined, isLie: false },
+        boot: "",
+        code,
+        address,
+        fresh: true,
+        begunAt: at,
+        endedAt: at,
+        answered: true,
+        raw: undefined,
+        isLie: false,
       },
     ];
   });

@@ -297,8 +297,16 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
   const { journalist, time } = world;
   const begin = (code: string, address: string, fresh: boolean): Read => {
     const read: Read = {
-      ...{ boot: bridge.boot, code, address, fresh, begunAt: time.now, begunMono: bridge.clock.monotonic() },
-      ...{ endedAt: null, raw: null, answered: false, isLie: false },
+      boot: bridge.boot,
+      code,
+      address,
+      fresh,
+      begunAt: time.now,
+      begunMono: bridge.clock.monotonic(),
+      endedAt: null,
+      raw: null,
+      answered: false,
+      isLie: false,
     };
     journalist.read(read);
     return read;
@@ -378,8 +386,16 @@ async function observedWrite(
     const isSame = (one: Post) => one.address === what.address && one.value === what.value;
     const isSecond = ask?.posts.some(isSame) === true;
     begun = {
-      ...{ ask, boot: bridge.boot, ...what, begunAt: time.now },
-      ...{ endedAt: null, outcome: null, sent: false, bodyCode: null, wires: 0, arrived: null },
+      ask,
+      boot: bridge.boot,
+      ...what,
+      begunAt: time.now,
+      endedAt: null,
+      outcome: null,
+      sent: false,
+      bodyCode: null,
+      wires: 0,
+      arrived: null,
     };
     journalist.posting(begun);
     checks.posting(begun);

@@ -39,12 +39,23 @@ export interface Message extends Said {
 
 /** Of one that says nothing but its word. */
 const unsaid = {
-  ...{ force: false, dryRun: false, forMs: null, holdMs: null, goodForMs: Infinity, expiryS: null },
-  ...{ at: null, mustNotPost: null },
+  force: false,
+  dryRun: false,
+  forMs: null,
+  holdMs: null,
+  goodForMs: Infinity,
+  expiryS: null,
+  at: null,
+  mustNotPost: null,
 };
 
 export const plain = (point: Point, word: string): Message => ({
-  ...{ point, target: point.settings.id, payload: word, word, ownId: null, retained: false },
+  point,
+  target: point.settings.id,
+  payload: word,
+  word,
+  ownId: null,
+  retained: false,
   ...unsaid,
 });
 

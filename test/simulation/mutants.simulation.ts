@@ -1,15 +1,21 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { rules } from "../judge/rules.js";
 import { unitTests } from "../planted/unit-tests.js";
 import { plantedBugs } from "../planted/bugs.js";
 import { tellFigures } from "../proof/figures.js";
 import { runSeeds } from "./seeds.js";
 
+/*
+ * Which judge finds which planted bug: for each the rule of the simulation that told it and after how many seeds, or the unit tests that
+ * were red. What only the campaign can find is told by its own proof (test/campaign/planted).
+ */
+
 const seeds = Array.from({ length: 200 }, (_, n) => 1 + n);
 const lines: string[] = [];
-const seedsNeeded: Record<string, string> = {};
+const noticedBy: Record<string, string> = {};
 
 afterAll(async () => {
-  await tellFigures("mutants", false, seedsNeeded);
+  await tellFigures("mutants", false, noticedBy);
   console.log(`| planted bug | seeds needed | noticed as |\n|---|---|---|\n${lines.join("\n")}`);
 });
 
@@ -20,7 +26,9 @@ describe.concurrent("a planted bug is noticed within 200 seeds", () => {
     const noticed = runs.find(({ failure }) => failure !== null);
     expect(noticed?.failure, "no seed noticed it").toBeTypeOf("string");
     expect(planted.breaks, noticed?.failure ?? "").toContain(noticed?.invariant);
-    seedsNeeded[name] = `noticed after ${runs.length} of ${seeds.length} seeds`;
+    const rule = planted.breaks?.find((one) => one === noticed?.invariant);
+    noticedBy[name] =
+      `${rule ?? "none"} (${rule === undefined ? "" : rules[rule]}) after ${runs.length} seeds`;
     const message = noticed?.failure?.split("\n")[0]?.replace(/^seed \d+: /, "") ?? "";
     lines.push(`| ${name} | ${runs.length} | ${message} |`);
   });
@@ -40,6 +48,7 @@ describe("a planted bug turns its unit tests red", () => {
     const { code, failed } = await unitTests([tests], bug);
     expect(code).toBe(1);
     expect(failed, "tests that are red, and not a module that cannot be loaded").toBeGreaterThan(0);
+    noticedBy[name] = `${failed} unit tests of ${tests}`;
     lines.push(`| ${name} | unit | ${failed} of ${tests} |`);
   });
 });

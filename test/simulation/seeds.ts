@@ -75,7 +75,14 @@ async function asProcess(child: ChildProcess, asked: SeedAsked): Promise<Run> {
 }
 
 const brokenRun = ({ seed, hours }: SeedAsked): Run => ({
-  ...{ seed, digest: "", lines: 0, commands: 0, posts: 0, boots: 0, sometimes: {}, invariant: "crash" },
+  seed,
+  digest: "",
+  lines: 0,
+  commands: 0,
+  posts: 0,
+  boots: 0,
+  sometimes: {},
+  invariant: "crash",
   failure: `seed ${seed}: its process ended, or never would\nreplay: node test/simulation/simulate-seeds.mjs --seed ${seed} --hours ${hours}`,
 });
 

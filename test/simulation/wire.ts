@@ -185,13 +185,22 @@ function tripOf({ operation, path, body }: Call, headers: readonly string[], hos
   const pairs: [string, string][] = [];
   for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? "", headers[at + 1] ?? ""]);
   return {
-    ...{ host, body: body ?? "", isSignIn: path === "/api/account/sign-in" },
+    host,
+    body: body ?? "",
+    isSignIn: path === "/api/account/sign-in",
     isPost: path === "/api/set-value" && operation.method === "POST",
     request: {
-      ...{ host, method: operation.method, path: plain, body: body ?? null },
+      host,
+      method: operation.method,
+      path: plain,
+      body: body ?? null,
       query: query === "" ? {} : Object.fromEntries(new URLSearchParams(query)),
       headers: Object.fromEntries(pairs),
     },
-    ...{ post: null, sent: false, ended: false, status: 0, deadline: null },
+    post: null,
+    sent: false,
+    ended: false,
+    status: 0,
+    deadline: null,
   };
 }

@@ -212,7 +212,12 @@ export class Workload {
       mayExpireAt: Math.min(latestPostAt, now + (point?.settings.limits?.forMs ?? Infinity)),
       mustNotPost: message.mustNotPost ?? this.#standing(message),
       repeatOf,
-      ...{ phases: [], posts: [], results: [], donor: null, inherits: false, delivered: false },
+      phases: [],
+      posts: [],
+      results: [],
+      donor: null,
+      inherits: false,
+      delivered: false,
       isAnswerKept: false,
     };
   }

@@ -2,7 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { RecordBody, StepAnswered } from "../../src/journal/records.js";
 import { EarlierHistory } from "../../src/journal/upgrade.js";
-import { about, ended, refused, sent, stamped, taken } from "../journal/support/samples.js";
+import {
+  about,
+  ended,
+  openRows,
+  recorded,
+  type RecordRow,
+  sent,
+  stamped,
+  taken,
+} from "../journal/support/samples.js";
 
 /* What records of earlier versions mean, of which none says what its lane must remember. */
 
@@ -13,7 +22,7 @@ function earlierOf(records: ReturnType<typeof stamped>): EarlierHistory {
 }
 
 /** What the one lane has to remember. */
-const memoryOf = (records: Row[1]) => earlierOf(recorded(records)).lanes[0]?.memory ?? {};
+const memoryOf = (records: RecordRow[1]) => earlierOf(recorded(records)).lanes[0]?.memory ?? {};
 
 const answered = (id: string, changes: Partial<StepAnswered> = {}): StepAnswered => ({
   type: "step_answered",
@@ -28,36 +37,11 @@ const answered = (id: string, changes: Partial<StepAnswered> = {}): StepAnswered
   ...changes,
 });
 
-/** A record in words: `a taken`, `a sending`, `a sent`, `a ended unknown` (`confirmed` where it says nothing), `a refused expired`, `a late`. */
-function recordOf(words: string): RecordBody {
-  const [id = "", what, how = "confirmed"] = words.split(" ");
-  if (what === "taken") return taken(id);
-  if (what === "sending") return { type: "phase", ...about, id, phase: "sending" };
-  if (what === "sent") return sent(id);
-  if (what === "refused") return refused(id, how);
-  if (what === "late") return { type: "confirmed_late", ...about, id, value: "1" };
-  return ended(id, { outcome: how as CommandResult["outcome"] });
-}
-
-/** What was recorded, in words as far as they say it, and the ids that are found. */
-type Row = [rule: string, records: readonly (string | RecordBody)[], ids: string];
-
-const recorded = (parts: Row[1]) =>
-  stamped(parts.flatMap((part) => (typeof part === "string" ? part.split(", ").map(recordOf) : [part])));
-
 const idsOf = (found: readonly ({ readonly id: string } | undefined)[]) =>
   found.flatMap((one) => one?.id ?? []).join(" ");
 
 describe("open commands", () => {
-  it.each<Row>([
-    ["taken without result is open", ["a taken, b taken, a ended"], "b"],
-    ["a refusal of a duplicate does not close the first", ["a taken, a sent, a refused duplicate"], "a"],
-    ["nor before anything was sent", ["a taken, a refused duplicate"], "a"],
-    ["one refused before it was taken never was", ["a refused expired"], ""],
-    ["one whose own record was not durable is closed", ["a taken, a refused journal_unavailable"], ""],
-    ["but not once something was sent", ["a taken, a sent, a refused journal_unavailable"], "a"],
-    ["an id used again is open again", ["a taken, a ended, a taken"], "a"],
-  ])("%s", (_, records, open) =>
+  it.each(openRows)("%s", (_, records, open) =>
     expect(idsOf(earlierOf(recorded(records)).open.map(({ taken }) => taken))).toBe(open),
   );
 
@@ -97,7 +81,7 @@ describe("open commands", () => {
 
 describe("posts that nobody has read back", () => {
   const readBack = { type: "read_back", ...about, id: null, address: "101", value: "10010" } as const;
-  it.each<Row>([
+  it.each<RecordRow>([
     ["sent", ["a taken, a sent"], "a"],
     ["sent and read back", ["a sent", readBack], ""],
     ["sent again after the read", ["a sent", readBack, "b sent"], "b"],
@@ -122,7 +106,7 @@ describe("posts that nobody has read back", () => {
 describe("the newest problem of an actuator", () => {
   const acknowledged = (actuator: string | null) =>
     ({ type: "acknowledged", controller: "GH-0001", actuator, by: null, via: null }) as const;
-  it.each<Row>([
+  it.each<RecordRow>([
     ["rejected is one", ["a ended rejected"], "rejected"],
     ["unconfirmed is one", ["a ended unconfirmed"], "unconfirmed"],
     ["failed is one", ["a ended failed"], "failed"],
@@ -160,7 +144,7 @@ describe("commands whose value may still come or be set back", () => {
   const lookedAt = (id: string | null, actuator = "roof"): RecordBody => ({
     ...{ type: "read_back", ...about, actuator, id, address: "101", value: "10010" },
   });
-  it.each<Row>([
+  it.each<RecordRow>([
     ["ended unconfirmed", ["a ended unconfirmed"], "a"],
     ["until it came", ["a ended unconfirmed, a late"], ""],
     ["until a newer one was sent and ended", ["a ended unconfirmed, b sent, b ended failed"], "b"],

@@ -8,17 +8,23 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle, root } from "../../../build/bundle.mjs";
 import { programFile } from "../../end-to-end/support/program.js";
 import { plantedBugs } from "../../planted/bugs.js";
+import { tellFigures } from "../../proof/figures.js";
 import { type Planted, planted, seamFile } from "../../planted/plant.mjs";
 
 /* Whether the campaign can fail: it is run on the program built with one bug each, and must find it. */
 
 let folder = "";
+/** What the campaign counted of each, for the report. */
+const foundBy: Record<string, string> = {};
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-planted-"));
   await cp("package.json", join(folder, "package.json"));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  await tellFigures("planted", false, foundBy);
+  await rm(folder, { recursive: true, force: true });
+});
 
 /** Builds the program anew, with the bug in its module. */
 async function plant(bug: Planted, name: string): Promise<string> {
@@ -106,6 +112,6 @@ describe.concurrent("the campaign", () => {
     const { code, output, totals } = await campaign(await plant(bug, name), name, asked);
     expect(totals[asked.found], output.slice(-3_000)).toBeGreaterThan(0);
     expect(code).toBe(1);
-    process.stdout.write(`planted: ${name}: ${asked.found} ${totals[asked.found] ?? 0}\n`);
+    foundBy[name] = `${totals[asked.found] ?? 0} ${asked.found} in ${asked.rows}`;
   });
 });

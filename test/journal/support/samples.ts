@@ -89,3 +89,36 @@ export const stamped = (
     clock_synced: synced,
     ...body,
   }));
+
+/** A record in words: `a taken`, `a sending`, `a sent`, `a ended unknown` (`confirmed` where it says nothing), `a refused expired`, `a late`. */
+function recordOf(words: string, sentOf: (id: string) => RecordBody): RecordBody {
+  const [id = "", what, how = "confirmed"] = words.split(" ");
+  if (what === "taken") return taken(id);
+  if (what === "sending") return { type: "phase", ...about, id, phase: "sending" };
+  if (what === "sent") return sentOf(id);
+  if (what === "refused") return refused(id, how);
+  if (what === "late") return { type: "confirmed_late", ...about, id, value: "1" };
+  return ended(id, { outcome: how as CommandResult["outcome"] });
+}
+
+/** What was recorded, in words as far as they say it, and the ids that are found. */
+export type RecordRow = [rule: string, records: readonly (string | RecordBody)[], ids: string];
+
+/** The records of a row; `sentOf` says how its version wrote that a step was sent. */
+export const recorded = (parts: RecordRow[1], sentOf: (id: string) => RecordBody = sent) =>
+  stamped(
+    parts.flatMap((part) =>
+      typeof part === "string" ? part.split(", ").map((words) => recordOf(words, sentOf)) : [part],
+    ),
+  );
+
+/** Which commands are open, whichever version wrote the records. */
+export const openRows: readonly RecordRow[] = [
+  ["taken without result is open", ["a taken, b taken, a ended"], "b"],
+  ["a refusal of a duplicate does not close the first", ["a taken, a sent, a refused duplicate"], "a"],
+  ["nor before anything was sent", ["a taken, a refused duplicate"], "a"],
+  ["one refused before it was taken never was", ["a refused expired"], ""],
+  ["one whose own record was not durable is closed", ["a taken, a refused journal_unavailable"], ""],
+  ["but not once something was sent", ["a taken, a sent, a refused journal_unavailable"], "a"],
+  ["an id used again is open again", ["a taken, a ended, a taken"], "a"],
+];
