@@ -17,7 +17,8 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   judged_once: {
     seam: "commands/limits#mayPostWithLimits",
     plant: `() => () => ({ type: "go" })`,
-    breaks: ["S17"],
+    // Pauses are limits too.
+    breaks: ["S17", "S18"],
   },
   timers_are_not_kept: {
     seam: "limits/rules/entry#keptOf",
