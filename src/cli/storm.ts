@@ -69,10 +69,10 @@ export class Seen {
   }
 
   /** Resolves once all of it is to be seen, or when the signal aborts. */
-  until(sights: readonly Sight[], end: AbortSignal): Promise<void> {
+  until(conditions: readonly Condition[], end: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       this.#look = () => {
-        if (end.aborted || sights.every((sight) => sight(this))) resolve();
+        if (end.aborted || conditions.every((condition) => condition(this))) resolve();
       };
       end.addEventListener("abort", this.#look, { once: true });
       this.#look();
@@ -81,8 +81,8 @@ export class Seen {
 }
 
 /** What a person or the weather does. */
-type Deed = (stage: Stage) => unknown;
-type Sight = (seen: Seen) => boolean;
+type Action = (stage: Stage) => unknown;
+type Condition = (seen: Seen) => boolean;
 
 const left = "left_skylight";
 const right = "right_skylight";
@@ -92,7 +92,7 @@ const topicOf = (actuator: string, leaf: string) => `${shownController}/actuator
 const alarmOf = (type: string, actuator: string) => `${type}.${shownController}.${actuator}`;
 
 const send =
-  (topic: string, fields: Fields): Deed =>
+  (topic: string, fields: Fields): Action =>
   ({ publish, base }) =>
     publish(`${base}/${topic}`, JSON.stringify(fields));
 const command = (actuator: string, wanted: string | number) =>
@@ -103,13 +103,13 @@ const ben = (name: string, fields: Fields) =>
   send(`bridge/request/${name}`, { controller: shownController, actuator: right, by: "ben", ...fields });
 
 const result =
-  (wanted: string, end: string, sender = /^anna$/): Sight =>
+  (wanted: string, end: string, sender = /^anna$/): Condition =>
   ({ results }) =>
     results.some(
       ({ actuator, outcome, by }) => actuator === wanted && outcome === end && sender.test(String(by)),
     );
 const shows =
-  (topic: string, isSo: (fields: Fields | null) => boolean): Sight =>
+  (topic: string, isSo: (fields: Fields | null) => boolean): Condition =>
   (seen) =>
     isSo(seen.at(topic));
 const alarm = (type: string, actuator: string, state: string) =>
@@ -125,27 +125,27 @@ interface Step {
   readonly tells: string;
   /** The same in Chinese. */
   readonly zh: string;
-  readonly deeds: readonly Deed[];
-  readonly until: readonly Sight[];
+  readonly actions: readonly Action[];
+  readonly until: readonly Condition[];
 }
 
 const story: readonly Step[] = [
   {
     tells: "A calm morning. Until the wind has been low for five minutes the guards hold.",
     zh: "平静的早晨。风速低满五分钟之前，限制一直有效。",
-    deeds: [],
+    actions: [],
     until: [allows(left, "open")],
   },
   {
     tells: "Anna opens the left skylight to 60 % and waters bed 1. The valve will close by itself.",
     zh: "安娜把左天窗开到 60 %，并给 1 号畦浇水。阀门会自动关闭。",
-    deeds: [command(left, 60), command(valve, "on")],
+    actions: [command(left, 60), command(valve, "on")],
     until: [result(left, "confirmed"), isLeased(valve, true)],
   },
   {
     tells: "Ben goes in to mend the right skylight. He locks it, and opens it by the switch on the wall.",
     zh: "本进温室修右天窗。他先锁定它，再用墙上的开关打开。",
-    deeds: [
+    actions: [
       ben("lock", { reason: "mending the gear" }),
       ({ control }) => control.moveByHand(stormCode, "103", "60"),
     ],
@@ -154,14 +154,14 @@ const story: readonly Step[] = [
   {
     tells: "Anna does not see him and wants it closed. The lock keeps her out.",
     zh: "安娜没看见他，想关上右天窗。锁定不让她操作。",
-    deeds: [command(right, "close")],
+    actions: [command(right, "close")],
     until: [result(right, "refused")],
   },
   {
     tells:
       "A storm: gusts of 18 m/s, and showers. The guard closes the left skylight; of the right one, which is locked, somebody has to know.",
     zh: "暴风雨：阵风 18 m/s，还有阵雨。限制关上左天窗；右天窗被锁定，必须有人知道。",
-    deeds: [
+    actions: [
       ({ control }) => control.fault({ fault: "gusts", value: 18, for: 3_600_000 }),
       ({ control }) => control.fault({ fault: "showers", for: 3_600_000 }),
     ],
@@ -170,20 +170,20 @@ const story: readonly Step[] = [
   {
     tells: "Anna sees the alarm, and says so. That clears nothing.",
     zh: "安娜看到报警并确认。确认并不解除报警。",
-    deeds: [acknowledge("guard_unmet", right)],
+    actions: [acknowledge("guard_unmet", right)],
     until: [alarm("guard_unmet", right, "acknowledged")],
   },
   {
     tells: "It is warm, so she tries 60 % on the left. Refused, with the wind's speed; 10 % is allowed.",
     zh: "天热，她想把左天窗开到 60 %。被拒绝，并说明风速；允许 10 %。",
-    deeds: [command(left, 60)],
+    actions: [command(left, 60)],
     until: [result(left, "refused")],
   },
   {
     tells:
       "Ben has come out and unlocks. What the guard had to keep back goes out now, and the alarm clears.",
     zh: "本出来解锁。限制刚才不能发的命令现在发出，报警解除。",
-    deeds: [ben("unlock", {})],
+    actions: [ben("unlock", {})],
     until: [
       lockedBy(right, null),
       result(right, "confirmed", /^rule wind$/),
@@ -193,32 +193,32 @@ const story: readonly Step[] = [
   {
     tells: "In the middle of the storm the wind sensor dies. A sensor that says nothing is no calm weather.",
     zh: "暴风雨中风速传感器坏了。没有数值不等于没有风。",
-    deeds: [({ control }) => control.fault({ fault: "station_silent", sensor: "wind", for: 3_600_000 })],
+    actions: [({ control }) => control.fault({ fault: "station_silent", sensor: "wind", for: 3_600_000 })],
     until: [alarm("guard_blind", left, "active")],
   },
   {
     tells: "The guard goes on holding, so 60 % is refused still. Anna acknowledges this alarm, too.",
     zh: "限制继续有效，60 % 仍被拒绝。安娜也确认这条报警。",
-    deeds: [command(left, 60), acknowledge("guard_blind", left)],
+    actions: [command(left, 60), acknowledge("guard_blind", left)],
     until: [result(left, "refused"), alarm("guard_blind", left, "acknowledged")],
   },
   {
     tells: "Bed 1 has had its quarter of an hour: the lease ends the watering, whatever the weather.",
     zh: "1 号畦浇满一刻钟：不管天气如何，限时结束浇水。",
-    deeds: [],
+    actions: [],
     until: [isLeased(valve, false)],
   },
   {
     tells:
       "The storm is over and the sensor is mended. The guards let go once the wind has been low for five minutes.",
     zh: "暴风雨过去，传感器修好。风速低满五分钟后限制解除。",
-    deeds: [({ control }) => control.storm(false), ({ control }) => control.clearFaults()],
+    actions: [({ control }) => control.storm(false), ({ control }) => control.clearFaults()],
     until: [alarm("guard_blind", left, "cleared"), allows(left, "open")],
   },
   {
     tells: "Nothing opens by itself. Anna does.",
     zh: "什么也不会自己打开。安娜来开。",
-    deeds: [command(left, 60)],
+    actions: [command(left, 60)],
     until: [result(left, "confirmed")],
   },
 ];
@@ -227,10 +227,10 @@ const story: readonly Step[] = [
 export async function tellStorm(stage: Stage, end: AbortSignal): Promise<void> {
   const { seen, view, speed, language } = stage;
   const tell = (en: string, zh: string) => view.out(toldLine(language === "zh" ? zh : en, view));
-  for (const { tells, zh, deeds, until } of story) {
+  for (const { tells, zh, actions, until } of story) {
     tell(tells, zh);
     seen.results = [];
-    for (const deed of deeds) await deed(stage);
+    for (const action of actions) await action(stage);
     const late = AbortSignal.any([end, AbortSignal.timeout(60_000 + realMs(1_800, speed))]);
     await seen.until(until, late);
     if (end.aborted) return;

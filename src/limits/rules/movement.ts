@@ -7,7 +7,7 @@ import { type GuardState, sendDone } from "./guards.js";
 import { withMovement, directionOf, withEnd, isStart, type Moves } from "./pauses.js";
 import type { Lease } from "./lease.js";
 
-/* What the course of a command does to the movements, the lease and the hold of its actuator. Instants are monotonic ms. */
+/* What sending and ending a command does to the movements, the lease and the hold of its actuator. Instants are monotonic ms. */
 
 type Shown = Pick<Actuator, "state" | "position"> | undefined;
 

@@ -85,14 +85,14 @@ export function sightingLine({ atMs, way, subject, before, value }: Sighting): s
 }
 
 /** What is known of one way and subject. */
-interface Course {
+interface Values {
   readonly first: Sighting;
   readonly last: Sighting;
   /** Without the first one. */
   readonly changes: readonly Sighting[];
 }
 
-function courseOf({ sightings }: WatchRecord, way: Way, subject: string): Course | null {
+function valuesOf({ sightings }: WatchRecord, way: Way, subject: string): Values | null {
   const all = sightings.filter((one) => one.way === way && one.subject === subject);
   const [first] = all;
   const last = all.at(-1);
@@ -123,9 +123,9 @@ function readsAdvice(record: WatchRecord): Conclusion {
   const { actuator, word } = record;
   const degree = degreeOf(word);
   const address = degree === null ? actuator.modeAddress : actuator.positionAddress;
-  const course = courseOf(record, "get-value flush=1", address);
-  if (course === null) return { findings: [`address ${address} gave no value at all`], advice: [] };
-  const { last, changes } = course;
+  const values = valuesOf(record, "get-value flush=1", address);
+  if (values === null) return { findings: [`address ${address} gave no value at all`], advice: [] };
+  const { last, changes } = values;
   const isPushed = record.sightings.some(
     ({ way, subject, before }) => way === "ws/set-value" && subject === address && before !== null,
   );
@@ -137,11 +137,11 @@ function readsAdvice(record: WatchRecord): Conclusion {
       ],
       advice: [],
     };
-  return degree === null ? wordAdvice(record, course) : degreeAdvice(record, course, degree);
+  return degree === null ? wordAdvice(record, values) : degreeAdvice(record, values, degree);
 }
 
 /** A word was sent: what is read at the end has to mean it. */
-function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }: Course): Conclusion {
+function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }: Values): Conclusion {
   const state = stateOfWord(actuator.kind, word);
   const sent = valueTable(actuator)[word];
   const shown = decodeValue(actuator, last.value);
@@ -179,7 +179,7 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }:
 }
 
 /** A degree was sent. */
-function degreeAdvice({ actuator, endedMs }: WatchRecord, { last }: Course, degree: number): Conclusion {
+function degreeAdvice({ actuator, endedMs }: WatchRecord, { last }: Values, degree: number): Conclusion {
   const row: KindRow = kindRows[actuator.kind];
   const shown = degreeOf(last.value);
   const at = `at ${seconds(last.atMs)}, and to the end (${seconds(endedMs)})`;
@@ -218,8 +218,8 @@ function flushFindings(record: WatchRecord): readonly string[] {
   const { group } = actuator;
   if (group === null) return [];
   return [...new Set([actuator.modeAddress, actuator.positionAddress])].flatMap((address) => {
-    const own = courseOf(record, "get-value flush=1", address);
-    const listed = courseOf(record, "set-value/flush", address);
+    const own = valuesOf(record, "get-value flush=1", address);
+    const listed = valuesOf(record, "set-value/flush", address);
     if (own === null) return [];
     if (listed === null)
       return [
@@ -249,7 +249,7 @@ function movedStatuses(record: WatchRecord): readonly MovedStatus[] {
     return {
       subject,
       number: number === undefined ? null : Number(number),
-      changes: courseOf(record, "device_status", subject)?.changes ?? [],
+      changes: valuesOf(record, "device_status", subject)?.changes ?? [],
     };
   });
 }
@@ -290,7 +290,7 @@ function travelAdvice(record: WatchRecord): Conclusion {
   if (row.positionMode === null && actuator.kind !== "motor") return nothing;
   const spans = [
     ...movedStatuses(record).map(({ changes }) => changes),
-    courseOf(record, "get-value flush=1", actuator.positionAddress)?.changes.filter(
+    valuesOf(record, "get-value flush=1", actuator.positionAddress)?.changes.filter(
       ({ value }) => degreeOf(value) !== null,
     ) ?? [],
   ].flatMap((changes) => {
