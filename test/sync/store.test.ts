@@ -3,7 +3,15 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
-import { actuator, controllerSettings, item, limits, record, roofProblem } from "../support/builders.js";
+import {
+  actuator,
+  clientStatus,
+  controllerSettings,
+  item,
+  limits,
+  record,
+  roofProblem,
+} from "../support/builders.js";
 import { minute, registersRead, sensorsRead, validId } from "../support/folding.js";
 import { hour, mirrorSettings } from "../support/polled-mirror.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -101,6 +109,18 @@ describe("time alone", () => {
 });
 
 describe("listeners", () => {
+  it("that name parts hear of changes of these alone, and of whatever comes or goes", () => {
+    const { store, read } = living();
+    const heard: string[] = [];
+    store.onChange((_, after) => heard.push(after?.availability ?? "gone"), ["availability"]);
+    read();
+    expect(heard).toEqual([]);
+    store.dispatch("GH-0001", { type: "connection", status: clientStatus("offline") });
+    store.remove("GH-0001");
+    store.admit("GH-0001");
+    expect(heard).toEqual(["offline", "gone", "unknown"]);
+  });
+
   it("are told before and after of what changed, and nothing of what did not or after they left", async () => {
     const { clock, store, told } = living();
     const measuredAt = clock.now();
