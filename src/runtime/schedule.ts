@@ -3,11 +3,26 @@ import type { Clock } from "./clock.js";
 /** Keys by due time (monotonic ms), first come first served where that is equal; a key has one due time, the last one given. */
 export class Schedule<Key> {
   readonly #due = new Map<Key, number>();
-  /** The earliest at the end, from where it is taken; one whose key has another time by now is passed over. */
+  /** One for each key, the earliest at the end, from where it is taken. */
   readonly #entries: { readonly key: Key; readonly at: number }[] = [];
 
   set(key: Key, at: number): void {
+    this.delete(key);
     this.#due.set(key, at);
+    this.#entries.splice(this.#placeOf(at), 0, { key, at });
+  }
+
+  delete(key: Key): void {
+    const at = this.#due.get(key);
+    if (at === undefined) return;
+    this.#due.delete(key);
+    let place = this.#placeOf(at);
+    while (place < this.#entries.length && this.#entries[place]?.key !== key) place += 1;
+    this.#entries.splice(place, 1);
+  }
+
+  /** Of the first entry that is not due later. */
+  #placeOf(at: number): number {
     let first = 0;
     let end = this.#entries.length;
     while (first < end) {
@@ -15,11 +30,7 @@ export class Schedule<Key> {
       if ((this.#entries[middle]?.at ?? at) > at) first = middle + 1;
       else end = middle;
     }
-    this.#entries.splice(first, 0, { key, at });
-  }
-
-  delete(key: Key): void {
-    this.#due.delete(key);
+    return first;
   }
 
   dueAt(key: Key): number | undefined {
@@ -28,11 +39,7 @@ export class Schedule<Key> {
 
   /** The key due first and when, left in place. */
   first(): { readonly key: Key; readonly at: number } | null {
-    for (let last = this.#entries.at(-1); last !== undefined; last = this.#entries.at(-1)) {
-      if (this.#due.get(last.key) === last.at) return last;
-      this.#entries.pop();
-    }
-    return null;
+    return this.#entries.at(-1) ?? null;
   }
 
   /** Takes the first key out of the schedule. */

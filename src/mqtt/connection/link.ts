@@ -111,6 +111,16 @@ function joinPieces(socket: net.Socket): void {
     // As text of which each character is a byte.
     socket._write(Buffer.concat(parts).toString("latin1"), "latin1", done);
   };
+  // The library ends a piece with each turn of microtasks; what several answers of the platform brought at once is one more piece.
+  const uncork = socket.uncork.bind(socket);
+  let held = 0;
+  socket.uncork = () => {
+    held += 1;
+    if (held === 1) setImmediate(release);
+  };
+  const release = () => {
+    for (; held > 0; held -= 1) uncork();
+  };
 }
 
 async function webSocket(
