@@ -479,6 +479,17 @@ const rows: readonly Row[] = [
       story.tell(ask, 60, "unconfirmed");
     },
   ],
+  [
+    "unconfirmed where nobody knows what the POST came to",
+    null,
+    (story) => {
+      const ask = story.ask("r1", 10, "open");
+      story.checked(10.5);
+      story.post(ask, 11, "10010", { outcome: null, bodyCode: null });
+      story.read(14, "101", "10001");
+      story.tell(ask, 60, "unconfirmed");
+    },
+  ],
   ["failed although it was accepted", "S7", (story) => story.tell(opened(story), 60, "failed")],
   ["unknown although it was read", "S7", (story) => story.tell(opened(story), 60, "unknown")],
   [

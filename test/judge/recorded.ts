@@ -68,6 +68,8 @@ const clockMs = 50;
 /** A command is journaled when it comes; one that was sent just before may have gone with the process that took it. */
 const journaledWithinMs = 5_000;
 const aroundMs = 1_000;
+/** Longest a POST is on its way. */
+const answeredWithinMs = 35_000;
 const keptMs = 5_000;
 
 const textOf = (value: unknown): string =>
@@ -153,7 +155,7 @@ export function historyOf(recording: Recording): History {
       heldBetween(recording.held.get(`${code}/${address}`) ?? [], from, to),
     isHonest: (from, to) => (recording.honest ?? []).some((one) => from >= one.from && to <= one.to),
     knowsPostsOf: (ask) =>
-      !ask.posts.some(({ begunAt }) => isWithin(unwritable, begunAt, aroundMs, aroundMs)),
+      !ask.posts.some(({ begunAt }) => isWithin(unwritable, begunAt, answeredWithinMs, aroundMs)),
     startedAt: (boot) => begins.get(boot) ?? 0,
     stoppedAt: (boot) => ends.get(boot) ?? Infinity,
     stalledBefore: (at) =>
@@ -319,7 +321,7 @@ function postsOf(recording: Recording, asks: ReadonlyMap<string, Ask>): readonly
       value,
       begunAt: at,
       endedAt: at,
-      outcome: "unanswered",
+      outcome: null,
       sent: true,
       bodyCode: null,
       wires: 1,
@@ -335,7 +337,11 @@ function postsOf(recording: Recording, asks: ReadonlyMap<string, Ask>): readonly
   return found;
 }
 
-function sentStep({ journal }: Recording, asks: ReadonlyMap<string, Ask>, { at, record }: Recorded): Post {
+function sentStep(
+  { journal, unwritable }: Recording,
+  asks: ReadonlyMap<string, Ask>,
+  { at, record }: Recorded,
+): Post {
   const { boot, controller, actuator, id, address, value, attempt, seq } = record;
   const answer = journal.find(
     ({ record: one }) =>
@@ -358,7 +364,8 @@ function sentStep({ journal }: Recording, asks: ReadonlyMap<string, Ask>, { at, 
     address: textOf(address),
     value: textOf(value),
     begunAt: at,
-    endedAt: answer?.at ?? null,
+    // What came of it may be what the disk could not take.
+    endedAt: answer?.at ?? (isWithin(unwritable, at, answeredWithinMs, aroundMs) ? at : null),
     outcome: answer === undefined ? null : outcomeOf(code),
     sent: true,
     bodyCode: code === null ? null : textOf(code),

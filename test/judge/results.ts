@@ -308,9 +308,12 @@ function judgeModeShown({ history, find, ask, tell }: Case): void {
     find.broken("S8", `${tell} although no read shows position mode`);
 }
 
+/** It ended, and nobody outside knows how. */
+const isUntold = (post: Post | undefined): boolean => post?.outcome === null && post.endedAt !== null;
+
 function judgeUnconfirmed(one: Case): void {
   const { find, last, reads, tell } = one;
-  if (last?.outcome !== "accepted") {
+  if (last?.outcome !== "accepted" && !isUntold(last)) {
     find.broken("S7", `${tell}: nothing was accepted (${last?.outcome ?? "nothing sent"})`);
     return;
   }
@@ -382,7 +385,7 @@ function judgeUnknown({ find, ask, isSent, isRecovered, isAlone, last, reads, te
 }
 
 function judgeRejected({ find, ask, last, tell }: Case): void {
-  const isFlagged = ask.readings.has("flagged_refusals") && last?.outcome !== "accepted";
+  const isFlagged = isUntold(last) || (ask.readings.has("flagged_refusals") && last?.outcome !== "accepted");
   const code = last?.bodyCode ?? null;
   const isSaid = isFlagged || (code !== null && code !== "200");
   if (!isSaid && !ask.posts.some(({ outcome, sent }) => outcome === "unauthorized" && sent))
