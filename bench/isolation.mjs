@@ -116,14 +116,14 @@ async function measureFor(seconds, scene) {
   return { commands, polls };
 }
 
-/** By turns without and with the trouble, so that what else the machine does is in both. */
+/** By many short turns without and with the trouble, so that what else the machine does is in both. */
 async function measureTrouble(kind, { seconds, rounds }, scene, say) {
   const alone = { commands: [], polls: [] };
   const beside = { commands: [], polls: [] };
   for (let at = 0; at < 2 * rounds; at += 1) {
     const isOn = at % 2 === 1;
     turn(kind, isOn, scene);
-    await wait(2_000);
+    await wait(1_000);
     const { commands, polls } = await measureFor(seconds, scene);
     (isOn ? beside : alone).commands.push(...commands);
     (isOn ? beside : alone).polls.push(...polls);

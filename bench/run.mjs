@@ -65,7 +65,7 @@ const full = {
   decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
   judging: { judged: 50_000, rounds: 7 },
   announced: { sizes: [2_000, 10_000], sweeps: 5, samples: 3 },
-  isolation: { seconds: 20, rounds: 2 },
+  isolation: { seconds: 4, rounds: 8 },
   page: { sizes: [20, 500], viewers: 5, samples: 3, settleMs: 30_000, seconds: 60, rounds: 7, commands: 240 },
 };
 const fewer = {
@@ -94,7 +94,7 @@ const fewer = {
   decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
   judging: { judged: 20_000, rounds: 3 },
   announced: { sizes: [2_000], sweeps: 3, samples: 1 },
-  isolation: { seconds: 4, rounds: 1 },
+  isolation: { seconds: 3, rounds: 2 },
   page: { sizes: [20], viewers: 5, samples: 1, settleMs: 2_000, seconds: 10, rounds: 2, commands: 60 },
 };
 const counts = reduced ? fewer : full;

@@ -174,7 +174,9 @@ export class TrendKeeper {
   #set(minute: number, place: number, value: number): void {
     let row = this.#rows.get(minute);
     if (row === undefined || row.length <= place) {
-      const longer = new Float64Array(Math.max(this.#placeCount, place + 1)).fill(NaN);
+      // The first row grows with each sensor: by as much as it has, or thousands of sensors would copy it thousands of times.
+      const least = Math.max(this.#placeCount, place + 1, 2 * (row?.length ?? 0));
+      const longer = new Float64Array(least).fill(NaN);
       longer.set(row ?? []);
       row = longer;
       this.#rows.set(minute, row);
