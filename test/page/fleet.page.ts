@@ -79,7 +79,7 @@ describe("the page of a fleet", () => {
       await logIn(page);
       const rows = page.locator(".accounts .row strong");
       await expect
-        .poll(() => rows.allTextContents(), { timeout: 20_000 })
+        .poll(() => rows.allTextContents(), { timeout: 40_000 })
         .toEqual(["west", "south", "east", "north"]);
       await page.locator(".accounts .row", { hasText: "south" }).locator(".badge.bad").first().waitFor();
       expect(await page.locator(".accounts .row", { hasText: "west" }).textContent()).toMatch(

@@ -309,6 +309,14 @@ describe("what is kept", () => {
     await cell(/anna.*Bed 1.*locked/).waitFor(seconds(10));
     await expect.poll(() => page.locator("tr", { hasText: "wrong login" }).count()).toBe(0);
     expect(await axe(page)).toEqual([]);
+    // On a phone what happened leaves room for where it did, however long it is.
+    await page.setViewportSize({ width: 360, height: 780 });
+    const widthOfWhere = await page.evaluate(() => {
+      const what = document.querySelector(".list .what");
+      if (what) what.textContent = "A guard was not obeyed: acknowledged";
+      return document.querySelector(".list .where")?.getBoundingClientRect().width;
+    });
+    expect(widthOfWhere).toBeGreaterThan(90);
     expect(complaints).toEqual([]);
   });
 });
