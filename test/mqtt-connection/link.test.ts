@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { BrokerConnection } from "../../src/mqtt/connection.js";
-import { streamFrom, versionAfter } from "../../src/mqtt/connection/link.js";
+import { streamFrom, Turns, versionAfter } from "../../src/mqtt/connection/link.js";
 import { describeEnd, type LinkFacts } from "../../src/mqtt/connection/reasons.js";
 import type { LinkEnd } from "../../src/mqtt/connection/settings.js";
 import { systemClock } from "../../src/runtime/clock.js";
@@ -242,5 +242,36 @@ describe("the MQTT version", () => {
     let version: 4 | 5 = preferred;
     for (const ended of ends) version = versionAfter(version, ended, preferred);
     expect(version).toBe(expected);
+  });
+});
+
+describe("messages that come all at once", () => {
+  it("are taken one after the other, with a turn for everybody else after each 5 ms", async () => {
+    const clock = { ms: 0 };
+    const turns = new Turns(() => clock.ms);
+    const story: string[] = [];
+    const others = () => {
+      story.push("others");
+      if (story.length < 40) setImmediate(others);
+    };
+    const taken = new Promise<void>((resolve) => {
+      const take = (left: number) => {
+        story.push("message");
+        clock.ms += 2;
+        if (left === 1) resolve();
+        else turns.next(() => take(left - 1));
+      };
+      setImmediate(() => {
+        setImmediate(others);
+        take(9);
+      });
+    });
+    await taken;
+    expect(
+      story
+        .join(" ")
+        .replaceAll(/(?:others ?)+/g, "| ")
+        .trim(),
+    ).toBe("message message message message | message message message message | message");
   });
 });

@@ -8,6 +8,7 @@ import type {
   PacketCallback,
 } from "mqtt";
 import library from "mqtt/lib/client";
+import { nextTurn, systemClock } from "../../runtime/clock.js";
 import { understood } from "../../runtime/mqtt.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
@@ -241,6 +242,34 @@ interface LinkOptions {
   readonly openStream: OpenStream;
 }
 
+/** So long messages are taken in without a break. */
+const longestTurnMs = 5;
+
+/**
+ * Lets everything else that is due in the process have its turn in a flood of messages: the library takes all that came at once, a
+ * thousand of them, one after the other.
+ */
+export class Turns {
+  readonly #monotonic: () => number;
+  /** Null at the beginning of a turn. */
+  #began: number | null = null;
+
+  constructor(monotonic: () => number = () => systemClock.monotonic()) {
+    this.#monotonic = monotonic;
+  }
+
+  /** Goes on with the next message: at once, or after a break. */
+  next(goOn: () => void): void {
+    const now = this.#monotonic();
+    if (this.#began === null) {
+      this.#began = now;
+      void nextTurn().then(() => (this.#began = null));
+    }
+    if (now - this.#began < longestTurnMs) goOn();
+    else void nextTurn().then(goOn);
+  }
+}
+
 /**
  * One network connection to the broker, from CONNECT to the closed socket. Each has an MQTT client of its own, so that
  * nothing of an old link, least of all a publish that cut it, is ever sent again on the next.
@@ -269,6 +298,8 @@ export class BrokerLink {
     client.on("message", (topic, payload, packet) =>
       options.message(incomingMessage(topic, payload, packet)),
     );
+    const turns = new Turns();
+    client.handleMessage = (_, done) => turns.next(() => done());
     this.closed = new Promise((resolve) => {
       client.once("close", () => resolve(describeEnd(facts)));
     });
