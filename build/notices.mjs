@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Licences that ask for no more than their text. */
-const allowedLicences = ["MIT", "MIT-0", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0"];
+/** Licences that ask for no more than their text, or for nothing. */
+const allowedLicences = ["MIT", "MIT-0", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "Unlicense"];
 
 /** Of packages that bring no file with their licence: what their repositories say. */
 const ownTexts = { "@bufbuild/protobuf": new URL("licences/protobuf-es.txt", import.meta.url) };

@@ -3,6 +3,8 @@ import { setMaxListeners } from "node:events";
 import anyAscii from "any-ascii";
 import type { RefusedLogin } from "./broker/authenticator.js";
 import type { EmbeddedBroker } from "./broker/broker.js";
+import type { Ownership } from "./cluster/tenure.js";
+import { withLease } from "./cluster/lease.js";
 import { restoreCommands } from "./commands/restore.js";
 import { CommandService, type CommandServiceParts } from "./commands/service.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
@@ -38,6 +40,7 @@ import { aborted, abortReason, type Clock, clockAgrees, type Random } from "./ru
 import { type Files, textFile } from "./runtime/file-system.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import { readVia } from "./runtime/mqtt.js";
+import { every } from "./runtime/schedule.js";
 import type { ServiceManager } from "./runtime/systemd.js";
 import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
 import type { LoopDelay } from "./status/health.js";
@@ -77,6 +80,8 @@ export interface BridgeOptions {
   readonly onListening?: () => void;
   /** Where the journal is; in the data directory where absent. */
   readonly openJournal?: typeof openJournal;
+  /** Where other machines may run this bridge as well: what this one may do now. */
+  readonly ownership?: Ownership;
   /** Aborts, with the error as its reason, where something outside saw this bridge fail: it ends as by an error of its own. */
   readonly failing?: AbortSignal;
   /** How late the event loop is, where others in the process measure it already. */
@@ -120,7 +125,7 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     try {
       if (journal.state().available) log.info(mayDo(live.current.commands));
       await bridge.restore();
-      await runParts(bridge, failed);
+      await runParts(bridge, failed, options.ownership?.cut);
       await endLife(journal);
     } finally {
       await broker?.close();
@@ -165,6 +170,7 @@ export async function startEmbeddedBroker(
 async function runParts(
   { parts, connection, links, signal }: Bridge,
   failed: AbortController,
+  cut: AbortSignal | undefined,
 ): Promise<void> {
   const watched = async (running: Promise<void> | undefined) => {
     try {
@@ -175,7 +181,9 @@ async function runParts(
     }
   };
   const linkEnd = new AbortController();
-  const running = [connection, ...links].map((link) => watched(link.run?.(linkEnd.signal)));
+  // Another member of a cluster may be at the broker with this client id.
+  const linkSignal = cut === undefined ? linkEnd.signal : AbortSignal.any([linkEnd.signal, cut]);
+  const running = [connection, ...links].map((link) => watched(link.run?.(linkSignal)));
   const results = await Promise.allSettled(parts.map((part) => watched(part.run?.(signal))));
   linkEnd.abort();
   const ofLinks = await Promise.allSettled(running);
@@ -245,7 +253,7 @@ function joinParts(given: Given): Bridge {
     pushListener(commanding),
     ...(notifier === null ? [] : [notifier]),
     ...(page === null ? [] : [pageServer(page, createPort(commanding, status), commanding)]),
-    ...(given.failing === undefined ? [] : [failingWith(given.failing, platform)]),
+    ...outsideParts(commanding),
   );
   const restore = () => restoreEarlier(commanding);
   const links = edgeNode === null ? [] : [edgeNode];
@@ -266,6 +274,7 @@ async function restoreEarlier({ commands, journal, mirror, clock, log, live }: J
   await restoreCommands(commands, { journal, store, clock, log, onUnreadable });
   // That an earlier run could not send messages says nothing of this one.
   commands.limits.alarms.set("notify_failed", bridgeItself, null);
+  commands.limits.alarms.set("cluster", bridgeItself, null);
 }
 
 interface Link {
@@ -436,11 +445,13 @@ interface Commanding {
 
 /** The path of commands, and what stands against all of them. */
 function joinCommands(above: Given & Link & Reading & Publishing): Commanding {
-  const { configuration, clock, live, crashLoop, mirror, discovery } = above;
+  const { configuration, clock, live, crashLoop, mirror, discovery, ownership } = above;
   const tests = new BrokerTests(above);
   const overdue = new OverdueWatch({ clock, intervals: configuration.polling, mirror });
   const commands = createCommands({
     ...above,
+    platform: ownership === undefined ? above.platform : withLease(above.platform, ownership),
+    notTaking: ownership?.commandsProblem,
     link: above.connection,
     rules: () => live.commandRules,
     crashLoop,
@@ -710,6 +721,23 @@ const failingWith = (failing: AbortSignal, platform: PlatformClient): Part => ({
     void platform.close();
     throw abortReason(failing);
   },
+});
+
+/** What heeds those that see this bridge from outside. */
+const outsideParts = (joined: Joined): readonly Part[] => [
+  ...(joined.ownership === undefined ? [] : [clusterPart(joined.ownership, joined)]),
+  ...(joined.failing === undefined ? [] : [failingWith(joined.failing, joined.platform)]),
+];
+
+const clusterLookMs = 2_000;
+
+/** Tells the owner of the account what it has to know, and people when nobody confirms that it is the owner. */
+const clusterPart = (ownership: Ownership, { commands: { limits }, clock }: Joined): Part => ({
+  run: (signal) =>
+    every(clusterLookMs, clock, signal, () => {
+      limits.alarms.set("cluster", bridgeItself, ownership.alarm());
+    }),
+  disconnected: () => ownership.linkLost(),
 });
 
 const pageServer = (page: PageService, port: Port | null, { shownElsewhere = null }: Joined): Part => ({

@@ -169,6 +169,7 @@ const table: Readonly<Record<string, Row>> = {
       limits: { files: ["limits.ts"], typesOnly: true },
       commands: { files: ["commander.ts", "service.ts"], typesOnly: true },
       platform: { files: ["client.ts", "counters.ts"], typesOnly: true },
+      cluster: { files: ["tenure.ts"], typesOnly: true },
     },
   },
   "bridge.ts": {
@@ -177,6 +178,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: {
       ...core,
       ...edges,
+      cluster: { files: ["tenure.ts", "lease.ts"], typesOnly: false },
       ...{
         sync: "all",
         commands: "all",
@@ -188,6 +190,11 @@ const table: Readonly<Record<string, Row>> = {
       },
       page: { files: ["protocol.ts"], typesOnly: true },
     },
+  },
+  cluster: {
+    npm: ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"],
+    node: ["crypto", "path"],
+    folders: { ...core, ...section, journal: { files: ["open.ts", "segments.ts"], typesOnly: false } },
   },
   fleet: {
     node: ["async_hooks", "fs/promises", "path"],
@@ -216,6 +223,7 @@ const table: Readonly<Record<string, Row>> = {
       simulator: { files: ["simulator.ts"], typesOnly: false },
       status: "all",
       "bridge.ts": "all",
+      cluster: "all",
       fleet: "all",
       setup: "all",
       // One place for the Chinese of each outcome and quality.
@@ -509,6 +517,8 @@ const contents: Readonly<Record<string, string>> = {
   notify: "who is told of alarms, and how",
   status: "health, metrics, what is late, another bridge, requests, crashes",
   "bridge.ts": "makes the parts and joins them",
+  cluster:
+    "which of several machines runs an account, its journal in NATS, and what may be sent under a lease",
   fleet: "many accounts in one process",
   cli: "the commands of the program",
   "main.ts": "the process",

@@ -429,7 +429,10 @@ function addJournal(add: Add): void {
       "greenhouse2mqtt journal --controller GH-0001 --follow",
     ],
     lazily(async () => (await import("./journal.js")).journal),
+    "\nOf a cluster: `journal export DIR` writes its journal into a new data directory, `journal import` gives it the one of a single machine.",
   )
+    .argument("[what]", "export or import, of a cluster")
+    .argument("[folder]", "the new data directory of an export")
     .option("--controller <c>", "topic id or device code")
     .option("--since <time>", "an ISO time, or a duration such as 2h")
     .option("--limit <n>", limit, wholeNumber(1, 1_000_000))

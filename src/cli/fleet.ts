@@ -24,6 +24,7 @@ import { ignoredTlsEnvironment } from "../runtime/sockets.js";
 import { guardProcess, writeLastError } from "../status/crash-loop.js";
 import type { LoopDelay } from "../status/health.js";
 import { measuredLoopDelay, tellManager } from "../status/status.js";
+import type { Membership } from "./clustered.js";
 import { fleetFileOf } from "./common.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
 import {
@@ -98,10 +99,9 @@ async function runFleet(
 ): Promise<void> {
   const version = programVersion();
   const log = fleetLog(settings, context);
-  const loopDelay = sharedLoopDelay();
-  const sharedHosts = new SharedHosts(settings.platform.requests_per_minute, systemClock);
   const page = new PageSettings(settings, log);
-  const common = { context, version, loopDelay, sharedHosts, shownElsewhere: page.shown() };
+  const shared = await sharedOf(settings, context, log);
+  const common = { ...shared, context, version, shownElsewhere: page.shown() };
   const running = new Fleet({
     read: async () => page.take(await read()),
     start: (run) => startAccount(run, common),
@@ -119,16 +119,35 @@ async function runFleet(
   log.info({ version, config: settings.file, accounts, shard: settings.shard }, "starting a fleet");
   const beside = Promise.all([
     besideFleet(settings, () => reportOf(running, version), context, log),
-    servePage({ page, running, settings, version, loopDelay }, context, log),
+    servePage({ ...shared, page, running, settings, version }, context, log),
   ]);
   try {
     await running.run(files, context.stop);
     await beside;
   } finally {
+    await shared.membership?.leave();
     unguard();
     ended.abort();
   }
   log.info("stopped");
+}
+
+/** What all accounts have in common. */
+const sharedOf = async (settings: FleetSettings, context: ProcessContext, log: Logger) => ({
+  loopDelay: sharedLoopDelay(),
+  sharedHosts: new SharedHosts(settings.platform.requests_per_minute, systemClock),
+  membership: await membershipOf(settings, context, log),
+});
+
+/** Null outside of a cluster; there too where the fleet is stopped before a server answers. */
+async function membershipOf(
+  { cluster, data_dir: dataDir }: FleetSettings,
+  { stop }: ProcessContext,
+  log: Logger,
+): Promise<Membership | null> {
+  if (cluster === undefined) return null;
+  const { joinCluster } = await import("./clustered.js");
+  return joinCluster({ settings: cluster, dataDir, log }, stop);
 }
 
 /** What the file of the fleet says of the page, as far as it can change while it is served. */
@@ -287,12 +306,14 @@ interface Starting {
   readonly loopDelay: LoopDelay;
   readonly sharedHosts: SharedHosts;
   readonly shownElsewhere: BridgeOptions["shownElsewhere"];
+  /** Null outside of a cluster. */
+  readonly membership: Membership | null;
 }
 
 /** Runs the bridge of one account, with a log of its own that names it. */
 async function startAccount(
-  { loaded, live, stop, failing, onMade }: AccountRun,
-  { context, version, loopDelay, sharedHosts, shownElsewhere }: Starting,
+  { loaded, live, stop, failing, onMade, onStandby }: AccountRun,
+  { context, version, loopDelay, sharedHosts, shownElsewhere, membership }: Starting,
 ): Promise<void> {
   const { account, configuration } = loaded;
   let learned = (): readonly string[] => [];
@@ -305,7 +326,8 @@ async function startAccount(
   ).child({ account });
   const logs = adjustableLogs(own, () => live.current.log.level);
   own.info({ config: loaded.file }, "starting an account");
-  await runBridge(
+  const runs = membership?.runs(account, onStandby) ?? runBridge;
+  await runs(
     {
       configuration,
       clock: systemClock,

@@ -44,8 +44,30 @@ function kindsOf(given = "command,rule"): ReadonlySet<TimelineKind> {
 const nothingIn = (directory: string, kind: string | undefined, isFiltered: boolean): string =>
   `${kind === undefined ? "no commands" : "nothing"}${isFiltered ? " that match" : " yet"} in ${directory}`;
 
+/** Between files and the stream of a cluster. */
+async function moved(
+  context: ProcessContext,
+  what: string,
+  folder: string | undefined,
+  options: CommonOptions,
+): Promise<void> {
+  const { exportJournal, importJournal } = await import("./journal-moves.js");
+  if (what === "import" && folder === undefined) return importJournal(context, options);
+  if (what === "export" && folder !== undefined) return exportJournal(context, options, folder);
+  throw new CommandFailure("expected `journal export DIR`, `journal import`, or neither", exitCodes.usage);
+}
+
 /** `greenhouse2mqtt journal`: past commands, and with `--kind` what else happened, as a table or as JSON lines; `--follow` goes on with new ones. */
-export async function journal(context: ProcessContext, options: JournalOptions): Promise<void> {
+export async function journal(
+  context: ProcessContext,
+  what: string | undefined,
+  folder: string | undefined,
+  options: JournalOptions,
+): Promise<void> {
+  await (what === undefined ? shown(context, options) : moved(context, what, folder, options));
+}
+
+async function shown(context: ProcessContext, options: JournalOptions): Promise<void> {
   const configuration = await readConfiguration(options, context);
   const { tell } = context.speech;
   const directory = journalDirectory(configuration.data_dir);

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import { runBridge } from "../bridge.js";
+import { type BridgeOptions, runBridge } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
 import type { Configuration } from "../config/schema.js";
@@ -44,12 +44,19 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
   const page = pageOf(configuration, options.config, context, log);
   try {
-    await runBridge({ ...parts, page, onSecrets, live, manager: managerFor(context, log) }, context.stop);
+    await runHere({ ...parts, page, onSecrets, live, manager: managerFor(context, log) }, context.stop);
   } finally {
     unguard();
     ended.abort();
   }
   log.info("stopped");
+}
+
+/** Of a member of a cluster: while it owns the account. */
+async function runHere(bridge: BridgeOptions, stop: AbortSignal): Promise<void> {
+  if (bridge.configuration.cluster === undefined) return runBridge(bridge, stop);
+  const { runByItself } = await import("./clustered.js");
+  return runByItself(bridge.configuration.cluster, bridge, stop);
 }
 
 /** What the page of a bridge does beyond it. */

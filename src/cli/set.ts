@@ -175,6 +175,10 @@ async function commandOtherwise(
     stop,
   );
   if (!(answer instanceof NotOverHttp)) return answer;
+  if (context.configuration.cluster !== undefined)
+    throw new CommandFailure(
+      `the member of the cluster that runs the account was not reached, so the command was not sent.\n  over the broker: ${asked.reason}\n  over HTTP: ${answer.reason}`,
+    );
   if (answer.holder === null && request.lasts !== undefined) throw nothingEndsIt(request.lasts);
   return directly(request, request.by, progress, context, stop).catch((error: unknown) => {
     if (!(error instanceof DirectoryInUse)) throw error;

@@ -135,6 +135,8 @@ export interface CommanderPorts {
   readonly platform: CommandPlatform;
   readonly store: GreenhouseStore;
   readonly journal: CommandJournal;
+  /** Why no commands are taken here, of a member of a cluster; null where they are. */
+  readonly notTaking?: (() => string | null) | undefined;
   readonly output: CommandOutput;
   readonly clock: Clock;
   readonly log: Logger;
@@ -173,4 +175,6 @@ export interface Arrived {
   readonly clockTrusted: boolean;
   readonly otherBridge: boolean;
   readonly journal: ReturnType<CommandJournal["state"]>;
+  /** A sentence, where another member of a cluster may be the one that takes commands; null where none is. */
+  readonly notTaking?: string | null;
 }

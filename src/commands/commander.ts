@@ -114,6 +114,7 @@ export class Commander implements ReadBacks {
         rules,
         id,
         journal: journal.state(),
+        notTaking: this.#ports.notTaking?.() ?? null,
         clockTrusted: clockTrusted(),
         otherBridge: otherBridge() === true,
         code,

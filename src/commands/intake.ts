@@ -134,8 +134,14 @@ function standingRefusal(
 }
 
 /** Judged after duplicates: a message that comes twice belongs to the command it repeats, whatever the journal can. */
-export function journalRefusal({ journal, request }: Arrived, wanted: Wanted): Refusal | null {
-  if (journal.available || wanted.type === "stop" || request.rule !== undefined) return null;
+export function journalRefusal(
+  { journal, notTaking = null, request }: Arrived,
+  wanted: Wanted,
+): Refusal | null {
+  if (wanted.type === "stop" || request.rule !== undefined) return null;
+  if (notTaking !== null)
+    return { reason: "journal_unavailable", message: `No command is taken: ${notTaking}` };
+  if (journal.available) return null;
   const why = journal.reason ?? "unknown reason";
   return {
     reason: "journal_unavailable",

@@ -32,6 +32,7 @@ import { fleetHttpSection, fleetPageDoubts, portOfFleet, soundFleetPage } from "
 import { asDraft, sectionOf, textOf } from "./rules/draft.js";
 import { configurationSchema } from "./schema.js";
 import { logSection } from "./sections/bridge.js";
+import { clusterSection } from "./sections/cluster.js";
 import { optional, section, text, whole, withDefault } from "./values.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
@@ -63,6 +64,11 @@ const fleetKeys = {
   data_dir: withDefault(text(), "./data", "Below it a folder for each account, of its name."),
   http: withDefault(fleetHttpSection, false, "One page for all accounts, with health and metrics."),
   shard: optional(shardText(), "Which part of the accounts this process runs, of how many.", "1/4"),
+  cluster: optional(
+    clusterSection,
+    "Several processes with these files, of which one runs each account at a time (docs/cluster.md).",
+    { off: true },
+  ),
   log: withDefault(logSection, {}, "Log, on stderr; each line of an account names it."),
 };
 
@@ -124,13 +130,13 @@ export async function loadFleet(
   const ofPorts = loaded.flatMap((one) =>
     portOfFleet(fleet.http, one.configuration.http).map((finding) => one.problemAt(finding)),
   );
-  const clashing = [...withoutBroker(loaded), ...clashes(loaded), ...ofPorts];
+  const clashing = [...withoutBroker(loaded), ...withClusters(loaded), ...clashes(loaded), ...ofPorts];
   const names = found.files.map(({ account }) => account);
   const spoilt = new Set(clashing.map((problem) => problem.file));
   const sound = loaded.filter((one) => !spoilt.has(one.file));
   return {
     fleet,
-    accounts: new Map(sound.map((one) => [one.account, one])),
+    accounts: new Map(sound.map((one) => [one.account, inCluster(one, fleet)])),
     refused: results.flatMap(({ account }) =>
       sound.some((one) => one.account === account) ? [] : [account],
     ),
@@ -146,6 +152,10 @@ export async function loadFleet(
     ]),
   };
 }
+
+/** What an account does by itself has to know that others may run it. */
+const inCluster = (loaded: LoadedAccount, { cluster }: FleetSettings): LoadedAccount =>
+  cluster === undefined ? loaded : { ...loaded, configuration: { ...loaded.configuration, cluster } };
 
 /** One account, as the fleet would run it. */
 export async function accountOf(
@@ -406,6 +416,13 @@ const withoutBroker = (loaded: readonly LoadedAccount[]): Problem[] =>
           "missing url: the accounts of a fleet use a broker that runs by itself; name it under defaults",
         ),
       ),
+    );
+
+const withClusters = (loaded: readonly LoadedAccount[]): Problem[] =>
+  loaded
+    .filter(({ configuration }) => configuration.cluster !== undefined)
+    .map(({ problemAt }) =>
+      problemAt(atKey(["cluster"], "belongs into the file of the fleet, as its members share all accounts")),
     );
 
 /** Of one login the platform may keep one session: each sign-in would end that of the other account. */

@@ -6,7 +6,9 @@ import { type Configuration, controllerTopicId } from "./schema.js";
 /** What a configuration holds that says where it is, whose it is or how to get in. */
 export function privateTexts(configuration: Configuration): readonly PrivateText[] {
   const { platform, mqtt, broker, http, notify, sparkplug } = configuration;
-  const urls = [platform.business_url, platform.realtime_url, ...(mqtt.url === undefined ? [] : [mqtt.url])];
+  const nats = configuration.cluster?.nats ?? [];
+  const brokers = mqtt.url === undefined ? nats : [mqtt.url, ...nats];
+  const urls = [platform.business_url, platform.realtime_url, ...brokers];
   const pageUsers = http === false ? [] : http.users;
   const users = [mqtt.username, ...[...broker.users, ...pageUsers].map(({ username }) => username)];
   const { ca, cert, key } = mqtt.tls;

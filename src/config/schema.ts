@@ -18,6 +18,7 @@ import {
   runningStatusSection,
   scenesSection,
 } from "./sections/controllers.js";
+import { clusterSection } from "./sections/cluster.js";
 import { weatherSection } from "./sections/limits.js";
 import { notifySection } from "./sections/notify.js";
 import { platformSection } from "./sections/platform.js";
@@ -52,6 +53,11 @@ export const configurationSchema = section({
     "Journal, token, ids and caches; relative paths start at the configuration's folder.",
   ),
   log: withDefault(logSection, {}, "Log, on stderr."),
+  cluster: optional(
+    clusterSection,
+    "Several machines with this configuration, one of which runs it at a time (docs/cluster.md).",
+    { off: true },
+  ),
   weather: withDefault(weatherSection, {}, "Measured values from the broker, for guards.", {
     entry: "wind",
     off: true,

@@ -11,8 +11,11 @@ import type { BridgeView } from "../bridge.js";
 import { aborted, abortReason, type Clock, fullJitter, type Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 
-/** `waiting`: it ended by an error, and starts again at `again`. `refused`: its file has mistakes, so it was not started. */
-type AccountPhase = "starting" | "running" | "waiting" | "stopping" | "refused";
+/**
+ * `waiting`: it ended by an error, and starts again at `again`. `refused`: its file has mistakes, so it was not started. `standby`:
+ * another member of the cluster may run it.
+ */
+type AccountPhase = "starting" | "running" | "waiting" | "stopping" | "refused" | "standby";
 
 /** How an account of the fleet is. */
 export interface AccountState {
@@ -24,6 +27,8 @@ export interface AccountState {
   readonly error: string | null;
   /** Epoch ms of the next start; null where none is due. */
   readonly again: number | null;
+  /** The member of the cluster that was seen to run it, while this one stands by. */
+  readonly owner: string | null;
   /** Null while it does not run. */
   readonly bridge: BridgeView | null;
 }
@@ -37,6 +42,8 @@ export interface AccountRun {
   /** Aborts, with the error as its reason, when an error that nobody caught was one of its own. */
   readonly failing: AbortSignal;
   readonly onMade: (bridge: BridgeView) => void;
+  /** Called whenever another member of the cluster may run it, with who was seen to. */
+  readonly onStandby: (owner: string | null) => void;
 }
 
 interface FleetParts {
@@ -142,7 +149,15 @@ export class Fleet {
     const since = this.#parts.clock.now();
     const states = [...refusedAccounts(files)].map(([name, error]): readonly [string, AccountState] => {
       const before = this.#refused.get(name);
-      const now = { phase: "refused", since, restarts: 0, error, again: null, bridge: null } as const;
+      const now = {
+        phase: "refused",
+        since,
+        restarts: 0,
+        error,
+        again: null,
+        owner: null,
+        bridge: null,
+      } as const;
       return [name, before?.error === error ? before : now];
     });
     this.#refused = new Map(states);
@@ -178,7 +193,15 @@ class Account {
     this.#loaded = loaded;
     this.#live = new LiveSettings(loaded.configuration);
     const since = parts.clock.now();
-    this.#state = { phase: "starting", since, restarts: 0, error: null, again: since, bridge: null };
+    this.#state = {
+      phase: "starting",
+      since,
+      restarts: 0,
+      error: null,
+      again: since,
+      owner: null,
+      bridge: null,
+    };
   }
 
   get state(): AccountState {
@@ -242,6 +265,7 @@ class Account {
         stop: AbortSignal.any([this.#stop.signal, this.#restart.signal]),
         failing: this.#failing.signal,
         onMade: (bridge) => this.#enter("running", { bridge }),
+        onStandby: (owner) => this.#enter("standby", { bridge: null, owner }),
       });
       return this.#failing.signal.aborted ? abortReason(this.#failing.signal) : null;
     } catch (error) {

@@ -18,7 +18,15 @@ export interface FleetReport {
 const severities = ["error", "warning", "info"] as const;
 
 /** How an account is, for `fleet status` and the page. */
-export function accountReport({ phase, since, restarts, error, again, bridge }: AccountState): AccountReport {
+export function accountReport({
+  phase,
+  since,
+  restarts,
+  error,
+  again,
+  owner,
+  bridge,
+}: AccountState): AccountReport {
   const facts = bridge?.status.facts() ?? null;
   const alarms = bridge?.alarms().filter(({ state }) => state !== "cleared") ?? [];
   return {
@@ -33,6 +41,7 @@ export function accountReport({ phase, since, restarts, error, again, bridge }: 
     alarms: alarms.length,
     worst: severities.find((one) => alarms.some(({ severity }) => severity === one)) ?? null,
     read_only: facts?.read_only ?? false,
+    owner,
   };
 }
 
@@ -87,9 +96,11 @@ export function accountLine({
   alarms,
   worst,
   read_only,
+  owner,
 }: AccountReport) {
   if (state === "refused") return `not started, as its file has mistakes: ${error ?? "unknown"}`;
   if (state === "waiting") return `ended by an error and starts again: ${error ?? "unknown"}`;
+  if (state === "standby") return `stands by; ${owner ?? "another member"} may run it`;
   if (state !== "running") return state;
   const parts = [
     `platform ${platform ?? "not asked yet"}`,

@@ -13,6 +13,7 @@ export const alarmTitles: Readonly<Record<AlarmType, readonly [english: string, 
   platform_unreachable: ["Platform not reached", "无法连接平台"],
   unauthorized: ["Sign-in refused", "平台拒绝登录"],
   journal_unavailable: ["The journal cannot be written", "操作记录无法写入"],
+  cluster: ["The cluster does not answer", "集群没有应答"],
   other_bridge: ["Another bridge", "另一个网桥"],
   state_lost: ["Kept state is lost", "状态丢失"],
   crash_loop: ["The bridge ended again and again", "网桥反复异常退出"],
@@ -33,6 +34,8 @@ export const chineseAlarms: Readonly<Record<AlarmType, string>> = {
   platform_unreachable: "平台没有回应；恢复之前不能发送命令。请检查互联网连接和平台。",
   unauthorized: "平台不接受网桥的登录凭据。请检查配置中的平台凭据。",
   journal_unavailable: "操作记录无法写入，恢复之前除停止外不接受命令。请检查磁盘。",
+  cluster:
+    "NATS 服务器没有确认由本机运行该账户，恢复之前不接受命令；停止命令只在确认仍有效的几秒内可以发送。请检查 NATS 服务器和网络。",
   other_bridge: "同一账户有两个网桥，此时除停止外不发送任何命令。请停止其中一个网桥。",
   state_lost: "保存的锁定、保持和限时运行已丢失，限制从“有效”开始。请检查并重新设置。",
   crash_loop:

@@ -133,6 +133,7 @@ export type AlarmType =
   | "platform_unreachable"
   | "unauthorized"
   | "journal_unavailable"
+  | "cluster"
   | "other_bridge"
   | "state_lost"
   | "crash_loop"

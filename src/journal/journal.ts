@@ -24,6 +24,8 @@ export const diskRemedies: Readonly<Record<string, string>> = {
   ESTALE: "the network disk has gone; check that it is mounted",
   IN_USE: "another bridge works in the data directory; stop that one, then restart this one",
   STALLED: "the disk has not answered for a while; check the disk or SD card",
+  NATS: "the NATS servers of the cluster do not acknowledge it; check them and the network",
+  NOT_OWNER: "another member of the cluster runs this account now",
   CLOSED: "the bridge is shutting down",
 };
 

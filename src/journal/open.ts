@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, nextTurn } from "../runtime/clock.js";
-import { errorCode, replaceFile } from "../runtime/file-system.js";
+import { errorCode, type FileSystem, nodeFileSystem, replaceFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { Journal } from "./journal.js";
 import { DirectoryInUse, DirectoryLock } from "./lock.js";
+import { checkOrigin } from "./origin.js";
 
-interface OpenJournal {
+export interface OpenJournal {
   readonly journal: Journal;
   /** From now on records say whether our clock agrees with the platform's; null while nothing is known of that. */
   compareClock(agrees: () => boolean | null): void;
@@ -65,25 +66,36 @@ async function claim(dataDir: string, lock: DirectoryLock): Promise<void> {
   }
 }
 
+/** Of what the files are a copy. Whoever has it has locked the data directory. */
+interface JournalOriginal {
+  readonly files: FileSystem;
+  /** As in the options of a journal. */
+  readonly admit: () => Promise<void>;
+}
+
+interface Opening {
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly original?: JournalOriginal;
+}
+
+/** A network is back sooner than a disk that somebody has to empty. */
+const originalRetryMs = 3_000;
+
 /**
  * Locks the data directory and opens the journal in it. Rejects with DirectoryInUse when another bridge works there, and with
  * DataTooNew when a newer version wrote in it; a directory that cannot be written gives a journal that is unavailable, so
  * that mirroring goes on; it comes back only when the directory is locked.
  */
-export async function openJournal({
-  dataDir,
-  clock,
-  log,
-}: {
-  readonly dataDir: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-}): Promise<OpenJournal> {
+export async function openJournal({ dataDir, clock, log, original }: Opening): Promise<OpenJournal> {
   const boot = randomBytes(8).toString("hex");
   const at = new Date(clock.now()).toISOString();
   const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log });
+  const own = original ?? { files: nodeFileSystem, admit: () => claim(dataDir, lock) };
+  if (original === undefined) await checkOrigin(dataDir, null);
   // The journal tries it again, and tells why it cannot be written.
-  await claim(dataDir, lock).catch((error: unknown) => {
+  await own.admit().catch((error: unknown) => {
     if (error instanceof DataTooNew || error instanceof DirectoryInUse) throw error;
   });
   let clockAgrees: () => boolean | null = () => null;
@@ -92,7 +104,8 @@ export async function openJournal({
     log,
     boot,
     clockSynced: () => clockAgrees(),
-    admit: () => claim(dataDir, lock),
+    ...own,
+    ...(original && { limits: { retryMs: originalRetryMs } }),
     // A command's first request leaves before its record does; both are awaited before its POST.
     turn: nextTurn,
   });

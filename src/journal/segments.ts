@@ -137,6 +137,8 @@ export const segmentMode = 0o640;
 const pattern = /^journal-(\d{1,16})\.jsonl$/;
 const corruptPattern = /^journal-\d{1,16}\.jsonl\.corrupt-\d+$/;
 
+export const isSegmentName = (name: string): boolean => pattern.test(name);
+
 /** Padded so that a shell's `cat journal-*.jsonl` keeps the order. */
 export const segmentPath = (directory: string, first: number): string =>
   join(directory, `journal-${String(first).padStart(12, "0")}.jsonl`);

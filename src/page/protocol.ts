@@ -37,8 +37,11 @@ export interface Session {
 
 /** How an account of a fleet is. */
 export interface AccountReport extends AccountSummary {
-  /** `waiting`: it ended by an error, and starts again at `again`. `refused`: its file has mistakes, so it was not started. */
-  readonly state: "starting" | "running" | "waiting" | "stopping" | "refused";
+  /**
+   * `waiting`: it ended by an error, and starts again at `again`. `refused`: its file has mistakes, so it was not started. `standby`:
+   * another member of the cluster may run it.
+   */
+  readonly state: "starting" | "running" | "waiting" | "stopping" | "refused" | "standby";
   /** ISO time. */
   readonly since: string;
   readonly restarts: number;
@@ -53,6 +56,8 @@ export interface AccountReport extends AccountSummary {
   readonly alarms: number;
   readonly worst: "info" | "warning" | "error" | null;
   readonly read_only: boolean;
+  /** The member of the cluster that was seen to run it, while this one stands by. */
+  readonly owner?: string | null | undefined;
 }
 
 /** The accounts that somebody sees, by name. */

@@ -48,6 +48,7 @@ export const words = {
   account_starting: ["it is starting", "正在启动"],
   account_waiting: ["it ended by an error", "因错误而结束"],
   account_stopping: ["it is ending", "正在结束"],
+  account_standby: ["another member of the cluster may run it", "可能由集群的另一成员运行"],
   account_refused: ["its file has mistakes", "配置文件有错误"],
   account_platform: ["Platform: {state}", "平台：{state}"],
   account_broker: ["Broker: {state}", "MQTT 服务器：{state}"],

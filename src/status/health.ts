@@ -1,3 +1,4 @@
+import type { Ownership } from "../cluster/tenure.js";
 import type { IntervalHistogram } from "node:perf_hooks";
 import type { CommandService } from "../commands/service.js";
 import type { LiveSettings } from "../config/live-settings.js";
@@ -50,6 +51,8 @@ export interface StatusParts {
   readonly edgeNode: { facts(): object | null } | null;
   /** Where others in the process measure it already. */
   readonly loopDelay?: LoopDelay | undefined;
+  /** Of a member of a cluster. */
+  readonly ownership?: Pick<Ownership, "member" | "leaseAgeMs" | "commandsProblem"> | undefined;
 }
 
 /** What the bridge has learnt about itself in this run. */
@@ -110,11 +113,18 @@ export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Re
 }
 
 /** What stands against commands, and who else commands. */
-const standing = ({ live, edgeNode }: StatusParts, { otherBridge }: OwnFacts) => ({
+const standing = ({ live, edgeNode, ownership }: StatusParts, { otherBridge }: OwnFacts) => ({
   read_only: live.current.commands.read_only,
   read_only_because: live.readOnlyBecause,
   ...(edgeNode && { sparkplug: edgeNode.facts() }),
+  ...(ownership && { cluster: clusterHealth(ownership) }),
   other_bridge: otherBridge && { ...otherBridge, since: isoOrNull(otherBridge.since) },
+});
+
+const clusterHealth = ({ member, leaseAgeMs, commandsProblem }: NonNullable<StatusParts["ownership"]>) => ({
+  member,
+  lease_age_s: Math.round(leaseAgeMs() / 100) / 10,
+  not_taking_because: commandsProblem(),
 });
 
 const platformHealth = ({ mirror, platform }: StatusParts) => ({

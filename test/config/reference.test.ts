@@ -17,7 +17,7 @@ if (process.env["REFERENCE"] === "write") {
 const surroundings = {
   env: { GREENHOUSE_TOKEN: "token-of-the-account" },
   secrets: [
-    "platform_password: a\nmqtt_password: b\nhttp_token: c",
+    "platform_password: a\nmqtt_password: b\nhttp_token: c\nnats: d",
     notifySecrets,
     ...["ha", "anna"].map((user) => `${user}: scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA`),
     "",

@@ -174,6 +174,7 @@ describe("what the bridge says in codes", () => {
       platform_unreachable: [{}, "", false],
       unauthorized: [{}, "", false],
       journal_unavailable: [{}, "", true],
+      cluster: [{}, "", true],
       other_bridge: [{}, "", false],
       state_lost: [{}, "", true],
       crash_loop: [{}, "", true],

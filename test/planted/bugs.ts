@@ -1,3 +1,4 @@
+import { clusterBugs } from "./cluster-bugs.js";
 import { limitBugs } from "./limit-bugs.js";
 import type { Rule } from "../judge/rules.js";
 import type { Planted } from "./plant.mjs";
@@ -448,4 +449,5 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...outcomes,
   ...mirror,
   ...limitBugs,
+  ...clusterBugs,
 };

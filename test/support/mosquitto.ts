@@ -78,8 +78,12 @@ export interface OwnProcess {
   thaw(): void;
 }
 
-/** Resolves when it has printed that it is running. */
-export async function ownProcess(path: string, args: readonly string[]): Promise<OwnProcess> {
+/** Resolves when it has printed that it is running, or what says so. */
+export async function ownProcess(
+  path: string,
+  args: readonly string[],
+  isRunning = /\brunning/,
+): Promise<OwnProcess> {
   let output = "";
   let child: ChildProcess | null = null;
   const start = async () => {
@@ -91,7 +95,7 @@ export async function ownProcess(path: string, args: readonly string[]): Promise
       const read = (chunk: Buffer) => {
         seen += chunk.toString();
         output += chunk.toString();
-        if (/\brunning/.test(seen)) resolve();
+        if (isRunning.test(seen)) resolve();
       };
       started.stdout.on("data", read);
       started.stderr.on("data", read);

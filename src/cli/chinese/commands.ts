@@ -146,6 +146,33 @@ export const commandPairs: readonly Pair[] = [
   ["not sent: {}", "没有发送：{1}"],
   ["not sent by {}", "没有通过 {1} 发送"],
   // journal, history, read, tags, cleanup.
+  [
+    "the configuration has no cluster, whose journal could be moved",
+    "配置中没有 cluster，没有可以移动的操作记录",
+  ],
+  [
+    "{} files of the journal are in {}, which can be the data_dir of a bridge without a cluster",
+    "操作记录的 {1} 个文件已写入 {2}，可作为没有集群的网桥的 data_dir",
+  ],
+  ["a bridge works in {}; stop it first", "{1} 正由网桥使用；请先停止它"],
+  [
+    "the cluster has a journal of this account already; nothing was moved",
+    "集群中已有该账号的操作记录；没有移动任何内容",
+  ],
+  [
+    "{} files of the journal are with the cluster now; what is in {} is a copy from here on",
+    "操作记录的 {1} 个文件已在集群中；{2} 中的从此只是副本",
+  ],
+  [
+    "expected `journal export DIR`, `journal import`, or neither",
+    "应为 `journal export DIR`、`journal import`，或都不写",
+  ],
+  [
+    "the member of the cluster that runs the account was not reached, so the command was not sent.",
+    "没有连上运行该账号的集群成员，所以没有发送命令。",
+  ],
+  ["stands by; {} may run it", "待命；可能由 {1} 运行"],
+  ["another member", "另一成员"],
   ["TIME", "时间"],
   ["CONTROLLER", "控制器"],
   ["ACTUATOR", "执行机构"],

@@ -360,6 +360,14 @@ export const configurationPairs: readonly Pair[] = [
   ],
   ['another file is the account "{}" already; keep one of them', "另一个文件已是账号“{1}”；请保留一个"],
   [
+    "belongs into the file of the fleet, as its members share all accounts",
+    "应写在账号组的文件中，因为它的成员共用所有账号",
+  ],
+  [
+    "cluster needs mqtt.url: all members use one broker, which runs by itself",
+    "cluster 需要 mqtt.url：所有成员使用同一个独立运行的 MQTT 服务器",
+  ],
+  [
     "missing url: the accounts of a fleet use a broker that runs by itself; name it under defaults",
     "缺少 url：fleet 的账号使用独立运行的 MQTT 服务器；请写在 defaults 中",
   ],

@@ -20,6 +20,7 @@ export const resultPairs: readonly Pair[] = [
     "Another bridge is connected for the same account, so nothing but a stop is sent; stop one of the two.",
     "同一账号有另一个网桥连接，所以只发送停止命令；请停掉其中一个。",
   ],
+  ["No command is taken: {}", "不接受命令：{1}"],
   ["The journal cannot be written, so no command is taken: {}", "操作记录无法写入，所以不接受命令：{1}"],
   [
     'The id "{}" was used for another command; give each command an id of its own.',
@@ -422,6 +423,15 @@ export const resultPairs: readonly Pair[] = [
   ],
   ["Before the restart: {}", "重启之前：{1}"],
   // The journal and the data directory.
+  [
+    "the NATS servers of the cluster do not acknowledge it; check them and the network",
+    "集群的 NATS 服务器没有确认；请检查它们和网络",
+  ],
+  ["another member of the cluster runs this account now", "现在由集群的另一成员运行该账号"],
+  [
+    "Check the NATS servers of the cluster and the network to them; no command is taken until they answer.",
+    "请检查集群的 NATS 服务器和通往它们的网络；它们应答之前不接受命令。",
+  ],
   ["The journal in {} cannot be written: {}.", "{1} 中的操作记录无法写入：{2}。"],
   ["The journal in {} cannot be read{}: {}.", "{1} 中的操作记录无法读取{2}：{3}。"],
   ["the disk quota is used up; free some space or raise the quota", "磁盘配额用完；请腾出空间或提高配额"],

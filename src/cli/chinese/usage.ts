@@ -212,6 +212,12 @@ export const usagePairs: readonly Pair[] = [
     "最多这么多条，取最新的；默认：100，有 --since 时全部",
   ],
   ["past commands, and what else happened", "过去的命令，以及其他事件"],
+  [
+    "Of a cluster: `journal export DIR` writes its journal into a new data directory, `journal import` gives it the one of a single machine.",
+    "集群：`journal export DIR` 把它的操作记录写入新的数据目录，`journal import` 把单机的操作记录交给它。",
+  ],
+  ["export or import, of a cluster", "export 或 import，用于集群"],
+  ["the new data directory of an export", "导出到的新数据目录"],
   ["an ISO time, or a duration such as 2h", "ISO 时间，或时长，例如 2h"],
   ["one object a line", "每行一个对象"],
   ["for a spreadsheet, the newest first", "用于电子表格，最新的在前"],

@@ -143,6 +143,12 @@ function tlsNeedsTlsUrl(root: Draft): Finding[] {
     : [];
 }
 
+/** Members that take over from each other have to be found at one broker. */
+const clusterNeedsBroker = (root: Draft): Finding[] =>
+  given(root, "cluster") && !given(sectionOf(root, "mqtt"), "url")
+    ? [atKey(["cluster"], "cluster needs mqtt.url: all members use one broker, which runs by itself")]
+    : [];
+
 /** A certificate is of no use without its key, for the client as for the embedded broker. */
 const certificateWithKey = (root: Draft): Finding[] =>
   ["mqtt", "broker"].flatMap((name) => {
@@ -256,6 +262,7 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   oneCredential,
   encryptedPlatform,
   tlsNeedsTlsUrl,
+  clusterNeedsBroker,
   certificateWithKey,
   passwordWithUser,
   separateTopics,

@@ -44,6 +44,10 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
     "error",
     "Check the disk; no command but a stop is taken until the journal can be written.",
   ],
+  cluster: [
+    "error",
+    "Check the NATS servers of the cluster and the network to them; no command is taken until they answer.",
+  ],
   other_bridge: ["error", "Stop one of the two bridges; nothing but a stop is sent meanwhile."],
   state_lost: [
     "warning",

@@ -1,0 +1,151 @@
+import { createHash, randomBytes } from "node:crypto";
+import { hostname, uptime } from "node:os";
+import { resolve } from "node:path";
+import { type BridgeOptions, runBridge } from "../bridge.js";
+import { Cluster, leaseMs, type OwnedAccount, type OwnedRun } from "../cluster/cluster.js";
+import { joinNats, type NatsLink } from "../cluster/nats.js";
+import { hashOf } from "../config/fleet.js";
+import type { Configuration } from "../config/schema.js";
+import { DirectoryLock } from "../journal/lock.js";
+import { checkOrigin, markOrigin } from "../journal/origin.js";
+import { systemClock } from "../runtime/clock.js";
+import { nodeFileSystem } from "../runtime/file-system.js";
+import type { Logger } from "../runtime/log.js";
+import { every } from "../runtime/schedule.js";
+import type { ServiceManager } from "../runtime/systemd.js";
+
+/* This process as a member of a cluster. Loaded only with the key `cluster`, as NATS is. */
+
+export interface Membership {
+  /** Runs bridges of this account as `runBridge` does one: whenever this member owns it. */
+  runs(account: string | undefined, onStandby: (owner: string | null) => void): typeof runBridge;
+  /** Owns an account with nothing running, until `work` is done or the signal aborts. */
+  holds(
+    owned: Omit<OwnedAccount, "onStandby">,
+    stop: AbortSignal,
+    work: (kept: Pick<OwnedRun, "files" | "keepNote">) => Promise<void>,
+  ): Promise<void>;
+  leave(): Promise<void>;
+}
+
+interface Joining {
+  readonly settings: NonNullable<Configuration["cluster"]>;
+  /** Tells members on one computer apart. */
+  readonly dataDir: string;
+  readonly log: Logger;
+}
+
+/** Null where `stop` aborts before a server answers. */
+export const linkTo = ({ settings, dataDir, log }: Joining, stop: AbortSignal): Promise<NatsLink | null> =>
+  joinNats(settings, { clock: systemClock, log, memberId: memberOf(dataDir), leaseMs }, stop);
+
+/** Null where `stop` aborts before a server answers. */
+export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<Membership | null> {
+  const { settings, dataDir, log } = joining;
+  const member = memberOf(dataDir);
+  const link = await linkTo(joining, stop);
+  if (link === null) return null;
+  const cluster = new Cluster({
+    id: member,
+    bucket: link.bucket,
+    clock: systemClock,
+    upMs: () => uptime() * 1_000,
+    hash: hashOf,
+    leaseMs,
+    files: nodeFileSystem,
+    openStream: (account) => link.openStream(account),
+  });
+  const left = new AbortController();
+  const running = cluster.run(left.signal);
+  log.info({ member, cluster: settings.name }, "this process is a member of the cluster");
+  const leave = async () => {
+    left.abort();
+    await running;
+    await link.close();
+  };
+  return {
+    leave,
+    holds: (owned, stopped, work) => cluster.own({ ...owned, onStandby: () => undefined }, work, stopped),
+    runs: (account, onStandby) => (bridge, stopped) => {
+      const { log: own, configuration } = bridge;
+      const named = namedAccount(configuration, account);
+      const told = () => onStandby(cluster.holder(named.account));
+      const owned = { ...named, log: own, onStandby: told };
+      const run = ({ ownership, openJournal, stop: ended }: OwnedRun) =>
+        runBridge({ ...bridge, ownership, openJournal }, ended);
+      return runOwned(cluster, `${settings.name}/${owned.account}`, { owned, run }, stopped);
+    },
+  };
+}
+
+/** The same after a restart, and of a key's letters. */
+function memberOf(dataDir: string): string {
+  const place = createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 6);
+  const host = hostname()
+    .replace(/[^A-Za-z0-9_-]+/g, "-")
+    .slice(0, 60);
+  return `${host}-${place}`;
+}
+
+/** The data directory of the account is this process's own all the while. */
+async function runOwned(
+  cluster: Cluster,
+  origin: string,
+  { owned, run }: { readonly owned: OwnedAccount; readonly run: (owned: OwnedRun) => Promise<void> },
+  stop: AbortSignal,
+): Promise<void> {
+  const { dataDir, log } = owned;
+  const at = new Date(systemClock.now()).toISOString();
+  const boot = randomBytes(8).toString("hex");
+  const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log });
+  await lock.take();
+  try {
+    await checkOrigin(dataDir, origin);
+    await markOrigin(dataDir, origin);
+    await cluster.own(owned, run, stop);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** What the cluster has to know of an account. */
+function aboutAccount(
+  account: string,
+  { platform, mqtt, data_dir: dataDir }: Configuration,
+): Omit<OwnedAccount, "log" | "onStandby"> {
+  const identity = JSON.stringify([platform.business_url, platform.realtime_url, mqtt.base_topic]);
+  return { account, dataDir, controlMs: platform.timeouts.control, identity };
+}
+
+/** A configuration by itself goes by what it is called at the broker. */
+export const namedAccount = (configuration: Configuration, account?: string) =>
+  aboutAccount(account ?? configuration.mqtt.client_id.replace(/[^A-Za-z0-9_-]+/g, "-"), configuration);
+
+/** A bridge with a configuration of its own, whenever this process owns its account; it stands by meanwhile. */
+export async function runByItself(
+  settings: Joining["settings"],
+  bridge: BridgeOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  const { configuration, log, manager = null } = bridge;
+  const over = new AbortController();
+  const standing = standBy(manager, over.signal);
+  const membership = await joinCluster({ settings, dataDir: configuration.data_dir, log }, stop);
+  const onStandby = (owner: string | null) =>
+    log.info({ owner }, "standing by: another member may run the account");
+  try {
+    await membership?.runs(undefined, onStandby)(bridge, stop);
+  } finally {
+    await membership?.leave();
+    over.abort();
+    await standing;
+  }
+}
+
+/** A service manager learns that it stands by, and that it lives. */
+async function standBy(manager: ServiceManager | null, signal: AbortSignal): Promise<void> {
+  manager?.tell("READY=1");
+  const watchdogMs = manager?.watchdogMs ?? null;
+  if (watchdogMs !== null)
+    await every(watchdogMs / 3, systemClock, signal, () => manager?.tell("WATCHDOG=1"));
+}

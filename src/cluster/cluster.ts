@@ -1,0 +1,273 @@
+import { randomBytes } from "node:crypto";
+import { journalDirectory, openJournal } from "../journal/open.js";
+import type { Clock } from "../runtime/clock.js";
+import type { FileSystem } from "../runtime/file-system.js";
+import type { Logger } from "../runtime/log.js";
+import { claimed, type Instant, type Lease, type LeaseTimes, renewEveryMs } from "./lease.js";
+import type { AccountStream, Bucket } from "./ports.js";
+import { keepNotes, notes } from "./notes.js";
+import { StreamStore } from "./stream-store.js";
+import { type Ownership, Tenure } from "./tenure.js";
+import { ClusterView, memberKey, memberText, ownerKey, ownerText } from "./view.js";
+
+/** How long a lease holds. Two of them, and what a POST may take, are less than the minute in which commands are taken again. */
+export const leaseMs = 9_000;
+
+interface ClusterParts {
+  /** Names this member among the others, the same after a restart. */
+  readonly id: string;
+  readonly bucket: Bucket;
+  readonly clock: Clock;
+  /** Ms since the computer was started, its sleep included. */
+  readonly upMs: () => number;
+  /** Spreads accounts over members. */
+  readonly hash: (text: string) => number;
+  readonly leaseMs: number;
+  readonly files: FileSystem;
+  /** The journal of an account, made where there is none; rejects with ClusterRefusal where it is none of this cluster. */
+  readonly openStream: (account: OwnedAccount) => Promise<AccountStream>;
+}
+
+/** An account that may be run here. */
+export interface OwnedAccount {
+  readonly account: string;
+  readonly dataDir: string;
+  /** The longest that a POST is under way. */
+  readonly controlMs: number;
+  /** What tells the account from others: a journal of another one is not taken up. */
+  readonly identity: string;
+  readonly log: Logger;
+  /** Called whenever this member does not run it, and would. */
+  readonly onStandby: () => void;
+}
+
+/** What runs an account while it is owned. */
+export interface OwnedRun {
+  readonly ownership: Ownership;
+  readonly openJournal: typeof openJournal;
+  /** The files that the stream is made of. */
+  readonly files: FileSystem;
+  /** Keeps a small file there. */
+  readonly keepNote: StreamStore["keepNote"];
+  /** Aborts when it is to end in order. */
+  readonly stop: AbortSignal;
+}
+
+/** It would go wrong with every try: the sentence says what to do. */
+export class ClusterRefusal extends Error {
+  override name = "ClusterRefusal" as const;
+}
+
+const againMs = 1_000;
+const unfitForMs = 900_000;
+
+/** One process as a member of a cluster: it runs the accounts that it owns. */
+export class Cluster {
+  readonly #parts: ClusterParts;
+  readonly #view: ClusterView;
+  readonly #run = randomBytes(8).toString("hex");
+  /** When an account failed here last, by the monotonic clock. */
+  readonly #failedAt = new Map<string, number>();
+  #tenures = 0;
+  #hasSeen = false;
+
+  constructor(parts: ClusterParts) {
+    this.#parts = parts;
+    this.#view = new ClusterView({ self: parts.id, leaseMs: parts.leaseMs, hash: parts.hash });
+  }
+
+  /** Who runs an account, as far as it was seen. */
+  holder(account: string): string | null {
+    return this.#view.holding(account)?.holder ?? null;
+  }
+
+  /** Shows the others that this member is there, and sees what they do, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { bucket, clock, id } = this.#parts;
+    const watching = this.#watch(signal);
+    let revision = 0;
+    while (!signal.aborted) {
+      revision = await bucket.put(memberKey(id), memberText({ unfit: this.#unfit() })).catch(() => revision);
+      await clock.wait(renewEveryMs(this.#times(0)), signal).catch(() => undefined);
+    }
+    await watching;
+    await bucket.release(memberKey(id), revision).catch(() => undefined);
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { bucket, clock } = this.#parts;
+    const listener: Parameters<Bucket["watch"]>[0] = (key, entry) =>
+      this.#view.take(key, entry, clock.monotonic());
+    while (!signal.aborted && !this.#hasSeen) {
+      this.#hasSeen = await bucket.watch(listener, signal).then(
+        () => true,
+        () => false,
+      );
+      this.#view.begin(clock.monotonic());
+      if (!this.#hasSeen) await clock.wait(againMs, signal).catch(() => undefined);
+    }
+  }
+
+  /** Runs the account whenever this member owns it, until `stop` aborts. Rejects as `run` does: then others go first for a while. */
+  async own(
+    account: OwnedAccount,
+    run: (owned: OwnedRun) => Promise<void>,
+    stop: AbortSignal,
+  ): Promise<void> {
+    const stream = await this.#stream(account, stop);
+    while (stream !== null && !stop.aborted) {
+      account.onStandby();
+      const lease = await this.#claim(account, stop);
+      if (lease !== null) await this.#hold(account, { lease, stream }, run, stop);
+    }
+  }
+
+  /** Null where it is stopped before there was one. */
+  async #stream(account: OwnedAccount, stop: AbortSignal): Promise<AccountStream | null> {
+    const { clock, openStream } = this.#parts;
+    let isTold = false;
+    while (!stop.aborted)
+      try {
+        return await openStream(account);
+      } catch (error) {
+        if (error instanceof ClusterRefusal) throw error;
+        if (!isTold)
+          account.log.warn(
+            { reason: String(error) },
+            "the NATS servers do not give the journal of the account; trying again",
+          );
+        isTold = true;
+        await clock.wait(againMs, stop).catch(() => undefined);
+      }
+    return null;
+  }
+
+  /** Null where it is stopped before. */
+  async #claim({ account, controlMs }: OwnedAccount, stop: AbortSignal): Promise<Lease | null> {
+    const { bucket, clock } = this.#parts;
+    while (!stop.aborted) {
+      const inMs = this.#hasSeen
+        ? this.#view.claimInMs(account, clock.monotonic(), this.#isUnfit(account))
+        : againMs;
+      if (inMs > 0) {
+        await clock.wait(Math.min(inMs, againMs), stop).catch(() => undefined);
+        continue;
+      }
+      const holding = this.#view.holding(account);
+      const overMark = holding?.holder === null ? holding.revision : 0;
+      const sentAt = this.#instant();
+      const revision = await bucket.claim(ownerKey(account), this.#value(), overMark).catch(() => null);
+      if (revision !== null)
+        return claimed(
+          { revision, sentAt, answeredAt: clock.monotonic(), isReleased: overMark > 0 },
+          this.#times(controlMs),
+        );
+      // The mark may have vanished as well.
+      if (overMark > 0) this.#view.forgetMark(account);
+      await clock.wait(againMs, stop).catch(() => undefined);
+    }
+    return null;
+  }
+
+  async #hold(
+    owned: OwnedAccount,
+    { lease, stream }: { readonly lease: Lease; readonly stream: AccountStream },
+    run: (owned: OwnedRun) => Promise<void>,
+    stop: AbortSignal,
+  ): Promise<void> {
+    const { bucket, clock } = this.#parts;
+    const { account, controlMs, log } = owned;
+    const ownedSince = clock.monotonic();
+    const tenure = new Tenure(lease, {
+      bucket,
+      member: this.#parts.id,
+      key: ownerKey(account),
+      value: this.#value(),
+      times: this.#times(controlMs),
+      instant: () => this.#instant(),
+      wait: (ms, signal) => clock.wait(ms, signal),
+      fence: () => store.fence(),
+      isToHandBack: () => this.#view.isToHandBack(account, clock.monotonic(), ownedSince),
+      onChange: (what) => log.warn(changes[what]),
+    });
+    const store = this.#store(owned, stream, tenure);
+    log.info({ owner: this.#parts.id }, "this member has claimed the account");
+    try {
+      await tenure.hold((stopped) => run(this.#runOf(owned, tenure, store, stopped)), stop);
+    } catch (error) {
+      this.#failedAt.set(account, clock.monotonic());
+      throw error;
+    }
+    log.info("this member runs the account no more");
+  }
+
+  #store({ dataDir }: OwnedAccount, stream: AccountStream, tenure: Tenure): StreamStore {
+    const { clock, files, id } = this.#parts;
+    this.#tenures += 1;
+    const run = `${this.#run}-${this.#tenures}`;
+    return new StreamStore({
+      stream,
+      files,
+      directory: journalDirectory(dataDir),
+      dataDir,
+      notes,
+      run,
+      about: () => JSON.stringify({ member: id, at: new Date(clock.now()).toISOString() }),
+      wait: (ms) => clock.wait(ms),
+      isConfirmed: () => tenure.isConfirmed,
+      onLost: tenure.lost,
+    });
+  }
+
+  #runOf({ dataDir }: OwnedAccount, { ownership }: Tenure, store: StreamStore, stop: AbortSignal): OwnedRun {
+    const { files, clock } = this.#parts;
+    const original = { files: store.files, admit: () => store.admit() };
+    return {
+      ownership,
+      stop,
+      files: store.files,
+      keepNote: (name, content) => store.keepNote(name, content),
+      openJournal: async (given) => {
+        const opened = await openJournal({ ...given, original });
+        const noted = new AbortController();
+        const keeping = keepNotes({ files, clock, dataDir, store }, noted.signal);
+        const close = async () => {
+          await opened.close();
+          noted.abort();
+          await keeping;
+        };
+        return { ...opened, close };
+      },
+    };
+  }
+
+  #instant(): Instant {
+    const { clock, upMs } = this.#parts;
+    return { mono: clock.monotonic(), up: upMs(), wall: clock.now() };
+  }
+
+  #times(controlMs: number): LeaseTimes {
+    return { leaseMs: this.#parts.leaseMs, controlMs };
+  }
+
+  #value(): string {
+    return ownerText({ member: this.#parts.id, run: this.#run });
+  }
+
+  #isUnfit(account: string): boolean {
+    const at = this.#failedAt.get(account);
+    return at !== undefined && this.#parts.clock.monotonic() - at < unfitForMs;
+  }
+
+  #unfit(): readonly string[] {
+    return [...this.#failedAt.keys()].filter((account) => this.#isUnfit(account));
+  }
+}
+
+const changes = {
+  lost: "another member has the account, or may have it: it ends here and sends nothing more",
+  "handing back": "the account goes to a member that has come back",
+  unconfirmed:
+    "the NATS servers do not confirm that this member runs the account: nothing is sent until they do",
+  confirmed: "the NATS servers confirm again that this member runs the account",
+} as const;

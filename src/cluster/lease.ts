@@ -1,0 +1,130 @@
+import { PlatformError, type PlatformWriter } from "../greenhouse/ports.js";
+
+/*
+ * Who may act for an account. A lease is a key in a bucket of the coordination service, claimed and renewed by compare-and-set.
+ * Nothing here trusts the clock of that service: it may let a lease go too early, and whoever claims the next one waits until the
+ * one before has run out at its holder.
+ */
+
+/** One instant by every clock of this computer. Those that go on while it sleeps show that it slept. */
+export interface Instant {
+  /** Never jumps, but may stand still while the computer is suspended. */
+  readonly mono: number;
+  /** Since the computer was started, its sleep included. */
+  readonly up: number;
+  /** May jump. */
+  readonly wall: number;
+}
+
+/**
+ * How long ago something was, at least: by the clock that says most. A wall clock that was set forward ends a lease until its next
+ * renewal, seconds later; one that was set back lengthens none.
+ */
+export const ageMs = (then: Instant, now: Instant): number =>
+  Math.max(now.mono - then.mono, now.up - then.up, now.wall - then.wall);
+
+export interface LeaseTimes {
+  /** How long a lease holds that is not renewed. */
+  readonly leaseMs: number;
+  /** The longest that a POST is under way. */
+  readonly controlMs: number;
+}
+
+/** A wait is longer than what is waited for by more than two clocks go apart. */
+const driftAllowance = 1.1;
+
+export interface Lease {
+  /** Of the key, by which alone it is renewed. */
+  readonly revision: number;
+  /** When the request was SENT that confirmed it last: the service can only have let it begin later. */
+  readonly confirmedAt: Instant;
+  /** By the monotonic clock: from when on nobody else holds one any more. */
+  readonly aloneFrom: number;
+  /** From when on no POST of anybody else is under way any more. */
+  readonly settledFrom: number;
+  /** The fencing record stands in the journal, behind everything that others could write. */
+  readonly isFenced: boolean;
+}
+
+interface Claim {
+  readonly revision: number;
+  readonly sentAt: Instant;
+  /** By the monotonic clock. */
+  readonly answeredAt: number;
+  /** Right behind one that was given up in order, so that there is nothing to wait for. */
+  readonly isReleased: boolean;
+}
+
+export function claimed(
+  { revision, sentAt, answeredAt, isReleased }: Claim,
+  { leaseMs, controlMs }: LeaseTimes,
+): Lease {
+  const aloneFrom = isReleased ? answeredAt : answeredAt + leaseMs * driftAllowance;
+  const settledFrom = isReleased ? answeredAt : aloneFrom + controlMs;
+  return { revision, confirmedAt: sentAt, aloneFrom, settledFrom, isFenced: false };
+}
+
+export const renewed = (lease: Lease, revision: number, sentAt: Instant): Lease => ({
+  ...lease,
+  revision,
+  confirmedAt: sentAt,
+});
+
+export const fenced = (lease: Lease): Lease => ({ ...lease, isFenced: true });
+
+/** Younger than its time: nobody else can have ended its waiting. */
+export const isConfirmed = (lease: Lease, now: Instant, { leaseMs }: LeaseTimes): boolean =>
+  ageMs(lease.confirmedAt, now) < leaseMs;
+
+/** Whether the fencing record may be written: what was begun under the lease before has ended by then. */
+export const mayFence = (lease: Lease, now: Instant, times: LeaseTimes): boolean =>
+  now.mono >= lease.aloneFrom && isConfirmed(lease, now, times);
+
+/** To be asked immediately before the first byte of a POST, with the instant of asking. */
+export const mayPost = (lease: Lease | null, now: Instant, times: LeaseTimes): boolean =>
+  lease !== null && lease.isFenced && isConfirmed(lease, now, times);
+
+/** A sentence for people, why no commands are taken; null where they are. A stop does not ask. */
+export function commandsProblem(lease: Lease | null, now: Instant, times: LeaseTimes): string | null {
+  if (lease === null) return "another member of the cluster runs this account.";
+  if (!isConfirmed(lease, now, times))
+    return "the NATS servers of the cluster do not confirm that this member runs the account; check them and the network.";
+  if (!lease.isFenced)
+    return "this member waits until no other one can run the account any more; try again in some seconds.";
+  const leftMs = lease.settledFrom - now.mono;
+  return leftMs > 0
+    ? `this member has just taken over, and waits ${Math.ceil(leftMs / 1_000)} s for what the one before may still have under way.`
+    : null;
+}
+
+/** So often a lease is renewed: two renewals in a row may fail. */
+export const renewEveryMs = ({ leaseMs }: LeaseTimes): number => leaseMs / 3;
+
+/** Of the bucket: each write lets a key live so long, and the newest value of each is kept. A time of single keys would end with their first renewal. */
+export const bucketLimits = (leaseMs: number) => ({ ttl: leaseMs, history: 1 }) as const;
+
+/**
+ * A platform to which nothing is sent that this member may not send: judged when its connection stands, immediately before the
+ * first byte, whatever else is judged there.
+ */
+export function withLease<Platform extends PlatformWriter>(
+  platform: Platform,
+  ownership: { readonly mayPost: () => boolean; readonly commandsProblem: () => string | null },
+): Platform {
+  const write: PlatformWriter["write"] = async (code, address, value, signal, manner = {}) => {
+    const judged = { isOurs: true };
+    const mayPost = () => {
+      judged.isOurs = ownership.mayPost();
+      return judged.isOurs && manner.mayPost?.() !== false;
+    };
+    try {
+      return await platform.write(code, address, value, signal, { ...manner, mayPost });
+    } catch (error) {
+      if (judged.isOurs || !(error instanceof PlatformError)) throw error;
+      const why =
+        ownership.commandsProblem() ?? "the account was not confirmed to be this member's at that moment.";
+      throw new PlatformError(`not sent: ${why}`, error.facts, { cause: error });
+    }
+  };
+  return { ...platform, write };
+}

@@ -1,0 +1,73 @@
+/*
+ * Which member runs which account: by rendezvous rank, so that a member more or less moves only what is its own. The rank decides
+ * who tries first; that only one succeeds is decided by the bucket.
+ */
+
+/** A member of the cluster as the others see it. */
+export interface Member {
+  readonly id: string;
+  /** By the monotonic clock of who looks. */
+  readonly firstSeenAt: number;
+  readonly lastSeenAt: number;
+  /** Accounts that failed there lately: others go first. */
+  readonly unfit: ReadonlySet<string>;
+}
+
+/** What the bucket holds about an account, as far as it was seen. */
+export interface Holding {
+  readonly revision: number;
+  /** Null where it was given up in order. */
+  readonly holder: string | null;
+  /** By the monotonic clock of who looks. */
+  readonly seenAt: number;
+}
+
+/** Behind the time of a lease: until the service has noticed its end. */
+const noticeMs = 500;
+/** Each place further back in the order waits so much longer. */
+const perRankMs = 2_000;
+/** Where an account failed it is tried again only when no other member took it. */
+const unfitMs = 30_000;
+/** A member that has just come is not given anything yet: it may go as quickly. */
+const settledMs = 30_000;
+
+export interface Looking {
+  readonly account: string;
+  readonly self: string;
+  readonly members: Iterable<Member>;
+  readonly now: number;
+  /** Since when it has seen what the bucket holds. */
+  readonly since: number;
+  readonly leaseMs: number;
+  readonly hash: (text: string) => number;
+}
+
+const isThere = ({ lastSeenAt }: Member, { now, leaseMs }: Looking): boolean =>
+  now - lastSeenAt < leaseMs + noticeMs;
+
+/** Those that could run the account, the best first; the one that looks is always among them. */
+export function ranked(looking: Looking): readonly string[] {
+  const { account, self, members, hash } = looking;
+  const others = [...members].filter((one) => one.id !== self && isThere(one, looking));
+  const ids = [self, ...others.filter(({ unfit }) => !unfit.has(account)).map(({ id }) => id)];
+  const weight = (id: string) => hash(`${account}/${id}`);
+  return ids.sort((one, other) => weight(other) - weight(one) || (one < other ? -1 : 1));
+}
+
+/** In how many ms this member may try to claim the account; 0 for now. */
+export function claimInMs(looking: Looking, holding: Holding | null, isUnfit: boolean): number {
+  const { self, now, since, leaseMs } = looking;
+  const isHeld = holding !== null && holding.holder !== null;
+  const freeAt = isHeld ? holding.seenAt + leaseMs + noticeMs : (holding?.seenAt ?? since);
+  const turnAt = freeAt + ranked(looking).indexOf(self) * perRankMs + (isUnfit ? unfitMs : 0);
+  return Math.max(0, turnAt - now);
+}
+
+/** Whether the account is to be handed to a member that ranks before this one, and has been there for a while. */
+export function isToHandBack(looking: Looking, ownedSince: number): boolean {
+  const { self, members, now } = looking;
+  if (now - ownedSince < settledMs) return false;
+  const [best = self] = ranked(looking);
+  const member = [...members].find(({ id }) => id === best);
+  return best !== self && member !== undefined && now - member.firstSeenAt >= settledMs;
+}

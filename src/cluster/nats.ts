@@ -1,0 +1,326 @@
+import { createHash } from "node:crypto";
+import {
+  AckPolicy,
+  DeliverPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  StorageType,
+} from "@nats-io/jetstream";
+import { type KV, Kvm, type KvWatchEntry } from "@nats-io/kv";
+import {
+  connect,
+  credsAuthenticator,
+  errors,
+  headers,
+  nanos,
+  type NatsConnection,
+  type NodeConnectionOptions,
+  tokenAuthenticator,
+  usernamePasswordAuthenticator,
+} from "@nats-io/transport-node";
+import type { Configuration } from "../config/schema.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { ClusterRefusal, type OwnedAccount } from "./cluster.js";
+import { bucketLimits } from "./lease.js";
+import type { AccountStream, Bucket, StreamEntry } from "./ports.js";
+
+/** NATS JetStream behind the ports of this folder. */
+
+type ClusterSettings = NonNullable<Configuration["cluster"]>;
+
+export interface NatsLink {
+  readonly bucket: Bucket;
+  openStream(account: Pick<OwnedAccount, "account" | "identity">): Promise<AccountStream>;
+  close(): Promise<void>;
+}
+
+interface LinkPorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** As the servers' own lists name it. */
+  readonly memberId: string;
+  readonly leaseMs: number;
+}
+
+const connectAgainMs = 2_000;
+/** Of what has an answer at once, or none. */
+const answerMs = 3_000;
+const appendMs = 5_000;
+const wrongSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
+/** JetStream's word for more replicas than there are servers in its cluster. */
+const tooFewServers = 10_074;
+
+/** Written into what belongs to the program; a number more where an earlier version would misread it. */
+const format = 1;
+const bucketMark = `greenhouse2mqtt members and owners, format ${format}`;
+const markOf = (identity: string): string =>
+  `greenhouse2mqtt journal, format ${format}, of ${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
+
+/** Connects to one of the servers, for as long as it takes; null where the signal aborts before. Rejects with ClusterRefusal. */
+export async function joinNats(
+  settings: ClusterSettings,
+  ports: LinkPorts,
+  signal: AbortSignal,
+): Promise<NatsLink | null> {
+  const { clock, log } = ports;
+  let told = "";
+  while (!signal.aborted) {
+    let link: NatsConnection | null = null;
+    try {
+      link = await connect(optionsOf(settings, ports.memberId));
+      void tellOf(link, log);
+      return await linkOver(link, settings, ports);
+    } catch (error) {
+      await link?.close();
+      const reason = refusalOf(error, settings);
+      if (reason instanceof ClusterRefusal) throw reason;
+      if (told !== reason)
+        log.warn({ servers: settings.nats, reason }, "no link to the NATS servers; trying again");
+      told = reason;
+      await clock.wait(connectAgainMs, signal).catch(() => undefined);
+    }
+  }
+  return null;
+}
+
+function optionsOf({ nats, credentials, name }: ClusterSettings, memberId: string): NodeConnectionOptions {
+  return {
+    servers: [...nats],
+    name: `greenhouse2mqtt ${name} ${memberId}`,
+    timeout: answerMs,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 500,
+    pingInterval: 2_000,
+    maxPingOut: 2,
+    // Who mends the credentials at the servers need not restart the members.
+    ignoreAuthErrorAbort: true,
+    ...(credentials === undefined ? {} : { authenticator: authenticatorOf(credentials) }),
+  };
+}
+
+/** The content of a credentials file, a name and a password, or a token. */
+function authenticatorOf(credentials: string) {
+  if (credentials.includes("-----BEGIN NATS USER JWT-----"))
+    return credsAuthenticator(new TextEncoder().encode(credentials));
+  const colon = credentials.indexOf(":");
+  return colon < 0
+    ? tokenAuthenticator(credentials)
+    : usernamePasswordAuthenticator(credentials.slice(0, colon), credentials.slice(colon + 1));
+}
+
+function refusalOf(error: unknown, { nats, replicas }: ClusterSettings): ClusterRefusal | string {
+  if (error instanceof ClusterRefusal) return error;
+  if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
+    return new ClusterRefusal(
+      `The NATS servers (${nats.join(", ")}) refuse the credentials: correct cluster.credentials.`,
+    );
+  if (error instanceof JetStreamApiError && error.code === tooFewServers)
+    return new ClusterRefusal(
+      `cluster.replicas is ${replicas}, and the NATS servers are not a cluster of so many: start them as one, or set replicas: 1, which survives the loss of no server.`,
+    );
+  if (!(error instanceof Error)) return String(error);
+  return error.name === "JetStreamNotEnabled"
+    ? "JetStream is not ready there; the servers have to be started with jetstream enabled"
+    : error.message;
+}
+
+async function tellOf(link: NatsConnection, log: Logger): Promise<void> {
+  for await (const { type } of link.status())
+    if (type === "disconnect") log.warn("the link to the NATS servers is lost; trying again");
+    else if (type === "reconnect") log.info("the link to the NATS servers stands again");
+}
+
+async function linkOver(
+  link: NatsConnection,
+  settings: ClusterSettings,
+  { leaseMs, clock }: LinkPorts,
+): Promise<NatsLink> {
+  const client = jetstream(link, { timeout: answerMs });
+  const manager = await jetstreamManager(link, { timeout: answerMs });
+  const kv = await openBucket(client, settings, leaseMs);
+  return {
+    bucket: bucketOver(kv, clock),
+    openStream: (account) => openStream({ client, manager }, settings, account),
+    close: () => link.close(),
+  };
+}
+
+async function openBucket(
+  client: JetStreamClient,
+  { name, replicas }: ClusterSettings,
+  leaseMs: number,
+): Promise<KV> {
+  const limits = bucketLimits(leaseMs);
+  const kv = await new Kvm(client).create(name, {
+    ...limits,
+    replicas,
+    timeout: answerMs,
+    description: bucketMark,
+    storage: StorageType.File,
+    // What is read must not come from a server that is behind.
+    allow_direct: false,
+  });
+  const { streamInfo } = await kv.status();
+  const { description = "", max_age: maxAge } = streamInfo.config;
+  if (description !== bucketMark || maxAge !== nanos(limits.ttl))
+    throw new ClusterRefusal(
+      `The NATS bucket "${name}" is not that of this version of the program (it says: "${description.slice(0, 80)}"): give cluster.name another name, or run the same version on all members.`,
+    );
+  return kv;
+}
+
+/** Null for what the server refuses because something else is there. */
+async function unlessOther<T>(request: Promise<T>): Promise<T | null> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && wrongSequence.has(error.code)) return null;
+    throw error;
+  }
+}
+
+const bucketOver = (kv: KV, clock: Clock): Bucket => ({
+  claim: (key, value, overMark) =>
+    unlessOther(overMark === 0 ? kv.create(key, value) : kv.update(key, value, overMark, answerMs)),
+  renew: (key, value, revision) => unlessOther(kv.update(key, value, revision, answerMs)),
+  release: async (key, revision) => {
+    await unlessOther(kv.delete(key, { previousSeq: revision }));
+  },
+  get: async (key) => {
+    const entry = await kv.get(key);
+    return entry === null ? null : entryOf(entry);
+  },
+  put: (key, value) => kv.put(key, value),
+  watch: async (listener, signal) => {
+    const entries = await kv.watch();
+    signal.addEventListener("abort", () => entries.stop());
+    await new Promise<void>((resolve) => {
+      // Where nothing is there nothing comes.
+      clock.after(answerMs / 3, resolve);
+      void (async () => {
+        for await (const entry of entries) {
+          listener(entry.key, entryOf(entry));
+          if (entry.delta === 0) resolve();
+        }
+      })();
+    });
+  },
+});
+
+const entryOf = (entry: Pick<KvWatchEntry, "revision" | "operation"> & { string(): string }) => ({
+  revision: entry.revision,
+  value: entry.operation === "PUT" ? entry.string() : null,
+});
+
+interface JetStream {
+  readonly client: JetStreamClient;
+  readonly manager: JetStreamManager;
+}
+
+async function openStream(
+  { client, manager }: JetStream,
+  settings: ClusterSettings,
+  { account, identity }: Pick<OwnedAccount, "account" | "identity">,
+): Promise<AccountStream> {
+  const { name, replicas } = settings;
+  const stream = `${name}_${account}`;
+  const root = `greenhouse2mqtt.${name}.${account}`;
+  const mark = markOf(identity);
+  try {
+    const { config } = await manager.streams.info(stream).catch((error: unknown) => {
+      if (!(error instanceof JetStreamApiError) || error.code !== JetStreamApiCodes.StreamNotFound)
+        throw error;
+      return manager.streams.add({
+        name: stream,
+        subjects: [`${root}.>`],
+        storage: StorageType.File,
+        num_replicas: replicas,
+        description: mark,
+        allow_direct: false,
+      });
+    });
+    if (config.description !== mark) throw new ClusterRefusal(notOurs(stream, config.description ?? ""));
+  } catch (error) {
+    const reason = refusalOf(error, settings);
+    throw reason instanceof ClusterRefusal ? reason : error;
+  }
+  return streamOver({ client, manager }, stream, root);
+}
+
+function notOurs(stream: string, description: string): string {
+  const [, version] = /^greenhouse2mqtt journal, format (\d+), /.exec(description) ?? [];
+  if (version !== undefined && Number(version) > format)
+    return `The NATS stream "${stream}" was written by a newer version of the program (format ${version}; this one knows up to ${format}): run that version on all members.`;
+  return version === undefined
+    ? `The NATS stream "${stream}" is none of the program's (it says: "${description.slice(0, 80)}"): give cluster.name another name.`
+    : `The NATS stream "${stream}" is the journal of another account (of another platform or base topic): give cluster.name, or the account, another name.`;
+}
+
+function streamOver({ client, manager }: JetStream, stream: string, root: string): AccountStream {
+  return {
+    append: async ({ subject, operation, run, data }, after) => {
+      const about = headers();
+      about.set("Nats-Expected-Stream", stream);
+      about.set("Nats-Expected-Last-Sequence", String(after));
+      about.set("Run", run);
+      if (operation !== "") about.set("Operation", operation);
+      const kept = await unlessOther(
+        client.publish(`${root}.${subject}`, data, { headers: about, timeout: appendMs }),
+      );
+      return kept?.seq ?? null;
+    },
+    last: async () => (await manager.streams.info(stream)).state.last_seq,
+    read: (from, through) => entriesOf({ client, manager }, stream, root, { from, through }),
+    purge: async (subject, before) => {
+      const filter = `${root}.${subject}`;
+      await manager.streams.purge(stream, Number.isFinite(before) ? { filter, seq: before } : { filter });
+    },
+  };
+}
+
+const perFetch = 256;
+
+async function* entriesOf(
+  { client, manager }: JetStream,
+  stream: string,
+  root: string,
+  { from, through }: { readonly from: number; readonly through: number },
+): AsyncGenerator<StreamEntry & { readonly number: number }> {
+  if (through < from) return;
+  const { name, num_pending: pending } = await manager.consumers.add(stream, {
+    deliver_policy: DeliverPolicy.StartSequence,
+    opt_start_seq: from,
+    ack_policy: AckPolicy.None,
+    inactive_threshold: nanos(30_000),
+    mem_storage: true,
+    num_replicas: 1,
+  });
+  try {
+    const consumer = await client.consumers.get(stream, name);
+    let left = pending;
+    while (left > 0) {
+      const before = left;
+      const messages = await consumer.fetch({ max_messages: Math.min(perFetch, left), expires: appendMs });
+      for await (const { seq, subject, headers: about, data, info } of messages) {
+        left = info.pending;
+        if (seq > through) return;
+        yield {
+          number: seq,
+          subject: subject.slice(root.length + 1),
+          operation: about?.get("Operation") ?? "",
+          run: about?.get("Run") ?? "",
+          data,
+        };
+        if (seq === through) return;
+      }
+      if (left === before) throw new Error("the stream of the journal is not given whole");
+    }
+  } finally {
+    await manager.consumers.delete(stream, name).catch(() => undefined);
+  }
+}

@@ -1,0 +1,281 @@
+import { basename, join } from "node:path";
+import type { FileSystem } from "../runtime/file-system.js";
+import { isSegmentName } from "../journal/segments.js";
+import type { AccountStream, StreamEntry } from "./ports.js";
+import { replicated } from "./replicated-files.js";
+import {
+  chunkBytes,
+  chunksOf,
+  type Content,
+  contentOf,
+  replaceIfOther,
+  writeSegments,
+} from "./stream-content.js";
+
+/*
+ * The journal is written to files as ever, and what is done to a file is an entry of the stream: bytes appended, cut off, replaced.
+ * What is durable is acknowledged by the stream, which takes the place of the disk. A new owner makes the files anew from the
+ * stream and reads them as every start does, so that there is one set of rules.
+ */
+
+/** `code`: NATS while it does not acknowledge, NOT_OWNER once somebody else has written. */
+export class StreamTrouble extends Error {
+  override name = "StreamTrouble" as const;
+  readonly code: "NATS" | "NOT_OWNER";
+
+  constructor(code: StreamTrouble["code"], options?: { cause?: unknown }) {
+    super(
+      code === "NATS"
+        ? "the stream of the journal does not acknowledge"
+        : "another member has written to the journal",
+      options,
+    );
+    this.code = code;
+  }
+}
+
+const fenceSubject = "fence";
+const fileSubject = (name: string): string => `file.${name}`;
+const noteSubject = (name: string): string => `note.${name}`;
+const mostFences = 20;
+const fenceAgainMs = 200;
+
+interface StorePorts {
+  readonly stream: AccountStream;
+  readonly files: FileSystem;
+  /** Where the files of the journal are. */
+  readonly directory: string;
+  /** Where small files are that go with it, and their names. */
+  readonly dataDir: string;
+  readonly notes: readonly string[];
+  /** Of this run of the program, and of this time of owning. */
+  readonly run: string;
+  /** What the fencing record says of who writes it. */
+  readonly about: () => string;
+  readonly wait: (ms: number) => Promise<void>;
+  /** Whether the account is this member's at this moment. */
+  readonly isConfirmed: () => boolean;
+  /** Called once when somebody else has written. */
+  readonly onLost: () => void;
+}
+
+/** An entry that waits for its turn. */
+interface Queued extends Pick<StreamEntry, "subject" | "operation" | "data"> {
+  readonly resolve: (number: number) => void;
+  readonly reject: (reason: StreamTrouble) => void;
+}
+
+/** The next entry of a queue: what is appended to one file goes together, as long as it is not too much. */
+function nextOf(queue: Queued[]) {
+  const [first] = queue;
+  if (first === undefined) throw new Error("there is no entry to be sent");
+  const { subject, operation } = first;
+  let bytes = 0;
+  const end = queue.findIndex((one, at) => {
+    bytes += one.data.length;
+    return (
+      at > 0 && (operation !== "" || one.operation !== "" || one.subject !== subject || bytes > chunkBytes)
+    );
+  });
+  const waiting = queue.splice(0, end < 0 ? queue.length : end);
+  return { subject, operation, data: Buffer.concat(waiting.map(({ data }) => data)), waiting };
+}
+
+/** The journal of an account as this member has it while it owns the account. */
+export class StreamStore {
+  readonly files: FileSystem;
+  readonly #ports: StorePorts;
+  /** The newest entry that is known to be ours, and everything before it known; null before the first fence. */
+  #known: number | null = null;
+  /** What follows is refused until a fence stands behind all that is under way. */
+  #isBroken = true;
+  #isLost = false;
+  /** The files were made anew so often; those opened before are not written to any more. */
+  #generation = 0;
+  #settling: Promise<void> | null = null;
+  /** Of files here, under way. */
+  readonly #changes = new Set<Promise<unknown>>();
+  readonly #queue: Queued[] = [];
+  #isSending = false;
+
+  constructor(ports: StorePorts) {
+    this.#ports = ports;
+    this.files = replicated(ports.files, {
+      isOurs: (path) => isSegmentName(basename(path)),
+      generation: () => this.#generation,
+      change: (work) => this.#change(work),
+      append: (path, bytes) => this.#appendChunks(fileSubject(basename(path)), bytes),
+      truncate: (path, bytes) => this.#append(fileSubject(basename(path)), `truncate ${bytes}`),
+      replace: (path, bytes) => this.#replace(fileSubject(basename(path)), bytes),
+      drop: (path) => this.#drop(fileSubject(basename(path))),
+    });
+  }
+
+  /**
+   * Makes sure that nobody else can write any more, then makes the files what the stream says. Does nothing where that holds
+   * already. Rejects with StreamTrouble.
+   */
+  admit(): Promise<void> {
+    if (!this.#isBroken) return Promise.resolve();
+    this.#settling ??= this.#settle().finally(() => {
+      this.#settling = null;
+    });
+    return this.#settling;
+  }
+
+  /** Puts a fence behind all that others may still write: after the account was claimed anew. */
+  async fence(): Promise<void> {
+    if (this.#isBroken) await this.admit();
+    else await this.#append(fenceSubject, "", Buffer.from(this.#ports.about()));
+  }
+
+  /** Keeps a small file as it is now; not waited for by anything. */
+  async keepNote(name: string, content: Uint8Array): Promise<void> {
+    await this.#replace(noteSubject(name), content);
+  }
+
+  async #settle(): Promise<void> {
+    this.#break(new StreamTrouble("NATS"));
+    this.#generation += 1;
+    try {
+      const fence = await this.#fenceBehindAll();
+      await Promise.allSettled(this.#changes);
+      await this.#restore(await contentOf(this.#through(fence)));
+      this.#known = fence;
+      this.#isBroken = false;
+    } catch (error) {
+      throw error instanceof StreamTrouble ? error : new StreamTrouble("NATS", { cause: error });
+    }
+  }
+
+  async #fenceBehindAll(): Promise<number> {
+    const { stream, run, about, wait, isConfirmed } = this.#ports;
+    for (let tries = 0; tries < mostFences; tries += 1) {
+      const last = await stream.last();
+      // Whoever slept here must not get in the way of the one that has the account now.
+      if (!isConfirmed()) break;
+      await this.#checkOurs(last);
+      const fence = await stream.append(
+        { subject: fenceSubject, operation: "", run, data: Buffer.from(about()) },
+        last,
+      );
+      if (fence !== null) return fence;
+      await wait(fenceAgainMs);
+    }
+    throw new StreamTrouble("NATS");
+  }
+
+  /** None begins while the files are made anew. */
+  async #change<T>(work: () => Promise<T>): Promise<T> {
+    this.#check();
+    const change = work();
+    this.#changes.add(change);
+    try {
+      return await change;
+    } finally {
+      this.#changes.delete(change);
+    }
+  }
+
+  #check(): void {
+    if (this.#isBroken) throw new StreamTrouble(this.#isLost ? "NOT_OWNER" : "NATS");
+  }
+
+  /** What came behind what is known was written by us, or the account is another's. */
+  async #checkOurs(last: number): Promise<void> {
+    const { stream, run, onLost } = this.#ports;
+    if (this.#known !== null && !this.#isLost)
+      for await (const entry of stream.read(this.#known + 1, last))
+        if (entry.run !== run) this.#isLost = true;
+    if (!this.#isLost) return;
+    onLost();
+    throw new StreamTrouble("NOT_OWNER");
+  }
+
+  /** All there is; what others wrote behind what was known shows now, also where a server was behind before. */
+  async *#through(fence: number): AsyncGenerator<StreamEntry> {
+    const { stream, run, onLost } = this.#ports;
+    let seen = 0;
+    for await (const entry of stream.read(1, fence)) {
+      seen = entry.number;
+      if (this.#known !== null && seen > this.#known && entry.run !== run) {
+        this.#isLost = true;
+        onLost();
+        throw new StreamTrouble("NOT_OWNER");
+      }
+      yield entry;
+    }
+    if (seen !== fence) throw new StreamTrouble("NATS");
+  }
+
+  async #restore({ files: content, notes }: Content): Promise<void> {
+    const { files, directory, dataDir, notes: names } = this.#ports;
+    await files.makeDirectory(directory, 0o700);
+    await writeSegments(files, directory, content);
+    for (const name of names) {
+      const note = notes.get(name);
+      const path = join(dataDir, name);
+      if (note !== undefined) await replaceIfOther(files, path, note, 0o600);
+      else await files.remove(path).catch(() => undefined);
+    }
+  }
+
+  /** The entry's number, once it is acknowledged. */
+  #append(subject: string, operation: string, data: Uint8Array = Buffer.alloc(0)): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#check();
+      this.#queue.push({ subject, operation, data, resolve, reject });
+      void this.#send();
+    });
+  }
+
+  /**
+   * One after the other, each behind the one that was acknowledged before it: of two under way the second could find its place behind
+   * an entry of somebody else that took the first one's.
+   */
+  async #send(): Promise<void> {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    while (this.#queue.length > 0) await this.#sendOne(nextOf(this.#queue));
+    this.#isSending = false;
+  }
+
+  async #sendOne({ subject, operation, data, waiting }: ReturnType<typeof nextOf>): Promise<void> {
+    const { stream, run } = this.#ports;
+    const generation = this.#generation;
+    try {
+      const number = await stream.append({ subject, operation, run, data }, this.#known ?? 0);
+      // Somebody else writes to it, or an entry whose answer was lost has been kept.
+      if (number === null || generation !== this.#generation) throw new StreamTrouble("NATS");
+      this.#known = number;
+      for (const { resolve } of waiting) resolve(number);
+    } catch (error) {
+      const trouble = error instanceof StreamTrouble ? error : new StreamTrouble("NATS", { cause: error });
+      for (const { reject } of waiting) reject(trouble);
+      if (generation === this.#generation) this.#break(trouble);
+    }
+  }
+
+  #break(trouble: StreamTrouble): void {
+    this.#isBroken = true;
+    for (const { reject } of this.#queue.splice(0)) reject(trouble);
+  }
+
+  #appendChunks(subject: string, bytes: Uint8Array): Promise<unknown> {
+    return Promise.all(chunksOf(bytes).map((chunk) => this.#append(subject, "", chunk)));
+  }
+
+  /** What there was of it goes once all of the new is kept. */
+  async #replace(subject: string, bytes: Uint8Array): Promise<void> {
+    const chunks = chunksOf(bytes);
+    const numbers = await Promise.all(
+      chunks.map((chunk, at) => this.#append(subject, `part ${at + 1}/${chunks.length}`, chunk)),
+    );
+    await this.#ports.stream.purge(subject, Math.min(...numbers));
+  }
+
+  async #drop(subject: string): Promise<void> {
+    this.#check();
+    await this.#ports.stream.purge(subject, Infinity);
+  }
+}

@@ -1,0 +1,219 @@
+import {
+  ageMs,
+  commandsProblem,
+  claimed,
+  fenced,
+  type Instant,
+  isConfirmed,
+  type Lease,
+  type LeaseTimes,
+  mayFence,
+  mayPost,
+  renewed,
+  renewEveryMs,
+} from "./lease.js";
+import type { Bucket } from "./ports.js";
+
+/** What of a time of owning the bridge of the account asks. */
+export interface Ownership {
+  /** The member that this is. */
+  readonly member: string;
+  /** Whether a POST may leave at this moment. */
+  readonly mayPost: () => boolean;
+  /** A sentence, why no commands are taken; null where they are. */
+  readonly commandsProblem: () => string | null;
+  /** A sentence while nobody confirms that the account is run here; null otherwise. */
+  readonly alarm: () => string | null;
+  /** Ms since the lease was confirmed. */
+  readonly leaseAgeMs: () => number;
+  /** Aborts when links are to end at once, and not to be made again: another member has the account. */
+  readonly cut: AbortSignal;
+  /** The link to the broker is lost. Without a lease it may be another member that is connected now. */
+  readonly linkLost: () => void;
+}
+
+interface TenurePorts {
+  readonly bucket: Bucket;
+  readonly member: string;
+  readonly key: string;
+  readonly value: string;
+  readonly times: LeaseTimes;
+  readonly instant: () => Instant;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Puts the fencing record into the journal; rejects where it is not known to be there. */
+  readonly fence: () => Promise<void>;
+  /** Whether another member is to have the account. */
+  readonly isToHandBack: () => boolean;
+  readonly onChange: (what: "lost" | "handing back" | "unconfirmed" | "confirmed") => void;
+}
+
+const retryMs = 500;
+
+/** The time from the claim of an account to its end: keeps the lease, and says what may be done under it. */
+export class Tenure {
+  readonly #ports: TenurePorts;
+  readonly #stop = new AbortController();
+  readonly #cut = new AbortController();
+  readonly #over = new AbortController();
+  #lease: Lease;
+  /** The journal was read, and the bridge runs. */
+  #isRunning = false;
+  #isLost = false;
+  #isFencing = false;
+  #wasConfirmed = true;
+  readonly ownership: Ownership;
+
+  constructor(lease: Lease, ports: TenurePorts) {
+    this.#lease = lease;
+    this.#ports = ports;
+    const { instant, times } = ports;
+    this.ownership = {
+      member: ports.member,
+      mayPost: () => !this.#isLost && mayPost(this.#lease, instant(), times),
+      commandsProblem: () => commandsProblem(this.#isLost ? null : this.#lease, instant(), times),
+      alarm: () =>
+        isConfirmed(this.#lease, instant(), times) ? null : commandsProblem(this.#lease, instant(), times),
+      leaseAgeMs: () => ageMs(this.#lease.confirmedAt, instant()),
+      cut: this.#cut.signal,
+      linkLost: () => {
+        if (!isConfirmed(this.#lease, instant(), times)) this.lost();
+      },
+    };
+  }
+
+  get isConfirmed(): boolean {
+    return !this.#isLost && isConfirmed(this.#lease, this.#ports.instant(), this.#ports.times);
+  }
+
+  /** Aborts when the bridge is to end. */
+  get stop(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Somebody else has the account, or may have it. */
+  readonly lost = (): void => {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#ports.onChange("lost");
+    this.#cut.abort();
+    this.#stop.abort();
+  };
+
+  /** Keeps the lease while `run` runs, which begins once nobody else can act for the account; then gives it up. */
+  async hold(run: (stop: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
+    const end = () => this.#stop.abort();
+    stop.addEventListener("abort", end);
+    if (stop.aborted) end();
+    const keeping = this.#keep();
+    try {
+      if (await this.#begin()) {
+        this.#isRunning = true;
+        await run(this.#stop.signal);
+      }
+    } finally {
+      stop.removeEventListener("abort", end);
+      this.#over.abort();
+      await keeping;
+      await this.#giveUp();
+    }
+  }
+
+  /** Waits until the fencing record may stand, and stands; false where it is over before. */
+  async #begin(): Promise<boolean> {
+    const { wait } = this.#ports;
+    while (!this.#stop.signal.aborted) {
+      if (await this.#fenced()) break;
+      await wait(retryMs, this.#stop.signal).catch(() => undefined);
+    }
+    return !this.#stop.signal.aborted;
+  }
+
+  async #fenced(): Promise<boolean> {
+    const { fence, instant, times } = this.#ports;
+    const { aloneFrom } = this.#lease;
+    if (this.#isFencing || !mayFence(this.#lease, instant(), times)) return false;
+    this.#isFencing = true;
+    try {
+      await fence();
+      // Claimed anew meanwhile, there is more to be waited for.
+      if (this.#lease.aloneFrom === aloneFrom) this.#lease = fenced(this.#lease);
+    } catch {
+      // The journal does not acknowledge it; it is tried again.
+    } finally {
+      this.#isFencing = false;
+    }
+    return this.#lease.isFenced;
+  }
+
+  #isOver(): boolean {
+    return this.#isLost || this.#over.signal.aborted;
+  }
+
+  async #keep(): Promise<void> {
+    const { wait, times } = this.#ports;
+    let waitMs = renewEveryMs(times);
+    while (!this.#isOver()) {
+      await wait(waitMs, this.#over.signal).catch(() => undefined);
+      if (this.#isOver()) return;
+      const isRenewed = await this.#renew().catch(() => false);
+      waitMs = isRenewed ? renewEveryMs(times) : retryMs;
+      this.#tell();
+      if (!this.#isRunning || this.#stop.signal.aborted) continue;
+      // Not waited for: the lease has to be renewed meanwhile.
+      if (!this.#lease.isFenced) void this.#fenced();
+      if (isRenewed && this.#lease.isFenced && this.#ports.isToHandBack()) this.#handBack();
+    }
+  }
+
+  #handBack(): void {
+    this.#ports.onChange("handing back");
+    this.#stop.abort();
+  }
+
+  #tell(): void {
+    const { instant, times, onChange } = this.#ports;
+    const now = isConfirmed(this.#lease, instant(), times);
+    if (now !== this.#wasConfirmed) onChange(now ? "confirmed" : "unconfirmed");
+    this.#wasConfirmed = now;
+  }
+
+  /** Whether it is confirmed for now. */
+  async #renew(): Promise<boolean> {
+    const { bucket, key, value, instant } = this.#ports;
+    const sentAt = instant();
+    const revision = await bucket.renew(key, value, this.#lease.revision);
+    if (revision !== null) {
+      this.#lease = renewed(this.#lease, revision, sentAt);
+      return true;
+    }
+    const found = await bucket.get(key);
+    if (found === null) return this.#claimAnew();
+    // Read from a server that is behind.
+    if (found.revision <= this.#lease.revision) return false;
+    // A renewal of which the answer was lost has been carried out.
+    if (found.value === value) this.#lease = { ...this.#lease, revision: found.revision };
+    else this.lost();
+    return false;
+  }
+
+  /** It had vanished. What others could have begun meanwhile has to end first, and the journal tells whether they did. */
+  async #claimAnew(): Promise<boolean> {
+    const { bucket, key, value, instant, times } = this.#ports;
+    const sentAt = instant();
+    const revision = await bucket.claim(key, value, 0);
+    if (revision === null) return false;
+    const answeredAt = instant().mono;
+    const anew = claimed({ revision, sentAt, answeredAt, isReleased: false }, times);
+    // While it runs, the next fence tells whether anybody else did anything meanwhile.
+    const settledFrom = this.#isRunning
+      ? Math.max(this.#lease.settledFrom, anew.aloneFrom)
+      : anew.settledFrom;
+    this.#lease = { ...anew, settledFrom };
+    return true;
+  }
+
+  async #giveUp(): Promise<void> {
+    const { bucket, key } = this.#ports;
+    if (!this.#isLost) await bucket.release(key, this.#lease.revision).catch(() => undefined);
+  }
+}

@@ -1,0 +1,110 @@
+import { claimInMs, type Holding, isToHandBack, type Looking, type Member } from "./membership.js";
+import type { BucketEntry } from "./ports.js";
+
+export const ownerKey = (account: string): string => `owner.${account}`;
+export const memberKey = (id: string): string => `member.${id}`;
+
+/** What stands in the key of an account. `run` tells two members of one name apart, and one before from after its restart. */
+interface OwnerValue {
+  readonly member: string;
+  readonly run: string;
+}
+
+interface MemberValue {
+  readonly unfit: readonly string[];
+}
+
+export const ownerText = (value: OwnerValue): string => JSON.stringify(value);
+export const memberText = (value: MemberValue): string => JSON.stringify(value);
+
+/** Null for what no member wrote. */
+function readOwner(text: string): OwnerValue | null {
+  const value = parsed(text);
+  const { member, run } = value as Partial<OwnerValue>;
+  return typeof member === "string" && typeof run === "string" ? { member, run } : null;
+}
+
+function readUnfit(text: string): readonly string[] {
+  const { unfit } = parsed(text) as Partial<MemberValue>;
+  return Array.isArray(unfit) ? unfit.filter((one) => typeof one === "string") : [];
+}
+
+function parsed(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+interface ViewSettings {
+  readonly self: string;
+  readonly leaseMs: number;
+  readonly hash: Looking["hash"];
+}
+
+/** What this member has seen of the others and of who runs what. Instants are its own, monotonic. */
+export class ClusterView {
+  readonly #settings: ViewSettings;
+  readonly #members = new Map<string, Member>();
+  readonly #holdings = new Map<string, Holding>();
+  #since = 0;
+
+  constructor(settings: ViewSettings) {
+    this.#settings = settings;
+  }
+
+  get members(): readonly Member[] {
+    return [...this.#members.values()];
+  }
+
+  /** From now on everything that happens is seen. */
+  begin(now: number): void {
+    this.#since = now;
+  }
+
+  take(key: string, { revision, value }: BucketEntry, now: number): void {
+    const [, kind, name] = /^(owner|member)\.(.+)$/.exec(key) ?? [];
+    if (name === undefined) return;
+    if (kind === "owner") this.#hold(name, revision, value, now);
+    else if (value === null) this.#members.delete(name);
+    else this.#seen(name, value, now);
+  }
+
+  #hold(account: string, revision: number, value: string | null, now: number): void {
+    const known = this.#holdings.get(account);
+    // What is told again after a reconnect is not news.
+    if (known?.revision === revision) return;
+    const holder = value === null ? null : (readOwner(value)?.member ?? "");
+    this.#holdings.set(account, { revision, holder, seenAt: now });
+  }
+
+  #seen(id: string, value: string, now: number): void {
+    const known = this.#members.get(id);
+    const isBack = known === undefined || now - known.lastSeenAt > 2 * this.#settings.leaseMs;
+    const firstSeenAt = isBack ? now : known.firstSeenAt;
+    this.#members.set(id, { id, firstSeenAt, lastSeenAt: now, unfit: new Set(readUnfit(value)) });
+  }
+
+  holding(account: string): Holding | null {
+    return this.#holdings.get(account) ?? null;
+  }
+
+  /** The mark of who gave it up has vanished. */
+  forgetMark(account: string): void {
+    if (this.#holdings.get(account)?.holder === null) this.#holdings.delete(account);
+  }
+
+  claimInMs(account: string, now: number, isUnfit: boolean): number {
+    return claimInMs(this.#looking(account, now), this.holding(account), isUnfit);
+  }
+
+  isToHandBack(account: string, now: number, ownedSince: number): boolean {
+    return isToHandBack(this.#looking(account, now), ownedSince);
+  }
+
+  #looking(account: string, now: number): Looking {
+    return { account, now, members: this.#members.values(), since: this.#since, ...this.#settings };
+  }
+}

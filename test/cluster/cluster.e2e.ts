@@ -1,0 +1,175 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { audience, platform } from "../bridge/support/bridge.js";
+import { logged, startProcess } from "../bridge/support/program.js";
+import type { Program } from "../end-to-end/support/program.js";
+import { tempFolder, until } from "../mqtt-connection/support.js";
+import { type NatsCluster, natsVersion, startNats } from "../support/nats.js";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.js";
+
+if (natsVersion === null)
+  console.log(
+    "NOT RUN: members of a cluster at real NATS servers, as there is no nats-server on this computer",
+  );
+
+const set = "greenhouse/gh-0001/actuator/fan/set";
+const resultTopic = "greenhouse/gh-0001/actuator/fan/result";
+
+interface Member {
+  readonly name: string;
+  readonly folder: string;
+  readonly proxies: readonly TcpProxy[];
+  program: Program;
+}
+
+/** Members with one configuration, at three NATS servers, each through lines of its own that can be cut. */
+async function clusterOf(count: number, nats: NatsCluster) {
+  const broker = await audience();
+  const simulator = await platform();
+  const members: Member[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const folder = await tempFolder();
+    const proxies = await Promise.all(nats.servers.map(({ port }) => startTcpProxy(port)));
+    onTestFinished(() => Promise.all(proxies.map((proxy) => proxy.close())).then(() => undefined));
+    await mkdir(folder, { recursive: true });
+    await writeFile(
+      join(folder, "config.yaml"),
+      JSON.stringify({
+        platform: {
+          business_url: simulator.businessUrl,
+          realtime_url: simulator.realtimeUrl,
+          token: "simulator",
+          requests_per_minute: 0,
+          timeouts: { control: "5s" },
+        },
+        mqtt: { url: broker.url },
+        http: false,
+        homeassistant: { enabled: false },
+        polling: { sensors: "1s", actuators: "1s" },
+        controllers: {
+          "GH-0001": { actuators: { fan: { kind: "circulation_fan", address: "150", settle: "0s" } } },
+        },
+        cluster: { nats: proxies.map(({ port }) => `nats://127.0.0.1:${port}`), name: "test" },
+      }),
+      { mode: 0o600 },
+    );
+    members.push({ name: `member ${n}`, folder, proxies, program: startProcess({ folder }) });
+  }
+  return { ...broker, simulator, members };
+}
+
+type Cluster = Awaited<ReturnType<typeof clusterOf>>;
+
+const claims = "this member has claimed the account";
+
+/** The member that claimed last, of those that run. */
+async function ownerOf({ members }: Cluster, but: Member | null = null): Promise<Member> {
+  const isOwner = ({ program }: Member) => {
+    const { stderr } = program;
+    return stderr.lastIndexOf(claims) > stderr.lastIndexOf("this member runs the account no more");
+  };
+  const find = () => members.find((one) => one !== but && !one.program.hasEnded && isOwner(one));
+  await until(
+    () => find() !== undefined,
+    "claimed",
+    members.map(({ program }) => program.stderr.slice(-2_000)),
+  );
+  return find() ?? Promise.reject(new Error("no owner"));
+}
+
+/** The server that leads a stream. */
+async function leaderOf({ servers }: NatsCluster, stream: string): Promise<NatsCluster["servers"][number]> {
+  const link = await connect({ servers: servers.map(({ port }) => `127.0.0.1:${port}`) });
+  const { cluster } = await (await jetstreamManager(link)).streams.info(stream);
+  await link.close();
+  const leader = servers.find(({ name }) => name === cluster?.leader);
+  return leader ?? Promise.reject(new Error(`no server is called ${String(cluster?.leader)}`));
+}
+
+let sent = 0;
+
+/** Sends until one is taken: what is refused meanwhile ends so. Resolves with how long that took, and with its id. */
+async function commandTaken({ say, json, members }: Cluster, word: string): Promise<number> {
+  const from = performance.now();
+  for (;;) {
+    sent += 1;
+    const id = `c${sent}`;
+    await say(set, { command: word, id });
+    const told = () => json(resultTopic).find((one) => one["id"] === id);
+    const until_ = performance.now() + 4_000;
+    while (told() === undefined && performance.now() < until_)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    const outcome = told()?.["outcome"];
+    if (outcome === "confirmed" || outcome === "already") return performance.now() - from;
+    if (performance.now() - from > 70_000)
+      throw new Error(
+        `no command was taken; ${members.map(({ program }) => program.stderr.slice(-3_000)).join("\n---\n")}`,
+      );
+  }
+}
+
+/** From now on until something was read and shown by another member. */
+async function firstReading({ seen }: Cluster): Promise<number> {
+  const from = performance.now();
+  const before = seen.length;
+  await until(() => seen.slice(before).some(({ topic }) => topic.includes("/sensor/")), "a reading");
+  return performance.now() - from;
+}
+
+const cutFromNats = (member: Member, isCut: boolean) =>
+  Promise.all(
+    member.proxies.map(async (proxy) => {
+      await proxy.manner(isCut ? "black_hole" : "pass");
+      if (isCut) proxy.deafen("both");
+      else proxy.cut();
+    }),
+  );
+
+describe.skipIf(natsVersion === null)(
+  `two members of a cluster at three NATS servers (${natsVersion ?? ""})`,
+  () => {
+    it("take over from each other when one is killed, frozen, cut off or stopped, and one alone sends", async () => {
+      const nats = await startNats(3);
+      onTestFinished(() => nats.stop());
+      const cluster = await clusterOf(2, nats);
+      const took: Record<string, unknown> = { nats: natsVersion };
+      await commandTaken(cluster, "on");
+
+      const killed = await ownerOf(cluster);
+      await killed.program.end("SIGKILL");
+      const [readingMs, commandMs] = await Promise.all([firstReading(cluster), commandTaken(cluster, "off")]);
+      took["killed"] = { readingMs, commandMs };
+      expect(readingMs).toBeLessThan(30_000);
+      expect(commandMs).toBeLessThan(60_000);
+      killed.program = startProcess({ folder: killed.folder });
+
+      const frozen = await ownerOf(cluster);
+      expect(frozen).not.toBe(killed);
+      await until(() => logged(killed.program, "standing by") !== undefined, "standing by");
+      frozen.program.signal("SIGSTOP");
+      took["frozen"] = { commandMs: await commandTaken(cluster, "on") };
+      frozen.program.signal("SIGCONT");
+      await until(() => logged(frozen.program, "another member has the account") !== undefined, "noticed");
+      await commandTaken(cluster, "off");
+
+      const cut = await ownerOf(cluster, frozen);
+      await cutFromNats(cut, true);
+      took["cut off from NATS"] = { commandMs: await commandTaken(cluster, "on") };
+      await cutFromNats(cut, false);
+      const owner = await ownerOf(cluster, cut);
+
+      const leader = await leaderOf(nats, "test_greenhouse2mqtt");
+      await leader.kill();
+      took["leader of the journal killed"] = { commandMs: await commandTaken(cluster, "off") };
+
+      await owner.program.end("SIGTERM");
+      took["stopped in order"] = { commandMs: await commandTaken(cluster, "on") };
+      console.log(JSON.stringify(took));
+      const ids = cluster.json(resultTopic).map(({ id, repeated }) => `${String(id)} ${String(repeated)}`);
+      expect(new Set(ids).size).toBe(ids.length);
+    }, 400_000);
+  },
+);

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { withLease } from "../../src/cluster/lease.js";
+import { PlatformError, type PlatformWriter } from "../../src/greenhouse/ports.js";
+
+const signal = new AbortController().signal;
+
+/** Its connection stands when `stands` resolves. */
+function platform(stands = Promise.resolve()) {
+  const sent: string[] = [];
+  const writer: PlatformWriter = {
+    write: async (_code, _address, value, _signal, manner) => {
+      await stands;
+      const facts = { kind: "withheld", host: "realtime", operation: "set-value", sent: false } as const;
+      if (manner?.mayPost?.() === false) throw new PlatformError("withheld", facts);
+      sent.push(value);
+      return { requestId: null, code: "200" };
+    },
+  };
+  return { writer, sent };
+}
+
+describe("a platform with a lease", () => {
+  it("asks the lease when the connection stands, and not before", async () => {
+    const lease = { isValid: true };
+    const ownership = { mayPost: () => lease.isValid, commandsProblem: () => "another member has it." };
+    let connect: () => void = () => undefined;
+    const { writer, sent } = platform(new Promise((resolve) => (connect = resolve)));
+    const writing = withLease(writer, ownership).write("GH-0001", "101", "10010", signal);
+    lease.isValid = false;
+    connect();
+    await expect(writing).rejects.toThrow("not sent: another member has it.");
+    await expect(writing).rejects.toMatchObject({ facts: { kind: "withheld", sent: false } });
+    expect(sent).toEqual([]);
+  });
+
+  it("sends under a valid lease what nothing else stands against", async () => {
+    const ownership = { mayPost: () => true, commandsProblem: () => null };
+    const { writer, sent } = platform();
+    const owned = withLease(writer, ownership);
+    await owned.write("GH-0001", "101", "10010", signal);
+    await owned.write("GH-0001", "101", "10001", signal, { mayPost: () => true });
+    const refused = owned.write("GH-0001", "101", "11000", signal, { mayPost: () => false });
+    await expect(refused).rejects.toThrow(/^withheld$/);
+    expect(sent).toEqual(["10010", "10001"]);
+  });
+});

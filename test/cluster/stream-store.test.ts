@@ -1,0 +1,223 @@
+import { join } from "node:path";
+import { readdir, readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import type { AccountStream, StreamEntry } from "../../src/cluster/ports.js";
+import { StreamStore } from "../../src/cluster/stream-store.js";
+import { checkOrigin, markOrigin } from "../../src/journal/origin.js";
+import { journalDirectory, openJournal } from "../../src/journal/open.js";
+import { newestRecords } from "../../src/journal/reader.js";
+import { nodeFileSystem, replaceFile, textFile } from "../../src/runtime/file-system.js";
+import { silentLog } from "../../src/runtime/log.js";
+import { tempFolder } from "../mqtt-connection/support.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+
+interface TestStream {
+  readonly entries: (StreamEntry | null)[];
+  /** What becomes of an append. `lost`: it is kept, and nobody hears of it. */
+  fail: (entry: StreamEntry) => "lost" | "refused" | null;
+  beforeFence: () => unknown;
+  readonly port: AccountStream;
+}
+
+/** A stream that keeps what it acknowledges. */
+function stream(): TestStream {
+  const entries: (StreamEntry | null)[] = [];
+  const made: TestStream = {
+    entries,
+    fail: () => null,
+    beforeFence: () => undefined,
+    port: {
+      append: async (entry, after) => {
+        if (entry.subject === "fence") await made.beforeFence();
+        const failure = made.fail(entry);
+        if (failure === "refused") throw new Error("timeout");
+        if (entries.length !== after) return null;
+        const number = entries.push(entry);
+        if (failure === "lost") throw new Error("timeout");
+        return number;
+      },
+      last: () => Promise.resolve(entries.length),
+      async *read(from, through) {
+        await Promise.resolve();
+        for (const [at, entry] of entries.entries())
+          if (entry !== null && at + 1 >= from && at + 1 <= through) yield { ...entry, number: at + 1 };
+      },
+      purge: (subject, before) => {
+        for (const [at, entry] of entries.entries())
+          if (entry?.subject === subject && at + 1 < before) entries[at] = null;
+        return Promise.resolve();
+      },
+    },
+  };
+  return made;
+}
+
+let runs = 0;
+
+/** A member with a data directory of its own. */
+async function member(of: ReturnType<typeof stream>, dataDir?: string) {
+  const folder = dataDir ?? (await tempFolder());
+  runs += 1;
+  const made = { lost: 0, folder, clock: new VirtualClock() };
+  const store = new StreamStore({
+    stream: of.port,
+    files: nodeFileSystem,
+    directory: journalDirectory(folder),
+    dataDir: folder,
+    notes: ["token.json"],
+    run: `run-${runs}`,
+    about: () => "{}",
+    wait: () => Promise.resolve(),
+    isConfirmed: () => true,
+    onLost: () => (made.lost += 1),
+  });
+  const open = async () => {
+    await store.admit();
+    const original = { files: store.files, admit: () => store.admit() };
+    return openJournal({ dataDir: folder, clock: made.clock, log: silentLog, original });
+  };
+  const records = async () =>
+    (await newestRecords(journalDirectory(folder), { limit: 100 })).map(({ type }) => type);
+  return { ...made, store, open, records, state: made };
+}
+
+const start = { type: "start", version: "1" } as const;
+const stop = { type: "stop", reason: "test" } as const;
+const durable = { durable: true } as const;
+
+describe("the journal of an account in a stream", () => {
+  it("is with the next owner what it was with the one before, and goes on there", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    const { journal } = await one.open();
+    await journal.append(start, durable);
+    const other = await member(kept);
+    const next = await other.open();
+    await next.journal.append(stop, durable);
+    expect(await other.records()).toEqual(["carried", "start", "stop"]);
+    expect(next.journal.history().starts).toMatchObject([{ version: "1" }]);
+    const names = await readdir(journalDirectory(one.folder));
+    const bytes = (folder: string) => readFile(join(journalDirectory(folder), names[0] ?? ""), "utf8");
+    expect(await bytes(other.folder)).toContain(await bytes(one.folder));
+  });
+
+  it("takes nothing more of the owner before: what it says then is refused, and it learns that it is not the owner", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    const { journal } = await one.open();
+    await journal.append(start, durable);
+    const other = await member(kept);
+    await (await other.open()).journal.append(start, durable);
+    await expect(journal.append(stop, durable)).rejects.toThrow("cannot be written");
+    one.clock.advance(5_000).catch(() => undefined);
+    await expect.poll(() => one.state.lost).toBe(1);
+    expect(journal.state().reason).toContain("another member");
+    expect(kept.entries.filter((entry) => Buffer.from(entry?.data ?? "").includes('"stop"'))).toEqual([]);
+  });
+
+  it("holds also what an old owner appends until its successor's fence stands", async () => {
+    const kept = stream();
+    const { journal } = await (await member(kept)).open();
+    await journal.append(start, durable);
+    let late: Promise<number> | null = null;
+    kept.beforeFence = () => (late ??= journal.append(stop, durable));
+    const other = await member(kept);
+    await other.open();
+    expect(await other.records()).toEqual(["carried", "start", "stop"]);
+  });
+
+  it("takes none of the entries that are under way at an old owner once another one has taken the place of the first", async () => {
+    const kept = stream();
+    const { journal } = await (await member(kept)).open();
+    await journal.append(start, durable);
+    await (await member(kept)).store.admit();
+    const before = kept.entries.length;
+    const appends = [stop, start, stop].map(async (record) => {
+      await Promise.resolve();
+      return journal.append(record, durable);
+    });
+    for (const append of await Promise.allSettled(appends)) expect(append.status).toBe("rejected");
+    expect(kept.entries.length).toBe(before);
+  });
+
+  it.each(["lost", "refused"] as const)(
+    "goes on behind an append that is %s: what it has is what the stream has",
+    async (how) => {
+      const kept = stream();
+      const one = await member(kept);
+      const { journal } = await one.open();
+      await journal.append(start, durable);
+      kept.fail = () => how;
+      await expect(journal.append(stop, durable)).rejects.toThrow("NATS servers");
+      expect(journal.state().available).toBe(false);
+      kept.fail = () => null;
+      await one.clock.advance(4_000);
+      await expect.poll(() => journal.state().available).toBe(true);
+      expect((await one.records()).includes("stop")).toBe(how === "lost");
+      const other = await member(kept);
+      await other.open();
+      expect(await other.records()).toEqual(await one.records());
+      expect(one.state.lost).toBe(0);
+    },
+  );
+
+  it("is cut off and replaced with its files; a replacement that was not finished replaces nothing", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    await one.store.admit();
+    const path = join(journalDirectory(one.folder), "journal-000000000001.jsonl");
+    const file = await one.store.files.open(path, "a");
+    await file.write(Buffer.from("first second"));
+    await file.truncate(5);
+    await file.sync();
+    const shown = async () => {
+      const other = await member(kept);
+      await other.store.admit();
+      return readFile(join(journalDirectory(other.folder), "journal-000000000001.jsonl"), "utf8");
+    };
+    expect(await shown()).toBe("first");
+    const again = await member(kept, one.folder);
+    await again.store.admit();
+    const large = "x".repeat(600 * 1024);
+    kept.fail = ({ operation }) => (operation === "part 2/2" ? "refused" : null);
+    await expect(replaceFile(path, large, { files: again.store.files })).rejects.toThrow("acknowledge");
+    kept.fail = () => null;
+    expect(await shown()).toBe("first");
+    const third = await member(kept, one.folder);
+    await third.store.admit();
+    await replaceFile(path, large, { files: third.store.files });
+    expect(await shown()).toBe(large);
+    expect(kept.entries.filter((entry) => entry?.subject.startsWith("file.")).length).toBe(2);
+    await third.store.files.remove(path);
+    await expect(shown()).rejects.toThrow("ENOENT");
+  });
+
+  it("brings small files with it, and takes away what the stream does not have", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    await one.store.admit();
+    await one.store.keepNote("token.json", Buffer.from("old"));
+    await one.store.keepNote("token.json", Buffer.from("new"));
+    const other = await member(kept);
+    await other.store.admit();
+    expect(await textFile(other.folder, "token.json").read()).toBe("new");
+    const empty = await member(stream(), other.folder);
+    await empty.store.admit();
+    expect(await textFile(other.folder, "token.json").read()).toBeNull();
+  });
+
+  it("is not taken for a journal of its own, nor one of its own for a copy", async () => {
+    const copy = await tempFolder();
+    await markOrigin(copy, "greenhouses/north");
+    await checkOrigin(copy, "greenhouses/north");
+    await expect(openJournal({ dataDir: copy, clock: new VirtualClock(), log: silentLog })).rejects.toThrow(
+      "is a copy of that of the cluster (greenhouses/north)",
+    );
+    await expect(checkOrigin(await tempFolder(), "greenhouses/north")).resolves.toBeUndefined();
+    const own = await tempFolder();
+    const opened = await openJournal({ dataDir: own, clock: new VirtualClock(), log: silentLog });
+    await opened.journal.append(start, durable);
+    await opened.close();
+    await expect(checkOrigin(own, "greenhouses/north")).rejects.toThrow("run `journal import`");
+  });
+});

@@ -1,0 +1,102 @@
+import { type Clock, waitingBy } from "../../../src/runtime/clock.js";
+import type { Chance } from "../../simulation/scenario.js";
+import type { VirtualTime } from "../../support/virtual-clock.js";
+
+const epochMs = Date.parse("2026-03-01T08:00:00Z");
+
+/**
+ * A process on a computer of its own: with clocks that run a little fast or slow and may be set, and which may stop for a while
+ * whenever it is about to go on, or for good.
+ */
+export class Process {
+  readonly id: string;
+  readonly clock: Clock;
+  readonly #time: VirtualTime;
+  readonly #chance: Chance;
+  /** How fast its clocks run. */
+  readonly #rate: number;
+  readonly #startedAt: number;
+  #wallOffset: number;
+  /** What the monotonic clock missed while the computer was suspended. */
+  #suspended = 0;
+  #isAlive = true;
+  #isStopped = false;
+  #waiting: (() => void)[] = [];
+  #wake: () => void = () => undefined;
+  /** Of its going on: how likely it is stopped before. */
+  pauses = 0;
+
+  constructor(id: string, time: VirtualTime, chance: Chance) {
+    this.id = id;
+    this.#time = time;
+    this.#chance = chance;
+    this.#rate = chance.between(0.98, 1.02);
+    this.#startedAt = time.now - chance.between(0, 1_000_000);
+    this.#wallOffset = epochMs + chance.between(-5_000, 5_000);
+    const after: Clock["after"] = (ms, call) => {
+      let isWanted = true;
+      const takeBack = time.in(Math.max(1, ms) / this.#rate, () =>
+        this.goOn(() => {
+          if (isWanted) call();
+        }),
+      );
+      return () => {
+        isWanted = false;
+        takeBack();
+      };
+    };
+    this.clock = {
+      now: () => Math.round(this.#wallOffset + time.now * this.#rate),
+      monotonic: () => this.upMs() - this.#suspended,
+      soon: (call) => {
+        after(1, call);
+      },
+      after,
+      wait: waitingBy(after),
+    };
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  readonly upMs = (): number => (this.#time.now - this.#startedAt) * this.#rate;
+
+  /** Everything that happens to it comes in here: an answer, a message, a timer. */
+  goOn(call: () => void): void {
+    if (!this.#isAlive) return;
+    if (!this.#isStopped && this.#chance.hits(this.pauses))
+      this.stop(this.#chance.logUniform(100, 70_000), false);
+    if (this.#isStopped) this.#waiting.push(call);
+    else call();
+  }
+
+  /** As SIGSTOP does; or with its computer, whose monotonic clock then stands still. */
+  stop(ms: number, withComputer: boolean): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    const from = this.#time.now;
+    const wake = () => {
+      takeBack();
+      if (withComputer) this.#suspended += (this.#time.now - from) * this.#rate;
+      this.#isStopped = false;
+      for (const call of this.#waiting.splice(0)) this.goOn(call);
+    };
+    const takeBack = this.#time.in(ms, wake);
+    this.#wake = wake;
+  }
+
+  /** Sooner than it would, if it is stopped. */
+  wake(): void {
+    if (this.#isStopped) this.#wake();
+  }
+
+  setWall(byMs: number): void {
+    this.#wallOffset += byMs;
+  }
+
+  kill(): void {
+    this.#isAlive = false;
+    this.#waiting = [];
+  }
+}

@@ -1,0 +1,379 @@
+import { Cluster, leaseMs } from "../../../src/cluster/cluster.js";
+import { bucketLimits } from "../../../src/cluster/lease.js";
+import { hashOf } from "../../../src/config/fleet.js";
+import { PlatformError } from "../../../src/greenhouse/ports.js";
+import { silentLog } from "../../../src/runtime/log.js";
+import { SimulatedDisk } from "../../simulation/disk.js";
+import { Chance } from "../../simulation/scenario.js";
+import { WallClock, worldTime } from "../../simulation/time.js";
+import { JetStreamModel } from "./jetstream-model.js";
+import { ModelBridge, type Surroundings } from "./model-bridge.js";
+import { Process } from "./process.js";
+
+/** Between whom a link may be cut. */
+type Far = "nats" | "broker" | "platform";
+
+interface Post {
+  readonly id: string;
+  readonly at: number;
+}
+
+interface Command {
+  readonly id: string;
+  readonly isStop: boolean;
+  readonly at: number;
+  readonly told: Set<string>;
+}
+
+/** What the judge has against a history, and how long what was promised took. */
+export interface History {
+  readonly violations: readonly string[];
+  readonly posts: number;
+  readonly commands: number;
+  readonly takeOvers: number;
+  /** Of the last, which nothing disturbs: ms to the first reading and to the first command taken. */
+  readonly readingMs: number;
+  readonly commandMs: number;
+}
+
+export interface Trouble {
+  readonly members: number;
+  /** Ms in which links are cut, processes stopped and killed, clocks set and servers gone. */
+  readonly forMs: number;
+  readonly pauses: number;
+  readonly cutsPerMinute: number;
+  readonly stopsPerMinute: number;
+  readonly killsPerMinute: number;
+  readonly outagesPerMinute: number;
+  readonly jumpsPerMinute: number;
+  readonly commandsPerMinute: number;
+}
+
+function troubleOf(seed: number): Trouble {
+  const chance = new Chance(seed, "trouble");
+  return {
+    members: chance.whole(2, 5),
+    forMs: 240_000,
+    pauses: chance.of([0, 0, 0.000_5, 0.002]),
+    cutsPerMinute: chance.of([0, 1, 3, 6]),
+    stopsPerMinute: chance.of([0, 1, 2]),
+    killsPerMinute: chance.of([0, 0.5, 1]),
+    outagesPerMinute: chance.of([0, 0, 0.5]),
+    jumpsPerMinute: chance.of([0, 1, 3]),
+    commandsPerMinute: chance.of([10, 30]),
+  };
+}
+
+const postError = (kind: "withheld" | "timeout", sent: boolean) =>
+  new PlatformError(kind, { kind, host: "realtime", operation: "set-value", sent });
+
+const account = "north";
+const controlMs = 30_000;
+/** From the end of all trouble: what was open is read back, and one owner is there. */
+const calmMs = 240_000;
+
+class World {
+  readonly time = worldTime();
+  readonly violations: string[] = [];
+  readonly posts: Post[] = [];
+  readonly commands = new Map<string, Command>();
+  readonly #chance: Chance;
+  readonly #trouble: Trouble;
+  readonly #jetStream: JetStreamModel;
+  readonly #cut = new Map<Process, Set<Far>>();
+  readonly #disks = new Map<string, SimulatedDisk>();
+  readonly #processes = new Map<string, Process>();
+  readonly #ends = new Map<Process, AbortController>();
+  readonly #shown = new Set<string>();
+  #connected: { readonly process: Process; readonly on: Parameters<Surroundings["connect"]>[1] } | null =
+    null;
+  #runs = 0;
+  /** Each time that a bridge began to run, which is when its owner may act. */
+  readonly begun: { readonly at: number; readonly process: Process }[] = [];
+
+  constructor(seed: number, trouble: Trouble) {
+    this.#chance = new Chance(seed, "world");
+    this.#trouble = trouble;
+    this.#jetStream = new JetStreamModel(this.time, new Chance(seed, "jetstream"), {
+      ttlMs: bucketLimits(leaseMs).ttl,
+      isCut: (process) => this.#isCut(process, "nats"),
+    });
+    this.#jetStream.onLast = (process) => {
+      for (const other of this.#processes.values())
+        if (other !== process && this.#chance.hits(0.5)) this.time.in(1, () => other.wake());
+    };
+  }
+
+  #isCut(process: Process, far: Far): boolean {
+    return this.#cut.get(process)?.has(far) === true;
+  }
+
+  /** A member starts, or starts again on its own disk. */
+  start(id: string): void {
+    this.#runs += 1;
+    const process = new Process(id, this.time, new Chance(this.#runs, `${id} ${this.#chance.random()}`));
+    process.pauses = this.#jetStream.isCalm ? 0 : this.#trouble.pauses;
+    this.#processes.set(id, process);
+    this.#cut.set(process, new Set());
+    const disk =
+      this.#disks.get(id) ??
+      new SimulatedDisk(this.time, new WallClock(this.time, 0), new Chance(this.#runs, "disk"));
+    this.#disks.set(id, disk);
+    const files = disk.mount(process.clock);
+    const cluster = new Cluster({
+      id,
+      bucket: this.#jetStream.bucketOf(process),
+      clock: process.clock,
+      upMs: process.upMs,
+      hash: hashOf,
+      leaseMs,
+      files,
+      openStream: () => Promise.resolve(this.#jetStream.streamOf(process)),
+    });
+    const end = new AbortController();
+    this.#ends.set(process, end);
+    const dataDir = `/${id}`;
+    const owned = {
+      account,
+      dataDir,
+      controlMs,
+      identity: account,
+      log: silentLog,
+      onStandby: () => undefined,
+    };
+    void cluster.run(end.signal);
+    void cluster.own(
+      owned,
+      async (run) => {
+        this.begun.push({ at: this.time.now, process });
+        await new ModelBridge(run, process, files, this.#surroundings).run(dataDir);
+      },
+      end.signal,
+    );
+  }
+
+  readonly #surroundings: Surroundings = {
+    platformOf: (process) => ({
+      write: async (_code, _address, id, _signal, { mayPost } = {}) => {
+        await process.clock.wait(this.#chance.logUniform(5, 3_000));
+        if (this.#isCut(process, "platform") || mayPost?.() === false) throw postError("withheld", false);
+        this.#posted(process, id);
+        const isAnswered = this.#chance.hits(0.9);
+        const takesMs = isAnswered ? this.#chance.logUniform(20, 5_000) : controlMs;
+        this.time.in(this.#chance.logUniform(5, takesMs), () => this.#shown.add(id));
+        await process.clock.wait(takesMs);
+        if (!isAnswered || this.#isCut(process, "platform")) throw postError("timeout", true);
+        return { requestId: null, code: "200" };
+      },
+    }),
+    read: async (process, id) => {
+      await process.clock.wait(50);
+      return this.#isCut(process, "platform") ? null : this.#shown.has(id);
+    },
+    connect: (process, on) => {
+      this.time.in(20, () => {
+        if (!process.isAlive || this.#isCut(process, "broker")) {
+          process.goOn(on.lost);
+          return;
+        }
+        this.#drop();
+        this.#connected = { process, on };
+      });
+    },
+    disconnect: (process) => {
+      if (this.#connected?.process === process) this.#connected = null;
+    },
+    tell: (process, id, outcome) => {
+      if (this.#connected?.process !== process || this.#isCut(process, "broker")) return false;
+      this.#told(id, outcome);
+      return true;
+    },
+  };
+
+  #drop(): void {
+    const dropped = this.#connected;
+    this.#connected = null;
+    if (dropped !== null) this.time.in(10, () => dropped.process.goOn(dropped.on.lost));
+  }
+
+  #posted(process: Process, id: string): void {
+    const { owner } = this;
+    if (owner !== process)
+      this.violations.push(
+        `${this.time.now}: ${process.id} POSTs ${id}, and ${String(owner?.id)} is the owner`,
+      );
+    // A stop does not wait for the journal, so that its next owner may not know of it.
+    const isStop = this.commands.get(id)?.isStop === true;
+    if (!isStop && this.posts.some((post) => post.id === id))
+      this.violations.push(`${this.time.now}: ${id} is POSTed twice`);
+    this.posts.push({ id, at: this.time.now });
+  }
+
+  #told(id: string, outcome: string): void {
+    const command = this.commands.get(id);
+    if (command === undefined) return;
+    command.told.add(outcome);
+    if (command.told.size > 1)
+      this.violations.push(`${this.time.now}: ${id} ends as ${[...command.told].join(" and as ")}`);
+  }
+
+  send(id: string, isStop: boolean): void {
+    if (!this.commands.has(id)) this.commands.set(id, { id, isStop, at: this.time.now, told: new Set() });
+    const connected = this.#connected;
+    if (connected === null || this.#isCut(connected.process, "broker")) return;
+    this.time.in(this.#chance.logUniform(1, 30), () =>
+      connected.process.goOn(() => connected.on.command(id, isStop)),
+    );
+  }
+
+  /** Every so often, until `until`. */
+  every(perMinute: number, until: number, what: () => void): void {
+    if (perMinute === 0) return;
+    const next = this.#chance.gap(60_000 / perMinute);
+    if (this.time.now + next >= until) return;
+    this.time.in(next, () => {
+      what();
+      this.every(perMinute, until, what);
+    });
+  }
+
+  disturb(until: number): void {
+    const { cutsPerMinute, stopsPerMinute, killsPerMinute, outagesPerMinute, jumpsPerMinute } = this.#trouble;
+    const chance = this.#chance;
+    const upTo = () => Math.min(chance.logUniform(300, 60_000), until - this.time.now);
+    const one = () => chance.of([...this.#processes.values()]);
+    this.every(cutsPerMinute, until, () =>
+      this.#cutFor(one(), chance.of(["nats", "nats", "broker", "platform"]), upTo()),
+    );
+    const aWhile = () => Math.min(chance.between(300, 60_000), until - this.time.now);
+    this.every(stopsPerMinute, until, () => one().stop(aWhile(), chance.hits(0.3)));
+    this.every(killsPerMinute, until, () => this.#restart(one(), chance.logUniform(500, 40_000)));
+    this.every(jumpsPerMinute, until, () => one().setWall(chance.between(-100_000, 100_000)));
+    this.every(outagesPerMinute, until, () => {
+      this.#jetStream.isDown = true;
+      this.time.in(upTo(), () => {
+        this.#jetStream.isDown = false;
+        for (const process of this.#processes.values()) this.#jetStream.healed(process);
+      });
+    });
+    this.every(jumpsPerMinute / 3, until, () => this.#jetStream.forgetKeys());
+  }
+
+  #cutFor(process: Process, far: Far, ms: number): void {
+    const cut = this.#cut.get(process);
+    if (cut === undefined || cut.has(far)) return;
+    cut.add(far);
+    // Without a network the time server is gone as well.
+    if (far === "nats" && this.#chance.hits(0.3)) process.setWall(this.#chance.between(-90_000, 90_000));
+    // The broker notices by its keepalive.
+    if (far === "broker" && this.#connected?.process === process) this.#drop();
+    this.time.in(ms, () => {
+      cut.delete(far);
+      if (far === "nats") this.#jetStream.healed(process);
+    });
+  }
+
+  #restart(process: Process, afterMs: number): void {
+    if (!process.isAlive || this.#ends.get(process)?.signal.aborted === true) return;
+    // Some of them in order.
+    const isOrderly = this.#chance.hits(0.3);
+    if (isOrderly) this.#ends.get(process)?.abort();
+    if (isOrderly) this.time.in(9_000, () => this.#killed(process, afterMs));
+    else this.#killed(process, afterMs);
+  }
+
+  #killed(process: Process, afterMs: number): void {
+    this.kill(process);
+    this.time.in(afterMs, () => this.start(process.id));
+  }
+
+  kill(process: Process): void {
+    process.kill();
+    if (this.#connected?.process === process) this.#connected = null;
+  }
+
+  /** Who took over last. */
+  get owner(): Process | null {
+    return this.begun.at(-1)?.process ?? null;
+  }
+
+  calm(): void {
+    this.#jetStream.isCalm = true;
+    for (const process of this.#processes.values()) process.pauses = 0;
+  }
+
+  /** Of everything that the journal acknowledged. */
+  judgeJournal(): void {
+    const text = this.#jetStream.entries.map(({ data }) => Buffer.from(data).toString()).join("");
+    const results = new Map<string, string[]>();
+    for (const [, id = "", outcome = ""] of text.matchAll(/"result":\{"id":"([^"]+)","outcome":"([^"]+)"/g))
+      results.set(id, [...(results.get(id) ?? []), outcome]);
+    for (const [id, outcomes] of results)
+      if (outcomes.length > 1) this.violations.push(`the journal ends ${id} as ${outcomes.join(" and as ")}`);
+    for (const { id } of this.posts)
+      if (!results.has(id) && text.includes(`"id":"${id}"`))
+        this.violations.push(`${id} was POSTed, and the journal has no result of it`);
+    for (const [id, outcomes] of results) {
+      const told = this.commands.get(id)?.told ?? new Set();
+      if (told.size === 0) this.violations.push(`the result of ${id}, ${outcomes.join()}, was never told`);
+    }
+  }
+}
+
+/** One history from its seed, and what the judge has against it. */
+export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)): Promise<History> {
+  const world = new World(seed, trouble);
+  const chance = new Chance(seed, "sender");
+  const ids = Array.from({ length: trouble.members }, (_, n) => `member-${n + 1}`);
+  for (const id of ids) world.time.in(chance.between(1, 5_000), () => world.start(id));
+  await world.time.runUntil(60_000);
+  const until = 60_000 + trouble.forMs;
+  let count = 0;
+  world.every(trouble.commandsPerMinute, until + calmMs, () => {
+    count += 1;
+    const id = `c${count}`;
+    const isStop = chance.hits(0.2);
+    world.send(id, isStop);
+    // Who hears nothing asks again.
+    world.time.in(100_000, () => {
+      if (world.commands.get(id)?.told.size === 0) world.send(id, isStop);
+    });
+  });
+  world.disturb(until);
+  await world.time.runUntil(until + 1_000);
+  world.calm();
+  await world.time.runUntil(until + calmMs);
+  const taken = await takeOver(world);
+  world.judgeJournal();
+  return {
+    ...taken,
+    violations: world.violations,
+    posts: world.posts.length,
+    commands: world.commands.size,
+    takeOvers: world.begun.length,
+  };
+}
+
+/** The owner dies in calm; how long it takes until another reads, and carries out a command. */
+async function takeOver(world: World): Promise<Pick<History, "readingMs" | "commandMs">> {
+  const { owner } = world;
+  if (owner === null) {
+    world.violations.push("nobody owns the account after a calm time");
+    return { readingMs: Infinity, commandMs: Infinity };
+  }
+  const from = world.time.now;
+  world.kill(owner);
+  let n = 0;
+  world.every(120, from + 90_000, () => {
+    n += 1;
+    world.send(`probe-${n}`, false);
+  });
+  await world.time.runUntil(from + 240_000);
+  const reading = world.begun.find(({ at }) => at > from);
+  const first = world.posts.find(({ id, at }) => at > from && id.startsWith("probe-"));
+  const readingMs = (reading?.at ?? Infinity) - from;
+  const commandMs = (first?.at ?? Infinity) - from;
+  if (readingMs > 30_000) world.violations.push(`the first reading after ${readingMs} ms`);
+  if (commandMs > 60_000) world.violations.push(`the first command after ${commandMs} ms`);
+  return { readingMs, commandMs };
+}
