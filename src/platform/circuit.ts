@@ -254,6 +254,12 @@ export class HostLinks {
     return this.#contacts[host].accepted;
   }
 
+  /** Whether the host answered anything since then, monotonic ms. */
+  hasAnsweredSince(host: PlatformHost, since: number): boolean {
+    const { contactAt } = this.#contacts[host];
+    return contactAt !== null && contactAt > since;
+  }
+
   isPaused(host: PlatformHost): boolean {
     return this.#circuit[host].open;
   }

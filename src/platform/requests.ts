@@ -309,10 +309,11 @@ export class Requests {
       return true;
     };
     let answer: HttpAnswer;
+    const begunAt = clock.monotonic();
     try {
       answer = await hosts[host].exchange({ ...call, mayBegin }, headers);
     } catch (error) {
-      throw this.#lost(call, error);
+      throw this.#lost(call, error, begunAt);
     }
     skew.note(answer.headers.date);
     // A new sign-in may well bring the token we have; there it is what was asked for.
@@ -325,10 +326,13 @@ export class Requests {
     return judged;
   }
 
-  #lost(call: Call, error: unknown): unknown {
+  #lost(call: Call, error: unknown, begunAt: number): unknown {
     if (!(error instanceof TransportFailure)) return error;
     const { host } = call.operation;
     const { reason } = error;
+    // A host that answered about others meanwhile is there: what hangs is the device.
+    const isOfDevice =
+      reason === "timeout" && call.device !== undefined && this.#parts.links.hasAnsweredSince(host, begunAt);
     const wasGivenUp = reason === "aborted" || reason === "withheld" || this.#closing.signal.aborted;
     if (!wasGivenUp) this.#parts.tally.failures += 1;
     const told = transportError(
@@ -336,7 +340,7 @@ export class Requests {
       this.context(call.operation),
       this.#parts.hosts[host].deadlineMs(call),
     );
-    this.#parts.links.settle(host, { type: wasGivenUp ? "abandoned" : "failed" }, told.message);
+    this.#parts.links.settle(host, { type: wasGivenUp || isOfDevice ? "abandoned" : "failed" }, told.message);
     return told;
   }
 

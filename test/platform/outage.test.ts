@@ -134,6 +134,20 @@ describe("a controller that does not answer", () => {
     return { host, client, clock, answerOne, count: () => held.size };
   }
 
+  it("is no failure of the host where that answered about others meanwhile", async () => {
+    const { client, clock } = await silent();
+    const failuresAfter = async (between: () => Promise<unknown>) => {
+      const read = client.sensors("GH-1", never).catch(() => null);
+      await clock.advance(5_000);
+      await between();
+      await clock.advance(11_000);
+      await read;
+      return client.link("realtime").failures;
+    };
+    expect(await failuresAfter(() => client.value("GH-2", "300", false, never))).toBe(0);
+    expect(await failuresAfter(() => Promise.resolve())).toBe(1);
+  });
+
   it("has four reads and four POSTs of commands at a time, and no other controller waits for them", async () => {
     const { host, client, answerOne, count } = await silent();
     const ask = (n: number) => [
