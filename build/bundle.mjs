@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
 import { decode, encode } from "@jridgewell/sourcemap-codec";
 import { rolldown } from "rolldown";
 
@@ -16,6 +17,30 @@ const groups = [
   { name: "common", test: /\/src\/(?:runtime\/|mqtt\/connection\/settings\.ts$)/ },
   { name: "bridge", test: /\/src\/(?:cli\/run|bridge)\.ts$/ },
 ].map((group, place) => ({ ...group, priority: 10 - place }));
+
+/** Cuneiform, Egyptian and Anatolian hieroglyphs, and Tangut: nobody writes them today. By blocks of 256 characters. */
+const isExtinct = (block) => (block >= 0x120 && block <= 0x146) || (block >= 0x170 && block <= 0x18d);
+
+/**
+ * What any-ascii writes for each character of Unicode: packed, and unpacked for the first name that needs it. As it stands in the
+ * package it would be half of what reads a configuration.
+ */
+async function letters() {
+  // The package gives no other way to its table.
+  const { default: lettersOf } = await import(new URL("block.js", import.meta.resolve("any-ascii")).href);
+  const blocks = {};
+  for (let number = 0; number <= 0x10ff; number += 1) {
+    const block = lettersOf(number);
+    if (block !== "" && !isExtinct(number)) blocks[number] = block;
+  }
+  const packed = brotliCompressSync(JSON.stringify(blocks)).toString("base64");
+  return `import { brotliDecompressSync } from "node:zlib";
+    let blocks;
+    export default function block(number) {
+      blocks ??= JSON.parse(brotliDecompressSync(Buffer.from("${packed}", "base64")).toString());
+      return blocks[number] ?? "";
+    }`;
+}
 
 /** What packages bring for browsers, old releases and other languages, and what stands here in its place. */
 const replaced = [
@@ -32,6 +57,13 @@ const replaced = [
     from: /^\.\/client-h2\.js$/,
     by: /\/node_modules\/undici\//,
     text: 'module.exports = () => { throw new Error("HTTP/2 is not part of this program"); };',
+  },
+  { from: /^\.\/block\.js$/, by: /\/node_modules\/any-ascii\//, text: await letters() },
+  // Ways of sending mail other than one SMTP connection with a password.
+  {
+    from: /^\.\.?\/(?:smtp-pool|(?:sendmail|stream|json|ses)-transport|dkim|xoauth2|well-known)\/index\.js$/,
+    by: /\/node_modules\/nodemailer\//,
+    text: 'export default class { constructor() { throw new Error("not part of this program"); } }',
   },
   // Timers in a thread, for pages in the background.
   { from: /^worker-timers$/, by: /./, text: 'module.exports = require("node:timers");' },
