@@ -7,7 +7,7 @@ import { notes } from "../cluster/notes.js";
 import { isSegmentName } from "../journal/segments.js";
 import { holderOf } from "../journal/lock.js";
 import { markOrigin } from "../journal/origin.js";
-import { journalDirectory } from "../journal/open.js";
+import { claimFormat, isOfThisFormat, journalDirectory } from "../journal/open.js";
 import { nodeFileSystem, writeFully } from "../runtime/file-system.js";
 import { joinCluster, linkTo, type Membership, namedAccount } from "./clustered.js";
 import { loggerFor, readConfiguration } from "./common.js";
@@ -41,6 +41,7 @@ export async function exportJournal(
     const { files, notes: small } = await contentOf(stream.read(1, await stream.last()));
     // Where something stands already nothing is written.
     await mkdir(folder, { mode: 0o700 });
+    await claimFormat(folder);
     await mkdir(journalDirectory(folder), { mode: 0o700 });
     for (const [name, bytes] of files)
       if (isSegmentName(name)) await writeFile(join(journalDirectory(folder), name), bytes, { mode: 0o640 });
@@ -61,6 +62,10 @@ export async function importJournal(context: ProcessContext, options: CommonOpti
   const { data_dir: dataDir } = configuration;
   if ((await holderOf(dataDir)) !== null)
     throw new CommandFailure(`a bridge works in ${dataDir}; stop it first`);
+  if (!(await isOfThisFormat(dataDir)))
+    throw new CommandFailure(
+      `there is no journal of this version in ${dataDir}; run this version there once without the key cluster, then import`,
+    );
   const log = loggerFor(configuration, context);
   const end = new AbortController();
   const stop = AbortSignal.any([end.signal, endOfUse(context)]);

@@ -46,6 +46,8 @@ const endings: Readonly<Record<string, number>> = {
   DataTooNew: 1,
   BrokerStartError: 1,
   JournalUnreadable: 1,
+  NotItsJournal: 1,
+  ClusterRefusal: 1,
   PlatformError: 1,
   FileExists: 1,
   NotWritten: 1,

@@ -48,8 +48,11 @@ async function formatOf(directory: string): Promise<number | null> {
   }
 }
 
+export const isOfThisFormat = async (directory: string): Promise<boolean> =>
+  (await formatOf(directory)) === dataFormat;
+
 /** Rejects with DataTooNew where a newer version has written; else says in the directory which format it is in now. */
-async function claimFormat(directory: string): Promise<void> {
+export async function claimFormat(directory: string): Promise<void> {
   const format = await formatOf(directory);
   if (format !== null && format > dataFormat) throw new DataTooNew(directory, format);
   if (format !== dataFormat) await replaceFile(join(directory, formatName), `${dataFormat}\n`);

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { join } from "node:path";
@@ -127,6 +127,50 @@ const cutFromNats = (member: Member, isCut: boolean) =>
       else proxy.cut();
     }),
   );
+
+describe.skipIf(natsVersion === null)("the journal of one machine", () => {
+  it("is no copy of the cluster's, is moved there with its locks, and is written back", async () => {
+    const nats = await startNats(1);
+    onTestFinished(() => nats.stop());
+    const { members } = await clusterOf(1, nats);
+    const [{ folder, program }] = members as [Member];
+    await program.end("SIGTERM");
+    const file = join(folder, "config.yaml");
+    const { cluster, ...alone } = JSON.parse(await readFile(file, "utf8")) as Record<string, object>;
+    const configure = (configuration: object) => writeFile(file, JSON.stringify(configuration));
+    const end = async (...args: readonly string[]) => startProcess({ folder, args }).ended;
+    const clustered = { ...alone, cluster: { ...cluster, name: "moved", replicas: 1 } };
+
+    await rm(join(folder, "data"), { recursive: true, force: true });
+    await configure({ ...alone, data_dir: "./data" });
+    const running = startProcess({ folder });
+    await until(() => logged(running, "connected to ") !== undefined, "connected", [running.stderr]);
+    expect(await end("lock", "GH-0001", "--until", "1h")).toMatchObject({ code: 0 });
+    await running.end("SIGTERM");
+
+    await configure({ ...clustered, data_dir: "./data" });
+    const refused = await end("run");
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toContain("run `journal import` on one machine");
+    expect(refused.stderr).not.toContain("\n    at ");
+
+    expect(await end("journal", "import")).toMatchObject({ code: 0 });
+    expect(await end("journal", "import")).toMatchObject({ code: 1 });
+    expect(await end("journal", "export", "out")).toMatchObject({ code: 0 });
+    const written = await Promise.all(
+      (await readdir(join(folder, "out/journal"))).map((name) =>
+        readFile(join(folder, "out/journal", name), "utf8"),
+      ),
+    );
+    expect(written.join("")).toContain('"lock":{');
+    expect(await readFile(join(folder, "out/format"), "utf8")).toBe(
+      await readFile(join(folder, "data/format"), "utf8"),
+    );
+    // Without the key the copy is not taken for the journal.
+    await configure({ ...alone, data_dir: "./data" });
+    expect((await end("run")).stderr).toContain("is a copy of that of the cluster");
+  });
+});
 
 describe.skipIf(natsVersion === null)(
   `two members of a cluster at three NATS servers (${natsVersion ?? ""})`,

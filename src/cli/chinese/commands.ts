@@ -154,6 +154,10 @@ export const commandPairs: readonly Pair[] = [
     "{} files of the journal are in {}, which can be the data_dir of a bridge without a cluster",
     "操作记录的 {1} 个文件已写入 {2}，可作为没有集群的网桥的 data_dir",
   ],
+  [
+    "there is no journal of this version in {}; run this version there once without the key cluster, then import",
+    "{1} 中没有本版本的操作记录；请先在那里不带 cluster 项运行一次本版本，然后再导入",
+  ],
   ["a bridge works in {}; stop it first", "{1} 正由网桥使用；请先停止它"],
   [
     "the cluster has a journal of this account already; nothing was moved",
