@@ -57,7 +57,7 @@ const endToEnd = {
         include: ["test/end-to-end/**/*.test.ts", "test/**/*.e2e.ts"],
         exclude: alone,
         testTimeout: 60_000,
-        maxWorkers: 3,
+        maxWorkers: 4,
         sequence: { groupOrder: 1 },
       },
     },

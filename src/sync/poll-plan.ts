@@ -474,8 +474,9 @@ export class PollSchedule {
     const host = lane === "business" ? lane : "realtime";
     let at = Math.max(first.at, this.#probeAt.get(host) ?? 0);
     if (lane === host) return at;
-    // A host that is away is tried with what may be answered.
-    if (lane === "silent") return this.#pace.hasSilentPlace() && !this.isAway(host) ? at : Infinity;
+    // A host that is away is tried with what may be answered; where there is nothing else, with these.
+    if (lane === "silent" && this.isAway(host)) at += probeMs;
+    if (lane === "silent") return this.#pace.hasSilentPlace() ? at : Infinity;
     if (lane === "inputs") return at > now ? at : at - inputsAheadMs;
     if (lane === "soon") at = Math.max(at, now + this.#pace.soon.waitMs(now));
     else at = Math.max(at, this.#connectionBegunAt + this.#pace.connectionGapMs());

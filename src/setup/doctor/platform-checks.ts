@@ -349,8 +349,13 @@ async function channelVerdict(
   await within(ports.clock, limits.frameMs, stop, (signal) =>
     platform.listen(channel, listening, AbortSignal.any([signal, end.signal])),
   );
-  const name = `ws/${channel.type === "weather-station" ? "sensor-data" : channel.type}`;
+  return verdict.status === "ok" ? verdict : (unreadFrame(context, channel) ?? verdict);
+}
+
+function unreadFrame({ platform }: DoctorContext, { type }: PushChannel): Verdict | null {
+  const name = `ws/${type === "weather-station" ? "sensor-data" : type}`;
   const unread = platform.shapeReports().find(({ operation }) => operation === name);
-  if (unread === undefined || verdict.status === "ok") return verdict;
-  return warning(`opened, but a frame cannot be read: ${unread.problem}`, off.slice(3));
+  return unread === undefined
+    ? null
+    : warning(`opened, but a frame cannot be read: ${unread.problem}`, off.slice(3));
 }
