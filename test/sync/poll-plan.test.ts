@@ -24,10 +24,14 @@ import { VirtualClock } from "../support/virtual-clock.js";
 const sensors = (code: string): PollJob => ({ kind: "sensors", code });
 
 function book(...jobs: PollJob[]): PollSchedule {
+  return bookWith(() => null, jobs);
+}
+
+function bookWith(silentPart: (job: PollJob) => "itself" | null, jobs: readonly PollJob[]): PollSchedule {
   const one = new PollSchedule({
     soon: new RequestBudget(0),
     connectionGapMs: () => 0,
-    silentPart: () => null,
+    silentPart,
     hasSilentPlace: () => true,
   });
   for (const job of jobs) one.add(job);
@@ -70,6 +74,23 @@ describe("a host that is away", () => {
     expect(tried.length).toBeGreaterThanOrEqual(6);
     expect(tried.filter((name) => name !== "controllers").length).toBeLessThanOrEqual(13);
     expect(new Set(tried)).toContain("sensors B");
+  });
+
+  it("is tried with a controller that was silent only where there is nothing else", () => {
+    const isSilent = (job: PollJob) => (job.kind === "sensors" && job.code === "A" ? "itself" : null);
+    const triedOf = (jobs: readonly PollJob[]) => {
+      const one = bookWith(isSilent, jobs);
+      one.hostAway("realtime", 0);
+      const tried: string[] = [];
+      for (let now = 1_000; now <= 30_000; now += 1_000)
+        for (const name of due(one, now)) {
+          tried.push(name);
+          one.runAgainAt(name, now + 1_000);
+        }
+      return tried;
+    };
+    expect(triedOf([sensors("A")])).toContain("sensors A");
+    expect(new Set(triedOf([sensors("A"), sensors("B")]))).toEqual(new Set(["sensors B"]));
   });
 
   it("has its last try due at once when that brings it back, and what is not near in its own time", () => {
