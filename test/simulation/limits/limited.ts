@@ -154,6 +154,8 @@ export class Limited {
     else if ((outcome === "rejected" || outcome === "failed") && this.lease?.ask === ask)
       this.lease.isUncertain = true;
     if (ask.holdMs === null) return;
+    // What a run was about to send when it was killed may have left, as far as the next one knows, and its hold is the newer one.
+    if (outcome === "unknown" && !isOfNow && this.hold !== null) this.hold.isUncertain = true;
     const isGone = outcome === "rejected" || outcome === "failed" || outcome === "refused";
     if (isGone && this.hold?.ask === ask) this.hold.isUncertain = true;
     if (outcome === "already" && isOfNow) this.#holds(ask, true);
