@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { forgetOldest } from "../runtime/bounded.js";
+import { forgetOldest } from "../runtime/table.js";
 import type { Clock } from "../runtime/clock.js";
 import { sourceOf, sourceShare, ThrottledLogins, unknownUserHash } from "../runtime/logins.js";
 import { sameSecret } from "../runtime/passwords.js";

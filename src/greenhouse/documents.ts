@@ -5,9 +5,9 @@ import type { Actuator, ControllerInfo, Parameter, RunningStatus, Sensor, Contro
  */
 
 /** The items of one answer share when they were measured and received, so the last two texts are kept. */
-export const isoOrNull = rememberingTwo((at) => new Date(at).toISOString());
+export const isoOrNull = isoRememberingTwo();
 
-function rememberingTwo(textOf: (at: number) => string): (at: number | null) => string | null {
+function isoRememberingTwo(): (at: number | null) => string | null {
   let newest = { at: NaN, text: "" };
   let older = newest;
   return (at) => {
@@ -15,7 +15,7 @@ function rememberingTwo(textOf: (at: number) => string): (at: number | null) => 
     if (at === newest.at) return newest.text;
     if (at === older.at) return older.text;
     older = newest;
-    newest = { at, text: textOf(at) };
+    newest = { at, text: new Date(at).toISOString() };
     return newest.text;
   };
 }

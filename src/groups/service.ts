@@ -20,9 +20,8 @@ import type { Actuator, Controller } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import type { Outbox } from "../mqtt/outbox.js";
-import type { Part } from "../mqtt/part.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
-import { forgetOldest } from "../runtime/bounded.js";
+import { forgetOldest } from "../runtime/table.js";
 import type { Clock } from "../runtime/clock.js";
 import { fingerprint } from "../runtime/mqtt.js";
 import type { GreenhouseStore } from "../sync/store.js";
@@ -79,7 +78,7 @@ const placeOf = (controllerId: string, actuator: string, id: string): string =>
  * Hands a command for several to each of them, by the way that every command takes, and tells in one result how each went. It decides
  * nothing about a member's command, and shows of a group what the platform has shown of its members.
  */
-export class GroupService implements CommandListener, Part {
+export class GroupService implements CommandListener {
   readonly groupsAndScenes: GroupsAndScenes;
   /** Without any nobody has to tell it of commands. */
   readonly hasSome: boolean;

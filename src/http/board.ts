@@ -1,4 +1,4 @@
-import { forgetOldest } from "../runtime/bounded.js";
+import { forgetOldest } from "../runtime/table.js";
 import type { Command, Phase, ResultAddressee } from "../commands/command.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";

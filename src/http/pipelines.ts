@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { forgetOldest } from "../runtime/bounded.js";
+import { forgetOldest } from "../runtime/table.js";
 import type { Clock } from "../runtime/clock.js";
 import { sourceOf } from "../runtime/logins.js";
 import { Pace } from "./pace.js";

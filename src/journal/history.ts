@@ -17,7 +17,7 @@ import {
   type Stamp,
   withoutMemory,
 } from "./records.js";
-import { setBounded } from "../runtime/bounded.js";
+import { setBounded } from "../runtime/table.js";
 import { EarlierHistory, limitsIn, type LimitsNow } from "./upgrade.js";
 
 const mostOpen = 1_000;

@@ -10,7 +10,7 @@ import {
   type ResultRecord,
   type Stamp,
 } from "./records.js";
-import { setBounded } from "../runtime/bounded.js";
+import { setBounded } from "../runtime/table.js";
 
 /* What people were told of commands: by which id a repeated one is recognised, and which results may not have arrived. */
 

@@ -21,7 +21,7 @@ import {
   type StepAnswered,
   type StepSent,
 } from "./records.js";
-import { setBounded } from "../runtime/bounded.js";
+import { setBounded } from "../runtime/table.js";
 
 /* What earlier versions wrote. */
 

@@ -14,10 +14,12 @@ import { type RetainedFound, Session } from "./connection/session.js";
 import {
   type BrokerFacts,
   type ConnectionLimits,
+  type ConnectionListeners,
   type ConnectionPorts,
   type ConnectionSettings,
   type ConnectionState,
   defaultLimits,
+  type IncomingMessage,
   type LinkEnd,
   type ProtocolVersion,
   type PublishOptions,
@@ -271,7 +273,7 @@ export class BrokerConnection {
       limits: this.#limits,
       ports: this.#ports,
       tally: this.#tally,
-      contain: (what, listener) => this.#contain(what, listener),
+      contain: this.#contain,
       enter: (state) => {
         this.#state = state;
       },
@@ -286,7 +288,7 @@ export class BrokerConnection {
   }
 
   /** What a listener throws must not get into the MQTT library, which would stop reading until the keepalive notices. */
-  async #contain(what: string, listener: () => unknown): Promise<boolean> {
+  readonly #contain = async (what: string, listener: () => unknown): Promise<boolean> => {
     try {
       await listener();
       return true;
@@ -298,7 +300,7 @@ export class BrokerConnection {
       );
       return false;
     }
-  }
+  };
 
   /** Draws the conclusions from an ended link. True when the next attempt speaks an older version and should not wait. */
   #fallsBack(end: LinkEnd): boolean {
@@ -314,3 +316,32 @@ export class BrokerConnection {
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
+
+/** What the bridge is made of: each part may run beside the others, follow the broker's link, and take messages. */
+export interface Part {
+  /** Works until `signal` aborts; one that rejects ends the bridge. */
+  run?(signal: AbortSignal): Promise<void>;
+  /** A link stands. The parts are told one after the other; what resolves with false says that the link is gone again. */
+  connected?(): unknown;
+  disconnected?(): void;
+  /** The last words of a link that ends in order. */
+  leave?(): Promise<void>;
+  /** Whether the message was for this part; the others are not handed it then. */
+  onMessage?(message: IncomingMessage): boolean;
+}
+
+/** What the parts hear of the link, in the order of their list, which may still grow. */
+export const partListeners = (parts: readonly Part[]): ConnectionListeners => ({
+  connected: async () => {
+    for (const part of parts) if ((await part.connected?.()) === false) return;
+  },
+  disconnected: () => {
+    for (const part of parts) part.disconnected?.();
+  },
+  beforeEnd: async () => {
+    for (const part of parts) await part.leave?.();
+  },
+  message: (message) => {
+    for (const part of parts) if (part.onMessage?.(message) === true) return;
+  },
+});

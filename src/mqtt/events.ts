@@ -1,9 +1,8 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import type { BrokerConnection } from "./connection.js";
+import type { BrokerConnection, Part } from "./connection.js";
 import { Outbox } from "./outbox.js";
-import type { Part } from "./part.js";
 import { eventDocument } from "./projection.js";
 import type { Topics } from "./topics.js";
 

@@ -3,10 +3,9 @@ import type { Controller } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Rest } from "../runtime/schedule.js";
-import type { BrokerConnection } from "./connection.js";
+import type { BrokerConnection, Part } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
 import type { Extent } from "./leftovers.js";
-import type { Part } from "./part.js";
 import type { RetainedTopics } from "./retained-topics.js";
 import { controllersDocument, stationsDocument } from "./projection.js";
 import type { Topics } from "./topics.js";
@@ -99,7 +98,7 @@ export class Outputs implements Part {
     this.#parts = parts;
     const { store, retained, clock } = parts;
     this.#rest = new Rest(clock);
-    store.onChange((before, after) => this.#changed(before, after));
+    store.onChange(this.#changed);
     retained.onFound([], { looked: () => this.#rest.wake() });
   }
 
@@ -142,7 +141,7 @@ export class Outputs implements Part {
     return connection.publish(topics.bridge.state, "offline", { retain: true, qos: 1 });
   }
 
-  #changed(before: Controller | undefined, after: Controller | undefined): void {
+  readonly #changed = (before: Controller | undefined, after: Controller | undefined): void => {
     const { announcer, retained, clock, onEvent } = this.#parts;
     if (before?.availability === "online" && after?.availability === "offline")
       onEvent(wentOffline(after, clock.now()));
@@ -152,7 +151,7 @@ export class Outputs implements Part {
     if (before?.info === after?.info) return;
     this.#controllersDue = true;
     this.#rest.wake();
-  }
+  };
 
   #chores(): void {
     const { clock, connection, topics, store, retained, log } = this.#parts;

@@ -54,42 +54,53 @@ const json = (topic: string, shows: () => unknown, ...key: readonly unknown[]): 
   key,
 });
 
-/** A topic with an integer, where there are such. */
-const code = ({ codes }: Topics, topic: string, shows: number): readonly Leaf[] =>
-  codes ? [text(topic, String(shows))] : [];
-
 /** What changes on the broker between two views of a thing; `before` is empty where nothing is there yet. */
 function changes(before: readonly Leaf[], after: readonly Leaf[]): Message[] {
-  return after.flatMap(({ topic, shows, key }) => {
-    const old = before.find((leaf) => leaf.topic === topic)?.key;
-    const isSame = old === undefined ? shows === null : old.every((part, place) => part === key[place]);
-    if (isSame) return [];
-    return [{ topic, payload: typeof shows === "function" ? JSON.stringify(shows()) : (shows ?? "") }];
-  });
+  const messages: Message[] = [];
+  for (const { topic, shows, key } of after) {
+    let old: Leaf["key"] | undefined;
+    for (const leaf of before) if (leaf.topic === topic) old = leaf.key;
+    let isSame = old === undefined ? shows === null : old.length === key.length;
+    if (old !== undefined) for (const [place, part] of old.entries()) isSame &&= part === key[place];
+    if (!isSame)
+      messages.push({
+        topic,
+        payload: typeof shows === "function" ? JSON.stringify(shows()) : (shows ?? ""),
+      });
+  }
+  return messages;
 }
+
+type LeavesOf<Item> = (topics: Topics, controllerId: string, item: Item, id: string) => readonly Leaf[];
 
 /** The same for all things of a sort. */
 function changesOfAll<Item>(
+  topics: Topics,
+  controllerId: string,
   before: ReadonlyMap<string, Item> | undefined,
   after: ReadonlyMap<string, Item>,
-  leaves: (item: Item, id: string) => readonly Leaf[],
+  leaves: LeavesOf<Item>,
 ): Message[] {
-  if (before === after) return [];
-  return [...after].flatMap(([id, item]) => {
+  const messages: Message[] = [];
+  if (before === after) return messages;
+  for (const [id, item] of after) {
     const old = before?.get(id);
-    return old === item ? [] : changes(old === undefined ? [] : leaves(old, id), leaves(item, id));
-  });
+    if (old === item) continue;
+    const leavesBefore = old === undefined ? [] : leaves(topics, controllerId, old, id);
+    messages.push(...changes(leavesBefore, leaves(topics, controllerId, item, id)));
+  }
+  return messages;
 }
 
 /** Nothing known in the sensor's present unit empties its topic: what stands there would be read in the wrong one. */
-const sensorLeaves = (topics: Topics, controllerId: string) => (sensor: Sensor) => {
+const sensorLeaves: LeavesOf<Sensor> = (topics, controllerId, sensor) => {
   const { definition, value, raw, quality, measuredAt } = sensor;
   const topic = topics.sensor(controllerId, definition.id);
   const scalars = [
     text(topic.value, value === null || value === "" ? null : valueText(value)),
     text(topic.measured_at, isoOrNull(measuredAt)),
     text(topic.quality, quality),
-    ...code(topics, topic.quality_code, qualityCodes[quality]),
+    ...(topics.codes ? [text(topic.quality_code, String(qualityCodes[quality]))] : []),
   ];
   const document = json(
     topic.json,
@@ -105,48 +116,49 @@ const sensorLeaves = (topics: Topics, controllerId: string) => (sensor: Sensor) 
   return [...(isUsable ? scalars : scalars.reverse()), document];
 };
 
-const statusLeaves = (topics: Topics, controllerId: string) => (status: RunningStatus) => {
+const statusLeaves: LeavesOf<RunningStatus> = (topics, controllerId, status) => {
   const { id, missed, state, value, changedAt, quality } = status;
   const topic = topics.status(controllerId, id);
+  const code = missed > 0 ? unknownCode : wordCode(state);
   const scalars = [
     text(topic.value, (missed > 0 ? "stale" : state) || null),
-    ...code(topics, topic.state_code, missed > 0 ? unknownCode : wordCode(state)),
+    ...(topics.codes ? [text(topic.state_code, String(code))] : []),
   ];
   const document = json(topic.json, () => statusDocument(status), value, changedAt, quality);
   return quality === "good" ? [...scalars, document] : [document, ...scalars];
 };
 
-const stateCode = (settings: Actuator["settings"], state: string): number =>
-  statesOf(settings).get(state) ?? unknownCode;
-
 /** None while it was never read. */
-const actuatorLeaves = (topics: Topics, controllerId: string) => (actuator: Actuator) => {
+const actuatorLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) => {
   const { settings, position, value, state, quality, readAt, runs } = actuator;
   if (readAt === null || state === null) return [];
   const topic = topics.actuator(controllerId, settings.id);
+  const codes = topics.codes && [
+    text(topic.state_code, String(statesOf(settings).get(state) ?? unknownCode)),
+    text(topic.quality_code, String(qualityCodes[quality])),
+  ];
   return [
     text(topic.position, position === null ? "" : String(position)),
     text(topic.value, value),
     text(topic.state, state),
-    ...code(topics, topic.state_code, stateCode(settings, state)),
-    ...code(topics, topic.quality_code, qualityCodes[quality]),
+    ...(codes || []),
     json(topic.json, () => actuatorDocument(actuator), state, position, value, quality, runs),
   ];
 };
 
 /** What limits an actuator; there also while it was never read. */
-const restrictionLeaves = (topics: Topics, controllerId: string) => (actuator: Actuator) => {
+const restrictionLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) => {
   const { restrictions, settings } = actuator;
+  const { lock = null, lease = null } = restrictions ?? {};
   const topic = topics.actuator(controllerId, settings.id);
-  const document = (of: unknown) => (of ? JSON.stringify(of) : "");
   return [
     json(topic.allowed, () => allowedOf(actuator), restrictions),
-    text(topic.lock, document(restrictions?.lock) || null),
-    text(topic.lease, document(restrictions?.lease) || null),
+    text(topic.lock, lock && JSON.stringify(lock)),
+    text(topic.lease, lease && JSON.stringify(lease)),
   ];
 };
 
-const parameterLeaves = (topics: Topics, controllerId: string) => (parameter: Parameter) => {
+const parameterLeaves: LeavesOf<Parameter> = (topics, controllerId, parameter) => {
   const { settings, register, value, quality } = parameter;
   if (register === null || value === null) return [];
   const topic = topics.parameter(controllerId, settings.id);
@@ -156,12 +168,8 @@ const parameterLeaves = (topics: Topics, controllerId: string) => (parameter: Pa
   ];
 };
 
-const addressLeaves =
-  (topics: Topics, controllerId: string) =>
-  ({ register }: RawAddress, address: string) =>
-    register === null
-      ? []
-      : [text(topics.address(controllerId, address).value, textOf(register.raw) || null)];
+const addressLeaves: LeavesOf<RawAddress> = (topics, controllerId, { register }, address) =>
+  register === null ? [] : [text(topics.address(controllerId, address).value, textOf(register.raw) || null)];
 
 function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): readonly Leaf[] {
   const { info, availability, problem, problems } = controller;
@@ -177,17 +185,18 @@ function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): r
 }
 
 /** Tags are made of names and settings: what was read or commanded changes none. */
-const mayDifferInTags = (
+function mayDifferInTags(
   before: Controller,
   { info, sensors, statuses, actuators, parameters }: Controller,
-) =>
-  before.info.id !== info.id ||
-  before.info.name !== info.name ||
-  before.sensors !== sensors ||
-  before.statuses !== statuses ||
-  before.parameters !== parameters ||
-  before.actuators.size !== actuators.size ||
-  [...actuators].some(([id, { settings }]) => before.actuators.get(id)?.settings !== settings);
+): boolean {
+  if (before.info.id !== info.id || before.info.name !== info.name) return true;
+  if (before.sensors !== sensors || before.statuses !== statuses || before.parameters !== parameters)
+    return true;
+  if (before.actuators.size !== actuators.size) return true;
+  for (const [id, { settings }] of actuators)
+    if (before.actuators.get(id)?.settings !== settings) return true;
+  return false;
+}
 
 /**
  * The retained messages that take the broker from one view of a controller to the next: everything when there was
@@ -205,13 +214,13 @@ export function controllerMessages(
   const goneStatuses = [...(before?.statuses.keys() ?? [])].filter((status) => !after.statuses.has(status));
   return [
     ...changes(before ? ownLeaves(topics, before, withTags) : [], ownLeaves(topics, after, withTags)),
-    ...changesOfAll(before?.sensors, after.sensors, sensorLeaves(topics, id)),
-    ...changesOfAll(before?.statuses, after.statuses, statusLeaves(topics, id)),
+    ...changesOfAll(topics, id, before?.sensors, after.sensors, sensorLeaves),
+    ...changesOfAll(topics, id, before?.statuses, after.statuses, statusLeaves),
     ...goneStatuses.flatMap((status) => cleared(topics, topics.status(id, status))),
-    ...changesOfAll(before?.actuators, after.actuators, actuatorLeaves(topics, id)),
+    ...changesOfAll(topics, id, before?.actuators, after.actuators, actuatorLeaves),
     ...restrictionMessages(topics, before, after),
-    ...changesOfAll(before?.parameters, after.parameters, parameterLeaves(topics, id)),
-    ...changesOfAll(before?.addresses, after.addresses, addressLeaves(topics, id)),
+    ...changesOfAll(topics, id, before?.parameters, after.parameters, parameterLeaves),
+    ...changesOfAll(topics, id, before?.addresses, after.addresses, addressLeaves),
   ];
 }
 
@@ -219,7 +228,7 @@ export const restrictionMessages = (
   topics: Topics,
   before: Controller | undefined,
   after: Controller,
-): Message[] => changesOfAll(before?.actuators, after.actuators, restrictionLeaves(topics, after.info.id));
+): Message[] => changesOfAll(topics, after.info.id, before?.actuators, after.actuators, restrictionLeaves);
 
 /** All retained messages of the state of one thing that takes commands; none while it was never read. */
 export function targetMessages(
@@ -231,9 +240,9 @@ export function targetMessages(
   const only = <Item>(kind: TargetKind, all: ReadonlyMap<string, Item>) =>
     new Map([...all].filter(([one]) => kind === target && one === targetId));
   return [
-    ...changesOfAll(undefined, only("actuator", actuators), actuatorLeaves(topics, id)),
-    ...changesOfAll(undefined, only("parameter", parameters), parameterLeaves(topics, id)),
-    ...changesOfAll(undefined, only("address", addresses), addressLeaves(topics, id)),
+    ...changesOfAll(topics, id, undefined, only("actuator", actuators), actuatorLeaves),
+    ...changesOfAll(topics, id, undefined, only("parameter", parameters), parameterLeaves),
+    ...changesOfAll(topics, id, undefined, only("address", addresses), addressLeaves),
   ];
 }
 

@@ -5,7 +5,7 @@ import { Rest } from "../runtime/schedule.js";
 import { PublishError, type PublishErrorKind } from "./connection/publish.js";
 import type { PublishOptions } from "./connection/settings.js";
 import type { Extent } from "./leftovers.js";
-import { type Input, isPutOff, nextWakeAt, step } from "./retained.js";
+import { type Input, nextWakeAt, step } from "./retained.js";
 import {
   type AnnouncementOutcome,
   type RetainedContext,
@@ -169,7 +169,7 @@ export class RetainedTopics {
   }
 
   /** A burst of changes is one message for each topic. */
-  #putOff(): void {
+  #wakeSoon(): void {
     if (this.#isPutOff) return;
     this.#isPutOff = true;
     queueMicrotask(() => {
@@ -179,9 +179,9 @@ export class RetainedTopics {
   }
 
   #step(input: Input): void {
-    if (isPutOff(input)) this.#putOff();
-    const { publish, outcomes } = step(this.#kept, input, this.#parts);
-    for (const one of publish) this.#publish(one);
+    const { publish, outcomes, isPutOff } = step(this.#kept, input, this.#parts);
+    if (isPutOff) this.#wakeSoon();
+    for (const one of publish) void this.#publish(one);
     for (const { topic, outcome } of outcomes) {
       const settle = this.#announcing.get(topic);
       this.#announcing.delete(topic);
@@ -192,18 +192,18 @@ export class RetainedTopics {
     this.#onGreeted = null;
   }
 
-  #publish(one: Publish): void {
+  async #publish(one: Publish): Promise<void> {
     const { link, clock } = this.#parts;
-    const ended = (error: PublishErrorKind | null) =>
-      this.#step({ type: "ended", publish: one, error, now: clock.monotonic() });
-    void link.publish(one.topic, one.payload, { retain: true, qos: one.qos }).then(
-      () => ended(null),
-      (error: unknown) => {
-        const kind = error instanceof PublishError ? error.kind : "unacknowledged";
-        ended(kind);
-        if (kind !== "offline" && this.#link !== null) this.#notPublished(one.topic, error);
-      },
-    );
+    let kind: PublishErrorKind | null = null;
+    let failure: unknown;
+    try {
+      await link.publish(one.topic, one.payload, { retain: true, qos: one.qos });
+    } catch (error) {
+      failure = error;
+      kind = error instanceof PublishError ? error.kind : "unacknowledged";
+    }
+    this.#step({ type: "ended", publish: one, error: kind, now: clock.monotonic() });
+    if (kind !== null && kind !== "offline" && this.#link !== null) this.#notPublished(one.topic, failure);
   }
 
   #notPublished(topic: string, error: unknown): void {

@@ -2,16 +2,18 @@ import type { Controller } from "../greenhouse/model.js";
 import type { PublishErrorKind } from "./connection/publish.js";
 import { codeIn, type Extent, staleForm } from "./leftovers.js";
 import { controllerMessages } from "./projection.js";
-import { fill, mostStates, publishController } from "./retained-due.js";
 import {
   type RetainedContext,
   type Decision,
   dropLeftover,
+  fill,
   forget,
   isWanted,
   keepLeftover,
   markUnknown,
+  mostStates,
   type Publish,
+  publishController,
   type Retained,
   type Shown,
   sweepUnder,
@@ -67,15 +69,14 @@ export type Input =
     }
   | { readonly type: "woke"; readonly now: number };
 
-/** Inputs that come in bursts of which only the last counts: what follows of them is published with the next input. */
-export const isPutOff = ({ type }: Input): boolean => type === "changed" || type === "released";
-
 export function step(kept: Retained, input: Input, context: RetainedContext): Decision {
-  const turn: Turn = { kept, context, publish: [], outcomes: [] };
+  // Of what comes in bursts only the last counts: what follows of it is published with the next input.
+  const isPutOff = input.type === "changed" || input.type === "released";
+  const turn: Turn = { kept, context, publish: [], outcomes: [], isPutOff };
   fold(turn, input);
   // One answer after the other makes room, so that half of it is filled at once.
   const hasRoom = input.type !== "ended" || kept.onTheirWay < mostStates / 2;
-  if (hasRoom && !isPutOff(input)) fill(turn);
+  if (hasRoom && !isPutOff) fill(turn);
   return turn;
 }
 

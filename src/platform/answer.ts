@@ -59,10 +59,10 @@ type Body =
 
 function readBody(answer: HttpAnswer, { operation }: RequestContext, blank: Blank): Body {
   const { status, headers } = answer;
-  const check = `check that ${urlKey(operation)} is the platform's address`;
+  const check = () => `check that ${urlKey(operation)} is the platform's address`;
   try {
     const plain = inflated(answer.body, headers["content-encoding"], operation.maxAnswerMiB);
-    if (isBlank(plain)) return { problem: `HTTP ${status} without a body; ${check}`, isPage: false };
+    if (isBlank(plain)) return { problem: `HTTP ${status} without a body; ${check()}`, isPage: false };
     if (!looksLikeMarkup(plain)) return { problem: null, body: parseJson(blank(plain)) };
     const page =
       status >= 500
@@ -71,9 +71,9 @@ function readBody(answer: HttpAnswer, { operation }: RequestContext, blank: Blan
     return { problem: page, isPage: true };
   } catch (error) {
     if (error instanceof UndecodableBody)
-      return { problem: `the answer cannot be unpacked: ${error.message}; ${check}`, isPage: false };
+      return { problem: `the answer cannot be unpacked: ${error.message}; ${check()}`, isPage: false };
     if (error instanceof UnreadableJson)
-      return { problem: `the answer is ${error.message}; ${check}`, isPage: false };
+      return { problem: `the answer is ${error.message}; ${check()}`, isPage: false };
     throw error;
   }
 }

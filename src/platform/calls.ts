@@ -36,8 +36,6 @@ interface Parts {
 
 type Question<T> = (query: Query, signal: AbortSignal, pace?: Pace) => Promise<T>;
 
-const paced = (pace: Pace) => ({ urgent: pace !== "polled", isFirst: pace === "first" });
-
 /** Asks and decodes. An answer that is none of the operation's is an error which names the setting that helps. */
 function question<T>(
   operation: Operation,
@@ -45,11 +43,11 @@ function question<T>(
   shape: OperationShape | undefined,
   { requests, reports, readTime, clock }: Parts,
 ): Question<T> {
+  const report = reports.of(operation.name);
   return async (query, signal, pace = "polled") => {
     const path = requestPath(operation, query, shape);
     const { deviceCode: device } = query;
-    const { body } = await requests.read({ operation, path, signal, device, ...paced(pace) });
-    const report = reports.of(operation.name);
+    const { body } = await requests.read({ operation, path, signal, device, pace });
     const { deviceCode: code = "", address = "" } = query;
     try {
       return decode(body, { code, address, report, readTime, receivedAt: clock.now() });
@@ -115,6 +113,7 @@ function knownOperation(name: string): Operation {
 /** The only operation that moves something. Whatever happens, one call is one POST at most. */
 export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "reports">): PlatformWriter {
   const operation = operations.setValue;
+  const report = reports.of(operation.name);
   return {
     write: async (code, address, value, signal, { pace = "urgent", mayPost } = {}) => {
       const sent = {
@@ -128,10 +127,10 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
         body: JSON.stringify(sent),
         device: sent.deviceCode,
         signal,
-        ...paced(pace),
+        pace,
         ...(mayPost === undefined ? {} : { mayBegin: mayPost }),
       });
-      const accepted = readWriteAnswer(body, envelope, sent, reports.of(operation.name));
+      const accepted = readWriteAnswer(body, envelope, sent, report);
       if (accepted !== null) return accepted;
       throw errorAt(
         requests.context(operation),

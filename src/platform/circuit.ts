@@ -314,13 +314,13 @@ export class HostLinks {
   #tell(host: PlatformHost): void {
     const link = this.link(host);
     const contact = this.#contacts[host];
-    if (contact.told !== null && isSame(contact.told, link)) return;
+    const { told } = contact;
+    const isSame =
+      told?.failures === link.failures &&
+      told.unauthorized === link.unauthorized &&
+      (told.contactAt === null) === (link.contactAt === null);
+    if (isSame) return;
     contact.told = link;
     this.#onLink(link);
   }
 }
-
-const isSame = (one: HostLink, other: HostLink): boolean =>
-  one.failures === other.failures &&
-  one.unauthorized === other.unauthorized &&
-  (one.contactAt === null) === (other.contactAt === null);

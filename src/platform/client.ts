@@ -81,7 +81,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const source = credentialSource(settings, ports, { links, tally, signIn });
   const streams = new StreamAddresses(source);
   const redact = withoutSecrets(streams.secrets);
-  const blank = blanker(() => source.tokens());
+  const blank = blanker(source);
   const reports = new ShapeReports("answer", log, clock, redact);
   const { budget, hosts, leave } = waysTo(settings, ports, links);
   const inside = { clock, random, redact, blank };
@@ -96,7 +96,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     renewCredential: (signal) => requests.renewForWrite(signal),
     budget,
     link: (host) => links.link(host),
-    clockSkewMs: () => skew.skewMs(),
+    clockSkewMs: skew.skewMs,
     counters: () => ({ ...tally }),
     pushCounters: () => ({ ...pushTally }),
     shapeReports: () => [...reports.list(), ...frameReports.list()],

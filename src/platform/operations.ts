@@ -103,22 +103,23 @@ export const plainText = checked(
  * Throws `invalid_request` for what cannot be encoded, and for a device code that is none.
  */
 export function requestPath(operation: Operation, query: Query, shape?: OperationShape): string {
-  const asked = Object.entries(query).map(([name, value]) => {
+  const { query: names = {}, params = {} } = shape ?? {};
+  const pairs: (readonly [name: string, value: string])[] = [];
+  for (const [name, value] of Object.entries(query)) {
     if (typeof value !== "string") throw invalidRequest(operation, `parameter ${shown(name)} is not text`);
-    return [renamed(name, shape), name === "deviceCode" ? deviceCode(value, operation) : value] as const;
-  });
-  const names = new Set(asked.map(([name]) => name));
+    const renamed = Object.hasOwn(names, name) ? names[name] : undefined;
+    pairs.push([renamed ?? name, name === "deviceCode" ? deviceCode(value, operation) : value]);
+  }
+  const asked = new Map(pairs);
   // What is asked for itself is not overruled.
-  const fixed = Object.entries(shape?.params ?? {}).filter(([name]) => !names.has(name));
-  const all = [...asked, ...fixed];
-  if (all.length > maxParameters)
+  for (const [name, value] of Object.entries(params)) if (!asked.has(name)) pairs.push([name, value]);
+  if (pairs.length > maxParameters)
     throw invalidRequest(operation, `more than ${maxParameters} query parameters`);
-  const pairs = all.map(([name, value]) => `${encoded(name, operation)}=${encoded(value, operation)}`);
-  return pairs.length === 0 ? operation.path : `${operation.path}?${pairs.join("&")}`;
+  let path = operation.path;
+  for (const [place, [name, value]] of pairs.entries())
+    path += `${place === 0 ? "?" : "&"}${encoded(name, operation)}=${encoded(value, operation)}`;
+  return path;
 }
-
-const renamed = (name: string, shape: OperationShape | undefined): string =>
-  shape?.query !== undefined && Object.hasOwn(shape.query, name) ? (shape.query[name] ?? name) : name;
 
 function encoded(text: string, operation: Operation): string {
   if (text.length <= maxTextLength && isWellFormed(text)) return encodeURIComponent(text);

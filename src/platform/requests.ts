@@ -106,7 +106,7 @@ export class Requests {
     setMaxListeners(0, call.signal);
     const credential = this.#parts.source.current() ?? (await this.#obtain(call));
     try {
-      return await this.#readWith(call, credential);
+      return await this.#repeated(call, credential);
     } catch (error) {
       if (!wasRefused(error)) throw error;
       const { host, isExtra } = call.operation;
@@ -118,7 +118,7 @@ export class Requests {
       throw asPlatformError(call, error);
     });
     try {
-      return await this.#readWith(call, renewed);
+      return await this.#repeated(call, renewed);
     } catch (error) {
       if (!wasRefused(error)) throw error;
       this.#parts.source.refusedAgain?.(renewed, call.operation.host, call.operation.label);
@@ -173,7 +173,13 @@ export class Requests {
   /** The one call without a credential. */
   signIn(body: unknown, signal: AbortSignal): Promise<GoodAnswer> {
     const operation = operations.signIn;
-    const call = { operation, path: operation.path, body: JSON.stringify(body), urgent: false, signal };
+    const call = {
+      operation,
+      path: operation.path,
+      body: JSON.stringify(body),
+      pace: "polled",
+      signal,
+    } as const;
     return this.#once(call, [...plainHeaders, ...jsonBody]);
   }
 
@@ -187,13 +193,6 @@ export class Requests {
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(Object.values(this.#parts.hosts).map((host) => host.close()));
-  }
-
-  async #readWith(call: Call, credential: Credential): Promise<GoodAnswer> {
-    const answer = await this.#repeated(call, credential.headers);
-    this.#parts.source.accepted?.(credential, call.operation.host);
-    this.#parts.links.credentialAccepted(call.operation.host);
-    return answer;
   }
 
   async #renew(call: Call, refused: Credential): Promise<boolean> {
@@ -220,13 +219,18 @@ export class Requests {
   }
 
   /** A read, tried again as the retry policy says. */
-  async #repeated(call: Call, headers: string[]): Promise<GoodAnswer> {
-    const policy = call.urgent ? commandRetries : pollingRetries;
+  async #repeated(call: Call, credential: Credential): Promise<GoodAnswer> {
+    const { source, links } = this.#parts;
+    const { host } = call.operation;
+    const policy = call.pace === "polled" ? pollingRetries : commandRetries;
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#once(call, headers, attempt > 0);
+        const answer = await this.#once(call, credential.headers, attempt > 0);
+        source.accepted?.(credential, host);
+        links.credentialAccepted(host);
+        return answer;
       } catch (error) {
-        const isOver = call.signal.aborted || this.#parts.links.isPaused(call.operation.host);
+        const isOver = call.signal.aborted || links.isPaused(host);
         if (!(error instanceof PlatformError) || isOver) throw error;
         const delayMs = retryDelayMs(policy, attempt, error.facts, this.#parts.random());
         if (delayMs === null) throw error;
@@ -239,17 +243,17 @@ export class Requests {
   }
 
   /** Before a read is sent once more: a poll needs another request of the budget for it. */
-  async #turn({ urgent, signal }: Call, delayMs = 0): Promise<void> {
+  async #turn({ pace, signal }: Call, delayMs = 0): Promise<void> {
     const { clock, budget } = this.#parts;
     const ended = AbortSignal.any([signal, this.#closing.signal]);
     if (delayMs > 0) await clock.wait(delayMs, ended);
-    if (!urgent) await budget.turn(clock, ended);
+    if (pace === "polled") await budget.turn(clock, ended);
   }
 
   /** One request at most; one that no command waits for takes its turn, one of a command that of its controller. */
   async #once(call: Call, headers: string[], isRetry = false): Promise<GoodAnswer> {
-    if (call.isFirst === true) return this.#send(call, headers, isRetry);
-    if (call.urgent) return this.#inPlace(call, () => this.#send(call, headers, isRetry));
+    if (call.pace === "first") return this.#send(call, headers, isRetry);
+    if (call.pace === "urgent") return this.#inPlace(call, headers, isRetry);
     const { semaphore } = this.#parts.hosts[call.operation.host];
     await semaphore.enter(call.signal)?.catch(() => {
       throw transportError(new TransportFailure("aborted", false, 0), this.context(call.operation), 0);
@@ -262,14 +266,14 @@ export class Requests {
   }
 
   /** A request of a command, as soon as its controller has a place for it. */
-  async #inPlace(call: Call, send: () => Promise<GoodAnswer>): Promise<GoodAnswer> {
+  async #inPlace(call: Call, headers: string[], isRetry: boolean): Promise<GoodAnswer> {
     const { device, operation } = call;
-    if (device === undefined) return send();
+    if (device === undefined) return this.#send(call, headers, isRetry);
     const places = operation.method === "GET" ? this.#reads : this.#posts;
     if (places.isFull(device)) await this.#place(call, places, device);
     else void places.enter(device, call.signal);
     try {
-      return await send();
+      return await this.#send(call, headers, isRetry);
     } finally {
       places.leave(device);
     }
@@ -299,7 +303,7 @@ export class Requests {
     const { operation } = call;
     const { host } = operation;
     const { hosts, links, skew, tally, clock, blank } = this.#parts;
-    const admission = links.admit(host, call.urgent);
+    const admission = links.admit(host, call.pace !== "polled");
     if (!admission.go && !this.#isRemedy(operation, admission)) throw this.#heldBack(operation, admission);
     const mayBegin = () => {
       if (call.mayBegin?.() === false) return false;

@@ -129,8 +129,8 @@ export class ClockSkew {
   }
 
   /** Ms the platform is ahead, exact to a few seconds; null while it gave no date. */
-  skewMs(): number | null {
+  readonly skewMs = (): number | null => {
     if (this.#notedAt === null) return null;
     return this.#dateAt + (this.#clock.monotonic() - this.#notedAt) - this.#clock.now();
-  }
+  };
 }

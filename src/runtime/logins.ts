@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { forgetOldest } from "./bounded.js";
+import { forgetOldest } from "./table.js";
 import type { Clock } from "./clock.js";
 import { verifyPassword } from "./passwords.js";
 import { isLoopback } from "./sockets.js";

@@ -40,10 +40,12 @@ export function secretSpellings(secrets: readonly string[]): readonly string[] {
   return [...found].sort((one, other) => other.length - one.length || (one < other ? -1 : 1));
 }
 
-/** The same buffer when no token is in it. `tokens` is asked each time, as they change. */
-export function blanker(tokens: () => readonly string[]): Blank {
+/** The same buffer when no token is in it. `source` is asked each time, as they change. */
+export function blanker(source: { tokens(): readonly string[] }): Blank {
   return (bytes) => {
-    const found = tokens().filter((token) => token.length >= shortestBlanked && bytes.includes(token));
+    const found: string[] = [];
+    for (const token of source.tokens())
+      if (token.length >= shortestBlanked && bytes.includes(token)) found.push(token);
     if (found.length === 0) return bytes;
     return Buffer.from(
       found.reduce((text, token) => text.replaceAll(token, placeholder), bytes.toString("utf8")),

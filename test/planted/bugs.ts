@@ -151,22 +151,25 @@ const sending: Readonly<Record<string, PlantedBug>> = {
   },
   one_dead_controller_holds_up_all: {
     seam: "platform/requests#Requests.#inPlace",
-    plant: `(original) => function (call, send) {
-      return original.call(this, { ...call, device: "all of them" }, send);
+    plant: `(original) => function (call, ...rest) {
+      return original.call(this, { ...call, device: "all of them" }, ...rest);
     }`,
     breaks: ["S24"],
   },
   one_dead_controller_takes_the_place_of_all: {
     seam: "platform/requests#Requests.#once",
-    plant: `(original) => function ({ isFirst, ...call }, ...rest) {
-      return original.call(this, { ...call, device: "all of them" }, ...rest);
+    plant: `(original) => function ({ pace, ...call }, ...rest) {
+      const late = pace === "polled" ? pace : "urgent";
+      return original.call(this, { ...call, pace: late, device: "all of them" }, ...rest);
     }`,
     breaks: ["S24"],
     campaign: { rows: "^a controller that answers no POST$", lanes: embedded, found: "problems" },
   },
   one_controller_has_no_bound: {
     seam: "platform/requests#Requests.#inPlace",
-    plant: `() => (call, send) => send()`,
+    plant: `() => function (call, ...rest) {
+      return this._private_send(call, ...rest);
+    }`,
     breaks: ["S24"],
   },
   stops_and_rules_wait_for_others: {

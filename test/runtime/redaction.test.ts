@@ -44,7 +44,7 @@ describe("the redactor", () => {
   });
 
   it("blanks long tokens in bytes and returns all other bytes as they are", () => {
-    const blank = blanker(() => ["token-of-the-account", "101"]);
+    const blank = blanker({ tokens: () => ["token-of-the-account", "101"] });
     expect(blank(Buffer.from('{"name":"token-of-the-account","address":101}')).toString()).toBe(
       '{"name":"[hidden]","address":101}',
     );

@@ -28,8 +28,8 @@ export class HostConnections {
     return this.#clock.wire.exchange(host, call, headers, this.#clock, this.deadlineMs(call));
   }
 
-  deadlineMs({ urgent, operation }: Call): number {
-    return urgent || operation.method === "POST" ? this.#timeouts.control : this.#timeouts.read;
+  deadlineMs({ pace, operation }: Call): number {
+    return pace !== "polled" || operation.method === "POST" ? this.#timeouts.control : this.#timeouts.read;
   }
 
   close(): Promise<void> {

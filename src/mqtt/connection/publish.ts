@@ -1,5 +1,6 @@
 import type { BrokerFacts, ConnectionLimits, PublishOptions, Publish } from "./settings.js";
 import type { Clock } from "../../runtime/clock.js";
+import type { Logger } from "../../runtime/log.js";
 import { Rest } from "../../runtime/schedule.js";
 import type { BrokerLink } from "./link.js";
 
@@ -26,8 +27,14 @@ export function publishProblem(
   { topic, payload, bytes }: Omit<Publish, "options">,
   limits: { readonly maxPayloadBytes: number; readonly maximumPacketSize: number | null },
 ): string | null {
-  const wrongTopic = topicProblem(topic);
-  if (wrongTopic !== null) return wrongTopic;
+  if (topic === "") return "the topic is empty";
+  const shown = () => JSON.stringify(topic.slice(0, 80));
+  if (topic.length > maxTopicBytes / 3 && Buffer.byteLength(topic) > maxTopicBytes)
+    return `the topic ${shown()}... is longer than ${maxTopicBytes} bytes`;
+  if (forbidden.test(topic)) return `the topic ${shown()} holds #, +, NUL or half a character`;
+  // Most topics are too short for that many levels, and this is asked for every message.
+  if (topic.length >= maxLevels && topic.split("/", maxLevels + 1).length > maxLevels)
+    return `the topic ${shown()} has more than ${maxLevels} levels`;
   const { maxPayloadBytes, maximumPacketSize } = limits;
   // The packet is larger than its payload, so the payload is counted again only where it may be too large.
   const payloadBytes = bytes > maxPayloadBytes ? Buffer.byteLength(payload) : 0;
@@ -38,18 +45,6 @@ export function publishProblem(
       `the message for ${topic} has ${bytes} bytes, the broker takes at most ${maximumPacketSize}: ` +
       `raise its packet limit (Mosquitto: max_packet_size)`
     );
-  return null;
-}
-
-function topicProblem(topic: string): string | null {
-  if (topic === "") return "the topic is empty";
-  const shown = () => JSON.stringify(topic.slice(0, 80));
-  if (topic.length > maxTopicBytes / 3 && Buffer.byteLength(topic) > maxTopicBytes)
-    return `the topic ${shown()}... is longer than ${maxTopicBytes} bytes`;
-  if (forbidden.test(topic)) return `the topic ${shown()} holds #, +, NUL or half a character`;
-  // Most topics are too short for that many levels, and this is asked for every message.
-  if (topic.length >= maxLevels && topic.split("/", maxLevels + 1).length > maxLevels)
-    return `the topic ${shown()} has more than ${maxLevels} levels`;
   return null;
 }
 
@@ -154,16 +149,6 @@ export class PublishQueue {
     return { ...this.#tally, inFlight, waiting: this.#waiting.size };
   }
 
-  /** Nothing waits for the broker. */
-  get isSettled(): boolean {
-    return this.#inFlight.size + this.#waiting.size + this.#light === 0;
-  }
-
-  /** Resolves when something was sent that the broker has to acknowledge. */
-  sending(signal: AbortSignal): Promise<void> {
-    return this.#rest.for(Infinity, signal);
-  }
-
   /** The broker left something unacknowledged for its whole time, and has acknowledged nothing since it was sent. */
   get isMute(): boolean {
     return this.#isMute;
@@ -236,6 +221,26 @@ export class PublishQueue {
   ready(): Promise<void> {
     if (this.#link === null || this.#hasRoom()) return Promise.resolve();
     return new Promise((resolve) => this.#watchers.push(resolve));
+  }
+
+  /** Looks again and again at what the broker has not acknowledged, while there is something to be, and tells of it. */
+  async watch(log: Logger, signal: AbortSignal): Promise<void> {
+    const everyMs = Math.max(50, this.#limits.ackTimeoutMs / 10);
+    let wasMute = false;
+    for (;;) {
+      const isSettled = this.#inFlight.size + this.#waiting.size + this.#light === 0;
+      if (isSettled && !wasMute) await this.#rest.for(Infinity, signal);
+      await this.#clock.wait(everyMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      const count = this.sweep();
+      const text = this.#isMute
+        ? "the broker acknowledges nothing that we publish, so it may have none of it: look at its log and load; /healthz answers 503 until it does"
+        : "the broker left publishes unacknowledged";
+      if (count > 0 && wasMute) log.debug({ count }, text);
+      else if (count > 0) log.warn({ count }, text);
+      if (wasMute && !this.#isMute) log.info("the broker acknowledges what we publish again");
+      wasMute = this.#isMute;
+    }
   }
 
   /** Gives up on what the broker has not acknowledged in time, and has a mark follow what nothing followed. Returns how many. */
@@ -316,7 +321,9 @@ export class PublishQueue {
     if (!this.#inFlight.delete(one)) return;
     this.#answeredAt = this.#clock.monotonic();
     this.#isMute = false;
-    this.#prove(one.behind);
+    this.#tally.published += Math.max(0, one.behind - this.#proven);
+    this.#proven = Math.max(this.#proven, one.behind);
+    while ((this.#unproven[0]?.until ?? Infinity) <= this.#proven) this.#unproven.shift()?.resolve();
     const weight = one.publish === this.#mark ? 0 : 1;
     if (error === null) {
       this.#tally.published += weight;
@@ -328,15 +335,6 @@ export class PublishQueue {
     }
     this.#advance();
     if (this.#light >= this.#limits.window / 2) this.#followUp();
-  }
-
-  #prove(until: number): void {
-    if (until <= this.#proven) return;
-    this.#tally.published += until - this.#proven;
-    this.#proven = until;
-    const pending = this.#unproven.findIndex((group) => group.until > until);
-    const proven = this.#unproven.splice(0, pending < 0 ? this.#unproven.length : pending);
-    for (const { resolve } of proven) resolve();
   }
 
   #advance(): void {

@@ -60,7 +60,7 @@ export class Session {
   async run(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
     const { queue } = this.#parts;
     queue.open(this.#link, this.#facts);
-    const chores = Promise.all([this.#sweep(), this.#subscribe()]);
+    const chores = Promise.all([queue.watch(this.#parts.ports.log, this.#life.signal), this.#subscribe()]);
     await Promise.race([this.#link.closed, aborted(signal, this.#life.signal)]);
     if (signal.aborted) await this.#endInOrder();
     const end = await this.#link.closed;
@@ -224,24 +224,6 @@ export class Session {
     const message = "the broker does not let the bridge hear these topics; allow them in its access list";
     this.#parts.ports.log.warn({ filters: missing }, message);
   };
-
-  async #sweep(): Promise<void> {
-    const { ports, limits, queue } = this.#parts;
-    const everyMs = Math.max(50, limits.ackTimeoutMs / 10);
-    let wasMute = false;
-    for (;;) {
-      if (queue.isSettled && !wasMute) await queue.sending(this.#life.signal);
-      if (!(await waited(ports.clock.wait(everyMs, this.#life.signal)))) return;
-      const count = queue.sweep();
-      const text = queue.isMute
-        ? "the broker acknowledges nothing that we publish, so it may have none of it: look at its log and load; /healthz answers 503 until it does"
-        : "the broker left publishes unacknowledged";
-      if (count > 0 && wasMute) ports.log.debug({ count }, text);
-      else if (count > 0) ports.log.warn({ count }, text);
-      if (wasMute && !queue.isMute) ports.log.info("the broker acknowledges what we publish again");
-      wasMute = queue.isMute;
-    }
-  }
 
   /**
    * Last words, DISCONNECT, close; each within its time, because a dead broker must not hold up a shutdown. Without an

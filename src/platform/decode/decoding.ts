@@ -76,11 +76,12 @@ export const noEnvelope: Envelope = { code: null, message: null, requestId: null
 
 export function envelopeOf(body: unknown): Envelope {
   if (!isFields(body)) return noEnvelope;
+  const data = own(body, "data");
   return {
     code: textOf(own(body, "code")),
     message: messageOf(body),
-    requestId: requestIdOf(body),
-    isRefusal: String(own(body, "success")).toLowerCase() === "false" && !holdsData(own(body, "data")),
+    requestId: textOf(own(body, "requestId")) ?? (isFields(data) ? textOf(own(data, "requestId")) : null),
+    isRefusal: String(own(body, "success")).toLowerCase() === "false" && !holdsData(data),
   };
 }
 
@@ -90,16 +91,9 @@ const holdsData = (data: unknown): boolean =>
 /** The message flattened: a String, or an Object `{code, message}`; the 403 body adds `error`. */
 function messageOf(body: Fields): string | null {
   const message = own(body, "message") ?? own(body, "msg");
-  const parts = isFields(message)
-    ? [textOf(own(message, "code")), textOf(own(message, "message"))]
-    : [textOf(own(body, "error")), textOf(message)];
-  const text = parts.filter((part) => part !== null).join(": ");
-  return text === "" ? null : text;
-}
-
-function requestIdOf(body: Fields): string | null {
-  const data = own(body, "data");
-  return textOf(own(body, "requestId")) ?? (isFields(data) ? textOf(own(data, "requestId")) : null);
+  const what = textOf(isFields(message) ? own(message, "code") : own(body, "error"));
+  const why = textOf(isFields(message) ? own(message, "message") : message);
+  return what === null ? why : why === null ? what : `${what}: ${why}`;
 }
 
 const hostile = ["__proto__", "constructor", "prototype"] as const;
@@ -200,3 +194,82 @@ const isOfNumber = (unit: number): boolean =>
 const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 
 const isLossy = (token: string): boolean => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
+
+const flags = new Map([
+  ...["1", "true", "online"].map((word) => [word, true] as const),
+  ...["0", "false", "offline"].map((word) => [word, false] as const),
+]);
+
+/** Boolean or Int, as one or as text; null for anything else. */
+export const readFlag = (value: unknown): boolean | null =>
+  isContainer(value) ? null : (flags.get(String(value).trim().toLowerCase()) ?? null);
+
+/** For each role of an item, the names platforms give it; earlier ones win. `device` names the device an item is about. */
+type RoleTable<R extends string> = Readonly<Record<R, readonly string[]>>;
+export type Roles<R extends string> = Readonly<Partial<Record<R, unknown>>>;
+export type ReadRoles<R extends string> = (fields: Fields) => Roles<R>;
+
+interface RolePlace<R> {
+  readonly role: R;
+  readonly rank: number;
+}
+
+const nullRank = 1_000;
+
+/**
+ * Finds an item's roles in one pass over its fields. Lists and objects are no candidates; `null` is one only where nothing
+ * better is there. A configured path replaces the table's names for its role. Spelling variants (`dateTime`, `datetime`,
+ * `date_time`, `DateTime`) need not be listed.
+ */
+export function roleReader<R extends string>(
+  table: RoleTable<R>,
+  paths: Readonly<Partial<Record<R, string | undefined>>>,
+): ReadRoles<R> {
+  const places = placesOf(table, paths);
+  const configured = Object.entries(paths).filter(
+    (entry): entry is [R, string] => typeof entry[1] === "string",
+  );
+  return (fields) => {
+    const roles: Partial<Record<R, unknown>> = {};
+    const ranks: Partial<Record<R, number>> = {};
+    for (const name in fields) {
+      const place = places.get(name);
+      if (place === undefined) continue;
+      const value = fields[name];
+      if (isContainer(value)) continue;
+      const rank = value === null || value === "" ? place.rank + nullRank : place.rank;
+      const best = ranks[place.role];
+      if (best !== undefined && best <= rank) continue;
+      roles[place.role] = value;
+      ranks[place.role] = rank;
+    }
+    for (const [role, path] of configured) {
+      const value = at(fields, path);
+      if (value !== undefined) roles[role] = value;
+    }
+    return roles;
+  };
+}
+
+function placesOf<R extends string>(
+  table: RoleTable<R>,
+  paths: Readonly<Partial<Record<R, string | undefined>>>,
+): ReadonlyMap<string, RolePlace<R>> {
+  const places = new Map<string, RolePlace<R>>();
+  for (const [role, names] of Object.entries(table) as [R, readonly string[]][]) {
+    if (paths[role] !== undefined) continue;
+    names.forEach((name, rank) => {
+      for (const spelling of spellings(name)) {
+        const known = places.get(spelling);
+        if (known === undefined || known.rank > rank) places.set(spelling, { role, rank });
+      }
+    });
+  }
+  return places;
+}
+
+function spellings(name: string): readonly string[] {
+  const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const pascal = name.slice(0, 1).toUpperCase() + name.slice(1);
+  return [name, name.toLowerCase(), name.toUpperCase(), snake, snake.toUpperCase(), pascal];
+}

@@ -6,13 +6,15 @@ import {
   type Decode,
   envelopeOf,
   type Fields,
-  isContainer,
   isFields,
   own,
+  readFlag,
+  roleReader,
+  type Roles,
   textOf,
   UnreadableShape,
 } from "./decoding.js";
-import { roleReader, type Roles, visitItems } from "./items.js";
+import { visitItems } from "./items.js";
 
 const deviceRoles = {
   code: ["code", "deviceCode", "deviceSn", "sn"],
@@ -106,15 +108,6 @@ function extraOf(fields: Fields): Readonly<Record<string, string>> {
   }
   return extra;
 }
-
-const flags = new Map([
-  ...["1", "true", "online"].map((word) => [word, true] as const),
-  ...["0", "false", "offline"].map((word) => [word, false] as const),
-]);
-
-/** Boolean or Int, as one or as text; null for anything else. */
-export const readFlag = (value: unknown): boolean | null =>
-  isContainer(value) ? null : (flags.get(String(value).trim().toLowerCase()) ?? null);
 
 /** With the remedy, which is none of the shapes of items. */
 export const pageProblem =

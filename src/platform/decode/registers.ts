@@ -14,8 +14,10 @@ import {
   scalarOf,
   textOf,
   UnreadableShape,
+  type ReadRoles,
+  roleReader,
 } from "./decoding.js";
-import { type ReadRoles, roleReader, visitItems } from "./items.js";
+import { visitItems } from "./items.js";
 
 /** What the fields of a register are called. */
 export const registerNames = {
@@ -146,7 +148,9 @@ function find(node: unknown, search: Search, depth: number, isEnvelope: boolean)
     return { value: registerValue(node[address], roles) };
   }
   if (textOf(found.address) === address && "value" in found) return { value: registerValue(found.value) };
-  return findIn([own(node, code), ...doors.map((door) => own(node, door))], search, depth);
+  const behind: unknown[] = [];
+  for (const name of [code, ...doors]) behind.push(own(node, name));
+  return findIn(behind, search, depth);
 }
 
 function findIn(nodes: readonly unknown[], search: Search, depth: number): Found {
@@ -187,13 +191,15 @@ export function readWriteAnswer(
 ): WriteAccepted | null {
   const data = at(answer, "data");
   const echo = isFields(data) ? data : isFields(answer) ? answer : {};
-  const echoes = echoedNames.map((name) => ({ name, echoed: textOf(own(echo, name)) }));
-  const isSame = (name: (typeof echoedNames)[number], echoed: string) =>
-    echoed === sent[name] || Number(echoed) === Number(sent[name]);
-  const isWhole = echoes.every(({ name, echoed }) => echoed !== null && isSame(name, echoed));
+  const others: string[] = [];
+  let isWhole = true;
+  for (const name of echoedNames) {
+    const echoed = textOf(own(echo, name));
+    const isSame = echoed !== null && (echoed === sent[name] || Number(echoed) === Number(sent[name]));
+    isWhole &&= isSame;
+    if (echoed !== null && !isSame) others.push(name);
+  }
   if (envelope.code === null && !isWhole) return null;
-  for (const { name, echoed } of echoes)
-    if (echoed !== null && !isSame(name, echoed))
-      report(`a set-value answer that echoes another ${name}`, echo);
+  for (const name of others) report(`a set-value answer that echoes another ${name}`, echo);
   return { requestId: envelope.requestId, code: envelope.code };
 }

@@ -12,8 +12,10 @@ import {
   textOf,
   UnreadableShape,
   words,
+  type ReadRoles,
+  roleReader,
 } from "./decoding.js";
-import { inGroups, type Item, type ReadRoles, roleReader, visitItems } from "./items.js";
+import { inGroups, type Item, visitItems } from "./items.js";
 
 const sensorRoles = {
   name: words("name sensorName factorName paramName title label showName displayName cnName"),

@@ -13,9 +13,11 @@ import {
   scalarOf,
   textOf,
   UnreadableShape,
+  readFlag,
+  roleReader,
+  type Roles,
 } from "./decoding.js";
-import { roleReader, type Roles, visitItems } from "./items.js";
-import { readFlag } from "./lists.js";
+import { visitItems } from "./items.js";
 
 const statusRoles = {
   name: ["name", "statusName", "title", "label"],

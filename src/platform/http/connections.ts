@@ -1,5 +1,6 @@
 // The package's front door also has fetch, caches, cookies and WebSockets, which take longer than the whole platform client.
 import Pool from "undici/lib/dispatcher/pool.js";
+import type { Pace } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import type { Operation } from "../operations.js";
@@ -12,10 +13,11 @@ export interface Call {
   readonly operation: Operation;
   readonly path: string;
   readonly body?: string;
-  /** A command waits for it: connections of its own, the longer deadline, and it goes out even while the circuit is open. */
-  readonly urgent: boolean;
-  /** A stop, or what a rule sends, waits for it: no other request to the controller holds it up. */
-  readonly isFirst?: boolean;
+  /**
+   * What a command waits for has connections of its own, the longer deadline, and goes out even while the circuit is open. Of a stop, and
+   * of what a rule sends, no other request to the controller holds it up.
+   */
+  readonly pace: Pace;
   /** The controller that it is about. */
   readonly device?: string | undefined;
   /** Whether it may leave, asked as its first byte is about to. */
@@ -38,9 +40,6 @@ interface HeldPool {
 }
 
 const always = () => true;
-
-const purposeOf = ({ operation, urgent }: Call): Purpose =>
-  !urgent ? "polling" : operation.method === "GET" ? "reads" : "posts";
 
 /**
  * Everything that leads to one host. Polls, the reads of commands and their POSTs have connections of their own. Of the latter two
@@ -75,10 +74,10 @@ export class HostConnections {
 
   /** Rejects with a TransportFailure. */
   exchange(call: Call, headers: string[]): Promise<HttpAnswer> {
-    const { operation, body, signal, mayBegin = always } = call;
+    const { operation, body, pace, signal, mayBegin = always } = call;
     const { method } = operation;
     if (this.#isClosed || signal.aborted) return Promise.reject(new TransportFailure("aborted", false, 0));
-    const purpose = purposeOf(call);
+    const purpose = pace === "polled" ? "polling" : method === "GET" ? "reads" : "posts";
     const held = this.#pool(purpose);
     const exchange = new Exchange({
       clock: this.#clock,
@@ -100,8 +99,8 @@ export class HostConnections {
   }
 
   /** The longer of the two total deadlines is for control values, the sign-in and what a command reads. */
-  deadlineMs({ urgent, operation }: Call): number {
-    return urgent || operation.method === "POST" ? this.#timeouts.control : this.#timeouts.read;
+  deadlineMs({ pace, operation }: Call): number {
+    return pace !== "polled" || operation.method === "POST" ? this.#timeouts.control : this.#timeouts.read;
   }
 
   /** Ends every open exchange. */

@@ -11,9 +11,11 @@ import {
   UnreadableJson,
   UnreadableShape,
   withoutHostileNames,
+  readFlag,
+  type ReadRoles,
+  roleReader,
+  type Roles,
 } from "../decode/decoding.js";
-import { type ReadRoles, roleReader, type Roles } from "../decode/items.js";
-import { readFlag } from "../decode/lists.js";
 import { manyValuesReader, registerNames } from "../decode/registers.js";
 import { sensorReader } from "../decode/sensors.js";
 import { runningStatusReader } from "../decode/statuses.js";
