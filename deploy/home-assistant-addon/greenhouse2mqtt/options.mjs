@@ -25,8 +25,9 @@ export function configurationOf(options, service) {
     ...credentialLines(options, secret),
     ...optionalLines(options, ["time_zone", "allow_insecure", "requests_per_minute"]),
     ...mqttLines(brokerOf(options, service), secret),
-    "homeassistant:",
-    ...optionalLines(options, ["language", "sensor_names"]),
+    // Of names in Home Assistant, of notices, and of the command line.
+    `language: ${options.language}`,
+    ...(options.sensor_names ? [`homeassistant: { sensor_names: ${options.sensor_names} }`] : []),
     `commands: { read_only: ${String(options.read_only)} }`,
     // From outside the container nothing but health without the Supervisor's ingress.
     `http: { host: 0.0.0.0, port: 8099, ingress: { enabled: true, role: ${options.page_role} } }`,
