@@ -10,7 +10,7 @@ import { chromium } from "playwright-core";
 /*
  * Pictures of the page for the documents: `node build/pictures.mjs [FOLDER]` after `npm run build`. The built program runs
  * with the simulated platform, and a Chromium (`CHROMIUM` names another) looks at it, in both languages. `ONLY=calm,storm` and
- * `LANGUAGES=zh` take some of them.
+ * `LANGUAGES=zh` take some of them. `firstCommand` needs a Mosquitto, and prints how long each step takes at a person's pace.
  */
 
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
@@ -22,7 +22,13 @@ const languages = { en: "en-GB", zh: "zh-CN" };
 const running = new Set();
 
 function start(args, cwd) {
-  const child = spawn(process.execPath, [main, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  return watched(
+    spawn(process.execPath, [main, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] }),
+    args[0],
+  );
+}
+
+function watched(child, name) {
   running.add(child);
   child.once("exit", () => running.delete(child));
   let output = "";
@@ -33,7 +39,7 @@ function start(args, cwd) {
       if (found) return found;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    throw new Error(`${args[0]} did not print ${pattern}:\n${output}`);
+    throw new Error(`${name} did not print ${pattern}:\n${output}`);
   };
   return { child, printed, output: () => output };
 }
@@ -96,25 +102,43 @@ const at = async (page, hash) => {
 };
 
 const names = {
-  en: { skylights: "All skylights", night: "Night" },
-  zh: { skylights: "全部天窗", night: "夜间" },
+  en: {
+    skylights: "All skylights",
+    night: "Night",
+    house: "East house",
+    window: "Left skylight",
+    take: "Take commands for this run",
+    confirmed: "confirmed",
+  },
+  zh: {
+    skylights: "全部天窗",
+    night: "夜间",
+    house: "东棚",
+    window: "左天窗",
+    take: "本次运行接受命令",
+    confirmed: "已确认",
+  },
 };
+
+/** The simulated platform, and the lines of configuration that it prints. */
+async function simulated(work, controllers, language) {
+  const port = await freePort();
+  const more = ["--controllers", String(controllers), "--speed", "20", "--language", language];
+  const simulator = start(["simulate", "--port", String(port), ...more], work);
+  await simulator.printed(/controllers:/);
+  await wait(500);
+  const output = simulator.output();
+  const written = output.slice(output.indexOf("platform:")).split(/^\{|^\d\d:\d\d/m)[0];
+  return { simulator, written, url: `http://127.0.0.1:${port}` };
+}
 
 /** A quiet day: overview, one controller, groups and scenes. */
 async function calm(browser, language) {
   const work = await mkdtemp(join(tmpdir(), "pictures-"));
-  const [platform, port, broker] = [await freePort(), await freePort(), await freePort()];
-  const simulator = start(
-    ["simulate", "--port", String(platform), "--controllers", "6", "--speed", "20", "--language", language],
-    work,
-  );
-  await simulator.printed(/controllers:/);
-  await wait(500);
+  const port = await freePort();
+  const broker = await freePort();
+  const { simulator, written } = await simulated(work, 6, language);
   const { skylights, night } = names[language];
-  const written = simulator
-    .output()
-    .slice(simulator.output().indexOf("platform:"))
-    .split(/^\{|^\d\d:\d\d/m)[0];
   const text = [
     written.replace("platform:\n", "platform:\n  requests_per_minute: 0\n"),
     `language: ${language}`,
@@ -132,7 +156,7 @@ async function calm(browser, language) {
   await bridge.printed(/the page is at/);
   await wait(12_000);
   const login = { username: "anna", password: "operator-anna" };
-  await visited(browser, `http://127.0.0.1:${port}/`, language, login, async (page, take) => {
+  await visited(browser, `http://127.0.0.1:${port}/`, language, login, async (page, take, size) => {
     await take("overview");
     await page.getByText(skylights).first().click();
     await wait(500);
@@ -141,6 +165,13 @@ async function calm(browser, language) {
     await wait(3_000);
     await at(page, "#/controller/gh-0001");
     await take("controller");
+    if (size === "phone") {
+      await page.locator("article.card .line").first().click();
+      await page.locator(".opened .degree .buttons button").nth(2).click();
+      await page.locator(".opened").evaluate((card) => card.scrollIntoView({ block: "center" }));
+      await wait(500);
+      await take("actuators");
+    }
     for (const view of ["journal", "diagnostics", "log"]) {
       await at(page, `#/${view}`);
       await take(view);
@@ -154,17 +185,9 @@ async function calm(browser, language) {
 /** Nobody is there yet: the first operator is to be made. */
 async function firstVisit(browser, language) {
   const work = await mkdtemp(join(tmpdir(), "pictures-"));
-  const [platform, port, broker] = [await freePort(), await freePort(), await freePort()];
-  const simulator = start(
-    ["simulate", "--port", String(platform), "--controllers", "3", "--language", language],
-    work,
-  );
-  await simulator.printed(/controllers:/);
-  await wait(500);
-  const written = simulator
-    .output()
-    .slice(simulator.output().indexOf("platform:"))
-    .split(/^\{|^\d\d:\d\d/m)[0];
+  const port = await freePort();
+  const broker = await freePort();
+  const { simulator, written } = await simulated(work, 3, language);
   const more = `language: ${language}\nbroker: { port: ${broker} }\nhttp: { port: ${port} }\n`;
   await writeFile(join(work, "config.yaml"), `${written}\n${more}`, { mode: 0o600 });
   const bridge = start(["run"], work);
@@ -201,16 +224,162 @@ async function storm(browser, language) {
   await rm(work, { recursive: true, force: true });
 }
 
+/** A simulated day and more: the curves of two sensors, nights, and what was done. */
+async function trend(browser, language) {
+  const work = await mkdtemp(join(tmpdir(), "pictures-"));
+  const demo = start(["demo", "--speed", "1200", "--language", language, "--log-level", "error"], work);
+  const [, url] = await demo.printed(/(http:\/\/127\.0\.0\.1:\d+\/)/);
+  const login = { username: "demo", password: "demo" };
+  const topic = "gh-0001/actuator/left_skylight/set";
+  await demo.printed(/mqtt:\/\/127\.0\.0\.1:(\d+)/);
+  for (const command of ["30", "close", "60"]) {
+    await wait(25_000);
+    const port = /mqtt:\/\/127\.0\.0\.1:(\d+)/.exec(demo.output())[1];
+    spawn("mosquitto_pub", ["-p", port, "-q", "1", "-t", `greenhouse/${topic}`, "-m", command]);
+  }
+  await wait(15_000);
+  await visited(browser, url, language, login, async (page, take) => {
+    await at(page, "#/controller/gh-0001");
+    await page.locator(".readings button").first().click();
+    await wait(1_000);
+    const second = page.locator("dialog select").last();
+    await second.selectOption({ index: 2 });
+    await wait(1_500);
+    await take("trend");
+  });
+  await end(demo);
+  await rm(work, { recursive: true, force: true });
+}
+
+/** Accounts of a fleet: one is well, one has no platform, one a mistake in its file. */
+async function fleet(browser, language) {
+  const work = await mkdtemp(join(tmpdir(), "pictures-"));
+  const port = await freePort();
+  const broker = await mosquitto(work);
+  const dead = `http://127.0.0.1:${await freePort()}`;
+  const platforms = [await simulated(work, 1, language), await simulated(work, 3, language)];
+  const urls = { north: platforms[0].url, east: platforms[1].url, south: dead };
+  await mkdir(join(work, "accounts"));
+  const write = (file, content) => writeFile(join(work, file), content, { mode: 0o600 });
+  const users = [{ username: "anna", password: "operator-anna", role: "operator" }];
+  const polling = { controllers: "10s", sensors: "2s", actuators: "2s" };
+  const mqtt = { url: broker.url };
+  await write("fleet.yaml", JSON.stringify({ defaults: { mqtt, polling }, http: { port, users } }));
+  for (const [name, url] of Object.entries(urls)) {
+    const hosts = { business_url: url, realtime_url: url, token: "simulator" };
+    await write(`accounts/${name}.yaml`, JSON.stringify({ platform: hosts }));
+  }
+  await write("accounts/west.yaml", "poling: { sensors: 1m }\n");
+  const program = start(["fleet"], work);
+  await wait(45_000);
+  const login = { username: "anna", password: "operator-anna" };
+  await visited(browser, `http://127.0.0.1:${port}/`, language, login, (page, take) => take("fleet"));
+  await end(program);
+  await end(broker);
+  for (const { simulator } of platforms) await end(simulator);
+  await rm(work, { recursive: true, force: true });
+}
+
+async function mosquitto(work) {
+  const port = await freePort();
+  const file = join(work, "mosquitto.conf");
+  await writeFile(file, `listener ${port} 127.0.0.1\nallow_anonymous true\npersistence false\n`);
+  const path = `${process.env.PATH}:/usr/sbin`;
+  const child = spawn("mosquitto", ["-c", file], { env: { PATH: path }, stdio: ["ignore", "pipe", "pipe"] });
+  const broker = watched(child, "mosquitto");
+  await broker.printed(/running/);
+  return { ...broker, url: `mqtt://127.0.0.1:${port}` };
+}
+
+/** How fast a person types, and how long one reads before one presses. */
+const typingMs = 200;
+const readingMs = 3_000;
+
+/** From an empty folder to a command that is confirmed, in the browser alone. */
+async function firstCommand(browser, language) {
+  const work = await mkdtemp(join(tmpdir(), "pictures-"));
+  const folderOfUser = join(work, "greenhouse");
+  await mkdir(folderOfUser);
+  const broker = await mosquitto(work);
+  const { simulator, url: platform } = await simulated(work, 1, language);
+  const beganAt = performance.now();
+  let stepAt = beganAt;
+  const init = start(["init", "--web"], folderOfUser);
+  const [, url, code] = await init.printed(/(http:\/\/\S+?)\/ [\s\S]*?([0-9A-Z]{4}-[0-9A-Z]{4})/);
+  const context = await browser.newContext({ viewport: sizes.desk, locale: languages[language] });
+  const page = await context.newPage();
+  await page.goto(url);
+  const primary = page.locator("button.primary");
+  const typed = async (field, text) => {
+    await field.click({ timeout: 60_000 });
+    await field.fill("");
+    await field.pressSequentially(text, { delay: typingMs });
+  };
+  const pressed = async (button) => {
+    await wait(readingMs);
+    await button.click({ timeout: 60_000 });
+  };
+  const done = async (step) => {
+    const seconds = (since) => ((performance.now() - since) / 1000).toFixed(0);
+    console.log(`${language} ${step}: ${seconds(stepAt)} s, ${seconds(beganAt)} s since the start`);
+    stepAt = performance.now();
+    await picture(page, `setup-${step}`, language, "desk");
+  };
+  await typed(page.locator("input[name=code]"), code);
+  await done("code");
+  await pressed(primary);
+  await typed(page.locator("input[name=business_url]"), platform);
+  await typed(page.locator("input[name=realtime_url]"), platform);
+  await typed(page.locator("input[name=token]"), "simulator");
+  await done("platform");
+  await pressed(primary);
+  await page.locator("select").selectOption("other", { timeout: 60_000 });
+  await typed(page.locator("input[name=url]"), broker.url);
+  await done("broker");
+  await pressed(primary);
+  await typed(page.locator("input[name=username]"), "anna");
+  await typed(page.locator("input[name=password]"), "sunflowers in a row");
+  await done("user");
+  await pressed(primary);
+  await pressed(primary.first());
+  await typed(page.locator('input[name="GH-0001 name"]'), names[language].house);
+  await done("found");
+  await pressed(primary);
+  await page.locator("pre").first().waitFor({ timeout: 60_000 });
+  await done("written");
+  await wait(readingMs);
+  const run = start(["run"], folderOfUser);
+  await run.printed(/the page is at/);
+  await page.locator("input[name=username]").waitFor({ timeout: 60_000 });
+  await typed(page.locator("input[name=username]"), "anna");
+  await typed(page.locator("input[name=password]"), "sunflowers in a row");
+  await pressed(primary);
+  await pressed(page.getByRole("button", { name: names[language].take }));
+  await pressed(page.locator("a.row", { hasText: names[language].house }));
+  const window = page.locator("article.card", { hasText: names[language].window }).first();
+  await pressed(window.locator(".line"));
+  await pressed(window.locator(".degree .buttons button").nth(2));
+  await done("choice");
+  await pressed(window.locator(".confirm button.primary"));
+  await window.locator(".said").getByText(names[language].confirmed).first().waitFor({ timeout: 60_000 });
+  await done("confirmed");
+  await context.close();
+  await end(run);
+  await end(simulator);
+  await end(broker);
+  await rm(work, { recursive: true, force: true });
+}
+
 await mkdir(folder, { recursive: true });
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox"],
 });
-const wanted = (process.env.ONLY ?? "calm,firstVisit,storm").split(",");
+const all = { calm, firstVisit, storm, trend, fleet, firstCommand };
+const wanted = (process.env.ONLY ?? "calm,firstVisit,storm,trend,fleet,firstCommand").split(",");
 try {
   for (const language of (process.env.LANGUAGES ?? Object.keys(languages).join(",")).split(","))
-    for (const [name, make] of Object.entries({ calm, firstVisit, storm }))
-      if (wanted.includes(name)) await make(browser, language);
+    for (const [name, make] of Object.entries(all)) if (wanted.includes(name)) await make(browser, language);
 } finally {
   await browser.close();
   for (const child of running) child.kill("SIGKILL");

@@ -188,6 +188,7 @@ async function initWeb(context: ProcessContext, { config }: CommonOptions): Prom
     stop,
     say,
     done,
+    speech,
     brokers: usualBrokers,
     writtenBy: `greenhouse2mqtt ${programVersion()}`,
   });

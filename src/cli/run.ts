@@ -3,11 +3,13 @@ import { type BridgeOptions, runBridge } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
 import type { Configuration } from "../config/schema.js";
+import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
 import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { serviceManager } from "../runtime/systemd.js";
 import { loggerFor, readConfiguration } from "./common.js";
+import { tellIn } from "./speech.js";
 import { CommandFailure, type CommonOptions, programVersion, type ProcessContext } from "./context.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
@@ -92,18 +94,19 @@ export function keepHeapSmall(): void {
 
 /** What `doctor` finds, for the page; its code is loaded only when the page asks. */
 export const doctorFor = (configuration: Configuration) =>
-  async function* (signal: AbortSignal): AsyncGenerator {
+  async function* (signal: AbortSignal, language: Language): AsyncGenerator {
     const { diagnose, openContext } = await import("../setup/doctor/doctor.js");
+    const tell = await tellIn(language);
     const scene = openContext(configuration, { clock: systemClock, random: systemRandom, log: silentLog });
     for await (const { check, status, summary, remedy } of diagnose(scene, signal))
-      yield { check, status, summary, remedy };
+      yield { check, status, summary: tell(summary), remedy: remedy && tell(remedy) };
   };
 
 /** What `discover --merge` finds, for the page. */
 const discoverFor = (configuration: Configuration, file: string, context: ProcessContext) =>
-  async function* (signal: AbortSignal): AsyncGenerator {
+  async function* (signal: AbortSignal, language: Language): AsyncGenerator {
     const { discoverSteps } = await import("./discover.js");
-    yield* discoverSteps(configuration, file, context, signal);
+    yield* discoverSteps(configuration, file, context, await tellIn(language), signal);
   };
 
 const longestEndMs = 9_000;

@@ -8,15 +8,20 @@ import type { Language } from "../greenhouse/labels.js";
 /** A sentence, or lines of them, as the person reads them. */
 export type Tell = (text: string) => string;
 
+const inEnglish: Tell = (text) => text;
+
+export const tellIn = async (language: Language): Promise<Tell> =>
+  language === "zh" ? (await import("./chinese/chinese.js")).inChinese : inEnglish;
+
 /** Until another language is chosen it is English. */
 export class Speech {
   #inChinese: Tell | null = null;
 
   async choose(language: Language): Promise<void> {
-    this.#inChinese = language === "zh" ? (await import("./chinese/chinese.js")).inChinese : null;
+    this.#inChinese = language === "zh" ? await tellIn(language) : null;
   }
 
-  readonly tell: Tell = (text) => this.#inChinese?.(text) ?? text;
+  readonly tell: Tell = (text) => (this.#inChinese ?? inEnglish)(text);
 
   get language(): Language {
     return this.#inChinese === null ? "en" : "zh";

@@ -146,7 +146,7 @@ const story: readonly Step[] = [
     tells: "Ben goes in to mend the right skylight. He locks it, and opens it by the switch on the wall.",
     zh: "本进温室修右天窗。他先锁定它，再用墙上的开关打开。",
     actions: [
-      ben("lock", { reason: "mending the gear" }),
+      (stage) => ben("lock", { reason: stage.language === "zh" ? "修齿轮" : "mending the gear" })(stage),
       ({ control }) => control.moveByHand(stormCode, "103", "60"),
     ],
     until: [lockedBy(right, "ben")],

@@ -27,7 +27,7 @@ export const chineseAlarms: Readonly<Record<AlarmType, string>> = {
   guard_blind: "没有可靠的数值，限制一直有效。请检查传感器、线路以及数值是否到达。",
   guard_unmet: "限制要求的动作没有得到确认，或暂时不能发送。请到现场查看，必要时手动操作。",
   lease_overrun: "限时运行早应结束，但没有得到确认。请到现场查看，必要时手动关闭。",
-  command_problem: "最近一条命令没有按要求结束。请查看它的结果以及执行器。",
+  command_problem: "最近一条命令没有按要求结束。请查看它的结果以及执行机构。",
   not_running: "寄存器显示开启，运行状态却显示没有运行。请到现场检查断路器、接触器和就地开关。",
   readings_overdue: "应到的读数没有到达。请检查控制器的网络，以及平台上是否有它的读数。",
   controller_offline: "平台显示该控制器离线。请检查控制器的电源和网络。",

@@ -227,10 +227,13 @@ async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
 }
 
+/** In which language whoever asks reads. */
+const ofReader = fields({ language: z.enum(["en", "zh"], { error: expecting("en or zh") }).optional() });
+
 /** Lines of JSON as they come, for as long as the client waits for them. */
 const errand = (name: "doctor" | "discover") =>
-  route("POST", "operator", nothing, (_, { gone, service }) => {
-    const found = service.errand(name, gone);
+  route("POST", "operator", ofReader, ({ language }, { gone, service }) => {
+    const found = service.errand(name, gone, language ?? "en");
     if (found === undefined) return notFound(`${name} here`);
     if (found !== null)
       return { status: 200, body: lines(found), headers: { "content-type": "application/x-ndjson" } };

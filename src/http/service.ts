@@ -3,6 +3,7 @@ import type { Command, CommandRequest, Phase, ResultAddressee } from "../command
 import { likenessOf, type SeenAddress, seenYaml } from "../greenhouse/addresses-seen.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { controllerItem, isoOrNull, nameOf } from "../greenhouse/documents.js";
+import type { Language } from "../greenhouse/labels.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { GroupService } from "../groups/service.js";
@@ -66,9 +67,9 @@ export interface PageSources {
   ) => Promise<readonly TimelineEntry[]>;
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
   /** Findings of `doctor` as they come. */
-  readonly doctor?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
+  readonly doctor?: Errand | undefined;
   /** What the account holds and the configuration does not, as lines for it; before that how far the search is. */
-  readonly discover?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
+  readonly discover?: Errand | undefined;
   /** The simulated greenhouse's time, where there is one: what it is, at a time of ours too, and how it is made to run faster. */
   readonly demo?:
     | {
@@ -84,7 +85,9 @@ export interface PageSources {
   readonly files?: FileSystem | undefined;
 }
 
-type Errand = "doctor" | "discover";
+/** What takes a while and reports as it goes, in the language of who asks. */
+type Errand = (signal: AbortSignal, language: Language) => AsyncIterable<unknown>;
+type ErrandName = "doctor" | "discover";
 
 /** Twice a minute, as a pause of a whole one would leave a minute out now and then. */
 const sampleMs = 30_000;
@@ -112,7 +115,7 @@ export class PageService {
   /** How much had been told of commands when the overview was made last: while that is all, nobody waits for it. */
   #overviewOf = -1;
   /** Those that run; each ends with the client that waits for it. */
-  readonly #errands = new Set<Errand>();
+  readonly #errands = new Set<ErrandName>();
   #running: Promise<void> | null = null;
   readonly #views = new Map<string, () => object>([
     ["bridge", () => this.#bridge()],
@@ -230,15 +233,15 @@ export class PageService {
   }
 
   /** What `doctor` or `discover` finds, as it comes; null while another one runs, undefined where there is none. */
-  errand(name: Errand, gone: AbortSignal): AsyncIterable<unknown> | null | undefined {
+  errand(name: ErrandName, gone: AbortSignal, language: Language): AsyncIterable<unknown> | null | undefined {
     const run = this.sources[name];
     if (run === undefined) return undefined;
     if (this.#errands.has(name)) return null;
     this.#errands.add(name);
-    return this.#findings(name, run(gone));
+    return this.#findings(name, run(gone, language));
   }
 
-  async *#findings(name: Errand, found: AsyncIterable<unknown>): AsyncGenerator {
+  async *#findings(name: ErrandName, found: AsyncIterable<unknown>): AsyncGenerator {
     try {
       yield* found;
     } finally {

@@ -3,9 +3,9 @@ import type { ComponentChildren } from "preact";
 import { address, bridge, post, useAnswer } from "./live.js";
 import { Acting, Alert, Asking, Button } from "./inputs.js";
 import { Age, Code, Head, Listed, Loading, save, Says, Section } from "./parts.js";
-import { errorSentence, type Finding, findingText, type Sentence, topicText } from "./sentences.js";
+import { errorSentence, type Finding, findingText, ofBridge, type Sentence, topicText } from "./sentences.js";
 import type { ApiError, SeenAddresses } from "./protocol.js";
-import { lengthText, numberText, t, told, type Word } from "./words.js";
+import { language, lengthText, numberText, t, told, type Word } from "./words.js";
 
 type Fact = string | number | null | undefined;
 type Facts<Key extends string> = Readonly<Record<Key, Fact>>;
@@ -92,10 +92,10 @@ const unreadable = ({ operation, problem, count }: Unreadable) => (
 /** Reads the lines of an answer as they come; what it gives is why there are none. */
 async function follow(path: string, each: (line: unknown) => void): Promise<Sentence | null> {
   const headers = { "content-type": "application/json" };
-  const answer = await fetch(address(path), { method: "POST", headers, body: "{}" });
-  const { body } = answer;
+  const body = JSON.stringify({ language: language.value });
+  const answer = await fetch(address(path), { method: "POST", headers, body });
   if (answer.status !== 200) return errorSentence((await answer.json()) as ApiError);
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
     const lines = `${rest}${part.value}`.split("\n");
@@ -203,7 +203,7 @@ type DiscoverStep = Readonly<
   Partial<{ done: number; total: number; yaml: string; notes: readonly string[]; problem: string }>
 >;
 
-/** What the account holds and the configuration does not; the sentences are the program's own English. */
+/** What the account holds and the configuration does not. */
 function Discover() {
   const step = useSignal<DiscoverStep>({});
   const said = useSignal<Sentence | null>(null);
@@ -224,8 +224,8 @@ function Discover() {
       />
       <Alert said={said} />
       {[...notes, ...(problem === undefined ? [] : [problem])].map((note) => (
-        <p key={note} class="quiet" lang="en">
-          {note}
+        <p key={note} class="quiet">
+          <Says of={[ofBridge(note)]} />
         </p>
       ))}
       {yaml ? <Lines yaml={yaml} /> : null}

@@ -45,12 +45,13 @@ const orderOf = (one: string, other: string) => rank(one) - rank(other) || colla
 
 type Counts = Readonly<Record<string, number>>;
 
-/** `1 at 45 %, 4 closed`; of several that are all in one state the number says nothing. */
-function countsText(counts: Counts): string {
+/** `1 on until 15:57, 4 off`; of several that are all in one state the number says nothing. What runs is first, and ends. */
+function countsText(counts: Counts, end: string): string {
   const states = Object.keys(counts).sort(orderOf);
   const text = (state: string) => (state === "stale" ? t("not_known") : stateWordText(state));
-  if (states.length === 1) return states.map(text).join("");
-  return states.map((state) => t("count_of", { count: counts[state], what: text(state) })).join(t("comma"));
+  const counted = (state: string) => t("count_of", { count: counts[state], what: text(state) });
+  const [first = "", ...others] = states.map(states.length === 1 ? text : counted);
+  return [first + end, ...others].join(t("comma"));
 }
 
 const isAtRest = (counts: Counts): boolean => Object.keys(counts).every((state) => resting.has(state));
@@ -76,15 +77,15 @@ export function Strip({ actuators, limits }: StripProps) {
       .map(({ until }) => until)
       .sort()
       .slice(0, 1)
-      .map((until) => ` ${t("until", { time: clockText(until, now.peek()) })}`);
+      .map((until) => ` ${t("until", { time: clockText(until, now.peek()) })}`)
+      .join("");
   return (
     <span class="strip">
       {groups.map((group) => (
         <span key={group} class={isAtRest(actuators[group] ?? {}) ? "part rests" : "part"}>
           <Icon name={group} />
           <span>
-            <small>{told(group)}</small> {countsText(actuators[group] ?? {})}
-            {ends(group)}
+            <small>{told(group)}</small> {countsText(actuators[group] ?? {}, ends(group))}
           </span>
         </span>
       ))}

@@ -40,7 +40,8 @@ export interface Sentence {
 }
 
 const isEnglish = (): boolean => language.value === "en";
-const ofBridge = (text: string): Sentence => ({ text, isForeign: !isEnglish() });
+const isChinese = (text: string): boolean => /\p{Script=Han}/u.test(text);
+export const ofBridge = (text: string): Sentence => ({ text, isForeign: !isEnglish() && !isChinese(text) });
 
 /** What a sentence about a rule can name things by, as far as it is known. */
 type Named = Partial<Pick<ControllerView, "weather" | "sensors" | "actuators">>;
@@ -199,15 +200,14 @@ export type Finding = Readonly<{
   remedy?: string;
 }>;
 
-/** What `doctor` found; what is well needs no more than its name in Chinese. */
-export function findingText({ check, status, summary, remedy }: Finding): Told {
+/** What `doctor` found, in the language in which it was asked. */
+export function findingText({ check, summary, remedy }: Finding): Told {
   const [kind = "", detail] = check.split(".", 2);
-  const [english, other, todo] = checkTexts[check] ?? checkTexts[kind] ?? [check, check, ""];
+  const [english, other] = checkTexts[check] ?? checkTexts[kind] ?? [check, check];
   const name = isEnglish() ? english : other;
   const title = detail === undefined || Object.hasOwn(checkTexts, check) ? name : `${name} (${detail})`;
-  const own = ofBridge([summary, ...(remedy === undefined ? [] : [remedy])].join("; "));
-  if (isEnglish()) return { title, sentences: [own] };
-  return { title, sentences: status === "ok" || status === "skipped" ? [] : [{ text: todo }, own] };
+  const own = [summary, ...(remedy === undefined ? [] : [remedy])].join(isEnglish() ? "; " : "；");
+  return { title, sentences: [ofBridge(own)] };
 }
 
 /** Why something was not done. */

@@ -4,8 +4,8 @@ import { useEffect } from "preact/hooks";
 import { Alert, Button, Choice, Field } from "./inputs.js";
 import { get, post } from "./live.js";
 import type { Session } from "./protocol.js";
-import { Loading } from "./parts.js";
-import { errorSentence, type Sentence } from "./sentences.js";
+import { Loading, Says } from "./parts.js";
+import { errorSentence, ofBridge, type Sentence } from "./sentences.js";
 import { language, speak, t, type Word } from "./words.js";
 
 /* `init --web`: what a bridge needs to know, asked step by step; the last one writes the files. */
@@ -107,9 +107,11 @@ function Outcome({ of, swap }: Readonly<{ of: Signal<Tried | null>; swap?: () =>
   if (tried === null || tried.ok) return null;
   return (
     <div class="notice bad" role="alert">
-      <ul lang="en">
+      <ul>
         {tried.lines.map((line) => (
-          <li key={line}>{line}</li>
+          <li key={line}>
+            <Says of={[ofBridge(line)]} />
+          </li>
         ))}
       </ul>
       <div class="buttons">

@@ -174,12 +174,13 @@ describe("the options as a configuration", () => {
     const told = new Set(Object.keys(everything));
     const own = ["mqtt_url", "mqtt_username", "mqtt_password", "configuration_file"];
     expect(Object.keys(schema).filter((option) => !told.has(option) && !own.includes(option))).toEqual([]);
-    const { platform, homeassistant, controllers } = await configured(everything, service, [
+    const { platform, language, homeassistant, controllers } = await configured(everything, service, [
       "config.yaml:7:19 platform.allow_insecure: the token travels unencrypted and can be read on the way",
     ]);
-    expect({ platform, homeassistant, controllers }).toMatchObject({
+    expect({ platform, language, homeassistant, controllers }).toMatchObject({
       platform: { allow_insecure: true, time_zone: "UTC", requests_per_minute: 120 },
-      homeassistant: { language: "zh", sensor_names: "platform" },
+      language: "zh",
+      homeassistant: { sensor_names: "platform" },
       controllers: {
         "GH-0001": {
           actuators: {
@@ -196,11 +197,11 @@ describe("the options as a configuration", () => {
   });
 
   it("reach the bridge as they were given", async () => {
-    const { platform, mqtt, homeassistant, commands, http, log, controllers } = await configured(filled);
-    expect({ platform, mqtt, homeassistant, commands, http, log }).toMatchObject({
+    const { platform, mqtt, language, commands, http, log, controllers } = await configured(filled);
+    expect({ platform, mqtt, language, commands, http, log }).toMatchObject({
       platform: { ...hosts, token: 'to"ken:#1' },
       mqtt: { url: "mqtt://core-mosquitto:1883", username: "addons", password: "p'a: ss" },
-      homeassistant: { language: "zh" },
+      language: "zh",
       commands: { read_only: false },
       http: { host: "0.0.0.0", port: 8099, ingress: { enabled: true, role: "operator" } },
       log: { level: "debug" },

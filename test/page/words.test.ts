@@ -169,7 +169,7 @@ describe("what the bridge says in codes", () => {
       lease_overrun: [{ command: "on", ends_with: "off" }, "“开启”应以“关闭”结束。", true],
       command_problem: [{ command: "45", outcome: "unconfirmed" }, "“45 %”：未确认。", false],
       not_running: [{}, "", true],
-      readings_overdue: [{ late: ["sensors", "actuator/roof"] }, "迟到：读数、执行器 / roof。", false],
+      readings_overdue: [{ late: ["sensors", "actuator/roof"] }, "迟到：读数、执行机构 / roof。", false],
       controller_offline: [{}, "", false],
       platform_unreachable: [{}, "", false],
       unauthorized: [{}, "", false],
@@ -231,15 +231,18 @@ describe("what the bridge says in codes", () => {
     });
   });
 
-  it("of doctor has a title, and where it is not well a hint before the bridge's own words", () => {
+  it("of doctor has a title, and is marked as English where Chinese was wanted and not had", () => {
     const finding = { check: "shapes.device", status: "failed", summary: "No.", remedy: "Do." } as const;
     expect(findingText(finding)).toEqual({
       title: "Answers can be read (device)",
       sentences: [{ text: "No.; Do.", isForeign: false }],
     });
     language.value = "zh";
-    expect(findingText(finding).sentences.map(({ isForeign = false }) => isForeign)).toEqual([false, true]);
-    expect(findingText({ ...finding, status: "ok" }).sentences).toEqual([]);
+    expect(findingText(finding).sentences).toEqual([{ text: "No.；Do.", isForeign: true }]);
+    expect(findingText({ ...finding, summary: "没有", remedy: "请做" })).toEqual({
+      title: "平台数据格式 (device)",
+      sentences: [{ text: "没有；请做", isForeign: false }],
+    });
   });
 
   it("is a reason why something was not done; what has no code is marked as English", () => {

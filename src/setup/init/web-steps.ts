@@ -30,6 +30,7 @@ export interface WebPorts extends UnaskedPorts {
   readonly writtenBy: string;
   /** Of the page of the steps, which is to be that of the bridge; null for the usual one. */
   readonly port: () => number | null;
+  readonly speech: { choose(language: "en" | "zh"): Promise<void>; readonly tell: (text: string) => string };
   /** Called once the files are written. */
   readonly done: () => void;
 }
@@ -58,6 +59,8 @@ const edits = z.object({
     .default({}),
 });
 type Edits = z.output<typeof edits>;
+const chosen = z.looseObject({ language: z.enum(["en", "zh"]) });
+const tried = z.looseObject({ lines: z.array(z.string()) });
 
 /** What was answered so far, in the words of `--answers FILE`. */
 function answersIn(input: unknown): Answers {
@@ -74,21 +77,39 @@ interface Draft {
   found: Survey | null;
 }
 
+/** Browser and terminal speak the language that was chosen in the browser. */
+const spokenSteps = (steps: Readonly<Record<string, Step>>, speech: WebPorts["speech"]) =>
+  Object.fromEntries(
+    Object.entries(steps).map(([name, step]): [string, Step] => [
+      name,
+      async (input) => {
+        const { data } = chosen.safeParse(input);
+        if (data !== undefined) await speech.choose(data.language);
+        const answer = await step(input).catch((error: unknown) => {
+          throw new Error(speech.tell(error instanceof Error ? error.message : String(error)));
+        });
+        const { data: outcome } = tried.safeParse(answer);
+        return outcome === undefined ? answer : { ...outcome, lines: outcome.lines.map(speech.tell) };
+      },
+    ]),
+  );
+
 export function webSteps(file: string, ports: WebPorts): Readonly<Record<string, Step>> {
   const draft: Draft = { file, ports, found: null };
-  return {
-    platform: (input) => outcomeOf({ ...answersIn(input), mqtt: {} }, "platform", file, ports),
+  const steps = {
+    platform: (input: unknown) => outcomeOf({ ...answersIn(input), mqtt: {} }, "platform", file, ports),
     brokers: () => findBrokers(ports.brokers, ports.clock),
-    broker: (input) => brokerOutcome(answersIn(input), draft),
-    discover: async (input) => {
+    broker: (input: unknown) => brokerOutcome(answersIn(input), draft),
+    discover: async (input: unknown) => {
       const { language } = edits.parse(input);
       const answers = answersIn(input);
       draft.found = await surveyOf(answers, file, ports);
       const { text } = await textOf(answers, language, draft);
       return { controllers: controllersIn(text, draft.found) };
     },
-    write: (input) => write(edits.parse(input), answersIn(input), draft),
+    write: (input: unknown) => write(edits.parse(input), answersIn(input), draft),
   };
+  return spokenSteps(steps, ports.speech);
 }
 
 const brokerOutcome = async (answers: Answers, { file, ports }: Draft) =>
