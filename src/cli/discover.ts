@@ -9,7 +9,6 @@ import { ScanEnded } from "../setup/discover/survey.js";
 import { Meter } from "../setup/discover/progress.js";
 
 import { codeOf } from "./read.js";
-import type { Tell } from "./speech.js";
 import { addLines, writeNew } from "../setup/init/new-file.js";
 import { readConfiguration, refuseToOverwrite, withPlatform } from "./common.js";
 import {
@@ -82,14 +81,13 @@ export async function* discoverSteps(
   configuration: Configuration,
   file: string,
   context: ProcessContext,
-  tell: Tell,
   stop: AbortSignal,
 ): AsyncGenerator<DiscoverStep> {
   const unseen = { write: () => true };
-  const scan = async (report: (step: DiscoverStep) => void) => {
+  const scan = async (tell: (step: DiscoverStep) => void) => {
     const text = await readFile(file, "utf8");
     const perMinute = configuration.platform.requests_per_minute;
-    const meter = new Meter(unseen, systemClock, perMinute, (done, total) => report({ done, total }));
+    const meter = new Meter(unseen, systemClock, perMinute, (done, total) => tell({ done, total }));
     const request = {
       configuration,
       file,
@@ -105,16 +103,14 @@ export async function* discoverSteps(
     const found = await withPlatform(configuration, { ...context, err: unseen }, (platform) =>
       discoverAccount(request, { platform, clock: systemClock, meter }, stop),
     );
-    report({ yaml: found.text, notes: found.notes.map(tell) });
+    tell({ yaml: found.text, notes: found.notes });
     await found.settle();
   };
   yield* new ReadableStream<DiscoverStep>({
     start: (steps) => {
-      const report = (step: DiscoverStep) => steps.enqueue(step);
-      scan(report)
-        .catch((error: unknown) =>
-          report({ problem: tell(error instanceof Error ? error.message : String(error)) }),
-        )
+      const tell = (step: DiscoverStep) => steps.enqueue(step);
+      scan(tell)
+        .catch((error: unknown) => tell({ problem: error instanceof Error ? error.message : String(error) }))
         .finally(() => steps.close())
         // Nobody reads any more.
         .catch(() => undefined);

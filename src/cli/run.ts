@@ -106,7 +106,11 @@ export const doctorFor = (configuration: Configuration) =>
 const discoverFor = (configuration: Configuration, file: string, context: ProcessContext) =>
   async function* (signal: AbortSignal, language: Language): AsyncGenerator {
     const { discoverSteps } = await import("./discover.js");
-    yield* discoverSteps(configuration, file, context, await tellIn(language), signal);
+    const tell = await tellIn(language);
+    for await (const step of discoverSteps(configuration, file, context, signal)) {
+      if ("notes" in step) yield { ...step, notes: step.notes.map(tell) };
+      else yield "problem" in step ? { problem: tell(step.problem) } : step;
+    }
   };
 
 const longestEndMs = 9_000;

@@ -123,7 +123,7 @@ function FirstOperator() {
       <p>{t("first_where")}</p>
       <div class="bar">
         <Field label={t("first_code")} name="code" autocomplete="one-time-code" required />
-        <Field label={t("name")} name="username" autocomplete="username" required />
+        <Field label={t("user_name")} name="username" autocomplete="username" required />
         <Field
           label={t("first_password")}
           name="password"
@@ -225,7 +225,7 @@ function Login() {
         <h1>
           <img src="./icon.svg" alt="" width="36" height="36" /> {t("title")}
         </h1>
-        <Field label={t("name")} name="username" autocomplete="username" required />
+        <Field label={t("user_name")} name="username" autocomplete="username" required />
         <Field
           label={t("password")}
           name="password"

@@ -309,7 +309,7 @@ const User = () => (
     more={<Back />}
   >
     <p>{t("setup_user_what")}</p>
-    <Field label={t("name")} name="username" autocomplete="username" />
+    <Field label={t("user_name")} name="username" autocomplete="username" />
     <Field
       label={t("first_password")}
       name="password"

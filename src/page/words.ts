@@ -25,6 +25,7 @@ export const words = {
   log_in: ["Log in", "登录"],
   log_out: ["Log out", "退出登录"],
   name: ["Name", "名称"],
+  user_name: ["Name", "用户名"],
   password: ["Password", "密码"],
   loading: ["Waiting for the bridge …", "正在等待网桥…"],
   silent: [
@@ -387,7 +388,7 @@ export const words = {
   filter: ["Filter", "筛选"],
   demo: ["Simulated day, {time}", "模拟的一天，{time}"],
   speed: ["Speed", "速度"],
-  wrong_login: ["Wrong name or password.", "名称或密码不正确。"],
+  wrong_login: ["Wrong name or password.", "用户名或密码不正确。"],
   too_many: ["Too many wrong logins; try again later.", "错误登录太多，请稍后再试。"],
 } as const satisfies Readonly<Record<string, readonly [string, string]>>;
 

@@ -140,7 +140,7 @@ export async function visit(url: string, path = "", options: BrowserContextOptio
 }
 
 export async function logIn(page: Page, name = "anna", password = "operator-anna"): Promise<void> {
-  await page.getByLabel(/^(Name|名称)$/).fill(name);
+  await page.getByLabel(/^(Name|用户名)$/).fill(name);
   await page.getByLabel(/^(Password|密码)$/).fill(password);
   await page.getByRole("button", { name: /^(Log in|登录)$/ }).click();
 }

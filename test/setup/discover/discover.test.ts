@@ -56,8 +56,7 @@ it("for the page tells how far it is, and then what the configuration does not h
   const end = new AbortController();
   const steps = async () => {
     const all: Readonly<Record<string, unknown>>[] = [];
-    const context = { ...around, stop: end.signal };
-    const scan = discoverSteps(loaded.configuration, config, context, (text) => text, end.signal);
+    const scan = discoverSteps(loaded.configuration, config, { ...around, stop: end.signal }, end.signal);
     for await (const step of scan) all.push(step);
     return all;
   };
