@@ -25,6 +25,10 @@ import { laneOfRecord, laneRecord } from "./memory.js";
 import { claimedId } from "./payload.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, writingIn } from "./step.js";
 
+type JournalAnswer =
+  | { readonly sequence: number }
+  | { readonly sequence: null; readonly problem: string; readonly isOpen: boolean };
+
 type PlatformQuestion = EffectOf<"connection" | "read" | "post" | "renew">;
 
 /**
@@ -47,9 +51,7 @@ export class Commander implements ReadBacks {
 
   constructor(ports: CommanderPorts) {
     this.#ports = ports;
-    ports.store.onChange((before, after) => {
-      if (after) this.#changed(before, after);
-    });
+    ports.store.onChange(this.#changed);
   }
 
   /** What limits a lane; null where nothing does that would have to be remembered. */
@@ -186,7 +188,8 @@ export class Commander implements ReadBacks {
       next();
   }
 
-  #changed(before: Controller | undefined, after: Controller): void {
+  readonly #changed = (before: Controller | undefined, after: Controller | undefined): void => {
+    if (after === undefined) return;
     const { code, id: controllerId } = after.info;
     const show = (target: Command["target"], targetId: string, shown: Actuator | Register) => {
       const about = { code, controllerId, target, targetId };
@@ -201,7 +204,7 @@ export class Commander implements ReadBacks {
     if (before?.addresses !== after.addresses)
       for (const [id, { register }] of after.addresses)
         if (register && before?.addresses.get(id)?.register !== register) show("address", id, register);
-  }
+  };
 
   /**
    * Not within the change that told us: a listener of the store must not dispatch. What comes together is shown together,
@@ -262,14 +265,15 @@ export class Commander implements ReadBacks {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
     const records = isMissing ? [unlessOpen, record] : [record];
-    const answer = await Promise.all(records.map((one) => journal.append(one, { durable }))).then(
-      (sequences) => ({ sequence: sequences.at(-1) ?? 0 }),
-      (error: unknown) => {
-        this.#failed(record);
-        const isOpen = record.type === "result" && journal.isOpen(record, record.result.id);
-        return { sequence: null, problem: reasonOf(error), isOpen };
-      },
-    );
+    let answer: JournalAnswer;
+    try {
+      const sequences = await Promise.all(records.map((one) => journal.append(one, { durable })));
+      answer = { sequence: sequences.at(-1) ?? 0 };
+    } catch (error) {
+      this.#failed(record);
+      const isOpen = record.type === "result" && journal.isOpen(record, record.result.id);
+      answer = { sequence: null, problem: reasonOf(error), isOpen };
+    }
     this.feed({ type: "journaled", key, token, ...answer });
   }
 
@@ -285,7 +289,9 @@ export class Commander implements ReadBacks {
     // What a connection that stands at once asks the book is not asked within the input that asked for it.
     if (question.type === "post") await Promise.resolve();
     try {
-      const answer = await answerTo(question, this.#ports, given, () => this.#mayPost(key, token));
+      // The connection of a POST stands: whether it may leave. What then becomes of its command the book has said by now.
+      const mayPost = () => this.feed({ type: "begins", key, token })?.type === "may_leave";
+      const answer = await answerTo(question, this.#ports, given, mayPost);
       this.feed({ key, token, ...answer });
     } catch (error) {
       // The answer of a question that was broken off is not awaited.
@@ -296,11 +302,6 @@ export class Commander implements ReadBacks {
     } finally {
       this.#questions.delete(token);
     }
-  }
-
-  /** The connection of a POST stands: whether it may leave. What then becomes of its command the book has said by now. */
-  #mayPost(key: string, token: number): boolean {
-    return this.feed({ type: "begins", key, token })?.type === "may_leave";
   }
 
   /** The timer is never later than what any lane waits for. Where it was early, what is next is looked up as it fires. */

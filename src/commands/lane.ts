@@ -58,7 +58,9 @@ import { beginSecondLook, leaveSecondLook, onSecondLookRead, takeUpSecondLook } 
 export function advanceLane(turn: Turn): void {
   onTime(turn);
   startNext(turn);
-  giveWay(turn);
+  const { running, confirming } = turn.lane;
+  // A command that confirms gives way when a newer one POSTs.
+  if (running && isSent(running) && confirming) cut(turn, confirming);
 }
 
 /** Takes one input in. */
@@ -68,20 +70,24 @@ export function takeInput(turn: Turn, input: LaneInput): void {
     noteNewest(turn, input.target);
     onRead(turn, input.about, input.target);
   } else if (input.type === "pushed") onPushed(turn, input.address, input.raw);
-  else if (input.type === "journaled") onJournaled(turn, input);
   else if (input.type === "lock_or_hold") changeLimits(turn, input);
   else answer(turn, input);
 }
 
-/** The answer to a question of one of the two commands on their way; any other comes too late. */
+/** The answer to a question of one of the two commands on their way, or what the journal says of an outcome; any other comes too late. */
 function answer(turn: Turn, input: Answered | Journaled): void {
+  const outcome = input.type === "journaled" ? at(turn.book.outcomes, String(input.token)) : undefined;
+  if (input.type === "journaled" && outcome) {
+    onOutcomeWritten(turn, input, outcome);
+    return;
+  }
   const { secondLook, running, confirming } = turn.lane;
   if (secondLook !== null && secondLook.token === input.token) {
     onSecondLookRead(turn, secondLook, input.type === "read" ? input.read : null);
     return;
   }
-  const run = [running, confirming].find((one) => one?.token === input.token);
-  if (!run) return;
+  const run = running?.token === input.token ? running : confirming;
+  if (run?.token !== input.token) return;
   if (input.type === "read" && input.read.type === "value")
     accountForPosts(turn, run, input.address, input.read);
   if (input.type === "defect") finish(turn, run, defect(run));
@@ -159,18 +165,6 @@ export function close(turn: Turn): void {
   turn.lane.stop = null;
   if (running) cut(turn, running);
   if (confirming) cut(turn, confirming);
-}
-
-/** A command that confirms gives way when a newer one POSTs. */
-function giveWay(turn: Turn): void {
-  const { running, confirming } = turn.lane;
-  if (running && isSent(running) && confirming) cut(turn, confirming);
-}
-
-function onJournaled(turn: Turn, input: Journaled): void {
-  const outcome = at(turn.book.outcomes, String(input.token));
-  if (outcome) onOutcomeWritten(turn, input, outcome);
-  else answer(turn, input);
 }
 
 /** What the time has come for. */
@@ -287,13 +281,14 @@ function defect(run: Run): Ending {
 
 /** When a lane wants to be woken; null when only an answer or a new command can change it. */
 export function wakeOfLane(lane: Lane): number | null {
-  const wakes = [lane.running, lane.confirming].map((one) => one?.wakeAt ?? null);
-  const command = lane.running === null ? nextUp(lane) : undefined;
-  if (command) wakes.push(mayGoFrom(lane, command));
-  for (const one of allWaiting(lane)) wakes.push(one.deadlineMono + 1);
-  if (lane.secondLook?.token === null) wakes.push(lane.secondLook.at);
-  const times = wakes.filter((at) => at !== null);
-  return times.length === 0 ? null : Math.min(...times);
+  const { running, confirming, secondLook } = lane;
+  let wake = Math.min(running?.wakeAt ?? Infinity, confirming?.wakeAt ?? Infinity);
+  const command = running === null ? nextUp(lane) : undefined;
+  if (command) wake = Math.min(wake, mayGoFrom(lane, command));
+  const waiting = allWaiting(lane);
+  for (const one of waiting) wake = Math.min(wake, one.deadlineMono + 1);
+  if (secondLook?.token === null) wake = Math.min(wake, secondLook.at);
+  return wake === Infinity && waiting.length === 0 ? null : wake;
 }
 
 /** Whether a pushed value of the address is waited for; and whether it is just this one. */

@@ -52,7 +52,11 @@ export function memoryOf({ lanes, problems }: Pick<Book, "lanes" | "problems">, 
   const { running, confirming, left, posts, awaited, secondLook } = at(lanes, key) ?? emptyLane;
   const [code = ""] = key.split(" ");
   const problem = at(problems, code)?.find(({ lane }) => lane === key);
-  const sent = [...left, confirming, running].flatMap((run) => (run === null ? [] : (sentOf(run) ?? [])));
+  const sent: SentMemory[] = [];
+  for (const run of [...left, confirming, running]) {
+    const memory = run === null ? null : sentOf(run);
+    if (memory !== null) sent.push(memory);
+  }
   return {
     ...(sent.length > 0 && { sent }),
     ...(posts.unread && { unread: true as const }),
@@ -83,17 +87,16 @@ function sentOf(run: Run): SentMemory | null {
   if (run.at === "connection" || run.at === "checking") return null;
   const { command, sentAt } = run;
   const facts = newestFacts(run);
+  const isAccepted =
+    run.at === "stopped" || (run.at === "confirming" && run.after.otherwise === "unconfirmed");
   return {
     id: command.id,
     steps: stepsSent(run, facts),
-    is_accepted: isLast(run) && isAccepted(run),
+    is_accepted: isLast(run) && isAccepted,
     request_id: facts?.requestId ?? null,
     sent_at: sentAt === null ? null : iso(sentAt),
   };
 }
-
-const isAccepted = (run: Run): boolean =>
-  run.at === "stopped" || (run.at === "confirming" && run.after.otherwise === "unconfirmed");
 
 function stepsSent(run: Run, facts: Evidence | null): readonly StepReport[] {
   if (facts === null || facts.attempts === 0) return run.reports;

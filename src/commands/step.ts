@@ -79,7 +79,7 @@ type Seen = Extract<LimitInput, { readonly type: "seen" }>;
 
 /** A movement may have ended, which only those who look at it would not notice. */
 function wakeLane(turn: Turn, key: string): void {
-  inLane(turn, key, () => undefined);
+  inLane(turn, key);
   if (turn.world.isWatched(key)) wakeWatchers(turn, key);
 }
 
@@ -87,7 +87,7 @@ function wakeLane(turn: Turn, key: string): void {
 function onGuardInputs(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): void {
   const all = [...keys];
   const look = () => {
-    for (const key of all) inLane(turn, key, () => undefined);
+    for (const key of all) inLane(turn, key);
   };
   look();
   if (weather === null) return;
@@ -111,8 +111,7 @@ function onClockSet(turn: Turn, byMs: number): void {
 /** Guards that look at the lane see at once what is commanded there, and what moves. */
 function wakeWatchers(turn: Turn, key: string): void {
   const [code = ""] = key.split(" ");
-  for (const watcher of turn.world.watchersOf(code))
-    if (watcher !== key) inLane(turn, watcher, () => undefined);
+  for (const watcher of turn.world.watchersOf(code)) if (watcher !== key) inLane(turn, watcher);
 }
 
 function onClosing(turn: Turn): void {
@@ -125,25 +124,25 @@ function onClosing(turn: Turn): void {
 }
 
 /** Deals with one lane, and puts it back as it has become. */
-function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
+function inLane(turn: Turn, key: string, act?: (turn: Turn) => void): void {
   turn.key = key;
   const before = at(turn.book.lanes, key) ?? emptyLane;
   turn.lane = { ...before };
-  act(turn);
+  act?.(turn);
   advanceLane(turn);
   settleLimits(turn);
   const { lane, book, now } = turn;
   const limitsWake = wakeOfLimits(turn);
   turn.key = "";
   const isAsBefore = isSame(lane, before);
-  if (isAsBefore && !hasTimeCome(book, key, now) && (limitsWake === null || at(book.busy, key) !== undefined))
-    return;
+  const hasTimeCome = (at(book.busy, key) ?? Infinity) <= now.mono;
+  if (isAsBefore && !hasTimeCome && (limitsWake === null || at(book.busy, key) !== undefined)) return;
   if (isRememberedOtherwise(before, lane)) turn.touched.add(key);
   const forgotten = forgottenAt(lane);
   const isForgotten = forgotten !== null && now.mono > forgotten;
   const ofLane =
     wakeOfLane(lane) ??
-    (isOnItsWay(lane) ? Infinity : forgotten === null || isForgotten ? null : forgotten + 1);
+    (lane.running || lane.confirming ? Infinity : forgotten === null || isForgotten ? null : forgotten + 1);
   const wake = limitsWake === null ? ofLane : Math.min(limitsWake, ofLane ?? Infinity);
   book.lanes = isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane);
   turn.wakeAt = Math.min(turn.wakeAt, wake ?? Infinity);
@@ -153,11 +152,9 @@ function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
 
 function isSame(one: Lane, other: Lane): boolean {
   const parts: readonly unknown[] = Object.values(other);
-  return Object.values(one).every((part, place) => part === parts[place]);
+  for (const [place, part] of Object.values(one).entries()) if (part !== parts[place]) return false;
+  return true;
 }
-
-const hasTimeCome = ({ busy }: Book, key: string, { mono }: Now) => (at(busy, key) ?? Infinity) <= mono;
-const isOnItsWay = ({ running, confirming }: Lane) => running !== null || confirming !== null;
 
 /** A request: taken as a command, or answered with a refusal. */
 function onRequest(turn: Turn, arrived: Arrived): void {

@@ -1,7 +1,7 @@
 import { stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
-import type { CommandTaken, PhaseEntered } from "../journal/records.js";
+import type { CommandTaken } from "../journal/records.js";
 import {
   ask,
   type First,
@@ -53,13 +53,6 @@ export function takenRecord(
   };
 }
 
-/** On disk before the first byte of the first POST; a stop, and what a rule sends, do not wait for it. */
-const sendingRecord = (command: Command): PhaseEntered => ({
-  type: "phase",
-  ...recordOf(command),
-  phase: "sending",
-});
-
 /* What every part of a turn does to the lane: put a command back, drop those that wait, end one. */
 
 /** The command as it is now, in the place that it has. */
@@ -106,31 +99,29 @@ export function dropWaiting(turn: Turn, ending: () => Ending): void {
   for (const command of waiting) endCommand(turn, command, ending());
 }
 
-function leaveUnread(turn: Turn, run: Run): void {
-  if (run.at !== "confirming") return;
-  const { pushed: raw, step } = run.readBack;
-  if (raw !== null) turn.effects.push({ type: "pushed", command: run.command, address: step.address, raw });
-}
-
 /** Ends a command that was on its way; what the end of the program cut off behind a POST stays open for the next start. */
 export function finish(turn: Turn, run: Run, ending: Ending): void {
   const { running, confirming } = turn.lane;
-  leaveUnread(turn, run);
+  const { command } = run;
+  if (run.at === "confirming" && run.readBack.pushed !== null) {
+    const { pushed: raw, step } = run.readBack;
+    turn.effects.push({ type: "pushed", command, address: step.address, raw });
+  }
   const wasRunning = running?.command === run.command;
   if (wasRunning) turn.lane.running = null;
   if (confirming?.command === run.command) turn.lane.confirming = null;
   const newer = turn.lane.running;
   // Unless a newer command is between steps of its own by now.
   if (isSent(run) && !(newer && isSent(newer)))
-    turn.effects.push({ type: "steps_ended", command: run.command, degree: confirmedDegree(run, ending) });
+    turn.effects.push({ type: "steps_ended", command, degree: confirmedDegree(run, ending) });
   if (run.cut && isSent(run) && turn.book.closed && ending.outcome === "superseded") {
     turn.lane.left = [...turn.lane.left, run];
     return;
   }
   planSecondLook(turn, run, ending);
   // Neither a dry run nor what is refused takes the place of those that waited with it.
-  if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn, run.passedOver);
-  endCommand(turn, run.command, ending);
+  if (wasRunning && !command.dryRun && ending.outcome !== "refused") dropPassedOver(turn, run.passedOver);
+  endCommand(turn, command, ending);
 }
 
 const confirmedDegree = ({ command: { wanted } }: Run, { outcome }: Ending): number | null =>
@@ -192,13 +183,13 @@ export const starting = (command: Command, posts: Posts, passedOver: readonly Co
 /** A disk that hangs must not hold up a stop, nor what a rule sends. */
 export const urgentWaitsMs = 200;
 
-/** The first POST waits for this record; a stop, and what a rule sends, until `wakeAt` at most. */
+/** The first byte of the first POST waits until this record is on disk; that of a stop, and of what a rule sends, until `wakeAt` at most. */
 export function journalSending(turn: Turn, run: Progress, wakeAt: number | null): void {
   const { command } = run;
   limitsWithSending(turn, command);
   const token = ask(turn, {
     type: "journal",
-    record: sendingRecord(command),
+    record: { type: "phase", ...recordOf(command), phase: "sending" },
     durable: true,
     unlessOpen: takenRecord(command),
   });

@@ -46,19 +46,16 @@ export class LiveSettings {
   }
 
   get current(): Configuration {
-    const read_only = this.forcedBecause !== null || this.#isReadOnly;
+    const { read_only } = this.commandRules;
     if (read_only === this.#current.commands.read_only) return this.#current;
     return { ...this.#current, commands: { ...this.#current.commands, read_only } };
   }
 
-  /** As configured, or as an operator chose for this run. */
-  get #isReadOnly(): boolean {
-    return this.#chosen?.readOnly ?? this.#current.commands.read_only;
-  }
-
-  /** What rules a command; of `read_only` also what is configured, as what the program gave itself keeps back nothing that a rule sends. */
+  /** What rules a command, as configured, or as an operator chose for this run; of `read_only` also what is configured, as what the program gave itself keeps back nothing that a rule sends. */
   get commandRules(): Configuration["commands"] & { readonly readOnlyForRules: boolean } {
-    return { ...this.current.commands, readOnlyForRules: this.#isReadOnly };
+    const readOnlyForRules = this.#chosen?.readOnly ?? this.#current.commands.read_only;
+    const read_only = this.forcedBecause !== null || readOnlyForRules;
+    return { ...this.#current.commands, read_only, readOnlyForRules };
   }
 
   /** Why the bridge is read-only although that is not configured; null where it is not. */
@@ -70,7 +67,8 @@ export class LiveSettings {
 
   /** Why the program itself refuses commands, which nobody can switch off; null where it does not. */
   get forcedBecause(): string | null {
-    return this.#forced.find(({ holds }) => holds())?.because ?? null;
+    for (const { because, holds } of this.#forced) if (holds()) return because;
+    return null;
   }
 
   /** For this run, whatever the file says; a file that is changed afterwards and read again counts again. */

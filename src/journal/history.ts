@@ -160,8 +160,11 @@ export class History {
 const limitsAlone = (lane: RememberedLane | undefined): Pick<LaneMemory, "limits"> =>
   lane?.memory.limits ? { limits: lane.memory.limits } : {};
 
-const isNothing = (memory: object): boolean =>
-  Object.values(memory).every((value) => value === null || value === undefined);
+function isNothing(memory: object): boolean {
+  const values: readonly unknown[] = Object.values(memory);
+  for (const value of values) if (value !== null && value !== undefined) return false;
+  return true;
+}
 
 /** The newest starts, and how those runs went by what this record says. */
 function startsAfter(starts: readonly RecordedStart[], record: JournalRecord): readonly RecordedStart[] {

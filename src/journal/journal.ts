@@ -238,11 +238,12 @@ export class Journal {
   /** What a POST or a result waits for is written at once; all else lets requests go first. */
   #schedule(isAwaited: boolean): void {
     const turn = isAwaited ? undefined : this.#options.turn?.();
-    this.#draining ??= (turn ?? Promise.resolve()).then(() => this.#drain());
+    this.#draining ??= this.#drain(turn);
   }
 
   /** Tries the disk at least once, which is how a journal that failed finds out that it works again. */
-  async #drain(): Promise<void> {
+  async #drain(turn: Promise<void> | undefined): Promise<void> {
+    await turn;
     do await this.#commit(this.#queue.splice(0, mostPerWrite));
     while (this.#queue.length > 0);
     this.#draining = null;

@@ -207,10 +207,18 @@ export class JournalWriter {
   /** Appends the drafts in one write. After a rejection `recover` comes before anything else. */
   async write(drafts: readonly Draft[]): Promise<Written> {
     const file = await this.#writable();
-    const records = drafts.map((draft) => this.#number(draft));
-    await file.write(Buffer.concat(records.map(encodeLine)));
+    const records: JournalRecord[] = [];
+    const lines: Uint8Array[] = [];
+    const sequences: number[] = [];
+    for (const draft of drafts) {
+      const record = this.#number(draft);
+      records.push(record);
+      lines.push(encodeLine(record));
+      sequences.push(record.seq);
+    }
+    await file.write(Buffer.concat(lines));
     for (const record of records) this.history.add(record);
-    return { sequences: records.map(({ seq }) => seq), sync: () => file.sync() };
+    return { sequences, sync: () => file.sync() };
   }
 
   /** Sequence numbers of records that could not be written are not used again. */

@@ -60,7 +60,7 @@ export class LimitEngine {
     this.#startedAt = ports.clock.monotonic();
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
-    ports.store.onChange((before, after) => this.#onControllerChange(before, after), lookedAt);
+    ports.store.onChange(this.#onControllerChange, lookedAt);
     ports.store.onClockSet((byMs) => {
       ports.book().feedSoon({ type: "clock_set", byMs });
     });
@@ -127,11 +127,11 @@ export class LimitEngine {
     }
   }
 
-  #onControllerChange(before: Controller | undefined, after: Controller | undefined): void {
+  readonly #onControllerChange = (before: Controller | undefined, after: Controller | undefined): void => {
     if (after === undefined) return;
     const keys = new Set([...this.#watchersOf(after.info.code), ...this.#concerned(before, after)]);
     if (keys.size > 0) this.#ports.book().feedSoon({ type: "seen", keys, weather: null });
-  }
+  };
 
   /** Own actuators of whose limits something follows from the change, whatever guards look at. */
   *#concerned(before: Controller | undefined, after: Controller): Iterable<string> {

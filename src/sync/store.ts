@@ -98,7 +98,14 @@ export class GreenhouseStore {
   dispatch(code: string, event: ControllerEvent): void {
     const before = this.#controllers.get(code);
     if (!before) return;
-    const after = reduce(before, event, this.#context());
+    const { statusReads } = this.#settings;
+    const after = reduce(before, event, {
+      now: this.#clock.now(),
+      freshness: this.#freshness,
+      transliterate: this.#transliterate,
+      firstLayouts: this.#firstLayouts,
+      statusReads,
+    });
     if (after !== before) this.#replace(code, before, after);
   }
 
@@ -160,17 +167,6 @@ export class GreenhouseStore {
       if (settings.code !== code && settings.id === id) return true;
     }
     return false;
-  }
-
-  #context() {
-    const { statusReads } = this.#settings;
-    return {
-      now: this.#clock.now(),
-      freshness: this.#freshness,
-      transliterate: this.#transliterate,
-      firstLayouts: this.#firstLayouts,
-      statusReads,
-    };
   }
 
   #replace(code: string, before: Controller | undefined, after: Controller): void {
