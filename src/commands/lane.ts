@@ -243,12 +243,14 @@ function run(turn: Turn, command: Command, passedOver: readonly Command[]): void
 
 /**
  * An equal command takes over the read-backs of the one being confirmed instead of sending again, unless a rule sends it or the
- * newest read shows something else: then it has to be sent.
+ * newest read shows something else: then it has to be sent. What the earlier run's reads showed is not known, so this run has to
+ * read a command of it once before.
  */
 function takesOver(turn: Turn, command: Command, passedOver: readonly Command[]): boolean {
   const { confirming } = turn.lane;
   if (confirming?.at !== "confirming") return false;
   const { facts, earlierRead } = confirming.after;
+  if (confirming.readBack.recovered && confirming.readBack.newest === null) return false;
   // Where nothing is known to have been sent there is nothing of it to be taken over.
   if (facts.attempts === 0) return false;
   if (command.force || command.wanted.type === "stop" || command.dryRun || command.rule !== null)

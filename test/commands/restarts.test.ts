@@ -339,3 +339,26 @@ describe("two commands of an earlier run that stood open for one actuator", () =
     expect(bench.platform.posts).toEqual([]);
   });
 });
+
+describe("an equal command while one of an earlier run is being read back", () => {
+  const equal = '{"command":"on","id":"equal"}';
+
+  /** The earlier run has sent `on`; what its reads showed, this run does not know. */
+  function restarted(): CommandBench {
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    const earlier = new CommandBench({ actuators: [fan] });
+    earlier.send('{"command":"on","id":"earlier"}');
+    const [command] = earlier.commander.open;
+    const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
+    if (!command || !step) throw new Error("the command is over");
+    bench.recover({ command, step, earlier: [], attempts: 1, code: "200", requestId: null, sentAt: 0 });
+    return bench;
+  }
+
+  it("is sent where this run has not read it yet", async () => {
+    const bench = restarted();
+    await bench.play(equal, 100_000);
+    expect(bench.values()).toEqual(["140=1010"]);
+    expect(bench.outcomes).toEqual({ earlier: "superseded after_sending", equal: "confirmed" });
+  });
+});

@@ -94,14 +94,19 @@ export class LeaseChecks extends LimitCheck {
     return this.limits.isFree(one, lease.endsWith);
   }
 
-  /** What an earlier run let is ended after a first read: somebody may have moved it meanwhile. */
+  /**
+   * What an earlier run let is ended after a first read, as somebody may have moved it meanwhile; while its own command is still
+   * being read back and another value is read, that value may be the one from before it.
+   */
   #isUnread({ ask }: Lease, boot: number): boolean {
     const { journalist } = this.world;
     const startedAt = journalist.startedAt.get(boot);
     if (ask.boot === boot || ask.settings === null || startedAt === undefined) return false;
-    return stateAddresses(ask.settings).some(
-      (address) => journalist.readsSince(ask.code, address, startedAt).length === 0,
-    );
+    const readsOf = (address: string) => journalist.readsSince(ask.code, address, startedAt);
+    if (stateAddresses(ask.settings).some((address) => readsOf(address).length === 0)) return true;
+    if (ask.word === null || ask.phases.at(-1)?.phase !== "confirming") return false;
+    const { address, value } = targetOf(ask.settings, ask.word);
+    return !readsOf(address).some(({ raw }) => sameAs(value, raw));
   }
 
   /** L6 */
