@@ -120,7 +120,7 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const notifying = hasWays ? await loadNotifying() : null;
     const given = { ...options, live, journal, broker, crashLoop, serving, notifying, signal };
     const bridge = joinParts(given);
-    opened.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
+    journal.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
     try {
       if (journal.state().available) log.info(mayDo(live.current.commands));
       await bridge.restore();

@@ -32,7 +32,7 @@ export async function commandDirectly(
   const opened = await openJournal(ports);
   const platform = createPlatform(configuration.platform, ports);
   const { journal } = opened;
-  opened.compareClock(() => clockAgrees(platform.clockSkewMs()));
+  journal.compareClock(() => clockAgrees(platform.clockSkewMs()));
   const store = configuredStore(configuration, clock);
   try {
     return await resultOf({ configuration, clock, log, platform, journal, store }, request, onPhase);

@@ -113,6 +113,7 @@ export class Journal {
   #retrying = false;
   #draining: Promise<void> | null = null;
   #listener: (record: JournalRecord) => void = () => undefined;
+  #clockSynced: () => boolean | null = () => null;
 
   private constructor(directory: string, options: JournalOptions) {
     this.directory = directory;
@@ -125,7 +126,7 @@ export class Journal {
       log: options.log,
       admit: options.admit,
       stamp: () => this.#stamp(),
-      clock: () => ({ now: options.clock.now(), trusted: options.clockSynced?.() === true }),
+      clock: () => ({ now: options.clock.now(), trusted: this.#clockSynced() === true }),
     });
   }
 
@@ -160,6 +161,11 @@ export class Journal {
   /** Why this run does not know all that others wrote, for as long as it runs; null when it does. */
   get readProblem(): Error | null {
     return this.#writer.readProblem;
+  }
+
+  /** From now on records say whether our clock agrees with the platform's; null while nothing is known of that. */
+  compareClock(agrees: () => boolean | null): void {
+    this.#clockSynced = agrees;
   }
 
   /** Told each record once it is written; it must not throw. There is one listener at most. */
@@ -226,12 +232,12 @@ export class Journal {
   }
 
   #stamp(): Omit<Stamp, "seq"> {
-    const { clock, clockSynced } = this.#options;
+    const { clock } = this.#options;
     return {
       at: new Date(clock.now()).toISOString(),
       mono: Math.round(clock.monotonic()),
       boot: this.boot,
-      clock_synced: clockSynced?.() ?? null,
+      clock_synced: this.#clockSynced(),
     };
   }
 
@@ -337,8 +343,6 @@ export interface JournalOptions {
   readonly limits?: Partial<JournalLimits>;
   /** Random id of this run; made when absent. */
   readonly boot?: string;
-  /** Whether the wall clock agrees with the platform's; null while unknown. Asked for every record. */
-  readonly clockSynced?: () => boolean | null;
   readonly files?: FileSystem;
   /**
    * Asked before files are changed for the first time and after every failure; rejects while they may not be: with DirectoryInUse

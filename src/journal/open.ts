@@ -10,8 +10,6 @@ import { checkOrigin } from "./origin.js";
 
 export interface OpenJournal {
   readonly journal: Journal;
-  /** From now on records say whether our clock agrees with the platform's; null while nothing is known of that. */
-  compareClock(agrees: () => boolean | null): void;
   close(): Promise<void>;
 }
 
@@ -101,12 +99,10 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
   await own.admit().catch((error: unknown) => {
     if (error instanceof DataTooNew || error instanceof DirectoryInUse) throw error;
   });
-  let clockAgrees: () => boolean | null = () => null;
   const journal = await Journal.open(journalDirectory(dataDir), {
     clock,
     log,
     boot,
-    clockSynced: () => clockAgrees(),
     ...own,
     ...(original && { limits: { retryMs: originalRetryMs } }),
     // A command's first request leaves before its record does; both are awaited before its POST.
@@ -114,9 +110,6 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
   });
   return {
     journal,
-    compareClock: (ask) => {
-      clockAgrees = ask;
-    },
     close: async () => {
       await journal.close();
       await lock.release();

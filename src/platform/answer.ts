@@ -1,5 +1,6 @@
 import { PlatformError, type PlatformErrorFacts } from "../greenhouse/ports.js";
-import type { Blank, Redact } from "../runtime/redaction.js";
+import type { Redact } from "../runtime/redaction.js";
+import type { Blank } from "./session/credential.js";
 import {
   type Envelope,
   envelopeOf,

@@ -7,7 +7,7 @@ import type {
 } from "../greenhouse/ports.js";
 import type { Clock, Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { blanker, withoutSecrets } from "../runtime/redaction.js";
+import { withoutSecrets } from "../runtime/redaction.js";
 import {
   newPushTally,
   newTally,
@@ -26,7 +26,7 @@ import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./calls.js";
 import { Requests } from "./requests.js";
 import { RequestBudget } from "../runtime/schedule.js";
-import { type CredentialSource, staticToken, TokenFile } from "./session/credential.js";
+import { type CredentialSource, staticToken, TokenFile, blanker } from "./session/credential.js";
 import { SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
 import { JointBudget, JointPlaces, type SharedHosts } from "./shared.js";

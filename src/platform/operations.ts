@@ -1,6 +1,5 @@
 import { deviceCodePattern } from "../greenhouse/model.js";
 import { PlatformError, type PlatformHost, type Query } from "../greenhouse/ports.js";
-import { isWellFormed } from "../runtime/redaction.js";
 import type { OperationShape } from "./settings.js";
 
 export interface Operation {
@@ -122,7 +121,7 @@ export function requestPath(operation: Operation, query: Query, shape?: Operatio
 }
 
 function encoded(text: string, operation: Operation): string {
-  if (text.length <= maxTextLength && isWellFormed(text)) return encodeURIComponent(text);
+  if (text.length <= maxTextLength && text.isWellFormed()) return encodeURIComponent(text);
   throw invalidRequest(operation, `query parameter ${shown(text)} is too long or is not valid text`);
 }
 

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../greenhouse/ports.js";
 import { type BackoffRange, type Clock, fullJitter, type Random } from "../runtime/clock.js";
 import type { RequestBudget } from "../runtime/schedule.js";
-import type { Blank, Redact } from "../runtime/redaction.js";
+import type { Redact } from "../runtime/redaction.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type RequestContext, transportError } from "./answer.js";
 import type { Admission, HostLinks, RequestEnd } from "./circuit.js";
 import type { Tally } from "./counters.js";
@@ -10,7 +10,7 @@ import type { Call, HostConnections } from "./http/connections.js";
 import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
 import { type Operation, operations } from "./operations.js";
 import { ControllerPlaces } from "./places.js";
-import { type Credential, type CredentialSource, plainHeaders } from "./session/credential.js";
+import { type Credential, type CredentialSource, plainHeaders, type Blank } from "./session/credential.js";
 import { longestAskedMs } from "./session/sign-in-pace.js";
 import type { ClockSkew } from "./time.js";
 

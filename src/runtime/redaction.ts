@@ -1,15 +1,10 @@
 export type Redact = (text: string) => string;
 
-/** Bytes of an answer or frame without our own tokens, which a platform may repeat anywhere, even as a device's name. */
-export type Blank = (bytes: Buffer) => Buffer;
-
 /** Shorter secrets would blot out ordinary words; the configuration warns about them. */
 const shortest = 4;
 
-/** Shorter tokens could be a value, an address or a code by chance. */
-const shortestBlanked = 16;
-
-const placeholder = "[hidden]";
+/** Stands where a secret was. */
+export const placeholder = "[hidden]";
 
 /** Replaces every known secret in a text. `secrets` is asked each time, as tokens are learned while running. */
 export function withoutSecrets(secrets: () => readonly string[]): Redact {
@@ -40,19 +35,6 @@ export function secretSpellings(secrets: readonly string[]): readonly string[] {
   return [...found].sort((one, other) => other.length - one.length || (one < other ? -1 : 1));
 }
 
-/** The same buffer when no token is in it. `source` is asked each time, as they change. */
-export function blanker(source: { tokens(): readonly string[] }): Blank {
-  return (bytes) => {
-    const found: string[] = [];
-    for (const token of source.tokens())
-      if (token.length >= shortestBlanked && bytes.includes(token)) found.push(token);
-    if (found.length === 0) return bytes;
-    return Buffer.from(
-      found.reduce((text, token) => text.replaceAll(token, placeholder), bytes.toString("utf8")),
-    );
-  };
-}
-
 /** Every text inside a value of the configuration that is sent as it stands. */
 export function textsIn(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
@@ -75,9 +57,6 @@ export function secretParts(text: string): readonly string[] {
   const parts = (behind.match(secretPart) ?? []).filter((part) => /\d/.test(part));
   return [text, ...parts];
 }
-
-/** Text without half surrogate pairs, which cannot be encoded. */
-export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
 /** A text that says where something is, whose it is or how to get in, with the word for what it is. */
 export type PrivateText = readonly [kind: string, text: string];

@@ -30,8 +30,8 @@ describe("a record", () => {
     const journal = await openJournal(join(directory, "journal"), {
       clock,
       boot: "b1",
-      clockSynced: () => synced,
     });
+    journal.compareClock(() => synced);
     await journal.append({ type: "start", version: "1.0.0" }, { durable: false });
     synced = true;
     clock.setWall(Date.UTC(2026, 4, 1));
@@ -278,7 +278,7 @@ describe("a journal that grows", () => {
     ]);
   });
 
-  it("deletes files by age at the start", async () => {
+  it("deletes files by age with the next new file", async () => {
     const directory = await tempDirectory();
     const limits = { fileBytes: 1_000 };
     const before = await openJournal(directory, { limits });
@@ -286,7 +286,10 @@ describe("a journal that grows", () => {
     await before.close();
     const [oldest = ""] = await readdir(directory);
     await utimes(join(directory, oldest), 0, (Date.now() - 91 * day) / 1_000);
-    await openJournal(directory, { limits, clock: stillClock(Date.now()), clockSynced: () => true });
+    const journal = await openJournal(directory, { limits, clock: stillClock(Date.now()) });
+    expect(await readdir(directory)).toContain(oldest);
+    journal.compareClock(() => true);
+    for (let n = 6; n < 12; n += 1) await journal.append(ended(`${n}`), { durable: true });
     expect(await readdir(directory)).not.toContain(oldest);
   });
 });

@@ -199,7 +199,7 @@ it("a record says whether our clock agreed with the platform's, and null while n
   const note = () => opened.journal.append({ type: "delivered", through: 1 }, { durable: true });
   await note();
   let skewMs: number | null = null;
-  opened.compareClock(() => clockAgrees(skewMs));
+  opened.journal.compareClock(() => clockAgrees(skewMs));
   for (const skew of [null, 0, -119_000, 121_000]) {
     skewMs = skew;
     await note();

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { blanker, textsIn, withoutSecrets, secretParts } from "../../src/runtime/redaction.js";
+import { textsIn, withoutSecrets, secretParts } from "../../src/runtime/redaction.js";
+import { blanker } from "../../src/platform/session/credential.js";
 
 const half = "pass\ud83dword";
 

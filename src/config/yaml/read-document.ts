@@ -12,7 +12,6 @@ import {
 } from "yaml";
 import { z } from "zod";
 import { isPasswordHash } from "../../runtime/passwords.js";
-import { isWellFormed } from "../../runtime/redaction.js";
 import { nearest, type Path } from "../problem.js";
 import { renamed, type Rename, type Renamed, renames } from "../renames.js";
 import { fieldFacts, typeFacts } from "../values.js";
@@ -82,7 +81,7 @@ function keyOf(node: unknown): { readonly key: string } | { readonly fault: stri
   if (key === "") return { fault: "expected a key before the colon" };
   // Never copied as a key: it would change the object instead of adding to it.
   if (key === "__proto__") return { fault: "this name cannot be used as a key" };
-  return isWellFormed(key) ? { key } : { fault: halfCharacter };
+  return key.isWellFormed() ? { key } : { fault: halfCharacter };
 }
 
 /** A scalar as written, without its quotes. */
@@ -208,7 +207,7 @@ function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
   }
   if (node.tag !== undefined && !standardTag.test(node.tag))
     return refuse(`unknown tag; !env NAME and !secret name are known`);
-  if (isScalar(node) && !isWellFormed(textOf(node))) return refuse(halfCharacter);
+  if (isScalar(node) && !textOf(node).isWellFormed()) return refuse(halfCharacter);
   if (isMap(node)) return readMap(notes, node, { ...spot, shape: shapeFor(spot.shape, "section", "map") });
   if (isSeq(node)) return readList(notes, node, { ...spot, shape: shapeFor(spot.shape, "list") });
   return isScalar(node) ? readScalar(notes, node, spot) : refuse("expected a value");

@@ -6,11 +6,11 @@ import {
 } from "../../greenhouse/ports.js";
 import type { Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
-import type { Blank, Redact } from "../../runtime/redaction.js";
+import type { Redact } from "../../runtime/redaction.js";
 import type { PushTally, ShapeReports } from "../counters.js";
 import type { ReportShape } from "../decode/decoding.js";
 import { type Operation, pathCode } from "../operations.js";
-import type { CredentialSource } from "../session/credential.js";
+import type { CredentialSource, Blank } from "../session/credential.js";
 import type { PlatformSettings } from "../settings.js";
 import type { ReadTime } from "../time.js";
 import { frameDecoder } from "./frames.js";

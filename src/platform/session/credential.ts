@@ -2,6 +2,7 @@ import { PlatformError, type PlatformHost } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Files } from "../../runtime/file-system.js";
 import type { Logger } from "../../runtime/log.js";
+import { placeholder } from "../../runtime/redaction.js";
 import type { HostLinks } from "../circuit.js";
 
 /** A token in use. A later one has a higher generation. */
@@ -35,6 +36,25 @@ export interface CredentialSource {
   /** Those of them that requests carry or carried. */
   tokens(): readonly string[];
   close(): Promise<void>;
+}
+
+/** Bytes of an answer or frame without our own tokens, which a platform may repeat anywhere, even as a device's name. */
+export type Blank = (bytes: Buffer) => Buffer;
+
+/** Shorter tokens could be a value, an address or a code by chance. */
+const shortestBlanked = 16;
+
+/** The same buffer when no token is in it. `source` is asked each time, as they change. */
+export function blanker(source: Pick<CredentialSource, "tokens">): Blank {
+  return (bytes) => {
+    const found: string[] = [];
+    for (const token of source.tokens())
+      if (token.length >= shortestBlanked && bytes.includes(token)) found.push(token);
+    if (found.length === 0) return bytes;
+    return Buffer.from(
+      found.reduce((text, token) => text.replaceAll(token, placeholder), bytes.toString("utf8")),
+    );
+  };
 }
 
 /** Headers every request carries; asking for gzip only keeps the memory that unpacking takes small. */
