@@ -18,6 +18,8 @@ export interface Scenario {
   readonly secretsFile?: string;
   /** What nobody catches in it. */
   readonly crash?: string;
+  /** Whoever has configured it wants the address of the video stream, on `info` and in Home Assistant. */
+  readonly hasStream?: boolean;
 }
 
 const commands: readonly (readonly string[] | "bridge")[] = [
@@ -132,7 +134,15 @@ const crashScenarios = (Object.keys(secrets) as (keyof typeof secrets)[])
     })),
   );
 
+const streamScenarios = (["bridge", ["doctor"], ["doctor", "--bundle", "bundle.json"]] as const).map(
+  (command): Scenario => ({
+    name: `${wordsOf(command)}: 200 with names, its video stream wanted`,
+    ...{ command, platform: "200 with names", credential: "token", hasStream: true },
+  }),
+);
+
 export const scenarios: readonly Scenario[] = [
+  ...streamScenarios,
   ...platformScenarios,
   ...brokerScenarios,
   ...configurationScenarios,

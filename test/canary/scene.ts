@@ -116,7 +116,7 @@ interface Place {
   readonly folder: string;
 }
 
-function configurationFor({ credential }: Scenario, at: Place): string {
+function configurationFor({ credential, hasStream = false }: Scenario, at: Place): string {
   const signIn = { sign_in: { body: { account: "grower", password: secrets.accountPassword } } };
   const access = {
     token: { token: secrets.token },
@@ -149,7 +149,7 @@ function configurationFor({ credential }: Scenario, at: Place): string {
     data_dir: join(at.folder, "data"),
     log: { level: "trace", format: "json" },
     controllers: {
-      "GH-0001": { id: "east", actuators: { roof: { kind: "skylight", address: "101" } } },
+      "GH-0001": { id: "east", stream: hasStream, actuators: { roof: { kind: "skylight", address: "101" } } },
     },
   };
   return JSON.stringify(configuration, null, 1).replace('"!env"', "!env GREENHOUSE_TOKEN");
