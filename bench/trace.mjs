@@ -1,6 +1,7 @@
-// npm run trace [-- --files] [-- --json FILE]
+// npm run trace [-- --files] [-- --limits] [-- --json FILE]
 // How much of the program, built module by module, runs for a start, a poll, a command and an idle second: files, functions and calls by
-// V8's own coverage, beside their budgets. --files lists the files of each with the functions that ran and their calls.
+// V8's own coverage, beside their budgets. --files lists the files of each with the functions that ran and their calls; with --limits a
+// guard and a bound on starts limit the actuator that is commanded.
 import { fork } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,7 +11,9 @@ import { Aedes } from "aedes";
 import mqtt from "mqtt";
 import { here, newFile, stopAll } from "./processes.mjs";
 
-const { values } = parseArgs({ options: { files: { type: "boolean" }, json: { type: "string" } } });
+const { values } = parseArgs({
+  options: { files: { type: "boolean" }, limits: { type: "boolean" }, json: { type: "string" } },
+});
 const { startSimulator } = await import(here("../dist-modules/simulator/simulator.js"));
 const { systemClock } = await import(here("../dist-modules/runtime/clock.js"));
 
@@ -70,9 +73,15 @@ async function brokerAt() {
   return { url: `mqtt://127.0.0.1:${server.address().port}`, close };
 }
 
+const guard = "{ sensor: airtemp, above: 90, clear_at: 80, clear_after: 1m, allow: [off] }";
+const limits = `limits: { guards: { heat: ${guard} }, starts_per_hour: 100 }`;
+
 /** Intervals with quiet seconds between them: only sensors are polled, every eight seconds. */
 function configuration(simulator, url) {
-  const lines = simulator.configuration().replace("platform:\n", "platform:\n  push: { enabled: false }\n");
+  const lines = simulator
+    .configuration()
+    .replace("platform:\n", "platform:\n  push: { enabled: false }\n")
+    .replace(/(circulation_fan: \{.*) \}/, values.limits ? `$1, ${limits} }` : "$&");
   const file = newFile("config.yaml");
   const data = newFile("data");
   writeFileSync(
