@@ -73,6 +73,7 @@ export function raiseProblem(turn: Turn, about: Target, why: ProblemReason): voi
 
 export function clearProblem(turn: Turn, about: Target): void {
   const open = at(turn.book.problems, about.code) ?? [];
+  if (open.length === 0) return;
   replaceProblems(
     turn,
     about.code,

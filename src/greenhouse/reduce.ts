@@ -138,7 +138,10 @@ export function newController(
 export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
   const folded = fold(controller, event, context);
   const isJudged = event.type !== "time_passed" && folded === controller;
-  const judged = isJudged || isAgeless(event) ? folded : judge(folded, context.now, context.freshness);
+  // A degree that cannot be read is less certain than what was.
+  const isAgeless =
+    ageless.has(event.type) && !(event.type === "steps_ended" && (event.degree ?? null) !== null);
+  const judged = isJudged || isAgeless ? folded : judge(folded, context.now, context.freshness);
   return judged.statuses === controller.statuses ? judged : withRuns(judged);
 }
 
@@ -151,10 +154,6 @@ const withRuns = (controller: Controller): Controller =>
       return runs === actuator.runs || runs === undefined ? actuator : { ...actuator, runs };
     }),
   });
-
-/** A degree that cannot be read is less certain than what was. */
-const isAgeless = (event: ControllerEvent): boolean =>
-  ageless.has(event.type) && !(event.type === "steps_ended" && (event.degree ?? null) !== null);
 
 /** They say nothing of how old a value is; what only time makes stale is found where time passes. */
 const ageless: ReadonlySet<ControllerEvent["type"]> = new Set(["posted", "steps_ended", "problem"]);
@@ -221,16 +220,16 @@ function foldPost(
   }
 }
 
-const withActuator = (
+function withActuator(
   controller: Controller,
   id: string,
   change: (actuator: Actuator) => Actuator,
-): Controller =>
-  withChange(controller, {
-    actuators: mapChanged(controller.actuators, (actuator) =>
-      actuator.settings.id === id ? change(actuator) : actuator,
-    ),
-  });
+): Controller {
+  const held = controller.actuators.get(id);
+  const changed = held && change(held);
+  if (changed === undefined || changed === held) return controller;
+  return { ...controller, actuators: new Map(controller.actuators).set(id, changed) };
+}
 
 function infoOf(
   code: string,

@@ -172,8 +172,10 @@ export class GreenhouseStore {
   #replace(code: string, before: Controller | undefined, after: Controller): void {
     this.#controllers.set(code, after);
     this.#judgeAt = Math.min(this.#judgeAt, after.nextJudgementAt ?? Infinity);
-    for (const { listener, parts } of this.#listeners)
-      if (parts === null || before === undefined || parts.some((part) => before[part] !== after[part]))
-        listener(before, after);
+    for (const { listener, parts } of this.#listeners) {
+      let isConcerned = parts === null || before === undefined;
+      for (const part of parts ?? []) isConcerned ||= before?.[part] !== after[part];
+      if (isConcerned) listener(before, after);
+    }
   }
 }

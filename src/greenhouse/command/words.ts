@@ -87,8 +87,8 @@ const looksLikeNumber = (text: string) =>
   /^[+-]?(0x[0-9a-f]+|\d[\d.,]*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?)$/i.test(text);
 
 function wordOfValue(text: string, target: Target): string | null {
-  const found = Object.entries(valueTable(target)).find(([, value]) => value === text);
-  return found?.[0] ?? null;
+  for (const [word, value] of Object.entries(valueTable(target))) if (value === text) return word;
+  return null;
 }
 
 function readWord(text: string, target: Target): Wanted | Refusal {
