@@ -26,15 +26,19 @@ import { journalReader } from "./journal/reader.js";
 import { bridgeItself } from "./limits/alarm-store.js";
 import { weatherTopics } from "./limits/limits.js";
 import type { Notifier } from "./notify/notify.js";
-import { BrokerConnection, type Part, partListeners } from "./mqtt/connection.js";
-import { connectionSettings } from "./mqtt/connection/settings.js";
+import { BrokerConnection, type Connection, type Part, partListeners } from "./mqtt/connection.js";
+import {
+  type ConnectionPorts,
+  type ConnectionSettings,
+  connectionSettings,
+} from "./mqtt/connection/settings.js";
 import { EventOutput } from "./mqtt/events.js";
 import { Outputs } from "./mqtt/outputs.js";
 import { RequestServer } from "./mqtt/requests.js";
 import { RetainedTopics } from "./mqtt/retained-topics.js";
 import { type Topics, topicsUnder } from "./mqtt/topics.js";
 import type { SharedHosts } from "./platform/shared.js";
-import { createPlatform, type PlatformClient } from "./platform/client.js";
+import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
 import { aborted, abortReason, type Clock, clockAgrees, type Random } from "./runtime/clock.js";
 import { type Files, textFile } from "./runtime/file-system.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
@@ -52,6 +56,19 @@ import { PlatformWatch } from "./sync/hosts.js";
 import { isAdded } from "./sync/inventory.js";
 import { createMirror, type Mirror } from "./sync/mirror.js";
 import { leavesOut } from "./sync/settings.js";
+
+/** What a bridge meets outside of its process; what is absent is the real one. A simulated world gives its own. */
+interface Outside {
+  /** The small files of the data directory. */
+  readonly files?: Files;
+  readonly platform?: PlatformOutside;
+  /** Makes the link to the broker. */
+  readonly connect?: (settings: ConnectionSettings, ports: ConnectionPorts) => Connection;
+  /** The platform as commands ask it; called before anything that heeds what was read, but the outputs. */
+  readonly forCommands?: (reading: Reading) => PlatformClient;
+  /** Told each event, also while there is no broker. */
+  readonly onEvent?: (event: BridgeEvent) => void;
+}
 
 /** What the outside gives a bridge to run with. */
 export interface BridgeOptions {
@@ -79,6 +96,7 @@ export interface BridgeOptions {
   readonly onListening?: () => void;
   /** Where the journal is; in the data directory where absent. */
   readonly openJournal?: typeof openJournal;
+  readonly outside?: Outside;
   /** Where other machines may run this bridge as well: what this one may do now. */
   readonly ownership?: Ownership;
   /** Aborts, with the error as its reason, where something outside saw this bridge fail: it ends as by an error of its own. */
@@ -98,6 +116,8 @@ export interface BridgeView {
   readonly summary: () => AccountSummary;
   /** Null where no page shows it. */
   readonly page: PageService | null;
+  readonly retained: RetainedTopics;
+  readonly commands: CommandService;
 }
 
 /** The whole bridge: makes every part, joins them, and runs until `stop` aborts or a part fails. */
@@ -208,7 +228,7 @@ interface Given extends BridgeOptions {
 interface Bridge {
   /** In the order in which they are told of a link, and asked whether a message is theirs. */
   readonly parts: readonly Part[];
-  readonly connection: BrokerConnection;
+  readonly connection: Connection;
   /** Further links to the broker, which end with it. */
   readonly links: readonly Part[];
   readonly platform: PlatformClient;
@@ -221,7 +241,7 @@ interface Bridge {
 function joinParts(given: Given): Bridge {
   const parts: Part[] = [];
   const link = joinLink(given, parts);
-  const reading = { ...given, ...link, ...joinReading({ ...given, ...link, ...memoriesOf(given) }) };
+  const reading = { ...given, ...link, ...joinReading({ ...given, ...link }) };
   const { platform, mirror } = reading;
   given.onSecrets?.(() => platform.secrets());
   const publishing = { ...reading, ...joinPublishing(reading) };
@@ -278,14 +298,14 @@ async function restoreEarlier({ commands, journal, mirror, clock, log, live }: J
 
 interface Link {
   readonly topics: Topics;
-  readonly connection: BrokerConnection;
+  readonly connection: Connection;
   readonly events: EventOutput;
   readonly onEvent: (event: BridgeEvent) => void;
 }
 
 /** The link to the broker, which tells `parts` what happens on it once they are in the list. */
 function joinLink(given: Given, parts: readonly Part[]): Link {
-  const { configuration, broker, clock, random, log, sharedHosts } = given;
+  const { configuration, broker, clock, random, log, sharedHosts, outside } = given;
   const { mqtt, homeassistant, weather } = configuration;
   const topics = topicsUnder(mqtt.base_topic, mqtt.codes);
   const { enabled, status_topic: status, discovery_prefix: prefix } = homeassistant;
@@ -294,47 +314,38 @@ function joinLink(given: Given, parts: readonly Part[]): Link {
   const others = sharedHosts === undefined ? [...topics.othersSelfTest, ...announced] : announced;
   const settings = connectionSettings(mqtt, topics, broker, others, partListeners(parts));
   const heard = weatherTopics(weather);
-  const connection = new BrokerConnection({ ...settings, heard }, { clock, random, log });
+  const connect = outside?.connect ?? ((...of) => new BrokerConnection(...of));
+  const connection = connect({ ...settings, heard }, { clock, random, log });
   const events = new EventOutput({ topics, connection, clock, log });
-  return { topics, connection, events, onEvent: (event) => events.publish(event) };
+  const onEvent = (event: BridgeEvent) => {
+    events.publish(event);
+    outside?.onEvent?.(event);
+  };
+  return { topics, connection, events, onEvent };
 }
 
-interface Reading {
+export interface Reading {
   readonly platform: PlatformClient;
   readonly mirror: Mirror;
 }
 
-interface ReadingParts extends Pick<
-  BridgeOptions,
-  "configuration" | "clock" | "random" | "log" | "sharedHosts"
-> {
-  readonly onEvent: (event: BridgeEvent) => void;
-  /** Where the token is kept; on the disk where absent. */
-  readonly files?: Files;
-  /** Where absent controllers are kept over a restart. */
-  readonly absences?: ReturnType<typeof textFile>;
-  /** Where addresses are kept that were pushed and belong to nothing. */
-  readonly seenAddresses?: ReturnType<typeof textFile>;
-}
-
-const memoriesOf = ({ configuration: { data_dir: dataDir } }: Given) => ({
-  absences: textFile(dataDir, "absent-controllers.json"),
-  seenAddresses: textFile(dataDir, "addresses-seen.json"),
-});
+/** A small file of the data directory. */
+const smallFile = ({ configuration, outside }: Given, name: string) =>
+  textFile(configuration.data_dir, name, outside?.files);
 
 /** What asks the platform, and holds what it showed. */
-export function joinReading(parts: ReadingParts): Reading {
-  const { configuration, clock, random, log, onEvent, files, absences, seenAddresses } = parts;
-  const dataDir = configuration.data_dir;
+function joinReading(above: Given & Link): Reading {
+  const { configuration, clock, random, log, onEvent, outside, sharedHosts } = above;
   const watch = new PlatformWatch({ clock, log, onEvent });
   const platform = createPlatform(configuration.platform, {
     clock,
     random,
     log,
-    dataDir,
+    dataDir: configuration.data_dir,
     onLink: (link) => watch.onFacts(link.host, link),
-    ...(files && { files }),
-    shared: parts.sharedHosts,
+    files: outside?.files,
+    outside: outside?.platform,
+    shared: sharedHosts,
   });
   const mirror = createMirror({
     configuration,
@@ -345,8 +356,8 @@ export function joinReading(parts: ReadingParts): Reading {
     log,
     transliterate: anyAscii,
     onEvent,
-    ...(absences && { absences }),
-    ...(seenAddresses && { seenAddresses }),
+    absences: smallFile(above, "absent-controllers.json"),
+    seenAddresses: smallFile(above, "addresses-seen.json"),
   });
   return { platform, mirror };
 }
@@ -399,7 +410,7 @@ function createDiscovery(
   above: Given & Link & Reading & Pick<Publishing, "retained" | "platformHadTime">,
 ): DiscoveryOutput | null {
   const { configuration, clock, random, log, version, serving, topics, mirror, retained } = above;
-  const { homeassistant, mqtt, http, data_dir: dataDir } = configuration;
+  const { homeassistant, mqtt, http } = configuration;
   if (!homeassistant.enabled) return null;
   const { store, inventory, watch } = mirror;
   return new DiscoveryOutput(
@@ -410,7 +421,7 @@ function createDiscovery(
         else if (which === "all" && watch.state !== null)
           retained.wanted(topics.bridge.platform, watch.state);
       },
-      memory: textFile(dataDir, "homeassistant-withdrawn.json"),
+      memory: smallFile(above, "homeassistant-withdrawn.json"),
       view: {
         controllers: () => store.controllers(),
         get: (code) => store.get(code),
@@ -444,12 +455,13 @@ interface Commanding {
 
 /** The path of commands, and what stands against all of them. */
 function joinCommands(above: Given & Link & Reading & Publishing): Commanding {
-  const { configuration, clock, live, crashLoop, mirror, discovery, ownership } = above;
+  const { configuration, clock, live, crashLoop, mirror, discovery, ownership, outside } = above;
   const tests = new BrokerTests(above);
   const overdue = new OverdueWatch({ clock, intervals: configuration.polling, mirror });
+  const platform = ownership === undefined ? above.platform : withLease(above.platform, ownership);
   const commands = createCommands({
     ...above,
-    platform: ownership === undefined ? above.platform : withLease(above.platform, ownership),
+    platform: outside?.forCommands?.({ platform, mirror }) ?? platform,
     notTaking: ownership?.commandsProblem,
     link: above.connection,
     rules: () => live.commandRules,
@@ -465,7 +477,7 @@ type CommandParts = Reading &
   Omit<CommandServiceParts, "store" | "clockTrusted" | "clockSkewMs" | "isAccountKnown">;
 
 /** The path of commands on what was read. */
-export function createCommands(parts: CommandParts): CommandService {
+function createCommands(parts: CommandParts): CommandService {
   const { platform, mirror } = parts;
   const { store, inventory, watch } = mirror;
   const commands = new CommandService({
@@ -517,7 +529,7 @@ function createNotifier(above: Joined): Notifier | null {
       const controller = mirror.store.byId(id);
       return controller ? nameOf(controller, actuator) : [id, actuator].filter(Boolean).join(" / ");
     },
-    memory: textFile(configuration.data_dir, "notified.json"),
+    memory: smallFile(above, "notified.json"),
   });
 }
 
@@ -580,16 +592,17 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
 }
 
 /** Null without a port for HTTP. */
-function createPort({ configuration, live, clock, log, serving, page }: Joined, status: Status): Port | null {
-  const { http, data_dir: dataDir } = configuration;
+function createPort(above: Joined, status: Status): Port | null {
+  const { configuration, live, clock, log, serving, page } = above;
+  const { http } = configuration;
   if (serving === null || http === false) return null;
-  const firstOperator = new serving.FirstOperator({ file: textFile(dataDir, "page-users.json"), log });
+  const firstOperator = new serving.FirstOperator({ file: smallFile(above, "page-users.json"), log });
   return {
     clock,
     log,
     listener: () => firstOperator.complete({ ...(live.current.http || http), host: http.host }),
     status,
-    sessions: textFile(dataDir, "sessions.json"),
+    sessions: smallFile(above, "sessions.json"),
     firstOperator,
     onListening: page?.onListening,
     faults: new serving.Faults(log, clock),
@@ -609,14 +622,16 @@ const pastReadings = ({ configuration, clock, platform }: Joined): PageSources["
 });
 
 const viewOf = (
-  { commands: { limits }, mirror }: Joined,
+  { commands, mirror, retained }: Joined,
   status: Status,
   page: PageService | null,
 ): BridgeView => ({
   status,
-  alarms: () => limits.alarms.list,
+  alarms: () => commands.limits.alarms.list,
   summary: () => summaryOf(mirror.store.controllers()),
   page,
+  retained,
+  commands,
 });
 
 /** What the broker holds when a link begins is looked at once, for all. */
@@ -663,7 +678,7 @@ function edgeNodePart(above: Joined): Part & { facts(): object | null } {
         alarms: () => alarms.list,
         setAlarm: (type, about, message) => alarms.set(type, about, message),
         userOf: ({ properties }) => (broker && readVia(properties.userProperties)?.user) ?? null,
-        memory: textFile(configuration.data_dir, "sparkplug.json"),
+        memory: smallFile(above, "sparkplug.json"),
         clock,
         random,
         log,

@@ -5,7 +5,6 @@ import { type Abandoned, type Ending, refused } from "./endings.js";
 import { type Known, laneFrom, targetIn } from "./memory.js";
 import { controllerTopicId } from "../config/schema.js";
 import { targetSent } from "../greenhouse/command/words.js";
-import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { type LimitsLeft, noLimits } from "../limits/left.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
@@ -163,7 +162,6 @@ interface Past {
   readonly log: Logger;
   /** A file of the journal cannot be read, which was not known until now. */
   readonly onUnreadable: (problem: JournalUnreadable) => void;
-  readonly files?: FileSystem;
 }
 
 interface Records {
@@ -173,13 +171,8 @@ interface Records {
 }
 
 /** Null where a file cannot be read: this run then mirrors only. */
-async function readPast({
-  journal,
-  clock,
-  onUnreadable,
-  files = nodeFileSystem,
-}: Past): Promise<Records | null> {
-  const { directory } = journal;
+async function readPast({ journal, clock, onUnreadable }: Past): Promise<Records | null> {
+  const { directory, files } = journal;
   const now = clock.now();
   const types = new Set(["result", "refusal", "delivered"] as const);
   const tellable = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };

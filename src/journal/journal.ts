@@ -100,6 +100,8 @@ export const journalLimits: JournalLimits = {
 export class Journal {
   readonly boot: string;
   readonly directory: string;
+  /** Where it stands, for whoever reads it. */
+  readonly files: FileSystem;
   readonly #options: JournalOptions;
   readonly #limits: JournalLimits;
   readonly #writer: JournalWriter;
@@ -118,10 +120,11 @@ export class Journal {
   private constructor(directory: string, options: JournalOptions) {
     this.directory = directory;
     this.boot = options.boot ?? randomBytes(8).toString("hex");
+    this.files = options.files ?? nodeFileSystem;
     this.#options = options;
     this.#limits = { ...journalLimits, ...options.limits };
     this.#writer = new JournalWriter(directory, {
-      files: options.files ?? nodeFileSystem,
+      files: this.files,
       limits: this.#limits,
       log: options.log,
       admit: options.admit,

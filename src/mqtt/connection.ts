@@ -92,6 +92,9 @@ class LinkReport {
   }
 }
 
+/** The link to the broker as the other parts use it. */
+export type Connection = Pick<BrokerConnection, keyof BrokerConnection>;
+
 /**
  * The bridge's connection to its broker, kept up for as long as `run` runs. A lost or refused link is never an error of
  * `run`; it is tried again with full jitter, the first time within a second.

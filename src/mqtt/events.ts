@@ -1,14 +1,14 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import type { BrokerConnection, Part } from "./connection.js";
+import type { Connection, Part } from "./connection.js";
 import { Outbox } from "./outbox.js";
 import { eventDocument } from "./projection.js";
 import type { Topics } from "./topics.js";
 
 interface EventParts {
   readonly topics: Topics;
-  readonly connection: Pick<BrokerConnection, "publish">;
+  readonly connection: Pick<Connection, "publish">;
   readonly clock: Clock;
   readonly log: Logger;
 }

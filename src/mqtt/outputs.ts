@@ -3,7 +3,7 @@ import type { Controller } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Rest } from "../runtime/schedule.js";
-import type { BrokerConnection, Part } from "./connection.js";
+import type { Connection, Part } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
 import type { Extent } from "./leftovers.js";
 import type { RetainedTopics } from "./retained-topics.js";
@@ -65,7 +65,7 @@ interface Announcer {
 
 interface OutputParts {
   readonly topics: Topics;
-  readonly connection: BrokerConnection;
+  readonly connection: Connection;
   /** The keeper of everything retained. */
   readonly retained: RetainedTopics;
   readonly store: {

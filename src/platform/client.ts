@@ -19,19 +19,26 @@ import {
 } from "./counters.js";
 import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
 import { type Files, nodeFiles } from "../runtime/file-system.js";
-import { HostConnections } from "./http/connections.js";
+import { HostConnections, type HostWay } from "./http/connections.js";
 import { type HostLink, HostLinks, type OnLink } from "./circuit.js";
 import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./calls.js";
+import type { Semaphore } from "./places.js";
 import { Requests } from "./requests.js";
 import { RequestBudget } from "../runtime/schedule.js";
 import { type CredentialSource, staticToken, TokenFile, blanker } from "./session/credential.js";
-import { SessionStore } from "./session/session-store.js";
+import { deriveKey, SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
 import { JointBudget, JointPlaces, type SharedHosts } from "./shared.js";
 import type { PlatformSettings, ShapeSettings } from "./settings.js";
 import { ClockSkew, timeReader, zoneOffset } from "./time.js";
+
+/** What leads out of the process, or to another thread; the real ones where absent. */
+export interface PlatformOutside {
+  readonly way?: (url: string, settings: PlatformSettings, clock: Clock, places?: Semaphore) => HostWay;
+  readonly deriveKey?: typeof deriveKey;
+}
 
 export interface PlatformPorts {
   readonly clock: Clock;
@@ -41,7 +48,8 @@ export interface PlatformPorts {
   readonly dataDir: string;
   /** Told when a host's link changes; plain success of a healthy link is no change. */
   readonly onLink?: OnLink;
-  readonly files?: Files;
+  readonly files?: Files | undefined;
+  readonly outside?: PlatformOutside | undefined;
   /** What other accounts of the process share of the same hosts. */
   readonly shared?: SharedHosts | undefined;
 }
@@ -141,18 +149,20 @@ function lazyPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
 }
 
 interface Ways {
-  readonly hosts: Readonly<Record<PlatformHost, HostConnections>>;
+  readonly hosts: Readonly<Record<PlatformHost, HostWay>>;
   readonly budget: RequestBudget;
   /** Takes part in nothing any more. */
   readonly leave: () => void;
 }
 
 /** The ways to both hosts, and how much polling may go them. */
-function waysTo(settings: PlatformSettings, { clock, shared }: PlatformPorts, links: HostLinks): Ways {
+function waysTo(settings: PlatformSettings, ports: PlatformPorts, links: HostLinks): Ways {
+  const { clock, shared } = ports;
+  const way = ports.outside?.way ?? ((...given) => new HostConnections(...given));
   const { requests_per_minute: perMinute, concurrency } = settings;
   const urls = { business: settings.business_url, realtime: settings.realtime_url };
   if (shared === undefined) {
-    const to = (url: string) => new HostConnections(url, settings, clock);
+    const to = (url: string) => way(url, settings, clock);
     const hosts = { business: to(urls.business), realtime: to(urls.realtime) };
     return { hosts, budget: new RequestBudget(perMinute), leave: () => undefined };
   }
@@ -160,7 +170,7 @@ function waysTo(settings: PlatformSettings, { clock, shared }: PlatformPorts, li
     const common = shared.at(urls[host]);
     const hold = (ms: number) => links.hold(host, ms);
     const places = new JointPlaces(concurrency, common.places);
-    const connections = new HostConnections(urls[host], settings, clock, places);
+    const connections = way(urls[host], settings, clock, places);
     return { common, hold, connections, leave: common.join(hold) };
   };
   const joined = { business: join("business"), realtime: join("realtime") };
@@ -185,14 +195,15 @@ type PostSignIn = (
 /** The configured source of the token: exactly one of three is there. */
 function credentialSource(
   { token, token_file: path, sign_in: signingIn, business_url: businessUrl, ...given }: PlatformSettings,
-  { files = nodeFiles, dataDir, clock, log }: PlatformPorts,
+  { files = nodeFiles, dataDir, clock, log, outside }: PlatformPorts,
   { links, tally, signIn }: { links: HostLinks; tally: Tally; signIn: PostSignIn },
 ): CredentialSource {
   const shapes: ShapeSettings = given.shapes;
   if (token !== undefined) return staticToken(token);
   if (path !== undefined) return new TokenFile(path, { files, clock, log, links });
   const { body = {}, token_path: tokenPath = shapes[operations.signIn.name]?.value } = signingIn ?? {};
-  const store = new SessionStore(dataDir, JSON.stringify([businessUrl, body]), files, log);
+  const account = JSON.stringify([businessUrl, body]);
+  const store = new SessionStore(dataDir, account, { files, log, derive: outside?.deriveKey ?? deriveKey });
   const post = (signal: AbortSignal) => signIn(body, tokenPath, signal);
   return new SignIn(body, { store, clock, log, links, tally, post });
 }

@@ -6,7 +6,7 @@ import type { Redact } from "../runtime/redaction.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type RequestContext, transportError } from "./answer.js";
 import type { Admission, HostLinks, RequestEnd } from "./circuit.js";
 import type { Tally } from "./counters.js";
-import type { Call, HostConnections } from "./http/connections.js";
+import type { Call, HostWay } from "./http/connections.js";
 import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
 import { type Operation, operations } from "./operations.js";
 import { ControllerPlaces } from "./places.js";
@@ -73,7 +73,7 @@ const heldBackWords = {
 type HeldBack = Extract<Admission, { go: false }>;
 
 interface RequestParts {
-  readonly hosts: Readonly<Record<PlatformHost, HostConnections>>;
+  readonly hosts: Readonly<Record<PlatformHost, HostWay>>;
   readonly links: HostLinks;
   readonly budget: RequestBudget;
   readonly source: CredentialSource;

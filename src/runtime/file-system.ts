@@ -217,9 +217,9 @@ export const nodeFiles: Files = {
 };
 
 /** A small file of the data directory. */
-export function textFile(dataDir: string, name: string) {
+export function textFile(dataDir: string, name: string, files = nodeFiles) {
   const file = join(dataDir, name);
-  return { read: () => nodeFiles.read(file), write: (text: string) => nodeFiles.writePrivate(file, text) };
+  return { read: () => files.read(file), write: (text: string) => files.writePrivate(file, text) };
 }
 
 function absent(error: unknown): null {

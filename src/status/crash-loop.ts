@@ -110,9 +110,9 @@ export function crashLoopText(runs: readonly Pick<RecordedStart, "version">[], e
 }
 
 /** The newest error that nobody caught within the time of a crash loop; null where no run left one. */
-async function newestError(journal: Pick<Journal, "directory">, now: number): Promise<string | null> {
+async function newestError({ directory, files }: Journal, now: number): Promise<string | null> {
   const filter = { types: new Set(["event"] as const), sinceMs: now - crashWindowMs, limit: 1_000 };
-  const events = await newestRecords(journal.directory, filter).catch(() => []);
+  const events = await newestRecords(directory, filter, files).catch(() => []);
   const found = events.findLast((one) => one.type === "event" && one.event === runEvents.uncaughtError);
   return found?.type === "event" ? found.message : null;
 }

@@ -6,7 +6,7 @@ import type { Configuration } from "../config/schema.js";
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { Journal } from "../journal/journal.js";
-import type { BrokerConnection } from "../mqtt/connection.js";
+import type { Connection } from "../mqtt/connection.js";
 import type { EventOutput } from "../mqtt/events.js";
 import type { Outputs } from "../mqtt/outputs.js";
 import type { RetainedTopics } from "../mqtt/retained-topics.js";
@@ -39,7 +39,7 @@ export interface StatusParts {
   readonly journal: Journal;
   readonly platform: PlatformClient;
   readonly mirror: Mirror;
-  readonly connection: BrokerConnection;
+  readonly connection: Connection;
   readonly topics: Topics;
   readonly commands: CommandService;
   readonly outputs: Outputs;

@@ -5,7 +5,7 @@ import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import type { BrokerConnection } from "../mqtt/connection.js";
+import type { Connection } from "../mqtt/connection.js";
 import type { Topics } from "../mqtt/topics.js";
 import { cameWithin, type Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -167,7 +167,7 @@ interface TestParts {
   readonly log: Logger;
   readonly journal: Pick<Journal, "append" | "boot">;
   readonly mirror: Pick<Mirror, "store">;
-  readonly connection: BrokerConnection;
+  readonly connection: Connection;
   readonly topics: Topics;
   readonly onEvent: (event: BridgeEvent) => void;
 }

@@ -1,4 +1,4 @@
-import type { BrokerConnection } from "../mqtt/connection.js";
+import type { Connection } from "../mqtt/connection.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 
@@ -12,7 +12,7 @@ export interface SelfTestTimes {
 export const selfTestTimes: SelfTestTimes = { withinMs: 10_000, everyMs: 180_000, againMs: 30_000 };
 
 interface SelfTestPorts {
-  readonly connection: Pick<BrokerConnection, "publish" | "reconnect" | "state">;
+  readonly connection: Pick<Connection, "publish" | "reconnect" | "state">;
   readonly topic: string;
   readonly clock: Clock;
   readonly log: Logger;

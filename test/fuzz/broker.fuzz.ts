@@ -7,6 +7,7 @@ import { probeEnvironment } from "../proof/probed.js";
 import { freePort } from "../support/mosquitto.js";
 import { chanceFor } from "./chance.js";
 import { caseOf } from "./mutation.js";
+import { errorsIn } from "./logged.js";
 import { growthOf, watchMemory } from "./memory.js";
 import { regularClient } from "./regular-client.js";
 import { play } from "./sockets.js";
@@ -55,7 +56,7 @@ it("mutated packets of all kinds and versions end nothing, log no error, and eve
   state.isOver = true;
   await memory.over;
   for (const regular of regulars) await regular.stop();
-  const errors = bridge.stderr.split("\n").filter((line) => isError(line));
+  const errors = errorsIn(bridge.stderr);
   const slope = growthOf(memory.rss);
   const heapSlope = growthOf(memory.heap);
   await tellFigures("fuzz", reduced, {
@@ -101,15 +102,4 @@ async function running(stage: Stage) {
   await until(watch, "greenhouse/bridge/state", "online", 60_000);
   await watch.end();
   return { bridge, ports };
-}
-
-/** A line of the log at `error` or above, or one that is none of the log's. */
-function isError(line: string): boolean {
-  if (line === "") return false;
-  try {
-    const entry = JSON.parse(line) as { readonly level?: unknown };
-    return typeof entry.level !== "number" || entry.level >= 50;
-  } catch {
-    return true;
-  }
 }

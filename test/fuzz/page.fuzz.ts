@@ -11,6 +11,7 @@ import { countFrom, rounded, tellFigures } from "../proof/figures.js";
 import { probeEnvironment } from "../proof/probed.js";
 import { freePort } from "../support/mosquitto.js";
 import { type Chance, chanceFor } from "./chance.js";
+import { errorsIn } from "./logged.js";
 import { growthOf, watchMemory } from "./memory.js";
 import { regularClient } from "./regular-client.js";
 import { anyRequest } from "./requests.js";
@@ -65,10 +66,7 @@ it("whatever is sent to the page ends nothing, is no defect, and everybody else 
   const lastOnes = `last connections: FUZZ_SEED=${seed} FUZZ_FROM=${Math.max(from, state.next - 200)} FUZZ_CASES=200`;
   await page.close();
   await regular.stop();
-  const errors = program.stderr
-    .slice(before)
-    .split("\n")
-    .filter((line) => isError(line));
+  const errors = errorsIn(program.stderr.slice(before));
   const growth = growthOf(memory.heap);
   await tellFigures("page-fuzz", seconds < fullSeconds, {
     seed,
@@ -283,15 +281,4 @@ async function anyJson(port: number, chance: Chance, cookie: string): Promise<st
     chance,
     Buffer.concat([Buffer.from(`${head}\r\n\r\n`), isPost ? text : Buffer.alloc(0)]),
   );
-}
-
-/** A line of the log at `error` or above, or one that is none of the log's. */
-function isError(line: string): boolean {
-  if (line === "") return false;
-  try {
-    const entry = JSON.parse(line) as { readonly level?: unknown };
-    return typeof entry.level !== "number" || entry.level >= 50;
-  } catch {
-    return true;
-  }
 }

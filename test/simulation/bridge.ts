@@ -1,58 +1,46 @@
-import { createCommands, joinReading } from "../../src/bridge.js";
-import { restoreCommands } from "../../src/commands/restore.js";
-import type { CommandService, CommandServiceParts } from "../../src/commands/service.js";
-import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import { type BridgeView, type Reading, runBridge } from "../../src/bridge.js";
 import { PlatformError, type RawValue } from "../../src/greenhouse/ports.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { Journal } from "../../src/journal/journal.js";
+import type { OpenJournal } from "../../src/journal/open.js";
 import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
-import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
-import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { PlatformClient } from "../../src/platform/client.js";
 import type { Files } from "../../src/runtime/file-system.js";
 import type { LimitRequestPorts } from "../../src/status/requests.js";
-import type { Mirror } from "../../src/sync/mirror.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
 import type { Post } from "../judge/history.js";
+import { silentLog } from "../support/builders.js";
+import { BrokerLink } from "./broker.js";
 import { type Read, Violation } from "./history.js";
 import type { Question } from "./judging.js";
 import type { Measured } from "./limits/surroundings.js";
 import { BootClock } from "./time.js";
+import { wayOver } from "./wire.js";
 import type { World } from "./world.js";
-import { silentLog } from "../support/builders.js";
 
-const directory = "/data/journal";
-const topics = topicsUnder("greenhouse");
+/** The event loop of the simulated machine is late only where time itself was stalled. */
+const noDelay = { enable: () => true, disable: () => true, reset: () => undefined, percentile: () => 0 };
 
-/** One run of the program: the product's parts, joined as `compose` joins them, in the simulated world. */
+/** One run of the program in the simulated world. */
 export class Bridge {
   readonly boot: number;
   /** How far the machine's clock was ahead at its start. */
   readonly clockOff: number;
   readonly clock: BootClock;
-  readonly retained: RetainedTopics;
   readonly #world: World;
   readonly #stopping = new AbortController();
-  #desk: CommandService | null = null;
+  #made: BridgeView | null = null;
   #journal: Journal | null = null;
-  #mirror: Mirror | null = null;
-  /** What every part's `run` returned. */
-  #running: Promise<unknown> = Promise.resolve();
-  #link: object | null = null;
-  isLinked = false;
-  isStarting = true;
+  #link: BrokerLink | null = null;
+  #running: Promise<void> = Promise.resolve();
+  store: GreenhouseStore | null = null;
   isStopping = false;
 
   constructor(world: World, boot: number) {
     this.#world = world;
     this.boot = boot;
     this.clockOff = world.clockOff;
-    this.clock = new BootClock(world.time, world.wall, world.wire);
-    this.retained = this.#createRetained();
-  }
-
-  get store(): GreenhouseStore | null {
-    return this.#mirror?.store ?? null;
+    this.clock = new BootClock(world.time, world.wall);
   }
 
   get journal(): Journal | null {
@@ -60,147 +48,90 @@ export class Bridge {
   }
 
   get waitingResults(): number {
-    return this.#desk?.outbox.waiting ?? 0;
+    return this.#made?.commands.outbox.waiting ?? 0;
   }
 
-  async run(): Promise<void> {
-    const { configuration } = this.#world.scenario;
+  /** Until it has taken up what earlier runs left. */
+  get isStarting(): boolean {
+    return this.#link === null || this.#link.state === "idle";
+  }
+
+  get isLinked(): boolean {
+    return this.#link?.isLinked === true;
+  }
+
+  run(): Promise<void> {
+    const world = this.#world;
     const { clock } = this;
-    const journal = await Journal.open(directory, {
-      clock,
-      log: silentLog,
-      boot: `boot${this.boot}`,
-      files: this.#world.disk.mount(clock),
-    });
-    this.#journal = journal;
-    const { mirror, platform } = simulatedMirror(this.#world, this);
-    this.#mirror = mirror;
-    const { store } = mirror;
-    const desk = createCommands({
-      ...this.#broker(),
-      platform,
-      mirror,
-      journal,
-      topics,
-      clock,
-      log: silentLog,
-      configuration,
-      rules: () => ({ ...configuration.commands, readOnlyForRules: configuration.commands.read_only }),
-      otherBridge: () => false,
-      overdue: () => ({ late: [], upToDate: new Set<null>() }),
-      onEvent: (event) => {
-        this.#world.journalist.note("event", event);
-        this.#world.checks.event(event);
-        this.#world.journalist.saw(`event ${event.type}`);
+    this.#running = runBridge(
+      {
+        configuration: world.scenario.configuration,
+        clock,
+        random: world.bridgeChance.random,
+        log: silentLog,
+        setLogLevel: () => undefined,
+        version: "simulated",
+        loopDelay: noDelay,
+        openJournal: () => this.#openJournal(),
+        outside: {
+          files: world.files,
+          platform: { way: wayOver(world.wire, clock), deriveKey: () => Promise.resolve(Buffer.alloc(32)) },
+          connect: (settings) => (this.#link = new BrokerLink(world, this, settings)),
+          forCommands: (reading) => {
+            this.#watchMirror(reading);
+            return observed(world, this, reading.platform);
+          },
+          onEvent: (event) => {
+            world.journalist.note("event", event);
+            world.checks.event(event);
+            world.journalist.saw(`event ${event.type}`);
+          },
+        },
+        onMade: (bridge) => {
+          this.#watch(bridge);
+        },
       },
-    });
-    this.#desk = desk;
-    this.retained.onFound([], desk.earlier);
-    this.#watchPhases(desk);
-    this.#watchRules(desk);
-    const recovered = journal.history().open.length;
-    const files = this.#world.disk.mount(clock);
-    const onUnreadable = () => undefined;
-    await restoreCommands(desk, { journal, store, clock, log: silentLog, onUnreadable, files });
-    if (recovered > 0) this.#world.journalist.saw("a command is recovered after a crash");
-    const { signal } = this.#stopping;
-    this.#running = Promise.all([
-      desk.run(signal),
-      this.retained.run(signal),
-      desk.limits.run(signal),
-      mirror.store.run(signal),
-      mirror.watch.run(signal),
-      mirror.poller.run(signal),
-    ]);
-    this.isStarting = false;
-    this.connect();
+      this.#stopping.signal,
+    );
+    return this.#running;
   }
 
-  #broker(): Pick<CommandServiceParts, "link" | "retained"> {
-    const { retained } = this;
-    return {
-      link: { publish: (topic, payload) => this.#publish(topic, payload) },
-      retained: {
-        wanted: (topic, payload) => {
-          if (!this.clock.isAlive) return;
-          const alarm = /^greenhouse\/alarm\/(.+)$/.exec(topic)?.[1];
-          if (alarm !== undefined) this.#world.checks.limits.alarms.published(alarm, payload);
-          retained.wanted(topic, payload);
-        },
-        forget: (topic) => retained.forget(topic),
-        showAgain: () => undefined,
-        hasten: () => undefined,
-      },
-    };
-  }
-
-  /** The keeper of what is retained; of the states the simulation looks at the mirror itself. */
-  #createRetained(): RetainedTopics {
-    return new RetainedTopics({
-      topics,
-      qos: 0,
-      link: {
-        publish: (topic, payload) => {
-          if (this.isLinked && topic.endsWith("/command")) this.#world.commandTopics.set(topic, payload);
-          return this.#publish(topic, payload);
-        },
-        scan: (_, found) => {
-          for (const [topic, payload] of this.#world.commandTopics) found(topic, Buffer.from(payload));
-          return Promise.resolve(true);
-        },
-      },
-      view: { controllers: () => [], get: () => undefined, byId: () => undefined },
-      gate: null,
-      isLeftOut: () => false,
+  async #openJournal(): Promise<OpenJournal> {
+    const journal = await Journal.open("/data/journal", {
       clock: this.clock,
       log: silentLog,
+      boot: `boot${this.boot}`,
+      files: this.#world.disk.mount(this.clock),
     });
+    this.#journal = journal;
+    if (journal.history().open.length > 0) this.#world.journalist.saw("a command is recovered after a crash");
+    return { journal, close: () => journal.close() };
   }
 
   /** The broker's side of the link comes up; retained commands are handed over again. */
   connect(): void {
-    if (this.#desk === null || this.isLinked) return;
-    this.isLinked = true;
-    const link = {};
-    this.#link = link;
-    void this.#online(this.#desk, link);
-    this.#world.linked(this);
-    this.clock.in(30_000, () => {
-      if (this.#link === link) this.#world.checks.topicsLookedAt(this);
-    });
-  }
-
-  async #online(desk: CommandService, link: object): Promise<void> {
-    await this.retained.linked();
-    if (this.#link !== link) return;
-    this.retained.online();
-    desk.connected();
+    this.#link?.connect();
   }
 
   disconnect(): void {
-    this.isLinked = false;
-    this.#link = null;
-    this.retained.unlinked();
-    this.#desk?.disconnected();
+    this.#link?.disconnect();
   }
 
-  /** A message on a command topic; what the bridge cannot hear is lost, as its sessions are always clean. */
+  /** A message on a command topic. */
   receive(message: IncomingMessage): void {
-    const where = topics.parse(message.topic);
-    if (this.#desk === null || !this.isLinked || !this.clock.isAlive) return;
-    if (where?.type === "command") this.#desk.received(message, where, null);
+    this.#link?.receive(message);
   }
 
   /** A message on a weather topic. */
   measured(message: Measured, protocolVersion: 4 | 5): void {
-    if (this.#desk?.limits.isWeatherTopic(message.topic))
-      this.#desk.limits.onWeather(message, protocolVersion);
+    const payload = Buffer.from(message.payload);
+    this.#link?.receive({ ...message, payload, properties: {} }, protocolVersion);
   }
 
   /** What requests over MQTT work with; null while it starts. */
-  get requestPorts(): (LimitRequestPorts & Pick<CommandService, "limits">) | null {
-    if (this.#desk === null || this.#journal === null) return null;
-    const { limits } = this.#desk;
+  get requestPorts(): (LimitRequestPorts & Pick<BridgeView["commands"], "limits">) | null {
+    if (this.#made === null || this.#journal === null) return null;
+    const { limits } = this.#made.commands;
     const onEvent = ({ type }: BridgeEvent) => this.#world.journalist.saw(`event ${type}`);
     return { limits, clock: this.clock, journal: this.#journal, onEvent };
   }
@@ -211,19 +142,42 @@ export class Bridge {
     this.#world.journalist.stoppedAt.set(this.boot, this.#world.time.now);
     this.#stopping.abort();
     await this.#running;
-    this.isLinked = false;
-    await this.#journal?.close();
     this.clock.kill();
   }
 
   /** kill -9. */
   kill(): void {
     this.clock.kill();
-    this.isLinked = false;
+    if (this.#link !== null) this.#link.state = "ended";
+  }
+
+  #watchMirror({ mirror: { store, watch } }: Reading): void {
+    const { journalist, checks } = this.#world;
+    this.store = store;
+    watch.onState((state) => journalist.note("platform", { state }));
+    store.onChange((earlier, later) => checks.mirrorChanged(this, earlier, later));
+  }
+
+  #watch(made: BridgeView): void {
+    this.#made = made;
+    this.#watchAlarms(made);
+    this.#watchPhases(made);
+    this.#watchRules(made);
+  }
+
+  /** As they are wanted at the broker, whether or not it is there. */
+  #watchAlarms({ retained }: BridgeView): void {
+    const wanted = retained.wanted.bind(retained);
+    retained.wanted = (topic, ...rest) => {
+      if (!this.clock.isAlive) return;
+      const alarm = /^greenhouse\/alarm\/(.+)$/.exec(topic)?.[1];
+      if (alarm !== undefined) this.#world.checks.limits.alarms.published(alarm, rest[0]);
+      wanted(topic, ...rest);
+    };
   }
 
   /** Of every command, also of those whose phases are no longer shown because a newer one is. */
-  #watchPhases({ phases }: CommandService): void {
+  #watchPhases({ commands: { phases } }: BridgeView): void {
     const show = phases.show.bind(phases);
     phases.show = (command, phase) => {
       show(command, phase);
@@ -233,48 +187,11 @@ export class Bridge {
   }
 
   /** What rules send comes on the same path; each is given a tag, as every delivery is. */
-  #watchRules({ commander }: CommandService): void {
+  #watchRules({ commands: { commander } }: BridgeView): void {
     const submit = commander.submit.bind(commander);
     commander.submit = (request) =>
       submit(request.rule === undefined ? request : this.#world.workload.ruleSends(this, request));
   }
-
-  #publish(topic: string, payload: string): Promise<void> {
-    if (!this.clock.isAlive) return new Promise(() => undefined);
-    if (!/\/actuator\/[^/]+\/result$/.test(topic))
-      return this.isLinked ? Promise.resolve() : Promise.reject(new Error("away"));
-    const result = JSON.parse(payload) as CommandResult;
-    this.#world.checks.result(this, result);
-    if (!this.isLinked) return Promise.reject(new Error("the broker is away"));
-    const ask = this.#world.journalist.asks.get(result.by ?? "");
-    const { linkChance } = this.#world;
-    return new Promise((resolve, reject) => {
-      this.clock.in(linkChance.between(0, 20), () => {
-        const arrives = this.isLinked || linkChance.hits(0.5);
-        if (arrives && ask) ask.delivered = true;
-        if (this.isLinked) resolve();
-        else reject(new Error("the link broke before the acknowledgement"));
-      });
-    });
-  }
-}
-
-/** The product's reading half in the simulated world; its connections are doubles that lead there (see hooks.mjs). */
-function simulatedMirror(
-  world: World,
-  bridge: Bridge,
-): { readonly mirror: Mirror; readonly platform: PlatformClient } {
-  const { platform, mirror } = joinReading({
-    configuration: { ...world.scenario.configuration, data_dir: "/data" },
-    clock: bridge.clock,
-    random: world.bridgeChance.random,
-    log: silentLog,
-    files: world.files,
-    onEvent: () => undefined,
-  });
-  mirror.watch.onState((state) => world.journalist.note("platform", { state }));
-  mirror.store.onChange((earlier, later) => world.checks.mirrorChanged(bridge, earlier, later));
-  return { mirror, platform: observed(world, bridge, platform) };
 }
 
 /** The small files of the data directory; they outlive the program. */

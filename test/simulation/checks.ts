@@ -130,8 +130,9 @@ export class Checks {
 
   /** The bridge has been linked for long enough to put right what topics still say of earlier runs. */
   topicsLookedAt({ boot }: Bridge): void {
-    const { commandTopics, journalist } = this.#world;
-    for (const [topic, payload] of commandTopics) {
+    const { retained, journalist } = this.#world;
+    for (const [topic, payload] of retained) {
+      if (!topic.endsWith("/command")) continue;
       const { by, phase } = JSON.parse(payload) as { by: string | null; phase: string };
       const ask = journalist.asks.get(by ?? "");
       if (phase !== "done" && ask !== undefined && !ask.phases.some((one) => one.boot === boot))

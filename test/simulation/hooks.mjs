@@ -11,14 +11,6 @@ const root = resolvePath(import.meta.dirname, "../..");
 const own = [pathToFileURL(join(root, "src/")).href, pathToFileURL(join(root, "test/")).href];
 const cache = join(root, "node_modules/.cache/simulation");
 
-/** Where the product opens connections or works on another thread, a double leads into the simulated world. */
-const doubles = pathToFileURL(join(root, "test/simulation/doubles.ts"));
-const doubled = ["platform/http/connections.ts", "platform/session/session-store.ts"].map((file) =>
-  join(root, "src", file),
-);
-for (const file of doubled)
-  if (!existsSync(file)) throw new Error(`${file} is gone: say which file the double stands for now`);
-
 /** The planted bug of this process. */
 const bug = JSON.parse(process.env.SIMULATION_PLANTED || "null");
 
@@ -27,10 +19,8 @@ export async function resolve(specifier, context, next) {
   if (!specifier.startsWith(".") || !own.some((folder) => parent.startsWith(folder)))
     return next(specifier, context);
   const wanted = new URL(specifier.replace(/\.js$/, ".ts"), parent);
-  const isDoubled = parent.startsWith(own[0]) && doubled.includes(fileURLToPath(wanted));
-  const url = isDoubled ? doubles : wanted;
-  if (!existsSync(fileURLToPath(url))) return next(specifier, context);
-  return { url: url.href, format: "module", shortCircuit: true };
+  if (!existsSync(fileURLToPath(wanted))) return next(specifier, context);
+  return { url: wanted.href, format: "module", shortCircuit: true };
 }
 
 export async function load(url, context, next) {

@@ -2,7 +2,6 @@ import { setMaxListeners } from "node:events";
 import { type Clock, waitingBy } from "../../src/runtime/clock.js";
 import { VirtualTime } from "../support/virtual-clock.js";
 import { Departures } from "./departures.js";
-import type { Wire } from "./wire.js";
 
 // Many wait on one signal, as in the product, which sets this signal by signal.
 setMaxListeners(0);
@@ -56,8 +55,6 @@ export class BootClock implements Clock {
   readonly #time: VirtualTime;
   readonly #wall: WallClock;
   readonly #startedAt: number;
-  /** Where the requests of this run of the program go. */
-  readonly wire: Wire;
   readonly departures = new Departures();
   /** Sign-ins of this run that the platform has not answered yet. */
   signInsOpen = 0;
@@ -65,8 +62,7 @@ export class BootClock implements Clock {
   timers = 0;
   #alive = true;
 
-  constructor(time: VirtualTime, wall: WallClock, wire: Wire) {
-    this.wire = wire;
+  constructor(time: VirtualTime, wall: WallClock) {
     this.#time = time;
     this.#wall = wall;
     // A monotonic clock starts anywhere; it tells nothing across two runs.

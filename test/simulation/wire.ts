@@ -1,6 +1,8 @@
 import type { PlatformHost } from "../../src/greenhouse/ports.js";
-import type { Call } from "../../src/platform/http/connections.js";
+import type { Call, HostWay } from "../../src/platform/http/connections.js";
 import { type HttpAnswer, TransportFailure } from "../../src/platform/http/exchange.js";
+import { Semaphore } from "../../src/platform/places.js";
+import type { PlatformSettings } from "../../src/platform/settings.js";
 import type { PlatformRequest } from "../../src/simulator/call.js";
 import type { Platform } from "../../src/simulator/platform.js";
 import { type Decision, respond } from "../../src/simulator/respond.js";
@@ -159,6 +161,23 @@ export class Wire {
     });
   }
 }
+
+/** The ways of one run of the program to the hosts, in place of its own connections. */
+export const wayOver =
+  (wire: Wire, clock: BootClock) =>
+  (address: string, { timeouts, concurrency }: PlatformSettings): HostWay => {
+    const url = new URL(address);
+    const host = url.hostname.startsWith("business") ? "business" : "realtime";
+    const deadlineMs = ({ pace, operation }: Call) =>
+      pace !== "polled" || operation.method === "POST" ? timeouts.control : timeouts.read;
+    return {
+      url,
+      semaphore: new Semaphore(concurrency),
+      exchange: (call, headers) => wire.exchange(host, call, headers, clock, deadlineMs(call)),
+      deadlineMs,
+      close: () => Promise.resolve(),
+    };
+  };
 
 interface TripEnds {
   readonly fail: (reason: TransportFailure["reason"], code?: string) => void;

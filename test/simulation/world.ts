@@ -81,8 +81,8 @@ export class World {
   readonly control: SimulatorControl;
   readonly bridgeChance: Chance;
   readonly linkChance: Chance;
-  /** What the broker holds of the commands' topics. */
-  readonly commandTopics = new Map<string, string>();
+  /** What the broker holds. */
+  readonly retained = new Map<string, string>();
   readonly workload: Workload;
   readonly accidents: Accidents;
   readonly #station: WeatherStation | null;

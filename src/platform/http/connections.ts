@@ -41,6 +41,9 @@ interface HeldPool {
 
 const always = () => true;
 
+/** The way to one host as requests go it. */
+export type HostWay = Pick<HostConnections, keyof HostConnections>;
+
 /**
  * Everything that leads to one host. Polls, the reads of commands and their POSTs have connections of their own. Of the latter two
  * none waits for another: where no connection is free a new one is opened. Follows no redirect and repeats nothing by itself. Of

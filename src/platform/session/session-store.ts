@@ -20,7 +20,13 @@ export interface SavedSession {
 
 const nothing: SavedSession = { token: null, history: noHistory };
 
-const derive = promisify<string, Buffer, number, Buffer>(scrypt);
+export const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
+
+interface StorePorts {
+  readonly files: Files;
+  readonly log: Logger;
+  readonly derive: typeof deriveKey;
+}
 
 /**
  * The token and the sign-in history in `data_dir`, mode 600. What another account or host left there is not used; the account is
@@ -29,25 +35,26 @@ const derive = promisify<string, Buffer, number, Buffer>(scrypt);
 export class SessionStore {
   readonly #path: string;
   readonly #account: string;
-  readonly #files: Files;
-  readonly #log: Logger;
+  readonly #ports: StorePorts;
   #salt: Buffer | null = null;
   #mark: Buffer = Buffer.alloc(0);
 
   /** `account` is any text that changes with host, account or password. */
-  constructor(dataDir: string, account: string, files: Files, log: Logger) {
+  constructor(dataDir: string, account: string, ports: StorePorts) {
     this.#path = join(dataDir, "platform-session.json");
     this.#account = account;
-    this.#files = files;
-    this.#log = log;
+    this.#ports = ports;
   }
 
   async load(): Promise<SavedSession> {
     try {
-      const saved = parsed(await this.#files.read(this.#path));
+      const saved = parsed(await this.#ports.files.read(this.#path));
       if (saved !== null && (await this.#isOurs(saved))) return savedSession(saved);
     } catch (error) {
-      this.#log.warn({ reason: String(error) }, `${this.#path} cannot be read; signing in starts afresh`);
+      this.#ports.log.warn(
+        { reason: String(error) },
+        `${this.#path} cannot be read; signing in starts afresh`,
+      );
     }
     return nothing;
   }
@@ -64,9 +71,9 @@ export class SessionStore {
         ...history,
         ...token,
       };
-      await this.#files.writePrivate(this.#path, `${JSON.stringify(record)}\n`);
+      await this.#ports.files.writePrivate(this.#path, `${JSON.stringify(record)}\n`);
     } catch (error) {
-      this.#log.warn(
+      this.#ports.log.warn(
         { reason: String(error) },
         `${this.#path} cannot be written; the next start has to sign in again`,
       );
@@ -77,7 +84,8 @@ export class SessionStore {
     const salt = Buffer.from(String(own(saved, "salt")), "hex");
     const theirs = Buffer.from(String(own(saved, "account")), "hex");
     if (salt.length < 16) return false;
-    const mark = this.#salt?.equals(salt) === true ? this.#mark : await derive(this.#account, salt, 32);
+    const mark =
+      this.#salt?.equals(salt) === true ? this.#mark : await this.#ports.derive(this.#account, salt, 32);
     if (theirs.length !== mark.length || !timingSafeEqual(theirs, mark)) return false;
     this.#salt = salt;
     this.#mark = mark;
@@ -87,7 +95,7 @@ export class SessionStore {
   async #ownSalt(): Promise<Buffer> {
     if (this.#salt) return this.#salt;
     const salt = randomBytes(16);
-    this.#mark = await derive(this.#account, salt, 32);
+    this.#mark = await this.#ports.derive(this.#account, salt, 32);
     this.#salt = salt;
     return salt;
   }
