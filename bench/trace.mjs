@@ -74,7 +74,7 @@ async function brokerAt() {
 }
 
 const guard = "{ sensor: airtemp, above: 90, clear_at: 80, clear_after: 1m, allow: [off] }";
-const limits = `limits: { guards: { heat: ${guard} }, starts_per_hour: 100 }`;
+const limits = `limits: { guards: { heat: ${guard} }, starts_per_hour: 60 }`;
 
 /** Intervals with quiet seconds between them: only sensors are polled, every eight seconds. */
 function configuration(simulator, url) {
