@@ -1,7 +1,7 @@
 // The program and its packages in a few files, by rolldown, which is what Vite builds the page with: what every command
 // needs, what reads a configuration, what runs the bridge, and a file for each part that is loaded when it is used.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 import { decode, encode } from "@jridgewell/sourcemap-codec";
@@ -58,6 +58,16 @@ const replaced = [
     by: /\/node_modules\/undici\//,
     text: 'module.exports = () => { throw new Error("HTTP/2 is not part of this program"); };',
   },
+  // Its front door also has fetch, caches, cookies and mocks; what messages leave by are two dispatchers and their calls.
+  {
+    from: /^undici$/,
+    by: /\/src\/notify\//,
+    text: `import calls from "undici/lib/api/index.js";
+      import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
+      Object.assign(Dispatcher.prototype, calls);
+      export { default as Agent } from "undici/lib/dispatcher/agent.js";
+      export { default as ProxyAgent } from "undici/lib/dispatcher/proxy-agent.js";`,
+  },
   { from: /^\.\/block\.js$/, by: /\/node_modules\/any-ascii\//, text: await letters() },
   // Ways of sending mail other than one SMTP connection with a password.
   {
@@ -73,9 +83,10 @@ const replacements = {
   name: "replacements",
   resolveId(source, importer) {
     const place = replaced.findIndex(({ from, by }) => from.test(source) && by.test(importer ?? ""));
-    return place < 0 ? null : `\0replacement-${place}`;
+    // By the last part of its name the file is called, where it becomes one of its own.
+    return place < 0 ? null : `\0replacement/${place}/${basename(source)}`;
   },
-  load: (id) => replaced[/^\0replacement-(\d+)$/.exec(id)?.[1]]?.text ?? null,
+  load: (id) => replaced[/^\0replacement\/(\d+)\//.exec(id)?.[1]]?.text ?? null,
 };
 
 /**

@@ -66,7 +66,7 @@ async function exchange(
   proxy: SenderPorts["proxy"],
   signal: AbortSignal,
 ): Promise<HttpReply> {
-  const { Agent, ProxyAgent, request } = await import("undici");
+  const { Agent, ProxyAgent } = await import("undici");
   const once = { connections: 1, pipelining: 0 };
   const dispatcher =
     proxy === undefined
@@ -79,7 +79,9 @@ async function exchange(
           proxyTunnel: true,
         });
   try {
-    const answer = await request(url, { method: "POST", headers, body, dispatcher, signal });
+    const { origin, pathname, search } = new URL(url);
+    const path = pathname + search;
+    const answer = await dispatcher.request({ origin, path, method: "POST", headers, body, signal });
     const retryAfter = answer.headers["retry-after"];
     return {
       status: answer.statusCode,
