@@ -345,6 +345,8 @@ export const commandPairs: readonly Pair[] = [
     "Best is an account that nobody else uses: on some platforms each sign-in ends the others' sessions.",
     "最好用一个别人不用的账号：有些平台每次登录都会结束其他会话。",
   ],
+  ["Yes", "是"],
+  ["No", "否"],
   ["Password", "密码"],
   ["Account", "账号"],
   ["letters, digits and _", "只能用字母、数字和 _"],

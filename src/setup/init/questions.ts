@@ -17,6 +17,11 @@ import {
 /** The objection to an answer, or null. */
 type Judge = (answer: string) => string | null;
 
+interface YesOrNo {
+  readonly active: string;
+  readonly inactive: string;
+}
+
 /** Who is asked. Every question may reject with GoneAway. */
 export interface Dialogue {
   say(words: string): void;
@@ -30,7 +35,7 @@ export interface Dialogue {
     options: readonly (readonly [word: Word, text: string])[],
     before?: NoInfer<Word>,
   ): Promise<Word>;
-  agreed(question: string, before: boolean): Promise<boolean>;
+  agreed(question: string, before: boolean, words?: YesOrNo): Promise<boolean>;
 }
 
 /** The person went away: end of input, Ctrl-C, Ctrl-D, or the program was stopped. */
@@ -62,29 +67,38 @@ export function terminalDialogue({ input, output: screen, stop }: Terminal): Dia
       done();
     },
   });
-  const common = { input, output, signal: AbortSignal.any([stop, ended.signal]) };
+  // A signal for each question, as the library leaves its listener there.
+  const common = () => ({ input, output, signal: AbortSignal.any([stop, ended.signal]) });
   return {
     say: (words) => log.message(words, { output }),
     ask: async (question, judge, suggestion = "") => {
       const whole = (answer = "") => (answer.trim() === "" ? suggestion : answer.trim());
       const shown = suggestion === "" ? {} : { placeholder: suggestion, defaultValue: suggestion };
       const validate = (answer?: string) => judge(whole(answer)) ?? undefined;
-      return whole(await given(text({ ...common, ...shown, message: question, validate })));
+      return whole(await given(text({ ...common(), ...shown, message: question, validate })));
     },
     secret: (question, judge) =>
       given(
-        password({ ...common, message: question, validate: (answer = "") => judge(answer) ?? undefined }),
+        password({ ...common(), message: question, validate: (answer = "") => judge(answer) ?? undefined }),
       ),
     choose: async (question, words, before) => {
       const options = words.map(([value, label]): { value: string; label: string } => ({ value, label }));
       const chosen = await given(
-        select<string>({ ...common, message: question, options, initialValue: before }),
+        // Its instructions are English.
+        select<string>({
+          ...common(),
+          message: question,
+          options,
+          initialValue: before,
+          showInstructions: false,
+        }),
       );
       const found = words.find(([word]) => word === chosen);
       if (found === undefined) throw new GoneAway();
       return found[0];
     },
-    agreed: (question, before) => given(confirm({ ...common, message: question, initialValue: before })),
+    agreed: (question, before, words = { active: "Yes", inactive: "No" }) =>
+      given(confirm({ ...common(), ...words, message: question, initialValue: before })),
   };
 }
 
@@ -106,7 +120,8 @@ export const spoken = (dialogue: Dialogue, tell: (text: string) => string): Dial
         options.map(([word, text]) => [word, tell(text)] as const),
         before,
       ),
-    agreed: (question, before) => dialogue.agreed(tell(question), before),
+    agreed: (question, before) =>
+      dialogue.agreed(tell(question), before, { active: tell("Yes"), inactive: tell("No") }),
   };
 };
 
@@ -119,7 +134,7 @@ async function given<Answer>(asked: Promise<Answer>): Promise<Exclude<Answer, sy
 /** Asked in both, as nobody knows yet which one is understood. */
 export const askLanguage = (dialogue: Dialogue, usual: Language): Promise<Language> =>
   dialogue.choose(
-    "Language / 语言",
+    "Language / 语言  (↑ ↓ Enter)",
     [
       ["en", "English"],
       ["zh", "中文"],

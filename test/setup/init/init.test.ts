@@ -1,8 +1,11 @@
+import { getEventListeners } from "node:events";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { inChinese } from "../../../src/cli/chinese/chinese.js";
 import { Speech } from "../../../src/cli/speech.js";
 import { loadConfiguration, withTexts } from "../../../src/config/load.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
@@ -15,7 +18,7 @@ import {
   secretNames,
   writeNew,
 } from "../../../src/setup/init/new-file.js";
-import { type Dialogue, GoneAway, terminalDialogue } from "../../../src/setup/init/questions.js";
+import { type Dialogue, GoneAway, spoken, terminalDialogue } from "../../../src/setup/init/questions.js";
 import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
 import { testBroker } from "../../mqtt-connection/support.js";
 import { running } from "../../simulator/running.js";
@@ -160,7 +163,7 @@ describe("asking", () => {
       [/How does the bridge/, "2"],
     ]);
     expect(await readFile(file, "utf8")).toMatch(/^language: zh$/m);
-    expect(told[0]).toBe("> Language / 语言");
+    expect(told[0]).toBe("> Language / 语言  (↑ ↓ Enter)");
   });
 
   it("exchanges the two hosts where they were swapped, without asking for anything again", async () => {
@@ -265,6 +268,28 @@ describe("a terminal", () => {
     const agreed = dialogue.agreed("Sure?", false);
     input.write("\r");
     expect(await agreed).toBe(false);
+  });
+
+  it("leaves nothing on the signal of the program after many questions", async () => {
+    const { input, stop, dialogue } = terminal();
+    for (let times = 0; times < 12; times += 1) {
+      const asked = dialogue.ask("Name", any);
+      input.write("a\r");
+      await asked;
+    }
+    expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+  });
+
+  it("has no English word of its own in Chinese", async () => {
+    const { input, dialogue, shown } = terminal();
+    const chinese = spoken(dialogue, inChinese);
+    const chosen = chinese.choose("Which broker?", [["other", "another one"]]);
+    input.write("\r");
+    await chosen;
+    const agreed = chinese.agreed("Does it want a user name and password?", true);
+    input.write("\r");
+    await agreed;
+    expect(stripVTControlCharacters(shown()).replaceAll("MQTT", "")).not.toMatch(/[a-z]{2}/i);
   });
 
   it.each([
