@@ -27,7 +27,7 @@ import {
 import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
 import { Alert, Asking, Button, Choice, Field } from "./inputs.js";
-import { Icon, Loading } from "./parts.js";
+import { Head, Icon, Loading } from "./parts.js";
 import "./style.css";
 import { accountStateText, errorSentence, type Sentence } from "./sentences.js";
 import { isWord, language, speak, t, timeText } from "./words.js";
@@ -169,7 +169,7 @@ function Demo() {
     (speed) => [String(speed), `${speed} ×`] as const,
   );
   return (
-    <div class="demo">
+    <section class="demo" aria-label={t("speed")}>
       <span>{t("demo", { time: demo.time })}</span>
       <Choice
         label={t("speed")}
@@ -177,7 +177,7 @@ function Demo() {
         value={String(demo.speed)}
         onChange={({ currentTarget }) => void post("api/demo", { speed: Number(currentTarget.value) })}
       />
-    </div>
+    </section>
   );
 }
 
@@ -272,13 +272,20 @@ const AccountName = () => (
 /** An account that is not there, or does not run, with the reason. */
 function AccountAway() {
   const { state = "", error, again } = session.value?.account ?? {};
-  if (isAccountMissing.value) return <p class="notice warn">{t("account_missing")}</p>;
-  return (
+  const why = isAccountMissing.value ? (
+    <p class="notice warn">{t("account_missing")}</p>
+  ) : (
     <div class="notice bad">
       <p>{t("account_away", { state: accountStateText(state) })}</p>
       {error ? <p lang="en">{error}</p> : null}
       {again ? <p>{t("account_again", { time: timeText(again, now.value) })}</p> : null}
     </div>
+  );
+  return (
+    <>
+      <Head name={account} />
+      {why}
+    </>
   );
 }
 

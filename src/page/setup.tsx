@@ -6,7 +6,7 @@ import { get, post } from "./live.js";
 import type { Session } from "./protocol.js";
 import { Loading, Says } from "./parts.js";
 import { errorSentence, ofBridge, type Sentence } from "./sentences.js";
-import { language, speak, t, type Word } from "./words.js";
+import { language, speak, stateWordText, t, type Word } from "./words.js";
 
 /* `init --web`: what a bridge needs to know, asked step by step; the last one writes the files. */
 
@@ -417,6 +417,15 @@ const chineseKinds: Readonly<Record<string, string>> = {
 const kindText = (kind: string): string =>
   language.value === "zh" ? (chineseKinds[kind] ?? kind) : kind.replaceAll("_", " ");
 
+/** `now 10001 (closed); assumed to take …`, as `discover` writes it behind an address. */
+function nowTexts(comment: string): readonly string[] {
+  const [, value, word, more = ""] = /^now (\S+)(?: \((\w+)\))?(?:; (.*))?$/.exec(comment) ?? [];
+  if (value === undefined) return [comment];
+  const reads =
+    word === undefined ? t("reads_raw", { value }) : t("reads_now", { value, word: stateWordText(word) });
+  return more.startsWith("assumed") ? [reads, t("kind_assumed")] : [reads, more].filter(Boolean);
+}
+
 const Shown = ({ name, label }: Readonly<{ name: string; label: string }>) => (
   <label class="shown">
     <input type="checkbox" name={name} defaultChecked /> <span>{label}</span>
@@ -429,7 +438,7 @@ const FoundOne = ({ of: { code, title, name, actuators } }: Readonly<{ of: Found
       {code} <small>{title}</small>
     </legend>
     <div class="bar">
-      <Field label={t("name")} name={`${code} name`} value={name} placeholder={title.split(",")[0] ?? code} />
+      <Field label={t("name")} name={`${code} name`} value={name} placeholder={title} />
       <Shown name={`${code} shown`} label={t("setup_mirror")} />
     </div>
     {actuators.map(({ id, kind, name: own, address, now }) => {
@@ -438,7 +447,7 @@ const FoundOne = ({ of: { code, title, name, actuators } }: Readonly<{ of: Found
       return (
         <div class="bar" key={id}>
           <Field
-            label={`${t("address")} ${address ?? ""}${now === null ? "" : ` · ${now}`}`}
+            label={[`${t("address")} ${address ?? ""}`, ...(now === null ? [] : nowTexts(now))].join(" · ")}
             name={`${key} name`}
             value={own}
           />

@@ -124,8 +124,8 @@ export const words = {
     "以后可以用 greenhouse2mqtt discover 查找。",
   ],
   setup_compare: [
-    "What an address moves is told by its type alone: compare each with the real one. Untick what is not to be used.",
-    "地址的作用只由类型得知：请逐个与现场核对。不用的请取消勾选。",
+    "The program knows what an address moves only from its type: compare each with the real one. Untick what is not to be used.",
+    "程序只能由类型推断地址的作用：请逐个与现场核对。不用的请取消勾选。",
   ],
   setup_mirror: ["show it", "显示"],
   setup_use: ["use it", "使用"],
@@ -133,10 +133,13 @@ export const words = {
   setup_written: ["{file} is written.", "已写入 {file}。"],
   setup_run: ["Now start the bridge in the terminal:", "现在在终端中启动网桥："],
   setup_then: [
-    "Then open {url} and log in. The bridge begins read-only; there you let commands pass.",
-    "然后打开 {url} 并登录。网桥开始时为只读；在那里让命令通过。",
+    "Then open {url} and log in. The bridge begins read-only: press “Take commands for this run” there.",
+    "然后打开 {url} 并登录。网桥开始时为只读：在那里点“本次运行接受命令”。",
   ],
   address: ["Address", "地址"],
+  reads_now: ["now {value} ({word})", "现在 {value}（{word}）"],
+  reads_raw: ["now {value}", "现在 {value}"],
+  kind_assumed: ["kind assumed", "类型为推测"],
   first_none: ["Nobody can command here yet.", "还没有人可以在这里操作。"],
   first_make: ["Make the first operator", "创建第一个操作员"],
   first_where: [
@@ -351,7 +354,7 @@ export const words = {
   unreadable: ["Answers that could not be read", "无法读取的回答"],
   seen: ["Addresses seen, of nothing in the configuration", "看到的地址（配置中没有）"],
   seen_what: [
-    "The platform told of them while something was moved. Try each before you use it: what it looks like is a guess.",
+    "The platform pushed them while something was moved. Try each before you use it: what it looks like is a guess.",
     "有人操作设备时平台推送的地址。类型只是推测，使用前请逐个核对。",
   ],
   seen_copy: ["Copy as YAML", "复制为 YAML"],

@@ -170,6 +170,33 @@ describe("the command line in Chinese", () => {
   });
 });
 
+it.each([
+  [
+    "c.yaml: polling costs 116 calls an hour of the budget of 18000, and each start 1 single-device status, spread over 5m; each controller that is not named here costs 72 more, and one at each start (`greenhouse2mqtt doctor` says the sum)",
+    "c.yaml: 轮询每小时 116 次请求，上限 18000；每次启动另查 1 次单设备状态，分布在 5m 内；这里没有写的控制器每个再加 72 次，每次启动再加一次（`greenhouse2mqtt doctor` 会给出总数）",
+  ],
+  [
+    "found 7 devices (3 cameras) in 1 station: 34 actuators, 29 parameters, 0 addresses of unknown meaning",
+    "在 1 个站点中找到 7 个设备（3 个摄像头）：34 个执行机构，29 个参数，0 个地址含义未知",
+  ],
+  ["not there yet: 3 devices, 22 actuators", "还没有的：3 个设备，22 个执行机构"],
+  [
+    "18:22:22 GH-0001 address 310: 1010 → 1001, looks like a machine (on, off, automatic)",
+    "18:22:22 GH-0001 地址 310：1010 → 1001，像是开关设备（开启、关闭、自动）",
+  ],
+  [
+    "18:22:25 GH-0001 左天窗 (address 101): 10001 → 10010",
+    "18:22:25 GH-0001 左天窗（地址 101）：10001 → 10010",
+  ],
+  ["heard 3 addresses of 1 controller", "收到 1 个控制器的 3 个地址"],
+  [
+    "running statuses are on or off (26 of 3 controllers tried)",
+    "运行状态都是开或关（检查了 3 个控制器的 26 个状态）",
+  ],
+])("a sentence that is put together is Chinese to its end: %s", (english, chinese) => {
+  expect(inChinese(english)).toBe(chinese);
+});
+
 describe("the language", () => {
   it.each([
     [{}, "en"],

@@ -482,12 +482,12 @@ export const configurationPairs: readonly Pair[] = [
   ["there are {} others", "另有 {1} 个"],
   ["single-device status{}", "单设备状态{1}"],
   [
-    "polling costs {} calls an hour of the budget of {}, and each start {} single-device {-}, {}",
-    "轮询每小时 {1} 次请求，上限 {2}；每次启动另查 {3} 次单设备状态，{5}",
+    "{}: polling costs {} calls an hour of the budget of {}, and each start {} single-device {-}, {}",
+    "{1}: 轮询每小时 {2} 次请求，上限 {3}；每次启动另查 {4} 次单设备状态，{6}",
   ],
   [
-    "polling costs {} calls an hour, and each start {} single-device {-}, {}",
-    "轮询每小时 {1} 次请求；每次启动另查 {2} 次单设备状态，{4}",
+    "{}: polling costs {} calls an hour, and each start {} single-device {-}, {}",
+    "{1}: 轮询每小时 {2} 次请求；每次启动另查 {3} 次单设备状态，{5}",
   ],
   ["{}: ok", "{1}: 正常"],
   [

@@ -2,10 +2,15 @@ import type { Pair } from "./pair.js";
 
 /** What `discover` and `doctor --watch` say beside the YAML that they print. */
 export const discoverPairs: readonly Pair[] = [
-  [
-    "found {} ({}) in {}: {}, {}, {} of unknown meaning",
-    "在 {3} 中找到 {1}（{2}）：{4}，{5}，{6} 个含义未知",
-  ],
+  ["found {} ({}) in {}: {}, {}, {} of unknown meaning", "在 {3}中找到 {1}（{2}）：{4}，{5}，{6}含义未知"],
+  ["{} cameras", "{1} 个摄像头"],
+  ["1 camera", "1 个摄像头"],
+  ["{} actuators", "{1} 个执行机构"],
+  ["1 actuator", "1 个执行机构"],
+  ["{} parameters", "{1} 个参数"],
+  ["1 parameter", "1 个参数"],
+  ["{} addresses", "{1} 个地址"],
+  ["1 address", "1 个地址"],
   ["not connected", "未连接"],
   ["not every question answered", "有些问题没有回答"],
   ["and {} more", "另有 {1} 个"],
@@ -17,7 +22,7 @@ export const discoverPairs: readonly Pair[] = [
     "the progress of an earlier scan cannot be read, so all is asked: {}",
     "以前的扫描进度无法读取，所以全部重问：{1}",
   ],
-  ["new: {}, {}", "新增：{1}，{2}"],
+  ["not there yet: {}, {}", "还没有的：{1}，{2}"],
   ["{} is not written out: set {} in the environment", "没有写出 {1}：请在环境中设置 {2}"],
   ["{} is kept in {} as {}", "{1} 保存在 {2}，名为 {3}"],
   [
@@ -34,8 +39,25 @@ export const discoverPairs: readonly Pair[] = [
   ["ws/{} is not open: {}; it is tried again", "ws/{1} 没有打开：{2}；会再试"],
   ["address {}", "地址 {1}"],
   ["{} (address {})", "{1}（地址 {2}）"],
-  ["{}, looks like {}", "{1}，像是 {2}"],
-  ["heard {} {} of {} {}", "收到 {1}：{3} 的 {2} 为 {4}"],
+  ["{} address {}: {}, looks like {}", "{1} 地址 {2}：{3}，像是{4}"],
+  ["{} {} (address {}): {}", "{1} {2}（地址 {3}）：{4}"],
+  ["{}, looks like {}", "{1}，像是{2}"],
+  ["{}, or {}", "{1}，或{2}"],
+  ["a positioner (a window or a curtain)", "开度设备（窗或幕帘）"],
+  ["a fan and wet curtain", "风机湿帘"],
+  ["a machine (on, off, automatic)", "开关设备（开启、关闭、自动）"],
+  ["an irrigation plan", "灌溉方案"],
+  ["a motor", "电机"],
+  ["a parameter", "参数"],
+  [
+    "a number from 0 to 100: the position_address of a positioner, or a parameter",
+    " 0 到 100 的数：开度设备的 position_address，或参数",
+  ],
+  [
+    "nothing that is known: kind: custom with its values, perhaps",
+    "未知类型：也许是 kind: custom，加上它的 values",
+  ],
+  ["heard {} {-} of {} {-}", "收到 {3} 个控制器的 {1} 个地址"],
   [
     "no channel opened, so nothing could be heard; `doctor` says more (push.…)",
     "没有通道打开，所以什么也收不到；`doctor` 会说明（push.…）",

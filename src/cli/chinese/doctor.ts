@@ -492,7 +492,7 @@ export const doctorPairs: readonly Pair[] = [
   ],
   [
     "running statuses are on or off ({} of {} controllers tried)",
-    "运行状态都是开或关（检查了 {2} 个控制器中的 {1} 个）",
+    "运行状态都是开或关（检查了 {2} 个控制器的 {1} 个状态）",
   ],
   [
     "types that the interface does not name: {}: what answers decides, and is asked for",

@@ -124,13 +124,14 @@ export async function discover(
   const isLeftOut = (code: string) => Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
   const parts = { platform, clock, budget: platform.budget, progress, meter, concurrency };
   const scanned = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
-  const say = (line: string) => meter.write(`${line}\n`);
+  const { language } = configuration.homeassistant;
+  const say = (line: string) => meter.say(line);
   const { listen } = request;
   const survey =
     listen === null
       ? scanned
-      : await listenToAccount(scanned, known, { platform, clock, say, forMs: listen.forMs }, stop);
-  const found = { survey, known, language: configuration.homeassistant.language };
+      : await listenToAccount(scanned, known, { platform, clock, say, language, forMs: listen.forMs }, stop);
+  const found = { survey, known, language };
   const written =
     given === null
       ? newsIn(merge?.file ?? "", request.writtenBy, found)
@@ -155,7 +156,7 @@ interface Written {
 
 function newsIn(file: string, writtenBy: string, found: Found): Written {
   const { text, newControllers, newActuators } = newsText(file, writtenBy, found);
-  const note = `new: ${counted(newControllers, "device")}, ${counted(newActuators, "actuator")}`;
+  const note = `not there yet: ${counted(newControllers, "device")}, ${counted(newActuators, "actuator")}`;
   return { text, notes: [note], problems: [], secrets: null };
 }
 

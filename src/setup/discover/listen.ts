@@ -1,5 +1,6 @@
 import { likenessOf, seeAddress, type SeenAddress, valuesText } from "../../greenhouse/addresses-seen.js";
 import { sameValue, textOf } from "../../greenhouse/actuator-kinds.js";
+import type { Language } from "../../greenhouse/labels.js";
 import { addressPattern } from "../../greenhouse/model.js";
 import type { PlatformPush, PushChannel, PushNews, RawValue } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
@@ -16,6 +17,8 @@ export interface ListenParts {
   readonly say: (line: string) => void;
   /** Null until it is stopped. */
   readonly forMs: number | null;
+  /** Of the names of what is known. */
+  readonly language: Language;
   /** Of `14:02:03`; the computer's own where it is not given. */
   readonly timeZone?: string;
 }
@@ -71,7 +74,7 @@ class Ear {
     this.#parts = parts;
     this.#known = known;
     this.#devices = new Map(devices.map((one) => [one.device.code, one]));
-    this.#names = new Map(devices.map((one) => [one.device.code, namesIn(one)]));
+    this.#names = new Map(devices.map((one) => [one.device.code, namesIn(one, parts.language)]));
     for (const one of devices) this.#heard.set(one.device.code, shownIn(one));
   }
 
@@ -155,9 +158,14 @@ class Ear {
 }
 
 /** Names that the scan gives to addresses. */
-function namesIn(survey: DeviceSurvey): ReadonlyMap<string, string> {
+function namesIn(survey: DeviceSurvey, language: Language): ReadonlyMap<string, string> {
   const { actuators, parameters } = findingsOf(survey);
-  return new Map([...actuators, ...parameters].map(({ address, row }) => [address, row.meaning]));
+  return new Map(
+    [...actuators, ...parameters].map(({ address, row }) => [
+      address,
+      language === "zh" ? row.zh : row.meaning,
+    ]),
+  );
 }
 
 /** What the scan showed, so that a first change can be told with what was there before. */

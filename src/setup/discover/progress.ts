@@ -155,11 +155,16 @@ export class Meter {
     this.#line.above(() => this.#screen.write(text));
   }
 
-  /** One sentence about something that went otherwise than planned; once. */
+  /** A sentence for the person. */
+  say(sentence: string): void {
+    this.write(`${this.#tell(sentence)}\n`);
+  }
+
+  /** One about something that went otherwise than planned; once. */
   note(sentence: string): void {
     if (this.#notes.has(sentence)) return;
     this.#notes.add(sentence);
-    this.write(`${this.#tell(sentence)}\n`);
+    this.say(sentence);
   }
 
   /** `total` requests are planned, `done` of them were answered in an earlier run. */

@@ -177,7 +177,7 @@ function controllersIn(text: string, { devices }: Survey) {
     for (const { key, value } of sectionIn(root, "controllers").items) {
       const code = keyOf(key);
       const device = devices.find((one) => one.device.code === code)?.device;
-      const title = [device?.name, device?.typeName].filter(Boolean).join(", ") || code;
+      const title = device?.name ?? code;
       const actuators = sectionIn(value, "actuators").items.map(({ key: id, value: own }) => ({
         id: keyOf(id),
         kind: scalarIn(own, "kind"),

@@ -307,7 +307,7 @@ describe("discover --merge", () => {
     simulator.control.addController("GH-0100", "New house");
     const { code, out, err } = await merge();
     expect(code).toBe(0);
-    expect(err).toContain("new: 1 device, 12 actuators");
+    expect(err).toContain("not there yet: 1 device, 12 actuators");
     expect(out.match(/address: 101,/g)).toHaveLength(2);
     expect(out.match(/GH-0002/g)).toBeNull();
     expect(out).toMatch(/# +machine_parameter_501: \{/);

@@ -25,7 +25,8 @@ function listening(forMs: number | null = 600_000) {
     },
   };
   const stop = new AbortController();
-  const parts = { platform, clock, say: (line: string) => lines.push(line), forMs, timeZone: "UTC" };
+  const say = (line: string) => lines.push(line);
+  const parts = { platform, clock, say, language: "en" as const, forMs, timeZone: "UTC" };
   const done = listenToAccount(scanned, knownFile({}), parts, stop.signal);
   const push = async (values: Readonly<Record<string, RawValue>>, code = "GH-0001") => {
     await clock.advance(1_000);
