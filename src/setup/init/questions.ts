@@ -53,14 +53,20 @@ interface Terminal {
   readonly stop: AbortSignal;
 }
 
-/** Questions over a terminal. */
-export function terminalDialogue({ input, output: screen, stop }: Terminal): Dialogue {
+/** Aborts when nothing more is typed. */
+function endOf(input: Readable): AbortSignal {
   const ended = new AbortController();
   input.once("end", () => ended.abort());
   // On a terminal the library closes at Ctrl-D, and would leave its question open for ever.
   input.on("keypress", (_, key: { readonly ctrl?: boolean; readonly name?: string } | undefined) => {
     if (key?.ctrl === true && key.name === "d") ended.abort();
   });
+  return ended.signal;
+}
+
+/** Questions over a terminal. */
+export function terminalDialogue({ input, output: screen, stop }: Terminal): Dialogue {
+  const ended = endOf(input);
   const output = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       screen.write(chunk.toString());
@@ -68,7 +74,7 @@ export function terminalDialogue({ input, output: screen, stop }: Terminal): Dia
     },
   });
   // A signal for each question, as the library leaves its listener there.
-  const common = () => ({ input, output, signal: AbortSignal.any([stop, ended.signal]) });
+  const common = () => ({ input, output, signal: AbortSignal.any([stop, ended]) });
   return {
     say: (words) => log.message(words, { output }),
     ask: async (question, judge, suggestion = "") => {
@@ -85,13 +91,7 @@ export function terminalDialogue({ input, output: screen, stop }: Terminal): Dia
       const options = words.map(([value, label]): { value: string; label: string } => ({ value, label }));
       const chosen = await given(
         // Its instructions are English.
-        select<string>({
-          ...common(),
-          message: question,
-          options,
-          initialValue: before,
-          showInstructions: false,
-        }),
+        select({ ...common(), message: question, options, initialValue: before, showInstructions: false }),
       );
       const found = words.find(([word]) => word === chosen);
       if (found === undefined) throw new GoneAway();

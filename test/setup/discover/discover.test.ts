@@ -66,7 +66,7 @@ it("for the page tells how far it is, and then what the configuration does not h
   expect(found.find((step) => step["done"] === step["total"])).toBeDefined();
   expect(yaml).toContain("150");
   expect(yaml).not.toContain("address: 101");
-  expect(notes.at(-1)).toMatch(/^new: .* actuators$/);
+  expect(notes.at(-1)).toMatch(/^not there yet: .* actuators$/);
   await simulator.close();
   expect((await steps()).at(-1)).toEqual({ problem: expect.stringMatching(/./) as string });
 });
