@@ -213,8 +213,8 @@ const sending: Readonly<Record<string, PlantedBug>> = {
   },
   target_shown_as_state: {
     seam: "commands/commander#post",
-    plant: `(original) => async (question, ports) => {
-      const answer = await original(question, ports);
+    plant: `(original) => async (question, ports, ...rest) => {
+      const answer = await original(question, ports, ...rest);
       const { command, step } = question;
       const values = new Map([[step.address, step.value]]);
       const [startedAt, readAt] = [ports.clock.monotonic() + 1, ports.clock.now()];
