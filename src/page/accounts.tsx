@@ -5,7 +5,7 @@ import { MoreRows, shownRows } from "./overview.js";
 import { Badge, Head, Icon, Listed, Loading } from "./parts.js";
 import type { AccountReport, Accounts } from "./protocol.js";
 import { accountStateText } from "./sentences.js";
-import { collator, t, told } from "./words.js";
+import { collator, t, codeText } from "./words.js";
 
 /* All accounts of a fleet, those first that need somebody. */
 
@@ -41,8 +41,8 @@ const countText = (word: "alarm" | "guard" | "lock", count: number): string =>
 function Marks({ of }: Readonly<{ of: AccountReport }>) {
   const { platform, broker, alarms, worst, offline, old, guards, locks } = of;
   const marks = [
-    ["bad", isTrouble(platform) && t("account_platform", { state: told(platform ?? "") })],
-    ["bad", isTrouble(broker) && t("account_broker", { state: told(broker ?? "") })],
+    ["bad", isTrouble(platform) && t("account_platform", { state: codeText(platform ?? "") })],
+    ["bad", isTrouble(broker) && t("account_broker", { state: codeText(broker ?? "") })],
     [worst === "error" ? "bad" : "warn", alarms > 0 && countText("alarm", alarms)],
     ["bad", offline > 0 && t("count_offline", { count: offline })],
     ["warn", old > 0 && t("count_old", { count: old })],

@@ -3,7 +3,7 @@ import { Asking } from "./inputs.js";
 import { Age, Badge, Head, Icon, Loading, Says } from "./parts.js";
 import type { Alarm } from "./protocol.js";
 import { alarmText, whoText } from "./sentences.js";
-import { t, told } from "./words.js";
+import { t, codeText } from "./words.js";
 
 const weight = { active: 0, acknowledged: 3, cleared: 6, error: 0, warning: 1, info: 2 } as const;
 const weightOf = ({ state, severity }: Alarm): number => weight[state] + weight[severity];
@@ -49,7 +49,7 @@ function AlarmItem({ alarm }: { readonly alarm: Alarm }) {
         ) : null}
         {state === "active" ? null : (
           <Badge kind="plain">
-            {state === "acknowledged" && by ? t("acknowledged_by", { by: whoText(by) }) : told(state)}
+            {state === "acknowledged" && by ? t("acknowledged_by", { by: whoText(by) }) : codeText(state)}
           </Badge>
         )}
       </div>

@@ -3,12 +3,12 @@ import { useId } from "preact/hooks";
 import { wordLabel } from "../greenhouse/labels.js";
 import { endingWords } from "../greenhouse/limits.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { bridge, given, newId, now, post, session } from "./live.js";
+import { bridge, withoutEmpty, newId, now, post, session } from "./live.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReason } from "./inputs.js";
 import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
 import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
 import { errorSentence, limitReasons, phaseText, resultSentences, type Sentence } from "./sentences.js";
-import { clockText, commandText, language, t, told } from "./words.js";
+import { clockText, commandText, language, t, codeText } from "./words.js";
 
 export type Command = string | number;
 /** Nothing limits a parameter. */
@@ -88,10 +88,10 @@ function Panel({ controller, id, of }: CardProps) {
   const why = useId();
   const standing = standingReason(controller.availability, of);
   const target = { controller: controller.id, [isActuator(of) ? "actuator" : "parameter"]: id };
-  const submit = async (command: Command, terms: Readonly<Record<string, string>> = {}) => {
+  const submit = async (command: Command, times: Readonly<Record<string, string>> = {}) => {
     choice.value = null;
     sent.value = null;
-    sent.value = await send({ ...target, command, ...given(terms) });
+    sent.value = await send({ ...target, command, ...withoutEmpty(times) });
   };
   const sending: Sending = { choice, submit, isHeld: standing !== null };
   // What holds for the whole page stands on top of it.
@@ -195,7 +195,7 @@ function Signs({ of }: { readonly of: Commandable }) {
       {lock ? <Sign kind="warn" icon="lock" text={t("locked_by", { by: lock.by, times: "" })} /> : null}
       {holds ? <Sign kind="warn" icon="shield" text={t("limited")} /> : null}
       {lease ? <Sign kind="busy" icon="clock" text={leaseText(lease)} /> : null}
-      {quality === "good" ? null : <Sign kind="warn" icon="stale" text={told(quality)} />}
+      {quality === "good" ? null : <Sign kind="warn" icon="stale" text={codeText(quality)} />}
     </span>
   );
 }
@@ -215,7 +215,7 @@ const Sign = ({ kind, icon, text }: SignProps) => (
 
 export interface Sending {
   readonly choice: Signal<Command | null>;
-  readonly submit: (command: Command, terms?: Readonly<Record<string, string>>) => unknown;
+  readonly submit: (command: Command, times?: Readonly<Record<string, string>>) => unknown;
   /** Nothing at all can be sent. */
   readonly isHeld: boolean;
 }
@@ -322,10 +322,10 @@ function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   const isEnd = endingWords.has(chosen);
   const isOff = isHeld || !isAllowed(of, chosen);
   const what = isActuator(of) ? commandText(chosen) : `${chosen} ${of.unit ?? ""}`.trim();
-  const terms = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });
+  const times = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });
   return (
     <div class="confirm">
-      <Button class="primary" disabled={isOff} act={() => submit(chosen, terms())}>
+      <Button class="primary" disabled={isOff} act={() => submit(chosen, times())}>
         {t("send", { what, name: of.name })}
       </Button>
       <Button act={() => (choice.value = null)}>{t("cancel")}</Button>
@@ -352,7 +352,7 @@ function Keepers({ target, of: { lock, allowed } }: KeepersProps) {
   const name = lock ? "unlock" : "lock";
   const isOthers = Boolean(lock) && lock?.by !== session.value?.user;
   const label = isOthers ? t("unlock_others", { by: lock?.by ?? "" }) : t(name);
-  const terms = lock ? { force: isOthers } : given({ reason: reason.value, until: until.value });
+  const how = lock ? { force: isOthers } : withoutEmpty({ reason: reason.value, until: until.value });
   const isHeld = allowed?.because.some(({ rule }) => rule === "hold") === true;
   return (
     <div class="keepers">
@@ -364,7 +364,7 @@ function Keepers({ target, of: { lock, allowed } }: KeepersProps) {
         <div class="bar">
           {lock ? null : <Field label={t("lock_reason")} bound={reason} />}
           {lock ? null : <LastingChoice word="lock_until" value={until} />}
-          <Asking label={label} name={name} fields={{ ...target, ...terms }} />
+          <Asking label={label} name={name} fields={{ ...target, ...how }} />
         </div>
       </details>
     </div>

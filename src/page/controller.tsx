@@ -8,7 +8,7 @@ import type { Plot } from "./plot.js";
 import type { Alarm, ControllerView, Trends } from "./protocol.js";
 import { Readings, Statuses } from "./readings.js";
 import { limitReasons } from "./sentences.js";
-import { t, told } from "./words.js";
+import { t, codeText } from "./words.js";
 
 const plot = signal<typeof Plot | null>(null);
 
@@ -39,7 +39,7 @@ export function ControllerPage({ id }: { readonly id: string }) {
       {isKnown ? null : <p class="quiet">{t("nothing_known")}</p>}
       <div class="columns">
         <div id="sensors">
-          <Section name={told("sensors")} of={sensors}>
+          <Section name={codeText("sensors")} of={sensors}>
             <Readings sensors={sensors} trends={trends} onPlot={onPlot} />
           </Section>
           <Statuses status={status} />
@@ -47,9 +47,9 @@ export function ControllerPage({ id }: { readonly id: string }) {
         {halves(sections).map((half, at) => (
           <div key={at}>
             {half.map(({ key, items }) => (
-              <section key={key} id={key} aria-label={told(key)}>
+              <section key={key} id={key} aria-label={codeText(key)}>
                 <h2>
-                  <Icon name={key} /> {told(key)}
+                  <Icon name={key} /> {codeText(key)}
                 </h2>
                 {items.map(([itemId, one]) => (
                   <Card key={itemId} controller={shown} id={itemId} of={one} />
@@ -148,7 +148,7 @@ const Jumps = ({ to }: Readonly<{ to: readonly string[] }>) =>
           class="link"
           act={() => document.getElementById(key)?.scrollIntoView({ behavior: "smooth" })}
         >
-          {told(key)}
+          {codeText(key)}
         </Button>
       ))}
     </nav>
@@ -176,7 +176,7 @@ function Wrong({ of: { id, actuators } }: { readonly of: ControllerView }) {
           >
             <Icon name="alarms" />
             <span>
-              <a href={link("alarms")}>{told(kind)}</a> <small>{names.join(t("comma"))}</small>{" "}
+              <a href={link("alarms")}>{codeText(kind)}</a> <small>{names.join(t("comma"))}</small>{" "}
               <Age at={oldest} />
             </span>
             <Acknowledging of={same} />

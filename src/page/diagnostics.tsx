@@ -5,7 +5,7 @@ import { Acting, Alert, Asking, Button } from "./inputs.js";
 import { Age, Code, Head, Listed, Loading, save, Says, Section } from "./parts.js";
 import { errorSentence, type Finding, findingText, ofBridge, type Sentence, topicText } from "./sentences.js";
 import type { ApiError, SeenAddresses } from "./protocol.js";
-import { language, lengthText, numberText, t, told, type Word } from "./words.js";
+import { language, lengthText, numberText, t, codeText, type Word } from "./words.js";
 
 type Fact = string | number | null | undefined;
 type Facts<Key extends string> = Readonly<Record<Key, Fact>>;
@@ -26,14 +26,14 @@ interface HealthFacts extends Facts<Times | "oldest_reading" | "requests_left"> 
   readonly unreadable: readonly Unreadable[];
 }
 
-function shown(value: Fact): ComponentChildren {
+function factText(value: Fact): ComponentChildren {
   if (typeof value === "number") return numberText(value);
   if (!value) return "–";
-  return /^\d{4}-\d\d-\d\dT/.test(value) ? <Age at={value} /> : told(value);
+  return /^\d{4}-\d\d-\d\dT/.test(value) ? <Age at={value} /> : codeText(value);
 }
 
 const intervalText = ([key, seconds]: readonly [string, number]): string =>
-  `${told(key.replace(/_s$/, ""))} ${lengthText(seconds)}`;
+  `${codeText(key.replace(/_s$/, ""))} ${lengthText(seconds)}`;
 
 function Health({ health }: { readonly health: HealthFacts }) {
   const { calls_per_hour: calls, journal } = health;
@@ -41,15 +41,15 @@ function Health({ health }: { readonly health: HealthFacts }) {
     ["version", bridge.value?.version],
     ["uptime", lengthText(health.uptime_s)],
     ["memory", `${numberText(health.rss_mb)} MB`],
-    ["broker", shown(health.broker.state)],
-    ["platform", shown(health.platform.state)],
-    ["last_business", shown(health.last_contact_business)],
-    ["last_realtime", shown(health.last_contact_realtime)],
-    ["requests_left", health.requests_left === null ? t("no_limit") : shown(health.requests_left)],
-    ["calls", [shown(calls.total), " / ", calls.budget === null ? t("no_limit") : shown(calls.budget)]],
+    ["broker", factText(health.broker.state)],
+    ["platform", factText(health.platform.state)],
+    ["last_business", factText(health.last_contact_business)],
+    ["last_realtime", factText(health.last_contact_realtime)],
+    ["requests_left", health.requests_left === null ? t("no_limit") : factText(health.requests_left)],
+    ["calls", [factText(calls.total), " / ", calls.budget === null ? t("no_limit") : factText(calls.budget)]],
     ["intervals", Object.entries(health.effective_intervals).map(intervalText).join(", ")],
-    ["oldest", [shown(health.oldest_reading_at), " ", shown(health.oldest_reading)]],
-    ["journal", journal.available ? t("available") : <span lang="en">{shown(journal.reason)}</span>],
+    ["oldest", [factText(health.oldest_reading_at), " ", factText(health.oldest_reading)]],
+    ["journal", journal.available ? t("available") : <span lang="en">{factText(journal.reason)}</span>],
   ] as const;
   return (
     <dl class="facts">
@@ -79,7 +79,7 @@ const List = ({ name, rows }: ListProps) => (
 
 const late = ({ controller, what, since }: Late) => (
   <>
-    {[controller, topicText(String(what))].filter(Boolean).join(" / ")} {shown(since)}
+    {[controller, topicText(String(what))].filter(Boolean).join(" / ")} {factText(since)}
   </>
 );
 
@@ -191,7 +191,7 @@ const Seen = ({ seen: { addresses, yaml } }: { readonly seen: SeenAddresses }) =
       {addresses.map(({ controller, address, values, looks_like: kind, last_at: at }) => (
         <li key={`${controller} ${address}`}>
           {controller} / {address}: {values.slice(-4).join(" → ")}
-          {kind === null ? null : <> {t("looks_like", { kind: told(kind) })}</>} <Age at={at} />
+          {kind === null ? null : <> {t("looks_like", { kind: codeText(kind) })}</>} <Age at={at} />
         </li>
       ))}
     </ul>

@@ -3,7 +3,16 @@ import { Age, Badge, Icon, type IconName, Quality, Value } from "./parts.js";
 import type { ActuatorGroup, KeyReading, OverviewRow, Weather } from "./protocol.js";
 import { whoText } from "./sentences.js";
 import { now } from "./live.js";
-import { clockText, collator, commandText, language, roundedText, stateWordText, t, told } from "./words.js";
+import {
+  clockText,
+  collator,
+  commandText,
+  language,
+  roundedText,
+  stateWordText,
+  t,
+  codeText,
+} from "./words.js";
 
 /* What a person sees at one glance: key readings, what is open or runs, what holds, and the weather. */
 
@@ -20,7 +29,7 @@ export const actuatorGroups: readonly ActuatorGroup[] = [
 /** A reading of a kind; how good it is only where it is not good. */
 export const KeyValue = ({ kind, of }: Readonly<{ kind: SensorKind; of: KeyReading | undefined }>) => (
   <span class={of === undefined ? "key none" : "key"}>
-    <small>{told(kind)}</small>
+    <small>{codeText(kind)}</small>
     {of === undefined ? (
       "–"
     ) : (
@@ -85,7 +94,7 @@ export function Strip({ actuators, limits }: StripProps) {
         <span key={group} class={isAtRest(actuators[group] ?? {}) ? "part rests" : "part"}>
           <Icon name={group} />
           <span>
-            <small>{told(group)}</small> {countsText(actuators[group] ?? {}, ends(group))}
+            <small>{codeText(group)}</small> {countsText(actuators[group] ?? {}, ends(group))}
           </span>
         </span>
       ))}
@@ -113,7 +122,7 @@ export const LimitMarks = ({ of: { guards, locks, holds } }: Readonly<{ of: Over
         key={name}
         kind="warn"
         icon="shield"
-        text={t("guard_holds", { name: told(name), times: times(count) })}
+        text={t("guard_holds", { name: codeText(name), times: times(count) })}
       />
     ))}
     {Object.entries(locks).map(([by, count]) => (
@@ -131,7 +140,7 @@ export const WeatherStrip = ({ of }: Readonly<{ of: Weather }>) =>
     <section class="weather" aria-label={t("weather")}>
       {Object.entries(of).map(([name, { value, unit, quality, received_at: at }]) => (
         <span key={name} class={quality === "good" ? "" : "old"}>
-          <small>{told(name)}</small>{" "}
+          <small>{codeText(name)}</small>{" "}
           {typeof value === "number" || value === null ? (
             <Value value={value === null ? null : roundedText(value)} unit={unit} />
           ) : (

@@ -1,13 +1,13 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { outcomes } from "../greenhouse/command/outcomes.js";
-import { address, get, given, now, view } from "./live.js";
+import { address, get, withoutEmpty, now, view } from "./live.js";
 import { Button, Choice } from "./inputs.js";
 import { Age, Badge, Columns, Head, known, Listed, Code, save, Says } from "./parts.js";
 import type { JournalPage, Overview, TimelineEntry } from "./protocol.js";
 import { resultSentences, whoText } from "./sentences.js";
 import { timelineKinds, whatText } from "./timeline.js";
-import { durationText, t, timeText, told } from "./words.js";
+import { durationText, t, timeText, codeText } from "./words.js";
 
 type Page = JournalPage<TimelineEntry>;
 
@@ -26,7 +26,7 @@ function path(more: Readonly<Record<string, string>> = {}): string {
     since: since.value,
     ...more,
   };
-  return `api/journal?${new URLSearchParams(given(all)).toString()}`;
+  return `api/journal?${new URLSearchParams(withoutEmpty(all)).toString()}`;
 }
 
 /** The newest that fit the filter; with `before` those that come next, below what is there. */
@@ -119,7 +119,7 @@ function Row({ group: [record, ...more] }: Readonly<{ group: Group }>) {
         {result ? (
           <Code of={result.outcome} />
         ) : (
-          <Badge kind={isGoodNews(type) ? "good" : (looks[kind] ?? "plain")}>{told(kind)}</Badge>
+          <Badge kind={isGoodNews(type) ? "good" : (looks[kind] ?? "plain")}>{codeText(kind)}</Badge>
         )}{" "}
         {result?.message ? <Says of={resultSentences(result)} /> : null}
         {kind === "alarm" && record.what && type === "alarm_raised" ? (
@@ -148,12 +148,12 @@ function Filters() {
       <Choice
         label={t("kind")}
         bound={filter.kind}
-        options={[all, ...timelineKinds.map((one) => [one, told(one)] as const)]}
+        options={[all, ...timelineKinds.map((one) => [one, codeText(one)] as const)]}
       />
       <Choice
         label={t("outcome")}
         bound={filter.outcome}
-        options={[all, ...outcomes.map((one) => [one, told(one)] as const)]}
+        options={[all, ...outcomes.map((one) => [one, codeText(one)] as const)]}
       />
       <Choice label={t("when")} bound={filter.since} options={[all, ...["1h", "24h", "7d"].map(last)]} />
       <span class="buttons">

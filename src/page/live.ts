@@ -56,7 +56,7 @@ async function ask<T>(path: string, init: RequestInit): Promise<Answer<T>> {
 }
 
 /** Without what was left empty. */
-export const given = (fields: Readonly<Record<string, string>>): Record<string, string> =>
+export const withoutEmpty = (fields: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 
 /** What the page asks by itself keeps no login alive. */
@@ -133,14 +133,14 @@ effect(() => {
 });
 
 const always = ["bridge", "alarms"];
-const looked = signal<readonly string[]>([]);
+const viewsShown = signal<readonly string[]>([]);
 
 /** There is no account of this name, or none that this visitor sees. */
 export const isAccountMissing = signal(false);
 
 /** Looks at these views, besides the ones that every page needs. */
 export function look(...names: readonly string[]): void {
-  if (names.join(" ") !== looked.peek().join(" ")) looked.value = names;
+  if (names.join(" ") !== viewsShown.peek().join(" ")) viewsShown.value = names;
 }
 
 const mostKept = 1_000;
@@ -185,7 +185,7 @@ export function connect(): void {
   let socket: WebSocket | null = null;
   let tries = 0;
   const subscribe = () => {
-    const names = isFleet.value ? ["accounts"] : [...always, ...looked.value];
+    const names = isFleet.value ? ["accounts"] : [...always, ...viewsShown.value];
     for (const name of names) view(name);
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ subscribe: names }));
   };

@@ -7,7 +7,7 @@ import { Availability, Badge, Head, Icon, known, Listed, Loading, Quality } from
 import type { Overview, OverviewRow } from "./protocol.js";
 import { phaseText } from "./sentences.js";
 import { GroupsSection } from "./groups.js";
-import { collator, t, told } from "./words.js";
+import { collator, t, codeText } from "./words.js";
 
 const overview = view<Overview>("overview");
 const search = signal("");
@@ -198,10 +198,10 @@ const Heads = ({ kinds, name }: Readonly<{ kinds: Overview["kinds"]; name: Compo
     <h2>{name}</h2>
     <span class="keys" aria-hidden="true">
       {kinds.map((kind) => (
-        <span key={kind}>{told(kind)}</span>
+        <span key={kind}>{codeText(kind)}</span>
       ))}
     </span>
-    <span aria-hidden="true">{told("actuators")}</span>
+    <span aria-hidden="true">{codeText("actuators")}</span>
     <span aria-hidden="true">{t("attention")}</span>
   </div>
 );

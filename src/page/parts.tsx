@@ -4,7 +4,7 @@ import type { Quality as QualityWord } from "../greenhouse/model.js";
 import { get, now } from "./live.js";
 import type { ControllerView } from "./protocol.js";
 import { type Sentence, whoText } from "./sentences.js";
-import { ageText, numberText, t, told, type Word } from "./words.js";
+import { ageText, numberText, t, codeText, type Word } from "./words.js";
 
 /* What every view shows things with. */
 
@@ -69,7 +69,7 @@ export function Age({ at }: { readonly at: string | null | undefined }) {
 export const Quality = ({ of }: { readonly of: QualityWord | null | undefined }) => (
   <span class={`quality ${of ?? ""}`}>
     {of ? <Icon name={of} /> : null}
-    {of ? told(of) : "–"}
+    {of ? codeText(of) : "–"}
   </span>
 );
 
@@ -120,12 +120,12 @@ const looks: Readonly<Record<string, readonly string[]>> = {
 /** A code of the bridge as a word that looks good, bad, or neither. */
 export function Code({ of }: { readonly of: string }) {
   const look = Object.entries(looks).find(([, codes]) => codes.includes(of));
-  return <Badge kind={look?.[0] ?? "plain"}>{told(of)}</Badge>;
+  return <Badge kind={look?.[0] ?? "plain"}>{codeText(of)}</Badge>;
 }
 
 /** A controller whose availability is not known is no problem yet. */
 export const Availability = ({ of }: { readonly of: string }) =>
-  of === "unknown" ? <Badge kind="plain">{told(of)}</Badge> : <Code of={of} />;
+  of === "unknown" ? <Badge kind="plain">{codeText(of)}</Badge> : <Code of={of} />;
 
 /** What the bridge tells; its own English stands below what was said in the language of the page. */
 export const Says = ({ of }: { readonly of: readonly Sentence[] }) => (

@@ -2,7 +2,7 @@ import { labelOf } from "./glance.js";
 import { Button } from "./inputs.js";
 import { Age, Badge, Quality, Value } from "./parts.js";
 import type { ControllerView, Trends } from "./protocol.js";
-import { collator, language, t, told } from "./words.js";
+import { collator, language, t, codeText } from "./words.js";
 import { wordLabel } from "../greenhouse/labels.js";
 
 /* What a controller measures, and what it says of its machines. */
@@ -77,7 +77,7 @@ export function Statuses({ status }: Pick<ControllerView, "status">) {
           <li key={id}>
             <span>{label[language.value]}</span>
             <Badge kind={quality !== "good" ? "warn" : state === "on" ? "busy" : "plain"}>
-              {quality === "good" ? wordLabel(language.value, state) : told("stale")}
+              {quality === "good" ? wordLabel(language.value, state) : codeText("stale")}
             </Badge>
             <Age at={at} />
           </li>

@@ -24,7 +24,7 @@ import {
   stateWordText,
   t,
   timeText,
-  told,
+  codeText,
   type Word,
 } from "./words.js";
 
@@ -50,7 +50,7 @@ type Guards = Readonly<Record<string, Partial<GuardView>>>;
 /** An input as it was configured, as people call it, and the unit of its value. */
 function inputOf(input: string, { weather, sensors, actuators }: Named): { name: string; unit: string } {
   const own = input.replace(/^weather\//, "");
-  if (own !== input) return { name: told(own), unit: weather?.[own]?.unit ?? "" };
+  if (own !== input) return { name: codeText(own), unit: weather?.[own]?.unit ?? "" };
   const sensor = sensors?.[input];
   if (sensor) return { name: sensor.label[language.value], unit: sensor.unit ?? "" };
   return { name: actuators?.[input]?.name ?? input, unit: "" };
@@ -86,7 +86,7 @@ function guardText(
     clear: text(clearAt ?? limit),
     time: waits ? lengthText(waits) : "",
     until: until ? clockText(until, now.value) : "",
-    quality: quality ? told(quality) : "",
+    quality: quality ? codeText(quality) : "",
   };
   if (quality && quality !== "good") return t("guard_blind", values);
   const isBack = Boolean(until);
@@ -163,7 +163,7 @@ export function resultSentences(result: Ended): readonly Sentence[] {
 type Told = Readonly<{ title: string; sentences: readonly Sentence[] }>;
 
 /** A topic below a controller's, or a read, in words. */
-export const topicText = (topic: string): string => topic.split("/").map(told).join(" / ");
+export const topicText = (topic: string): string => topic.split("/").map(codeText).join(" / ");
 
 /** What an alarm's facts name, in Chinese. */
 function factSentences({ guards = [], command, outcome, ends_with: end, late = [] }: AlarmFacts): string[] {
@@ -175,14 +175,14 @@ function factSentences({ guards = [], command, outcome, ends_with: end, late = [
         : ruleText(guard),
     ),
     ...(end ? [filled(chinese.lease_ends, values)] : []),
-    ...(outcome ? [filled(chinese.command_ended, { ...values, outcome: told(outcome) })] : []),
+    ...(outcome ? [filled(chinese.command_ended, { ...values, outcome: codeText(outcome) })] : []),
     ...(late.length > 0 ? [filled(chinese.late, { late: late.map(topicText).join("、") })] : []),
   ];
 }
 
 /** What is wrong, and what to do. */
 export function alarmText({ type, message, remedy, facts }: Alarm): Told {
-  const title = told(type);
+  const title = codeText(type);
   if (isEnglish()) return { title, sentences: [ofBridge(message), ofBridge(remedy)] };
   const named = factSentences(facts ?? {});
   if (facts?.carried === true)
@@ -220,7 +220,7 @@ export function errorSentence(body: Partial<ApiError> | null): Sentence {
 
 /** A command that is under way, and where it stands. */
 export const phaseText = ({ command, phase }: CommandDocument): string =>
-  `${commandText(command)} ${told(phase)}`;
+  `${commandText(command)} ${codeText(phase)}`;
 
 /** Who gave a command: a person, a guard, or the end of a lease. */
 export function whoText(by: string): string {
@@ -232,5 +232,5 @@ export function whoText(by: string): string {
 /** How an account of a fleet is, in a few words. */
 export const accountStateText = (state: string): string => {
   const word = `account_${state}`;
-  return isWord(word) ? t(word) : told(state);
+  return isWord(word) ? t(word) : codeText(state);
 };

@@ -1,7 +1,7 @@
 import { wordLabel } from "../greenhouse/labels.js";
 import { now } from "./live.js";
 import type { ControllerView, TimelineEntry } from "./protocol.js";
-import { clockText, commandText, isWord, language, stateWordText, t, told } from "./words.js";
+import { clockText, commandText, isWord, language, stateWordText, t, codeText } from "./words.js";
 
 /* What happened, as a few words. */
 
@@ -29,9 +29,9 @@ export function whatText(entry: TimelineEntry): string {
   const { type, result, what, until, alarm, from, to, user, changes, count, value } = entry;
   if (result) return commandText(result.command);
   const values = {
-    what: entry.kind === "lease" ? commandText(what ?? null) : what ? told(what) : "",
+    what: entry.kind === "lease" ? commandText(what ?? null) : what ? codeText(what) : "",
     until: until ? t("until", { time: clockText(until, now.peek()) }) : "",
-    alarm: told(alarm ?? ""),
+    alarm: codeText(alarm ?? ""),
     from: stateText(from),
     to: stateText(to),
     user: user ?? "",
@@ -40,7 +40,7 @@ export function whatText(entry: TimelineEntry): string {
     value,
   };
   const word = `happened_${type}`;
-  return (isWord(word) ? t(word, values) : told(type)).trim();
+  return (isWord(word) ? t(word, values) : codeText(type)).trim();
 }
 
 /** For a mark in a plot: what happened, to what, and who did it. */
@@ -48,6 +48,6 @@ export function entryText(entry: TimelineEntry, { actuators, parameters }: Contr
   const id = entry.result?.actuator ?? entry.actuator ?? "";
   const name = actuators[id]?.name ?? parameters[id]?.name ?? id;
   const by = entry.result?.by ?? entry.by;
-  const outcome = entry.result ? ` (${told(entry.result.outcome)})` : "";
+  const outcome = entry.result ? ` (${codeText(entry.result.outcome)})` : "";
   return `${name} ${whatText(entry)}${outcome}${by ? `, ${by}` : ""}`.trim();
 }

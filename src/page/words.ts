@@ -412,7 +412,7 @@ const column = () => (language.value === "zh" ? 1 : 0);
 export const t = (word: Word, values: Values = {}): string => filled(words[word][column()], values);
 
 /** A code of the bridge as a word; as it stands where there is no text for it. */
-export const told = (code: string): string => codes[code]?.[column()] ?? code.replaceAll("_", " ");
+export const codeText = (code: string): string => codes[code]?.[column()] ?? code.replaceAll("_", " ");
 
 /** A command word, a degree, or whatever else was sent. */
 export const commandText = (command: string | number | null): string =>

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { journalDirectory } from "../../src/journal/open.js";
 import { newestRecords } from "../../src/journal/reader.js";
 import { tempFolder, until } from "../mqtt-connection/support.js";
-import { audience, platform } from "./support/bridge.js";
+import { brokerAndClient, platform } from "./support/bridge.js";
 import type { Program } from "../end-to-end/support/program.js";
 import { linesOf, says, startProcess } from "./support/program.js";
 
@@ -21,7 +21,7 @@ async function scene(
   { actuators = {}, ...more }: Readonly<Record<string, object>> = {},
 ) {
   const folder = await tempFolder();
-  const { url, seen, texts, say } = await audience();
+  const { url, seen, texts, say } = await brokerAndClient();
   const { businessUrl } = await platform();
   const configuration = {
     platform: { business_url: businessUrl, realtime_url: businessUrl, ...credential(folder) },

@@ -5,13 +5,13 @@ import type { Overdue } from "../../src/status/overdue.js";
 import { until } from "../mqtt-connection/support.js";
 import { obliging, puback, scriptedBroker } from "../mqtt-connection/wire.js";
 import { freePort } from "../support/mosquitto.js";
-import { audience, bridge, type Fields, platform } from "./support/bridge.js";
+import { brokerAndClient, bridge, type Fields, platform } from "./support/bridge.js";
 
 const minute = 60_000;
 
 describe("bridge/health", () => {
   it("names an actuator whose address the platform does not show, and since when", async () => {
-    const { url, json, say } = await audience();
+    const { url, json, say } = await brokerAndClient();
     const answers = () => json("greenhouse/bridge/response/health").map(({ data }) => data as Fields);
     // Time that can leap ahead, as after a long silence; waits take their real time.
     let leapMs = 0;
@@ -52,7 +52,7 @@ describe("bridge/health", () => {
 
 /** A bridge on a Mosquitto, and the events it raises. */
 async function eventsOf(text: string, simulator: Simulator) {
-  const { url, json } = await audience();
+  const { url, json } = await brokerAndClient();
   const { lines } = await bridge(`${text}\nmqtt: { url: "${url}" }\nhttp: false`, simulator);
   const events = () => json("greenhouse/bridge/event");
   /** The event of this type, once it was said. */

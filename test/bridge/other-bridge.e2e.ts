@@ -3,7 +3,7 @@ import { journalDirectory } from "../../src/journal/open.js";
 import { newestRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { until } from "../mqtt-connection/support.js";
-import { audience, bridge, fanAt, platform, type RunningBridge } from "./support/bridge.js";
+import { brokerAndClient, bridge, fanAt, platform, type RunningBridge } from "./support/bridge.js";
 
 const settings = (url: string, client: string, base = "greenhouse", version = 5) =>
   fanAt(url).replace(
@@ -13,7 +13,7 @@ const settings = (url: string, client: string, base = "greenhouse", version = 5)
 
 /** A broker where everything is heard, of JSON topics in order. */
 async function watch() {
-  const { url, seen: all, json, say } = await audience();
+  const { url, seen: all, json, say } = await brokerAndClient();
   const events = (present: boolean) =>
     all
       .filter(({ text }) => text.startsWith("{"))

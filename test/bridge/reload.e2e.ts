@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/mosquitto.js";
 import { tempFolder, until } from "../mqtt-connection/support.js";
-import { audience, platform } from "./support/bridge.js";
+import { brokerAndClient, platform } from "./support/bridge.js";
 import { programFile } from "../end-to-end/support/program.js";
 import { linesOf, logged, says, startProcess } from "./support/program.js";
 
 async function running() {
   const folder = await tempFolder();
-  const { url, seen, say } = await audience();
+  const { url, seen, say } = await brokerAndClient();
   const { businessUrl } = await platform();
   const write = (more: Readonly<Record<string, unknown>>, base: Readonly<Record<string, unknown>> = {}) => {
     const hosts = { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-99" };

@@ -3,7 +3,7 @@ import { journalDirectory } from "../../src/journal/open.js";
 import { newestRecords } from "../../src/journal/reader.js";
 import { ended } from "../journal/support/samples.js";
 import { until } from "../mqtt-connection/support.js";
-import { audience, bridge, configurationOf, fanAt, leftBehind, platform } from "./support/bridge.js";
+import { brokerAndClient, bridge, configurationOf, fanAt, leftBehind, platform } from "./support/bridge.js";
 
 interface Answer {
   readonly status: string;
@@ -26,7 +26,7 @@ async function scene({ records = 0, maxPacketSize }: SceneOptions = {}) {
     { ...lost, controller: "GH-0001", actuator: "taken_away" },
     ...Array.from({ length: records }, (_, place) => ended(`past-${place}`, { outcome: "confirmed" })),
   );
-  const { url, client, say, texts } = await audience({ maxPacketSize });
+  const { url, client, say, texts } = await brokerAndClient({ maxPacketSize });
   const simulator = await platform();
   const text = fanAt(url).replace("GH-0001: {", "GH-0001: { id: east,");
   const answers: Answer[] = [];

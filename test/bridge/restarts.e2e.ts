@@ -4,7 +4,7 @@ import { ended, sent, taken } from "../journal/support/samples.js";
 import { otherClient, received, until } from "../mqtt-connection/support.js";
 import type { MosquittoOptions } from "../support/mosquitto.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
-import { audience, bridge, configurationOf, fanAt, leftBehind, platform } from "./support/bridge.js";
+import { brokerAndClient, bridge, configurationOf, fanAt, leftBehind, platform } from "./support/bridge.js";
 
 const fan = { controller: "GH-0001", actuator: "fan" } as const;
 const step = { purpose: "value", address: "150", value: "1010" } as const;
@@ -17,7 +17,7 @@ const topic = "greenhouse/gh-0001/actuator/fan";
 /** A simulated platform, a broker with somebody who listens, and a data directory with what an earlier run left. */
 async function scene(records: readonly RecordBody[], options: MosquittoOptions = {}) {
   const dataDir = await leftBehind(...records);
-  const heard = await audience(options);
+  const heard = await brokerAndClient(options);
   const door = await startTcpProxy(heard.mosquitto.port);
   onTestFinished(() => door.close());
   const simulator = await platform();

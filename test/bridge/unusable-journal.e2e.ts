@@ -10,7 +10,7 @@ import { beginLife } from "../../src/status/crash-loop.js";
 import { ended, stamped } from "../journal/support/samples.js";
 import { tempFolder, until } from "../mqtt-connection/support.js";
 import { silentLog } from "../support/builders.js";
-import { audience, bridge, configurationOf, fanAt, platform } from "./support/bridge.js";
+import { brokerAndClient, bridge, configurationOf, fanAt, platform } from "./support/bridge.js";
 
 const segment = (first: number) => `journal-${String(first).padStart(12, "0")}.jsonl`;
 
@@ -44,7 +44,7 @@ it.each([
   "a data directory that %s: the bridge mirrors and refuses commands, as the journal is unavailable",
   async (_, spoil) => {
     const dataDir = await spoil(join(await tempFolder(), "data"));
-    const { url, texts, json, say } = await audience();
+    const { url, texts, json, say } = await brokerAndClient();
     const simulator = await platform();
     const configuration = { ...(await configurationOf(fanAt(url), simulator)), data_dir: dataDir };
     const running = await bridge(fanAt(url), simulator, { configuration });
@@ -93,7 +93,7 @@ async function dataDirectory() {
 
 async function scene() {
   const { dataDir, place } = await dataDirectory();
-  const { url, texts, json, say } = await audience();
+  const { url, texts, json, say } = await brokerAndClient();
   const simulator = await platform();
   const configuration = { ...(await configurationOf(fanAt(url), simulator)), data_dir: dataDir };
   const results = () => json(`${topic}/result`);

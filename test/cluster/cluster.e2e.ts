@@ -3,7 +3,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { audience, platform } from "../bridge/support/bridge.js";
+import { brokerAndClient, platform } from "../bridge/support/bridge.js";
 import { logged, startProcess } from "../bridge/support/program.js";
 import type { Program } from "../end-to-end/support/program.js";
 import { tempFolder, until } from "../mqtt-connection/support.js";
@@ -27,7 +27,7 @@ interface Member {
 
 /** Members with one configuration, at three NATS servers, each through lines of its own that can be cut. */
 async function clusterOf(count: number, nats: NatsCluster) {
-  const broker = await audience();
+  const broker = await brokerAndClient();
   const simulator = await platform();
   const members: Member[] = [];
   for (let n = 0; n < count; n += 1) {

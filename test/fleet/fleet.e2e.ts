@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
-import { audience, platform } from "../bridge/support/bridge.js";
+import { brokerAndClient, platform } from "../bridge/support/bridge.js";
 import { linesOf, logged, startProcess } from "../bridge/support/program.js";
 import { startProgram } from "../end-to-end/support/program.js";
 import { tempFolder, until } from "../mqtt-connection/support.js";
@@ -16,7 +16,7 @@ const fan = (code: string) => ({
 async function fleet({ before = "", http = {} }: { readonly before?: string; readonly http?: object } = {}) {
   const folder = await tempFolder();
   await mkdir(join(folder, "accounts"));
-  const { url, seen, say } = await audience();
+  const { url, seen, say } = await brokerAndClient();
   const alive = await platform();
   const dead = `http://127.0.0.1:${await freePort()}`;
   const account = (hosts: string, more: object = {}) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { audience, bridge, fanAt, platform } from "../bridge/support/bridge.js";
+import { brokerAndClient, bridge, fanAt, platform } from "../bridge/support/bridge.js";
 import { until } from "../mqtt-connection/support.js";
 import { type HostView, host, nodeRoot } from "./host.js";
 
@@ -9,7 +9,7 @@ const isWhole = (view: HostView) => view.value("gh-0001", "actuator/fan/state") 
 
 /** A bridge with a fan at a Mosquitto, seen by a host. */
 async function scene(more = "", version: 4 | 5 = 5) {
-  const around = await audience();
+  const around = await brokerAndClient();
   const seen = await host(around.url);
   const simulator = await platform();
   const text = fanAt(around.url, enabled(more)).replace("mqtt: {", `mqtt: { protocol_version: ${version},`);

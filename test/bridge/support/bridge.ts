@@ -54,7 +54,7 @@ export const fanAt = (url: string, ...more: readonly string[]): string =>
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** A Mosquitto, and a client that hears all that is said there. */
-export async function audience(options: MosquittoOptions = {}) {
+export async function brokerAndClient(options: MosquittoOptions = {}) {
   const mosquitto = await testMosquitto(options);
   const { url } = mosquitto;
   const client = await otherClient(url);

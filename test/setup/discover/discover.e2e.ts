@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { controllerTopicId } from "../../../src/config/schema.js";
 import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
-import { audience, bridge } from "../../bridge/support/bridge.js";
+import { brokerAndClient, bridge } from "../../bridge/support/bridge.js";
 import { tempFolder, until } from "../../mqtt-connection/support.js";
 import { running } from "../../simulator/running.js";
 import {
@@ -255,7 +255,7 @@ const words: Partial<Record<ActuatorKind, string>> = {
 
 it("what `discover` writes runs, and every actuator in it confirms a command", async () => {
   const simulator = await running({ controllers: 8, speed: 10 });
-  const { url, texts, json, say } = await audience();
+  const { url, texts, json, say } = await brokerAndClient();
   // A busy machine must not make commands expire.
   const more = [`mqtt: { url: "${url}" }`, "http: false", "commands: { max_age: 10m }"].join("\n");
   const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator, { more })]);
