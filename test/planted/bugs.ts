@@ -111,7 +111,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
       const value = (...asked) => ports.platform.value(asked[0], asked[1], false, asked[3]);
       return original(code, address, { ...ports, platform: { value } }, signal);
     }`,
-    breaks: ["S12"],
+    breaks: ["S12", "S8"],
   },
   already_while_the_opposite_moves: {
     seam: "commands/checks#beginChecks",
