@@ -64,11 +64,13 @@ describe("an irrigation plan that ends by itself", () => {
   };
 
   it.each([
-    ["1010", "1001", "on to off"],
-    ["1010", "1100", "on to auto"],
-    ["11111111", "1001", "rotation to off"],
-    ["11111111", "1100", "rotation to auto"],
-  ])("%s → %s is told as that, and is no warning", async (before, after, told) => {
+    ["1010", "1001", "ended_by_itself", "on to off"],
+    ["1010", "1100", "ended_by_itself", "on to auto"],
+    ["11111111", "1001", "ended_by_itself", "rotation to off"],
+    ["11111111", "1100", "ended_by_itself", "rotation to auto"],
+    ["1001", "1010", "changed_elsewhere", "off to on"],
+    ["1010", "11111111", "changed_elsewhere", "on to rotation"],
+  ])("%s → %s is %s, and only somebody else's doing is a warning", async (before, after, type, told) => {
     const bench = new CommandBench({ actuators: [plan], registers: { "210": before } });
     await bench.play(
       () => bench.polled("210", before),
@@ -76,25 +78,10 @@ describe("an irrigation plan that ends by itself", () => {
       () => bench.polled("210", after),
       1_000,
     );
-    expect(bench.events).toMatchObject([{ type: "ended_by_itself", severity: "info" }]);
-    expect(`${String(bench.events[0]?.facts?.["from"])} to ${String(bench.events[0]?.facts?.["to"])}`).toBe(
-      told,
-    );
-    expect(bench.records.map(({ type }) => type)).toEqual(["ended_by_itself"]);
-  });
-
-  it.each([
-    ["1001", "1010"],
-    ["1010", "11111111"],
-  ])("%s → %s is somebody else's doing", async (before, after) => {
-    const bench = new CommandBench({ actuators: [plan], registers: { "210": before } });
-    await bench.play(
-      () => bench.polled("210", before),
-      1_000,
-      () => bench.polled("210", after),
-      1_000,
-    );
-    expect(bench.events).toMatchObject([{ type: "changed_elsewhere", severity: "warning" }]);
+    const severity = type === "ended_by_itself" ? "info" : "warning";
+    const [from, to] = told.split(" to ");
+    expect(bench.events).toMatchObject([{ type, severity, facts: { from, to } }]);
+    expect(bench.records.map((record) => record.type)).toEqual([type]);
   });
 
   it("ends its lease, which sends nothing then", async () => {

@@ -1,4 +1,5 @@
 import mqtt, { type IClientPublishOptions, type MqttClient } from "mqtt";
+import { holdsWithin } from "../../support/changes.js";
 
 /* A client that sees everything at the broker and remembers it in order. */
 
@@ -83,23 +84,7 @@ export async function watchBroker({ url, ...login }: WatchOptions): Promise<Watc
     for (const listener of [...listeners]) listener();
   });
   const untilTrue: Watch["untilTrue"] = (condition, what, timeoutMs = patientMs) =>
-    new Promise((resolve, reject) => {
-      const look = () => {
-        if (!condition()) return;
-        stop();
-        resolve();
-      };
-      const late = setTimeout(() => {
-        stop();
-        reject(new Error(`not within ${timeoutMs} ms: ${what}`));
-      }, timeoutMs);
-      const stop = () => {
-        clearTimeout(late);
-        listeners.delete(look);
-      };
-      listeners.add(look);
-      look();
-    });
+    holdsWithin(timeoutMs, condition, listeners, what);
   const presence = presenceOf(client, listeners);
   const end = () => client.endAsync(true);
   await untilTrue(() => presence.isConnected, `a broker answers at ${url}`, 60_000).catch(

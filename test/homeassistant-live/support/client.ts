@@ -1,4 +1,5 @@
 import { WebSocket } from "ws";
+import { holdsWithin } from "../../support/changes.js";
 
 /* What a browser does with Home Assistant: sign up, connect it to a broker, listen to states, perform actions. */
 
@@ -155,7 +156,7 @@ export async function connect({ url, refreshToken }: Account, watchesStates = tr
     state: (entity) => newest.get(entity),
     states: () => [...newest.values()],
     shown: (entity, sinceMs) => shown.filter(({ entity_id: id, atMs }) => id === entity && atMs >= sinceMs),
-    until: (what, holds, timeoutMs = patientMs) => holding(changed, what, holds, timeoutMs),
+    until: (what, holds, timeoutMs = patientMs) => holdsWithin(timeoutMs, holds, changed, what),
     close: () => socket.close(),
   };
 }
@@ -185,29 +186,4 @@ async function statesOf(call: Client["call"], answer: (handler: (message: Messag
   for (const state of (await call("get_states")) as readonly State[])
     if (!newest.has(state.entity_id)) newest.set(state.entity_id, state);
   return { shown, newest, changed };
-}
-
-function holding(
-  changed: Set<() => void>,
-  what: string,
-  holds: () => boolean,
-  timeoutMs: number,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(late);
-      changed.delete(look);
-    };
-    const look = () => {
-      if (!holds()) return;
-      stop();
-      resolve();
-    };
-    const late = setTimeout(() => {
-      stop();
-      reject(new Error(`not within ${timeoutMs} ms: ${what}`));
-    }, timeoutMs);
-    changed.add(look);
-    look();
-  });
 }
