@@ -149,6 +149,7 @@ const table: Readonly<Record<string, Row>> = {
       broker: "all",
       journal: "all",
       http: { files: ["entrance.ts"], typesOnly: false },
+      cluster: { files: ["inspect.ts", "cluster.ts"], typesOnly: false },
       sparkplug: { files: ["topics.ts", "commands.ts"], typesOnly: false },
     },
   },

@@ -2,12 +2,13 @@ import { createHash, randomBytes } from "node:crypto";
 import { hostname, uptime } from "node:os";
 import { resolve } from "node:path";
 import { type BridgeOptions, runBridge } from "../bridge.js";
-import { Cluster, leaseMs, type OwnedAccount, type OwnedRun } from "../cluster/cluster.js";
+import { Cluster, leaseMs, namedAccount, type OwnedAccount, type OwnedRun } from "../cluster/cluster.js";
 import { joinNats, type NatsLink } from "../cluster/nats.js";
 import { hashOf } from "../config/fleet.js";
 import type { Configuration } from "../config/schema.js";
 import { DirectoryLock } from "../journal/lock.js";
 import { checkOrigin, markOrigin } from "../journal/origin.js";
+import type { StandbySources } from "../http/standby-site.js";
 import { systemClock } from "../runtime/clock.js";
 import { nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
@@ -18,13 +19,21 @@ import type { ServiceManager } from "../runtime/systemd.js";
 
 export interface Membership {
   /** Runs bridges of this account as `runBridge` does one: whenever this member owns it. */
-  runs(account: string | undefined, onStandby: (owner: string | null) => void): typeof runBridge;
+  runs(
+    account: string | undefined,
+    onStandby: (owner: string | null) => void,
+    run?: typeof runBridge,
+  ): typeof runBridge;
   /** Owns an account with nothing running, until `work` is done or the signal aborts. */
   holds(
     owned: Omit<OwnedAccount, "onStandby">,
     stop: AbortSignal,
     work: (kept: Pick<OwnedRun, "files" | "keepNote">) => Promise<void>,
   ): Promise<void>;
+  /** Whether the NATS servers answer, so that this member could take over. */
+  isReady(): boolean;
+  /** The page of metrics of an account. */
+  metrics(account: string): string;
   leave(): Promise<void>;
 }
 
@@ -65,16 +74,20 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
   };
   return {
     leave,
+    isReady: () => cluster.isReachable,
+    metrics: (account) => cluster.metrics(account),
     holds: (owned, stopped, work) => cluster.own({ ...owned, onStandby: () => undefined }, work, stopped),
-    runs: (account, onStandby) => (bridge, stopped) => {
-      const { log: own, configuration } = bridge;
-      const named = namedAccount(configuration, account);
-      const told = () => onStandby(cluster.holder(named.account));
-      const owned = { ...named, log: own, onStandby: told };
-      const run = ({ ownership, openJournal, stop: ended }: OwnedRun) =>
-        runBridge({ ...bridge, ownership, openJournal }, ended);
-      return runOwned(cluster, `${settings.name}/${owned.account}`, { owned, run }, stopped);
-    },
+    runs:
+      (account, onStandby, runs = runBridge) =>
+      (bridge, stopped) => {
+        const { log: own, configuration } = bridge;
+        const named = namedAccount(configuration, account);
+        const told = () => onStandby(cluster.holder(named.account));
+        const owned = { ...named, log: own, onStandby: told };
+        const run = ({ ownership, openJournal, stop: ended }: OwnedRun) =>
+          runs({ ...bridge, ownership, openJournal }, ended);
+        return runOwned(cluster, `${settings.name}/${owned.account}`, { owned, run }, stopped);
+      },
   };
 }
 
@@ -108,19 +121,6 @@ async function runOwned(
   }
 }
 
-/** What the cluster has to know of an account. */
-function aboutAccount(
-  account: string,
-  { platform, mqtt, data_dir: dataDir }: Configuration,
-): Omit<OwnedAccount, "log" | "onStandby"> {
-  const identity = JSON.stringify([platform.business_url, platform.realtime_url, mqtt.base_topic]);
-  return { account, dataDir, controlMs: platform.timeouts.control, identity };
-}
-
-/** A configuration by itself goes by what it is called at the broker. */
-export const namedAccount = (configuration: Configuration, account?: string) =>
-  aboutAccount(account ?? configuration.mqtt.client_id.replace(/[^A-Za-z0-9_-]+/g, "-"), configuration);
-
 /** A bridge with a configuration of its own, whenever this process owns its account; it stands by meanwhile. */
 export async function runByItself(
   settings: Joining["settings"],
@@ -130,15 +130,64 @@ export async function runByItself(
   const { configuration, log, manager = null } = bridge;
   const over = new AbortController();
   const standing = standBy(manager, over.signal);
-  const membership = await joinCluster({ settings, dataDir: configuration.data_dir, log }, stop);
-  const onStandby = (owner: string | null) =>
+  const { account } = namedAccount(configuration);
+  const seen: { membership: Membership | null; owner: string | null } = { membership: null, owner: null };
+  const probes = new StandbyProbes(configuration.http, {
+    clock: systemClock,
+    log,
+    isReady: () => seen.membership?.isReady() ?? false,
+    facts: () => ({ member: memberOf(configuration.data_dir), owner: seen.owner }),
+    metrics: () => seen.membership?.metrics(account) ?? "",
+  });
+  const onStandby = (owner: string | null) => {
+    seen.owner = owner;
+    probes.open();
     log.info({ owner }, "standing by: another member may run the account");
+  };
+  const run: typeof runBridge = async (options, stopped) => {
+    await probes.close();
+    await runBridge(options, stopped);
+  };
   try {
-    await membership?.runs(undefined, onStandby)(bridge, stop);
+    probes.open();
+    seen.membership = await joinCluster({ settings, dataDir: configuration.data_dir, log }, stop);
+    await seen.membership?.runs(undefined, onStandby, run)(bridge, stop);
   } finally {
-    await membership?.leave();
+    await seen.membership?.leave();
+    await probes.close();
     over.abort();
     await standing;
+  }
+}
+
+type Http = StandbySources["listener"];
+
+/** Answers whoever watches this process while no bridge of it does, at the same port. */
+export class StandbyProbes {
+  readonly #http: Http | false;
+  readonly #sources: Omit<StandbySources, "listener">;
+  #end: AbortController | null = null;
+  #serving: Promise<void> = Promise.resolve();
+
+  constructor(http: Http | false, sources: Omit<StandbySources, "listener">) {
+    this.#http = http;
+    this.#sources = sources;
+  }
+
+  open(): void {
+    const listener = this.#http;
+    if (listener === false || this.#end !== null) return;
+    const { signal } = (this.#end = new AbortController());
+    this.#serving = import("../http/standby-site.js").then(({ serveStandby }) =>
+      serveStandby({ ...this.#sources, listener }, signal),
+    );
+  }
+
+  /** The port is free afterwards. */
+  async close(): Promise<void> {
+    this.#end?.abort();
+    this.#end = null;
+    await this.#serving;
   }
 }
 

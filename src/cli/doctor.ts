@@ -62,7 +62,8 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
     ...options,
     logLevel: options.logLevel ?? "fatal",
   });
-  const ports = { clock: systemClock, random: systemRandom, log: loggerFor(configuration, context) };
+  const { account } = options;
+  const ports = { clock: systemClock, random: systemRandom, log: loggerFor(configuration, context), account };
   const scene = openContext(configuration, ports);
   const shown =
     options.redact === true

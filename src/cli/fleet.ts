@@ -141,13 +141,25 @@ const sharedOf = async (settings: FleetSettings, context: ProcessContext, log: L
 
 /** Null outside of a cluster; there too where the fleet is stopped before a server answers. */
 async function membershipOf(
-  { cluster, data_dir: dataDir }: FleetSettings,
+  { cluster, http, data_dir: dataDir }: FleetSettings,
   { stop }: ProcessContext,
   log: Logger,
 ): Promise<Membership | null> {
   if (cluster === undefined) return null;
-  const { joinCluster } = await import("./clustered.js");
-  return joinCluster({ settings: cluster, dataDir, log }, stop);
+  const { joinCluster, StandbyProbes } = await import("./clustered.js");
+  const probes = new StandbyProbes(http, {
+    clock: systemClock,
+    log,
+    isReady: () => false,
+    facts: () => ({}),
+    metrics: () => "",
+  });
+  probes.open();
+  try {
+    return await joinCluster({ settings: cluster, dataDir, log }, stop);
+  } finally {
+    await probes.close();
+  }
 }
 
 /** What the file of the fleet says of the page, as far as it can change while it is served. */
@@ -184,6 +196,7 @@ class PageSettings {
 
 interface Served {
   readonly page: PageSettings;
+  readonly membership: Membership | null;
   readonly running: Fleet;
   readonly settings: FleetSettings;
   readonly version: string;
@@ -192,7 +205,7 @@ interface Served {
 
 /** The page of all accounts, whose code is loaded only where there is one. */
 async function servePage(
-  { page, running, settings, version, loopDelay }: Served,
+  { page, running, settings, version, loopDelay, membership }: Served,
   context: ProcessContext,
   log: Logger,
 ): Promise<void> {
@@ -210,6 +223,8 @@ async function servePage(
       rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 102.4) / 10,
       event_loop_lag_ms: Math.round(loopDelay.percentile(99) / 100_000) / 10,
     }),
+    canTakeOver: () => membership?.isReady() ?? false,
+    clusterMetrics: (account: string) => membership?.metrics(account) ?? "",
     onListening: whereaboutsOf(context, log, () => log),
     clock: systemClock,
     log,

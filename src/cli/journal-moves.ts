@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { namedAccount } from "../cluster/cluster.js";
 import { contentOf, readWhole } from "../cluster/stream-content.js";
 import { notes } from "../cluster/notes.js";
 import { isSegmentName } from "../journal/segments.js";
@@ -9,7 +10,7 @@ import { holderOf } from "../journal/lock.js";
 import { markOrigin } from "../journal/origin.js";
 import { claimFormat, isOfThisFormat, journalDirectory } from "../journal/open.js";
 import { nodeFileSystem, writeFully } from "../runtime/file-system.js";
-import { joinCluster, linkTo, type Membership, namedAccount } from "./clustered.js";
+import { joinCluster, linkTo, type Membership } from "./clustered.js";
 import { loggerFor, readConfiguration } from "./common.js";
 import { CommandFailure, type CommonOptions, endOfUse, exitCodes, type ProcessContext } from "./context.js";
 

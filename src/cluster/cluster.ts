@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
+import type { Configuration } from "../config/schema.js";
 import { journalDirectory, openJournal } from "../journal/open.js";
 import type { Clock } from "../runtime/clock.js";
 import type { FileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
+import { ClusterFigures } from "./figures.js";
 import { claimed, type Instant, type Lease, type LeaseTimes, renewEveryMs } from "./lease.js";
 import type { AccountStream, Bucket } from "./ports.js";
 import { keepNotes, notes } from "./notes.js";
@@ -41,6 +43,15 @@ export interface OwnedAccount {
   readonly onStandby: () => void;
 }
 
+/** What the cluster has to know of an account. A configuration by itself goes by what it is called at the broker. */
+export function namedAccount(
+  { platform, mqtt, data_dir: dataDir }: Configuration,
+  account = mqtt.client_id.replace(/[^A-Za-z0-9_-]+/g, "-"),
+): Omit<OwnedAccount, "log" | "onStandby"> {
+  const identity = JSON.stringify([platform.business_url, platform.realtime_url, mqtt.base_topic]);
+  return { account, dataDir, controlMs: platform.timeouts.control, identity };
+}
+
 /** What runs an account while it is owned. */
 export interface OwnedRun {
   readonly ownership: Ownership;
@@ -68,8 +79,13 @@ export class Cluster {
   readonly #run = randomBytes(8).toString("hex");
   /** When an account failed here last, by the monotonic clock. */
   readonly #failedAt = new Map<string, number>();
+  readonly #figures = new Map<string, ClusterFigures>();
+  /** Of the accounts that are run here. */
+  readonly #held = new Map<string, Tenure>();
   #tenures = 0;
   #hasSeen = false;
+  /** When the bucket took something of this member last, by the monotonic clock. */
+  #heardAt = -Infinity;
 
   constructor(parts: ClusterParts) {
     this.#parts = parts;
@@ -81,13 +97,40 @@ export class Cluster {
     return this.#view.holding(account)?.holder ?? null;
   }
 
+  /** Whether the coordination service answers, so that this member could take over. */
+  get isReachable(): boolean {
+    return this.#hasSeen && this.#parts.clock.monotonic() - this.#heardAt < this.#parts.leaseMs;
+  }
+
+  /** The page of metrics of an account. */
+  metrics(account: string): string {
+    const tenure = this.#held.get(account);
+    return this.#figuresOf(account).page({
+      isOwner: tenure !== undefined && !tenure.isLost,
+      leaseAgeMs: tenure?.ownership.leaseAgeMs() ?? null,
+      members: this.#view.count(this.#parts.clock.monotonic()),
+    });
+  }
+
+  #figuresOf(account: string): ClusterFigures {
+    const figures = this.#figures.get(account) ?? new ClusterFigures();
+    this.#figures.set(account, figures);
+    return figures;
+  }
+
   /** Shows the others that this member is there, and sees what they do, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { bucket, clock, id } = this.#parts;
     const watching = this.#watch(signal);
     let revision = 0;
     while (!signal.aborted) {
-      revision = await bucket.put(memberKey(id), memberText({ unfit: this.#unfit() })).catch(() => revision);
+      revision = await bucket.put(memberKey(id), memberText({ unfit: this.#unfit() })).then(
+        (put) => {
+          this.#heardAt = clock.monotonic();
+          return put;
+        },
+        () => revision,
+      );
       await clock.wait(renewEveryMs(this.#times(0)), signal).catch(() => undefined);
     }
     await watching;
@@ -188,8 +231,11 @@ export class Cluster {
       wait: (ms, signal) => clock.wait(ms, signal),
       fence: () => store.fence(),
       isToHandBack: () => this.#view.isToHandBack(account, clock.monotonic(), ownedSince),
+      metrics: () => this.metrics(account),
       onChange: (what) => log.warn(changes[what]),
     });
+    this.#held.set(account, tenure);
+    this.#figuresOf(account).tookOver();
     const store = this.#store(owned, stream, tenure);
     log.info({ owner: this.#parts.id }, "this member has claimed the account");
     try {
@@ -197,11 +243,13 @@ export class Cluster {
     } catch (error) {
       this.#failedAt.set(account, clock.monotonic());
       throw error;
+    } finally {
+      this.#held.delete(account);
     }
     log.info("this member runs the account no more");
   }
 
-  #store({ dataDir }: OwnedAccount, stream: AccountStream, tenure: Tenure): StreamStore {
+  #store({ account, dataDir }: OwnedAccount, stream: AccountStream, tenure: Tenure): StreamStore {
     const { clock, files, id } = this.#parts;
     this.#tenures += 1;
     const run = `${this.#run}-${this.#tenures}`;
@@ -214,6 +262,8 @@ export class Cluster {
       run,
       about: () => JSON.stringify({ member: id, at: new Date(clock.now()).toISOString() }),
       wait: (ms) => clock.wait(ms),
+      monotonic: () => clock.monotonic(),
+      figures: this.#figuresOf(account),
       isConfirmed: () => tenure.isConfirmed,
       onLost: tenure.lost,
     });

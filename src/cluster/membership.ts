@@ -45,6 +45,10 @@ export interface Looking {
 const isThere = ({ lastSeenAt }: Member, { now, leaseMs }: Looking): boolean =>
   now - lastSeenAt < leaseMs + noticeMs;
 
+/** Members that are there, with the one that looks. */
+export const countOf = (looking: Looking): number =>
+  1 + [...looking.members].filter((one) => one.id !== looking.self && isThere(one, looking)).length;
+
 /** Those that could run the account, the best first; the one that looks is always among them. */
 export function ranked(looking: Looking): readonly string[] {
   const { account, self, members, hash } = looking;

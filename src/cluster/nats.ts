@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   AckPolicy,
   DeliverPolicy,
+  DiscardPolicy,
   JetStreamApiCodes,
   JetStreamApiError,
   type JetStreamClient,
@@ -31,7 +32,7 @@ import type { AccountStream, Bucket, StreamEntry } from "./ports.js";
 
 /** NATS JetStream behind the ports of this folder. */
 
-type ClusterSettings = NonNullable<Configuration["cluster"]>;
+export type ClusterSettings = NonNullable<Configuration["cluster"]>;
 
 export interface NatsLink {
   readonly bucket: Bucket;
@@ -49,7 +50,7 @@ interface LinkPorts {
 
 const connectAgainMs = 2_000;
 /** Of what has an answer at once, or none. */
-const answerMs = 3_000;
+export const answerMs = 3_000;
 const appendMs = 5_000;
 const wrongSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
 /** JetStream's word for more replicas than there are servers in its cluster. */
@@ -57,7 +58,7 @@ const tooFewServers = 10_074;
 
 /** Written into what belongs to the program; a number more where an earlier version would misread it. */
 const format = 1;
-const bucketMark = `greenhouse2mqtt members and owners, format ${format}`;
+export const bucketMark = `greenhouse2mqtt members and owners, format ${format}`;
 const markOf = (identity: string): string =>
   `greenhouse2mqtt journal, format ${format}, of ${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
 
@@ -73,6 +74,7 @@ export async function joinNats(
     let link: NatsConnection | null = null;
     try {
       link = await connect(optionsOf(settings, ports.memberId));
+      checkVersion(link);
       void tellOf(link, log);
       return await linkOver(link, settings, ports);
     } catch (error) {
@@ -88,7 +90,28 @@ export async function joinNats(
   return null;
 }
 
-function optionsOf({ nats, credentials, name }: ClusterSettings, memberId: string): NodeConnectionOptions {
+/** What the program needs of a server came with 2.9. */
+const oldest = [2, 9] as const;
+
+/** Why a server of this version is none for the program; null where it is. */
+export function tooOld(version: string): string | null {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
+  return isOld
+    ? `it is nats-server ${version}, and ${oldest.join(".")} is the oldest that can be used`
+    : null;
+}
+
+function checkVersion({ info }: NatsConnection): void {
+  const problem = info === undefined ? null : tooOld(info.version);
+  if (problem !== null)
+    throw new ClusterRefusal(`A NATS server of the cluster cannot be used: ${problem}. Update it.`);
+}
+
+export function optionsOf(
+  { nats, credentials, name }: ClusterSettings,
+  memberId: string,
+): NodeConnectionOptions {
   return {
     servers: [...nats],
     name: `greenhouse2mqtt ${name} ${memberId}`,
@@ -113,7 +136,7 @@ function authenticatorOf(credentials: string) {
     : usernamePasswordAuthenticator(credentials.slice(0, colon), credentials.slice(colon + 1));
 }
 
-function refusalOf(error: unknown, { nats, replicas }: ClusterSettings): ClusterRefusal | string {
+export function refusalOf(error: unknown, { nats, replicas }: ClusterSettings): ClusterRefusal | string {
   if (error instanceof ClusterRefusal) return error;
   if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
     return new ClusterRefusal(
@@ -222,15 +245,20 @@ interface JetStream {
   readonly manager: JetStreamManager;
 }
 
+export const streamOf = ({ name }: ClusterSettings, account: string): string => `${name}_${account}`;
+
+/** Why a stream with this description is not the journal of the account; null where it is. */
+export const notJournal = (stream: string, description: string, identity: string): string | null =>
+  description === markOf(identity) ? null : notOurs(stream, description);
+
 async function openStream(
   { client, manager }: JetStream,
   settings: ClusterSettings,
   { account, identity }: Pick<OwnedAccount, "account" | "identity">,
 ): Promise<AccountStream> {
   const { name, replicas } = settings;
-  const stream = `${name}_${account}`;
+  const stream = streamOf(settings, account);
   const root = `greenhouse2mqtt.${name}.${account}`;
-  const mark = markOf(identity);
   try {
     const { config } = await manager.streams.info(stream).catch((error: unknown) => {
       if (!(error instanceof JetStreamApiError) || error.code !== JetStreamApiCodes.StreamNotFound)
@@ -240,11 +268,14 @@ async function openStream(
         subjects: [`${root}.>`],
         storage: StorageType.File,
         num_replicas: replicas,
-        description: mark,
+        description: markOf(identity),
+        // Where somebody bounds it, the newest is refused: the oldest has the locks.
+        discard: DiscardPolicy.New,
         allow_direct: false,
       });
     });
-    if (config.description !== mark) throw new ClusterRefusal(notOurs(stream, config.description ?? ""));
+    const problem = notJournal(stream, config.description ?? "", identity);
+    if (problem !== null) throw new ClusterRefusal(problem);
   } catch (error) {
     const reason = refusalOf(error, settings);
     throw reason instanceof ClusterRefusal ? reason : error;

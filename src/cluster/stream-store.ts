@@ -2,6 +2,7 @@ import { basename, join } from "node:path";
 import type { FileSystem } from "../runtime/file-system.js";
 import { isSegmentName } from "../journal/segments.js";
 import type { AccountStream, StreamEntry } from "./ports.js";
+import type { ClusterFigures } from "./figures.js";
 import { replicated } from "./replicated-files.js";
 import {
   chunkBytes,
@@ -53,6 +54,8 @@ interface StorePorts {
   /** What the fencing record says of who writes it. */
   readonly about: () => string;
   readonly wait: (ms: number) => Promise<void>;
+  readonly monotonic: () => number;
+  readonly figures: Pick<ClusterFigures, "appended" | "notAppended">;
   /** Whether the account is this member's at this moment. */
   readonly isConfirmed: () => boolean;
   /** Called once when somebody else has written. */
@@ -241,16 +244,19 @@ export class StreamStore {
   }
 
   async #sendOne({ subject, operation, data, waiting }: ReturnType<typeof nextOf>): Promise<void> {
-    const { stream, run } = this.#ports;
+    const { stream, run, monotonic, figures } = this.#ports;
     const generation = this.#generation;
+    const from = monotonic();
     try {
       const number = await stream.append({ subject, operation, run, data }, this.#known ?? 0);
       // Somebody else writes to it, or an entry whose answer was lost has been kept.
       if (number === null || generation !== this.#generation) throw new StreamTrouble("NATS");
       this.#known = number;
+      figures.appended(monotonic() - from);
       for (const { resolve } of waiting) resolve(number);
     } catch (error) {
       const trouble = error instanceof StreamTrouble ? error : new StreamTrouble("NATS", { cause: error });
+      figures.notAppended();
       for (const { reject } of waiting) reject(trouble);
       if (generation === this.#generation) this.#break(trouble);
     }

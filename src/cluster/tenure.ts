@@ -30,6 +30,8 @@ export interface Ownership {
   readonly cut: AbortSignal;
   /** The link to the broker is lost. Without a lease it may be another member that is connected now. */
   readonly linkLost: () => void;
+  /** The page of metrics about it. */
+  readonly metrics: () => string;
 }
 
 interface TenurePorts {
@@ -44,6 +46,7 @@ interface TenurePorts {
   readonly fence: () => Promise<void>;
   /** Whether another member is to have the account. */
   readonly isToHandBack: () => boolean;
+  readonly metrics: () => string;
   readonly onChange: (what: "lost" | "handing back" | "unconfirmed" | "confirmed") => void;
 }
 
@@ -78,7 +81,12 @@ export class Tenure {
       linkLost: () => {
         if (!isConfirmed(this.#lease, instant(), times)) this.lost();
       },
+      metrics: ports.metrics,
     };
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   get isConfirmed(): boolean {

@@ -1,4 +1,4 @@
-import { claimInMs, type Holding, isToHandBack, type Looking, type Member } from "./membership.js";
+import { claimInMs, countOf, type Holding, isToHandBack, type Looking, type Member } from "./membership.js";
 import type { BucketEntry } from "./ports.js";
 
 export const ownerKey = (account: string): string => `owner.${account}`;
@@ -23,6 +23,9 @@ function readOwner(text: string): OwnerValue | null {
   const { member, run } = value as Partial<OwnerValue>;
   return typeof member === "string" && typeof run === "string" ? { member, run } : null;
 }
+
+/** The member that an account's key names; null for what no member wrote. */
+export const ownerOf = (text: string): string | null => readOwner(text)?.member ?? null;
 
 function readUnfit(text: string): readonly string[] {
   const { unfit } = parsed(text) as Partial<MemberValue>;
@@ -57,6 +60,11 @@ export class ClusterView {
 
   get members(): readonly Member[] {
     return [...this.#members.values()];
+  }
+
+  /** Those that are there, with this one. */
+  count(now: number): number {
+    return countOf(this.#looking("", now));
   }
 
   /** From now on everything that happens is seen. */

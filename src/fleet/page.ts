@@ -21,6 +21,10 @@ interface FleetPageParts {
   readonly version: string;
   /** What the process as a whole is like. */
   readonly health: () => Readonly<Record<string, unknown>>;
+  /** Of a member of a cluster: whether it could run accounts that others run now. */
+  readonly canTakeOver: () => boolean;
+  /** Of a member of a cluster: the page of metrics of an account, whoever runs it. */
+  readonly clusterMetrics: (account: string) => string;
   readonly onListening: Port["onListening"];
   readonly clock: Clock;
   readonly log: Logger;
@@ -28,7 +32,7 @@ interface FleetPageParts {
 
 /** Until the signal aborts. What fails here ends no account. */
 export async function runFleetPage(parts: FleetPageParts, signal: AbortSignal): Promise<void> {
-  const { fleet, log, clock, version, health } = parts;
+  const { fleet, log, clock, version, health, canTakeOver, clusterMetrics } = parts;
   const faults = new Faults(log, clock);
   const running = () => [...fleet.states().values()].flatMap(({ bridge }) => bridge ?? []);
   const sources = {
@@ -38,6 +42,12 @@ export async function runFleetPage(parts: FleetPageParts, signal: AbortSignal): 
       const state = fleet.state(name);
       return state && shownOf(state);
     },
+    isStandby: () => {
+      const phases = [...fleet.states().values()].map(({ phase }) => phase);
+      return phases.includes("standby") && !phases.includes("running");
+    },
+    canTakeOver,
+    clusterMetrics,
     isHealthy: () => running().some(({ status }) => status.isHealthy()),
     isReady: () => running().some(({ status }) => status.isHealthy() && status.isReady()),
     health,

@@ -4,7 +4,7 @@ import type { AccountReport } from "../page/protocol.js";
 
 /** The same for all accounts, as they share the process. */
 const ofProcess: ReadonlySet<string> = new Set(
-  ["build_info", "resident_memory_bytes", "heap_used_bytes", "event_loop_lag_seconds"].map(
+  ["build_info", "resident_memory_bytes", "heap_used_bytes", "event_loop_lag_seconds", "cluster_members"].map(
     (name) => `greenhouse2mqtt_${name}`,
   ),
 );
@@ -44,7 +44,7 @@ export class AccountMetrics {
   }
 }
 
-const states = ["starting", "running", "waiting", "stopping", "refused"] as const;
+const states = ["starting", "running", "waiting", "stopping", "refused", "standby"] as const;
 
 /** What only the fleet knows of its accounts. */
 export function fleetMetrics(accounts: ReadonlyMap<string, AccountReport>): string {

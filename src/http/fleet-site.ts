@@ -35,6 +35,11 @@ export interface FleetSources {
   /** By name, in the order of the alphabet. */
   readonly accounts: () => ReadonlyMap<string, ShownAccount>;
   readonly account: (name: string) => ShownAccount | undefined;
+  /** Whether other members of the cluster run all accounts, and whether this one could. */
+  readonly isStandby: () => boolean;
+  readonly canTakeOver: () => boolean;
+  /** The page of metrics about the cluster, of an account that is run elsewhere; empty outside of a cluster. */
+  readonly clusterMetrics: (account: string) => string;
   /** Whether one of them has a link to its broker, and to its platform. */
   readonly isHealthy: () => boolean;
   readonly isReady: () => boolean;
@@ -74,15 +79,19 @@ class FleetSite implements Served {
   }
 
   #plainRoutes(): Routes {
-    const { isHealthy, isReady } = this.#sources;
-    const probe = (isFine: () => boolean, otherwise: string): Route => ({
+    const { isHealthy, isReady, isStandby, canTakeOver } = this.#sources;
+    const probe = (isFine: () => boolean, otherwise: string, isFineStandby = () => true): Route => ({
       method: "GET",
       role: null,
-      answer: () => (isFine() ? said("ok") : { ...said(otherwise), status: 503 }),
+      answer: () => {
+        if (isStandby() && isFineStandby()) return said("standby");
+        return isFine() ? said("ok") : { ...said(otherwise), status: 503 };
+      },
     });
     return {
+      "/livez": probe(() => true, ""),
       "/healthz": probe(isHealthy, "no account has a link to its broker"),
-      "/readyz": probe(isReady, "no account has both its broker and its platform"),
+      "/readyz": probe(isReady, "no account has both its broker and its platform", canTakeOver),
       "/metrics": metricsRoute(({ visitor }) => this.#metrics(visitor)),
     };
   }
@@ -191,7 +200,10 @@ class FleetSite implements Served {
   async #gathered(accounts: ReadonlyMap<string, ShownAccount>): Promise<string> {
     const all = new AccountMetrics();
     for (const [name, { page }] of accounts) {
-      if (page === null) continue;
+      if (page === null) {
+        all.add(name, this.#sources.clusterMetrics(name));
+        continue;
+      }
       all.add(name, await this.#sources.within(name, () => page.sources.metrics.page()));
       await nextTurn();
     }

@@ -77,7 +77,7 @@ export const nothing = fields({});
 export const text = z.string({ error: expecting("a text") });
 
 /** Whoever watches the program asks for these, and is answered however much else is asked. */
-export const isProbe = (path: string): boolean => path === "/healthz" || path === "/readyz";
+export const isProbe = (path: string): boolean => ["/livez", "/healthz", "/readyz"].includes(path);
 
 export const said = (body: string, version = ""): Answer => ({
   status: 200,

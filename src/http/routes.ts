@@ -245,6 +245,7 @@ const metrics = metricsRoute<AskedOfBridge>(({ service }) => service.sources.met
 
 /** What every bridge answers that has a port for it. */
 export const plainRoutes: Routes<AskedOfBridge> = {
+  "/livez": { method: "GET", role: null, answer: () => said("ok") },
   "/healthz": health((status) => status.isHealthy(), "no link to the broker"),
   "/readyz": health((status) => status.isHealthy() && status.isReady(), "broker or platform is away"),
   "/metrics": metrics,

@@ -282,7 +282,7 @@ const fault = failure(
   "This could not be answered, which is a defect; the log of the bridge says more.",
 );
 const whatIsServed =
-  "There are /healthz, /readyz and /metrics, and where the page is served what docs/page.md lists.";
+  "There are /livez, /healthz, /readyz and /metrics, and where the page is served what docs/page.md lists.";
 
 function roleRefusal({ role }: Visitor, needed: Route["role"]): Answer | null {
   if (needed === null || role === needed || role === "operator") return null;

@@ -52,7 +52,7 @@ export interface StatusParts {
   /** Where others in the process measure it already. */
   readonly loopDelay?: LoopDelay | undefined;
   /** Of a member of a cluster. */
-  readonly ownership?: Pick<Ownership, "member" | "leaseAgeMs" | "commandsProblem"> | undefined;
+  readonly ownership?: Pick<Ownership, "member" | "leaseAgeMs" | "commandsProblem" | "metrics"> | undefined;
 }
 
 /** What the bridge has learnt about itself in this run. */

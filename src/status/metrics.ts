@@ -229,7 +229,8 @@ export class Metrics {
     const now = new Registry();
     for (const rows of [bridgeRows, platformRows, mirrorRows, limitRows, brokerRows])
       for (const row of rows(parts, own)) register(row, now);
-    const text = `${await this.#counted.metrics()}\n${await now.metrics()}`;
+    const cluster = parts.ownership?.metrics() ?? "";
+    const text = `${await this.#counted.metrics()}\n${await now.metrics()}\n${cluster}`;
     // prom-client writes `Nan`, the format says `NaN`.
     return text.replaceAll(/ Nan$/gm, " NaN");
   }

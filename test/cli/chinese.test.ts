@@ -26,7 +26,15 @@ const spoken = [
   ...["platform/session/credential.ts", "platform/session/sign-in.ts", "platform/push/connection.ts"],
   ...["mqtt/connection/reasons.ts", "commands/endings.ts", "commands/intake.ts", "commands/payload.ts"],
   ...["commands/checks.ts", "commands/restore.ts", "greenhouse/command", "journal/journal.ts"],
-  ...["journal/lock.ts", "journal/open.ts", "http/entrance.ts", "notify/send.ts", "notify/services.ts"],
+  ...[
+    "cluster/nats.ts",
+    "cluster/inspect.ts",
+    "journal/lock.ts",
+    "journal/open.ts",
+    "http/entrance.ts",
+    "notify/send.ts",
+    "notify/services.ts",
+  ],
 ];
 
 /** What goes into YAML, which is the user's file, and what the demo has in both languages. */
@@ -57,6 +65,7 @@ const unsaid: ReadonlySet<string> = new Set([
   ...["{} actuator {}", "{} at the {} host ({}): {}", "connack timeout", "Keepalive timeout"],
   ...["command taken", "command ended", "(by {})", "what a rule asks for"],
   ...["{} is sent although the journal cannot be written"],
+  ...["-----BEGIN NATS USER JWT-----", "the stream of the journal is not given whole"],
   ...["the account has stopped", "{} of {} accounts run", "application/json; charset=utf-8"],
 ]);
 

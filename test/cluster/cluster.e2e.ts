@@ -8,6 +8,7 @@ import { logged, startProcess } from "../bridge/support/program.js";
 import type { Program } from "../end-to-end/support/program.js";
 import { tempFolder, until } from "../mqtt-connection/support.js";
 import { type NatsCluster, natsVersion, startNats } from "../support/nats.js";
+import { freePort } from "../support/mosquitto.js";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.js";
 
 if (natsVersion === null)
@@ -21,6 +22,8 @@ const resultTopic = "greenhouse/gh-0001/actuator/fan/result";
 interface Member {
   readonly name: string;
   readonly folder: string;
+  /** Of its page. */
+  readonly port: number;
   readonly proxies: readonly TcpProxy[];
   program: Program;
 }
@@ -32,6 +35,7 @@ async function clusterOf(count: number, nats: NatsCluster) {
   const members: Member[] = [];
   for (let n = 0; n < count; n += 1) {
     const folder = await tempFolder();
+    const port = await freePort();
     const proxies = await Promise.all(nats.servers.map(({ port }) => startTcpProxy(port)));
     onTestFinished(() => Promise.all(proxies.map((proxy) => proxy.close())).then(() => undefined));
     await mkdir(folder, { recursive: true });
@@ -46,7 +50,7 @@ async function clusterOf(count: number, nats: NatsCluster) {
           timeouts: { control: "5s" },
         },
         mqtt: { url: broker.url },
-        http: false,
+        http: { port },
         homeassistant: { enabled: false },
         polling: { sensors: "1s", actuators: "1s" },
         controllers: {
@@ -56,7 +60,7 @@ async function clusterOf(count: number, nats: NatsCluster) {
       }),
       { mode: 0o600 },
     );
-    members.push({ name: `member ${n}`, folder, proxies, program: startProcess({ folder }) });
+    members.push({ name: `member ${n}`, folder, port, proxies, program: startProcess({ folder }) });
   }
   return { ...broker, simulator, members };
 }
@@ -117,6 +121,35 @@ async function firstReading({ seen }: Cluster): Promise<number> {
   const before = seen.length;
   await until(() => seen.slice(before).some(({ topic }) => topic.includes("/sensor/")), "a reading");
   return performance.now() - from;
+}
+
+const answerOf = async ({ port }: Member, path: string) => {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+  return [answer.status, await answer.text()] as const;
+};
+
+/** Who watches the member that stands by learns that it lives and could take over; of the owner, that it works. */
+async function answersStandingBy(cluster: Cluster): Promise<void> {
+  const owner = await ownerOf(cluster);
+  const standby = cluster.members.find((one) => one !== owner) ?? owner;
+  for (const path of ["/livez", "/healthz", "/readyz"]) {
+    await expect.poll(() => answerOf(standby, path)).toEqual([200, "standby\n"]);
+    expect(await answerOf(owner, path)).toEqual([200, "ok\n"]);
+  }
+  expect((await answerOf(standby, "/"))[0]).toBe(503);
+  expect((await answerOf(standby, "/metrics"))[1]).toContain("\ngreenhouse2mqtt_cluster_owner 0\n");
+  const [, figures] = await answerOf(owner, "/metrics");
+  expect(figures).toContain("\ngreenhouse2mqtt_cluster_owner 1\n");
+  expect(figures).toContain("\ngreenhouse2mqtt_cluster_members 2\n");
+  const [, facts] = await answerOf(standby, "/api/health");
+  expect(JSON.parse(facts)).toMatchObject({ state: "standby", ready: true });
+  const found = await startProcess({ folder: standby.folder, args: ["doctor", "--json"] }).ended;
+  const { checks } = JSON.parse(found.stdout) as {
+    checks: { check: string; status: string; summary: string }[];
+  };
+  const ofCluster = checks.filter(({ check }) => check.startsWith("cluster."));
+  console.log(ofCluster.map(({ check, status, summary }) => `${check} ${status} ${summary}`).join("\n"));
+  expect(ofCluster.map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
 }
 
 const cutFromNats = (member: Member, isCut: boolean) =>
@@ -181,6 +214,7 @@ describe.skipIf(natsVersion === null)(
       const cluster = await clusterOf(2, nats);
       const took: Record<string, unknown> = { nats: natsVersion };
       await commandTaken(cluster, "on");
+      await answersStandingBy(cluster);
 
       const killed = await ownerOf(cluster);
       await killed.program.end("SIGKILL");

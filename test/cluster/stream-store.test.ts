@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { AccountStream, StreamEntry } from "../../src/cluster/ports.js";
+import { ClusterFigures } from "../../src/cluster/figures.js";
 import { StreamStore } from "../../src/cluster/stream-store.js";
 import { checkOrigin, markOrigin } from "../../src/journal/origin.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
@@ -68,6 +69,8 @@ async function member(of: ReturnType<typeof stream>, dataDir?: string) {
     run: `run-${runs}`,
     about: () => "{}",
     wait: () => Promise.resolve(),
+    monotonic: () => 0,
+    figures: new ClusterFigures(),
     isConfirmed: () => true,
     onLost: () => (made.lost += 1),
   });

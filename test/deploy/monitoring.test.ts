@@ -15,12 +15,17 @@ interface Metric {
 async function metrics(): Promise<ReadonlyMap<string, Metric>> {
   const text = await textOf("docs/metrics.md");
   const rows = [...text.matchAll(/^\| `(greenhouse2mqtt_\w+)` +\| (\w+) +\| (.*?) +\|/gm)];
-  return new Map(
-    rows.map(([, name = "", type = "", labels = ""]) => [
+  const ofCluster = [...text.matchAll(/^\| `(cluster_\w+)` +\| (\w+) +\|/gm)];
+  return new Map([
+    ...rows.map(([, name = "", type = "", labels = ""]): [string, Metric] => [
       name,
       { type, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label ?? "") },
     ]),
-  );
+    ...ofCluster.map(([, name = "", type = ""]): [string, Metric] => [
+      `greenhouse2mqtt_${name}`,
+      { type, labels: [] },
+    ]),
+  ]);
 }
 
 const values: Readonly<Record<string, readonly string[]>> = {

@@ -47,7 +47,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
       this._private_known = fence;
       this._private_isBroken = false;
     }`,
-    tests,
+    tests: "test/cluster/stream-store.test.ts",
   },
   nobody_waits_for_the_lease_before: {
     seam: "cluster/lease#mayFence",

@@ -512,4 +512,91 @@ export const doctorPairs: readonly Pair[] = [
     "what is read of actuators means something ({} of {} addresses have a value{})",
     "执行机构读到的数值都有含义（{2} 个地址中 {1} 个有数值{3}）",
   ],
+  // Members of a cluster.
+  ["none of the NATS servers can be used: {}", "没有可用的 NATS 服务器：{1}"],
+  [
+    "start them with jetstream enabled, and check cluster.nats, cluster.credentials and the network; no command is taken without them",
+    "请启用 jetstream 并启动它们，并检查 cluster.nats、cluster.credentials 和网络；没有它们不接受任何命令",
+  ],
+  ["{} of {} NATS servers can be used: {}", "{2} 个 NATS 服务器中有 {1} 个可用：{3}"],
+  ["bring it back before another one is lost", "请在失去另一个之前恢复它"],
+  ["{} NATS servers answer; nats-server {}", "{1} 个 NATS 服务器有回应；nats-server {2}"],
+  ["no member of the cluster has run the account yet", "集群中还没有成员运行过该账号"],
+  ["correct cluster.name", "请更正 cluster.name"],
+  [
+    "too few of the {} NATS servers that have the stream {} run, so it takes nothing",
+    "保存数据流 {2} 的 {1} 个 NATS 服务器中运行的太少，无法写入",
+  ],
+  ["start them; commands are refused until then", "请启动它们；在此之前命令会被拒绝"],
+  [
+    "the stream {} has limits by which NATS drops its oldest entries, locks among them",
+    "数据流 {1} 设有限制，NATS 会因此丢弃最早的记录，其中包括锁定",
+  ],
+  [
+    "take max_age, max_bytes and max_msgs from it with NATS's own program",
+    "请用 NATS 自带的程序去掉它的 max_age、max_bytes 和 max_msgs",
+  ],
+  [
+    "the journal's NATS servers have {} of the {} MiB that they may take",
+    "操作记录所在的 NATS 服务器已用 {1} MiB，上限为 {2} MiB",
+  ],
+  [
+    "raise the limit of the stream or of the NATS account; when it is reached commands are refused",
+    "请提高数据流或 NATS 账号的上限；达到上限后命令会被拒绝",
+  ],
+  [
+    "the stream {} is kept on {} servers, and cluster.replicas is {}",
+    "数据流 {1} 保存在 {2} 个服务器上，而 cluster.replicas 为 {3}",
+  ],
+  ["change the stream's replicas with NATS's own program", "请用 NATS 自带的程序更改数据流的副本数"],
+  ["{} of {} copies of the journal are complete", "操作记录的 {2} 个副本中有 {1} 个完整"],
+  [
+    "start the NATS servers that are away, and stop no other one before all are complete",
+    "请启动离线的 NATS 服务器，在全部完整之前不要停止其他服务器",
+  ],
+  ["{} entries, {} MiB, complete on {} servers", "{1} 条记录，{2} MiB，在 {3} 个服务器上完整"],
+  ["no member of the cluster has started yet", "集群中还没有成员启动过"],
+  ["no member of the cluster runs the account", "集群中没有成员运行该账号"],
+  ["start a member; one that stands by takes half a minute", "请启动一个成员；待命的成员需要半分钟"],
+  ["{} runs the account, which was confirmed {} s ago", "{1} 运行该账号，{2} 秒前得到确认"],
+  ["{}; no other member stands by", "{1}；没有其他成员待命"],
+  ["start another member, or nobody takes over", "请启动另一个成员，否则没有成员能接管"],
+  ["{}; beside it there are {}", "{1}；此外还有 {2}"],
+  [
+    "it is nats-server {}, and {} is the oldest that can be used",
+    "它是 nats-server {1}，可用的最旧版本是 {2}",
+  ],
+  ["jetstream is not enabled there", "那里没有启用 jetstream"],
+  [
+    "The NATS servers ({}) refuse the credentials: correct cluster.credentials.",
+    "NATS 服务器（{1}）拒绝凭据：请更正 cluster.credentials。",
+  ],
+  [
+    "cluster.replicas is {}, and the NATS servers are not a cluster of so many: start them as one, or set replicas: 1, which survives the loss of no server.",
+    "cluster.replicas 为 {1}，而 NATS 服务器不是这么多个的集群：请把它们作为一个集群启动，或设置 replicas: 1，但这样失去任何一个服务器都不能继续。",
+  ],
+  [
+    "JetStream is not ready there; the servers have to be started with jetstream enabled",
+    "那里的 JetStream 未就绪；启动服务器时必须启用 jetstream",
+  ],
+  [
+    "A NATS server of the cluster cannot be used: {}. Update it.",
+    "集群的一个 NATS 服务器不能使用：{1}。请更新它。",
+  ],
+  [
+    'The NATS bucket "{}" is not that of this version of the program (it says: "{}"): give cluster.name another name, or run the same version on all members.',
+    "NATS 存储桶“{1}”不属于本版本的程序（其说明为“{2}”）：请更改 cluster.name，或在所有成员上运行同一版本。",
+  ],
+  [
+    'The NATS stream "{}" was written by a newer version of the program (format {}; this one knows up to {}): run that version on all members.',
+    "NATS 数据流“{1}”由更新的版本写入（格式 {2}；本版本最多认识 {3}）：请在所有成员上运行该版本。",
+  ],
+  [
+    'The NATS stream "{}" is none of the program\'s (it says: "{}"): give cluster.name another name.',
+    "NATS 数据流“{1}”不属于本程序（其说明为“{2}”）：请更改 cluster.name。",
+  ],
+  [
+    'The NATS stream "{}" is the journal of another account (of another platform or base topic): give cluster.name, or the account, another name.',
+    "NATS 数据流“{1}”是另一个账号的操作记录（平台或主题前缀不同）：请更改 cluster.name 或账号的名称。",
+  ],
 ];

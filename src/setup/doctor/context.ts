@@ -12,6 +12,8 @@ export interface DoctorPorts {
   readonly log: Logger;
   /** Where a signed-in token is kept; the real ones unless given. */
   readonly files?: PlatformPorts["files"];
+  /** Its name in a fleet, where it is one of several. */
+  readonly account?: string | undefined;
 }
 
 export const defaultLimits = {
@@ -41,6 +43,8 @@ interface Evidence {
 
 export interface DoctorContext {
   readonly configuration: Configuration;
+  /** Its name in a fleet, where it is one of several. */
+  readonly account?: string | undefined;
   readonly ports: DoctorPorts;
   readonly limits: DoctorLimits;
   readonly platform: PlatformClient;

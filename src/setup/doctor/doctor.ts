@@ -3,6 +3,7 @@ import type { Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
 import { nextTurn } from "../../runtime/clock.js";
 import { addressChecks } from "./address-checks.js";
+import { clusterChecks } from "./cluster-checks.js";
 import { brokerChecks } from "./broker-checks.js";
 import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";
 import { meaningChecks } from "./meaning-checks.js";
@@ -101,6 +102,7 @@ export function openContext(
   const platform = createPlatform(configuration.platform, { clock, random, log, dataDir, files });
   return {
     configuration,
+    account: ports.account,
     ports,
     limits,
     platform,
@@ -132,7 +134,8 @@ export async function* diagnose(
   { isWanted = () => true, more = [], begun = () => undefined }: Examination = {},
 ): AsyncGenerator<Finding> {
   try {
-    yield* examine([...checks.filter(isWanted), ...more], context, stop, begun);
+    const all = context.configuration.cluster === undefined ? checks : [...checks, ...clusterChecks];
+    yield* examine([...all.filter(isWanted), ...more], context, stop, begun);
   } finally {
     for (const end of context.evidence.endings.reverse()) await end().catch(() => undefined);
   }

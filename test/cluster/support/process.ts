@@ -80,7 +80,8 @@ export class Process {
       takeBack();
       if (withComputer) this.#suspended += (this.#time.now - from) * this.#rate;
       this.#isStopped = false;
-      for (const call of this.#waiting.splice(0)) this.goOn(call);
+      // One after the other: what follows from the first comes before the second, as in a real process.
+      for (const call of this.#waiting.splice(0)) this.#time.in(0, () => this.goOn(call));
     };
     const takeBack = this.#time.in(ms, wake);
     this.#wake = wake;

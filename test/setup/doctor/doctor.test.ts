@@ -6,6 +6,7 @@ import { checkTexts } from "../../../src/page/codes.js";
 import { zoneOffset } from "../../../src/platform/time.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { addressChecks } from "../../../src/setup/doctor/address-checks.js";
+import { clusterChecks } from "../../../src/setup/doctor/cluster-checks.js";
 import { brokerChecks } from "../../../src/setup/doctor/broker-checks.js";
 import { examine } from "../../../src/setup/doctor/doctor.js";
 import { type Finding, ok } from "../../../src/setup/doctor/finding.js";
@@ -209,6 +210,7 @@ it("each check of doctor has a title on the page, and none stands there that is 
       zoneCheck,
       ...pushChecks,
       ...brokerChecks,
+      ...clusterChecks,
       ...dataChecks,
     ],
   ];

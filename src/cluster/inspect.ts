@@ -1,0 +1,160 @@
+import { JetStreamApiCodes, JetStreamApiError, jetstreamManager, type StreamInfo } from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
+import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { systemClock } from "../runtime/clock.js";
+import type { OwnedAccount } from "./cluster.js";
+import {
+  answerMs,
+  type ClusterSettings,
+  notJournal,
+  optionsOf,
+  refusalOf,
+  streamOf,
+  tooOld,
+} from "./nats.js";
+import { ownerKey, ownerOf } from "./view.js";
+
+/* What stands at the NATS servers, for whoever looks without being a member. Nothing is written there. */
+
+export interface ServerFacts {
+  readonly server: string;
+  /** Null where it does not answer. */
+  readonly version: string | null;
+  /** Why it cannot be used; null where it can. */
+  readonly problem: string | null;
+}
+
+/** The journal of an account, as far as its servers tell. */
+export interface JournalFacts {
+  readonly stream: string;
+  /** Why it is none of this account; null where it is. */
+  readonly problem: string | null;
+  readonly records: number;
+  readonly bytes: number;
+  /** On so many servers it is to be. */
+  readonly replicas: number;
+  /** So many of them have all of it. */
+  readonly current: number;
+  readonly hasLeader: boolean;
+  /** It is bounded, so that the oldest is dropped. */
+  readonly dropsOldest: boolean;
+  /** Of what it may take, or all streams together; null without a bound. */
+  readonly mostBytes: number | null;
+  /** Of what it is bounded by. */
+  readonly takenBytes: number;
+}
+
+export interface OwnerFacts {
+  /** Null where nobody runs the account. */
+  readonly owner: string | null;
+  /** Since the last renewal, by the clock of NATS. */
+  readonly leaseAgeMs: number | null;
+  readonly members: readonly string[];
+}
+
+export interface Inspection {
+  readonly servers: readonly ServerFacts[];
+  /** Null where no server answers, or no member has run the account yet. */
+  readonly journal: JournalFacts | null;
+  readonly owner: OwnerFacts | null;
+}
+
+const asker = "doctor";
+
+/** Asks each server by itself, and one of those that answer about the account. */
+export async function inspectCluster(
+  settings: ClusterSettings,
+  owned: Pick<OwnedAccount, "account" | "identity">,
+): Promise<Inspection> {
+  const servers = await Promise.all(settings.nats.map((server) => serverFacts(settings, server)));
+  const usable = servers.filter(({ problem }) => problem === null).map(({ server }) => server);
+  if (usable.length === 0) return { servers, journal: null, owner: null };
+  const link = await connect({ ...optionsOf({ ...settings, nats: usable }, asker), reconnect: false });
+  try {
+    const journal = await journalFacts(link, settings, owned);
+    return { servers, journal, owner: await ownerFacts(link, settings, owned.account) };
+  } finally {
+    await link.close();
+  }
+}
+
+async function serverFacts(settings: ClusterSettings, server: string): Promise<ServerFacts> {
+  const options = { ...optionsOf({ ...settings, nats: [server] }, asker), reconnect: false };
+  try {
+    const link = await connect({ ...options, ignoreClusterUpdates: true });
+    const { version = "0.0", jetstream = false } = link.info ?? {};
+    await link.close();
+    return {
+      server,
+      version,
+      problem: tooOld(version) ?? (jetstream ? null : "jetstream is not enabled there"),
+    };
+  } catch (error) {
+    const reason = refusalOf(error, settings);
+    return { server, version: null, problem: typeof reason === "string" ? reason : reason.message };
+  }
+}
+
+async function journalFacts(
+  link: NatsConnection,
+  settings: ClusterSettings,
+  { account, identity }: Pick<OwnedAccount, "account" | "identity">,
+): Promise<JournalFacts | null> {
+  const manager = await jetstreamManager(link, { timeout: answerMs });
+  const stream = streamOf(settings, account);
+  const info = await manager.streams.info(stream).catch((error: unknown) => {
+    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return null;
+    throw error;
+  });
+  if (info === null) return null;
+  const { config, state } = info;
+  const { storage, limits } = await manager.getAccountInfo();
+  const bounds = [
+    ...(config.max_bytes > 0 ? [{ most: config.max_bytes, taken: state.bytes }] : []),
+    ...(limits.max_storage > 0 ? [{ most: limits.max_storage, taken: storage }] : []),
+  ].sort((one, other) => other.taken / other.most - one.taken / one.most);
+  const isBounded = config.max_bytes > 0 || config.max_msgs > 0 || config.max_msgs_per_subject > 0;
+  return {
+    stream,
+    problem: notJournal(stream, config.description ?? "", identity),
+    records: state.messages,
+    bytes: state.bytes,
+    replicas: config.num_replicas,
+    ...copiesOf(info),
+    dropsOldest: config.max_age > 0 || (isBounded && config.discard !== "new"),
+    mostBytes: bounds[0]?.most ?? null,
+    takenBytes: bounds[0]?.taken ?? state.bytes,
+  };
+}
+
+/** Without a cluster the one server has it. */
+function copiesOf({ cluster, config }: StreamInfo): Pick<JournalFacts, "current" | "hasLeader"> {
+  if (config.num_replicas === 1 && cluster?.replicas === undefined) return { current: 1, hasLeader: true };
+  const hasLeader = (cluster?.leader ?? "") !== "";
+  const followers = (cluster?.replicas ?? []).filter(({ current, offline = false }) => current && !offline);
+  return { current: followers.length + Number(hasLeader), hasLeader };
+}
+
+async function ownerFacts(
+  link: NatsConnection,
+  { name }: ClusterSettings,
+  account: string,
+): Promise<OwnerFacts | null> {
+  const manager = await jetstreamManager(link, { timeout: answerMs });
+  const info: (StreamInfo & { readonly ts?: string }) | null = await manager.streams
+    .info(`KV_${name}`)
+    .catch(() => null);
+  if (info === null) return null;
+  const kv = await new Kvm(link).open(name, { timeout: answerMs });
+  const entry = await kv.get(ownerKey(account));
+  const isHeld = entry?.operation === "PUT";
+  // Servers from 2.10 on say what time it is there.
+  const now = info.ts === undefined ? systemClock.now() : Date.parse(info.ts);
+  const members: string[] = [];
+  for await (const key of await kv.keys("member.*")) members.push(key.slice("member.".length));
+  return {
+    owner: isHeld ? ownerOf(entry.string()) : null,
+    leaseAgeMs: isHeld ? Math.max(0, now - entry.created.getTime()) : null,
+    members: members.sort(),
+  };
+}

@@ -1,0 +1,84 @@
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { Listener } from "./access.js";
+import { failure, json } from "./answer.js";
+import { Faults } from "./faults.js";
+import type { Port } from "./port.js";
+import { metricsRoute, nothing, type Routes, routeAt, routeTo, said } from "./route.js";
+import { servePort } from "./server.js";
+
+/* What a member of a cluster answers at the port of its page while another one runs the account: that it lives and stands by. */
+
+export interface StandbySources {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly listener: Pick<Listener, "host" | "port" | "token" | "users" | "allowed_hosts">;
+  /** Whether it could take over. */
+  readonly isReady: () => boolean;
+  /** For people and programs: who it is, and who was seen to run the account. */
+  readonly facts: () => Readonly<Record<string, unknown>>;
+  readonly metrics: () => string;
+}
+
+const withoutPage = {
+  overview: [],
+  mdns: false,
+  past_readings: false,
+  ingress: { enabled: false, role: "viewer", address: "" },
+} as const;
+
+/** Serves until the signal aborts. Nobody logs in here: from other computers `http.token` alone lets in. */
+export async function serveStandby(sources: StandbySources, signal: AbortSignal): Promise<void> {
+  const { clock, log } = sources;
+  const faults = new Faults(log, clock);
+  const port: Port = {
+    clock,
+    log,
+    faults,
+    listener: () => ({ ...withoutPage, ...sources.listener }),
+    status: { loggedIn: () => undefined, refusedLogin: () => undefined },
+    sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
+    firstOperator: nobody,
+  };
+  const routes = new Map(Object.entries(routesOf(sources)));
+  const served = {
+    route: (path: string) => routeAt(routes, path) ?? standingBy,
+    isLive: () => false,
+    live: () => standingBy,
+    review: () => undefined,
+    run: () => Promise.resolve(),
+  };
+  await servePort(port, () => served, signal).catch((error: unknown) => faults.note(error));
+}
+
+const standingBy = failure(
+  503,
+  "standby",
+  "This member of the cluster stands by; the page is at the member that runs the account.",
+  { "retry-after": "5" },
+);
+
+/** No user is made at a member that stands by. */
+const nobody: Port["firstOperator"] = {
+  code: null,
+  isOffered: () => false,
+  load: () => Promise.resolve(),
+  make: () => Promise.resolve(standingBy),
+};
+
+const routesOf = ({ isReady, facts, metrics }: StandbySources): Routes => ({
+  "/livez": { method: "GET", role: null, answer: () => said("standby") },
+  "/healthz": { method: "GET", role: null, answer: () => said("standby") },
+  "/readyz": {
+    method: "GET",
+    role: null,
+    answer: () =>
+      isReady()
+        ? said("standby")
+        : { ...said("the NATS servers do not answer, so this member could not take over"), status: 503 },
+  },
+  "/metrics": metricsRoute(() => Promise.resolve(metrics())),
+  "/api/health": routeTo("GET", "viewer", nothing, () =>
+    json({ state: "standby", ready: isReady(), ...facts() }),
+  ),
+});

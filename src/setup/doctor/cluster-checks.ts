@@ -1,0 +1,112 @@
+import type { Inspection, JournalFacts, OwnerFacts, ServerFacts } from "../../cluster/inspect.js";
+import type { Check, DoctorContext } from "./context.js";
+import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
+
+/* Where the bridge is a member of a cluster: what its NATS servers say of themselves, of the journal and of its owner. */
+
+const inspections = new WeakMap<DoctorContext, Promise<Inspection>>();
+
+/** All checks look at the same. */
+function inspection(context: DoctorContext): Promise<Inspection> {
+  const known = inspections.get(context) ?? inspected(context);
+  inspections.set(context, known);
+  return known;
+}
+
+async function inspected({ configuration, account }: DoctorContext): Promise<Inspection> {
+  const { cluster } = configuration;
+  if (cluster === undefined) return { servers: [], journal: null, owner: null };
+  const { inspectCluster } = await import("../../cluster/inspect.js");
+  const { namedAccount } = await import("../../cluster/cluster.js");
+  return inspectCluster(cluster, namedAccount(configuration, account));
+}
+
+export function serversVerdict(servers: readonly ServerFacts[]): Verdict {
+  const away = servers.filter(({ problem }) => problem !== null);
+  const said = away.map(({ server, problem }) => `${server}: ${problem ?? ""}`).join("; ");
+  const versions = [...new Set(servers.flatMap(({ version }) => version ?? []))].join(", ");
+  if (away.length === servers.length)
+    return failed(
+      `none of the NATS servers can be used: ${said}`,
+      "start them with jetstream enabled, and check cluster.nats, cluster.credentials and the network; no command is taken without them",
+    );
+  if (away.length > 0)
+    return warning(
+      `${servers.length - away.length} of ${servers.length} NATS servers can be used: ${said}`,
+      "bring it back before another one is lost",
+    );
+  return ok(`${servers.length} NATS servers answer; nats-server ${versions}`);
+}
+
+/** From this share of its bound on. */
+const nearlyFull = 0.8;
+
+export function journalVerdict(journal: JournalFacts | null, wanted: number): Verdict {
+  if (journal === null) return notTried("no member of the cluster has run the account yet");
+  const { stream, problem, records, bytes, replicas, current, mostBytes, takenBytes } = journal;
+  if (problem !== null) return failed(problem, "correct cluster.name");
+  if (!journal.hasLeader)
+    return failed(
+      `too few of the ${replicas} NATS servers that have the stream ${stream} run, so it takes nothing`,
+      "start them; commands are refused until then",
+    );
+  if (journal.dropsOldest)
+    return failed(
+      `the stream ${stream} has limits by which NATS drops its oldest entries, locks among them`,
+      "take max_age, max_bytes and max_msgs from it with NATS's own program",
+    );
+  if (mostBytes !== null && takenBytes > nearlyFull * mostBytes)
+    return warning(
+      `the journal's NATS servers have ${mebibytes(takenBytes)} of the ${mebibytes(mostBytes)} MiB that they may take`,
+      "raise the limit of the stream or of the NATS account; when it is reached commands are refused",
+    );
+  if (replicas < wanted)
+    return warning(
+      `the stream ${stream} is kept on ${replicas} servers, and cluster.replicas is ${wanted}`,
+      "change the stream's replicas with NATS's own program",
+    );
+  if (current < replicas)
+    return warning(
+      `${current} of ${replicas} copies of the journal are complete`,
+      "start the NATS servers that are away, and stop no other one before all are complete",
+    );
+  return ok(`${records} entries, ${mebibytes(bytes)} MiB, complete on ${replicas} servers`);
+}
+
+const mebibytes = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
+
+export function ownerVerdict(facts: OwnerFacts | null): Verdict {
+  if (facts === null) return notTried("no member of the cluster has started yet");
+  const { owner, leaseAgeMs, members } = facts;
+  const others = members.filter((member) => member !== owner);
+  if (owner === null)
+    return warning(
+      "no member of the cluster runs the account",
+      "start a member; one that stands by takes half a minute",
+    );
+  const runs = `${owner} runs the account, which was confirmed ${seconds(leaseAgeMs ?? 0)} s ago`;
+  if (others.length === 0)
+    return warning(`${runs}; no other member stands by`, "start another member, or nobody takes over");
+  return ok(`${runs}; beside it there are ${others.join(", ")}`);
+}
+
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+
+export const clusterChecks: readonly Check[] = [
+  {
+    id: "cluster.nats",
+    needs: [],
+    run: async (context) => serversVerdict((await inspection(context)).servers),
+  },
+  {
+    id: "cluster.journal",
+    needs: ["cluster.nats"],
+    run: async (context) =>
+      journalVerdict((await inspection(context)).journal, context.configuration.cluster?.replicas ?? 1),
+  },
+  {
+    id: "cluster.owner",
+    needs: ["cluster.nats"],
+    run: async (context) => ownerVerdict((await inspection(context)).owner),
+  },
+];
