@@ -80,10 +80,9 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
     runs:
       (account, onStandby, runs = runBridge) =>
       (bridge, stopped) => {
-        const { log: own, configuration } = bridge;
-        const named = namedAccount(configuration, account);
+        const named = namedAccount(bridge.configuration, account);
         const told = () => onStandby(cluster.holder(named.account));
-        const owned = { ...named, log: own, onStandby: told };
+        const owned = { ...named, log: bridge.log, onStandby: told };
         const run = ({ ownership, openJournal, stop: ended }: OwnedRun) =>
           runs({ ...bridge, ownership, openJournal }, ended);
         return runOwned(cluster, `${settings.name}/${owned.account}`, { owned, run }, stopped);

@@ -62,9 +62,8 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
     ...options,
     logLevel: options.logLevel ?? "fatal",
   });
-  const { account } = options;
-  const ports = { clock: systemClock, random: systemRandom, log: loggerFor(configuration, context), account };
-  const scene = openContext(configuration, ports);
+  const ports = { clock: systemClock, random: systemRandom, log: loggerFor(configuration, context) };
+  const scene = openContext(configuration, { ...ports, account: options.account });
   const shown =
     options.redact === true
       ? redactor(configuration, scene.evidence, options.config)

@@ -131,7 +131,7 @@ async function journalFacts(
 function copiesOf({ cluster, config }: StreamInfo): Pick<JournalFacts, "current" | "hasLeader"> {
   if (config.num_replicas === 1 && cluster?.replicas === undefined) return { current: 1, hasLeader: true };
   const hasLeader = (cluster?.leader ?? "") !== "";
-  const followers = (cluster?.replicas ?? []).filter(({ current, offline = false }) => current && !offline);
+  const followers = (cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline);
   return { current: followers.length + Number(hasLeader), hasLeader };
 }
 

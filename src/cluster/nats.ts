@@ -58,7 +58,7 @@ const tooFewServers = 10_074;
 
 /** Written into what belongs to the program; a number more where an earlier version would misread it. */
 const format = 1;
-export const bucketMark = `greenhouse2mqtt members and owners, format ${format}`;
+const bucketMark = `greenhouse2mqtt members and owners, format ${format}`;
 const markOf = (identity: string): string =>
   `greenhouse2mqtt journal, format ${format}, of ${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
 

@@ -16,6 +16,7 @@ const serviceRules = z
     },
     ...{ cap_drop: texts.optional(), cap_add: texts.optional(), security_opt: texts.optional() },
     ...{ pids_limit: z.number().optional(), mem_limit: text.optional(), network_mode: text.optional() },
+    ...{ command: texts.optional(), hostname: text.optional() },
     ...{ ports: texts.optional(), volumes: texts.default([]), tmpfs: texts.optional() },
     ...{ depends_on: z.record(text, z.unknown()).default({}), environment: anything, logging: anything },
     ...{ stop_grace_period: text.optional(), healthcheck: healthRules().optional() },
@@ -29,16 +30,22 @@ function healthRules() {
 
 export type Service = z.input<typeof serviceRules>;
 
+/** What begins with `x-` is for the file itself, whose other parts take it in by name. */
+const withoutExtensions = (compose: unknown): unknown =>
+  typeof compose !== "object" || compose === null
+    ? compose
+    : Object.fromEntries(Object.entries(compose).filter(([key]) => !key.startsWith("x-")));
+
 const composeRules = z.strictObject({
   name: text.optional(),
   services: z.record(text, serviceRules),
   volumes: z.record(text, z.unknown()).default({}),
 });
 
-export const servicesOf = (compose: unknown) => composeRules.parse(compose).services;
+export const servicesOf = (compose: unknown) => composeRules.parse(withoutExtensions(compose)).services;
 
 export function composeProblems(compose: unknown): readonly string[] {
-  const { data, error } = composeRules.safeParse(compose);
+  const { data, error } = composeRules.safeParse(withoutExtensions(compose));
   if (error) return error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   return Object.entries(data.services).flatMap(([name, { depends_on: others, volumes }]) => [
     ...Object.keys(others)
