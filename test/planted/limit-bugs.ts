@@ -38,7 +38,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   retained_weather_counts: {
     seam: "limits/limits#LimitService.onWeather",
     plant: `() => function ({ topic, payload }) {
-      this.engine.measured(topic, payload);
+      this.engine.onWeather(topic, payload);
     }`,
     breaks: ["S17", "S20", "S23"],
   },
