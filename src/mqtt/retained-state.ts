@@ -129,7 +129,7 @@ export interface Turn extends Decision {
   readonly context: RetainedContext;
 }
 
-export const isWaiting = (failed: Failed | undefined): boolean => failed !== undefined && failed.at !== null;
+const isWaiting = (failed: Failed | undefined): boolean => failed !== undefined && failed.at !== null;
 
 interface About {
   readonly sort: Publish["sort"];
@@ -138,7 +138,7 @@ interface About {
   readonly qos?: 0 | 1;
 }
 
-export function publish(turn: Turn, { topic, payload }: Message, { sort, code, qos }: About): void {
+function publish(turn: Turn, { topic, payload }: Message, { sort, code, qos }: About): void {
   const { kept, context } = turn;
   kept.number += 1;
   kept.onTheirWay += 1;
