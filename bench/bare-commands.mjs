@@ -7,8 +7,9 @@ import { Pool } from "undici";
 
 const { platform, broker, base, code, file } = JSON.parse(process.argv[2]);
 const pool = new Pool(platform, { connections: 8 });
-const client = mqtt.connect(broker, { protocolVersion: 5, clientId: base, clean: true });
 const journal = await open(file, "a");
+// Last, as nobody would hear of a connection that stood before the listeners below were there.
+const client = mqtt.connect(broker, { protocolVersion: 5, clientId: base, clean: true });
 const headers = { authorization: "Bearer bench" };
 
 async function get(path) {
