@@ -306,7 +306,8 @@ function streamOver({ client, manager }: JetStream, stream: string, root: string
       return kept?.seq ?? null;
     },
     last: async () => (await manager.streams.info(stream)).state.last_seq,
-    read: (from, through) => entriesOf({ client, manager }, stream, root, { from, through }),
+    read: (first, through) =>
+      withoutGaps((from) => deliveriesOf({ client, manager }, stream, root, { from, through }), first),
     purge: async (subject, before) => {
       const filter = `${root}.${subject}`;
       await manager.streams.purge(stream, Number.isFinite(before) ? { filter, seq: before } : { filter });
@@ -316,12 +317,50 @@ function streamOver({ client, manager }: JetStream, stream: string, root: string
 
 const perFetch = 256;
 
-async function* entriesOf(
+type Read = StreamEntry & { readonly number: number };
+
+/** Of a consumer, whose own count of what it delivered has no gaps, whatever was purged. */
+interface Delivery {
+  readonly count: number;
+  readonly entry: Read;
+}
+
+class NotWhole extends Error {
+  override name = "NotWhole" as const;
+}
+
+/**
+ * What was on its way when a link was lost is not delivered again, and the reading goes on behind it. Then it is begun anew with
+ * a new consumer, behind the last entry that came in its place.
+ */
+export async function* withoutGaps(
+  deliveries: (from: number) => AsyncIterable<Delivery>,
+  from: number,
+): AsyncGenerator<Read> {
+  let next = from;
+  for (;;) {
+    const began = next;
+    let count = 0;
+    try {
+      for await (const delivery of deliveries(next)) {
+        count += 1;
+        if (delivery.count !== count) throw new NotWhole("the stream of the journal is not given whole");
+        next = delivery.entry.number + 1;
+        yield delivery.entry;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof NotWhole) || next === began) throw error;
+    }
+  }
+}
+
+async function* deliveriesOf(
   { client, manager }: JetStream,
   stream: string,
   root: string,
   { from, through }: { readonly from: number; readonly through: number },
-): AsyncGenerator<StreamEntry & { readonly number: number }> {
+): AsyncGenerator<Delivery> {
   if (through < from) return;
   const { name, num_pending: pending } = await manager.consumers.add(stream, {
     deliver_policy: DeliverPolicy.StartSequence,
@@ -340,16 +379,17 @@ async function* entriesOf(
       for await (const { seq, subject, headers: about, data, info } of messages) {
         left = info.pending;
         if (seq > through) return;
-        yield {
+        const entry: Read = {
           number: seq,
           subject: subject.slice(root.length + 1),
           operation: about?.get("Operation") ?? "",
           run: about?.get("Run") ?? "",
           data,
         };
+        yield { count: info.deliverySequence, entry };
         if (seq === through) return;
       }
-      if (left === before) throw new Error("the stream of the journal is not given whole");
+      if (left === before) throw new NotWhole("the stream of the journal is not given whole");
     }
   } finally {
     await manager.consumers.delete(stream, name).catch(() => undefined);
