@@ -337,6 +337,8 @@ async function firstCommand(browser, language) {
   await typed(page.locator("input[name=url]"), broker.url);
   await done("broker");
   await pressed(primary);
+  // The step before has fields of the same names.
+  await page.locator("input[autocomplete=new-password]").waitFor({ timeout: 60_000 });
   await typed(page.locator("input[name=username]"), "anna");
   await typed(page.locator("input[name=password]"), "sunflowers in a row");
   await done("user");

@@ -29,6 +29,7 @@ const spoken = [
   ...[
     "cluster/nats.ts",
     "cluster/inspect.ts",
+    "fleet/status-file.ts",
     "journal/lock.ts",
     "journal/open.ts",
     "http/entrance.ts",
@@ -196,6 +197,18 @@ it.each([
   [
     "18:22:25 GH-0001 左天窗 (address 101): 10001 → 10010",
     "18:22:25 GH-0001 左天窗（地址 101）：10001 → 10010",
+  ],
+  [
+    "- reads as expected: the degree 45, at +6 s, and to the end (+27 s)",
+    "- 读数正常：开度 45，+6 秒 起直到最后（+27 秒）",
+  ],
+  [
+    "platform online; broker online; 3 of 4 controllers online; 2 alarms, the worst: warning; read-only",
+    "平台：在线；MQTT 服务器：在线；4 个控制器中 3 个在线；2 个报警，最严重的：警告；只读",
+  ],
+  [
+    "not started, as its file has mistakes: west.yaml:1:1 platform: missing, expected a section of keys with values",
+    "没有启动，因为文件有错误：west.yaml:1:1 platform: 缺少，应为含键和值的一节",
   ],
   ["heard 3 addresses of 1 controller", "收到 1 个控制器的 3 个地址"],
   [

@@ -30,7 +30,8 @@ export function configurationOf(options, service) {
     ...(options.sensor_names ? [`homeassistant: { sensor_names: ${options.sensor_names} }`] : []),
     `commands: { read_only: ${String(options.read_only)} }`,
     // From outside the container nothing but health without the Supervisor's ingress.
-    `http: { host: 0.0.0.0, port: 8099, ingress: { enabled: true, role: ${options.page_role} } }`,
+    // An announcement would not get out of it.
+    `http: { host: 0.0.0.0, port: 8099, mdns: false, ingress: { enabled: true, role: ${options.page_role} } }`,
     `log: { level: ${options.log_level} }`,
     "data_dir: ./data",
     ...controllerLines(options),

@@ -80,7 +80,7 @@ function translator(pairs: readonly Pair[]): (text: string) => string {
     return english;
   };
   const line = (text: string): string => {
-    const [, before = "", english = "", after = ""] = /^(\s*)(.*?)(\s*)$/su.exec(text) ?? [];
+    const [, before = "", english = "", after = ""] = /^(\s*(?:- )?)(.*?)(\s*)$/su.exec(text) ?? [];
     if (english === "") return text;
     const chinese = sentence(english);
     // Chinese marks that open or join need no blank before them.
@@ -107,7 +107,10 @@ export const pairs: readonly Pair[] = [
 const outcomes = ["confirmed", "already", "dry_run", "refused", "superseded", "rejected", "unconfirmed"];
 
 /** One-word pairs are those that the page has for them. */
-const words = [...outcomes, ...["unknown", "good", "uncertain", "stale", "bad", "acknowledged", "cleared"]];
+const words = [
+  ...[...outcomes, "unknown", "good", "uncertain", "stale", "bad", "acknowledged", "cleared"],
+  ...["online", "offline", "unreachable", "degraded", "connecting"],
+];
 
 export const inChinese = translator([
   ...words.flatMap((word): readonly Pair[] => {

@@ -99,6 +99,7 @@ export const configurationPairs: readonly Pair[] = [
   ],
   // Values.
   ["missing, expected {}", "缺少，应为{1}"],
+  ["{} missing, expected a section of keys with values", "{1} 缺少，应为含键和值的一节"],
   ["expected {}", "应为{1}"],
   ["expected {}{}", "应为{1}{2}"],
   ["one of {}", " {1} 之一"],

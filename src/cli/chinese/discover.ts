@@ -102,7 +102,6 @@ export const discoverPairs: readonly Pair[] = [
     "并到现场看设备。这里不发送任何内容。按 Ctrl-C 提前结束。",
   ],
   ["{} is not open: {}", "{1} 没有打开：{2}"],
-  ["- {}", "- {1}"],
   ["address {} gave no value at all", "地址 {1} 没有任何数值"],
   [
     "nothing changed at address {}: it read {} all the time. Either nothing was sent, or this is not its address",
