@@ -79,9 +79,9 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   },
   acknowledging_clears: {
     seam: "limits/rules/alarms#acknowledge",
-    plant: `(original) => (book, id, by) => {
-      const news = original(book, id, by);
-      return news === null ? null : clear(news.book, id, Date.parse(news.book.alarms.get(id).since));
+    plant: `(original) => (state, id, by) => {
+      const news = original(state, id, by);
+      return news === null ? null : clear(news.state, id, Date.parse(news.state.alarms.get(id).since));
     }`,
     breaks: ["S20"],
   },
