@@ -149,6 +149,7 @@ export class Limited {
   /** A command has ended. */
   ended(ask: Ask, { outcome }: Result): void {
     const isOfNow = ask.boot === this.#world.bridge?.boot;
+    if (!isOfNow && ask.posts.length === 0 && !ask.dryRun) this.#mayHaveBegun(ask);
     if (outcome === "confirmed" || outcome === "already") this.#shows(ask, outcome === "already" && isOfNow);
     // Perhaps the one before is in force again.
     else if ((outcome === "rejected" || outcome === "failed") && this.lease?.ask === ask)
@@ -160,6 +161,13 @@ export class Limited {
     if (isGone && this.hold?.ask === ask) this.hold.isUncertain = true;
     if (outcome === "already" && isOfNow) this.#holds(ask, true);
     if (this.hold?.ask === ask) this.lastHeldAt = Math.max(this.lastHeldAt, this.hold.until);
+  }
+
+  /** What a run was about to send when it ended may have left, as far as the next one knows: its lease is kept. */
+  #mayHaveBegun(ask: Ask): void {
+    const next = this.#leaseFor(ask);
+    if (next === null || (this.lease !== null && this.lease.ask.at >= ask.at)) return;
+    this.lease = next === this.lease ? next : { ...next, isUncertain: true };
   }
 
   /** What it wanted is so; with `isUnsent` without a POST of this run. */
