@@ -39,7 +39,7 @@ export type Input =
   /** The broker has the bridge's `online`. */
   | { readonly type: "online" }
   | { readonly type: "unlinked" }
-  /** A retained topic of its own, however often it is wanted; an empty payload: nothing is to be there. */
+  /** A retained topic of its own, published where its text changes, however often it is wanted; an empty payload: nothing is to be there. */
   | { readonly type: "wanted"; readonly topic: string; readonly payload: string; readonly qos: 0 | 1 }
   /** Nothing is said of the topic any more, and it stays as it is. */
   | { readonly type: "forgotten"; readonly topic: string }
@@ -137,6 +137,7 @@ function want(turn: Turn, input: Want): void {
   const { kept } = turn;
   switch (input.type) {
     case "wanted":
+      if (isSaid(kept, input)) return;
       kept.documents.set(input.topic, { payload: input.payload, qos: input.qos });
       kept.dueDocuments.delete(input.topic);
       kept.dueDocuments.add(input.topic);
@@ -162,6 +163,15 @@ function want(turn: Turn, input: Want): void {
       if (kept.link === "up") publishController(turn, input.code, { about: input.about });
   }
 }
+
+/** It is wanted so already: the broker has it, or it is due, on its way or to be tried again. */
+const isSaid = (
+  { documents }: Retained,
+  { topic, payload, qos }: Extract<Want, { type: "wanted" }>,
+): boolean => {
+  const before = documents.get(topic);
+  return before?.payload === payload && before.qos === qos;
+};
 
 function linked({ kept, context }: Turn): void {
   kept.link = "greeting";

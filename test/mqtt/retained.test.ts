@@ -82,6 +82,13 @@ describe("a topic of its own", () => {
     expect(said({ type: "republish" })).toEqual(["g/x=3"]);
   });
 
+  it("is published only where its text changes, however often it is wanted", () => {
+    const { said, give, last } = folding();
+    expect([...said(wanted("g/x", "1")), ...said(wanted("g/x", "1"))]).toEqual(["g/x=1"]);
+    give(ended(last(), null));
+    expect([...said(wanted("g/x", "1")), ...said(wanted("g/x", "2"))]).toEqual(["g/x=2"]);
+  });
+
   it("that is to be empty is emptied with each link until the broker has acknowledged that", () => {
     const { said, give, last } = folding();
     said(wanted("g/x", "1"));

@@ -54,6 +54,8 @@ export const sectionIn = (parent: unknown, key: string): YAMLMap => {
 export const harmless =
   /^(?:account|user|user_?name|e?mail|phone|mobile|login|tenant(?:_?id)?|client_?id|grant_?type|type|scope|lang(?:uage)?|remember(?:_?me)?)$/i;
 
+const tokenKey = pathKey(["platform", "token"]);
+
 function literalSecrets(
   source: Source,
   root: YAMLMap,
@@ -66,12 +68,14 @@ function literalSecrets(
     (path) => !harmless.test(String(path.at(-1))),
   );
   const paths = new Map([...known, ...inBody].map((path) => [pathKey(path), path]));
-  const tag = taken === null ? "!env" : "!secret";
   const names = new Set(taken);
   return [...paths.values()].flatMap((path) => {
     const node = root.getIn(path, true);
     if (!isScalar(node) || node.tag === "!env" || node.tag === "!secret") return [];
-    const wanted = taken === null ? variableFor(path) : secretFor(path);
+    // A token is a variable in every file that is written: it is changed from outside.
+    const isVariable = taken === null || pathKey(path) === tokenKey;
+    const tag = isVariable ? "!env" : "!secret";
+    const wanted = isVariable ? variableFor(path) : secretFor(path);
     let name = wanted;
     for (let other = 2; names.has(name); other += 1) name = `${wanted}_${other}`;
     names.add(name);
