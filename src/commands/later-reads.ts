@@ -9,7 +9,7 @@ import type { ActuatorSettings } from "../greenhouse/settings.js";
 import {
   ask,
   type Awaited,
-  isOpen,
+  isSent,
   type Lane,
   note,
   type Now,
@@ -142,9 +142,10 @@ function onActuatorRead(turn: Turn, about: Addressed, actuator: Actuator): void 
   if (moved) movedElsewhere(turn, about, actuator, moved);
 }
 
-/** Whether a command is open, or one of ours may still be moving the actuator. */
+/** Whether one of ours may be moving the actuator. What waits or is being checked has done nothing yet. */
 const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
-  isOpen(lane) ||
+  lane.confirming !== null ||
+  (lane.running !== null && isSent(lane.running)) ||
   lane.secondLook !== null ||
   (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
 

@@ -139,6 +139,10 @@ export function mayPostWithLimits(turn: Turn, command: Command, isLeadIn: boolea
     : judge.mayPost(judged.entry, command, isLeadIn, judged.shown, judged.context.now);
 }
 
+/** Whether the lease that the command was to end has ended otherwise: somebody moved the actuator meanwhile. */
+export const isLeaseOver = (turn: Turn, { rule, id }: Command): boolean =>
+  rule === "lease" && turn.lane.limits?.lease?.end.id !== id;
+
 const shownOf = ({ world }: Turn, { code, targetId }: Target): Actuator | undefined =>
   world.controller(code)?.actuators.get(targetId);
 

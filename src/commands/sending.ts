@@ -33,11 +33,12 @@ import {
   expiredMidway,
   factsOf,
   finalError,
+  leaseOver,
   refusedExpired,
   type StepEnd,
   stepReport,
 } from "./endings.js";
-import { limitsAfterPost, mayPostWithLimits } from "./limits.js";
+import { isLeaseOver, limitsAfterPost, mayPostWithLimits } from "./limits.js";
 import { dropSecondLook } from "./later-reads.js";
 import { dropPassedOver, finish, goTo, isTooOld, keptBack, readNext, ruledOut } from "./turn.js";
 
@@ -87,7 +88,7 @@ type Against =
  */
 function mayPost(turn: Turn, run: Run): Against | null {
   const { command } = run;
-  const ending = isSent(run) ? null : ruledOut(turn, command);
+  const ending = isSent(run) ? null : isLeaseOver(turn, command) ? leaseOver : ruledOut(turn, command);
   if (ending !== null) return { type: "ruled_out", ending };
   if (isTooOld(turn, command)) return { type: "expired" };
   const verdict = mayPostWithLimits(turn, command, stepOf(run).purpose === "lead_in");

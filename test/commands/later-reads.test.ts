@@ -54,6 +54,14 @@ describe("moved by somebody else", () => {
     read("1010");
     expect(bench.events).toMatchObject([{ type: "changed_elsewhere", facts: { from: "off", to: "on" } }]);
   });
+
+  it("is raised also where a command finds it before it sends anything", async () => {
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+    bench.polled("140", "1001");
+    await bench.play(1_000, () => bench.platform.registers.set("140", "1010"), "on", 5_000);
+    expect(bench.outcomes).toEqual({ c1: "already" });
+    expect(bench.events).toMatchObject([{ type: "changed_elsewhere", facts: { from: "off", to: "on" } }]);
+  });
 });
 
 describe("an irrigation plan that ends by itself", () => {

@@ -256,6 +256,15 @@ describe("a lease", () => {
     expect(one.alarms.has("lease_overrun")).toBe(false);
   });
 
+  it("whose end finds what somebody else has set meanwhile is over, and nothing is sent", async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
+    await one.play("on", 300_000, () => one.platform.registers.set("210", "1100"), 330_000);
+    expect(one.values()).toEqual(["210=1010"]);
+    expect(one.events.map(({ type }) => type)).toEqual(["ended_by_itself"]);
+    expect(one.results.at(-1)).toMatchObject({ outcome: "superseded", reason: "before_sending" });
+    expect(one.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease).toBeNull();
+  });
+
   it("is renewed by the same command that names a time, and by no other", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ atMostMs: 3_600_000 }) })] });
     const until = () => one.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease?.until;

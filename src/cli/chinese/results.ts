@@ -173,6 +173,10 @@ export const resultPairs: readonly Pair[] = [
   ],
   ["A dry run sends nothing, not even a stop.", "试运行什么都不发送，包括停止。"],
   ["A newer command took its place before anything was sent.", "发送之前被更新的命令取代。"],
+  [
+    "It was changed elsewhere, which has ended the lease. Nothing was sent.",
+    "它在别处被改动，限时因此结束。没有发送任何值。",
+  ],
   ["A newer command took its place after its value had been sent.", "发送之后被更新的命令取代。"],
   [
     "A newer command took its place after a restart; whether {} had been sent is not known.",
