@@ -5,6 +5,7 @@ import { systemClock } from "../runtime/clock.js";
 import type { OwnedAccount } from "./cluster.js";
 import {
   answerMs,
+  entryOf,
   type ClusterSettings,
   notJournal,
   optionsOf,
@@ -147,13 +148,17 @@ async function ownerFacts(
   if (info === null) return null;
   const kv = await new Kvm(link).open(name, { timeout: answerMs });
   const entry = await kv.get(ownerKey(account));
-  const isHeld = entry?.operation === "PUT";
+  const holder = entry === null ? null : entryOf(entry).value;
+  const isHeld = entry !== null && holder !== null && holder !== "";
   // Servers from 2.10 on say what time it is there.
   const now = info.ts === undefined ? systemClock.now() : Date.parse(info.ts);
   const members: string[] = [];
-  for await (const key of await kv.keys("member.*")) members.push(key.slice("member.".length));
+  for await (const key of await kv.keys("member.*")) {
+    const member = await kv.get(key);
+    if (member !== null && entryOf(member).value !== null) members.push(key.slice("member.".length));
+  }
   return {
-    owner: isHeld ? ownerOf(entry.string()) : null,
+    owner: isHeld ? ownerOf(holder) : null,
     leaseAgeMs: isHeld ? Math.max(0, now - entry.created.getTime()) : null,
     members: members.sort(),
   };

@@ -84,6 +84,28 @@ export const mayFence = (lease: Lease, now: Instant, times: LeaseTimes): boolean
 export const mayPost = (lease: Lease | null, now: Instant, times: LeaseTimes): boolean =>
   lease !== null && lease.isFenced && isConfirmed(lease, now, times);
 
+/** POSTs of this member that the platform may still carry out: under way, or without an answer. */
+export class Posts {
+  readonly #begun = new Map<symbol, number>();
+
+  /** To be called as the first byte leaves; what it returns, once the platform has answered. */
+  begin(mono: number): () => void {
+    const post = Symbol("a POST");
+    this.#begun.set(post, mono);
+    return () => this.#begun.delete(post);
+  }
+
+  /** From when on none of them is under way any more; drops those of which that is known. */
+  overFrom(now: number, { controlMs }: LeaseTimes): number {
+    for (const [post, mono] of this.#begun) if (now >= mono + controlMs) this.#begun.delete(post);
+    return Math.max(-Infinity, ...this.#begun.values()) + controlMs;
+  }
+}
+
+/** Whether the next owner has nothing to wait for, so that the account may be given up with a mark that says so. */
+export const mayMark = (lease: Lease, posts: Posts, { mono }: Instant, times: LeaseTimes): boolean =>
+  lease.isFenced && mono >= lease.settledFrom && mono >= posts.overFrom(mono, times);
+
 /** A sentence for people, why no commands are taken; null where they are. A stop does not ask. */
 export function commandsProblem(lease: Lease | null, now: Instant, times: LeaseTimes): string | null {
   if (lease === null) return "another member of the cluster runs this account.";
@@ -109,17 +131,27 @@ export const bucketLimits = (leaseMs: number) => ({ ttl: leaseMs, history: 1 }) 
  */
 export function withLease<Platform extends PlatformWriter>(
   platform: Platform,
-  ownership: { readonly mayPost: () => boolean; readonly commandsProblem: () => string | null },
+  ownership: {
+    readonly mayPost: () => boolean;
+    readonly postBegins: () => () => void;
+    readonly commandsProblem: () => string | null;
+  },
 ): Platform {
   const write: PlatformWriter["write"] = async (code, address, value, signal, manner = {}) => {
-    const judged = { isOurs: true };
+    const judged = { isOurs: true, answered: () => undefined as unknown };
     const mayPost = () => {
       judged.isOurs = ownership.mayPost();
-      return judged.isOurs && manner.mayPost?.() !== false;
+      const isAllowed = judged.isOurs && manner.mayPost?.() !== false;
+      if (isAllowed) judged.answered = ownership.postBegins();
+      return isAllowed;
     };
     try {
-      return await platform.write(code, address, value, signal, { ...manner, mayPost });
+      const accepted = await platform.write(code, address, value, signal, { ...manner, mayPost });
+      judged.answered();
+      return accepted;
     } catch (error) {
+      if (error instanceof PlatformError && (!error.facts.sent || error.facts.kind === "rejected"))
+        judged.answered();
       if (judged.isOurs || !(error instanceof PlatformError)) throw error;
       const why =
         ownership.commandsProblem() ?? "the account was not confirmed to be this member's at that moment.";

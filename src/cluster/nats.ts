@@ -58,6 +58,7 @@ const tooFewServers = 10_074;
 
 /** Written into what belongs to the program; a number more where an earlier version would misread it. */
 const format = 1;
+const releasedMark = JSON.stringify({ released: true });
 const bucketMark = `greenhouse2mqtt members and owners, format ${format}`;
 const markOf = (identity: string): string =>
   `greenhouse2mqtt journal, format ${format}, of ${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
@@ -212,7 +213,7 @@ const bucketOver = (kv: KV, clock: Clock): Bucket => ({
     unlessOther(overMark === 0 ? kv.create(key, value) : kv.update(key, value, overMark, answerMs)),
   renew: (key, value, revision) => unlessOther(kv.update(key, value, revision, answerMs)),
   release: async (key, revision) => {
-    await unlessOther(kv.delete(key, { previousSeq: revision }));
+    await unlessOther(kv.update(key, releasedMark, revision, answerMs));
   },
   get: async (key) => {
     const entry = await kv.get(key);
@@ -235,9 +236,10 @@ const bucketOver = (kv: KV, clock: Clock): Bucket => ({
   },
 });
 
-const entryOf = (entry: Pick<KvWatchEntry, "revision" | "operation"> & { string(): string }) => ({
+/** What somebody deletes by hand is no mark: its owner may still act. */
+export const entryOf = (entry: Pick<KvWatchEntry, "revision" | "operation"> & { string(): string }) => ({
   revision: entry.revision,
-  value: entry.operation === "PUT" ? entry.string() : null,
+  value: entry.operation !== "PUT" ? "" : entry.string() === releasedMark ? null : entry.string(),
 });
 
 interface JetStream {

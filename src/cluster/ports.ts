@@ -23,7 +23,7 @@ export interface Bucket {
 
 export interface BucketEntry {
   readonly revision: number;
-  /** Null for the mark of who gave it up. */
+  /** Null for the mark of who gave it up in order; empty for what was deleted otherwise. */
   readonly value: string | null;
 }
 

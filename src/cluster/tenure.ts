@@ -8,7 +8,9 @@ import {
   type Lease,
   type LeaseTimes,
   mayFence,
+  mayMark,
   mayPost,
+  Posts,
   renewed,
   renewEveryMs,
 } from "./lease.js";
@@ -20,6 +22,8 @@ export interface Ownership {
   readonly member: string;
   /** Whether a POST may leave at this moment. */
   readonly mayPost: () => boolean;
+  /** To be called as the first byte of a POST leaves; what it returns, once the platform has answered. */
+  readonly postBegins: () => () => void;
   /** A sentence, why no commands are taken; null where they are. */
   readonly commandsProblem: () => string | null;
   /** A sentence while nobody confirms that the account is run here; null otherwise. */
@@ -58,6 +62,7 @@ export class Tenure {
   readonly #stop = new AbortController();
   readonly #cut = new AbortController();
   readonly #over = new AbortController();
+  readonly #posts = new Posts();
   #lease: Lease;
   /** The journal was read, and the bridge runs. */
   #isRunning = false;
@@ -73,6 +78,7 @@ export class Tenure {
     this.ownership = {
       member: ports.member,
       mayPost: () => !this.#isLost && mayPost(this.#lease, instant(), times),
+      postBegins: () => this.#posts.begin(instant().mono),
       commandsProblem: () => commandsProblem(this.#isLost ? null : this.#lease, instant(), times),
       alarm: () =>
         isConfirmed(this.#lease, instant(), times) ? null : commandsProblem(this.#lease, instant(), times),
@@ -169,7 +175,7 @@ export class Tenure {
       if (!this.#isRunning || this.#stop.signal.aborted) continue;
       // Not waited for: the lease has to be renewed meanwhile.
       if (!this.#lease.isFenced) void this.#fenced();
-      if (isRenewed && this.#lease.isFenced && this.#ports.isToHandBack()) this.#handBack();
+      if (isRenewed && this.#mayMark() && this.#ports.isToHandBack()) this.#handBack();
     }
   }
 
@@ -220,8 +226,14 @@ export class Tenure {
     return true;
   }
 
+  #mayMark(): boolean {
+    const { instant, times } = this.#ports;
+    return !this.#isLost && mayMark(this.#lease, this.#posts, instant(), times);
+  }
+
+  /** Where something may still be under way there is no mark: the lease runs out, and the next owner waits as after a failure. */
   async #giveUp(): Promise<void> {
     const { bucket, key } = this.#ports;
-    if (!this.#isLost) await bucket.release(key, this.#lease.revision).catch(() => undefined);
+    if (this.#mayMark()) await bucket.release(key, this.#lease.revision).catch(() => undefined);
   }
 }

@@ -22,7 +22,11 @@ function platform(stands = Promise.resolve()) {
 describe("a platform with a lease", () => {
   it("asks the lease when the connection stands, and not before", async () => {
     const lease = { isValid: true };
-    const ownership = { mayPost: () => lease.isValid, commandsProblem: () => "another member has it." };
+    const ownership = {
+      mayPost: () => lease.isValid,
+      postBegins: () => () => undefined,
+      commandsProblem: () => "another member has it.",
+    };
     let connect: () => void = () => undefined;
     const { writer, sent } = platform(new Promise((resolve) => (connect = resolve)));
     const writing = withLease(writer, ownership).write("GH-0001", "101", "10010", signal);
@@ -34,7 +38,7 @@ describe("a platform with a lease", () => {
   });
 
   it("sends under a valid lease what nothing else stands against", async () => {
-    const ownership = { mayPost: () => true, commandsProblem: () => null };
+    const ownership = { mayPost: () => true, postBegins: () => () => undefined, commandsProblem: () => null };
     const { writer, sent } = platform();
     const owned = withLease(writer, ownership);
     await owned.write("GH-0001", "101", "10010", signal);

@@ -68,7 +68,7 @@ export class JetStreamModel {
       claim: (key, value, overMark) =>
         ask(() => {
           const kept = this.#key(key);
-          const isFree = overMark === 0 ? kept === null || kept.value === null : kept?.revision === overMark;
+          const isFree = overMark === 0 ? kept === null : kept?.revision === overMark;
           return isFree ? this.#put(key, value) : null;
         }),
       renew: (key, value, revision) =>

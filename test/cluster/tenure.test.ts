@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { claimed } from "../../src/cluster/lease.js";
+import type { Bucket, BucketEntry } from "../../src/cluster/ports.js";
+import { Tenure } from "../../src/cluster/tenure.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+
+const times = { leaseMs: 9_000, controlMs: 30_000 };
+
+/** A bucket of one key. */
+function bucket() {
+  const made: { entry: BucketEntry | null; revision: number; isAnswerLost: boolean; port: Bucket } = {
+    entry: { revision: 1, value: "us" },
+    revision: 1,
+    isAnswerLost: false,
+    port: {
+      claim: (_key, value) => {
+        if (made.entry !== null) return Promise.resolve(null);
+        return put(value);
+      },
+      renew: (_key, value, revision) =>
+        made.entry?.revision === revision ? put(value) : Promise.resolve(null),
+      release: async (_key, revision) => {
+        if (made.entry?.revision === revision) await put(null);
+      },
+      get: () => Promise.resolve(made.entry),
+      put: (_key, value) => put(value),
+      watch: () => Promise.resolve(),
+    },
+  };
+  const put = (value: string | null) => {
+    made.revision += 1;
+    made.entry = { revision: made.revision, value };
+    return made.isAnswerLost ? Promise.reject(new Error("timeout")) : Promise.resolve(made.revision);
+  };
+  return made;
+}
+
+/** A member that has just claimed its account, and holds it until `stop`. */
+function owner({ isReleased = false } = {}) {
+  const clock = new VirtualClock();
+  const kept = bucket();
+  const stop = new AbortController();
+  const instant = () => ({ mono: clock.monotonic(), up: clock.monotonic(), wall: clock.monotonic() });
+  const answeredAt = clock.monotonic();
+  const lease = claimed({ revision: 1, sentAt: instant(), answeredAt, isReleased }, times);
+  const made = { runs: 0, fences: 0, isToHandBack: false, changes: [] as string[] };
+  const tenure = new Tenure(lease, {
+    bucket: kept.port,
+    member: "one",
+    key: "owner.a",
+    value: "us",
+    times,
+    instant,
+    wait: (ms, signal) => clock.wait(ms, signal),
+    fence: () => {
+      made.fences += 1;
+      return Promise.resolve();
+    },
+    isToHandBack: () => made.isToHandBack,
+    metrics: () => "",
+    onChange: (what) => made.changes.push(what),
+  });
+  const run = (stopped: AbortSignal) => {
+    made.runs += 1;
+    return new Promise<void>((resolve) => stopped.addEventListener("abort", () => resolve()));
+  };
+  const held = tenure.hold(run, stop.signal);
+  const end = async () => {
+    stop.abort();
+    await held;
+  };
+  return { clock, kept, tenure, state: made, end };
+}
+
+describe("an account that is given up in order", () => {
+  const hasMark = ({ kept }: ReturnType<typeof owner>) => kept.entry?.value === null;
+
+  it("has no mark while something of the owner before may still be under way", async () => {
+    const one = owner();
+    await one.clock.advance(20_000);
+    expect(one.tenure.ownership.mayPost()).toBe(true);
+    await one.end();
+    expect(hasMark(one)).toBe(false);
+  });
+
+  it("has one once nothing is to be waited for", async () => {
+    const one = owner();
+    await one.clock.advance(41_000);
+    await one.end();
+    expect(hasMark(one)).toBe(true);
+  });
+
+  it.each([
+    ["one without an answer", false, 29_000, false],
+    ["one without an answer, once it cannot be under way", false, 30_000, true],
+    ["one that was answered", true, 0, true],
+  ])("with a POST: %s", async (_, isAnswered, afterMs, isMarked) => {
+    const one = owner();
+    await one.clock.advance(41_000);
+    const answered = one.tenure.ownership.postBegins();
+    if (isAnswered) answered();
+    await one.clock.advance(afterMs);
+    await one.end();
+    expect(hasMark(one)).toBe(isMarked);
+  });
+
+  it("is handed back only once it may have one", async () => {
+    const one = owner();
+    one.state.isToHandBack = true;
+    await one.clock.advance(38_000);
+    expect(one.state.changes).toEqual([]);
+    await one.clock.advance(10_000);
+    expect(one.state.changes).toEqual(["handing back"]);
+    await one.end();
+    expect(hasMark(one)).toBe(true);
+  });
+});
