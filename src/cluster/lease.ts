@@ -42,6 +42,8 @@ export interface Lease {
   readonly aloneFrom: number;
   /** From when on no POST of anybody else is under way any more. */
   readonly settledFrom: number;
+  /** A renewal after the claim has shown that it is this member's alone, also where a server let several claim at once. */
+  readonly isRenewed: boolean;
   /** The fencing record stands in the journal, behind everything that others could write. */
   readonly isFenced: boolean;
 }
@@ -61,13 +63,25 @@ export function claimed(
 ): Lease {
   const aloneFrom = isReleased ? answeredAt : answeredAt + leaseMs * driftAllowance;
   const settledFrom = isReleased ? answeredAt : aloneFrom + controlMs;
-  return { revision, confirmedAt: sentAt, aloneFrom, settledFrom, isFenced: false };
+  return { revision, confirmedAt: sentAt, aloneFrom, settledFrom, isRenewed: false, isFenced: false };
 }
+
+/** So long after a claim whatever was claimed together with it is decided, and the renewal of but one succeeds. */
+export const provenMs = 1_000;
+
+/** The key was found to have vanished: from then until it is claimed anew others may own the account. */
+export const vanished = (lease: Lease): Lease => ({
+  ...lease,
+  aloneFrom: Infinity,
+  isRenewed: false,
+  isFenced: false,
+});
 
 export const renewed = (lease: Lease, revision: number, sentAt: Instant): Lease => ({
   ...lease,
   revision,
   confirmedAt: sentAt,
+  isRenewed: true,
 });
 
 export const fenced = (lease: Lease): Lease => ({ ...lease, isFenced: true });
@@ -78,7 +92,7 @@ export const isConfirmed = (lease: Lease, now: Instant, { leaseMs }: LeaseTimes)
 
 /** Whether the fencing record may be written: what was begun under the lease before has ended by then. */
 export const mayFence = (lease: Lease, now: Instant, times: LeaseTimes): boolean =>
-  now.mono >= lease.aloneFrom && isConfirmed(lease, now, times);
+  lease.isRenewed && now.mono >= lease.aloneFrom && isConfirmed(lease, now, times);
 
 /** To be asked immediately before the first byte of a POST, with the instant of asking. */
 export const mayPost = (lease: Lease | null, now: Instant, times: LeaseTimes): boolean =>

@@ -11,8 +11,10 @@ import {
   mayMark,
   mayPost,
   Posts,
+  provenMs,
   renewed,
   renewEveryMs,
+  vanished,
 } from "./lease.js";
 import type { Bucket } from "./ports.js";
 
@@ -165,7 +167,7 @@ export class Tenure {
 
   async #keep(): Promise<void> {
     const { wait, times } = this.#ports;
-    let waitMs = renewEveryMs(times);
+    let waitMs = provenMs;
     while (!this.#isOver()) {
       await wait(waitMs, this.#over.signal).catch(() => undefined);
       if (this.#isOver()) return;
@@ -194,6 +196,7 @@ export class Tenure {
   /** Whether it is confirmed for now. */
   async #renew(): Promise<boolean> {
     const { bucket, key, value, instant } = this.#ports;
+    if (!this.isConfirmed && (await this.#isOthers())) return false;
     const sentAt = instant();
     const revision = await bucket.renew(key, value, this.#lease.revision);
     if (revision !== null) {
@@ -201,21 +204,40 @@ export class Tenure {
       return true;
     }
     const found = await bucket.get(key);
-    if (found === null) return this.#claimAnew();
+    if (found === null) {
+      this.#lease = vanished(this.#lease);
+      return this.#claimAnew();
+    }
     // Read from a server that is behind.
     if (found.revision <= this.#lease.revision) return false;
-    // A renewal of which the answer was lost has been carried out.
-    if (found.value === value) this.#lease = { ...this.#lease, revision: found.revision };
-    else this.lost();
+    if (found.value !== value) this.lost();
+    // A claim anew of which the answer was lost has been carried out, or else a renewal.
+    else if (this.#lease.aloneFrom === Infinity) this.#ownAnew(found.revision, this.#lease.confirmedAt);
+    else this.#lease = { ...this.#lease, revision: found.revision };
     return false;
+  }
+
+  /** Asked once the lease has run out: where the servers have lost the key its numbers may be another member's by now. */
+  async #isOthers(): Promise<boolean> {
+    const { bucket, key, value } = this.#ports;
+    const found = await bucket.get(key);
+    if (found === null || found.value === value) return false;
+    this.lost();
+    return true;
   }
 
   /** It had vanished. What others could have begun meanwhile has to end first, and the journal tells whether they did. */
   async #claimAnew(): Promise<boolean> {
-    const { bucket, key, value, instant, times } = this.#ports;
+    const { bucket, key, value, instant } = this.#ports;
     const sentAt = instant();
     const revision = await bucket.claim(key, value, 0);
     if (revision === null) return false;
+    this.#ownAnew(revision, sentAt);
+    return true;
+  }
+
+  #ownAnew(revision: number, sentAt: Instant): void {
+    const { instant, times } = this.#ports;
     const answeredAt = instant().mono;
     const anew = claimed({ revision, sentAt, answeredAt, isReleased: false }, times);
     // While it runs, the next fence tells whether anybody else did anything meanwhile.
@@ -223,7 +245,6 @@ export class Tenure {
       ? Math.max(this.#lease.settledFrom, anew.aloneFrom)
       : anew.settledFrom;
     this.#lease = { ...anew, settledFrom };
-    return true;
   }
 
   #mayMark(): boolean {

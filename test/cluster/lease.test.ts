@@ -41,8 +41,10 @@ describe("a lease", () => {
     expect(mayFence(lease, at(10_000), times)).toBe(true);
   });
 
-  it("is fenced at once right behind one that was given up in order", () => {
-    expect(mayFence(claim({ isReleased: true }), at(100), times)).toBe(true);
+  it("is fenced right behind one that was given up in order once a renewal shows that nobody else has claimed it as well", () => {
+    const lease = claim({ isReleased: true });
+    expect(mayFence(lease, at(1_100), times)).toBe(false);
+    expect(mayFence(renewed(lease, 2, at(1_000)), at(1_100), times)).toBe(true);
   });
 
   it("that is not confirmed is not fenced", () => {

@@ -115,3 +115,46 @@ describe("an account that is given up in order", () => {
     expect(hasMark(one)).toBe(true);
   });
 });
+
+describe("a lease that is kept", () => {
+  it("is none where another member was given the same mark: nothing was fenced under it", async () => {
+    const one = owner({ isReleased: true });
+    one.kept.entry = { revision: 2, value: "other" };
+    await one.clock.advance(2_000);
+    expect(one.state).toMatchObject({ changes: ["lost"], fences: 0, runs: 0 });
+    await one.end();
+  });
+
+  it("is fenced anew, after its waiting, where the key vanished and the answer to the new claim was lost", async () => {
+    const one = owner();
+    await one.clock.advance(41_000);
+    one.kept.entry = null;
+    one.kept.isAnswerLost = true;
+    await one.clock.advance(4_000);
+    one.kept.isAnswerLost = false;
+    expect(one.kept.entry).toMatchObject({ value: "us" });
+    await one.clock.advance(2_000);
+    expect(one.tenure.isConfirmed).toBe(true);
+    expect(one.tenure.ownership.mayPost()).toBe(false);
+    expect(one.state.fences).toBe(1);
+    await one.clock.advance(14_000);
+    expect(one.state.fences).toBe(2);
+    expect(one.tenure.ownership.mayPost()).toBe(true);
+    await one.end();
+  });
+
+  it("that has run out is not renewed over another member's, whose number happens to be the same", async () => {
+    const one = owner();
+    await one.clock.advance(41_000);
+    const { revision } = one.kept;
+    const { renew } = one.kept.port;
+    one.kept.port.renew = () => Promise.reject(new Error("timeout"));
+    await one.clock.advance(10_000);
+    one.kept.entry = { revision, value: "other" };
+    one.kept.port.renew = renew;
+    await one.clock.advance(1_000);
+    expect(one.tenure.isLost).toBe(true);
+    expect(one.kept.entry).toEqual({ revision, value: "other" });
+    await one.end();
+  });
+});
