@@ -230,6 +230,7 @@ export class Cluster {
       instant: () => this.#instant(),
       wait: (ms, signal) => clock.wait(ms, signal),
       fence: () => store.fence(),
+      journalProblem: () => store.problem,
       isToHandBack: () => this.#view.isToHandBack(account, clock.monotonic(), ownedSince),
       metrics: () => this.metrics(account),
       onChange: (what) => log.warn(changes[what]),

@@ -19,19 +19,21 @@ import {
  * stream and reads them as every start does, so that there is one set of rules.
  */
 
-/** `code`: NATS while it does not acknowledge, NOT_OWNER once somebody else has written. */
+const troubles = {
+  NATS: "the stream of the journal does not acknowledge",
+  NOT_OWNER: "another member has written to the journal",
+  STREAM_SHORTER:
+    "the NATS servers have lost what they acknowledged: the stream of the journal is shorter than it was",
+} as const;
+
+/** `code`: NATS while it does not acknowledge, or has forgotten; NOT_OWNER once somebody else has written. */
 export class StreamTrouble extends Error {
   override name = "StreamTrouble" as const;
   readonly code: "NATS" | "NOT_OWNER";
 
-  constructor(code: StreamTrouble["code"], options?: { cause?: unknown }) {
-    super(
-      code === "NATS"
-        ? "the stream of the journal does not acknowledge"
-        : "another member has written to the journal",
-      options,
-    );
-    this.code = code;
+  constructor(what: keyof typeof troubles, options?: { cause?: unknown }) {
+    super(troubles[what], options);
+    this.code = what === "NOT_OWNER" ? what : "NATS";
   }
 }
 
@@ -93,6 +95,8 @@ export class StreamStore {
   /** What follows is refused until a fence stands behind all that is under way. */
   #isBroken = true;
   #isLost = false;
+  /** The newest entry that is known is not in the stream. */
+  #isShorter = false;
   /** The files were made anew so often; those opened before are not written to any more. */
   #generation = 0;
   #settling: Promise<void> | null = null;
@@ -112,6 +116,13 @@ export class StreamStore {
       replace: (path, bytes) => this.#replace(fileSubject(basename(path)), bytes),
       drop: (path) => this.#drop(fileSubject(basename(path))),
     });
+  }
+
+  /** A sentence where the servers have lost records that they had acknowledged; null otherwise. */
+  get problem(): string | null {
+    return this.#isShorter
+      ? `${troubles.STREAM_SHORTER}. This member still has those records in its data directory and takes no commands. Go by the runbook in docs/cluster.md.`
+      : null;
   }
 
   /**
@@ -158,6 +169,9 @@ export class StreamStore {
       // Whoever slept here must not get in the way of the one that has the account now.
       if (!isConfirmed()) break;
       await this.#checkOurs(last);
+      // The files here have what the stream does not have any more: nothing is put behind it, and nothing here is cut off.
+      this.#isShorter = last < (this.#known ?? 0);
+      if (this.#isShorter) throw new StreamTrouble("STREAM_SHORTER");
       const fence = await stream.append(
         { subject: fenceSubject, operation: "", run, data: Buffer.from(about()) },
         last,
@@ -215,6 +229,8 @@ export class StreamStore {
     const { files, directory, dataDir, notes: names } = this.#ports;
     await files.makeDirectory(directory, 0o700);
     await writeSegments(files, directory, content);
+    // Later the fence has shown that nobody else wrote them, and those here are as new or newer.
+    if (this.#known !== null) return;
     for (const name of names) {
       const note = notes.get(name);
       const path = join(dataDir, name);

@@ -50,6 +50,8 @@ interface TenurePorts {
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Puts the fencing record into the journal; rejects where it is not known to be there. */
   readonly fence: () => Promise<void>;
+  /** A sentence where the journal is not what it was; null otherwise. */
+  readonly journalProblem: () => string | null;
   /** Whether another member is to have the account. */
   readonly isToHandBack: () => boolean;
   readonly metrics: () => string;
@@ -83,7 +85,9 @@ export class Tenure {
       postBegins: () => this.#posts.begin(instant().mono),
       commandsProblem: () => commandsProblem(this.#isLost ? null : this.#lease, instant(), times),
       alarm: () =>
-        isConfirmed(this.#lease, instant(), times) ? null : commandsProblem(this.#lease, instant(), times),
+        isConfirmed(this.#lease, instant(), times)
+          ? ports.journalProblem()
+          : commandsProblem(this.#lease, instant(), times),
       leaseAgeMs: () => ageMs(this.#lease.confirmedAt, instant()),
       cut: this.#cut.signal,
       linkLost: () => {

@@ -209,6 +209,37 @@ describe("the journal of an account in a stream", () => {
     expect(await textFile(other.folder, "token.json").read()).toBeNull();
   });
 
+  it("keeps the small files that changed while the stream did not acknowledge", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    await one.store.admit();
+    await one.store.keepNote("token.json", Buffer.from("old"));
+    await textFile(one.folder, "token.json").write("new");
+    kept.fail = () => "refused";
+    await expect(one.store.keepNote("token.json", Buffer.from("new"))).rejects.toThrow("acknowledge");
+    kept.fail = () => null;
+    await one.store.admit();
+    expect(await textFile(one.folder, "token.json").read()).toBe("new");
+  });
+
+  it("keeps its own files and says so where the servers have lost what they acknowledged", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    const { journal } = await one.open();
+    await journal.append(start, durable);
+    await journal.append(stop, durable);
+    const before = await one.records();
+    const lost = kept.entries.splice(-2);
+    await expect(journal.append(start, durable)).rejects.toThrow();
+    await expect(one.store.admit()).rejects.toThrow("lost what they acknowledged");
+    expect(one.store.problem).toContain("still has those records in its data directory");
+    expect((await one.records()).slice(0, before.length)).toEqual(before);
+    expect(one.state.lost).toBe(0);
+    kept.entries.push(...lost);
+    await one.store.admit();
+    expect(one.store.problem).toBeNull();
+  });
+
   it("is not taken for a journal of its own, nor one of its own for a copy", async () => {
     const copy = await tempFolder();
     await markOrigin(copy, "greenhouses/north");

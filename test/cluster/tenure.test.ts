@@ -56,6 +56,7 @@ function owner({ isReleased = false } = {}) {
       made.fences += 1;
       return Promise.resolve();
     },
+    journalProblem: () => null,
     isToHandBack: () => made.isToHandBack,
     metrics: () => "",
     onChange: (what) => made.changes.push(what),
