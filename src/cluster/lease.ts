@@ -141,7 +141,8 @@ export const bucketLimits = (leaseMs: number) => ({ ttl: leaseMs, history: 1 }) 
 
 /**
  * A platform to which nothing is sent that this member may not send: judged when its connection stands, immediately before the
- * first byte, whatever else is judged there.
+ * first byte, whatever else is judged there. While the owner before may still have something under way only a stop is sent: what a
+ * rule sends is kept back, and tried again.
  */
 export function withLease<Platform extends PlatformWriter>(
   platform: Platform,
@@ -154,7 +155,8 @@ export function withLease<Platform extends PlatformWriter>(
   const write: PlatformWriter["write"] = async (code, address, value, signal, manner = {}) => {
     const judged = { isOurs: true, answered: () => undefined as unknown };
     const mayPost = () => {
-      judged.isOurs = ownership.mayPost();
+      const isSettled = manner.isStop === true || ownership.commandsProblem() === null;
+      judged.isOurs = isSettled && ownership.mayPost();
       const isAllowed = judged.isOurs && manner.mayPost?.() !== false;
       if (isAllowed) judged.answered = ownership.postBegins();
       return isAllowed;

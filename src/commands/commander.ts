@@ -402,7 +402,7 @@ async function post(
   mayPost: () => boolean,
 ): Promise<Answer> {
   try {
-    const manner = { pace: paceOf(command), mayPost };
+    const manner = { pace: paceOf(command), isStop: command.wanted.type === "stop", mayPost };
     const answer = await platform.write(command.code, address, value, signal, manner);
     return { type: "accepted", answer };
   } catch (error) {

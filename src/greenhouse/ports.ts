@@ -201,6 +201,8 @@ export interface WriteAccepted {
 interface WriteManner {
   /** `urgent` where nothing is said. */
   readonly pace?: Pace;
+  /** It is sent to stop a movement, which waits for nothing that may be waited for. */
+  readonly isStop?: boolean;
   /**
    * Asked once, when the connection stands and before the first byte: whether the value may still be sent. Where it may not, the
    * POST ends `withheld`.

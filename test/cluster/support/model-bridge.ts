@@ -168,7 +168,7 @@ export class ModelBridge {
       return;
     }
     const platform = withLease(this.#around.platformOf(this.#process), ownership);
-    const manner = { mayPost: () => !stop.aborted };
+    const manner = { isStop, mayPost: () => !stop.aborted };
     try {
       await platform.write(about.controller, "101", id, stop, manner);
       await this.#end(id, "confirmed");
