@@ -99,7 +99,19 @@ function memberOf(dataDir: string): string {
   return `${host}-${place}`;
 }
 
-/** The data directory of the account is this process's own all the while. */
+/** The data directory is this process's own while `work` runs. Rejects with DirectoryInUse where another one has it. */
+export async function withDirectory(dataDir: string, log: Logger, work: () => Promise<void>): Promise<void> {
+  const at = new Date(systemClock.now()).toISOString();
+  const boot = randomBytes(8).toString("hex");
+  const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log });
+  await lock.take();
+  try {
+    await work();
+  } finally {
+    await lock.release();
+  }
+}
+
 async function runOwned(
   cluster: Cluster,
   origin: string,
@@ -107,17 +119,11 @@ async function runOwned(
   stop: AbortSignal,
 ): Promise<void> {
   const { dataDir, log } = owned;
-  const at = new Date(systemClock.now()).toISOString();
-  const boot = randomBytes(8).toString("hex");
-  const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log });
-  await lock.take();
-  try {
+  await withDirectory(dataDir, log, async () => {
     await checkOrigin(dataDir, origin);
     await markOrigin(dataDir, origin);
     await cluster.own(owned, run, stop);
-  } finally {
-    await lock.release();
-  }
+  });
 }
 
 /** A bridge with a configuration of its own, whenever this process owns its account; it stands by meanwhile. */

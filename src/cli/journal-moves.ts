@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { namedAccount } from "../cluster/cluster.js";
 import { contentOf, readWhole } from "../cluster/stream-content.js";
 import { notes } from "../cluster/notes.js";
+import type { Configuration } from "../config/schema.js";
 import { isSegmentName } from "../journal/segments.js";
 import { holderOf } from "../journal/lock.js";
 import { markOrigin } from "../journal/origin.js";
 import { claimFormat, isOfThisFormat, journalDirectory } from "../journal/open.js";
 import { nodeFileSystem, writeFully } from "../runtime/file-system.js";
-import { joinCluster, linkTo, type Membership } from "./clustered.js";
+import { joinCluster, linkTo, type Membership, withDirectory } from "./clustered.js";
 import { loggerFor, readConfiguration } from "./common.js";
 import { CommandFailure, type CommonOptions, endOfUse, exitCodes, type ProcessContext } from "./context.js";
 
@@ -59,7 +60,7 @@ export async function exportJournal(
 /** `journal import`: the journal in the data directory becomes that of the cluster, which must have none yet. */
 export async function importJournal(context: ProcessContext, options: CommonOptions): Promise<void> {
   const configuration = await readConfiguration(options, context);
-  const settings = clusterOf(configuration);
+  clusterOf(configuration);
   const { data_dir: dataDir } = configuration;
   if ((await holderOf(dataDir)) !== null)
     throw new CommandFailure(`a bridge works in ${dataDir}; stop it first`);
@@ -67,6 +68,19 @@ export async function importJournal(context: ProcessContext, options: CommonOpti
     throw new CommandFailure(
       `there is no journal of this version in ${dataDir}; run this version there once without the key cluster, then import`,
     );
+  // A bridge that is started meanwhile would go on with what is the cluster's by then.
+  await withDirectory(dataDir, loggerFor(configuration, context), () =>
+    importFrom(context, options, configuration),
+  );
+}
+
+async function importFrom(
+  context: ProcessContext,
+  options: CommonOptions,
+  configuration: Configuration,
+): Promise<void> {
+  const { data_dir: dataDir } = configuration;
+  const settings = clusterOf(configuration);
   const log = loggerFor(configuration, context);
   const end = new AbortController();
   const stop = AbortSignal.any([end.signal, endOfUse(context)]);
