@@ -16,8 +16,10 @@ if (natsVersion === null)
     "NOT RUN: members of a cluster at real NATS servers, as there is no nats-server on this computer",
   );
 
-const set = "greenhouse/gh-0001/actuator/fan/set";
-const resultTopic = "greenhouse/gh-0001/actuator/fan/result";
+const topicOf = (actuator: string): string => `greenhouse/gh-0001/actuator/${actuator}`;
+const set = `${topicOf("fan")}/set`;
+const resultTopic = `${topicOf("fan")}/result`;
+const journal = "test_greenhouse2mqtt";
 
 interface Member {
   readonly name: string;
@@ -25,44 +27,80 @@ interface Member {
   /** Of its page. */
   readonly port: number;
   readonly proxies: readonly TcpProxy[];
+  /** Its line to the broker. */
+  readonly broker: TcpProxy;
   program: Program;
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+async function proxyTo(port: number, heardOf?: (bytes: Buffer) => void): Promise<TcpProxy> {
+  const proxy = await startTcpProxy(port, heardOf);
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+interface HeardPost {
+  /** The member whose token it bears. */
+  readonly member: number;
+  readonly at: number;
+}
+
+/** Takes down who sends a value to the platform; each member has a token of its own. */
+function heard(posts: HeardPost[], request: string): void {
+  const [, member] = /^POST \/[^ ]*set-value[^]*member-(\d)/.exec(request) ?? [];
+  if (member !== undefined) posts.push({ member: Number(member), at: performance.now() });
 }
 
 /** Members with one configuration, at three NATS servers, each through lines of its own that can be cut. */
 async function clusterOf(count: number, nats: NatsCluster) {
   const broker = await brokerAndClient();
+  const posts: HeardPost[] = [];
   const simulator = await platform();
+  const toPlatform = await Promise.all(
+    [simulator.businessUrl, simulator.realtimeUrl].map(async (url) => {
+      const proxy = await proxyTo(portOf(url), (bytes) => heard(posts, bytes.toString("latin1")));
+      return { proxy, url: `http://127.0.0.1:${proxy.port}` };
+    }),
+  );
   const members: Member[] = [];
   for (let n = 0; n < count; n += 1) {
     const folder = await tempFolder();
     const port = await freePort();
-    const proxies = await Promise.all(nats.servers.map(({ port }) => startTcpProxy(port)));
-    onTestFinished(() => Promise.all(proxies.map((proxy) => proxy.close())).then(() => undefined));
+    const proxies = await Promise.all(nats.servers.map(({ port }) => proxyTo(port)));
+    const toBroker = await proxyTo(portOf(broker.url));
+    simulator.control.acceptToken(`member-${n}`);
     await mkdir(folder, { recursive: true });
     await writeFile(
       join(folder, "config.yaml"),
       JSON.stringify({
         platform: {
-          business_url: simulator.businessUrl,
-          realtime_url: simulator.realtimeUrl,
-          token: "simulator",
+          business_url: toPlatform[0]?.url,
+          realtime_url: toPlatform[1]?.url,
+          token: `member-${n}`,
           requests_per_minute: 0,
           timeouts: { control: "5s" },
         },
-        mqtt: { url: broker.url },
+        mqtt: { url: `mqtt://127.0.0.1:${toBroker.port}` },
         http: { port },
         homeassistant: { enabled: false },
         polling: { sensors: "1s", actuators: "1s" },
         controllers: {
-          "GH-0001": { actuators: { fan: { kind: "circulation_fan", address: "150", settle: "0s" } } },
+          "GH-0001": {
+            actuators: {
+              fan: { kind: "circulation_fan", address: "150", settle: "0s" },
+              roller: { kind: "motor", address: "300", values: { open: "00000001", stop: "00000100" } },
+            },
+          },
         },
         cluster: { nats: proxies.map(({ port }) => `nats://127.0.0.1:${port}`), name: "test" },
       }),
       { mode: 0o600 },
     );
-    members.push({ name: `member ${n}`, folder, port, proxies, program: startProcess({ folder }) });
+    const program = startProcess({ folder });
+    members.push({ name: `member ${n}`, folder, port, proxies, broker: toBroker, program });
   }
-  return { ...broker, simulator, members };
+  return { ...broker, simulator, members, posts, toPlatform: toPlatform.map(({ proxy }) => proxy) };
 }
 
 type Cluster = Awaited<ReturnType<typeof clusterOf>>;
@@ -152,14 +190,76 @@ async function answersStandingBy(cluster: Cluster): Promise<void> {
   expect(ofCluster.map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
 }
 
-const cutFromNats = (member: Member, isCut: boolean) =>
+/** Nothing passes, and nobody is told so, until it is mended. */
+const cutLines = (lines: readonly TcpProxy[], isCut: boolean) =>
   Promise.all(
-    member.proxies.map(async (proxy) => {
+    lines.map(async (proxy) => {
       await proxy.manner(isCut ? "black_hole" : "pass");
       if (isCut) proxy.deafen("both");
       else proxy.cut();
     }),
   );
+
+const cutFromNats = ({ proxies }: Member, isCut: boolean) => cutLines(proxies, isCut);
+
+/** The journal takes no more bytes than it has, as with a full disk; or again as many as ever. */
+async function boundJournal({ servers }: NatsCluster, isFull: boolean): Promise<void> {
+  const link = await connect({ servers: servers.map(({ port }) => `127.0.0.1:${port}`) });
+  const { streams } = await jetstreamManager(link);
+  const { state } = await streams.info(journal);
+  await streams.update(journal, { max_bytes: isFull ? state.bytes : -1 });
+  await link.close();
+}
+
+/** The result of a command that is sent once; `during` is what to do before it is waited for. */
+async function resultOf(cluster: Cluster, actuator: string, word: string, during?: () => Promise<void>) {
+  const id = await sendOnce(cluster, actuator, word);
+  await during?.();
+  const told = () => cluster.json(`${topicOf(actuator)}/result`).find((one) => one["id"] === id);
+  await until(
+    () => told() !== undefined,
+    `the result of ${actuator} ${word}`,
+    cluster.members.map(({ program }) => program.stderr.slice(-3_000)),
+  );
+  return told() ?? {};
+}
+
+async function sendOnce({ say }: Pick<Cluster, "say">, actuator: string, word: string): Promise<string> {
+  sent += 1;
+  const id = `c${sent}`;
+  await say(`${topicOf(actuator)}/set`, { command: word, id });
+  return id;
+}
+
+const alarmsOf = ({ json }: Cluster): string =>
+  JSON.stringify(json("greenhouse/bridge/alarms").at(-1)?.["alarms"] ?? []);
+
+const refusal = { outcome: "refused", reason: "journal_unavailable" };
+
+async function fullJournal(cluster: Cluster, nats: NatsCluster): Promise<void> {
+  await boundJournal(nats, true);
+  // What meets the full journal under way waits for it with its result; what comes later is refused at once.
+  const met = await resultOf(cluster, "fan", "on", async () => {
+    await expect.poll(() => alarmsOf(cluster)).toContain("journal_unavailable");
+    expect(await resultOf(cluster, "fan", "on")).toMatchObject(refusal);
+    const before = cluster.posts.length;
+    const stopped = resultOf(cluster, "roller", "stop");
+    await expect.poll(() => cluster.posts.length).toBeGreaterThan(before);
+    await boundJournal(nats, false);
+    expect((await stopped)["outcome"]).not.toBe("refused");
+  });
+  expect(met).toMatchObject(refusal);
+  await commandTaken(cluster, "on");
+  await expect.poll(() => alarmsOf(cluster)).not.toContain("journal_unavailable");
+}
+
+/** All that was told of each command is one outcome. */
+function judgeResults({ json }: Cluster): void {
+  const told = new Map<unknown, Set<unknown>>();
+  for (const { id, outcome } of [...json(resultTopic), ...json(`${topicOf("roller")}/result`)])
+    told.set(id, (told.get(id) ?? new Set()).add(outcome));
+  for (const [id, outcomes] of told) expect([...outcomes], String(id)).toHaveLength(1);
+}
 
 describe.skipIf(natsVersion === null)("the journal of one machine", () => {
   it("is no copy of the cluster's, is moved there with its locks, and is written back", async () => {
@@ -239,7 +339,7 @@ describe.skipIf(natsVersion === null)(
       await cutFromNats(cut, false);
       const owner = await ownerOf(cluster, cut);
 
-      const leader = await leaderOf(nats, "test_greenhouse2mqtt");
+      const leader = await leaderOf(nats, journal);
       await leader.kill();
       took["leader of the journal killed"] = { commandMs: await commandTaken(cluster, "off") };
 
@@ -249,5 +349,16 @@ describe.skipIf(natsVersion === null)(
       const ids = cluster.json(resultTopic).map(({ id, repeated }) => `${String(id)} ${String(repeated)}`);
       expect(new Set(ids).size).toBe(ids.length);
     }, 400_000);
+
+    it("say what is so with a full journal, and lose nothing", async () => {
+      const nats = await startNats(3);
+      onTestFinished(() => nats.stop());
+      const cluster = await clusterOf(2, nats);
+      await commandTaken(cluster, "off");
+      const owner = await ownerOf(cluster);
+      await fullJournal(cluster, nats);
+      expect(await ownerOf(cluster)).toBe(owner);
+      judgeResults(cluster);
+    }, 180_000);
   },
 );
