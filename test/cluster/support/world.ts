@@ -16,6 +16,8 @@ type Far = "nats" | "broker" | "platform";
 interface Post {
   readonly id: string;
   readonly at: number;
+  readonly by: Process;
+  readonly carriedOutAt: number;
 }
 
 interface Command {
@@ -157,10 +159,11 @@ class World {
       write: async (_code, _address, id, _signal, { mayPost } = {}) => {
         await process.clock.wait(this.#chance.logUniform(5, 3_000));
         if (this.#isCut(process, "platform") || mayPost?.() === false) throw postError("withheld", false);
-        this.#posted(process, id);
         const isAnswered = this.#chance.hits(0.9);
         const takesMs = isAnswered ? this.#chance.logUniform(20, 5_000) : controlMs;
-        this.time.in(this.#chance.logUniform(5, takesMs), () => this.#shown.add(id));
+        const inMs = this.#chance.logUniform(5, takesMs);
+        this.#posted(process, id, this.time.now + inMs);
+        this.time.in(inMs, () => this.#shown.add(id));
         await process.clock.wait(takesMs);
         if (!isAnswered || this.#isCut(process, "platform")) throw postError("timeout", true);
         return { requestId: null, code: "200" };
@@ -196,7 +199,7 @@ class World {
     if (dropped !== null) this.time.in(10, () => dropped.process.goOn(dropped.on.lost));
   }
 
-  #posted(process: Process, id: string): void {
+  #posted(process: Process, id: string, carriedOutAt: number): void {
     const { owner } = this;
     if (owner !== process)
       this.violations.push(
@@ -206,7 +209,12 @@ class World {
     const isStop = this.commands.get(id)?.isStop === true;
     if (!isStop && this.posts.some((post) => post.id === id))
       this.violations.push(`${this.time.now}: ${id} is POSTed twice`);
-    this.posts.push({ id, at: this.time.now });
+    const other = this.posts.find((post) => post.by !== process && post.carriedOutAt > this.time.now);
+    if (!isStop && other !== undefined)
+      this.violations.push(
+        `${this.time.now}: ${id} is POSTed while ${other.id} of ${other.by.id} is under way`,
+      );
+    this.posts.push({ id, at: this.time.now, by: process, carriedOutAt });
   }
 
   #told(id: string, outcome: string): void {
