@@ -76,11 +76,10 @@ export const superseded = (when: "before_sending" | "after_sending"): Ending => 
 });
 
 /** The end of a lease that nobody has to end any more. */
-export const leaseOver: Ending = {
-  outcome: "superseded",
-  reason: "before_sending",
-  message: "It was changed elsewhere, which has ended the lease. Nothing was sent.",
-};
+export const leaseOver: Ending = refused(
+  "expired",
+  "It was changed elsewhere, which has ended the lease. Nothing was sent.",
+);
 
 /** What a command was cut off with that had sent some of its steps. */
 export const cutBetween = ({

@@ -131,9 +131,14 @@ function judgeRefusal(history: History, find: Findings<Rule>, ask: Ask, { at, re
   if (sent <= mostInAMinute)
     find.broken("S16", `${ask.by} is overloaded with ${sent} commands to ${laneOf(ask)}`);
   if (reason === "duplicate") find.saw(`a duplicate by ${ask.ownId === null ? "payload" : "id"}`);
-  // By its own time it may be older than the sender's clock says here.
+  // By its own time it may be older than the sender's clock says here; a lease's end has no age, and expires with its lease.
   const earlyMs = ask.mayExpireAt - at;
-  if (reason === "expired" && !ask.payload.includes('"at"') && earlyMs > 1 + history.clockMs)
+  if (
+    reason === "expired" &&
+    ask.rule !== "lease" &&
+    !ask.payload.includes('"at"') &&
+    earlyMs > 1 + history.clockMs
+  )
     find.broken("S7", `${ask.by} is refused as too old, ${Math.round(earlyMs)} ms too early`);
   if (reason === "no_read_back" && !history.lackedValue(ask.code, ask.at))
     find.broken("S7", `${ask.by}: no answer of the platform lacked a value`);

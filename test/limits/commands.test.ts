@@ -261,7 +261,7 @@ describe("a lease", () => {
     await one.play("on", 300_000, () => one.platform.registers.set("210", "1100"), 330_000);
     expect(one.values()).toEqual(["210=1010"]);
     expect(one.events.map(({ type }) => type)).toEqual(["ended_by_itself"]);
-    expect(one.results.at(-1)).toMatchObject({ outcome: "superseded", reason: "before_sending" });
+    expect(one.results.at(-1)).toMatchObject({ outcome: "refused", reason: "expired" });
     expect(one.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease).toBeNull();
   });
 
