@@ -43,13 +43,12 @@ async function proxyTo(port: number, heardOf?: (bytes: Buffer) => void): Promise
 interface HeardPost {
   /** The member whose token it bears. */
   readonly member: number;
-  readonly at: number;
 }
 
 /** Takes down who sends a value to the platform; each member has a token of its own. */
 function heard(posts: HeardPost[], request: string): void {
   const [, member] = /^POST \/[^ ]*set-value[^]*member-(\d)/.exec(request) ?? [];
-  if (member !== undefined) posts.push({ member: Number(member), at: performance.now() });
+  if (member !== undefined) posts.push({ member: Number(member) });
 }
 
 /** Members with one configuration, at three NATS servers, each through lines of its own that can be cut. */
@@ -79,7 +78,7 @@ async function clusterOf(count: number, nats: NatsCluster) {
           realtime_url: toPlatform[1]?.url,
           token: `member-${n}`,
           requests_per_minute: 0,
-          timeouts: { control: "5s" },
+          timeouts: { control: "5s", read: "5s" },
         },
         mqtt: { url: `mqtt://127.0.0.1:${toBroker.port}` },
         http: { port },
@@ -253,11 +252,96 @@ async function fullJournal(cluster: Cluster, nats: NatsCluster): Promise<void> {
   await expect.poll(() => alarmsOf(cluster)).not.toContain("journal_unavailable");
 }
 
+/** So late that what is asked is under way when a line is cut. */
+const lateMs = 500;
+
+const requestsOf = ({ simulator }: Cluster): number =>
+  Object.values(simulator.control.requests()).reduce((sum, count) => sum + count, 0);
+
+/** A command whose POST has left when `cut` is called, and is not answered yet. */
+async function underWay(cluster: Cluster, word: string, cut: () => Promise<void>) {
+  const before = cluster.posts.length;
+  for (const proxy of cluster.toPlatform) proxy.latency(lateMs);
+  const result = await resultOf(cluster, "fan", word, async () => {
+    await until(() => cluster.posts.length > before, "a POST");
+    await cut();
+  });
+  expect(result).toMatchObject({ outcome: "confirmed" });
+  expect(cluster.posts).toHaveLength(before + 1);
+}
+
+/** The owner goes on reading, and tells what has ended when the line is back. */
+async function cutFromBroker(cluster: Cluster): Promise<void> {
+  const { broker } = await ownerOf(cluster);
+  await underWay(cluster, "off", async () => {
+    await cutLines([broker], true);
+    for (const proxy of cluster.toPlatform) proxy.latency(0);
+    const requests = requestsOf(cluster);
+    await expect.poll(() => requestsOf(cluster)).toBeGreaterThan(requests + 5);
+    await cutLines([broker], false);
+  });
+  await commandTaken(cluster, "on");
+}
+
+/** What was carried out and not answered is read back, and not sent again. */
+async function cutFromPlatform(cluster: Cluster): Promise<void> {
+  const { toPlatform, texts } = cluster;
+  const state = () => texts("greenhouse/bridge/platform").at(-1);
+  await underWay(cluster, "off", async () => {
+    for (const proxy of toPlatform) {
+      await proxy.manner("black_hole");
+      proxy.deafen("to_client");
+    }
+    await expect.poll(state, { timeout: 40_000 }).toBe("unreachable");
+    for (const proxy of toPlatform) proxy.latency(0);
+    await cutLines(toPlatform, false);
+  });
+  await commandTaken(cluster, "on");
+  expect(state()).toBe("online");
+}
+
+/** Every member is stopped in order and started again, one after the other, and commands go on coming. */
+async function rollingRestart(cluster: Cluster): Promise<void> {
+  const { members, posts } = cluster;
+  const from = posts.length;
+  const logs = () => members.map(({ program }) => program.stderr);
+  const end = new AbortController();
+  const ended: string[] = [];
+  const sending = (async () => {
+    for (let n = 0; !end.signal.aborted; n += 1) {
+      await sendOnce(cluster, "fan", n % 2 === 0 ? "off" : "on");
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  })();
+  for (const member of members) {
+    ended.push((await member.program.end("SIGTERM")).stderr);
+    member.program = startProcess({ folder: member.folder });
+    await until(() => /standing by|has claimed the account/.test(member.program.stderr), "a member again");
+    await ownerOf(cluster);
+    const count = posts.length;
+    await until(() => posts.length > count, "a POST of who runs the account by now");
+  }
+  end.abort();
+  await sending;
+  const taken = [...ended, ...logs()].flatMap((log) =>
+    [...log.matchAll(/"id":"(c\d+)"[^\n]*"msg":"command taken"/g)].map(([, id]) => id),
+  );
+  expect(new Set(taken).size).toBe(taken.length);
+  const untold = () => taken.filter((id) => !resultsOf(cluster).some((one) => one["id"] === id));
+  await expect.poll(untold).toEqual([]);
+  const since = posts.slice(from);
+  expect(since.length).toBeGreaterThan(0);
+  const changes = since.filter(({ member }, at) => at > 0 && since[at - 1]?.member !== member);
+  expect(changes.length).toBeGreaterThan(0);
+  expect(changes.length).toBeLessThanOrEqual(members.length);
+}
+
+const resultsOf = ({ json }: Cluster) => ["fan", "roller"].flatMap((one) => json(`${topicOf(one)}/result`));
+
 /** All that was told of each command is one outcome. */
-function judgeResults({ json }: Cluster): void {
+function judgeResults(cluster: Cluster): void {
   const told = new Map<unknown, Set<unknown>>();
-  for (const { id, outcome } of [...json(resultTopic), ...json(`${topicOf("roller")}/result`)])
-    told.set(id, (told.get(id) ?? new Set()).add(outcome));
+  for (const { id, outcome } of resultsOf(cluster)) told.set(id, (told.get(id) ?? new Set()).add(outcome));
   for (const [id, outcomes] of told) expect([...outcomes], String(id)).toHaveLength(1);
 }
 
@@ -350,14 +434,17 @@ describe.skipIf(natsVersion === null)(
       expect(new Set(ids).size).toBe(ids.length);
     }, 400_000);
 
-    it("say what is so with a full journal, and lose nothing", async () => {
+    it("say what is so with a full journal, cut from the broker or the platform, and restarted one by one, and lose nothing", async () => {
       const nats = await startNats(3);
       onTestFinished(() => nats.stop());
       const cluster = await clusterOf(2, nats);
       await commandTaken(cluster, "off");
       const owner = await ownerOf(cluster);
       await fullJournal(cluster, nats);
+      await cutFromBroker(cluster);
+      await cutFromPlatform(cluster);
       expect(await ownerOf(cluster)).toBe(owner);
+      await rollingRestart(cluster);
       judgeResults(cluster);
     }, 180_000);
   },
