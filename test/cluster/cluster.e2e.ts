@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { join } from "node:path";
@@ -119,6 +119,12 @@ async function ownerOf({ members }: Cluster, but: Member | null = null): Promise
     members.map(({ program }) => program.stderr.slice(-2_000)),
   );
   return find() ?? Promise.reject(new Error("no owner"));
+}
+
+async function deleteStream({ servers }: NatsCluster, stream: string): Promise<void> {
+  const link = await connect({ servers: servers.map(({ port }) => `127.0.0.1:${port}`) });
+  await (await jetstreamManager(link)).streams.delete(stream);
+  await link.close();
 }
 
 /** The server that leads a stream. */
@@ -346,7 +352,7 @@ function judgeResults(cluster: Cluster): void {
 }
 
 describe.skipIf(natsVersion === null)("the journal of one machine", () => {
-  it("is no copy of the cluster's, is moved there with its locks, and is written back", async () => {
+  it("is no copy of the cluster's, is moved there with its locks, is written back, and restored from that", async () => {
     const nats = await startNats(1);
     onTestFinished(() => nats.stop());
     const { members } = await clusterOf(1, nats);
@@ -383,6 +389,14 @@ describe.skipIf(natsVersion === null)("the journal of one machine", () => {
     expect(await readFile(join(folder, "out/format"), "utf8")).toBe(
       await readFile(join(folder, "data/format"), "utf8"),
     );
+    // The runbook's way back from a backup.
+    await deleteStream(nats, "moved_greenhouse2mqtt");
+    await cp(join(folder, "out"), join(folder, "restored"), { recursive: true });
+    await configure({ ...clustered, data_dir: "./restored" });
+    expect(await end("journal", "import")).toMatchObject({ code: 0 });
+    expect(await end("journal", "export", "again")).toMatchObject({ code: 0 });
+    for (const [at, name] of (await readdir(join(folder, "out/journal"))).entries())
+      expect(await readFile(join(folder, "again/journal", name), "utf8")).toBe(written[at]);
     // Without the key the copy is not taken for the journal.
     await configure({ ...alone, data_dir: "./data" });
     expect((await end("run")).stderr).toContain("is a copy of that of the cluster");
