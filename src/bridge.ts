@@ -76,6 +76,8 @@ export interface BridgeOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** At which level the log names each controller and actuator found; `info` where absent. */
+  readonly foundLevel?: "info" | "debug";
   /** Takes a line of each command taken and of each result; without it none is written. */
   readonly commandLog?: Logger | undefined;
   /** The newest lines of the log; without it there are none to show. */
@@ -335,7 +337,7 @@ const smallFile = ({ configuration, outside }: Given, name: string) =>
 
 /** What asks the platform, and holds what it showed. */
 function joinReading(above: Given & Link): Reading {
-  const { configuration, clock, random, log, onEvent, outside, sharedHosts } = above;
+  const { configuration, clock, random, log, foundLevel, onEvent, outside, sharedHosts } = above;
   const watch = new PlatformWatch({ clock, log, onEvent });
   const platform = createPlatform(configuration.platform, {
     clock,
@@ -354,6 +356,7 @@ function joinReading(above: Given & Link): Reading {
     clock,
     random,
     log,
+    foundLevel,
     transliterate: anyAscii,
     onEvent,
     absences: smallFile(above, "absent-controllers.json"),

@@ -11,7 +11,7 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { addressOf, sshHint } from "../http/entrance.js";
 import { isLoopback } from "../runtime/sockets.js";
-import { adjustableLogs, createLogger, RecentLog } from "../runtime/log.js";
+import { adjustableLogs, createLogger, isText, RecentLog } from "../runtime/log.js";
 import {
   FaultFileError,
   type Simulator,
@@ -216,7 +216,7 @@ async function runShown(
 ): Promise<void> {
   const recentLog = new RecentLog();
   const log = loggerFor(configuration, context, undefined, recentLog);
-  const logs = adjustableLogs(log, () => configuration.log.level);
+  const logs = adjustableLogs(log, () => configuration.log.level, isText(configuration.log, context.err));
   const over = new AbortController();
   const end = AbortSignal.any([endOfUse(context), over.signal]);
   let watching = Promise.resolve();

@@ -19,7 +19,7 @@ import {
 } from "../fleet/status-file.js";
 import { SharedHosts } from "../platform/shared.js";
 import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
-import { adjustableLogs, createLogger, type Logger, RecentLog } from "../runtime/log.js";
+import { adjustableLogs, createLogger, isText, type Logger, RecentLog } from "../runtime/log.js";
 import { ignoredTlsEnvironment } from "../runtime/sockets.js";
 import { guardProcess, writeLastError } from "../status/crash-loop.js";
 import type { LoopDelay } from "../status/health.js";
@@ -339,7 +339,7 @@ async function startAccount(
     context.err,
     recentLog,
   ).child({ account });
-  const logs = adjustableLogs(own, () => live.current.log.level);
+  const logs = adjustableLogs(own, () => live.current.log.level, isText(configuration.log, context.err));
   own.info({ config: loaded.file }, "starting an account");
   const runs = membership?.runs(account, onStandby) ?? runBridge;
   await runs(

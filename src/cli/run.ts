@@ -6,7 +6,7 @@ import type { Configuration } from "../config/schema.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
 import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
-import { adjustableLogs, type Logger, RecentLog, silentLog } from "../runtime/log.js";
+import { adjustableLogs, isText, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { serviceManager } from "../runtime/systemd.js";
 import { loggerFor, readConfiguration } from "./common.js";
 import { tellIn } from "./speech.js";
@@ -25,7 +25,7 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   const recentLog = new RecentLog();
   const log = loggerFor(configuration, context, secrets, recentLog);
   const version = programVersion();
-  const logs = adjustableLogs(log, () => live.current.log.level);
+  const logs = adjustableLogs(log, () => live.current.log.level, isText(configuration.log, context.err));
   const unguard = guardProcess({
     process,
     dataDir: configuration.data_dir,

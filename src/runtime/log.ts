@@ -25,20 +25,22 @@ export const silentLog: Logger = {
 
 interface AdjustableLogs {
   readonly log: Logger;
+  /** At which level each controller and actuator that was found is named: many sites have too many for a terminal. */
+  readonly foundLevel: "info" | "debug";
   /** What became of commands: shown as configured, or as was asked for where that is more; no request hides it. */
   readonly commandLog: Logger;
   readonly setLogLevel: (level: string) => void;
 }
 
-/** `configured` is the level of the configuration in force. */
-export function adjustableLogs(log: PinoLogger, configured: () => string): AdjustableLogs {
+/** `configured` is the level of the configuration in force, `isText` whether the lines are sentences for a person. */
+export function adjustableLogs(log: PinoLogger, configured: () => string, isText: boolean): AdjustableLogs {
   const commandLog = log.child({}, { level: configured() });
   const severity = (level: string) => log.levels.values[level] ?? 0;
   const setLogLevel = (level: string) => {
     log.level = level;
     commandLog.level = severity(level) < severity(configured()) ? level : configured();
   };
-  return { log, commandLog, setLogLevel };
+  return { log, foundLevel: isText ? "debug" : "info", commandLog, setLogLevel };
 }
 
 const names: Readonly<Record<number, string>> = {
@@ -171,12 +173,16 @@ function errorFacts(error: unknown): unknown {
   return { ...facts, stack: readableStack(facts.stack) };
 }
 
+/** Whether `target` gets sentences instead of JSON. */
+export const isText = ({ format }: Pick<LogSettings, "format">, target: Pick<LogTarget, "isTTY">): boolean =>
+  format === "text" || (format === "auto" && target.isTTY === true);
+
 /**
  * A logger for `target`: sentences on a terminal, JSON lines elsewhere; known secrets are blotted out of every line.
  * `recent` gets each line too.
  */
 export function createLogger(settings: LogSettings, target: LogTarget, recent?: RecentLog): PinoLogger {
-  const readable = settings.format === "text" || (settings.format === "auto" && target.isTTY === true);
+  const readable = isText(settings, target);
   const hide = withoutSecrets(settings.secrets);
   const { sentences = {} } = settings;
   const destination: DestinationStream = {

@@ -53,6 +53,8 @@ interface MirrorParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** At which level each controller and actuator found is named; `info` where absent. */
+  readonly foundLevel?: "info" | "debug" | undefined;
   readonly transliterate: Transliterate;
   /** Where absent controllers are kept over a restart; without it they count anew. */
   readonly absences?: TextFile;
@@ -141,7 +143,7 @@ const inventoryMemory = ({
   };
 
 function newsLogger(
-  { log, clock, onEvent }: Pick<MirrorParts, "log" | "clock" | "onEvent">,
+  { log, foundLevel = "info", clock, onEvent }: Pick<MirrorParts, "log" | "foundLevel" | "clock" | "onEvent">,
   store: GreenhouseStore,
 ): (news: InventoryNews) => void {
   const logCounts = countsLogger(store, log);
@@ -151,9 +153,9 @@ function newsLogger(
       onEvent({ type: "account_empty", severity: "warning", message: accountEmpty, at: clock.now() });
     if (!("name" in news)) return;
     const isGone = news.type === "removed" || news.type === "absent";
-    log[isGone ? "info" : "debug"]({ controller: news.code }, `controller ${news.type}: ${news.name}`);
+    log[isGone ? "info" : foundLevel]({ controller: news.code }, `controller ${news.type}: ${news.name}`);
     const controller = news.type === "removed" ? undefined : store.get(news.code);
-    if (controller) logActuators(log, controller);
+    if (controller) logActuators(log, foundLevel, controller);
   };
 }
 
@@ -176,11 +178,11 @@ export function countsLogger(store: Pick<GreenhouseStore, "controllers">, log: L
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** One line for each actuator of a controller that was found. */
-export function logActuators(log: Logger, { info, actuators }: Controller): void {
+export function logActuators(log: Logger, level: "info" | "debug", { info, actuators }: Controller): void {
   for (const { settings } of actuators.values()) {
     const { id, kind, address, readOnly } = settings;
     const about = { controller: info.id, actuator: id, kind, address };
-    log.debug(about, `actuator found${readOnly ? ", read-only" : ""}: ${info.id}/${id}`);
+    log[level](about, `actuator found${readOnly ? ", read-only" : ""}: ${info.id}/${id}`);
   }
 }
 

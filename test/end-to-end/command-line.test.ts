@@ -347,7 +347,7 @@ describe.concurrent("run", () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it("writes logs to stderr, one JSON object a line when that is no terminal, and nothing to stdout", async ({
+  it("writes logs to stderr, one JSON object a line when that is no terminal with each actuator found, and nothing to stdout", async ({
     stage,
   }) => {
     const platform = await stage.platform();
@@ -359,11 +359,14 @@ describe.concurrent("run", () => {
     );
     const bridge = stage.program([]);
     await until(watch, "greenhouse/bridge/state", "online");
+    await until(watch, "greenhouse/gh-0001/availability", "online");
     const { code, stdout, stderr } = await bridge.end("SIGTERM");
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     const lines = stderr.split("\n").filter((line) => line !== "" && !/^config\.yaml:\d+:\d+ /.test(line));
     expect(lines).not.toEqual([]);
-    for (const line of lines) expect(() => JSON.parse(line) as unknown, line).not.toThrow();
+    const parsed = lines.map((line) => JSON.parse(line) as unknown);
+    const found = { level: 30, msg: "actuator found: gh-0001/left_skylight" };
+    expect(parsed).toContainEqual(expect.objectContaining(found));
   });
 });
 

@@ -329,14 +329,19 @@ it("the log says at info how much is mirrored, once, and again where a list has 
   ]);
 });
 
-it("the log has a line at debug for each actuator found", () => {
+it.each(["info", "debug"] as const)("the log has a line at %s for each actuator found", (level) => {
   const { lines, log } = logged();
   const settings = controllerSettings({
     actuators: [actuator(), actuator({ id: "fan", kind: "circulation_fan", address: "150", readOnly: true })],
   });
-  logActuators(log, newController("GH-0001", "gh-0001", settings, true));
+  logActuators(log, level, newController("GH-0001", "gh-0001", settings, true));
   expect(lines).toMatchObject([
-    { controller: "gh-0001", actuator: "roof", kind: "skylight", msg: "actuator found: gh-0001/roof" },
+    {
+      level: level === "info" ? 30 : 20,
+      controller: "gh-0001",
+      actuator: "roof",
+      msg: "actuator found: gh-0001/roof",
+    },
     { actuator: "fan", msg: "actuator found, read-only: gh-0001/fan" },
   ]);
 });
