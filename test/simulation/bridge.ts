@@ -1,4 +1,4 @@
-import { type BridgeView, type Reading, runBridge } from "../../src/bridge.js";
+import { type BridgeOptions, type BridgeView, type Reading, runBridge } from "../../src/bridge.js";
 import { PlatformError, type RawValue } from "../../src/greenhouse/ports.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { Journal } from "../../src/journal/journal.js";
@@ -60,7 +60,8 @@ export class Bridge {
     return this.#link?.isLinked === true;
   }
 
-  run(): Promise<void> {
+  /** `over`: what an account of a fleet runs with. */
+  run(over: Partial<Pick<BridgeOptions, "live" | "failing" | "setLogLevel">> = {}): Promise<void> {
     const world = this.#world;
     const { clock } = this;
     this.#running = runBridge(
@@ -90,6 +91,7 @@ export class Bridge {
         onMade: (bridge) => {
           this.#watch(bridge);
         },
+        ...over,
       },
       this.#stopping.signal,
     );
@@ -143,6 +145,12 @@ export class Bridge {
     this.#stopping.abort();
     await this.#running;
     this.clock.kill();
+  }
+
+  /** Nothing of it goes on: what waits for its end would be kept by Node.js for ever, and the whole world with it. */
+  letGo(): void {
+    this.kill();
+    this.#stopping.abort();
   }
 
   /** kill -9. */

@@ -43,13 +43,24 @@ export async function simulate(seed: number, hours: number, onLine?: (line: stri
   } catch (caught) {
     error = caught instanceof Error ? caught : new Error(String(caught));
   }
+  const run = runOf(world, hours, error);
+  world.letGo();
+  return run;
+}
+
+function runOf(
+  { scenario, journalist, boots, linesAtFailure }: World,
+  hours: number,
+  error: Error | null,
+): Run {
+  const { seed } = scenario;
   const seen = {
     seed,
     digest: journalist.digest,
     lines: journalist.lines,
     commands: journalist.asks.size,
     posts: journalist.posts.length,
-    boots: world.boots,
+    boots,
     sometimes: Object.fromEntries(journalist.sometimes),
   };
   if (error === null) return { ...seen, failure: null, invariant: null };
@@ -60,7 +71,7 @@ export async function simulate(seed: number, hours: number, onLine?: (line: stri
     `readings: ${scenario.readings.join(", ") || "the usual"}`,
     `replay: node test/simulation/simulate-seeds.mjs --seed ${seed} --hours ${hours}`,
     ...(invariant === "crash" ? [error.stack ?? ""] : []),
-    ...world.linesAtFailure,
+    ...linesAtFailure,
   ].join("\n");
   return { ...seen, failure, invariant };
 }
@@ -90,6 +101,7 @@ export class World {
   /** From then on every fault is over, for good. */
   readonly calmFrom: number;
   bridge: Bridge | null = null;
+  readonly #bridges: Bridge[] = [];
   /** When the machine was stalled last, for what a latency may be judged by. */
   lastStallAt = -Infinity;
   /** When the disk could be written again; Infinity while it cannot. */
@@ -183,10 +195,16 @@ export class World {
     this.boots += 1;
     const bridge = new Bridge(this, this.boots);
     this.bridge = bridge;
+    this.#bridges.push(bridge);
     this.journalist.startedAt.set(bridge.boot, this.time.now);
     this.journalist.note("start", { boot: this.boots });
     bridge.run().catch((error: unknown) => this.fail(error));
     this.accidents.started();
+  }
+
+  /** It is over, and nobody looks at it any more. */
+  letGo(): void {
+    for (const bridge of this.#bridges) bridge.letGo();
   }
 
   /** The bridge has subscribed. */
