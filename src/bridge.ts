@@ -130,6 +130,9 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
   const { journal } = opened;
   const failed = new AbortController();
   const signal = AbortSignal.any([stop, failed.signal]);
+  // It may have been reloaded while nothing ran by it.
+  const { level } = live.current.log;
+  if (level !== configuration.log.level) options.setLogLevel(level);
   // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
   setMaxListeners(0, signal, stop);
   try {
@@ -153,6 +156,7 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
       await bridge.platform.close();
     }
   } finally {
+    live.endRun();
     await opened.close();
   }
 }
@@ -647,8 +651,9 @@ function lookAtBroker({ configuration, log, topics, retained, commands }: Joined
 }
 
 function reloaded(changes: readonly string[], joined: Joined, status: Status): void {
-  const { journal } = joined;
+  const { journal, live, setLogLevel } = joined;
   if (changes.length === 0) return;
+  if (changes.includes("log.level")) setLogLevel(live.current.log.level);
   const record = { type: "configuration_changed", changes } as const;
   journal.append(record, { durable: false }).catch(() => undefined);
   inForce(joined, status);

@@ -33,9 +33,6 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
     secrets,
     fatal: (facts, message) => log.fatal(facts, message),
   });
-  live.onReload(({ applied }) => {
-    if (applied.includes("log.level")) logs.setLogLevel(live.current.log.level);
-  });
   context.onReload?.(() => {
     void reload(options, context, live, log);
   });

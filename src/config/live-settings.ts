@@ -90,6 +90,16 @@ export class LiveSettings {
     this.#listeners.add(listener);
   }
 
+  /**
+   * A bridge that ran by these settings has ended. An account of a fleet that starts again does so by the same ones: who listened in the
+   * run before is gone, and why it refused commands says nothing of the next one. What an operator chose stays.
+   */
+  endRun(): void {
+    this.#listeners.clear();
+    this.#switchListeners.clear();
+    this.#forced.length = 0;
+  }
+
   /** Takes over what can change, and tells the rest by name. What needs a restart is told again the next time. */
   reload(next: Configuration): Reloaded {
     const known = new Set([...this.#ofStart, ...secretValues(next), ...this.#secrets]);

@@ -116,3 +116,19 @@ describe("read-only for a run, as an operator chooses", () => {
     expect(live.forcedBecause).toBe("crash_loop");
   });
 });
+
+it("a run that is over hears of no reload, and why it refused commands says nothing of the next", async () => {
+  const settings = await configurationOf("", await platform());
+  const live = new LiveSettings(settings);
+  const heard: string[] = [];
+  live.onReload(() => heard.push("reload"));
+  live.onReadOnlyChosen(() => heard.push("chosen"));
+  live.forceReadOnly("journal_unread");
+  live.endRun();
+  expect(live.forcedBecause).toBeNull();
+  live.reload({ ...settings, commands: { ...settings.commands, dry_run: true } });
+  live.chooseReadOnly(true, "anna");
+  expect(heard).toEqual([]);
+  live.endRun();
+  expect(live.readOnlyBecause).toBe("operator");
+});
