@@ -1,8 +1,7 @@
 import type { Configuration } from "../config/schema.js";
 import { nearest } from "../config/problem.js";
 import { vocabulary } from "../greenhouse/command/words.js";
-import { degreeOf } from "../greenhouse/actuator-kinds.js";
-import { modeAddress, positionAddress } from "../greenhouse/fold-registers.js";
+import { degreeOf, stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { parseDuration } from "../runtime/duration.js";
 import { systemClock } from "../runtime/clock.js";
 import { watchMovement } from "../setup/doctor/watch.js";
@@ -84,6 +83,7 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
       `${commentText(controller)} has no actuator "${commentText(id)}"${near === null ? "" : `, did you mean "${near}"?`}; ${hint}`,
     );
   }
+  const [modeAddress, positionAddress = modeAddress] = stateAddresses(settings);
   return {
     code,
     id,
@@ -91,8 +91,8 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
     values: settings.values,
     reads: settings.reads ?? {},
     positionReads: settings.positionReads ?? "degree",
-    modeAddress: modeAddress(settings),
-    positionAddress: positionAddress(settings),
+    modeAddress,
+    positionAddress,
     group: settings.group ?? null,
     running: settings.running ?? [],
     tolerance: settings.tolerance,

@@ -1,6 +1,5 @@
-import { degreeOf, type KindRow, kindRows, textOf } from "../greenhouse/actuator-kinds.js";
+import { degreeOf, type KindRow, kindRows, stateAddresses, textOf } from "../greenhouse/actuator-kinds.js";
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
-import { modeAddress, stateAddresses } from "../greenhouse/fold-registers.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import { ask, type At, type Came, type Connection, type Posts, type Progress, type Turn } from "./book.js";
 import type { Read } from "./confirm.js";
@@ -30,8 +29,10 @@ export function advanceChecks(turn: Turn, run: AtChecks, came: Came): void {
 
 function onConnection(turn: Turn, run: At<"connection">, connection: Connection): void {
   const refusal = connectionRefusal(connection);
+  const addresses = stateAddresses(run.command.settings);
   if (refusal) finish(turn, run, refusal);
-  else check(turn, run, readAddresses(run.command), {});
+  // A word is told by the mode alone.
+  else check(turn, run, run.command.wanted.type === "position" ? addresses : addresses.slice(0, 1), {});
 }
 
 function connectionRefusal(connection: Connection): Ending | null {
@@ -55,12 +56,6 @@ function connectionRefusal(connection: Connection): Ending | null {
         connection.facts?.requestId,
       );
   }
-}
-
-function readAddresses({ settings, wanted }: Command): readonly string[] {
-  if (wanted.type === "position") return stateAddresses(settings);
-  const row: KindRow = kindRows[settings.kind];
-  return [row.positionMode === null ? settings.address : modeAddress(settings)];
 }
 
 type Fresh = Readonly<Record<string, RawValue>>;
@@ -127,7 +122,7 @@ function isAlready(
   if (!final || raw === undefined || force || wanted.type === "stop" || posts.unread) return false;
   if (!shows(settings, final, raw)) return false;
   if (wanted.type !== "position") return !isDegreeOf(settings, raw);
-  const mode = fresh[modeAddress(settings)];
+  const mode = fresh[stateAddresses(settings)[0]];
   const isInMode = mode !== undefined && showsPositionMode(settings, mode);
   return isInMode && (posts.endedAt === null || monoNow - posts.endedAt >= settings.travelMs);
 }

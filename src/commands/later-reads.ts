@@ -1,8 +1,7 @@
-import { endsByItself, kindRows, type KindRow } from "../greenhouse/actuator-kinds.js";
+import { endsByItself, type KindRow, kindRows, stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { type CommandResult, isToldWhenLate, type Outcome } from "../greenhouse/command/outcomes.js";
 import { shows, showsModeOfDegree, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
-import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";

@@ -1,5 +1,5 @@
+import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { shows, type Step, travels } from "../greenhouse/command/plan.js";
-import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
 import {
   type Answered,

@@ -164,12 +164,13 @@ export function meansSame(settings: KindWithValues, sent: string, text: string):
   return state !== "unknown" && state !== "position" && decodeValue(settings, text).state === state;
 }
 
+const leadingZeros = /^0+(?=\d)/;
+
 /** Equal as the platform may return them: as text, or as digits with other leading zeros. */
 export function sameValue(wanted: string, text: string): boolean {
   if (wanted === text) return true;
-  return (
-    /^\d+$/.test(text) && /^\d+$/.test(wanted) && withoutLeadingZeros(wanted) === withoutLeadingZeros(text)
-  );
+  if (!/^\d+$/.test(text) || !/^\d+$/.test(wanted)) return false;
+  return wanted.replace(leadingZeros, "") === text.replace(leadingZeros, "");
 }
 
 /** A register as text: trimmed, and a whole number that came as `45.0` as `45`. */
@@ -184,4 +185,24 @@ export function degreeOf(text: string): number | null {
   return degree <= 100 ? degree : null;
 }
 
-const withoutLeadingZeros = (digits: string) => digits.replace(/^0+(?=\d)/, "");
+/** Where an actuator is on the platform. */
+interface Placed {
+  readonly kind: ActuatorKind;
+  readonly address: string;
+  readonly modeAddress?: string | undefined;
+  readonly positionAddress?: string | undefined;
+}
+
+/**
+ * The addresses whose values make up the actuator's state: that of the mode, and one of the position where it has one of its own, so
+ * that a number at the mode address is no degree.
+ */
+export function stateAddresses({
+  kind,
+  address,
+  modeAddress = address,
+  positionAddress = address,
+}: Placed): readonly [mode: string, ...position: string[]] {
+  if (kindRows[kind].positionMode === null) return [address];
+  return modeAddress === positionAddress ? [modeAddress] : [modeAddress, positionAddress];
+}

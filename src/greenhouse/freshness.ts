@@ -1,5 +1,5 @@
-import { stateAddresses } from "./fold-registers.js";
-import type { Actuator, Availability, Controller, Quality, RunningStatus, Sensor } from "./model.js";
+import { stateAddresses } from "./actuator-kinds.js";
+import type { Actuator, Controller, Quality, RunningStatus, Sensor } from "./model.js";
 
 /** A platform clock may run a little ahead of ours without its readings being called wrong. */
 export const futureToleranceMs = 120_000;
@@ -12,124 +12,109 @@ export interface Freshness {
   readonly statusFloorMs: number;
 }
 
-const sensorLimit = (sensor: Sensor, freshness: Freshness) =>
-  Math.max(sensor.definition.staleAfterMs ?? freshness.staleAfterMs, freshness.sensorFloorMs);
-const registerLimit = (freshness: Freshness) => Math.max(freshness.staleAfterMs, freshness.registerFloorMs);
-const statusLimit = (freshness: Freshness) => Math.max(freshness.staleAfterMs, freshness.statusFloorMs);
-
-/** Whether the controller and the platform can be reached. */
-interface Reach {
-  readonly availability: Availability;
-  readonly platformReachable: boolean;
+/** The quality of something at this moment, and when time alone changes it next; Infinity where it does not. */
+interface Judged<Of extends Quality = Quality> {
+  readonly quality: Of;
+  readonly until: number;
 }
 
-const isGone = (reach: Reach) => !reach.platformReachable || reach.availability === "offline";
-
-/** Received in the future: our own clock was set back since, so its age cannot be known. */
-const isAhead = (receivedAt: number, now: number) => receivedAt > now + futureToleranceMs;
-
-/** The instant a sensor's age counts from: its own time when usable, else when it came. */
-function datedAt(sensor: Sensor, now: number): number {
-  if (sensor.measuredAt === null || sensor.measuredAt > now + futureToleranceMs) return sensor.receivedAt;
-  return sensor.measuredAt;
+/** What everything of a controller is judged by. */
+interface Moment {
+  readonly now: number;
+  readonly freshness: Freshness;
+  /** The controller or the platform cannot be reached. */
+  readonly isGone: boolean;
 }
 
-export function sensorQuality(sensor: Sensor, reach: Reach, now: number, freshness: Freshness): Quality {
-  if (isGone(reach) || isAhead(sensor.receivedAt, now)) return "stale";
-  if (now - datedAt(sensor, now) > sensorLimit(sensor, freshness)) return "stale";
-  if (sensor.fault !== null) return "bad";
-  if (sensor.measuredAt === null || sensor.measuredAt > now + futureToleranceMs) return "uncertain";
-  return "good";
+const stale = { quality: "stale", until: Infinity } as const;
+
+/** By its age alone: `datedAt` is what that counts from, `receivedAt` when it came, null for never. */
+function qualityByAge(
+  receivedAt: number | null,
+  datedAt: number,
+  limitMs: number,
+  { now, isGone }: Moment,
+): Judged<"good" | "stale"> {
+  // Received in the future: our own clock was set back since, so its age cannot be known.
+  const isUnknown = receivedAt === null || receivedAt > now + futureToleranceMs;
+  if (isUnknown || isGone || now - datedAt > limitMs) return stale;
+  return { quality: "good", until: datedAt + limitMs + 1 };
 }
 
-function registerQuality(readAt: number | null, reach: Reach, now: number, freshness: Freshness): Quality {
-  if (readAt === null || isGone(reach) || isAhead(readAt, now)) return "stale";
-  return now - readAt > registerLimit(freshness) ? "stale" : "good";
+/** Its age counts from its own time where that is usable, else from when it came. */
+export function sensorQuality(sensor: Sensor, moment: Moment): Judged {
+  const { measuredAt, receivedAt, definition, fault } = sensor;
+  const { staleAfterMs, sensorFloorMs } = moment.freshness;
+  const limitMs = Math.max(definition.staleAfterMs ?? staleAfterMs, sensorFloorMs);
+  const isDated = measuredAt !== null && measuredAt <= moment.now + futureToleranceMs;
+  const aged = qualityByAge(receivedAt, isDated ? measuredAt : receivedAt, limitMs, moment);
+  if (aged.quality === "stale") return aged;
+  if (fault !== null) return { ...aged, quality: "bad" };
+  if (isDated) return aged;
+  const datedFrom = measuredAt === null ? Infinity : measuredAt - futureToleranceMs;
+  return { quality: "uncertain", until: Math.min(aged.until, datedFrom) };
 }
 
-function statusQuality(
-  { readAt, missed }: RunningStatus,
-  reach: Reach,
-  now: number,
-  freshness: Freshness,
-): RunningStatus["quality"] {
-  if (missed > 0 || isGone(reach) || isAhead(readAt, now)) return "stale";
-  return now - readAt > statusLimit(freshness) ? "stale" : "good";
-}
-
-/** An actuator is as fresh as that of its addresses which was read longest ago. */
-function oldestRead({ settings, registers }: Actuator): number | null {
+/**
+ * An actuator is as fresh as that of its addresses which was read longest ago. A degree that was confirmed and cannot be read is as
+ * fresh as the mode, and less certain.
+ */
+function actuatorQuality({ settings, registers, position, lastDegree }: Actuator, moment: Moment): Judged {
   let oldest: number | null = null;
   for (const address of stateAddresses(settings)) {
     const readAt = registers[address]?.readAt ?? null;
     if (oldest === null || (readAt !== null && readAt < oldest)) oldest = readAt;
   }
-  return oldest;
+  const aged = registerQuality(oldest, moment);
+  const isRecalled = (lastDegree ?? null) !== null && position === lastDegree;
+  return aged.quality === "good" && isRecalled ? { ...aged, quality: "uncertain" } : aged;
 }
 
-/** A degree that was confirmed and cannot be read is as fresh as the mode, and less certain. */
-function actuatorQuality(actuator: Actuator, reach: Reach, now: number, freshness: Freshness): Quality {
-  const quality = registerQuality(oldestRead(actuator), reach, now, freshness);
-  const isRecalled = (actuator.lastDegree ?? null) !== null && actuator.position === actuator.lastDegree;
-  return quality === "good" && isRecalled ? "uncertain" : quality;
+function registerQuality(readAt: number | null, moment: Moment): Judged<"good" | "stale"> {
+  const { staleAfterMs, registerFloorMs } = moment.freshness;
+  return qualityByAge(readAt, readAt ?? 0, Math.max(staleAfterMs, registerFloorMs), moment);
 }
 
-/** The same things with their quality as it is now; the same reference where none changed. */
-const judged = <K, T extends { readonly quality: Quality }>(
-  all: ReadonlyMap<K, T>,
-  qualityOf: (one: T) => T["quality"],
-): ReadonlyMap<K, T> =>
-  mapChanged(all, (one) => {
-    const quality = qualityOf(one);
-    return quality === one.quality ? one : { ...one, quality };
-  });
+function statusQuality({ readAt, missed }: RunningStatus, moment: Moment): Judged<"good" | "stale"> {
+  const { staleAfterMs, statusFloorMs } = moment.freshness;
+  const limitMs = Math.max(staleAfterMs, statusFloorMs);
+  return qualityByAge(missed > 0 ? null : readAt, readAt, limitMs, moment);
+}
 
 /** Judges everything of a controller anew; the same reference when nothing changed. */
 export function judge(controller: Controller, now: number, freshness: Freshness): Controller {
-  const registerIn = (readAt: number | null) => registerQuality(readAt, controller, now, freshness);
-  const parts = {
-    sensors: judged(controller.sensors, (sensor) => sensorQuality(sensor, controller, now, freshness)),
-    actuators: judged(controller.actuators, (actuator) =>
-      actuatorQuality(actuator, controller, now, freshness),
+  const isGone = !controller.platformReachable || controller.availability === "offline";
+  const moment = { now, freshness, isGone };
+  let next = Infinity;
+  const judged = <Key, Part extends { readonly quality: Quality }>(
+    all: ReadonlyMap<Key, Part>,
+    qualityOf: (one: Part, moment: Moment) => Judged<Part["quality"]>,
+  ) =>
+    mapChanged(all, (one) => {
+      const { quality, until } = qualityOf(one, moment);
+      next = Math.min(next, until);
+      return quality === one.quality ? one : { ...one, quality };
+    });
+  return withChange(controller, {
+    sensors: judged(controller.sensors, sensorQuality),
+    actuators: judged(controller.actuators, actuatorQuality),
+    parameters: judged(controller.parameters, ({ register }) =>
+      registerQuality(register?.readAt ?? null, moment),
     ),
-    parameters: judged(controller.parameters, ({ register }) => registerIn(register?.readAt ?? null)),
-    statuses: judged(controller.statuses, (status) => statusQuality(status, controller, now, freshness)),
-  };
-  const shown = withChange(controller, parts);
-  return withChange(shown, { nextJudgementAt: nextChange(shown, now, freshness) });
+    statuses: judged(controller.statuses, statusQuality),
+    nextJudgementAt: next === Infinity ? null : next,
+  });
 }
 
-/** When time alone can change a quality next. */
-function nextChange(controller: Controller, now: number, freshness: Freshness): number | null {
-  if (isGone(controller)) return null;
-  let next: number | null = null;
-  const consider = (at: number) => {
-    if (at >= now && (next === null || at < next)) next = at;
-  };
-  for (const sensor of controller.sensors.values()) {
-    if (sensor.quality === "stale") continue;
-    consider(datedAt(sensor, now) + sensorLimit(sensor, freshness) + 1);
-    if (sensor.quality === "uncertain" && sensor.measuredAt !== null)
-      consider(sensor.measuredAt - futureToleranceMs);
-  }
-  for (const actuator of controller.actuators.values()) {
-    const readAt = oldestRead(actuator);
-    if (actuator.quality !== "stale" && readAt !== null) consider(readAt + registerLimit(freshness) + 1);
-  }
-  for (const parameter of controller.parameters.values()) {
-    if (parameter.quality !== "stale" && parameter.register !== null)
-      consider(parameter.register.readAt + registerLimit(freshness) + 1);
-  }
-  for (const status of controller.statuses.values())
-    if (status.quality !== "stale") consider(status.readAt + statusLimit(freshness) + 1);
-  return next;
-}
-
-/** A map with some values replaced; the same reference when none was. */
-export function mapChanged<K, V>(map: ReadonlyMap<K, V>, change: (value: V) => V): ReadonlyMap<K, V> {
-  let changed: Map<K, V> | null = null;
+/** A map with some values replaced by what `change` makes of them; the same reference when none was. */
+export function mapChanged<Key, Value, Given extends readonly unknown[]>(
+  map: ReadonlyMap<Key, Value>,
+  change: (value: Value, ...given: Given) => Value,
+  ...given: Given
+): ReadonlyMap<Key, Value> {
+  let changed: Map<Key, Value> | null = null;
   for (const [key, value] of map) {
-    const next = change(value);
+    const next = change(value, ...given);
     if (next === value) continue;
     changed ??= new Map(map);
     changed.set(key, next);
@@ -139,6 +124,7 @@ export function mapChanged<K, V>(map: ReadonlyMap<K, V>, change: (value: V) => V
 
 /** The controller with some parts replaced; the same reference when each of them is what it was. */
 export function withChange(controller: Controller, change: Partial<Controller>): Controller {
-  const keys = Object.keys(change) as (keyof Controller)[];
-  return keys.every((key) => controller[key] === change[key]) ? controller : { ...controller, ...change };
+  for (const key of Object.keys(change) as (keyof Controller)[])
+    if (controller[key] !== change[key]) return { ...controller, ...change };
+  return controller;
 }

@@ -1,21 +1,23 @@
-import type { ReadTable } from "./actuator-kinds.js";
+import { decodeValue, type ReadTable, sameValue, stateAddresses, textOf } from "./actuator-kinds.js";
+import { ownerOf } from "./command/words.js";
 import { type DeviceType, isWithoutClient } from "./device-types.js";
 import type { ControllerEvent } from "./events.js";
-import {
-  foldParameter,
-  foldRawAddress,
-  foldRegister,
-  foldStepsEnded,
-  postedRawAddress,
-  unreadActuator,
-} from "./fold-registers.js";
 import { foldPushedReadings, foldReadings } from "./fold-sensors.js";
 import { foldStatuses, runningOf } from "./fold-statuses.js";
 import { type FirstLayouts, layoutFor } from "./sensor-identity.js";
 import { type Freshness, judge, mapChanged, withChange } from "./freshness.js";
-import type { Actuator, Availability, ClientFacts, Controller, ControllerInfo, Parameter } from "./model.js";
+import type {
+  Actuator,
+  Availability,
+  ClientFacts,
+  Controller,
+  ControllerInfo,
+  Parameter,
+  RawAddress,
+  Register,
+} from "./model.js";
 import type { ClientStatus, DeviceRecord, SensorItem } from "./ports.js";
-import type { ControllerSettings } from "./settings.js";
+import type { ActuatorSettings, ControllerSettings } from "./settings.js";
 import type { Transliterate } from "./topic-ids.js";
 
 /** What is shown of a controller's connection, who said so last, and what a list says against it. */
@@ -66,19 +68,6 @@ function foldStatus(
   return settled(state, "status");
 }
 
-/** What an online device tells of itself; the same reference when it is nothing new. */
-function foldFacts(known: ClientFacts | null, status: ClientStatus): ClientFacts | null {
-  if (status.state !== "online") return known;
-  const { version, description, lastOnlineAt, marker } = status;
-  const isSame =
-    known?.version === version &&
-    known.description === description &&
-    known.lastOnlineAt === lastOnlineAt &&
-    known.marker === marker;
-  const facts = { version, description, lastOnlineAt };
-  return isSame ? known : marker === undefined ? facts : { ...facts, marker };
-}
-
 /** In lists that say nothing of whether it is online. */
 export const hasNoFlag = ({ info, absentSince }: Controller): boolean =>
   info.record?.online === null && absentSince === null;
@@ -102,6 +91,19 @@ interface FoldContext {
   /** What values of running statuses mean by the configuration. */
   readonly statusReads?: ReadTable;
 }
+
+export const unreadActuator = (settings: ActuatorSettings): Actuator => ({
+  settings,
+  registers: {},
+  postedAt: null,
+  between: null,
+  state: null,
+  position: null,
+  value: null,
+  readAt: null,
+  source: null,
+  quality: "stale",
+});
 
 export function newController(
   code: string,
@@ -184,14 +186,14 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return foldPost(controller, event);
     case "steps_ended":
       return event.target === "actuator"
-        ? withActuator(controller, event.id, (actuator) => foldStepsEnded(actuator, event.degree ?? null))
+        ? withActuator(controller, event.id, foldStepsEnded, event.degree ?? null)
         : controller;
     case "problem":
       return event.open.length === 0 && !controller.problem
         ? controller
         : withChange(controller, { problem: event.open.length > 0, problems: event.open });
     case "restricted":
-      return withActuator(controller, event.id, (one) => ({ ...one, restrictions: event.restrictions }));
+      return withActuator(controller, event.id, withFacts, { restrictions: event.restrictions });
     case "time_passed":
       return controller;
   }
@@ -208,7 +210,7 @@ function foldPost(
 ): Controller {
   switch (target) {
     case "actuator":
-      return withActuator(controller, id, (actuator) => ({ ...actuator, postedAt: at, between }));
+      return withActuator(controller, id, withFacts, { postedAt: at, between });
     case "parameter":
       return withChange(controller, {
         parameters: mapChanged(controller.parameters, (parameter): Parameter =>
@@ -220,13 +222,16 @@ function foldPost(
   }
 }
 
-function withActuator(
+const withFacts = (actuator: Actuator, facts: Partial<Actuator>): Actuator => ({ ...actuator, ...facts });
+
+function withActuator<Given>(
   controller: Controller,
   id: string,
-  change: (actuator: Actuator) => Actuator,
+  change: (actuator: Actuator, given: Given) => Actuator,
+  given: Given,
 ): Controller {
   const held = controller.actuators.get(id);
-  const changed = held && change(held);
+  const changed = held && change(held, given);
   if (changed === undefined || changed === held) return controller;
   return { ...controller, actuators: new Map(controller.actuators).set(id, changed) };
 }
@@ -250,10 +255,18 @@ function foldVideo(controller: Controller, hls: string): Controller {
   return { ...controller, info: { ...info, stream: hls } };
 }
 
+/** The single-device status, and what an online device tells of itself with it. */
 function foldConnection(controller: Controller, status: ClientStatus): Controller {
-  const client = foldFacts(controller.info.client, status);
-  const info = client === controller.info.client ? controller.info : { ...controller.info, client };
-  return withChange(controller, { ...foldStatus(controller, status.state), info });
+  const known = controller.info.client;
+  const { state, version, description, lastOnlineAt, marker } = status;
+  const isSame =
+    known?.version === version &&
+    known.description === description &&
+    known.lastOnlineAt === lastOnlineAt &&
+    known.marker === marker;
+  const facts = { version, description, lastOnlineAt, ...(marker !== undefined && { marker }) };
+  const info = state !== "online" || isSame ? controller.info : { ...controller.info, client: facts };
+  return withChange(controller, { ...foldStatus(controller, state), info });
 }
 
 function foldRecord(controller: Controller, record: DeviceRecord, flag: Availability): Controller {
@@ -287,14 +300,120 @@ type RegistersRead = Extract<ControllerEvent, { type: "registers_read" }>;
 
 function foldRegisters(controller: Controller, event: RegistersRead): Controller {
   let { actuators, parameters, addresses } = controller;
+  const { startedAt, readAt, fresh, source } = event;
   for (const [address, raw] of event.values) {
-    const { startedAt, readAt, fresh, source } = event;
     const register = { raw, startedAt, readAt, fresh, source };
-    actuators = mapChanged(actuators, (actuator): Actuator => foldRegister(actuator, address, register));
-    parameters = mapChanged(parameters, (parameter): Parameter =>
-      foldParameter(parameter, address, register),
-    );
-    addresses = foldRawAddress(addresses, controller, address, register);
+    const before = { actuators, parameters };
+    actuators = mapChanged(actuators, foldRegister, address, register);
+    parameters = mapChanged(parameters, foldParameter, address, register);
+    // What one of these has taken in is no raw address.
+    if (actuators === before.actuators && parameters === before.parameters)
+      addresses = foldRawAddress(addresses, controller, address, register);
   }
   return withChange(controller, { actuators, parameters, addresses });
 }
+
+/**
+ * A read from the platform's memory that agrees with what the device itself gave leaves the device's word standing: a later
+ * one that differs may still be older than it and has to be asked again.
+ */
+const upheld = (held: Register | null | undefined, register: Register): Register =>
+  held?.fresh === true && !register.fresh && sameValue(textOf(held.raw), textOf(register.raw))
+    ? { ...register, fresh: true }
+    : register;
+
+/** Folds one read register in. A read that began before the one already held, or before a POST of ours, changes nothing. */
+export function foldRegister(actuator: Actuator, address: string, register: Register): Actuator {
+  const { settings, postedAt } = actuator;
+  if (!stateAddresses(settings).includes(address)) return actuator;
+  const held = actuator.registers[address];
+  if (register.startedAt < Math.max(held?.startedAt ?? -Infinity, postedAt ?? -Infinity)) return actuator;
+  const registers = { ...actuator.registers, [address]: upheld(held, register) };
+  const read = shown(settings, registers);
+  const isMode = isModeAlone(read);
+  // Where the address shows no degree, the one confirmed last stands for it.
+  const lastDegree = isMode ? actuator.lastDegree : null;
+  const now = { state: read.state, position: read.position ?? lastDegree ?? null, between: null };
+  // The last step's own address may still show the mode for a moment, which says nothing about where it goes.
+  const isBetween = actuator.between !== null && (actuator.between.until !== address || isMode);
+  const { state, position, between } = isBetween ? actuator : now;
+  const { readAt, source } = register;
+  return { ...actuator, lastDegree, registers, state, position, between, value: read.value, readAt, source };
+}
+
+const isModeAlone = ({ state, position }: Pick<Shown, "state" | "position">): boolean =>
+  state === "position" && position === null;
+
+/** No further step comes: what the registers hold is the state again. */
+function foldStepsEnded(actuator: Actuator, degree: number | null): Actuator {
+  const { settings, registers } = actuator;
+  const isHeld = degree !== null && settings.positionReads === "mode";
+  if (actuator.between === null && !isHeld) return actuator;
+  const now = shown(settings, registers);
+  const isMode = isModeAlone(now);
+  const lastDegree = isHeld && isMode ? degree : actuator.lastDegree;
+  const position = isMode ? (lastDegree ?? null) : now.position;
+  return { ...actuator, between: null, lastDegree, ...now, position };
+}
+
+type Shown = Pick<Actuator, "state" | "position" | "value">;
+
+function shown(settings: ActuatorSettings, registers: Readonly<Record<string, Register>>): Shown {
+  const [modeAddress, positionAddress] = stateAddresses(settings);
+  const mode = registers[modeAddress];
+  const degree = positionAddress === undefined ? mode : registers[positionAddress];
+  if (mode === undefined)
+    return { state: null, position: null, value: degree === undefined ? null : textOf(degree.raw) };
+  const decoded = decodeValue(settings, mode.raw);
+  if (positionAddress === undefined) return decoded;
+  if (decoded.state === "position" && decoded.position !== null)
+    return { state: "unknown", position: null, value: decoded.value };
+  if (decoded.state !== "position" || degree === undefined) return { ...decoded, position: null };
+  const position = decodeValue(settings, degree.raw);
+  return position.position === null ? decoded : position;
+}
+
+/** Folds one read address in; a parameter that is a number is scaled, anything else is shown as it is. */
+export function foldParameter(parameter: Parameter, address: string, register: Register): Parameter {
+  const { settings, register: held } = parameter;
+  if (settings.address !== address || (held !== null && register.startedAt < held.startedAt))
+    return parameter;
+  if (register.startedAt < (parameter.postedAt ?? -Infinity)) return parameter;
+  const text = textOf(register.raw);
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : null;
+  const value = number === null ? text : scaledParameter(number, settings.scale, settings.decimals);
+  return { ...parameter, register: upheld(held, register), value };
+}
+
+function scaledParameter(number: number, scale: number, decimals: number | undefined): number {
+  const exact = scale === 1 ? number : Number((number * scale).toPrecision(12));
+  return decimals === undefined ? exact : Number(exact.toFixed(decimals));
+}
+
+type Addresses = Controller["addresses"];
+
+/**
+ * Folds one read address in that no actuator or parameter owns. Only what a command has read back is kept, and from
+ * then on followed; all other addresses of a group are left out.
+ */
+export function foldRawAddress(
+  addresses: Addresses,
+  controller: Controller,
+  address: string,
+  register: Register,
+): Addresses {
+  const held = addresses.get(address);
+  if (held === undefined) {
+    if (register.source !== "read_back" || ownerOf(controller, address) !== null) return addresses;
+    return withAddress(addresses, address, { register, postedAt: null });
+  }
+  const since = Math.max(held.register?.startedAt ?? -Infinity, held.postedAt ?? -Infinity);
+  if (register.startedAt < since) return addresses;
+  return withAddress(addresses, address, { ...held, register: upheld(held.register, register) });
+}
+
+export const postedRawAddress = (addresses: Addresses, address: string, at: number): Addresses =>
+  withAddress(addresses, address, { register: addresses.get(address)?.register ?? null, postedAt: at });
+
+const withAddress = (addresses: Addresses, address: string, raw: RawAddress): Addresses =>
+  new Map([...addresses, [address, raw]]);

@@ -1,6 +1,6 @@
+import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import type { Configuration } from "../config/schema.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
-import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import { hasNoFlag, hasOwnClient, isDisputed } from "../greenhouse/reduce.js";

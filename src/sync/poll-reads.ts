@@ -1,5 +1,4 @@
-import { sameValue, textOf } from "../greenhouse/actuator-kinds.js";
-import { stateAddresses } from "../greenhouse/fold-registers.js";
+import { sameValue, stateAddresses, textOf } from "../greenhouse/actuator-kinds.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";

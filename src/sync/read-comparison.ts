@@ -1,5 +1,5 @@
+import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
-import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
 

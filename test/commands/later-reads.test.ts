@@ -1,7 +1,7 @@
+import { unreadActuator } from "../../src/greenhouse/reduce.js";
 import { describe, expect, it } from "vitest";
 import { judgeObservation, type Observation, observationOf } from "../../src/commands/later-reads.js";
 import type { Interrupted, Resting } from "../../src/commands/command.js";
-import { unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 import { platformError } from "../support/scripted-platform.js";

@@ -1,7 +1,12 @@
+import { foldRegister, unreadActuator } from "../../src/greenhouse/reduce.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ActuatorKind, decodeValue, sameValue } from "../../src/greenhouse/actuator-kinds.js";
-import { foldRegister, stateAddresses, unreadActuator } from "../../src/greenhouse/fold-registers.js";
+import {
+  type ActuatorKind,
+  decodeValue,
+  sameValue,
+  stateAddresses,
+} from "../../src/greenhouse/actuator-kinds.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { actuator } from "../support/builders.js";

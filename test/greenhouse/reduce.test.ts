@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerEvent } from "../../src/greenhouse/events.js";
-import { sensorQuality } from "../../src/greenhouse/freshness.js";
-import type { Sensor } from "../../src/greenhouse/model.js";
+import { judge } from "../../src/greenhouse/freshness.js";
+import type { Controller, Sensor } from "../../src/greenhouse/model.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import { controllerMessages } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
@@ -163,11 +163,11 @@ describe("registers of a controller", () => {
   });
 });
 
-const read = onlySensor(after(controller(), start, listed, sensorsRead([item({ measuredAt: start })])));
-const here = { availability: "online", platformReachable: true } as const;
+const held = after(controller(), start, listed, sensorsRead([item({ measuredAt: start })]));
+const read = onlySensor(held);
 
 describe("a reading's quality", () => {
-  it.each<[string, Partial<Sensor>, Partial<Parameters<typeof sensorQuality>[1]>, Sensor["quality"]]>([
+  it.each<[string, Partial<Sensor>, Partial<Controller>, Sensor["quality"]]>([
     ["measured now", {}, {}, "good"],
     ["as old as allowed", { measuredAt: start - 15 * minute }, {}, "good"],
     ["older than allowed", { measuredAt: start - 15 * minute - 1 }, {}, "stale"],
@@ -181,9 +181,11 @@ describe("a reading's quality", () => {
     ["of a controller whose state is unknown", {}, { availability: "unknown" }, "good"],
     ["while the platform is away", {}, { platformReachable: false }, "stale"],
     ["bad, while the platform is away", { fault: "unreadable" }, { platformReachable: false }, "stale"],
-  ])("%s", (_, over, around, quality) =>
-    expect(sensorQuality({ ...read, ...over }, { ...here, ...around }, start, limits)).toBe(quality),
-  );
+  ])("%s", (_, over, around, quality) => {
+    const sensors = new Map([["one", { ...read, ...over }]]);
+    const judged = judge({ ...held, ...around, sensors }, start, limits);
+    expect(judged.sensors.get("one")?.quality).toBe(quality);
+  });
 });
 
 describe("an actuator with two addresses", () =>

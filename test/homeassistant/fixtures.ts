@@ -1,6 +1,5 @@
 import type { ActuatorKind } from "../../src/greenhouse/actuator-kinds.js";
 import { deviceType, statusNumber } from "../../src/greenhouse/device-types.js";
-import { unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import type {
   Actuator,
   Controller,
@@ -14,7 +13,7 @@ import type { Limits } from "../../src/greenhouse/limits.js";
 import type { SensorKind } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
 import type { DocumentSettings } from "../../src/homeassistant/documents.js";
-import { newController } from "../../src/greenhouse/reduce.js";
+import { newController, unreadActuator } from "../../src/greenhouse/reduce.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { actuator as settingsOf, record } from "../support/builders.js";
 

@@ -1,6 +1,6 @@
+import { foldParameter, foldRegister, unreadActuator } from "../../src/greenhouse/reduce.js";
 import { describe, expect, it } from "vitest";
 import type { ControllerEvent } from "../../src/greenhouse/events.js";
-import { foldParameter, foldRegister, unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import type {
   Actuator,
   Controller,

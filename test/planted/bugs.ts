@@ -404,7 +404,7 @@ const foldedWithout = (fact: string) =>
 
 const mirror: Readonly<Record<string, PlantedBug>> = {
   old_reads_win: {
-    seam: "greenhouse/fold-registers#foldRegister",
+    seam: "greenhouse/reduce#foldRegister",
     plant: `(original) => (actuator, address, register) => {
       const held = actuator.registers[address];
       const older = held && { ...held, startedAt: -Infinity };
@@ -415,12 +415,12 @@ const mirror: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S10"],
   },
   reads_from_before_a_post_count: {
-    seam: "greenhouse/fold-registers#foldRegister",
+    seam: "greenhouse/reduce#foldRegister",
     plant: foldedWithout("postedAt: null"),
     breaks: ["S10"],
   },
   mode_shown_between_steps: {
-    seam: "greenhouse/fold-registers#foldRegister",
+    seam: "greenhouse/reduce#foldRegister",
     plant: foldedWithout("between: null"),
     breaks: ["S3"],
   },

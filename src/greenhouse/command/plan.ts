@@ -5,9 +5,9 @@ import {
   kindRows,
   meansSame,
   sameValue,
+  stateAddresses,
   textOf,
 } from "../actuator-kinds.js";
-import { isApart, modeAddress, positionAddress } from "../fold-registers.js";
 import type { RawValue } from "../ports.js";
 import type { ActuatorSettings } from "../settings.js";
 import type { Refusal, StepReport } from "./outcomes.js";
@@ -30,16 +30,14 @@ export function stepsOf(
   freshMode: RawValue | null,
 ): readonly Step[] {
   if (wanted.type === "stop") return [{ purpose: "stop", address: wanted.address, value: wanted.value }];
-  const row: KindRow = kindRows[settings.kind];
+  const [mode, position = mode] = stateAddresses(settings);
   if (wanted.type === "position") {
-    const mode = row.positionMode ?? "";
     return [
-      { purpose: "mode", address: modeAddress(settings), value: mode },
-      { purpose: "value", address: positionAddress(settings), value: String(wanted.degree) },
+      { purpose: "mode", address: mode, value: kindRows[settings.kind].positionMode ?? "" },
+      { purpose: "value", address: position, value: String(wanted.degree) },
     ];
   }
-  const address = row.positionMode === null ? settings.address : modeAddress(settings);
-  const step: Step = { purpose: "value", address, value: wanted.value };
+  const step: Step = { purpose: "value", address: mode, value: wanted.value };
   return needsLeadIn(settings, wanted.word, freshMode)
     ? [{ ...step, purpose: "lead_in", value: leadInValue }, step]
     : [step];
@@ -85,7 +83,7 @@ export function showsPositionMode(settings: ActuatorSettings, raw: RawValue): bo
   const row: KindRow = kindRows[settings.kind];
   const { state, position } = decodeValue(settings, raw);
   if (row.positionMode !== null && state === "position" && position === null) return true;
-  return !isApart(settings) && degreeOf(text) !== null;
+  return stateAddresses(settings).length === 1 && degreeOf(text) !== null;
 }
 
 /** When to read back, in ms after the end of the POST, none before `settle` is over: 2, 4, 8, 15 s, then every 30 s. */

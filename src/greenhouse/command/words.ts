@@ -62,7 +62,7 @@ export function readWanted(text: string, target: Target): Wanted | Refusal {
   if (/^-?(0|[1-9]\d*)$/.test(text) && text !== "-0") return readNumber(text, target);
   const byValue = wordOfValue(text, target);
   if (byValue !== null) return wordWanted(byValue, target);
-  if (looksLikeNumber(text)) {
+  if (numberLike.test(text)) {
     return refusal(
       "bad_payload",
       `"${text.slice(0, 40)}" is not a plain whole number; send 0 to 100 without leading zeros, sign or fraction.`,
@@ -83,8 +83,7 @@ function readNumber(text: string, target: Target): Wanted | Refusal {
 }
 
 // 050, 1e1, 0x32, 45.5, +5, 1,5: a number to a person, but not one spelling everybody reads alike.
-const looksLikeNumber = (text: string) =>
-  /^[+-]?(0x[0-9a-f]+|\d[\d.,]*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?)$/i.test(text);
+const numberLike = /^[+-]?(0x[0-9a-f]+|\d[\d.,]*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?)$/i;
 
 function wordOfValue(text: string, target: Target): string | null {
   for (const [word, value] of Object.entries(valueTable(target))) if (value === text) return word;
@@ -137,9 +136,18 @@ export function targetOf(
 ): ActuatorSettings | Refusal {
   const { target, targetId } = addressee;
   if (target === "address") return rawTarget(controller, addressee, rules);
-  if (target === "actuator") return actuatorTarget(controller, addressee);
-  const parameter = controller?.parameters.get(targetId)?.settings;
-  return parameter ? parameterTarget(parameter, rules) : unknown(controller, addressee);
+  if (target === "parameter") {
+    const parameter = controller?.parameters.get(targetId)?.settings;
+    return parameter ? parameterTarget(parameter, rules) : unknown(controller, addressee);
+  }
+  const settings = controller?.actuators.get(targetId)?.settings;
+  if (controller === undefined || settings === undefined) return unknown(controller, addressee);
+  const why = contradiction(settings, controller.info.type);
+  if (why === null) return settings;
+  return {
+    reason: "unknown_actuator",
+    message: `Nobody knows what "${targetId}" is: ${why}; ${contradictionRemedy}.`,
+  };
 }
 
 /** The same of what was commanded before, which stays so whatever may be commanded by now; null where nothing knows it any more. */
@@ -149,20 +157,6 @@ export function targetSent(
 ): ActuatorSettings | null {
   const target = targetOf(controller, addressee, { raw_addresses: true, min_interval: 0 });
   return "reason" in target ? null : target;
-}
-
-function actuatorTarget(
-  controller: Controller | undefined,
-  addressee: Addressee,
-): ActuatorSettings | Refusal {
-  const settings = controller?.actuators.get(addressee.targetId)?.settings;
-  if (controller === undefined || settings === undefined) return unknown(controller, addressee);
-  const why = contradiction(settings, controller.info.type);
-  if (why === null) return settings;
-  return {
-    reason: "unknown_actuator",
-    message: `Nobody knows what "${addressee.targetId}" is: ${why}; ${contradictionRemedy}.`,
-  };
 }
 
 const plain = (

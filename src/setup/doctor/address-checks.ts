@@ -1,6 +1,5 @@
-import { sameValue, textOf } from "../../greenhouse/actuator-kinds.js";
+import { sameValue, stateAddresses, textOf } from "../../greenhouse/actuator-kinds.js";
 import { type ParameterGroup, parameterGroup, typeName } from "../../greenhouse/device-types.js";
-import { stateAddresses } from "../../greenhouse/fold-registers.js";
 import { PlatformError } from "../../greenhouse/ports.js";
 import { notTried, ok, type Verdict, warning } from "./finding.js";
 import { commentText } from "../yaml-text.js";

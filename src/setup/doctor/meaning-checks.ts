@@ -1,6 +1,11 @@
-import { decodeValue, type KindRow, kindRows, textOf } from "../../greenhouse/actuator-kinds.js";
+import {
+  decodeValue,
+  type KindRow,
+  kindRows,
+  stateAddresses,
+  textOf,
+} from "../../greenhouse/actuator-kinds.js";
 import { deviceTypes, isWithoutClient } from "../../greenhouse/device-types.js";
-import { stateAddresses } from "../../greenhouse/fold-registers.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import type { DeviceRecord } from "../../greenhouse/ports.js";
 import { commentText } from "../yaml-text.js";
@@ -71,7 +76,7 @@ function configuredActuators({ configuration, evidence }: DoctorContext) {
     Object.entries(configuration.controllers[code]?.actuators ?? {}).map(([id, actuator]) => {
       const ofKind = configuration.kinds[actuator.kind] ?? {};
       const { mode_address: modeAddress, position_address: positionAddress } = actuator;
-      const [address = actuator.address, other] = stateAddresses({
+      const [address, other] = stateAddresses({
         ...actuator,
         modeAddress,
         positionAddress,
