@@ -1,4 +1,5 @@
 // The package's front door also has fetch, caches, cookies and WebSockets, which take longer than the whole platform client.
+import buildConnector from "undici/lib/core/connect.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import type { Pace } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
@@ -40,6 +41,30 @@ interface HeldPool {
 }
 
 const always = () => true;
+
+/**
+ * Connections that are reset when they are closed. Of one that is merely closed the operating system goes on sending for minutes
+ * what was written and not acknowledged: a value that was given up while the network was away would arrive when it is back.
+ */
+export function resettingConnector(
+  options: Parameters<typeof buildConnector>[0],
+): ReturnType<typeof buildConnector> {
+  const connect = buildConnector(options);
+  return (target, callback) => {
+    const isSecure = target.protocol === "https:";
+    const port = target.port || (isSecure ? "443" : "80");
+    connect({ ...target, protocol: "http:", port }, (error, socket) => {
+      if (error !== null) {
+        callback(error, null);
+        return;
+      }
+      // What `resetAndDestroy` sets. That itself waits for the end of the stream first, and its owner learns of no error.
+      Object.assign(socket, { resetAndClosing: true });
+      if (isSecure) connect({ ...target, httpSocket: socket }, callback);
+      else callback(null, socket);
+    });
+  };
+}
 
 /** The way to one host as requests go it. */
 export type HostWay = Pick<HostConnections, keyof HostConnections>;
@@ -129,11 +154,12 @@ export class HostConnections {
   #pool(purpose: Purpose): HeldPool {
     const current = this.#pools.get(purpose);
     if (current !== undefined) return current;
+    const connect = { timeout: this.#timeouts.connect, ...verifiedTls };
     const pool = new Pool(this.url.origin, {
       ...(purpose === "polling" ? { connections: this.#concurrency } : {}),
       pipelining: 1,
       allowH2: false,
-      connect: { timeout: this.#timeouts.connect, ...verifiedTls },
+      connect: purpose === "posts" ? resettingConnector({ ...connect, allowH2: false }) : connect,
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: keptFor[purpose],
