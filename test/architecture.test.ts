@@ -133,7 +133,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: {
       ...core,
       config: { files: ["problem.ts"], typesOnly: false },
-      commands: { files: ["command.ts", "payload.ts", "service.ts"], typesOnly: false },
+      commands: { files: ["command.ts", "intake.ts", "payload.ts", "service.ts"], typesOnly: false },
       mqtt: { files: ["topics.ts", "outbox.ts", "connection/settings.ts"], typesOnly: true },
       sync: { files: ["store.ts"], typesOnly: true },
     },

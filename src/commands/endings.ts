@@ -1,12 +1,13 @@
-import { decodeValue, degreeOf, kindRows, sameValue, textOf } from "../greenhouse/actuator-kinds.js";
+import { decodeValue, sameValue, textOf } from "../greenhouse/actuator-kinds.js";
 import {
   type CommandResult,
   type Outcome,
+  type Refusal,
   type RefusalReason,
   resultSentence,
   type StepReport,
 } from "../greenhouse/command/outcomes.js";
-import { expired, type Step } from "../greenhouse/command/plan.js";
+import { expired, showsModeOfDegree, showsModeOnly, type Step } from "../greenhouse/command/plan.js";
 import { canonical, type Wanted } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
@@ -57,8 +58,12 @@ export const dryByNow: Ending = {
   message: "commands.dry_run was switched on before its turn came. Nothing was sent.",
 };
 
-export const shuttingDown = (): Ending =>
-  refused("shutting_down", "The bridge is shutting down; send the command again when it is back.");
+export const closing: Refusal = {
+  reason: "shutting_down",
+  message: "The bridge is shutting down; send the command again when it is back.",
+};
+
+export const shuttingDown = (): Ending => refused(closing.reason, closing.message);
 
 export const dryStop = (): Ending => ({
   outcome: "dry_run",
@@ -235,19 +240,19 @@ export interface Evidence {
   readonly readBack: RawValue | null;
 }
 
-interface Refusal {
+interface Refused {
   readonly message: string;
   readonly facts: PlatformErrorFacts;
 }
 
 /** Ends that leave nothing open: the platform said no, or nothing ever left. */
-export function finalError(error: Refusal, facts: Evidence): StepEnd | null {
+export function finalError(error: Refused, facts: Evidence): StepEnd | null {
   const { kind, sent, code } = error.facts;
   if (!sent) return { type: "not_sent", message: error.message, ...facts };
   return kind === "unauthorized" || code !== undefined ? rejected(error, facts) : null;
 }
 
-const rejected = (error: Refusal, facts: Evidence): StepEnd => ({
+const rejected = (error: Refused, facts: Evidence): StepEnd => ({
   type: "rejected",
   unauthorized: error.facts.kind === "unauthorized",
   message: error.message,
@@ -275,18 +280,15 @@ const halfWay = {
   stop: null,
 } as const;
 
-/** A controller may go on reading the position mode after a degree: then nothing tells whether it goes there. */
-function showsModeOnly(step: Step, { readBack }: StepEnd): boolean {
-  const { positionMode } = kindRows.positioner;
-  const isDegree = step.purpose === "value" && degreeOf(step.value) !== null;
-  return isDegree && positionMode !== null && readBack !== null && sameValue(positionMode, textOf(readBack));
-}
-
 const degreeUnread =
   "The platform accepted the degree, and the address goes on showing the position mode, as configured: the degree itself cannot be read.";
 
+/** A controller may go on reading the position mode after a degree. */
+const isModeOnly = (settings: ActuatorSettings, step: Step, { readBack }: StepEnd): boolean =>
+  readBack !== null && showsModeOnly(settings, step, readBack);
+
 const notShown = (step: Step, end: StepEnd, settings: ActuatorSettings): string =>
-  showsModeOnly(step, end)
+  isModeOnly(settings, step, end)
     ? `The platform accepted ${step.value} for address ${step.address}, which goes on showing the position mode and no degree: that the mode was read back is all the proof there is. Nothing is sent again: check the actuator. If its address never shows a degree, set position_reads: mode for it.`
     : `The platform accepted ${step.value} for address ${step.address} but shows ${shownBy(end)}. Nothing is sent again: check the actuator, its local switch and the address.${otherReading(step, end, settings)}`;
 
@@ -302,11 +304,11 @@ function otherReading({ purpose, value }: Step, { readBack }: StepEnd, settings:
 
 const shownBy = ({ readBack }: StepEnd): string => (readBack === null ? "nothing" : `"${String(readBack)}"`);
 
-function notTaken(step: Step, end: StepEnd): string {
+function notTaken(step: Step, end: StepEnd, settings: ActuatorSettings): string {
   const { value, address } = step;
   if (end.attempts === 0)
     return `The bridge was stopped before ${value} was sent to address ${address}, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
-  return showsModeOnly(step, end)
+  return isModeOnly(settings, step, end)
     ? `Sending ${value} to address ${address} ended without an answer, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
     : `Sending ${value} to address ${address} ended without an answer, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
 }
@@ -330,7 +332,11 @@ function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): Ending 
   const unseen = `${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`;
   switch (end.type) {
     case "confirmed":
-      return { outcome: "confirmed", reason: null, message: showsModeOnly(step, end) ? degreeUnread : null };
+      return {
+        outcome: "confirmed",
+        reason: null,
+        message: isModeOnly(settings, step, end) ? degreeUnread : null,
+      };
     case "unconfirmed":
       return { outcome: "unconfirmed", reason, message: notShown(step, end, settings) };
     case "unknown":
@@ -340,9 +346,9 @@ function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): Ending 
     case "not_sent":
       return { outcome: "failed", reason: "not_sent", message: end.message };
     case "failed":
-      return settings.positionReads === "mode" && showsModeOnly(step, end)
+      return end.readBack !== null && showsModeOfDegree(settings, step, end.readBack)
         ? { outcome: "unknown", reason, message: untold(step) }
-        : { outcome: "failed", reason, message: notTaken(step, end) };
+        : { outcome: "failed", reason, message: notTaken(step, end, settings) };
     case "interrupted":
       return supersededAt(step, end);
   }

@@ -7,7 +7,7 @@ import type { Now } from "./book.js";
 import type { Arrived, Command, CommandRequest, CommandRules } from "./command.js";
 import type { Duplicate } from "./admission.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
-import { type Asked, bridgeReadOnly, refused, resultOf } from "./endings.js";
+import { type Asked, bridgeReadOnly, closing, refused, resultOf } from "./endings.js";
 
 interface Understood {
   readonly payload: CommandPayload;
@@ -52,7 +52,7 @@ export function understand(
   const isOfFlood = request.rule === undefined && !takesPlace(isStop);
   if (isOfFlood && !isStop) return notTaken(overloaded, "reason" in payload ? null : payload);
   if ("reason" in payload) return notTaken(payload);
-  if (request.retained) return notTaken(retained, payload);
+  if (request.retained) return notTaken(retainedRefusal, payload);
   if ("reason" in target) return notTaken(target, payload);
   if ("reason" in wanted) return notTaken(wanted, payload);
   const word = canonical(wanted);
@@ -83,13 +83,14 @@ const overloaded: Refusal = {
     "More than 60 commands a minute come for this target; slow the sender down. A stop is always taken.",
 };
 
-/** A sender that the embedded broker or the command line knows has said who it is. */
 const payloadOf = ({ payload, unreadable }: CommandRequest): CommandPayload | Refusal =>
   unreadable === undefined ? readPayload(payload) : { reason: "bad_payload", message: unreadable };
 
+/** A sender that the embedded broker, the page or the command line knows has said who it is; a DCMD of no user has not. */
 function hasSender({ by }: CommandPayload, { by: property, via }: CommandRequest): boolean {
   if ((by ?? property ?? "").trim() !== "") return true;
-  return typeof via === "string" || (via !== null && typeof via["user"] === "string");
+  if (typeof via === "string") return via !== "sparkplug";
+  return via !== null && typeof via["user"] === "string";
 }
 
 const noSender: Refusal = {
@@ -98,15 +99,10 @@ const noSender: Refusal = {
     'This bridge takes only commands that say who asks: send "by" in JSON, or as an MQTT 5 user property.',
 };
 
-const retained: Refusal = {
+export const retainedRefusal: Refusal = {
   reason: "retained",
   message:
     "The command was retained by the broker, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.",
-};
-
-const closing: Refusal = {
-  reason: "shutting_down",
-  message: "The bridge is shutting down; send the command again when it is back.",
 };
 
 /** `rule`: of what a guard or the end of a lease sends. */
@@ -149,7 +145,13 @@ export function journalRefusal(
   };
 }
 
-export function duplicateRefusal({ first: { id, result }, isSame }: Duplicate): Refusal {
+export function duplicateRefusal({
+  first: { id, result },
+  isSame,
+}: {
+  readonly first: Pick<Duplicate["first"], "id" | "result">;
+  readonly isSame: boolean;
+}): Refusal {
   if (!isSame) {
     const message = `The id "${id}" was used for another command; give each command an id of its own.`;
     return { reason: "bad_payload", message };

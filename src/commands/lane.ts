@@ -131,8 +131,8 @@ export function enter(turn: Turn, command: Command): void {
     turn.lane.waiting = [...turn.lane.waiting, command];
   }
   turn.effects.push({ type: "phase", command, phase: "waiting" });
-  // Should the program die before anything of it is sent, the next start can end it. Of very many stops those whose turn
-  // never comes are only counted.
+  // Should the program die before anything of it is sent, the next start can end it; the disk is not waited for, so one killed in
+  // this moment may leave no record. Of very many stops those whose turn never comes are only counted.
   if (!command.isOfFlood) note(turn, takenRecord(command, command.dryRun ? { dry_run: true } : {}));
 }
 

@@ -80,7 +80,7 @@ const isSettled = ({ state }: Resting) => state !== "auto" && state !== "unknown
 const isModeOnly = (resting: Resting, state: string) =>
   resting.state === "position" && resting.position === null && state === "position";
 
-/* After commands have ended: our own value that comes late or is set back, and values set elsewhere. */
+/* After a command has ended: our own value that comes late or is set back, and values set elsewhere. */
 
 /**
  * What to look for after this end; the newest command sent counts. What the platform did not take, as it said or as a read showed,

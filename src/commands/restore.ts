@@ -152,7 +152,7 @@ export async function restoreCommands(commands: CommandService, past: Past): Pro
 
 const commandKeyOf = (command: Target & Pick<Command, "id">): string => `${laneKey(command)} ${command.id}`;
 
-/** Where not all that was told is known, nothing that comes late is. */
+/** Where the journal of a lane has gaps, it is not known which values are ours, so none that comes late is told of. */
 const untold = (lane: Restored): Restored => ({ ...lane, awaited: null, secondLook: null });
 
 interface Past {

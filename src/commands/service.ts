@@ -124,11 +124,7 @@ export class CommandService {
   }
 
   received(message: IncomingMessage, where: Extract<Incoming, { type: "command" }>, via: Via): void {
-    if (message.retain) {
-      // An empty retained message clears the topic, which is what the refusal asks for.
-      if (message.payload.length === 0 || this.#retainedAnswered.has(message.topic)) return;
-      this.#retainedAnswered.add(message.topic);
-    }
+    if (isAnswered(message, this.#retainedAnswered)) return;
     const { topics, rules } = this.#parts;
     const { response_topics: responseTopics } = rules();
     const command = incomingCommand(message, where, via, { topics, responseTopics });
@@ -251,6 +247,14 @@ interface AnswerRules {
   readonly topics: Topics;
   /** Further first levels, as configured. */
   readonly responseTopics: readonly string[];
+}
+
+/** Whether a retained message needs no answer: each topic gets one a connection, and an empty one clears it, as the answer asks. */
+export function isAnswered({ retain, payload, topic }: IncomingMessage, answered: Set<string>): boolean {
+  if (!retain) return false;
+  if (payload.length === 0 || answered.has(topic)) return true;
+  answered.add(topic);
+  return false;
 }
 
 /** What a message on a `.../set` topic says; `via` is what the embedded broker knows of the sender. */

@@ -41,7 +41,7 @@ export interface KindRow {
   readonly states: Readonly<Record<string, string>>;
   /** Takes a degree 0..100 after `positionMode`. */
   readonly positionMode: string | null;
-  /** Words every actuator of this kind brings even if the configuration lists none. */
+  /** Its words are the configuration's own, beside those of `values`. */
   readonly configured: boolean;
 }
 
@@ -164,13 +164,14 @@ export function meansSame(settings: KindWithValues, sent: string, text: string):
   return state !== "unknown" && state !== "position" && decodeValue(settings, text).state === state;
 }
 
-const leadingZeros = /^0+(?=\d)/;
+/** Equal as the platform may return them: as text, or as the same number. */
+export const sameValue = (wanted: string, text: string): boolean =>
+  wanted === text || spellingOf(wanted) === spellingOf(text);
 
-/** Equal as the platform may return them: as text, or as digits with other leading zeros. */
-export function sameValue(wanted: string, text: string): boolean {
-  if (wanted === text) return true;
-  if (!/^\d+$/.test(text) || !/^\d+$/.test(wanted)) return false;
-  return wanted.replace(leadingZeros, "") === text.replace(leadingZeros, "");
+/** One spelling for all that the platform may return a value as: a number, with leading zeros lost. */
+export function spellingOf(value: string): string {
+  if (/^\d+$/.test(value)) return value.replace(/^0+(?=\d)/, "");
+  return /^[-+]?\d+(?:\.\d+)?$/.test(value) ? String(Number(value)) : value;
 }
 
 /** A register as text: trimmed, and a whole number that came as `45.0` as `45`. */

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { readPayload, claimedId } from "../commands/payload.js";
+import { duplicateRefusal, retainedRefusal } from "../commands/intake.js";
+import { claimedId, readPayload } from "../commands/payload.js";
 import type { CommandRequest, ResultAddressee } from "../commands/command.js";
-import { type CommandListener, incomingCommand } from "../commands/service.js";
+import { type CommandListener, incomingCommand, isAnswered } from "../commands/service.js";
 import { suggestion } from "../config/problem.js";
 import type { CommandResult, Refusal, Via } from "../greenhouse/command/outcomes.js";
 import {
@@ -124,11 +125,7 @@ export class GroupService implements CommandListener {
   /** A message on a topic of a group or scene. `via` is what the embedded broker knows of its sender. */
   received(message: IncomingMessage, { kind, id }: Extract<Incoming, { type: "group" }>, via: Via): void {
     if (!topicIdPattern.test(id)) return;
-    if (message.retain) {
-      // An empty retained message clears the topic, which is what the refusal asks for.
-      if (message.payload.length === 0 || this.#retainedAnswered.has(message.topic)) return;
-      this.#retainedAnswered.add(message.topic);
-    }
+    if (isAnswered(message, this.#retainedAnswered)) return;
     const { topics, responseTopics } = this.#ports;
     const place = { type: "command", controllerId: kind, target: "actuator", id } as const;
     const rules = { topics, responseTopics: responseTopics() };
@@ -176,23 +173,13 @@ export class GroupService implements CommandListener {
 
   /** Why none of the members is asked. */
   #refusal({ kind, retained }: GroupRequest, { id, about, command, key }: Running): Refusal | null {
-    if (retained)
-      return {
-        reason: "retained",
-        message:
-          "The command was retained by the broker, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.",
-      };
+    if (retained) return retainedRefusal;
     if (kind === "scene" && !sceneWords.has(command?.toLowerCase() ?? ""))
       return { reason: "unknown_command", message: "A scene has commands of its own; send it activate." };
     const open = [...this.#running].find((one) => one.kind === kind && one.about === about && one.id === id);
-    if (open === undefined) return null;
-    if (open.key !== key)
-      return {
-        reason: "bad_payload",
-        message: `The id "${id}" was used for another command; give each one of its own.`,
-      };
-    const message = `The same command was taken before under the id "${id}", which is still open. This one does nothing.`;
-    return { reason: "duplicate", message };
+    return open === undefined
+      ? null
+      : duplicateRefusal({ first: { id, result: null }, isSame: open.key === key });
   }
 
   #handOut(

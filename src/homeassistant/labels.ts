@@ -1,7 +1,8 @@
 import { type Language, wordLabel } from "../greenhouse/labels.js";
 
 /*
- * What people read of our own entities, per language; topic words never change.
+ * What people read of our own entities, per language, and the templates by which Home Assistant reads our topics; topic words
+ * never change.
  */
 
 const labels = {

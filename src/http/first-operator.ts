@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Logger } from "../runtime/log.js";
 import { hashPassword, isPasswordHash, passwordWeakness, sameSecret } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
-import { isOfThisComputer, type Listener } from "./access.js";
+import { isOfThisComputer, type Listener, servesPage } from "./access.js";
 import { type Answer, badRequest, failure } from "./answer.js";
 
 /* Who may command at a page of which the configuration names no users: made there once, by whoever has the code that `run` printed. */
@@ -84,7 +84,8 @@ export class FirstOperator {
       log.warn({ reason: String(error) }, "page-users.json cannot be read, so its users cannot log in");
       return;
     }
-    const isFree = this.complete(listener).users.length === 0 && !listener.ingress.enabled;
+    const isFree =
+      servesPage(listener) && this.complete(listener).users.length === 0 && !listener.ingress.enabled;
     this.#code = isFree && isLoopback(listener.host) ? new OneTimeCode() : null;
   }
 

@@ -324,6 +324,7 @@ describe("refusals before anything is sent", () => {
     ["no_sender", "open", {}, { requireBy: true }],
     ["no_sender", '{"command":"open","by":" "}', { by: "" }, { requireBy: true }],
     ["no_sender", "open", { via: { client: "c", user: null } }, { requireBy: true }],
+    ["no_sender", "open", { via: "sparkplug" }, { requireBy: true }],
     ["expired", '{"command":"open","at":"2026-03-01T07:00:00Z"}', {}, {}],
     ["clock", '{"command":"open","at":"2026-03-01T09:00:00Z"}', {}, {}],
   ])("%s", async (reason, payload, over, options) => {
@@ -339,6 +340,7 @@ describe("refusals before anything is sent", () => {
     ["an MQTT 5 user property", "on", { by: "anna" }],
     ["the embedded broker", "on", { via: { client: "c", user: "anna" } }],
     ["the command line", "on", { via: "command line, user anna" }],
+    ["a user behind Sparkplug", "on", { via: "sparkplug:anna" }],
   ])("no no_sender where %s says who asks", async (_, payload, over) => {
     const bench = new CommandBench({ actuators: [fan], requireBy: true, registers: { "140": "1001" } });
     expect(await bench.run(payload, over)).toMatchObject({ outcome: "confirmed" });

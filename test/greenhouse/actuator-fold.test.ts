@@ -172,12 +172,15 @@ describe("a value is read through its kind alone, however the platform spells it
   });
 });
 
-describe("two spellings are one value only as the platform may lose leading zeros", () =>
+describe("two spellings are one value where they are one number", () =>
   it.each([
     ["00100", "100", true],
     ["100", "0000100", true],
     ["00000", "0", true],
     ["1010", "1011", false],
+    ["1.50", "1.5", true],
+    ["1.50", "1.05", false],
+    ["1.5", "1.5 ", false],
     ["abc", "ABC", false],
     ["", "0", false],
   ])("%j and %j: %s", (one, other, same) => expect(sameValue(one, other)).toBe(same)));

@@ -68,6 +68,7 @@ describe("the first operator", () => {
   it.each([
     ["the configuration names users", { ...loopback, users: [{ ...anna, role: "viewer" as const }] }],
     ["others reach the page", { ...loopback, host: "0.0.0.0" }],
+    ["the page is not served", { ...loopback, page: false }],
     ["it is Home Assistant's", { ...loopback, ingress: { ...loopback.ingress, enabled: true } }],
   ])("is not offered where %s", async (_, listener) => {
     const { first } = await scene(listener);

@@ -581,6 +581,19 @@ describe("pauses", () => {
     expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed" });
   });
 
+  it.each([
+    ["a skylight", skylight({ travelMs: 10_000 }), ["10010", "10010"]],
+    [
+      "a motor, whose words may mean anything,",
+      { kind: "motor", values: { open: "10010" }, travelMs: 10_000 } as const,
+      ["10010"],
+    ],
+  ])("open again is the same way for %s", async (_, actuator, posts) => {
+    const one = await bench({ actuators: [{ ...actuator, limits: limits({ reversalMs: 40_000 }) }] });
+    await one.play("open", 15_000, '{"command":"open","force":true}', 5_000);
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(posts);
+  });
+
   it("refuse a lease that would be over before they end, and none begins after its own end", async () => {
     const one = await bench({
       actuators: [skylight({ travelMs: 10_000, limits: limits({ reversalMs: 40_000 }) })],

@@ -4,7 +4,7 @@ import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
 import { atKey, atValue, type Finding, type Path, repeats } from "../problem.js";
 import { controllerTopicId } from "../schema.js";
 import { takesDegrees } from "../values.js";
-import { addedWords } from "./readings.js";
+import { addedWords } from "./meanings.js";
 import { type Draft, given, numberOf, type Placed, sectionOf, sectionsAt, textOf } from "./draft.js";
 
 type Check = (actuator: Draft, kind: ActuatorKind, path: Path, root: Draft) => Finding[];

@@ -5,7 +5,7 @@ import {
   kindRows,
   stateOfWord,
 } from "../../greenhouse/actuator-kinds.js";
-import { addedWords, readWords } from "./readings.js";
+import { addedWords, readWords } from "./meanings.js";
 import { canStop } from "../../greenhouse/command/words.js";
 import { endingWords } from "../../greenhouse/limits.js";
 import { controllerTopicId, type Configuration } from "../schema.js";

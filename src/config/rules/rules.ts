@@ -19,7 +19,7 @@ import {
 } from "./controllers.js";
 import { soundGroups } from "./groups.js";
 import { foreignWeather, soundLimits } from "./limits.js";
-import { distinctMeanings, distinctStatusReads } from "./readings.js";
+import { distinctMeanings, distinctStatusReads } from "./meanings.js";
 import {
   asDraft,
   type Draft,

@@ -70,9 +70,12 @@ export function shows(settings: ActuatorSettings, step: Step, raw: RawValue): bo
  * Whether a read after the POST of a degree shows all that such an address ever shows of one: its mode. It proves the sending where
  * the platform accepted it, and nothing where it did not.
  */
-export function showsModeOfDegree(settings: ActuatorSettings, step: Step, raw: RawValue): boolean {
-  if (settings.positionReads !== "mode" || step.purpose !== "value" || degreeOf(step.value) === null)
-    return false;
+export const showsModeOfDegree = (settings: ActuatorSettings, step: Step, raw: RawValue): boolean =>
+  settings.positionReads === "mode" && showsModeOnly(settings, step, raw);
+
+/** Whether a read after the POST of a degree shows the mode and no degree: then nothing tells whether it goes there. */
+export function showsModeOnly(settings: ActuatorSettings, step: Step, raw: RawValue): boolean {
+  if (step.purpose !== "value" || degreeOf(step.value) === null) return false;
   const { state, position } = decodeValue(settings, raw);
   return state === "position" && position === null;
 }

@@ -172,8 +172,8 @@ interface Restart {
 const dayMs = 86_400_000;
 
 /**
- * As an earlier run left it. A lease is over where it is not known how much time has passed. Whether a lock or a hold is over, and
- * how long ago it moved, is judged once the clock is known to be right (`judgedByClock`): until then it may have moved just now.
+ * As an earlier run left it. A lease is over where it is not known how much time has passed. Whether a lock or a hold is over (`expire`), and
+ * how long ago it moved (`judgedByClock`), is judged once the clock is known to be right: until then it may have moved just now.
  */
 export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, isOpen }: Restart): Entry {
   const ahead = (epoch: number) => mono + (epoch - at);

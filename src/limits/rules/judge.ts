@@ -157,7 +157,7 @@ function judgePauses({ settings, moves }: Standing, judged: Judged, now: Instant
   if (limits === undefined || moves === neverMoved || judged.source !== "sender") return go;
   const word = canonical(judged.wanted);
   if (!isStart(word)) return go;
-  const [longest] = pausesFor(limits, moves, directionOf(word, judged.shown));
+  const [longest] = pausesFor(limits, moves, directionOf(settings.kind, word, judged.shown));
   if (longest === undefined || longest.until <= now.mono) return go;
   const interlock = pauseInterlock(longest, moves, now);
   return { type: "wait", until: longest.until, interlock, message: pauseSentence(interlock) };

@@ -31,7 +31,7 @@ function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Shown, now
   const given = command.rule === null ? withoutSends(entry, word) : entry;
   const move = {
     isCounted: isStart(word),
-    direction: directionOf(word, shown),
+    direction: directionOf(entry.settings.kind, word, shown),
     endsAt: endOfMove(command, now),
   };
   return {
@@ -146,8 +146,9 @@ function withoutSends(entry: Entry, word: string | null): Entry {
 export function afterForeignMove(entry: Entry, from: string, to: string, now: number): Entry {
   const degree = /^\d+$/.test(from) ? Number(from) : null;
   const shown = { state: degree === null ? from : "position", position: degree };
-  const { travelMs } = entry.settings;
-  const move = { isCounted: isStart(to), direction: directionOf(to, shown), endsAt: now + travelMs };
+  const { kind, travelMs } = entry.settings;
+  const direction = directionOf(kind, to, shown);
+  const move = { isCounted: isStart(to), direction, endsAt: now + travelMs };
   const moves = withMovement(entry.moves, move, mostStarts, now);
   return { ...withoutSends(entry, null), moves, lease: null };
 }

@@ -1,3 +1,4 @@
+import { type ActuatorKind, kindRows } from "../../greenhouse/actuator-kinds.js";
 import type { Limits } from "../../greenhouse/limits.js";
 import { degreeOf } from "./guards.js";
 
@@ -28,11 +29,16 @@ const hourMs = 3_600_000;
 
 export const isMoving = ({ endsAt }: Moves, now: number): boolean => endsAt !== null && now < endsAt;
 
-/** The way it goes with a canonical word or a state: `open` or a greater degree is up. */
+/**
+ * The way it goes with a canonical word or a state: `open` or a greater degree is up. What the words of a motor do is the
+ * configuration's own affair, whatever they are called.
+ */
 export function directionOf(
+  kind: ActuatorKind,
   word: string,
   shown: { readonly state: string | null; readonly position: number | null } | undefined,
 ): Direction | null {
+  if (kindRows[kind].configured) return null;
   if (word === "open") return "up";
   if (word === "close" || word === "closed") return "down";
   if (!/^\d{1,3}$/.test(word) || shown === undefined || shown.state === null) return null;

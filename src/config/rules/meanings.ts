@@ -4,6 +4,7 @@ import {
   degreeOf,
   type KindRow,
   kindRows,
+  spellingOf,
   stateOfWord,
   type ValueTable,
 } from "../../greenhouse/actuator-kinds.js";
@@ -39,12 +40,6 @@ interface Meaning {
   readonly path: Path | null;
 }
 
-/** Compared as the platform may give them back: as numbers, with leading zeros lost. */
-function spelling(value: string): string {
-  if (/^\d+$/.test(value)) return value.replace(/^0+(?=\d)/, "");
-  return /^[-+]?\d+(?:\.\d+)?$/.test(value) ? String(Number(value)) : value;
-}
-
 /** What a section of a kind or an actuator adds. */
 function meaningsIn(section: Draft, kind: ActuatorKind, path: Path): readonly Meaning[] {
   const meaning = (word: string, value: unknown, at: Path): readonly Meaning[] =>
@@ -74,8 +69,8 @@ function meaningsOfKind(kind: ActuatorKind): readonly Meaning[] {
 function ambiguous(meanings: readonly Meaning[], isOwn: (path: Path) => boolean): Finding[] {
   const firsts = new Map<string, Meaning>();
   return meanings.flatMap((again) => {
-    const first = firsts.get(spelling(again.value));
-    firsts.set(spelling(again.value), first ?? again);
+    const first = firsts.get(spellingOf(again.value));
+    firsts.set(spellingOf(again.value), first ?? again);
     if (first === undefined || first.state === again.state) return [];
     const [named, other] = again.path !== null && isOwn(again.path) ? [again, first] : [first, again];
     const { path } = named;
@@ -92,7 +87,7 @@ function unusableValues(section: Draft, kind: ActuatorKind, path: Path): Finding
   return Object.entries(sectionOf(section, "values")).flatMap(([word, value]) => {
     const at = [...path, "values", word];
     const fixed = row.configured ? undefined : row.values[word];
-    if (typeof value === "string" && fixed !== undefined && spelling(fixed) !== spelling(value))
+    if (typeof value === "string" && fixed !== undefined && spellingOf(fixed) !== spellingOf(value))
       return [
         atValue(
           at,
@@ -103,7 +98,7 @@ function unusableValues(section: Draft, kind: ActuatorKind, path: Path): Finding
     if (shown !== undefined) return [atKey(at, `"${word}" is what "${shown[0]}" shows; choose another word`)];
     if (!takesDegrees(kind)) return [];
     if (word === "position") return [atKey(at, `"position" is what a degree shows; choose another word`)];
-    return typeof value === "string" && degreeOf(spelling(value)) !== null
+    return typeof value === "string" && degreeOf(spellingOf(value)) !== null
       ? [atValue(at, `${value} is a degree of a ${kind}; expected a value above 100`)]
       : [];
   });
