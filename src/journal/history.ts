@@ -14,7 +14,6 @@ import {
   type RememberedLane,
   required,
   runEvents,
-  type Stamp,
   withoutMemory,
 } from "./records.js";
 import { setBounded } from "../runtime/table.js";
@@ -87,8 +86,12 @@ export class History {
     this.newestAt = Math.max(this.newestAt, Date.parse(record.at) || 0);
     this.#starts = startsAfter(this.#starts, record);
     this.#earlier?.add(record);
-    if (type === "command_taken") this.#take(record);
-    else if (type === "result") this.#open.delete(commandKey(record, record.result.id));
+    if (type === "command_taken") {
+      // It is written again inside another record, where it must not look like the start of a line.
+      const { type: first, ...stamped } = withoutMemory(record);
+      const taken: CommandTaken = { type: first, ...stamped };
+      setBounded(this.#open, commandKey(record, record.id), { taken, sent: null }, mostOpen);
+    } else if (type === "result") this.#open.delete(commandKey(record, record.result.id));
     else if (type === "refusal") this.#addRefusal(record);
     else if (type === "carried") this.#restore(record);
     else if (type === "alarm_kept" && record.alarm === null) this.#alarms.delete(record.name);
@@ -102,17 +105,6 @@ export class History {
     }
   }
 
-  #take(record: Stamp & CommandTaken): void {
-    // It is written again inside another record, where it must not look like the start of a line.
-    const { type, ...stamped } = withoutMemory(record);
-    setBounded(
-      this.#open,
-      commandKey(record, record.id),
-      { taken: { type, ...stamped }, sent: null },
-      mostOpen,
-    );
-  }
-
   #remember(about: About, { sent = [], ...memory }: LaneMemory): void {
     for (const one of sent) {
       const command = this.#open.get(commandKey(about, one.id));
@@ -121,7 +113,8 @@ export class History {
     const key = aboutKey(about);
     this.#earlier?.forget(key);
     // What limits it is not in every record.
-    this.#put({ ...required(about), memory: { ...limitsAlone(this.#limited.get(key)), ...memory } });
+    const limits = this.#limited.get(key)?.memory.limits;
+    this.#put({ ...required(about), memory: { ...(limits && { limits }), ...memory } });
   }
 
   #limit({ controller, actuator, kept: limits }: LimitsNow): void {
@@ -157,9 +150,6 @@ export class History {
   }
 }
 
-const limitsAlone = (lane: RememberedLane | undefined): Pick<LaneMemory, "limits"> =>
-  lane?.memory.limits ? { limits: lane.memory.limits } : {};
-
 function isNothing(memory: object): boolean {
   const values: readonly unknown[] = Object.values(memory);
   for (const value of values) if (value !== null && value !== undefined) return false;
@@ -169,16 +159,17 @@ function isNothing(memory: object): boolean {
 /** The newest starts, and how those runs went by what this record says. */
 function startsAfter(starts: readonly RecordedStart[], record: JournalRecord): readonly RecordedStart[] {
   const { type, boot, at } = record;
-  const ran = (run: string | undefined, how: Partial<RecordedStart>) =>
-    starts.map((one) => (one.boot === run ? { ...one, ...how } : one));
   if (type === "start") {
     const version = record.version.slice(0, mostVersion);
     return [...starts, { boot, at, stopped: false, version }].slice(-mostStarts);
   }
-  if (type === "stop") return ran(boot, { stopped: true });
-  if (type === "result") return ran(boot, { worked: true });
-  if (type !== "event") return starts;
-  if (record.event === runEvents.ranWell) return ran(boot, { worked: true });
+  if (type !== "stop" && type !== "result" && type !== "event") return starts;
+  const isError = type === "event" && record.event === runEvents.uncaughtError;
+  if (type === "event" && !isError && record.event !== runEvents.ranWell) return starts;
   // The next run tells it, before its own start.
-  return record.event === runEvents.uncaughtError ? ran(starts.at(-1)?.boot, { failed: true }) : starts;
+  const run = isError ? starts.at(-1)?.boot : boot;
+  const how = isError ? { failed: true } : type === "stop" ? { stopped: true } : { worked: true };
+  const after: RecordedStart[] = [];
+  for (const one of starts) after.push(one.boot === run ? { ...one, ...how } : one);
+  return after;
 }

@@ -60,6 +60,8 @@ function unavailable(directory: string, error: unknown): JournalUnavailable {
 
 interface Waiting extends Draft {
   readonly durable: boolean;
+  /** 0 until it is written. */
+  seq: number;
   readonly resolve: (sequence: number) => void;
   readonly reject: (reason: JournalUnavailable) => void;
 }
@@ -111,10 +113,10 @@ export class Journal {
   /** Records of the journal about itself, written before the next others. */
   #own: Draft[] = [];
   #outage: Outage | null = null;
-  #lastError: JournalState["lastError"] = null;
+  #lastError: JournalFacts["lastError"] = null;
   #retrying = false;
   #draining: Promise<void> | null = null;
-  #listener: (record: JournalRecord) => void = () => undefined;
+  #listener: ((record: JournalRecord) => void) | null = null;
   #clockSynced: () => boolean | null = () => null;
 
   private constructor(directory: string, options: JournalOptions) {
@@ -178,9 +180,12 @@ export class Journal {
 
   state(): JournalState {
     const reason = this.#hindrance()?.message ?? null;
+    return { available: reason === null, reason };
+  }
+
+  facts(): JournalFacts {
     return {
-      available: reason === null,
-      reason,
+      ...this.state(),
       sequence: this.#writer.sequence,
       bytes: this.#writer.retention.bytes,
       unreadable: this.#writer.unreadable,
@@ -194,16 +199,16 @@ export class Journal {
    * JournalUnavailable.
    */
   append(body: RecordBody, { durable }: { readonly durable: boolean }): Promise<number> {
-    const hindrance = this.#hindrance();
-    if (hindrance !== null && !this.#mayTry()) {
+    const hindrance = this.#hindrance("append");
+    if (hindrance !== null) {
       if (this.#outage !== null) this.#outage = { ...this.#outage, lost: this.#outage.lost + 1 };
       return Promise.reject(hindrance);
     }
     return new Promise((resolve, reject) => {
-      const entry: Waiting = { stamp: this.#stamp(), body, durable, resolve, reject };
+      const entry: Waiting = { stamp: this.#stamp(), body, durable, seq: 0, resolve, reject };
       this.#waiting.add(entry);
       this.#queue.push(entry);
-      this.#schedule(durable);
+      this.#draining ??= this.#drain(durable);
     });
   }
 
@@ -214,24 +219,17 @@ export class Journal {
     await this.#writer.close();
   }
 
-  #hindrance(): JournalUnavailable | null {
-    if (this.#closed.signal.aborted) return new JournalUnavailable(this.directory, "CLOSED");
-    if (this.#outage !== null) return this.#outage.error;
-    return this.#overloaded() ? new JournalUnavailable(this.directory, "STALLED") : null;
-  }
-
   /** A failed journal is tried again by the next append, but not by a thousand in a second. */
-  #mayTry(): boolean {
-    if (this.#outage === null || this.#closed.signal.aborted) return false;
-    if (this.#overloaded()) return false;
-    return this.#options.clock.monotonic() - this.#outage.triedAt >= tryAgainMs;
-  }
-
-  #overloaded(): boolean {
-    if (this.#waiting.size >= this.#limits.waiting) return true;
-    for (const { stamp } of this.#waiting)
-      return this.#options.clock.monotonic() - stamp.mono > this.#limits.stallMs;
-    return false;
+  #hindrance(before?: "append"): JournalUnavailable | null {
+    const { clock } = this.#options;
+    const [oldest] = this.#waiting;
+    const isStalled = oldest !== undefined && clock.monotonic() - oldest.stamp.mono > this.#limits.stallMs;
+    const isOverloaded = isStalled || this.#waiting.size >= this.#limits.waiting;
+    if (this.#closed.signal.aborted) return new JournalUnavailable(this.directory, "CLOSED");
+    if (this.#outage === null) return isOverloaded ? new JournalUnavailable(this.directory, "STALLED") : null;
+    const { error, triedAt } = this.#outage;
+    const isTried = before === "append" && !isOverloaded && clock.monotonic() - triedAt >= tryAgainMs;
+    return isTried ? null : error;
   }
 
   #stamp(): Omit<Stamp, "seq"> {
@@ -244,54 +242,55 @@ export class Journal {
     };
   }
 
-  /** What a POST or a result waits for is written at once; all else lets requests go first. */
-  #schedule(isAwaited: boolean): void {
-    const turn = isAwaited ? undefined : this.#options.turn?.();
-    this.#draining ??= this.#drain(turn);
-  }
-
-  /** Tries the disk at least once, which is how a journal that failed finds out that it works again. */
-  async #drain(turn: Promise<void> | undefined): Promise<void> {
-    await turn;
-    do await this.#commit(this.#queue.splice(0, mostPerWrite));
-    while (this.#queue.length > 0);
+  /**
+   * What a POST or a result waits for is written at once; all else lets requests go first. Tries the disk at least once, which is
+   * how a journal that failed finds out that it works again.
+   */
+  async #drain(isAwaited: boolean): Promise<void> {
+    await (isAwaited ? undefined : this.#options.turn?.());
+    do {
+      const batch = this.#queue.splice(0, mostPerWrite);
+      try {
+        if (this.#outage !== null) await this.#recover();
+        const outage = this.#outage;
+        const own = outage === null ? this.#own : [...this.#own, this.#resumed(outage)];
+        const { sequences, file } = await this.#writer.write([...own, ...batch]);
+        if (outage !== null) {
+          await file.sync();
+          this.#outage = null;
+          this.#options.log.info({ directory: this.directory }, "the journal can be written again");
+        }
+        this.#own = [];
+        for (const [index, entry] of batch.entries()) entry.seq = sequences[own.length + index] ?? 0;
+        void this.#answer(batch, file);
+      } catch (error) {
+        this.#failed(error, batch);
+      }
+    } while (this.#queue.length > 0);
     this.#draining = null;
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<void> {
+  /** Of what was written: who asked for no more at once, the others once the disk has it. */
+  async #answer(batch: readonly Waiting[], file: Written["file"]): Promise<void> {
+    const durable: Waiting[] = [];
+    for (const entry of batch)
+      if (entry.durable) durable.push(entry);
+      else this.#resolve(entry);
+    if (durable.length === 0) return;
     try {
-      if (this.#outage !== null) await this.#recover();
-      const outage = this.#outage;
-      const own = outage === null ? this.#own : [...this.#own, this.#resumed(outage)];
-      const written = await this.#writer.write([...own, ...batch]);
-      if (outage !== null) {
-        await written.sync();
-        this.#outage = null;
-        this.#options.log.info({ directory: this.directory }, "the journal can be written again");
-      }
-      this.#own = [];
-      this.#settle(batch, own.length, written);
+      await file.sync();
     } catch (error) {
-      this.#failed(error, batch);
+      this.#failed(error, durable);
+      return;
     }
+    for (const entry of durable) this.#resolve(entry);
   }
 
-  #settle(batch: readonly Waiting[], offset: number, { sequences, sync }: Written): void {
-    const finish = (isDurable: boolean) => {
-      for (const [index, entry] of batch.entries())
-        if (entry.durable === isDurable && this.#waiting.delete(entry)) {
-          const seq = sequences[offset + index] ?? 0;
-          entry.resolve(seq);
-          this.#listener({ ...entry.stamp, seq, ...entry.body });
-        }
-    };
-    finish(false);
-    const durable = batch.filter((entry) => entry.durable);
-    if (durable.length === 0) return;
-    void sync().then(
-      () => finish(true),
-      (error: unknown) => this.#failed(error, durable),
-    );
+  #resolve(entry: Waiting): void {
+    const { stamp, body, seq, resolve } = entry;
+    if (!this.#waiting.delete(entry)) return;
+    resolve(seq);
+    this.#listener?.({ ...stamp, seq, ...body });
   }
 
   async #recover(): Promise<void> {
@@ -329,7 +328,7 @@ export class Journal {
     try {
       while (this.#outage !== null) {
         await this.#options.clock.wait(this.#limits.retryMs, this.#closed.signal);
-        this.#schedule(true);
+        this.#draining ??= this.#drain(true);
         await this.#draining;
       }
     } catch {
@@ -360,6 +359,9 @@ interface JournalState {
   readonly available: boolean;
   /** A sentence with the remedy, null while available. */
   readonly reason: string | null;
+}
+
+interface JournalFacts extends JournalState {
   /** Of the newest record. */
   readonly sequence: number;
   readonly bytes: number;

@@ -45,13 +45,13 @@ interface DecodedLine {
  * read again is replaced by an event that says so.
  */
 export function encodeLine(record: JournalRecord): Buffer {
-  const line = fitting(record);
+  const whole = encode(record);
+  if (whole.length <= longestRecordBytes) return whole;
+  const line = record.type === "carried" ? whole : fitting(record);
   return line.length > longestLineBytes ? encode(tooLong(record)) : line;
 }
 
 function fitting(record: JournalRecord): Buffer {
-  const whole = encode(record);
-  if (record.type === "carried" || whole.length <= longestRecordBytes) return whole;
   const short = withShortMemory(record);
   let line = encode({ ...short, cut: true });
   for (const limit of textLimits) {

@@ -18,7 +18,8 @@ class AppendFile {
   readonly #file: OpenFile;
   /** Some file systems count no links at all. */
   readonly #countsLinks: boolean;
-  #bytes: number;
+  /** As long as it is now. */
+  bytes: number;
   #failure: { readonly cause: Error; readonly doubtful: boolean } | null = null;
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
@@ -26,17 +27,13 @@ class AppendFile {
   private constructor(name: SegmentName, file: OpenFile, { bytes, links }: FileFacts) {
     this.name = name;
     this.#file = file;
-    this.#bytes = bytes;
+    this.bytes = bytes;
     this.#countsLinks = links > 0;
   }
 
   static async open(files: FileSystem, name: SegmentName): Promise<AppendFile> {
     const file = await files.open(name.path, "a", segmentMode);
     return new AppendFile(name, file, await file.facts());
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /** An fsync failed. The kernel may then have dropped the pages and report success next time, so never ask again. */
@@ -54,13 +51,13 @@ class AppendFile {
       throw this.#fail(cause, false);
     }
     this.#check();
-    this.#bytes += lines.length;
+    this.bytes += lines.length;
   }
 
   /** Of what is refused no whole line may stay, or the next start would end such a command once more. */
   async #takeBack(written: number): Promise<void> {
     const { bytes } = await this.#file.facts();
-    if (bytes > this.#bytes && bytes <= this.#bytes + written) await this.#file.truncate(this.#bytes);
+    if (bytes > this.bytes && bytes <= this.bytes + written) await this.#file.truncate(this.bytes);
   }
 
   /** On disk: everything written before the call. Calls made while one fsync runs share the next. */
@@ -109,8 +106,8 @@ export interface Draft {
 export interface Written {
   /** In the order of the drafts. */
   readonly sequences: readonly number[];
-  /** Resolves when these records are on disk. */
-  readonly sync: () => Promise<void>;
+  /** Its `sync` resolves when these records are on the disk. */
+  readonly file: Pick<AppendFile, "sync">;
 }
 
 interface WriterParts {
@@ -206,35 +203,36 @@ export class JournalWriter {
 
   /** Appends the drafts in one write. After a rejection `recover` comes before anything else. */
   async write(drafts: readonly Draft[]): Promise<Written> {
-    const file = await this.#writable();
+    const current = this.#current;
+    const most = Math.max(this.#parts.limits.fileBytes, 2 * this.#carriedBytes);
+    const hasRoom = current !== null && current.bytes > 0 && current.bytes < most;
+    const file = hasRoom ? current : await this.#beginCarrying(current);
     const records: JournalRecord[] = [];
     const lines: Uint8Array[] = [];
     const sequences: number[] = [];
-    for (const draft of drafts) {
-      const record = this.#number(draft);
+    for (const { stamp, body } of drafts) {
+      // Numbers of records that could not be written are not used again.
+      const seq = ++this.sequence;
+      const record = { seq, ...stamp, ...body };
       records.push(record);
       lines.push(encodeLine(record));
-      sequences.push(record.seq);
+      sequences.push(seq);
     }
     await file.write(Buffer.concat(lines));
     for (const record of records) this.history.add(record);
-    return { sequences, sync: () => file.sync() };
+    return { sequences, file };
   }
 
-  /** Sequence numbers of records that could not be written are not used again. */
-  #number({ stamp, body }: Draft): JournalRecord {
-    this.sequence += 1;
-    return { seq: this.sequence, ...stamp, ...body };
-  }
-
-  /** The file to write to; a new one begins with what the older ones still have to say. */
-  async #writable(): Promise<AppendFile> {
-    const current = this.#current;
-    const most = Math.max(this.#parts.limits.fileBytes, 2 * this.#carriedBytes);
-    if (current !== null && current.bytes > 0 && current.bytes < most) return current;
+  /** A file begins with what the older ones still have to say. */
+  async #beginCarrying(current: AppendFile | null): Promise<AppendFile> {
     const file = current?.bytes === 0 ? current : await this.#begin();
-    const body = { type: "carried" as const, ...this.history.parts() };
-    const checkpoint = this.#number({ stamp: this.#parts.stamp(), body });
+    const seq = ++this.sequence;
+    const checkpoint = {
+      seq,
+      ...this.#parts.stamp(),
+      type: "carried" as const,
+      ...this.history.parts(),
+    };
     await file.write(encodeLine(checkpoint));
     this.history.add(checkpoint);
     this.#carriedBytes = file.bytes;

@@ -15,7 +15,8 @@ interface LimitPorts extends Pick<
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {
-    state(): { readonly reason: string | null; readonly unreadable: number };
+    state(): { readonly reason: string | null };
+    facts(): { readonly unreadable: number };
     history(): HistoryParts;
     readonly readProblem: Error | null;
     readonly newestAt: number;
@@ -109,7 +110,7 @@ export class LimitService {
         this.alarms.set(type, { controller, actuator }, null);
     for (const event of events) onEvent(event);
     this.alarms.set("lease_overrun", bridgeItself, lost.lease_overrun);
-    const { unreadable } = journal.state();
+    const { unreadable } = journal.facts();
     const unread = unreadable > 0 ? `${unreadable} lines of the journal cannot be read.` : null;
     this.alarms.set("state_lost", bridgeItself, journal.readProblem?.message ?? unread ?? lost.state_lost);
     return limits;

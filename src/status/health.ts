@@ -135,7 +135,7 @@ const platformHealth = ({ mirror, platform }: StatusParts) => ({
 });
 
 const journalHealth = ({ journal, commands }: StatusParts) => ({
-  ...journal.state(),
+  ...journal.facts(),
   open_commands: commands.commander.open.length,
   results_waiting: commands.outbox.waiting,
   results_held_back: commands.commander.heldBack,

@@ -33,7 +33,7 @@ function tallied<Word extends string>(label: string, words: readonly Word[], all
 
 function bridgeRows({ version, clock, commands, live, journal }: StatusParts, own: OwnFacts): readonly Row[] {
   const { memoryUsage, version: node } = process;
-  const { available, bytes, sequence } = journal.state();
+  const { available, bytes, sequence } = journal.facts();
   const uptime = (clock.monotonic() - own.startedAt) / 1_000;
   const readOnly = live.current.commands.read_only;
   const rival = "1 while another bridge of the same account is seen, and commands are refused";

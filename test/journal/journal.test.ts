@@ -198,13 +198,13 @@ describe("a journal that grows", () => {
     const clock = stillClock(Date.now() + day);
     const journal = await openJournal(directory, { clock, limits });
     for (let n = 0; n < 400; n += 1) await journal.append(ended(`${n}`), { durable: n % 10 === 0 });
-    await expect.poll(() => journal.state().bytes).toBeLessThan(26_000);
+    await expect.poll(() => journal.facts().bytes).toBeLessThan(26_000);
     await journal.close();
     const records = await recordsIn(directory);
     const names = (await readdir(directory)).sort();
     expect(names.length).toBeGreaterThan(3);
     expect(names.length).toBeLessThan(8);
-    expect(journal.state().bytes).toBeLessThan(26_000);
+    expect(journal.facts().bytes).toBeLessThan(26_000);
     expect(records.at(-1)).toMatchObject({ result: { id: "399" } });
     for (const name of names) expect(name).toMatch(/^journal-\d{12}\.jsonl$/);
     expect(Number(names.at(-1)?.slice(8, 20))).toBeLessThan(records.at(-1)?.seq ?? 0);
@@ -248,7 +248,7 @@ describe("a journal that grows", () => {
       one.type === "result" ? [one.result.id] : one.type === "step_sent" ? [`sent ${one.id}`] : [],
     );
     expect(ids).toEqual(expect.arrayContaining(["a", "b", "c", "sent a", "sent b", "sent c"]));
-    expect(journal.state().bytes).toBeLessThan(30_000);
+    expect(journal.facts().bytes).toBeLessThan(30_000);
     expect((await readdir(directory)).filter((name) => name.endsWith(".stripped"))).toEqual([]);
   });
 

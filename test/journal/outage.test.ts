@@ -37,11 +37,11 @@ describe("a disk that fills up", () => {
       await expect(journal.append(taken("lost"), { durable: true })).rejects.toMatchObject({
         code: "ENOSPC",
       });
-      expect(journal.state()).toMatchObject({ available: false, lastError: { code: "ENOSPC" } });
+      expect(journal.facts()).toMatchObject({ available: false, lastError: { code: "ENOSPC" } });
       disk.freeBytes = Number.POSITIVE_INFINITY;
       await clock.advance(1_000);
       await journal.append(taken("next"), { durable: true });
-      expect(journal.state()).toMatchObject({ available: true, reason: null, unreadable: 0 });
+      expect(journal.facts()).toMatchObject({ available: true, reason: null, unreadable: 0 });
       expect(await idsIn(journal.directory), `${free} bytes free`).toEqual(["next"]);
       await journal.close();
     }
@@ -194,7 +194,7 @@ describe("a directory that cannot be used", () => {
     const directory = join(await tempDirectory(), "journal");
     const journal = await openJournal(directory, { clock });
     for (let n = 0; n < 20; n += 1) await journal.append(taken("a"), { durable: false });
-    const first = journal.state().sequence;
+    const first = journal.facts().sequence;
     await rm(directory, { recursive: true });
     await expect(journal.append(taken("b"), { durable: true })).rejects.toMatchObject({ code: "ENOENT" });
     await clock.advance(1_000);

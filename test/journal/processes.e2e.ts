@@ -92,7 +92,7 @@ describe("kill -9 of a bridge that writes", () =>
     for (let life = 0; life < 12; life += 1)
       acknowledged.push(...(await killAfter(directory, 1 + life * 17)));
     const journal = await openJournal(directory);
-    expect(journal.state()).toMatchObject({ available: true, unreadable: 0 });
+    expect(journal.facts()).toMatchObject({ available: true, unreadable: 0 });
     const numbers = (await recordsIn(directory)).map(({ seq }) => seq);
     const present = new Set(numbers);
     expect(acknowledged.length).toBeGreaterThan(1_000);

@@ -180,7 +180,7 @@ it("a journal that an earlier version wrote is read whole and gone on with", asy
   const earlier = join(import.meta.dirname, "fixtures", "earlier-version.jsonl");
   await copyFile(earlier, join(directory, "journal-000000000001.jsonl"));
   const journal = await openJournal(directory);
-  expect(journal.state()).toMatchObject({ available: true, unreadable: 0, sequence: 22 });
+  expect(journal.facts()).toMatchObject({ available: true, unreadable: 0, sequence: 22 });
   const { open, lanes, starts } = journal.history();
   expect(open).toMatchObject([{ taken: { id: "b", own_id: true }, sent: null }]);
   expect(lanes.map(({ memory }) => memory)).toMatchObject([

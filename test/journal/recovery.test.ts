@@ -91,7 +91,7 @@ describe("a journal with broken bytes", () => {
     ] as Buffer[]);
     await writeFile(join(directory, segment), bytes);
     const journal = await openJournal(directory);
-    expect(journal.state().unreadable).toBe(1);
+    expect(journal.facts().unreadable).toBe(1);
     await journal.append({ type: "start", version: "1" }, { durable: true });
     const [damage, start] = (await recordsIn(directory)).slice(-2);
     expect(damage).toMatchObject({ type: "journal_damaged", unreadable: 1, corrupt_files: [] });
@@ -115,7 +115,7 @@ describe("a journal with broken bytes", () => {
     const bytes = Buffer.concat([...lines.slice(0, 2), garbage, ...lines.slice(2)]);
     const { kept } = await startWith(directory, bytes);
     expect(kept).toEqual(written);
-    expect((await openJournal(directory)).state().unreadable).toBe(1);
+    expect((await openJournal(directory)).facts().unreadable).toBe(1);
   });
 
   it("that lost the checkpoint at the head of the newest file knows it from the file before", async () => {

@@ -148,7 +148,8 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
   const journal = {
     append: (record: RecordBody) =>
       disk.problem === null ? Promise.resolve(records.push(record)) : Promise.reject(new Error(disk.problem)),
-    state: () => ({ reason: disk.problem, unreadable }),
+    state: () => ({ reason: disk.problem }),
+    facts: () => ({ unreadable }),
     ...{ readProblem: null, newestAt: 0 },
     history: () => ({
       ...{ ...history, alarms: [...alarms.alarms.values()] },

@@ -103,7 +103,7 @@ describe("a data directory of 0.1.0", () => {
     for (let start = 0; start < 3; start += 1) {
       const clock = new VirtualClock();
       const opened = await openJournal({ dataDir: directory, clock, log: silentLog });
-      expect(opened.journal.state()).toMatchObject({ available: true, unreadable: 0 });
+      expect(opened.journal.facts()).toMatchObject({ available: true, unreadable: 0 });
       await opened.close();
     }
     expect(await readHistory(journalDirectory(directory))).toMatchObject(left(leaseOf010));
