@@ -5,7 +5,7 @@ import { targetSent } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/recent.js";
-import { bytesOf, publishProblem } from "../mqtt/connection/publish.js";
+import { sendable } from "../mqtt/connection/publish.js";
 import { LimitService, type OverdueNow } from "../limits/limits.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
@@ -282,11 +282,11 @@ export function incomingCommand(
   };
 }
 
-const noLimits = { maxPayloadBytes: Infinity, maximumPacketSize: null };
+const noLimits = { maxPayloadBytes: Infinity, facts: null };
 
 /** The bridge may publish where its senders may not, so an answer goes only where answers are meant to go. */
 const mayAnswerTo = (topic: string, { topics, responseTopics }: AnswerRules) =>
-  publishProblem({ topic, payload: "", bytes: bytesOf(topic, "", {}) }, noLimits) === null &&
+  typeof sendable(topic, "", {}, noLimits) === "object" &&
   [topics.bridge.answers, ...responseTopics].some(
     (root) => topic.length > root.length + 1 && topic.startsWith(`${root}/`),
   );

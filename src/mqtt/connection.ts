@@ -9,7 +9,7 @@ import {
   versionName,
   versionReason,
 } from "./connection/link.js";
-import { bytesOf, publishProblem, PublishQueue, supportedOptions } from "./connection/publish.js";
+import { PublishQueue, sendable } from "./connection/publish.js";
 import { type RetainedFound, Session } from "./connection/session.js";
 import {
   type BrokerFacts,
@@ -196,12 +196,9 @@ export class BrokerConnection {
    * PublishError. Nothing is kept for later: without a link it rejects at once. Await `ready()` between publishes of a large batch.
    */
   publish(topic: string, payload: string | Buffer, options: PublishOptions = {}): Promise<void> {
-    const bytes = bytesOf(topic, payload, options);
-    const publish = { topic, payload, options: supportedOptions(options, this.#facts), bytes };
     const { maxPayloadBytes } = this.#limits;
-    const maximumPacketSize = this.#facts?.maximumPacketSize ?? null;
-    const problem = publishProblem(publish, { maxPayloadBytes, maximumPacketSize });
-    if (problem !== null) return this.#queue.refuse("invalid", `not published: ${problem}`);
+    const publish = sendable(topic, payload, options, { facts: this.#facts, maxPayloadBytes });
+    if (typeof publish === "string") return this.#queue.refuse("invalid", `not published: ${publish}`);
     return this.#queue.publish(publish);
   }
 
@@ -277,6 +274,7 @@ export class BrokerConnection {
       ports: this.#ports,
       tally: this.#tally,
       contain: this.#contain,
+      listenerFailed: this.#listenerFailed,
       enter: (state) => {
         this.#state = state;
       },
@@ -290,19 +288,23 @@ export class BrokerConnection {
     return ended;
   }
 
-  /** What a listener throws must not get into the MQTT library, which would stop reading until the keepalive notices. */
   readonly #contain = async (what: string, listener: () => unknown): Promise<boolean> => {
     try {
       await listener();
       return true;
     } catch (error) {
-      this.#tally.listenerErrors += 1;
-      this.#ports.log.error(
-        { err: error },
-        `the ${what} listener of the broker connection failed; please report this`,
-      );
+      this.#listenerFailed(what, error);
       return false;
     }
+  };
+
+  /** What a listener throws must not get into the MQTT library, which would stop reading until the keepalive notices. */
+  readonly #listenerFailed = (what: string, error: unknown): void => {
+    this.#tally.listenerErrors += 1;
+    this.#ports.log.error(
+      { err: error },
+      `the ${what} listener of the broker connection failed; please report this`,
+    );
   };
 
   /** Draws the conclusions from an ended link. True when the next attempt speaks an older version and should not wait. */

@@ -101,10 +101,10 @@ export class BrokerClient {
     return new Promise((resolve, reject) => {
       // Such a broker acknowledges nothing.
       if (this.facts.maximumQos === 0) {
-        this.#link.write(publish);
+        this.#link.publish(publish);
         resolve();
       } else
-        this.#link.send(publish, (error) => {
+        this.#link.publish(publish, (error) => {
           if (error === null) resolve();
           else reject(error);
         });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bytesOf, publishProblem, PublishQueue, type QueueLink } from "../../src/mqtt/connection/publish.js";
-import { defaultLimits, type Publish } from "../../src/mqtt/connection/settings.js";
+import { PublishQueue, type QueueLink, sendable } from "../../src/mqtt/connection/publish.js";
+import { type BrokerFacts, defaultLimits, type Publish } from "../../src/mqtt/connection/settings.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
 function recordingLink() {
@@ -9,11 +9,10 @@ function recordingLink() {
   const forgotten: number[] = [];
   const acks: ((error: Error | null) => void)[] = [];
   const link: QueueLink = {
-    send: ({ topic }, done) => {
-      sent.push(topic);
-      return acks.push(done);
+    publish: ({ topic }, done) => {
+      sent.push(done === undefined ? `${topic} 0` : topic);
+      return done === undefined ? 0 : acks.push(done);
     },
-    write: ({ topic }) => void sent.push(`${topic} 0`),
     forget: (id) => void forgotten.push(id),
   };
   return { link, sent, forgotten, acks };
@@ -229,9 +228,19 @@ describe("a broker that acknowledges nothing", () =>
     expect(queue.isMute).toBe(false);
   }));
 
-const limits = { maxPayloadBytes: 256 * 1024, maximumPacketSize: null };
-const problem = (topic: string, payload: string | Buffer = "", maximumPacketSize: number | null = null) =>
-  publishProblem({ topic, payload, bytes: bytesOf(topic, payload, {}) }, { ...limits, maximumPacketSize });
+const able: BrokerFacts = {
+  protocolVersion: 5,
+  maximumPacketSize: null,
+  receiveMaximum: null,
+  maximumQos: 2,
+  retainAvailable: true,
+};
+
+function problem(topic: string, payload: string | Buffer = "", maximumPacketSize: number | null = null) {
+  const facts = { ...able, maximumPacketSize };
+  const one = sendable(topic, payload, {}, { maxPayloadBytes: 256 * 1024, facts });
+  return typeof one === "string" ? one : null;
+}
 
 describe("the last check before the wire", () => {
   it.each([
@@ -267,7 +276,9 @@ describe("the last check before the wire", () => {
 
   it("counts correlation data against the broker's limit", () => {
     const responseProperties = { correlationData: Buffer.alloc(1_000) };
-    expect(bytesOf("a", "b", { responseProperties })).toBeGreaterThan(1_000);
+    const one = sendable("a", "b", { responseProperties }, { maxPayloadBytes: 10, facts: able });
+    expect(one).toMatchObject({ options: { responseProperties } });
+    expect(typeof one === "object" && one.bytes).toBeGreaterThan(1_000);
   });
 
   it("lets no text through that MQTT forbids in a topic", () =>

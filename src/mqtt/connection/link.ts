@@ -106,9 +106,9 @@ interface Piece {
  */
 function joinPieces(socket: net.Socket): void {
   socket._writev = (pieces: readonly Piece[], done) => {
-    const parts = pieces.map(({ chunk, encoding }) =>
-      typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk,
-    );
+    const parts: Buffer[] = [];
+    for (const { chunk, encoding } of pieces)
+      parts.push(typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk);
     // As text of which each character is a byte.
     socket._write(Buffer.concat(parts).toString("latin1"), "latin1", done);
   };
@@ -192,26 +192,23 @@ const maxCorrelationBytes = 1_024;
  * Copies what the bridge needs out of a packet of the MQTT library, for a part of a packet keeps all of it in memory. A
  * sender can repeat a property, which the library then hands over as an array; such a one counts as absent.
  */
-function incomingMessage(topic: string, payload: Buffer, packet: IPublishPacket): IncomingMessage {
-  const { messageExpiryInterval, ...given } = packet.properties ?? {};
-  const userProperties = understood(given.userProperties);
+function incomingMessage({ topic, payload, retain, properties = {} }: IPublishPacket): IncomingMessage {
+  const { messageExpiryInterval, responseTopic, correlationData } = properties;
+  const userProperties = understood(properties.userProperties);
+  const data = Buffer.isBuffer(correlationData) ? correlationData : null;
+  // A sender that cannot be told which question an answer belongs to gets none.
+  const isAnswered = typeof responseTopic === "string" && (data?.length ?? 0) <= maxCorrelationBytes;
   return {
     topic,
     payload: Buffer.from(payload),
-    retain: packet.retain,
+    retain,
     properties: {
-      ...answerTo(given.responseTopic, given.correlationData),
+      ...(isAnswered && { responseTopic }),
+      ...(isAnswered && data && { correlationData: Buffer.from(data) }),
       ...(typeof messageExpiryInterval === "number" && { messageExpiryIntervalS: messageExpiryInterval }),
       ...(userProperties !== undefined && { userProperties }),
     },
   };
-}
-
-/** A sender that cannot be told which question an answer belongs to gets none. */
-function answerTo(responseTopic: unknown, correlationData: unknown): Partial<IncomingMessage["properties"]> {
-  const data = Buffer.isBuffer(correlationData) ? correlationData : null;
-  if (typeof responseTopic !== "string" || (data?.length ?? 0) > maxCorrelationBytes) return {};
-  return { responseTopic, ...(data && { correlationData: Buffer.from(data) }) };
 }
 
 /** The limits of a CONNACK; 3.1.1 announces none. */
@@ -254,7 +251,7 @@ export class Turns {
   /** Null at the beginning of a turn. */
   #began: number | null = null;
 
-  constructor(monotonic: () => number = () => systemClock.monotonic()) {
+  constructor(monotonic: () => number = systemClock.monotonic) {
     this.#monotonic = monotonic;
   }
 
@@ -295,11 +292,12 @@ export class BrokerLink {
     client.on("disconnect", (packet) => {
       facts.serverDisconnect = packet.reasonCode ?? 0;
     });
-    client.on("message", (topic, payload, packet) =>
-      options.message(incomingMessage(topic, payload, packet)),
-    );
     const turns = new Turns();
-    client.handleMessage = (_, done) => turns.next(() => done());
+    // Called once for each message, which is acknowledged when it is done.
+    client.handleMessage = (packet, done) => {
+      options.message(incomingMessage(packet));
+      turns.next(done);
+    };
     this.closed = new Promise((resolve) => {
       client.once("close", () => resolve(describeEnd(facts)));
     });
@@ -312,29 +310,28 @@ export class BrokerLink {
     this.accepted = Promise.race([up, this.closed.then(() => null)]);
   }
 
-  /** QoS 1: calls back once the broker acknowledged or refused it. Returns the packet id. */
-  send(publish: Omit<Publish, "bytes">, done: (error: Error | null) => void): number {
-    this.#publish(publish, 1, (error) => {
-      if (!error) done(null);
-      // Any other error means that the link is going down, which rejects everything at once.
-      else if ("code" in error) done(error);
-    });
-    return this.#client.getLastMessageId();
-  }
-
-  /** QoS 0: nothing ever answers it. */
-  write(publish: Omit<Publish, "bytes">): void {
-    this.#publish(publish, 0);
-  }
-
-  #publish({ topic, payload, options }: Omit<Publish, "bytes">, qos: 0 | 1, done?: PacketCallback): void {
+  /**
+   * QoS 1 where `done` is to be called, once the broker acknowledged or refused it; without it QoS 0, which nothing ever answers.
+   * Returns the packet id.
+   */
+  publish(publish: Omit<Publish, "bytes">, done?: (error: Error | null) => void): number {
+    const { topic, payload, options } = publish;
     const { retain = false, responseProperties: properties } = options;
+    const qos = done === undefined ? 0 : 1;
+    const answered: PacketCallback | undefined =
+      done &&
+      ((error) => {
+        if (!error) done(null);
+        // Any other error means that the link is going down, which rejects everything at once.
+        else if ("code" in error) done(error);
+      });
     try {
-      this.#client.publish(topic, payload, { qos, retain, ...(properties && { properties }) }, done);
+      this.#client.publish(topic, payload, { qos, retain, ...(properties && { properties }) }, answered);
     } catch (error) {
       // Half a packet may be on the wire, so this link cannot be used any more.
       this.destroy(`a publish could not be written: ${String(error)}`);
     }
+    return this.#client.getLastMessageId();
   }
 
   /** Frees what the MQTT library keeps for a publish that is given up. */

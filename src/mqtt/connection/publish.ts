@@ -9,55 +9,53 @@ const maxTopicBytes = 512;
 const maxLevels = 64;
 const forbidden = /[#+\0]|\p{Cs}/u;
 
-/** The fixed header, packet id and property headers are counted with a small reserve. */
-export function bytesOf(
-  topic: string,
-  payload: string | Buffer,
-  { responseProperties }: PublishOptions,
-): number {
-  const properties = responseProperties ? 32 + (responseProperties.correlationData?.length ?? 0) : 0;
-  return Buffer.byteLength(payload) + Buffer.byteLength(topic) + 16 + properties;
+const beginningOf = (topic: string) => JSON.stringify(topic.slice(0, 80));
+
+/** What a link can take. */
+interface WireLimits {
+  readonly maxPayloadBytes: number;
+  /** Null while there is no link. */
+  readonly facts: BrokerFacts | null;
 }
 
 /**
- * The last line before the wire. MQTT.js checks no topic: one `#` in it makes a broker cut the link, so what must not be
- * sent is named here instead. Returns a sentence, or null when it may be sent.
+ * The last line before the wire: a message as it can be sent, or a sentence why it must not be. MQTT.js checks no topic: one `#` in
+ * it makes a broker cut the link. What the broker or the protocol version does not have is left out; sending it all the same would
+ * cut the link too.
  */
-export function publishProblem(
-  { topic, payload, bytes }: Omit<Publish, "options">,
-  limits: { readonly maxPayloadBytes: number; readonly maximumPacketSize: number | null },
-): string | null {
+export function sendable(
+  topic: string,
+  payload: string | Buffer,
+  options: PublishOptions,
+  { facts, maxPayloadBytes }: WireLimits,
+): Publish | string {
   if (topic === "") return "the topic is empty";
-  const shown = () => JSON.stringify(topic.slice(0, 80));
   if (topic.length > maxTopicBytes / 3 && Buffer.byteLength(topic) > maxTopicBytes)
-    return `the topic ${shown()}... is longer than ${maxTopicBytes} bytes`;
-  if (forbidden.test(topic)) return `the topic ${shown()} holds #, +, NUL or half a character`;
+    return `the topic ${beginningOf(topic)}... is longer than ${maxTopicBytes} bytes`;
+  if (forbidden.test(topic)) return `the topic ${beginningOf(topic)} holds #, +, NUL or half a character`;
   // Most topics are too short for that many levels, and this is asked for every message.
   if (topic.length >= maxLevels && topic.split("/", maxLevels + 1).length > maxLevels)
-    return `the topic ${shown()} has more than ${maxLevels} levels`;
-  const { maxPayloadBytes, maximumPacketSize } = limits;
-  // The packet is larger than its payload, so the payload is counted again only where it may be too large.
-  const payloadBytes = bytes > maxPayloadBytes ? Buffer.byteLength(payload) : 0;
+    return `the topic ${beginningOf(topic)} has more than ${maxLevels} levels`;
+  const { qos = 1, retain = false, responseProperties } = options;
+  const payloadBytes = Buffer.byteLength(payload);
   if (payloadBytes > maxPayloadBytes)
     return `the payload for ${topic} has ${payloadBytes} bytes; at most ${maxPayloadBytes} are sent`;
+  // The fixed header, packet id and property headers are counted with a small reserve.
+  const propertyBytes = responseProperties ? 32 + (responseProperties.correlationData?.length ?? 0) : 0;
+  const bytes = payloadBytes + Buffer.byteLength(topic) + 16 + propertyBytes;
+  if (facts === null) return { topic, payload, options, bytes };
+  const { maximumPacketSize, maximumQos, protocolVersion, retainAvailable } = facts;
   if (maximumPacketSize !== null && bytes > maximumPacketSize)
     return (
       `the message for ${topic} has ${bytes} bytes, the broker takes at most ${maximumPacketSize}: ` +
       `raise its packet limit (Mosquitto: max_packet_size)`
     );
-  return null;
-}
-
-/** Leaves out what the broker or the protocol version does not have; sending it all the same would cut the link. */
-export function supportedOptions(options: PublishOptions, facts: BrokerFacts | null): PublishOptions {
-  const complete = facts?.protocolVersion === 5 && facts.maximumQos > 0 && facts.retainAvailable;
-  if (facts === null || complete) return options;
-  const { qos = 1, retain = false, responseProperties } = options;
-  return {
-    qos: facts.maximumQos === 0 ? 0 : qos,
-    retain: retain && facts.retainAvailable,
-    ...(facts.protocolVersion === 5 && responseProperties && { responseProperties }),
+  const supported = {
+    qos: maximumQos === 0 ? 0 : qos,
+    retain: retain && retainAvailable,
+    ...(protocolVersion === 5 && responseProperties && { responseProperties }),
   };
+  return { topic, payload, options: supported, bytes };
 }
 
 /**
@@ -82,8 +80,9 @@ export class PublishError extends Error {
 
 interface Waiting {
   readonly publish: Publish;
-  readonly resolve: () => void;
-  readonly reject: (error: PublishError) => void;
+  /** Absent where nobody waits for it. */
+  readonly resolve?: () => void;
+  readonly reject?: (error: PublishError) => void;
 }
 
 interface InFlight extends Waiting {
@@ -103,7 +102,7 @@ interface Unproven {
 }
 
 /** What the queue needs of a link. */
-export type QueueLink = Pick<BrokerLink, "send" | "write" | "forget">;
+export type QueueLink = Pick<BrokerLink, "publish" | "forget">;
 
 /**
  * Publishes between the caller and the link: at most `window` unacknowledged at the broker, the others wait in order, all
@@ -120,7 +119,7 @@ export class PublishQueue {
   readonly #inFlight = new Set<InFlight>();
   readonly #waiting = new Set<Waiting>();
   #waitingBytes = 0;
-  /** Counts of QoS 0: sent; sent before something that is to be acknowledged; proven. */
+  /** Counts of QoS 0: sent; sent before something that is to be acknowledged; proven. What is sent and not proven is on its way. */
   #sent = 0;
   #followed = 0;
   #proven = 0;
@@ -129,7 +128,8 @@ export class PublishQueue {
   #window = 0;
   /** False without marks, and at a broker that acknowledges nothing at all (MQTT 5, maximum QoS 0): there, sent is all that is known. */
   #acknowledges = true;
-  #isMarking = false;
+  /** The newest mark that was sent because nothing else followed. */
+  #followUpMark: InFlight | null = null;
   #answeredAt = 0;
   #isMute = false;
   #watchers: (() => void)[] = [];
@@ -145,7 +145,7 @@ export class PublishQueue {
   }
 
   get counters() {
-    const inFlight = this.#inFlight.size + this.#light;
+    const inFlight = this.#inFlight.size + this.#sent - this.#proven;
     return { ...this.#tally, inFlight, waiting: this.#waiting.size };
   }
 
@@ -158,7 +158,6 @@ export class PublishQueue {
     this.#link = link;
     this.#window = Math.max(1, Math.min(this.#limits.window, receiveMaximum ?? this.#limits.window));
     this.#acknowledges = maximumQos > 0 && this.#mark !== null;
-    this.#isMarking = false;
     this.#isMute = false;
   }
 
@@ -168,7 +167,7 @@ export class PublishQueue {
     this.#link = null;
     const error = new PublishError("offline", reason);
     const lost = [...this.#inFlight, ...this.#waiting];
-    const count = lost.filter(({ publish }) => publish !== this.#mark).length + this.#light;
+    const count = lost.filter(({ publish }) => publish !== this.#mark).length + this.#sent - this.#proven;
     this.#inFlight.clear();
     this.#waiting.clear();
     this.#waitingBytes = 0;
@@ -176,7 +175,7 @@ export class PublishQueue {
     this.#unproven = [];
     this.#proven = this.#followed = this.#sent;
     this.#tally.dropped += count;
-    for (const { reject } of [...lost, ...unproven]) reject(error);
+    for (const { reject } of [...lost, ...unproven]) reject?.(error);
     this.#wakeWatchers();
     return count;
   }
@@ -228,7 +227,7 @@ export class PublishQueue {
     const everyMs = Math.max(50, this.#limits.ackTimeoutMs / 10);
     let wasMute = false;
     for (;;) {
-      const isSettled = this.#inFlight.size + this.#waiting.size + this.#light === 0;
+      const isSettled = this.#inFlight.size + this.#waiting.size + this.#sent === this.#proven;
       if (isSettled && !wasMute) await this.#rest.for(Infinity, signal);
       await this.#clock.wait(everyMs, signal).catch(() => undefined);
       if (signal.aborted) return;
@@ -269,11 +268,12 @@ export class PublishQueue {
     this.#tally.unacknowledged += 1;
     const seconds = this.#limits.ackTimeoutMs / 1000;
     const message = `the broker did not acknowledge ${one.publish.topic} within ${seconds} s`;
-    one.reject(new PublishError("unacknowledged", message));
+    one.reject?.(new PublishError("unacknowledged", message));
   }
 
+  /** With QoS 0. Resolves once something behind it is acknowledged. */
   #write(link: QueueLink, publish: Publish): Promise<void> {
-    link.write(publish);
+    link.publish(publish);
     if (!this.#acknowledges) {
       this.#tally.published += 1;
       return Promise.resolve();
@@ -283,38 +283,31 @@ export class PublishQueue {
     let last = this.#unproven.at(-1);
     if (last === undefined || last.until <= this.#followed) this.#unproven.push((last = unproven()));
     last.until = this.#sent;
-    if (this.#light >= this.#limits.window / 2) this.#followUp();
+    if (this.#sent - this.#proven >= this.#limits.window / 2) this.#followUp();
     return last.proven;
   }
 
-  #send(one: Waiting): void {
+  #send(one: Waiting): InFlight | null {
     const link = this.#link;
-    if (link === null) return;
-    if (one.publish.options.qos === 0) {
-      this.#write(link, one.publish).then(one.resolve, one.reject);
-      return;
+    const { publish, resolve, reject } = one;
+    if (link === null) return null;
+    if (publish.options.qos === 0) {
+      this.#write(link, publish).then(resolve, reject);
+      return null;
     }
     this.#followed = this.#sent;
     const flight: InFlight = { ...one, sentAt: this.#clock.monotonic(), behind: this.#sent, id: 0 };
     this.#inFlight.add(flight);
     this.#rest.wake();
-    flight.id = link.send(one.publish, (error) => this.#settle(flight, error));
+    flight.id = link.publish(publish, (error) => this.#settle(flight, error));
+    return flight;
   }
 
   /** One mark at a time: the next one covers all that went out meanwhile. */
   #followUp(): void {
-    if (
-      this.#mark === null ||
-      this.#isMarking ||
-      this.#followed === this.#sent ||
-      this.#inFlight.size >= this.#window
-    )
-      return;
-    this.#isMarking = true;
-    const done = () => {
-      this.#isMarking = false;
-    };
-    this.#send({ publish: this.#mark, resolve: done, reject: done });
+    const isMarking = this.#followUpMark !== null && this.#inFlight.has(this.#followUpMark);
+    if (this.#mark === null || isMarking || this.#followed === this.#sent) return;
+    if (this.#inFlight.size < this.#window) this.#followUpMark = this.#send({ publish: this.#mark });
   }
 
   #settle(one: InFlight, error: Error | null): void {
@@ -327,14 +320,14 @@ export class PublishQueue {
     const weight = one.publish === this.#mark ? 0 : 1;
     if (error === null) {
       this.#tally.published += weight;
-      one.resolve();
+      one.resolve?.();
     } else {
       this.#tally.publishRefused += weight;
       const message = `the broker refused ${one.publish.topic}: ${error.message}; check its access list`;
-      one.reject(new PublishError("refused", message, { cause: error }));
+      one.reject?.(new PublishError("refused", message, { cause: error }));
     }
     this.#advance();
-    if (this.#light >= this.#limits.window / 2) this.#followUp();
+    if (this.#sent - this.#proven >= this.#limits.window / 2) this.#followUp();
   }
 
   #advance(): void {
@@ -344,22 +337,21 @@ export class PublishQueue {
       this.#waitingBytes -= one.publish.bytes;
       this.#send(one);
     }
-    if (this.#hasRoom()) this.#wakeWatchers();
-  }
-
-  /** Publishes of QoS 0 that are not proven yet. */
-  get #light(): number {
-    return this.#sent - this.#proven;
+    if (this.#watchers.length > 0 && this.#hasRoom()) this.#wakeWatchers();
   }
 
   /** The broker's own limit on what is unacknowledged does not count QoS 0. */
   #hasRoomFor({ options }: Publish): boolean {
-    return options.qos === 0 ? this.#light < this.#limits.window : this.#inFlight.size < this.#window;
+    return options.qos === 0
+      ? this.#sent - this.#proven < this.#limits.window
+      : this.#inFlight.size < this.#window;
   }
 
   #hasRoom(): boolean {
     const { window } = this.#limits;
-    return this.#waiting.size === 0 && this.#inFlight.size < this.#window && this.#light < window;
+    return (
+      this.#waiting.size === 0 && this.#inFlight.size < this.#window && this.#sent - this.#proven < window
+    );
   }
 
   #wakeWatchers(): void {

@@ -35,6 +35,7 @@ interface SessionParts {
   readonly tally: { received: number; oversized: number; repairs: number };
   /** Calls a listener; resolves with whether it ended well. */
   readonly contain: (what: string, listener: () => unknown) => Promise<boolean>;
+  readonly listenerFailed: (what: string, error: unknown) => void;
   readonly enter: (state: ConnectionState) => void;
 }
 
@@ -72,7 +73,7 @@ export class Session {
   }
 
   receive(message: IncomingMessage): void {
-    const { settings, limits, ports, tally, contain } = this.#parts;
+    const { settings, limits, ports, tally, listenerFailed } = this.#parts;
     const { topic, payload } = message;
     const { guard, subscriptions, on } = settings;
     tally.received += 1;
@@ -91,7 +92,11 @@ export class Session {
         if (!subscriptions.includes(topic)) return;
       }
     }
-    void contain("message", () => on?.message?.(message));
+    try {
+      on?.message?.(message);
+    } catch (error) {
+      listenerFailed("message", error);
+    }
   }
 
   /**

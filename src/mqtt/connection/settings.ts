@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Configuration } from "../../config/schema.js";
 import type { BackoffRange, Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
-import type { Topics } from "../topics.js";
+import { incomingOn, type Topics } from "../topics.js";
 
 export type ProtocolVersion = 4 | 5;
 
@@ -209,7 +209,7 @@ export function connectionSettings(
     // broker carries it here, so the two can be told apart.
     withRetained: others,
     // A command is refused with its size instead of vanishing: every one has an outcome.
-    anySize: (topic) => topics.parse(topic)?.type === "command",
+    anySize: (topic) => incomingOn(topics, topic)?.type === "command",
     guard: { topic: topics.bridge.state, expected: "online" },
     on,
   };
