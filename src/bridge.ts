@@ -36,7 +36,7 @@ import { EventOutput } from "./mqtt/events.js";
 import { Outputs } from "./mqtt/outputs.js";
 import { RequestServer } from "./mqtt/requests.js";
 import { RetainedTopics } from "./mqtt/retained-topics.js";
-import { type Topics, topicsUnder } from "./mqtt/topics.js";
+import { incomingOn, type Topics, topicsUnder } from "./mqtt/topics.js";
 import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
 import { aborted, abortReason, type Clock, clockAgrees, type Random } from "./runtime/clock.js";
@@ -713,7 +713,7 @@ const weatherListener = ({ commands: { limits }, connection }: Joined): Part => 
 const incoming = ({ topics, broker, commands, groups, signal }: Joined, requests: RequestServer): Part => ({
   onMessage: (message) => {
     const { topic, payload, retain, properties } = message;
-    const asked = topics.parse(topic);
+    const asked = incomingOn(topics, topic);
     if (asked === null) return false;
     // Another broker stamps no sender, so there the property would be the sender's own word.
     const stamped = broker === null ? null : readVia(properties.userProperties);

@@ -124,33 +124,30 @@ export class Outbox {
   }
 
   async #send(owed: Owed): Promise<void> {
-    const failed = await this.#publish(owed);
-    if (failed.length === 0) {
-      owed.delivered?.();
+    const { destinations, payload, isRepeated, delivered } = owed;
+    const text = payload(isRepeated);
+    const failed = new Set<Destination>();
+    let waitsForLink = false;
+    await Promise.all(
+      destinations.map(async (destination) => {
+        const { topic, options } = destination;
+        try {
+          await this.#parts.link.publish(topic, text, options);
+        } catch (error) {
+          if (isFinal(error)) this.#parts.gaveUp(topic, error);
+          else failed.add(destination);
+          waitsForLink ||= error instanceof PublishError && error.kind === "unacknowledged";
+        }
+      }),
+    );
+    if (failed.size === 0) {
+      delivered?.();
       return;
     }
     this.#late = this.#late.filter((late) => late !== owed);
     // A subscriber may have it already, of another topic or of this one.
-    const destinations = failed.map(({ destination }) => destination);
-    this.#keep({ ...owed, destinations, isRepeated: true, waitsForLink: failed.some((one) => one.isMute) });
-  }
-
-  /** Resolves with the destinations that may take it another time. */
-  async #publish({ destinations, payload, isRepeated }: Owed) {
-    const text = payload(isRepeated);
-    const tries = destinations.map(async (destination) => {
-      const { topic, options } = destination;
-      try {
-        await this.#parts.link.publish(topic, text, options);
-        return [];
-      } catch (error) {
-        if (!isFinal(error))
-          return [{ destination, isMute: error instanceof PublishError && error.kind === "unacknowledged" }];
-        this.#parts.gaveUp(topic, error);
-        return [];
-      }
-    });
-    return (await Promise.all(tries)).flat();
+    const remaining = destinations.filter((one) => failed.has(one));
+    this.#keep({ ...owed, destinations: remaining, isRepeated: true, waitsForLink });
   }
 
   #keep(owed: Owed): void {
@@ -188,8 +185,8 @@ export function resultDelivery(
   const root = `${base}/${controllerId}`;
   const answer = `${root}/${target}/${targetId}/result`;
   // What came twice is answered to its sender; on the controller's topic it would raise an alarm for a double click.
-  const topics = result.reason === "duplicate" ? [answer] : [answer, `${root}/result`];
-  const destinations: Destination[] = topics.map((topic) => ({ topic, options, isOwn: true }));
+  const destinations: Destination[] = [{ topic: answer, options, isOwn: true }];
+  if (result.reason !== "duplicate") destinations.push({ topic: `${root}/result`, options, isOwn: true });
   if (response !== null) {
     const { topic, correlationData } = response;
     const responseProperties = correlationData && { correlationData: Buffer.from(correlationData) };

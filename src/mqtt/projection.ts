@@ -43,25 +43,22 @@ interface Leaf {
   readonly topic: string;
   /** A document is made when it is published. Null: nothing, and of what an earlier run left there nothing is known. */
   readonly shows: string | (() => unknown) | null;
-  /** It is published again when one of these differs. */
-  readonly key: readonly unknown[];
+  /** A document is published again when one of these differs. */
+  readonly key?: readonly unknown[];
 }
 
-const text = (topic: string, shows: string | null): Leaf => ({ topic, shows, key: [shows] });
-const json = (topic: string, shows: () => unknown, ...key: readonly unknown[]): Leaf => ({
-  topic,
-  shows,
-  key,
-});
+const noKey: readonly unknown[] = [];
 
 /** What changes on the broker between two views of a thing; `before` is empty where nothing is there yet. */
 function changes(before: readonly Leaf[], after: readonly Leaf[]): Message[] {
   const messages: Message[] = [];
-  for (const { topic, shows, key } of after) {
-    let old: Leaf["key"] | undefined;
-    for (const leaf of before) if (leaf.topic === topic) old = leaf.key;
-    let isSame = old === undefined ? shows === null : old.length === key.length;
-    if (old !== undefined) for (const [place, part] of old.entries()) isSame &&= part === key[place];
+  for (const { topic, shows, key = noKey } of after) {
+    let old: Leaf | undefined;
+    for (const leaf of before) if (leaf.topic === topic) old = leaf;
+    const oldKey = old?.key ?? noKey;
+    let isSame = typeof shows === "function" ? old !== undefined : shows === (old?.shows ?? null);
+    isSame &&= oldKey.length === key.length;
+    for (const [place, part] of oldKey.entries()) isSame &&= part === key[place];
     if (!isSame)
       messages.push({
         topic,
@@ -97,20 +94,16 @@ const sensorLeaves: LeavesOf<Sensor> = (topics, controllerId, sensor) => {
   const { definition, value, raw, quality, measuredAt } = sensor;
   const topic = topics.sensor(controllerId, definition.id);
   const scalars = [
-    text(topic.value, value === null || value === "" ? null : valueText(value)),
-    text(topic.measured_at, isoOrNull(measuredAt)),
-    text(topic.quality, quality),
-    ...(topics.codes ? [text(topic.quality_code, String(qualityCodes[quality]))] : []),
+    { topic: topic.value, shows: value === null || value === "" ? null : valueText(value) },
+    { topic: topic.measured_at, shows: isoOrNull(measuredAt) },
+    { topic: topic.quality, shows: quality },
+    ...(topics.codes ? [{ topic: topic.quality_code, shows: String(qualityCodes[quality]) }] : []),
   ];
-  const document = json(
-    topic.json,
-    () => sensorDocument(sensor),
-    value,
-    raw,
-    quality,
-    measuredAt,
-    definition,
-  );
+  const document = {
+    topic: topic.json,
+    shows: () => sensorDocument(sensor),
+    key: [value, raw, quality, measuredAt, definition],
+  };
   // A reader must never hold a new bad value under the old good quality, nor a good quality over the old bad value.
   const isUsable = quality === "good" || quality === "uncertain";
   return [...(isUsable ? scalars : scalars.reverse()), document];
@@ -121,10 +114,14 @@ const statusLeaves: LeavesOf<RunningStatus> = (topics, controllerId, status) => 
   const topic = topics.status(controllerId, id);
   const code = missed > 0 ? unknownCode : wordCode(state);
   const scalars = [
-    text(topic.value, (missed > 0 ? "stale" : state) || null),
-    ...(topics.codes ? [text(topic.state_code, String(code))] : []),
+    { topic: topic.value, shows: (missed > 0 ? "stale" : state) || null },
+    ...(topics.codes ? [{ topic: topic.state_code, shows: String(code) }] : []),
   ];
-  const document = json(topic.json, () => statusDocument(status), value, changedAt, quality);
+  const document = {
+    topic: topic.json,
+    shows: () => statusDocument(status),
+    key: [value, changedAt, quality],
+  };
   return quality === "good" ? [...scalars, document] : [document, ...scalars];
 };
 
@@ -134,15 +131,19 @@ const actuatorLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) => {
   if (readAt === null || state === null) return [];
   const topic = topics.actuator(controllerId, settings.id);
   const codes = topics.codes && [
-    text(topic.state_code, String(statesOf(settings).get(state) ?? unknownCode)),
-    text(topic.quality_code, String(qualityCodes[quality])),
+    { topic: topic.state_code, shows: String(statesOf(settings).get(state) ?? unknownCode) },
+    { topic: topic.quality_code, shows: String(qualityCodes[quality]) },
   ];
   return [
-    text(topic.position, position === null ? "" : String(position)),
-    text(topic.value, value),
-    text(topic.state, state),
+    { topic: topic.position, shows: position === null ? "" : String(position) },
+    { topic: topic.value, shows: value },
+    { topic: topic.state, shows: state },
     ...(codes || []),
-    json(topic.json, () => actuatorDocument(actuator), state, position, value, quality, runs),
+    {
+      topic: topic.json,
+      shows: () => actuatorDocument(actuator),
+      key: [state, position, value, quality, runs],
+    },
   ];
 };
 
@@ -152,9 +153,9 @@ const restrictionLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) =
   const { lock = null, lease = null } = restrictions ?? {};
   const topic = topics.actuator(controllerId, settings.id);
   return [
-    json(topic.allowed, () => allowedOf(actuator), restrictions),
-    text(topic.lock, lock && JSON.stringify(lock)),
-    text(topic.lease, lease && JSON.stringify(lease)),
+    { topic: topic.allowed, shows: () => allowedOf(actuator), key: [restrictions] },
+    { topic: topic.lock, shows: lock && JSON.stringify(lock) },
+    { topic: topic.lease, shows: lease && JSON.stringify(lease) },
   ];
 };
 
@@ -163,24 +164,28 @@ const parameterLeaves: LeavesOf<Parameter> = (topics, controllerId, parameter) =
   if (register === null || value === null) return [];
   const topic = topics.parameter(controllerId, settings.id);
   return [
-    text(topic.value, valueText(value)),
-    json(topic.json, () => parameterDocument(parameter), value, quality),
+    { topic: topic.value, shows: valueText(value) },
+    { topic: topic.json, shows: () => parameterDocument(parameter), key: [value, quality] },
   ];
 };
 
 const addressLeaves: LeavesOf<RawAddress> = (topics, controllerId, { register }, address) =>
-  register === null ? [] : [text(topics.address(controllerId, address).value, textOf(register.raw) || null)];
+  register === null
+    ? []
+    : [{ topic: topics.address(controllerId, address).value, shows: textOf(register.raw) || null }];
 
 function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): readonly Leaf[] {
   const { info, availability, problem, problems } = controller;
   const topic = topics.controller(info.id);
   return [
-    json(topic.info, () => infoDocument(info), info),
-    ...(withTags ? [json(topic.tags, () => tagsOf(topics, controller), ...tagsKey(controller))] : []),
-    text(topic.availability, availability),
+    { topic: topic.info, shows: () => infoDocument(info), key: [info] },
+    ...(withTags
+      ? [{ topic: topic.tags, shows: () => tagsOf(topics, controller), key: tagsKey(controller) }]
+      : []),
+    { topic: topic.availability, shows: availability },
     // What it is before that there is one, so that a subscriber that is told of it finds it.
-    json(topic.problems, () => problemsDocument(problems), problems),
-    text(topic.problem, problem ? "on" : "off"),
+    { topic: topic.problems, shows: () => problemsDocument(problems), key: [problems] },
+    { topic: topic.problem, shows: problem ? "on" : "off" },
   ];
 }
 
@@ -211,24 +216,25 @@ export function controllerMessages(
   if (after === undefined) return before === undefined ? [] : clearedController(topics, before);
   const { id } = after.info;
   const withTags = before === undefined || mayDifferInTags(before, after);
-  const goneStatuses = [...(before?.statuses.keys() ?? [])].filter((status) => !after.statuses.has(status));
+  const gone: Message[] = [];
+  if (before?.statuses !== after.statuses)
+    for (const status of before?.statuses.keys() ?? [])
+      if (!after.statuses.has(status)) gone.push(...cleared(topics, topics.status(id, status)));
   return [
     ...changes(before ? ownLeaves(topics, before, withTags) : [], ownLeaves(topics, after, withTags)),
     ...changesOfAll(topics, id, before?.sensors, after.sensors, sensorLeaves),
     ...changesOfAll(topics, id, before?.statuses, after.statuses, statusLeaves),
-    ...goneStatuses.flatMap((status) => cleared(topics, topics.status(id, status))),
+    ...gone,
     ...changesOfAll(topics, id, before?.actuators, after.actuators, actuatorLeaves),
-    ...restrictionMessages(topics, before, after),
+    ...changesOfAll(topics, id, before?.actuators, after.actuators, restrictionLeaves),
     ...changesOfAll(topics, id, before?.parameters, after.parameters, parameterLeaves),
     ...changesOfAll(topics, id, before?.addresses, after.addresses, addressLeaves),
   ];
 }
 
-export const restrictionMessages = (
-  topics: Topics,
-  before: Controller | undefined,
-  after: Controller,
-): Message[] => changesOfAll(topics, after.info.id, before?.actuators, after.actuators, restrictionLeaves);
+/** What limits the actuators of a controller of which nothing was published yet. */
+export const restrictionMessages = (topics: Topics, { info, actuators }: Controller): Message[] =>
+  changesOfAll(topics, info.id, undefined, actuators, restrictionLeaves);
 
 /** All retained messages of the state of one thing that takes commands; none while it was never read. */
 export function targetMessages(

@@ -191,25 +191,47 @@ const mostDocuments = 2_048;
 
 /** Takes what is due, the most urgent first, until there is no room or nothing left. */
 export function fill(turn: Turn): void {
-  const { kept } = turn;
-  if (kept.link === "greeting") while (kept.onTheirWay < mostStates && greetNext(turn));
+  const { kept, context } = turn;
+  if (kept.link === "greeting") greet(turn);
   if (kept.link !== "up") return;
-  announceNext(turn);
-  while (kept.onTheirWay < mostDocuments && documentNext(turn));
-  while (kept.onTheirWay < mostStates && (againNext(turn) || controllerNext(turn) || leftoverNext(turn)));
+  if (kept.announcements.size > 0) announceNext(turn);
+  for (const topic of kept.dueDocuments) {
+    if (kept.onTheirWay >= mostDocuments) break;
+    kept.dueDocuments.delete(topic);
+    const document = kept.documents.get(topic);
+    if (document === undefined) continue;
+    publish(turn, { topic, payload: document.payload }, { sort: "document", code: null, qos: document.qos });
+  }
+  for (const [key, { code, target, targetId }] of kept.again) {
+    if (kept.onTheirWay >= mostStates) return;
+    kept.again.delete(key);
+    const controller = context.view.get(code);
+    if (controller === undefined) continue;
+    for (const message of targetMessages(context.topics, controller, target, targetId))
+      publish(turn, message, { sort: "state", code });
+  }
+  for (const code of kept.due) {
+    if (kept.onTheirWay >= mostStates) return;
+    publishController(turn, code);
+  }
+  for (const [id, extent] of kept.sweeping) {
+    if (kept.onTheirWay >= mostStates) return;
+    kept.sweeping.delete(id);
+    sweep(turn, id, extent);
+  }
 }
 
-function greetNext(turn: Turn): boolean {
+/** Shows before `online` what may be commanded. */
+function greet(turn: Turn): void {
   const { kept, context } = turn;
   for (const code of kept.greetings) {
+    if (kept.onTheirWay >= mostStates) return;
     kept.greetings.delete(code);
     const controller = context.view.get(code);
     if (controller === undefined) continue;
-    for (const message of restrictionMessages(context.topics, undefined, controller))
+    for (const message of restrictionMessages(context.topics, controller))
       publish(turn, message, { sort: "state", code });
-    return true;
   }
-  return false;
 }
 
 /** One at a time, each after the broker's answer to the one before: they are large, and slow to take in for who reads them. */
@@ -223,39 +245,6 @@ function announceNext(turn: Turn): void {
     }
 }
 
-function documentNext(turn: Turn): boolean {
-  const { dueDocuments, documents } = turn.kept;
-  for (const topic of dueDocuments) {
-    dueDocuments.delete(topic);
-    const document = documents.get(topic);
-    if (document === undefined) continue;
-    publish(turn, { topic, payload: document.payload }, { sort: "document", code: null, qos: document.qos });
-    return true;
-  }
-  return false;
-}
-
-function againNext(turn: Turn): boolean {
-  const { kept, context } = turn;
-  for (const [key, { code, target, targetId }] of kept.again) {
-    kept.again.delete(key);
-    const controller = context.view.get(code);
-    if (controller === undefined) continue;
-    for (const message of targetMessages(context.topics, controller, target, targetId))
-      publish(turn, message, { sort: "state", code });
-    return true;
-  }
-  return false;
-}
-
-function controllerNext(turn: Turn): boolean {
-  for (const code of turn.kept.due) {
-    publishController(turn, code);
-    return true;
-  }
-  return false;
-}
-
 /** `urgent` passes a gate that is closed for the whole controller, or for what it is about. */
 export function publishController(
   turn: Turn,
@@ -263,36 +252,43 @@ export function publishController(
   urgent?: { readonly about: Shown | undefined },
 ): void {
   const { kept, context } = turn;
-  const { view, gate } = context;
+  const { topics, view, gate } = context;
   kept.due.delete(code);
-  if (gate?.mayClear(code) === false) return;
   const present = view.get(code);
   if (present === undefined) {
+    if (gate?.mayClear(code) === false) return;
     for (const id of kept.leftovers.keys()) sweepUnder(kept, id, "ended");
     return;
   }
   const before = kept.published.get(code);
-  const passed = gate === null ? present : gate.visible(before, present);
-  const after = urgent ? withShown(passed, present, urgent.about) : passed;
+  let after = gate === null ? present : gate.visible(before, present);
+  if (urgent && after !== present && gate?.mayClear(code) !== false)
+    after = withShown(after, present, urgent.about);
   if (after === null) return;
   kept.published.set(code, after);
-  for (const message of messagesFor(turn, before, after, after === present))
-    publish(turn, message, { sort: "state", code });
+  const news = controllerMessages(topics, before, after);
+  const isMore = kept.anew.has(code) || kept.unknown.has(code);
+  const messages = isMore ? withMore(turn, news, { before, after, isAll: after === present }) : news;
+  for (const message of messages) publish(turn, message, { sort: "state", code });
   if (kept.leftovers.has(after.info.id)) sweepUnder(kept, after.info.id, "ended");
 }
 
-/** What leads from one view to the next; beside it everything of the next once more, or what is not known to be there. */
-function messagesFor(
+interface Views {
+  readonly before: Controller | undefined;
+  readonly after: Controller;
+  /** Nothing is kept back. */
+  readonly isAll: boolean;
+}
+
+/** Beside what is new everything once more, or what is not known to be there. */
+function withMore(
   { kept, context: { topics } }: Turn,
-  before: Controller | undefined,
-  after: Controller,
-  isAll: boolean,
+  news: readonly Message[],
+  { before, after, isAll }: Views,
 ): readonly Message[] {
   const { code } = after.info;
-  const news = controllerMessages(topics, before, after);
   const isAnew = kept.anew.delete(code) && before !== undefined;
   const unknown = kept.unknown.get(code);
-  if (!isAnew && unknown === undefined) return news;
   const whole = controllerMessages(topics, undefined, after);
   // An empty topic has nothing to tell twice.
   const all = isAnew
@@ -311,7 +307,7 @@ const topicsOf = (messages: readonly Message[]) => new Set(messages.map(({ topic
 
 /** What may be shown, and beside it what a result tells of, which is not to be learnt later than the result. */
 function withShown(visible: Controller | null, present: Controller, about: Shown | undefined): Controller {
-  if (visible === null || visible === present) return present;
+  if (visible === null) return present;
   if (about?.target === "actuator")
     return { ...visible, actuators: withItem(visible.actuators, present.actuators, about.targetId) };
   if (about?.target === "parameter")
@@ -325,29 +321,24 @@ function withItem<Item>(visible: ReadonlyMap<string, Item>, present: ReadonlyMap
 }
 
 /** Marks and empties what may be, under a controller's topic id. */
-function leftoverNext(turn: Turn): boolean {
+function sweep(turn: Turn, id: string, extent: Extent): void {
   const { kept, context } = turn;
-  for (const [id, extent] of kept.sweeping) {
-    kept.sweeping.delete(id);
-    const controller = context.view.byId(id);
-    for (const [topic, { code, owed }] of kept.leftovers.get(id) ?? []) {
-      const place = placeOf(context.topics.base, topic);
-      if (place === null || isWanted(kept, context, topic, place)) {
-        dropLeftover(kept, id, topic);
-        continue;
-      }
-      const mayGo =
-        code === null
-          ? isForgotten(kept, context, place, controller, extent)
-          : (context.gate?.mayClear(code) ?? true);
-      const payload = mayGo ? "" : owed;
-      const isSaid = payload === null || kept.newest.get(topic)?.payload === payload;
-      if (!isSaid && !isWaiting(kept.failed.get(topic)))
-        publish(turn, { topic, payload }, { sort: "leftover", code: null });
+  const controller = context.view.byId(id);
+  for (const [topic, { code, owed }] of kept.leftovers.get(id) ?? []) {
+    const place = placeOf(context.topics.base, topic);
+    if (place === null || isWanted(kept, context, topic, place)) {
+      dropLeftover(kept, id, topic);
+      continue;
     }
-    return true;
+    const mayGo =
+      code === null
+        ? isForgotten(kept, context, place, controller, extent)
+        : (context.gate?.mayClear(code) ?? true);
+    const payload = mayGo ? "" : owed;
+    const isSaid = payload === null || kept.newest.get(topic)?.payload === payload;
+    if (!isSaid && !isWaiting(kept.failed.get(topic)))
+      publish(turn, { topic, payload }, { sort: "leftover", code: null });
   }
-  return false;
 }
 
 /** Whether what an earlier run left there may go. */

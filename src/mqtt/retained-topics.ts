@@ -168,19 +168,16 @@ export class RetainedTopics {
     if (this.#link === link) for (const { finder } of this.#finders) finder.looked?.(isWhole);
   }
 
-  /** A burst of changes is one message for each topic. */
-  #wakeSoon(): void {
-    if (this.#isPutOff) return;
-    this.#isPutOff = true;
-    queueMicrotask(() => {
-      this.#isPutOff = false;
-      this.#step({ type: "woke", now: this.#parts.clock.monotonic() });
-    });
-  }
-
   #step(input: Input): void {
     const { publish, outcomes, isPutOff } = step(this.#kept, input, this.#parts);
-    if (isPutOff) this.#wakeSoon();
+    if (isPutOff && !this.#isPutOff) {
+      // A burst of changes is one message for each topic.
+      this.#isPutOff = true;
+      queueMicrotask(() => {
+        this.#isPutOff = false;
+        this.#step({ type: "woke", now: this.#parts.clock.monotonic() });
+      });
+    }
     for (const one of publish) void this.#publish(one);
     for (const { topic, outcome } of outcomes) {
       const settle = this.#announcing.get(topic);

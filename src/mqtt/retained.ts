@@ -70,12 +70,28 @@ export type Input =
   | { readonly type: "woke"; readonly now: number };
 
 export function step(kept: Retained, input: Input, context: RetainedContext): Decision {
+  const { type } = input;
   // Of what comes in bursts only the last counts: what follows of it is published with the next input.
-  const isPutOff = input.type === "changed" || input.type === "released";
+  const isPutOff = type === "changed" || type === "released";
   const turn: Turn = { kept, context, publish: [], outcomes: [], isPutOff };
-  fold(turn, input);
+  if (type === "wanted") want(kept, input);
+  else if (type === "forgotten") forget(kept, input.topic);
+  else if (type === "announced") kept.announcements.set(input.topic, input.payload);
+  else if (type === "changed") changed(turn, input.before, input.after);
+  else if (type === "released") release(kept, input);
+  else if (type === "shown_again") showAgain(kept, input.about);
+  else if (type === "linked") linked(turn);
+  else if (type === "online") online(turn);
+  else if (type === "unlinked") unlinked(turn);
+  else if (type === "found") found(turn, input.topic, input.payload);
+  else if (type === "swept") for (const id of kept.leftovers.keys()) sweepUnder(kept, id, input.extent);
+  else if (type === "ended") ended(turn, input);
+  else if (type === "woke") woke(turn, input.now);
+  else if (kept.link === "up" && type === "republish") everything(turn);
+  else if (kept.link === "up" && type === "hastened")
+    publishController(turn, input.code, { about: input.about });
   // One answer after the other makes room, so that half of it is filled at once.
-  const hasRoom = input.type !== "ended" || kept.onTheirWay < mostStates / 2;
+  const hasRoom = type !== "ended" || kept.onTheirWay < mostStates / 2;
   if (hasRoom && !isPutOff) fill(turn);
   return turn;
 }
@@ -87,95 +103,36 @@ export function nextWakeAt({ failed, link }: Retained): number {
   return first;
 }
 
-function fold(turn: Turn, input: Input): void {
-  const { kept } = turn;
-  switch (input.type) {
-    case "linked":
-      linked(turn);
-      return;
-    case "online":
-      kept.link = "up";
-      kept.isGreeted = true;
-      everything(turn);
-      return;
-    case "unlinked":
-      unlinked(turn);
-      return;
-    case "republish":
-      if (kept.link === "up") everything(turn);
-      return;
-    case "found":
-      found(turn, input.topic, input.payload);
-      return;
-    case "swept":
-      for (const id of kept.leftovers.keys()) sweepUnder(kept, id, input.extent);
-      return;
-    case "ended":
-      ended(turn, input.publish, input.error, input.now);
-      return;
-    case "woke":
-      woke(turn, input.now);
-      return;
-    case "wanted":
-    case "forgotten":
-    case "announced":
-    case "changed":
-    case "released":
-    case "shown_again":
-    case "hastened":
-      want(turn, input);
-  }
-}
+type InputOf<Type extends Input["type"]> = Extract<Input, { readonly type: Type }>;
 
-type Want = Extract<
-  Input,
-  { type: "wanted" | "forgotten" | "announced" | "changed" | "released" | "shown_again" | "hastened" }
->;
-
-/** A part says what it wants to be there. */
-function want(turn: Turn, input: Want): void {
-  const { kept } = turn;
-  switch (input.type) {
-    case "wanted":
-      if (isSaid(kept, input)) return;
-      kept.documents.set(input.topic, { payload: input.payload, qos: input.qos });
-      kept.dueDocuments.delete(input.topic);
-      kept.dueDocuments.add(input.topic);
-      return;
-    case "forgotten":
-      forget(kept, input.topic);
-      return;
-    case "announced":
-      kept.announcements.set(input.topic, input.payload);
-      return;
-    case "changed":
-      changed(turn, input.before, input.after);
-      return;
-    case "released":
-      if (input.anew && kept.published.has(input.code)) kept.anew.add(input.code);
-      kept.due.add(input.code);
-      return;
-    case "shown_again":
-      // Once, however often it is asked for meanwhile: who asks too often must not fill the link.
-      if (kept.link === "up") kept.again.set(JSON.stringify(input.about), input.about);
-      return;
-    case "hastened":
-      if (kept.link === "up") publishController(turn, input.code, { about: input.about });
-  }
-}
-
-/** It is wanted so already: the broker has it, or it is due, on its way or to be tried again. */
-const isSaid = (
-  { documents }: Retained,
-  { topic, payload, qos }: Extract<Want, { type: "wanted" }>,
-): boolean => {
+/** Nothing is due where it is wanted so already: the broker has it, or it is due, on its way or to be tried again. */
+function want({ documents, dueDocuments }: Retained, { topic, payload, qos }: InputOf<"wanted">): void {
   const before = documents.get(topic);
-  return before?.payload === payload && before.qos === qos;
-};
+  if (before?.payload === payload && before.qos === qos) return;
+  documents.set(topic, { payload, qos });
+  dueDocuments.delete(topic);
+  dueDocuments.add(topic);
+}
+
+function release(kept: Retained, { code, anew }: InputOf<"released">): void {
+  if (anew && kept.published.has(code)) kept.anew.add(code);
+  kept.due.add(code);
+}
+
+/** Once, however often it is asked for meanwhile: who asks too often must not fill the link. */
+function showAgain({ link, again }: Retained, about: TargetPlace): void {
+  if (link === "up") again.set(JSON.stringify(about), about);
+}
 
 function linked({ kept, context }: Turn): void {
   kept.link = "greeting";
   if (!kept.isGreeted) for (const { info } of context.view.controllers()) kept.greetings.add(info.code);
+}
+
+function online(turn: Turn): void {
+  turn.kept.link = "up";
+  turn.kept.isGreeted = true;
+  everything(turn);
 }
 
 /** The broker may have forgotten or kept anything: everything goes out once, and what ended meanwhile is emptied. */
@@ -227,24 +184,29 @@ function changed(
   }
 }
 
-function ended(turn: Turn, publish: Publish, error: PublishErrorKind | null, now: number): void {
-  const { kept } = turn;
-  const { topic, sort, code, number } = publish;
+function ended(turn: Turn, { publish, error, now }: InputOf<"ended">): void {
+  const { kept, outcomes } = turn;
+  const { topic, payload, sort, code, number } = publish;
   if (number <= kept.linkedAt) return;
   kept.onTheirWay -= 1;
   // What was published there since is answered later, and counts instead.
   if (kept.newest.get(topic) !== publish) return;
   kept.newest.delete(topic);
-  if (error === null) taken(turn, publish);
   // The link is gone, and the next one publishes everything.
-  else if (error === "offline") return;
-  else if (sort === "announcement" && isFinal(error)) {
-    kept.announcements.delete(topic);
-    turn.outcomes.push({ topic, outcome: "refused" });
-  } else {
+  if (error === "offline") return;
+  const isRefused = error !== null && sort === "announcement" && isFinal(error);
+  if (error !== null && !isRefused) {
     const attempts = (kept.failed.get(topic)?.attempts ?? 0) + 1;
     kept.failed.set(topic, { sort, code, attempts, at: now + retryMs(error, attempts) });
+    return;
   }
+  if (!isRefused) kept.failed.delete(topic);
+  if (sort === "announcement" && (isRefused || kept.announcements.get(topic) === payload)) {
+    kept.announcements.delete(topic);
+    outcomes.push({ topic, outcome: isRefused ? "refused" : "taken" });
+  }
+  if (sort === "document" && kept.documents.get(topic)?.payload === "") kept.documents.delete(topic);
+  if (sort === "leftover") leftoverTaken(turn, publish);
 }
 
 /** The broker would answer the same at once. */
@@ -256,14 +218,7 @@ export function retryMs(error: PublishErrorKind, attempts: number): number {
   return isFinal(error) ? Math.min(10_000 * doubled, 600_000) : Math.min(1_000 * doubled, 60_000);
 }
 
-function taken({ kept, context, outcomes }: Turn, { topic, payload, sort }: Publish): void {
-  kept.failed.delete(topic);
-  if (sort === "announcement" && kept.announcements.get(topic) === payload) {
-    kept.announcements.delete(topic);
-    outcomes.push({ topic, outcome: "taken" });
-  }
-  if (sort === "document" && kept.documents.get(topic)?.payload === "") kept.documents.delete(topic);
-  if (sort !== "leftover") return;
+function leftoverTaken({ kept, context }: Turn, { topic, payload }: Publish): void {
   const id = placeOf(context.topics.base, topic)?.controllerId ?? "";
   const leftover = kept.leftovers.get(id)?.get(topic);
   if (leftover === undefined) return;

@@ -73,21 +73,8 @@ export function topicsUnder(base: string, codes = false) {
     bridge: bridgeTopics(base),
     alarm: (alarm: string) => `${base}/alarm/${alarmSegment(alarm)}`,
     alarms: `${base}/alarm/+`,
-    controller: (controller: string) => controllerTopics(`${base}/${id(controller)}`),
-    sensor: (controller: string, sensor: string) =>
-      sensorTopics(item(base, controller, "sensor", id(sensor))),
-    status: (controller: string, status: string) =>
-      statusTopics(item(base, controller, "status", id(status))),
-    actuator: (controller: string, actuator: string) =>
-      actuatorTopics(item(base, controller, "actuator", id(actuator))),
-    parameter: (controller: string, parameter: string) => {
-      const value = item(base, controller, "parameter", id(parameter));
-      return { value, json: `${value}/json`, ...commandTopics(value) };
-    },
-    address: (controller: string, address: string) => {
-      const value = item(base, controller, "address", addressSegment(address));
-      return { value, ...commandTopics(value) };
-    },
+    ...readTopics(base),
+    ...commandedTopics(base),
     ...groupsAndScenes(base),
     /** Exact filters of everything that may be sent to the bridge. */
     subscriptions: [
@@ -99,7 +86,6 @@ export function topicsUnder(base: string, codes = false) {
     retained: retainedLeaves.map((rest) => `${base}/+/${rest}`),
     /** The self-test topics of other bridges, under any base topic of as many levels as this or of the usual ones. */
     othersSelfTest: othersSelfTest(base),
-    parse: (topic: string) => parse(base, topic),
   };
 }
 
@@ -108,41 +94,67 @@ const othersSelfTest = (base: string): readonly string[] =>
     (levels) => bridgeTopics(Array.from({ length: levels }, () => "+").join("/")).selfTest,
   );
 
-const item = (base: string, controller: string, folder: string, name: string) =>
-  `${base}/${id(controller)}/${folder}/${name}`;
-
-/** In the order in which they are emptied: a value never stands without its quality. */
-const sensorTopics = (value: string) => ({
-  quality: `${value}/quality`,
-  quality_code: `${value}/quality_code`,
-  value,
-  measured_at: `${value}/measured_at`,
-  json: `${value}/json`,
+/** Of what is only read. */
+const readTopics = (base: string) => ({
+  controller: (controller: string) => {
+    const root = `${base}/${id(controller)}`;
+    return {
+      availability: `${root}/availability`,
+      info: `${root}/info`,
+      tags: `${root}/tags`,
+      problem: `${root}/problem`,
+      problems: `${root}/problems`,
+      result: `${root}/result`,
+    };
+  },
+  /** In the order in which they are emptied: a value never stands without its quality. */
+  sensor: (controller: string, sensor: string) => {
+    const value = `${base}/${id(controller)}/sensor/${id(sensor)}`;
+    return {
+      quality: `${value}/quality`,
+      quality_code: `${value}/quality_code`,
+      value,
+      measured_at: `${value}/measured_at`,
+      json: `${value}/json`,
+    };
+  },
+  status: (controller: string, status: string) => {
+    const value = `${base}/${id(controller)}/status/${id(status)}`;
+    return { value, state_code: `${value}/state_code`, json: `${value}/json` };
+  },
 });
 
-const statusTopics = (value: string) => ({
-  value,
-  state_code: `${value}/state_code`,
-  json: `${value}/json`,
+/** Of what takes commands. */
+const commandedTopics = (base: string) => ({
+  actuator: (controller: string, actuator: string) => {
+    const root = `${base}/${id(controller)}/actuator/${id(actuator)}`;
+    return {
+      state: `${root}/state`,
+      state_code: `${root}/state_code`,
+      quality_code: `${root}/quality_code`,
+      position: `${root}/position`,
+      value: `${root}/value`,
+      json: `${root}/json`,
+      allowed: `${root}/allowed`,
+      lock: `${root}/lock`,
+      lease: `${root}/lease`,
+      ...commandTopics(root),
+    };
+  },
+  parameter: (controller: string, parameter: string) => {
+    const value = `${base}/${id(controller)}/parameter/${id(parameter)}`;
+    return { value, json: `${value}/json`, ...commandTopics(value) };
+  },
+  address: (controller: string, address: string) => {
+    const value = `${base}/${id(controller)}/address/${addressSegment(address)}`;
+    return { value, ...commandTopics(value) };
+  },
 });
 
 const commandTopics = (root: string) => ({
   command: `${root}/command`,
   set: `${root}/set`,
   result: `${root}/result`,
-});
-
-const actuatorTopics = (root: string) => ({
-  state: `${root}/state`,
-  state_code: `${root}/state_code`,
-  quality_code: `${root}/quality_code`,
-  position: `${root}/position`,
-  value: `${root}/value`,
-  json: `${root}/json`,
-  allowed: `${root}/allowed`,
-  lock: `${root}/lock`,
-  lease: `${root}/lease`,
-  ...commandTopics(root),
 });
 
 const groupLeaves = ["quality", "state", "position", "json"] as const;
@@ -166,15 +178,6 @@ const groupsAndScenes = (base: string) => ({
   },
   /** Filters of what is retained of groups. */
   groups: groupLeaves.map((leaf) => `${base}/group/+/${leaf}`),
-});
-
-const controllerTopics = (root: string) => ({
-  availability: `${root}/availability`,
-  info: `${root}/info`,
-  tags: `${root}/tags`,
-  problem: `${root}/problem`,
-  problems: `${root}/problems`,
-  result: `${root}/result`,
 });
 
 const bridgeTopics = (base: string) => ({
@@ -207,7 +210,8 @@ function addressSegment(address: string): string {
   return address;
 }
 
-function parse(base: string, topic: string): Incoming | null {
+/** What a message on a topic asks of the bridge; null where it asks nothing. */
+export function incomingOn({ base }: Pick<Topics, "base">, topic: string): Incoming | null {
   if (!topic.startsWith(`${base}/`)) return null;
   const [controllerId, folder, name, verb, ...rest] = topic.slice(base.length + 1).split("/");
   if (controllerId === undefined || folder === undefined || name === undefined || rest.length > 0)
