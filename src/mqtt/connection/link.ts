@@ -8,7 +8,7 @@ import type {
   PacketCallback,
 } from "mqtt";
 import library from "mqtt/lib/client";
-import { nextTurn, systemClock } from "../../runtime/clock.js";
+import { type Clock, nextTurn, systemClock } from "../../runtime/clock.js";
 import { understood } from "../../runtime/mqtt.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
@@ -247,17 +247,17 @@ const longestTurnMs = 5;
  * thousand of them, one after the other.
  */
 export class Turns {
-  readonly #monotonic: () => number;
+  readonly #clock: Pick<Clock, "monotonic">;
   /** Null at the beginning of a turn. */
   #began: number | null = null;
 
-  constructor(monotonic: () => number = systemClock.monotonic) {
-    this.#monotonic = monotonic;
+  constructor(clock: Pick<Clock, "monotonic"> = systemClock) {
+    this.#clock = clock;
   }
 
   /** Goes on with the next message: at once, or after a break. */
   next(goOn: () => void): void {
-    const now = this.#monotonic();
+    const now = this.#clock.monotonic();
     if (this.#began === null) {
       this.#began = now;
       void nextTurn().then(() => (this.#began = null));

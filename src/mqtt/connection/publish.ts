@@ -292,7 +292,7 @@ export class PublishQueue {
     const { publish, resolve, reject } = one;
     if (link === null) return null;
     if (publish.options.qos === 0) {
-      this.#write(link, publish).then(resolve, reject);
+      void this.#write(link, publish).then(resolve, reject);
       return null;
     }
     this.#followed = this.#sent;
