@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import anyAscii from "any-ascii";
-import { type CommandOutput, type CommandRequest, laneKey, type Phase } from "../commands/command.js";
+import { laneKey } from "../commands/book.js";
+import type { CommandOutput, CommandRequest, Phase } from "../commands/command.js";
 import { Commander } from "../commands/commander.js";
 import { lanesFrom } from "../commands/restore.js";
 import { LiveSettings } from "../config/live-settings.js";

@@ -16,7 +16,6 @@ import type {
   Target,
 } from "./command.js";
 import type { Confirming, Read, ReadBack } from "./confirm.js";
-import type { Allowances, Counted, Ids, Refusals, Taken } from "./admission.js";
 import type { Abandoned, Answer, Ending, Evidence, StepEnd } from "./endings.js";
 import type { Entry, LimitInput } from "../limits/rules/entry.js";
 import type { WeatherReading } from "../limits/rules/guards.js";
@@ -47,6 +46,48 @@ export interface Book {
   /** Newest live values of weather topics, by their names. */
   readonly weather: Table<WeatherReading>;
   readonly closed: boolean;
+}
+
+/** A command that was taken, by which a repeated one is recognised. */
+export interface Taken {
+  readonly id: string;
+  readonly canonical: string;
+  readonly payloadKey: string;
+  /** Once it was told; null while it is open. */
+  readonly result: CommandResult | null;
+  readonly endedMono: number | null;
+  /** The pause that a newer command keeps from it. */
+  readonly quietMs: number;
+}
+
+/** By lane and the sender's id. What was taken of late is young; when that is much, the old ones are forgotten. */
+export interface Ids {
+  readonly young: Table<Taken>;
+  readonly old: Table<Taken>;
+  readonly since: number;
+}
+
+/** When the newest commands of each target were taken, oldest first. Stops have an allowance of their own. */
+export interface Allowances {
+  readonly configured: Table<readonly number[]>;
+  readonly addresses: Table<readonly number[]>;
+  readonly stops: Table<readonly number[]>;
+}
+
+/** Refusals of one minute, of each target. */
+export interface Refusals {
+  readonly minute: number;
+  readonly targets: Table<{ readonly journaled: number; readonly counted: Counted | null }>;
+}
+
+/** Those that are not journaled each. */
+export interface Counted {
+  readonly controller: string;
+  readonly actuator: string;
+  /** When the first of them came. */
+  readonly since: string;
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly count: number;
 }
 
 /** Why a lane is a problem, as people are told. */
@@ -344,6 +385,18 @@ export interface Now {
   readonly rules?: () => Pick<CommandRules, "read_only" | "readOnlyForRules" | "dry_run">;
 }
 
+export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
+
+/** The same target in the journal's words. */
+export const aboutOf = ({ code, targetId, target }: Target) => ({
+  controller: code,
+  actuator: targetId,
+  target,
+});
+
+/** What the journal's records of one command begin with. */
+export const recordOf = (command: Target & Pick<Command, "id">) => ({ ...aboutOf(command), id: command.id });
+
 type Draft<Value> = { -readonly [Part in keyof Value]: Value[Part] };
 
 /**
@@ -390,6 +443,15 @@ export const emptyLane: Lane = {
   limits: null,
 };
 
+/** How far a command has come whose turn has just come. */
+export const notSent = {
+  steps: [],
+  place: 0,
+  reports: [],
+  sentAt: null,
+  cut: false,
+} as const satisfies Partial<Progress>;
+
 export const emptyBook: Book = {
   lanes: emptyTable,
   busy: emptyTable,
@@ -409,6 +471,19 @@ export function ask(turn: Turn, question: Question, key = turn.key): number {
   turn.book.asked = token;
   turn.effects.push(Object.assign(question, { key, token }));
   return token;
+}
+
+/** The command goes on to this stage, in the place that it has. */
+export function goTo(
+  turn: Turn,
+  run: Progress,
+  stage: Stage,
+  { token = null, wakeAt = null }: Partial<Waits>,
+): void {
+  const { command, posts, passedOver, steps, place, reports, sentAt, cut } = run;
+  const progress = { command, posts, passedOver, steps, place, reports, sentAt, cut };
+  const isConfirming = turn.lane.confirming?.command === command;
+  turn.lane[isConfirming ? "confirming" : "running"] = { ...progress, token, wakeAt, ...stage };
 }
 
 /** Journals what nothing waits for. */

@@ -1,69 +1,77 @@
 import { degreeOf, type KindRow, kindRows, stateAddresses, textOf } from "../greenhouse/actuator-kinds.js";
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { ask, type At, type Came, type Connection, type Posts, type Progress, type Turn } from "./book.js";
+import type { CommandTaken } from "../journal/records.js";
+import {
+  ask,
+  type At,
+  type Came,
+  type Connection,
+  goTo,
+  type Posts,
+  type Progress,
+  recordOf,
+  type Run,
+  type Turn,
+} from "./book.js";
 import type { Read } from "./confirm.js";
 import type { Command } from "./command.js";
-import { type Ending, refused, refusedExpired } from "./endings.js";
-import { sendStep } from "./sending.js";
-import { finish, goTo, isTooOld, journalSending, readNext, urgentWaitsMs } from "./turn.js";
+import { askedBy, refused, refusedExpired } from "./endings.js";
+import { limitsWithSending } from "./limits.js";
+import { finish } from "./results.js";
+import { advanceSending, isTooOld, sendStep } from "./sending.js";
 
 /* Single-device status, then a fresh read of every address of the state. */
 
-export function beginChecks(turn: Turn, run: Progress): void {
-  turn.effects.push({ type: "phase", command: run.command, phase: "checking" });
-  const token = ask(turn, { type: "connection", command: run.command });
-  goTo(turn, run, { at: "connection" }, { token });
-}
-
 type AtChecks = At<"connection" | "checking" | "journal">;
 
-/** What a command that is not sent yet was waiting for has come. */
-export function advanceChecks(turn: Turn, run: AtChecks, came: Came): void {
+/** What a command on its way was waiting for has come. */
+export function advance(turn: Turn, run: Run, came: Came): void {
   if (run.at === "connection" && came.type === "connection") onConnection(turn, run, came.connection);
   else if (run.at === "checking" && came.type === "read") checkRead(turn, run, came.read);
   else if (run.at === "journal" && came.type === "due") onJournaled(turn, run, "the disk does not answer");
   else if (run.at === "journal" && came.type === "journaled")
     onJournaled(turn, run, came.sequence === null ? came.problem : null);
+  else advanceSending(turn, run, came);
 }
 
 function onConnection(turn: Turn, run: At<"connection">, connection: Connection): void {
-  const refusal = connectionRefusal(connection);
-  const addresses = stateAddresses(run.command.settings);
-  if (refusal) finish(turn, run, refusal);
-  // A word is told by the mode alone.
-  else check(turn, run, run.command.wanted.type === "position" ? addresses : addresses.slice(0, 1), {});
-}
-
-function connectionRefusal(connection: Connection): Ending | null {
+  const { settings, wanted } = run.command;
+  const addresses = stateAddresses(settings);
   switch (connection.type) {
     case "online":
-      return null;
-    case "offline":
-      return refused(
-        "controller_offline",
-        "The platform says the controller is offline (or does not exist). Nothing was sent; check its power and network.",
-      );
-    case "unknown":
-      return refused(
-        "platform_unavailable",
-        "The platform's answer about the controller could not be read, so nothing was sent. `greenhouse2mqtt doctor` says what to set.",
-      );
-    case "unanswered":
-      return refused(
-        "platform_unavailable",
-        `Nothing was sent: ${connection.reason}`,
-        connection.facts?.requestId,
-      );
+      // A word is told by the mode alone.
+      check(turn, run, wanted.type === "position" ? addresses : addresses.slice(0, 1), {});
+      return;
+    case "offline": {
+      const message =
+        "The platform says the controller is offline (or does not exist). Nothing was sent; check its power and network.";
+      finish(turn, run, refused("controller_offline", message));
+      return;
+    }
+    case "unknown": {
+      const message =
+        "The platform's answer about the controller could not be read, so nothing was sent. `greenhouse2mqtt doctor` says what to set.";
+      finish(turn, run, refused("platform_unavailable", message));
+      return;
+    }
+    case "unanswered": {
+      const message = `Nothing was sent: ${connection.reason}`;
+      finish(turn, run, refused("platform_unavailable", message, connection.facts?.requestId));
+    }
   }
 }
 
 type Fresh = Readonly<Record<string, RawValue>>;
 
-function check(turn: Turn, run: AtChecks, addresses: readonly string[], fresh: Fresh): void {
-  const next = readNext(turn, run, addresses);
-  if (next === null) onChecked(turn, run, fresh);
-  else goTo(turn, run, { at: "checking", ...next, fresh }, next);
+/** Reads the next of these addresses, and decides once none is left. */
+function check(turn: Turn, run: AtChecks, [address, ...left]: readonly string[], fresh: Fresh): void {
+  if (address === undefined) {
+    onChecked(turn, run, fresh);
+    return;
+  }
+  const token = ask(turn, { type: "read", command: run.command, address });
+  goTo(turn, run, { at: "checking", address, left, fresh }, { token });
 }
 
 function checkRead(turn: Turn, run: At<"checking">, read: Read): void {
@@ -131,4 +139,44 @@ function isAlready(
 function isDegreeOf({ kind }: Command["settings"], raw: RawValue): boolean {
   const row: KindRow = kindRows[kind];
   return row.positionMode !== null && degreeOf(textOf(raw)) !== null;
+}
+
+/** What the journal has to know of a command, so that the next start can find out what became of it. */
+export function takenRecord(
+  command: Command,
+  more: Pick<CommandTaken, "dry_run" | "took_over"> = {},
+): CommandTaken {
+  const { command: word, value, by, via, received_at } = askedBy(command);
+  return {
+    type: "command_taken",
+    ...recordOf(command),
+    command: word,
+    value,
+    steps: stepsOf(command.settings, command.wanted, null),
+    by,
+    via,
+    payload_hash: command.payloadKey,
+    received_at,
+    // What a rule sends grows not old.
+    max_age_ms: command.rule === null ? Math.round(command.deadlineMono - command.receivedMono) : 0,
+    force: command.force,
+    own_id: command.ownId,
+    ...more,
+  };
+}
+
+/** A disk that hangs must not hold up a stop, nor what a rule sends. */
+export const urgentWaitsMs = 200;
+
+/** The first byte of the first POST waits until this record is on disk; that of a stop, and of what a rule sends, until `wakeAt` at most. */
+export function journalSending(turn: Turn, run: Progress, wakeAt: number | null): void {
+  const { command } = run;
+  limitsWithSending(turn, command);
+  const token = ask(turn, {
+    type: "journal",
+    record: { type: "phase", ...recordOf(command), phase: "sending" },
+    durable: true,
+    unlessOpen: takenRecord(command),
+  });
+  goTo(turn, run, { at: "journal" }, { token, wakeAt });
 }

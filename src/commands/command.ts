@@ -97,18 +97,6 @@ export interface Resting {
   readonly passing: number | string | null;
 }
 
-export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
-
-/** The same target in the journal's words. */
-export const aboutOf = ({ code, targetId, target }: Target) => ({
-  controller: code,
-  actuator: targetId,
-  target,
-});
-
-/** What the journal's records of one command begin with. */
-export const recordOf = (command: Target & Pick<Command, "id">) => ({ ...aboutOf(command), id: command.id });
-
 interface CommandJournal {
   append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
   state(): { readonly available: boolean; readonly reason: string | null };

@@ -10,19 +10,17 @@ import type { ReadBacks } from "../sync/push-mirror.js";
 import {
   type Asker,
   type Book,
-  type Connection,
   type Effect,
   type EffectOf,
   emptyBook,
   type Input,
+  laneKey,
   type StepAnswer,
 } from "./book.js";
 import { contextIn } from "./limits.js";
-import type { Read } from "./confirm.js";
-import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
-import { type Answer, commandLines, endedLine, takenLine } from "./endings.js";
+import type { Command, CommanderPorts, CommandRequest } from "./command.js";
+import { commandLines, endedLine, takenLine } from "./endings.js";
 import { laneOfRecord, laneRecord } from "./memory.js";
-import { claimedId } from "./payload.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, writingIn } from "./step.js";
 
 type JournalAnswer =
@@ -107,7 +105,7 @@ export class Commander implements ReadBacks {
     const { store, journal, clockTrusted, otherBridge, newId } = this.#ports;
     const controller = store.byId(request.controllerId);
     const rules = this.#ports.rules();
-    const id = claimedId(request.payload) ?? newId();
+    const id = newId();
     const code = controller?.info.code ?? request.controllerId;
     const answer = this.feed({
       type: "asked",
@@ -123,7 +121,7 @@ export class Commander implements ReadBacks {
         target: targetOf(controller, request, rules),
       },
     });
-    return { id, isTaken: answer?.type === "taken" };
+    return { id: answer !== null && "id" in answer ? answer.id : id, isTaken: answer?.type === "taken" };
   }
 
   /** Takes nothing new; what was sent stays open in the journal for the next start. */
@@ -173,37 +171,36 @@ export class Commander implements ReadBacks {
       return answer;
     } finally {
       this.#isFeeding = false;
-      this.#feedNext();
+      for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) next();
     }
   }
 
   /** What comes while another input is dealt with has its turn after it. */
   feedSoon(input: Input): void {
-    this.#next.push(() => this.feed(input));
-    if (!this.#isFeeding) this.#feedNext();
-  }
-
-  #feedNext(): void {
-    for (let next = this.#next.shift(); next !== undefined && !this.#isFeeding; next = this.#next.shift())
-      next();
+    if (this.#isFeeding) this.#next.push(() => this.feed(input));
+    else this.feed(input);
   }
 
   readonly #changed = (before: Controller | undefined, after: Controller | undefined): void => {
     if (after === undefined) return;
     const { code, id: controllerId } = after.info;
-    const show = (target: Command["target"], targetId: string, shown: Actuator | Register) => {
-      const about = { code, controllerId, target, targetId };
-      this.feedSoon({ type: "shown", key: laneKey(about), about, target: shown });
-    };
+    const read: (readonly [Command["target"], id: string, Actuator | Register])[] = [];
     if (before?.actuators !== after.actuators)
       for (const [id, actuator] of after.actuators)
-        if (before?.actuators.get(id)?.registers !== actuator.registers) show("actuator", id, actuator);
+        if (before?.actuators.get(id)?.registers !== actuator.registers)
+          read.push(["actuator", id, actuator]);
     if (before?.parameters !== after.parameters)
       for (const [id, { register }] of after.parameters)
-        if (register && before?.parameters.get(id)?.register !== register) show("parameter", id, register);
+        if (register && before?.parameters.get(id)?.register !== register)
+          read.push(["parameter", id, register]);
     if (before?.addresses !== after.addresses)
       for (const [id, { register }] of after.addresses)
-        if (register && before?.addresses.get(id)?.register !== register) show("address", id, register);
+        if (register && before?.addresses.get(id)?.register !== register)
+          read.push(["address", id, register]);
+    for (const [target, targetId, shown] of read) {
+      const about = { code, controllerId, target, targetId };
+      this.feedSoon({ type: "shown", key: laneKey(about), about, target: shown });
+    }
   };
 
   /**
@@ -221,13 +218,19 @@ export class Commander implements ReadBacks {
   }
 
   #perform(effect: Effect): void {
-    const { output, log, commandLog } = this.#ports;
+    const { output, store, clock, log, commandLog } = this.#ports;
     const { type } = effect;
     if (type === "journal") void this.#journal(effect);
     else if (type === "note") this.#note(effect);
     else if (type === "forget") this.#questions.get(effect.token)?.abort();
-    else if (type === "phase" || type === "posted" || type === "steps_ended") this.#reportProgress(effect);
-    else if (type === "problem") this.#showProblems(effect);
+    else if (type === "phase") output.phase(effect.command, effect.phase);
+    else if (type === "posted") {
+      const { code, target, targetId: id } = effect.command;
+      store.dispatch(code, { type, target, id, at: clock.monotonic(), between: effect.between });
+    } else if (type === "steps_ended") {
+      const { code, target, targetId: id } = effect.command;
+      store.dispatch(code, { type, target, id, degree: effect.degree });
+    } else if (type === "problem") this.#showProblems(effect);
     else if (type === "result") output.result(effect.result, effect.about, effect.sequence);
     else if (type === "event") output.event(effect.event);
     else if (type === "pushed") this.#onPushed(effect.command.code, effect.address, effect.raw);
@@ -239,17 +242,6 @@ export class Commander implements ReadBacks {
     else if (type === "counted")
       commandLog?.info({ ...effect.count }, "commands ended that were only counted");
     else void this.#asking(effect);
-  }
-
-  /** A command has come further: the mirror and the senders learn of it. */
-  #reportProgress(effect: EffectOf<"phase" | "posted" | "steps_ended">): void {
-    const { output, store, clock } = this.#ports;
-    const { type, command } = effect;
-    const { code, target, targetId: id } = command;
-    if (type === "steps_ended") store.dispatch(code, { type, target, id, degree: effect.degree });
-    else if (type === "posted")
-      store.dispatch(code, { type, target, id, at: clock.monotonic(), between: effect.between });
-    else output.phase(command, effect.phase);
   }
 
   #note({ record, durable, quiet }: EffectOf<"note">): void {
@@ -267,8 +259,9 @@ export class Commander implements ReadBacks {
     const records = isMissing ? [unlessOpen, record] : [record];
     let answer: JournalAnswer;
     try {
-      const sequences = await Promise.all(records.map((one) => journal.append(one, { durable })));
-      answer = { sequence: sequences.at(-1) ?? 0 };
+      const appended: Promise<number>[] = [];
+      for (const one of records) appended.push(journal.append(one, { durable }));
+      answer = { sequence: (await Promise.all(appended)).at(-1) ?? 0 };
     } catch (error) {
       this.#failed(record);
       const isOpen = record.type === "result" && journal.isOpen(record, record.result.id);
@@ -286,12 +279,11 @@ export class Commander implements ReadBacks {
     const { key, token } = question;
     const given = new AbortController();
     this.#questions.set(token, given);
-    // What a connection that stands at once asks the book is not asked within the input that asked for it.
-    if (question.type === "post") await Promise.resolve();
     try {
-      // The connection of a POST stands: whether it may leave. What then becomes of its command the book has said by now.
-      const mayPost = () => this.feed({ type: "begins", key, token })?.type === "may_leave";
-      const answer = await answerTo(question, this.#ports, given, mayPost);
+      const isPost = question.type === "post";
+      const answer = isPost
+        ? await this.#post(question, given)
+        : await answerTo(question, this.#ports, given);
       this.feed({ key, token, ...answer });
     } catch (error) {
       // The answer of a question that was broken off is not awaited.
@@ -301,6 +293,28 @@ export class Commander implements ReadBacks {
       }
     } finally {
       this.#questions.delete(token);
+    }
+  }
+
+  async #post({ key, token, command, step }: EffectOf<"post">, given: AbortController) {
+    const { platform, store } = this.#ports;
+    const { code, targetId, wanted } = command;
+    let before: RawValue | null = null;
+    // The connection stands: whether the POST may leave. What then becomes of its command the book has said by now.
+    const mayPost = () => {
+      before = store.get(code)?.actuators.get(targetId)?.registers[step.address]?.raw ?? null;
+      return this.feed({ type: "begins", key, token })?.type === "may_leave";
+    };
+    // What a connection that stands at once asks the book is not asked within the input that asked for it.
+    await Promise.resolve();
+    try {
+      const manner = { pace: paceOf(command), isStop: wanted.type === "stop", mayPost };
+      const answer = await platform.write(code, step.address, step.value, given.signal, manner);
+      return { type: "answered", answer: { type: "accepted", answer }, before } as const;
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      const { message, facts } = error;
+      return { type: "answered", answer: { type: "error", message, facts }, before } as const;
     }
   }
 
@@ -321,95 +335,45 @@ export class Commander implements ReadBacks {
   }
 }
 
-/** `given` ends the question; its signal costs more than many an answer, so it is only made where it is listened to. */
+/**
+ * Answers a question, and folds what was read into the mirror. `given` ends it; its signal costs more than many an answer, so it is only
+ * made where it is listened to.
+ */
 async function answerTo(
-  question: PlatformQuestion,
-  ports: CommanderPorts,
+  question: EffectOf<"connection" | "read" | "renew">,
+  { platform, store, clock }: CommanderPorts,
   given: AbortController,
-  mayPost: () => boolean,
 ) {
   const { type } = question;
   if (type === "renew")
-    return { type: "renewed", isNew: await ports.platform.renewCredential(given.signal) } as const;
+    return { type: "renewed", isNew: await platform.renewCredential(given.signal) } as const;
   const { code } = question.command;
-  if (type === "connection")
-    return { type, connection: await readConnection(question.command, ports, given.signal) } as const;
-  if (type === "read") {
+  const pace = paceOf(question.command);
+  try {
+    if (type === "connection") {
+      const status = await platform.connection(code, given.signal, pace);
+      store.dispatch(code, { type, status });
+      return { type, connection: { type: status.state } } as const;
+    }
     const { address } = question;
-    return { type, address, read: await freshRead(question.command, address, ports, given.signal) } as const;
+    const startedAt = clock.monotonic();
+    const raw = await platform.value(code, address, true, given.signal, pace);
+    if (raw === null) return { type, address, read: { type: "absent" } } as const;
+    const read = { values: new Map([[address, raw]]), startedAt, readAt: clock.now() };
+    store.dispatch(code, { type: "registers_read", ...read, fresh: true, source: "read_back" });
+    return { type, address, read: { type: "value", raw, startedMono: startedAt } } as const;
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    const unanswered = { type: "unanswered", reason: error.message, facts: error.facts } as const;
+    return type === "connection"
+      ? { type, connection: unanswered }
+      : { type, address: question.address, read: unanswered };
   }
-  let before: RawValue | null = null;
-  const begins = () => {
-    const registers = ports.store.get(code)?.actuators.get(question.command.targetId)?.registers;
-    before = registers?.[question.step.address]?.raw ?? null;
-    return mayPost();
-  };
-  return { type: "answered", answer: await post(question, ports, given.signal, begins), before } as const;
 }
 
 /** No unanswered request of others holds up a stop, nor what a rule sends. */
 const paceOf = ({ rule = null, wanted }: Asker): Pace =>
   rule !== null || wanted?.type === "stop" ? "first" : "urgent";
-
-/** The single-device status, folded into the mirror. */
-async function readConnection(
-  command: Asker,
-  { platform, store }: CommanderPorts,
-  signal: AbortSignal,
-): Promise<Connection> {
-  const { code } = command;
-  try {
-    const status = await platform.connection(code, signal, paceOf(command));
-    store.dispatch(code, { type: "connection", status });
-    return { type: status.state };
-  } catch (error) {
-    return unansweredBy(error);
-  }
-}
-
-/** One fresh read of an address, folded into the mirror. */
-async function freshRead(
-  command: Asker,
-  address: string,
-  { platform, clock, store }: CommanderPorts,
-  signal: AbortSignal,
-): Promise<Read> {
-  const startedMono = clock.monotonic();
-  const { code } = command;
-  try {
-    const raw = await platform.value(code, address, true, signal, paceOf(command));
-    if (raw === null) return { type: "absent" };
-    const values = new Map([[address, raw]]);
-    const readAt = clock.now();
-    store.dispatch(code, {
-      type: "registers_read",
-      values,
-      startedAt: startedMono,
-      readAt,
-      fresh: true,
-      source: "read_back",
-    });
-    return { type: "value", raw, startedMono };
-  } catch (error) {
-    return unansweredBy(error);
-  }
-}
-
-async function post(
-  { command, step: { address, value } }: EffectOf<"post">,
-  { platform }: CommanderPorts,
-  signal: AbortSignal,
-  mayPost: () => boolean,
-): Promise<Answer> {
-  try {
-    const manner = { pace: paceOf(command), isStop: command.wanted.type === "stop", mayPost };
-    const answer = await platform.write(command.code, address, value, signal, manner);
-    return { type: "accepted", answer };
-  } catch (error) {
-    if (!(error instanceof PlatformError)) throw error;
-    return { type: "error", message: error.message, facts: error.facts };
-  }
-}
 
 /** What a guard or the end of a lease has sent is a command as any other. */
 function ruleRequest({ controllerId, actuator, command, id, by, rule }: RuleCommand): CommandRequest {
@@ -428,8 +392,3 @@ function ruleRequest({ controllerId, actuator, command, id, by, rule }: RuleComm
 }
 
 const reasonOf = (error: unknown) => (error instanceof Error ? error.message : "unknown reason");
-
-function unansweredBy(error: unknown) {
-  if (!(error instanceof PlatformError)) throw error;
-  return { type: "unanswered", reason: error.message, facts: error.facts } as const;
-}

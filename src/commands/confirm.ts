@@ -109,14 +109,6 @@ function nextDue(
 /** When the next read begins. */
 export const nextReadAt = ({ dueAt, pushedAt }: ReadBack): number => Math.min(dueAt, pushedAt ?? dueAt);
 
-export const readBegun = (one: ReadBack, now: number): ReadBack => ({
-  ...one,
-  readAt: now,
-  pushedAt: null,
-  pushed: null,
-  isDue: now >= one.dueAt,
-});
-
 /** A pushed value of the address is a reason to look, never evidence. */
 export function withPushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBack {
   const at = one.readAt + (isWanted ? wantedGapMs : otherGapMs);
@@ -158,9 +150,10 @@ export function judgeRead(
       ? read.startedMono + confirmWithinMs(settings, one.step)
       : one.lastAt;
   const next: ReadBack = { ...one, lastRead, lastAt };
-  const isProven = (raw: RawValue) =>
-    shows(settings, one.step, raw) || (isAccepted && showsModeOfDegree(settings, one.step, raw));
-  if (counts && isProven(read.raw)) return { shown: true, next, isOver: true };
+  const isProven =
+    counts &&
+    (shows(settings, one.step, read.raw) || (isAccepted && showsModeOfDegree(settings, one.step, read.raw)));
+  if (isProven) return { shown: true, next, isOver: true };
   if (one.recovered) {
     const dueAt = Math.min(now + recoveredEveryMs, lastAt);
     return { shown: false, next: { ...next, dueAt }, isOver: now >= lastAt };

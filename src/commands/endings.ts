@@ -104,7 +104,7 @@ export const expiredMidway: Ending = {
     "The command grew older than its max_age half way; the steps told here were done, the rest was not sent.",
 };
 
-export const wantedValue = (wanted: Wanted): string =>
+const wantedValue = (wanted: Wanted): string =>
   wanted.type === "position" ? String(wanted.degree) : wanted.value;
 
 /** The table's spelling where the kind decodes it. */
@@ -137,7 +137,7 @@ export interface Abandoned {
   readonly ending: Ending;
 }
 
-export const askedBy = (command: Command): Asked => ({
+export const askedBy = (command: Command): Asked & Record<"command" | "value", string> => ({
   id: command.id,
   controller: command.controllerId,
   actuator: command.targetId,

@@ -3,9 +3,20 @@ import { ageAllowance } from "../greenhouse/command/plan.js";
 import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { Now } from "./book.js";
-import type { Arrived, Command, CommandRequest, CommandRules } from "./command.js";
-import type { Duplicate } from "./admission.js";
+import type { About } from "../journal/records.js";
+import { fingerprint, isFingerprint } from "../runtime/mqtt.js";
+import { at, emptyTable, entries, having, type Table, without } from "../runtime/table.js";
+import {
+  type Allowances,
+  type Counted,
+  type Ids,
+  laneKey,
+  type Now,
+  type Refusals,
+  type Taken,
+  type Turn,
+} from "./book.js";
+import type { Arrived, Command, CommandRequest, CommandRules, Target } from "./command.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
 import { type Asked, bridgeReadOnly, closing, refused, resultOf } from "./endings.js";
 
@@ -35,21 +46,23 @@ const notTaken = (
   word: string | null = null,
 ): NotTaken => ({ refusal, payload, canonical: word });
 
-/**
- * Takes a request apart and refuses what must not be taken; everything else is understood but not yet checked.
- * `takesPlace` takes a place of the target's allowance; false while there is none.
- */
-export function understand(
-  arrived: Arrived,
-  { closed, at }: { readonly closed: boolean; readonly at: number },
-  takesPlace: (isStop: boolean) => boolean,
-): Understood | NotTaken {
+/** Takes a request apart and refuses what must not be taken; everything else is understood but not yet checked. */
+export function understand(turn: Turn, arrived: Arrived): Understood | NotTaken {
   const { request, target, rules } = arrived;
-  const payload = payloadOf(request);
-  const wanted = "reason" in payload ? payload : wantedOf(payload, target);
+  const payload: CommandPayload | Refusal =
+    request.unreadable === undefined
+      ? readPayload(request.payload)
+      : { reason: "bad_payload", message: request.unreadable };
+  const wanted =
+    "reason" in payload ? payload : "reason" in target ? target : readWanted(payload.command, target);
   const isStop = "type" in wanted && wanted.type === "stop";
   // No flood keeps a stop back, and stops have an allowance of their own.
-  const isOfFlood = request.rule === undefined && !takesPlace(isStop);
+  const { allowances } = turn.book;
+  const about = { ...request, code: arrived.code };
+  const facts = { isKnown: !("reason" in target), isStop };
+  const place = request.rule ? allowances : takePlace(allowances, about, facts, turn.now.mono);
+  turn.book.allowances = place ?? allowances;
+  const isOfFlood = place === null;
   if (isOfFlood && !isStop) return notTaken(overloaded, "reason" in payload ? null : payload);
   if ("reason" in payload) return notTaken(payload);
   if (request.retained) return notTaken(retainedRefusal, payload);
@@ -57,7 +70,7 @@ export function understand(
   if ("reason" in wanted) return notTaken(wanted, payload);
   const word = canonical(wanted);
   if (rules.require_by && !isStop && !hasSender(payload, request)) return notTaken(noSender, payload, word);
-  const standing = closed ? closing : standingRefusal(arrived, target, isStop);
+  const standing = turn.book.closed ? closing : standingRefusal(arrived, target, isStop);
   if (standing) return notTaken(standing, payload, word);
   if (request.rule !== undefined)
     return { payload, wanted, target, canonical: word, allowedMs: Infinity, isOfFlood };
@@ -67,24 +80,18 @@ export function understand(
     payloadMaxAgeMs: payload.maxAgeMs,
     maxAgeMs: rules.max_age,
     requireAge: rules.require_age,
-    now: at,
+    now: turn.now.at,
     clockTrusted: arrived.clockTrusted,
   });
   if (typeof allowed !== "number") return notTaken(allowed, payload, word);
   return { payload, wanted, target, canonical: word, allowedMs: allowed, isOfFlood };
 }
 
-const wantedOf = ({ command }: CommandPayload, target: ActuatorSettings | Refusal): Wanted | Refusal =>
-  "reason" in target ? target : readWanted(command, target);
-
 const overloaded: Refusal = {
   reason: "overloaded",
   message:
     "More than 60 commands a minute come for this target; slow the sender down. A stop is always taken.",
 };
-
-const payloadOf = ({ payload, unreadable }: CommandRequest): CommandPayload | Refusal =>
-  unreadable === undefined ? readPayload(payload) : { reason: "bad_payload", message: unreadable };
 
 /** A sender that the embedded broker, the page or the command line knows has said who it is; a DCMD of no user has not. */
 function hasSender({ by }: CommandPayload, { by: property, via }: CommandRequest): boolean {
@@ -143,6 +150,134 @@ export function journalRefusal(
     reason: "journal_unavailable",
     message: `The journal cannot be written, so no command is taken: ${why}`,
   };
+}
+
+/** What tells a command from another. `id` is the sender's. */
+export interface Own {
+  readonly id: string | null;
+  readonly canonical: string;
+  readonly payloadKey: string;
+}
+
+const ownIdMs = 12 * 3_600_000;
+/** A command ends within minutes, so that what is older than this has ended more than 12 h ago. */
+const generationMs = 13 * 3_600_000;
+/** Far more than a greenhouse sends in 12 h; beyond it the oldest ids are forgotten first. */
+const mostYoung = 20_000;
+export const samePayloadMs = 2_000;
+
+/** An earlier command that this one repeats, or whose id it uses for another command. */
+export interface Duplicate {
+  readonly first: Taken;
+  readonly isSame: boolean;
+}
+
+/**
+ * Whether it was taken before: by the sender's id within 12 h, and without one as the newest of its target while that is
+ * open or within 2 s of its end. `before` is what is known by the id, or without one the newest; null for a command of its own.
+ */
+export function duplicateOf(own: Own, before: Taken | null, now: number): Duplicate | null {
+  if (before === null) return null;
+  const endedMs = before.endedMono === null ? 0 : now - before.endedMono;
+  if (own.id !== null)
+    return endedMs > ownIdMs ? null : { first: before, isSame: before.canonical === own.canonical };
+  // A person who presses stop again wants another one.
+  const isRepeated =
+    own.canonical !== "stop" && endedMs <= samePayloadMs && before.payloadKey === own.payloadKey;
+  return isRepeated ? { first: before, isSame: true } : null;
+}
+
+/** By its lane and its id, as a sender may use one id for several actuators: a scene does. */
+export const knownId = ({ young, old }: Ids, key: string, id: string): Taken | null =>
+  at(young, `${key} ${id}`) ?? at(old, `${key} ${id}`) ?? null;
+
+export function withId(ids: Ids, key: string, taken: Taken, now: number): Ids {
+  const isFull = ids.young.size >= mostYoung || now - ids.since > generationMs;
+  const kept = isFull ? { young: emptyTable, old: ids.young, since: now } : ids;
+  return { ...kept, young: having(kept.young, `${key} ${taken.id}`, taken) };
+}
+
+/** Tells payloads apart for recognising repeats, without keeping them; white space around the text says nothing. */
+export const payloadKey = (payload: Uint8Array): string =>
+  fingerprint(new TextDecoder().decode(payload).trim());
+
+/** The same of what the journal holds, where earlier versions kept the text itself. */
+export const recordedKey = (recorded: string): string =>
+  isFingerprint(recorded) ? recorded : fingerprint(recorded);
+
+/* What a sender cannot exceed: commands a minute of one target, and refusals a minute in the journal. */
+
+const minuteMs = 60_000;
+const commandsPerMinute = 60;
+const journaledPerMinute = 60;
+/** Keys may be invented by a sender; beyond this many they share one count. */
+const mostKeys = 1_000;
+const others = "";
+
+/**
+ * Takes a place of the target's allowance; null while there is none. What exceeds it does not count. Targets that do not
+ * exist share one allowance, and raw addresses, of which there is no end either, have a thousand.
+ */
+export function takePlace(
+  allowances: Allowances,
+  about: Target,
+  { isKnown, isStop }: { readonly isKnown: boolean; readonly isStop: boolean },
+  now: number,
+): Allowances | null {
+  const kind = isStop ? "stops" : about.target === "address" ? "addresses" : "configured";
+  const key = isKnown ? laneKey(about) : others;
+  const table = kind === "addresses" ? withRoom(allowances[kind], key, now) : allowances[kind];
+  const own = kind !== "addresses" || at(table, key) || table.size < mostKeys ? key : others;
+  const taken = at(table, own) ?? [];
+  const [oldest] = taken;
+  const isFull = oldest !== undefined && taken.length >= commandsPerMinute;
+  if (isFull && now - oldest < minuteMs) return null;
+  return { ...allowances, [kind]: having(table, own, [...(isFull ? taken.slice(1) : taken), now]) };
+}
+
+function withRoom(table: Table<readonly number[]>, key: string, now: number): Table<readonly number[]> {
+  if (table.size < mostKeys || at(table, key)) return table;
+  let kept = table;
+  for (const [old, taken] of entries(table))
+    if (now - (taken.at(-1) ?? -Infinity) >= minuteMs) kept = without(kept, old);
+  return kept;
+}
+
+const minuteOf = (now: number) => Math.floor(now / minuteMs);
+const keyOf = ({ controller, target, actuator }: About) => `${controller} ${target ?? ""} ${actuator}`;
+
+/** One more in this minute, and whether it is only counted: from the 61st of a target on, and where `isOneOfMany`. */
+export function countRefusal(
+  refusals: Refusals,
+  about: About,
+  { received_at: since, reason }: CommandResult,
+  isOneOfMany = false,
+): { readonly refusals: Refusals; readonly isOnlyCounted: boolean } {
+  const { targets } = refusals;
+  const isNamed = at(targets, keyOf(about)) !== undefined || targets.size < mostKeys;
+  const key = isNamed ? keyOf(about) : others;
+  const { journaled, counted } = at(targets, key) ?? { journaled: 0, counted: null };
+  if (!isOneOfMany && journaled < journaledPerMinute) {
+    const one = { journaled: journaled + 1, counted };
+    return { refusals: { ...refusals, targets: having(targets, key, one) }, isOnlyCounted: false };
+  }
+  const { controller, actuator } = isNamed ? about : { controller: "*", actuator: "*" };
+  const held: Counted = counted ?? { controller, actuator, since, reasons: {}, count: 0 };
+  const why = reason ?? "unknown";
+  const reasons = { ...held.reasons, [why]: (held.reasons[why] ?? 0) + 1 };
+  const one = { journaled, counted: { ...held, reasons, count: held.count + 1 } };
+  return { refusals: { ...refusals, targets: having(targets, key, one) }, isOnlyCounted: true };
+}
+
+/** Takes out the counts of a minute that is over; with the end of the program of this one too. */
+export function countsOver(
+  refusals: Refusals,
+  now: number,
+): { readonly refusals: Refusals; readonly over: readonly Counted[] } {
+  const minute = minuteOf(now);
+  if (minute <= refusals.minute) return { refusals, over: [] };
+  const over = [...entries(refusals.targets)].flatMap(([, { counted }]) => counted ?? []);
+  return { refusals: { minute, targets: emptyTable }, over };
 }
 
 export function duplicateRefusal({

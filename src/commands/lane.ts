@@ -5,22 +5,25 @@ import type { RawValue } from "../greenhouse/ports.js";
 import { onRead } from "./later-reads.js";
 import { raiseProblem } from "./problems.js";
 import {
+  aboutOf,
   type Answered,
-  type Came,
+  ask,
+  goTo,
   isOpen,
   isSent,
   type Journaled,
   type Lane,
   type LaneInput,
   note,
+  notSent,
   type Restored,
   type Run,
   type Turn,
 } from "./book.js";
-import { beginChecks, advanceChecks } from "./checks.js";
-import { aboutOf, type Command, type Interrupted } from "./command.js";
-import { isContradicted, nextReadAt, type Read, recoveredReadBack, withPushed } from "./confirm.js";
-import { samePayloadMs } from "./admission.js";
+import { advance, journalSending, takenRecord, urgentWaitsMs } from "./checks.js";
+import type { Command, Interrupted } from "./command.js";
+import { isContradicted, nextReadAt, recoveredReadBack, withPushed } from "./confirm.js";
+import { samePayloadMs } from "./intake.js";
 import {
   cutBetween,
   dryStop,
@@ -33,22 +36,17 @@ import {
   superseded,
 } from "./endings.js";
 import { changeLimits, limitsAfterOthersPost, mayStart, restoreLimits } from "./limits.js";
-import { endCommand, recognise, onOutcomeWritten } from "./results.js";
-import { at } from "../runtime/table.js";
-import { confirm, endIfCut, advanceSending, stepEnded, stepOf } from "./sending.js";
 import {
   dropPassedOver,
   dropWaiting,
+  endCommand,
   endWaiting,
   finish,
-  isTooOld,
-  journalSending,
-  put,
-  ruledOut,
-  starting,
-  takenRecord,
-  urgentWaitsMs,
-} from "./turn.js";
+  onOutcomeWritten,
+  recognise,
+} from "./results.js";
+import { at } from "../runtime/table.js";
+import { confirm, endIfCut, isTooOld, ruledOut, stepEnded, stepOf } from "./sending.js";
 import { beginSecondLook, leaveSecondLook, onSecondLookRead, takeUpSecondLook } from "./later-reads.js";
 
 /**
@@ -56,7 +54,10 @@ import { beginSecondLook, leaveSecondLook, onSecondLookRead, takeUpSecondLook } 
  * newest that waits goes next, and a stop goes before all of them.
  */
 export function advanceLane(turn: Turn): void {
-  onTime(turn);
+  beginSecondLook(turn);
+  for (const one of [turn.lane.running, turn.lane.confirming])
+    if (one !== null && one.wakeAt !== null && turn.now.mono >= one.wakeAt)
+      advance(turn, one, { type: "due" });
   startNext(turn);
   const { running, confirming } = turn.lane;
   // A command that confirms gives way when a newer one POSTs.
@@ -88,29 +89,16 @@ function answer(turn: Turn, input: Answered | Journaled): void {
   }
   const run = running?.token === input.token ? running : confirming;
   if (run?.token !== input.token) return;
-  if (input.type === "read" && input.read.type === "value")
-    accountForPosts(turn, run, input.address, input.read);
-  if (input.type === "defect") finish(turn, run, defect(run));
-  else moveOn(turn, run, input);
-}
-
-function moveOn(turn: Turn, run: Run, came: Came): void {
-  if (run.at === "connection" || run.at === "checking" || run.at === "journal")
-    advanceChecks(turn, run, came);
-  else advanceSending(turn, run, came);
-}
-
-/** A read begun after every POST of ours so far accounts for all of them. */
-function accountForPosts(
-  turn: Turn,
-  { command }: Run,
-  address: string,
-  { raw, startedMono }: Extract<Read, { readonly type: "value" }>,
-): void {
   const { unread, endedAt } = turn.lane.posts;
-  if (!unread || (endedAt !== null && startedMono < endedAt)) return;
-  turn.lane.posts = { ...turn.lane.posts, unread: false };
-  note(turn, { type: "read_back", ...aboutOf(command), id: null, address, value: String(raw) });
+  // A read begun after every POST of ours so far accounts for all of them.
+  if (unread && input.type === "read" && input.read.type === "value")
+    if (endedAt === null || input.read.startedMono >= endedAt) {
+      turn.lane.posts = { ...turn.lane.posts, unread: false };
+      const value = String(input.read.raw);
+      note(turn, { type: "read_back", ...aboutOf(run.command), id: null, address: input.address, value });
+    }
+  if (input.type === "defect") finish(turn, run, defect(run));
+  else advance(turn, run, input);
 }
 
 /** A command that was taken. */
@@ -167,17 +155,13 @@ export function close(turn: Turn): void {
   if (confirming) cut(turn, confirming);
 }
 
-/** What the time has come for. */
-function onTime(turn: Turn): void {
-  beginSecondLook(turn);
-  for (const one of [turn.lane.running, turn.lane.confirming])
-    if (one !== null && one.wakeAt !== null && turn.now.mono >= one.wakeAt)
-      moveOn(turn, one, { type: "due" });
-}
-
 /** Chooses who goes, and starts it in the same breath: otherwise another would be lost, or run beside it. */
 function startNext(turn: Turn): void {
-  for (const one of allWaiting(turn.lane)) if (isTooOld(turn, one)) giveUpWaiting(turn, one);
+  for (const one of [...turn.lane.waiting, turn.lane.stop])
+    if (one !== null && isTooOld(turn, one)) {
+      takeOut(turn, one);
+      endWaiting(turn, one, refusedExpired());
+    }
   for (;;) {
     const { running, stop, waiting } = turn.lane;
     const newest = stop ?? waiting.at(-1);
@@ -191,15 +175,8 @@ function startNext(turn: Turn): void {
     if (against === null && isPaused) return;
     const passedOver = takeOut(turn, command);
     if (against !== null) endWaiting(turn, command, against);
-    else if (!takesOver(turn, command, passedOver)) run(turn, command, passedOver);
+    else if (!takesOver(turn, command, passedOver)) begin(turn, command, passedOver);
   }
-}
-
-const allWaiting = ({ waiting, stop }: Lane): readonly Command[] => (stop ? [...waiting, stop] : waiting);
-
-function giveUpWaiting(turn: Turn, command: Command): void {
-  takeOut(turn, command);
-  endWaiting(turn, command, refusedExpired());
 }
 
 /** Least time between two stops sent to one actuator. */
@@ -224,21 +201,26 @@ const nextUp = ({ stop, waiting, pausedUntil }: Lane): Command | undefined =>
 function takeOut(turn: Turn, command: Command): readonly Command[] {
   const { waiting, stop } = turn.lane;
   if (command === stop) turn.lane.stop = null;
-  turn.lane.waiting = waiting.filter((one) => one !== command);
-  return command === stop ? [] : waiting.slice(0, waiting.indexOf(command));
+  const place = waiting.indexOf(command);
+  if (place === -1) return [];
+  turn.lane.waiting = waiting.toSpliced(place, 1);
+  return waiting.slice(0, place);
 }
 
-function run(turn: Turn, command: Command, passedOver: readonly Command[]): void {
+/** Begins to check it: single-device status, then a fresh read of every address of the state. A stop goes unchecked. */
+function begin(turn: Turn, command: Command, passedOver: readonly Command[]): void {
   const { posts, confirming } = turn.lane;
   // One that still confirms may show at any moment: until then nothing is there already.
   const memory = { ...posts, unread: posts.unread || confirming !== null };
-  const started = starting(command, memory, passedOver);
-  if (command.wanted.type !== "stop") {
-    beginChecks(turn, started);
+  const started = { command, posts: memory, passedOver, ...notSent };
+  if (command.wanted.type === "stop") {
+    const steps = stepsOf(command.settings, command.wanted, null);
+    journalSending(turn, { ...started, steps }, turn.now.mono + urgentWaitsMs);
     return;
   }
-  const steps = stepsOf(command.settings, command.wanted, null);
-  journalSending(turn, { ...started, steps }, turn.now.mono + urgentWaitsMs);
+  turn.effects.push({ type: "phase", command, phase: "checking" });
+  const token = ask(turn, { type: "connection", command });
+  goTo(turn, started, { at: "connection" }, { token });
 }
 
 /**
@@ -283,14 +265,14 @@ function defect(run: Run): Ending {
 
 /** When a lane wants to be woken; null when only an answer or a new command can change it. */
 export function wakeOfLane(lane: Lane): number | null {
-  const { running, confirming, secondLook } = lane;
+  const { running, confirming, secondLook, waiting, stop } = lane;
   let wake = Math.min(running?.wakeAt ?? Infinity, confirming?.wakeAt ?? Infinity);
   const command = running === null ? nextUp(lane) : undefined;
   if (command) wake = Math.min(wake, mayGoFrom(lane, command));
-  const waiting = allWaiting(lane);
   for (const one of waiting) wake = Math.min(wake, one.deadlineMono + 1);
+  if (stop !== null) wake = Math.min(wake, stop.deadlineMono + 1);
   if (secondLook?.token === null) wake = Math.min(wake, secondLook.at);
-  return wake === Infinity && waiting.length === 0 ? null : wake;
+  return wake === Infinity && waiting.length === 0 && stop === null ? null : wake;
 }
 
 /** Whether a pushed value of the address is waited for; and whether it is just this one. */
@@ -331,7 +313,10 @@ function adopt(turn: Turn, { command, step, earlier, sentAt, isAccepted, ...sent
   const readBack = recoveredReadBack(step, mono);
   const otherwise = isAccepted === true || sent.code === "200" ? "unconfirmed" : "failed";
   turn.lane.confirming = {
-    ...starting(command, turn.lane.posts),
+    command,
+    posts: turn.lane.posts,
+    passedOver: [],
+    ...notSent,
     steps: [step],
     reports: earlier,
     sentAt,
@@ -359,7 +344,7 @@ function cut(turn: Turn, run: Run): void {
   if (run.cut || isStopOnItsWay) return;
   const given = { ...run, cut: true };
   if (at === "posting") {
-    put(turn, given);
+    goTo(turn, given, { at, first: run.first }, run);
     return;
   }
   if (token !== null) turn.effects.push({ type: "forget", token });

@@ -13,12 +13,13 @@ import {
   note,
   type Now,
   raiseEvent,
+  recordOf,
   type Run,
   type SecondLook,
   type SentCommand,
   type Turn,
 } from "./book.js";
-import { type Addressed, type Command, recordOf, type Resting } from "./command.js";
+import type { Addressed, Command, Resting } from "./command.js";
 import type { Read } from "./confirm.js";
 import { type Ending, spelled } from "./endings.js";
 import { limitsAfterForeignMove } from "./limits.js";

@@ -22,8 +22,8 @@ import type { LimitWorld } from "../limits/rules/world.js";
 import type { RestoredLimits } from "../limits/left.js";
 import { movedMeanwhileEvent, unlockedEvents } from "../limits/restrictions.js";
 import { at } from "../runtime/table.js";
-import { type Book, type Lane, note, type Now, openCommands, type Turn } from "./book.js";
-import { type Command, laneKey, type Target } from "./command.js";
+import { type Book, type Lane, laneKey, note, type Now, openCommands, type Turn } from "./book.js";
+import type { Command, Target } from "./command.js";
 
 /*
  * What limits an actuator is part of its lane: the readings of its guards, its lock, hold and lease, and when it moved. Here the life

@@ -14,13 +14,15 @@ import type {
 } from "../journal/records.js";
 import type { RestoredLimits } from "../limits/left.js";
 import { at, entries } from "../runtime/table.js";
-import { recordedKey } from "./admission.js";
+import { recordedKey } from "./intake.js";
 import {
+  aboutOf,
   type Awaited,
   type Book,
   type Effect,
   emptyLane,
   type Lane,
+  laneKey,
   type LaneProblem,
   type Now,
   type Restored,
@@ -28,7 +30,7 @@ import {
   type SecondLook,
   type Turn,
 } from "./book.js";
-import { type Addressed, aboutOf, type Command, type Interrupted, laneKey, type Target } from "./command.js";
+import type { Addressed, Command, Interrupted, Target } from "./command.js";
 import { type Evidence, stepReport } from "./endings.js";
 import { isKeptAs, keptNow } from "./limits.js";
 import { isLast, nthOf, stepOf } from "./sending.js";

@@ -1,8 +1,8 @@
 import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { at, having } from "../runtime/table.js";
-import { type LaneProblem, note, type ProblemReason, type Turn } from "./book.js";
-import { laneKey, type Target } from "./command.js";
+import { laneKey, type LaneProblem, note, type ProblemReason, type Turn } from "./book.js";
+import type { Target } from "./command.js";
 
 /* What the outcomes of commands mean for people: an event with what to check, and the problem of a target. */
 

@@ -1,5 +1,5 @@
-import { type Interrupted, laneKey, type Command, type Target } from "./command.js";
-import type { Restored } from "./book.js";
+import type { Command, Interrupted, Target } from "./command.js";
+import { laneKey, type Restored } from "./book.js";
 import type { Commander } from "./commander.js";
 import { type Abandoned, type Ending, refused } from "./endings.js";
 import { type Known, laneFrom, targetIn } from "./memory.js";

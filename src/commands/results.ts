@@ -1,20 +1,76 @@
 import { canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
-import { awaitedAfter } from "./later-reads.js";
+import { awaitedAfter, planSecondLook } from "./later-reads.js";
 import { alertFor, problemEnded } from "./problems.js";
-import { ask, type Journaled, note, type PendingResult, type Turn } from "./book.js";
-import { aboutOf, type Arrived, type Command, laneKey, type Target } from "./command.js";
-import { countRefusal, countsOver, knownId, withId } from "./admission.js";
-import { type NotTaken, refusalResult } from "./intake.js";
+import {
+  aboutOf,
+  ask,
+  isSent,
+  type Journaled,
+  laneKey,
+  note,
+  type PendingResult,
+  type Run,
+  type Turn,
+} from "./book.js";
+import type { Arrived, Command, Target } from "./command.js";
+import { countRefusal, countsOver, knownId, type NotTaken, refusalResult, withId } from "./intake.js";
 import { limitsAfterEnd } from "./limits.js";
-import { type Abandoned, askedBy, type Ending, resultOf } from "./endings.js";
+import { type Abandoned, askedBy, type Ending, resultOf, superseded } from "./endings.js";
 import { entries, having, without } from "../runtime/table.js";
 
 /*
  * The one outcome of each command is journaled, then told. What the journal cannot take now is written when it can again.
  * Until then the outcome is held back: the next start might end the command once more, and otherwise.
  */
+
+/** Ends a command whose turn never came. */
+export const endWaiting = (turn: Turn, command: Command, ending: Ending): void => {
+  endCommand(turn, command, { ...ending, waited: true });
+};
+
+/** Ends those of them that wait still: a newer one took their place. */
+export function dropPassedOver(turn: Turn, passedOver: readonly Command[]): void {
+  const { waiting } = turn.lane;
+  turn.lane.waiting = waiting.filter((one) => !passedOver.includes(one));
+  for (const command of waiting)
+    if (passedOver.includes(command)) endCommand(turn, command, superseded("before_sending"));
+}
+
+export function dropWaiting(turn: Turn, ending: () => Ending): void {
+  const { waiting } = turn.lane;
+  turn.lane.waiting = [];
+  for (const command of waiting) endCommand(turn, command, ending());
+}
+
+/** Ends a command that was on its way; what the end of the program cut off behind a POST stays open for the next start. */
+export function finish(turn: Turn, run: Run, ending: Ending): void {
+  const { running, confirming } = turn.lane;
+  const { command } = run;
+  if (run.at === "confirming" && run.readBack.pushed !== null) {
+    const { pushed: raw, step } = run.readBack;
+    turn.effects.push({ type: "pushed", command, address: step.address, raw });
+  }
+  const wasRunning = running?.command === run.command;
+  if (wasRunning) turn.lane.running = null;
+  if (confirming?.command === run.command) turn.lane.confirming = null;
+  const newer = turn.lane.running;
+  // Unless a newer command is between steps of its own by now.
+  if (isSent(run) && !(newer && isSent(newer))) {
+    const { wanted } = command;
+    const degree = wanted.type === "position" && ending.outcome === "confirmed" ? wanted.degree : null;
+    turn.effects.push({ type: "steps_ended", command, degree });
+  }
+  if (run.cut && isSent(run) && turn.book.closed && ending.outcome === "superseded") {
+    turn.lane.left = [...turn.lane.left, run];
+    return;
+  }
+  planSecondLook(turn, run, ending);
+  // Neither a dry run nor what is refused takes the place of those that waited with it.
+  if (wasRunning && !command.dryRun && ending.outcome !== "refused") dropPassedOver(turn, run.passedOver);
+  endCommand(turn, command, ending);
+}
 
 /** Ends a command. `turn.lane` is its own. */
 export function endCommand(turn: Turn, command: Command, ending: Ending): void {

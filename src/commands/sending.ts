@@ -1,46 +1,53 @@
 import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { shows, type Step, travels } from "../greenhouse/command/plan.js";
 import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
+import type { Interlock } from "../greenhouse/limits.js";
 import {
   type Answered,
   ask,
   type At,
   type Came,
   type First,
+  goTo,
   isSent,
   note,
   type Progress,
+  recordOf,
   type Run,
   type Turn,
 } from "./book.js";
-import { type Command, recordOf } from "./command.js";
+import type { Command } from "./command.js";
 import {
   type Confirming,
   nextReadAt,
   type Read,
   type ReadBack,
   readBackFrom,
-  readBegun,
   recoveredReadBack,
   judgeRead,
 } from "./confirm.js";
 import {
   type Answer,
+  bridgeReadOnly,
   cutBetween,
+  dryByNow,
   type Ending,
   endingAfter,
   type Evidence,
   expiredMidway,
   factsOf,
   finalError,
+  interlocked,
   leaseOver,
+  refused,
   refusedExpired,
   type StepEnd,
   stepReport,
 } from "./endings.js";
 import { isLeaseOver, limitsAfterPost, mayPostWithLimits } from "./limits.js";
 import { dropSecondLook } from "./later-reads.js";
-import { dropPassedOver, finish, goTo, isTooOld, keptBack, readNext, ruledOut } from "./turn.js";
+import { isReadOnlyFor } from "./intake.js";
+import { dropPassedOver, finish } from "./results.js";
 
 /*
  * From the first POST of a command to its end. There is at most one second POST of a step, of a command that is young
@@ -55,7 +62,7 @@ const secondPostMs = 5_000;
 /** What a command that is being sent, or was sent, was waiting for has come. */
 export function advanceSending(turn: Turn, run: Run, came: Came): void {
   if (run.at === "posting" && came.type === "answered") onAnswer(turn, run, came);
-  else if (run.at === "connecting" && came.type === "begins") judgeAndBegin(turn, run);
+  else if (run.at === "connecting" && came.type === "begins") beginPost(turn, run);
   else if (run.at === "connecting" && came.type === "answered") onUnconnected(turn, run, came);
   else if (run.at === "connecting" && came.type === "due") giveUpConnecting(turn, run);
   else if (run.at === "unconnected" && came.type === "due") sendStep(turn, run, run.first, run.tries);
@@ -76,11 +83,22 @@ export function stepOf({ steps, place }: Progress): Step {
   return step;
 }
 
+/** Its time to be sent is over: nothing of it may be POSTed any more. */
+export const isTooOld = ({ now }: Turn, { deadlineMono }: Command): boolean => now.mono > deadlineMono;
+
+/** What the configuration says by now against a command of which nothing was sent; null for nothing. */
+export function ruledOut({ now }: Turn, { dryRun, rule }: Command): Ending | null {
+  const rules = now.rules?.();
+  if (rules !== undefined && isReadOnlyFor(rule, rules))
+    return refused(bridgeReadOnly.reason, bridgeReadOnly.message);
+  return rules?.dry_run === true && !dryRun ? dryByNow : null;
+}
+
 /** What stands against a POST. */
 type Against =
   | { readonly type: "expired" }
   | { readonly type: "ruled_out"; readonly ending: Ending }
-  | { readonly type: "limits"; readonly verdict: Parameters<typeof keptBack>[3] };
+  | { readonly type: "limits"; readonly rule: { readonly message: string; readonly interlock: Interlock } };
 
 /**
  * Why the POST that the command stands before may not leave at this moment; null where it may. Judged when a connection is asked
@@ -92,17 +110,47 @@ function mayPost(turn: Turn, run: Run): Against | null {
   if (ending !== null) return { type: "ruled_out", ending };
   if (isTooOld(turn, command)) return { type: "expired" };
   const verdict = mayPostWithLimits(turn, command, stepOf(run).purpose === "lead_in");
-  return verdict.type === "go" ? null : { type: "limits", verdict };
+  return verdict.type === "go" ? null : { type: "limits", rule: verdict };
 }
 
 /** Nothing of this POST has left, and nothing will. */
 function withhold(turn: Turn, run: Run, first: First | null, against: Against): void {
   const { place, reports, sentAt } = run;
-  if (against.type === "limits") keptBack(turn, run, first, against.verdict);
+  if (against.type === "limits") keptBack(turn, run, first, against.rule);
   else if (against.type === "ruled_out") finish(turn, run, against.ending);
   else if (first !== null) endWithFirst(turn, run, first);
   else if (place === 0) finish(turn, run, refusedExpired());
   else finish(turn, run, { ...expiredMidway, steps: reports, sentAt });
+}
+
+/** The limits forbid this POST: nothing was sent, or what was sent stays told. */
+function keptBack(
+  turn: Turn,
+  run: Run,
+  first: First | null,
+  rule: { readonly message: string; readonly interlock: Interlock },
+): void {
+  const { command, reports, place } = run;
+  const step = run.steps[place];
+  const isUnsent = place === 0 && (first === null || first.end?.type === "not_sent");
+  if (isUnsent || step === undefined) {
+    finish(turn, run, interlocked(rule));
+    return;
+  }
+  // What is unclear at a first POST is the step before.
+  const { readBack = null, requestId = null } = first?.facts ?? {};
+  const last =
+    first === null ? [] : [stepReport(command.settings, step, { type: "interrupted", ...first.facts })];
+  finish(turn, run, {
+    outcome: "failed",
+    reason: "interlock",
+    message: rule.message,
+    interlock: rule.interlock,
+    steps: [...reports, ...last],
+    sentAt: run.sentAt,
+    readBack,
+    requestId,
+  });
 }
 
 /**
@@ -121,24 +169,32 @@ export function sendStep(turn: Turn, run: Run, first: First | null = null, tries
   goTo(turn, run, { at: "connecting", first, tries: tries + 1 }, { token, wakeAt });
 }
 
-/** Its connection stands: the last moment at which nothing has left. */
-function judgeAndBegin(turn: Turn, run: At<"connecting">): void {
+/**
+ * Its connection stands: the last moment at which nothing has left, and then the first byte leaves. At the first POST of a command those
+ * that it was passed over for end; one that is still confirming gives way in the same turn.
+ */
+function beginPost(turn: Turn, run: At<"connecting">): void {
   const against = mayPost(turn, run);
   turn.answer = { type: against === null ? "may_leave" : "withheld" };
-  if (against === null) beginPost(turn, run);
-  else withhold(turn, run, run.first, against);
-}
-
-/** The first byte leaves. At the first of a command one that is still confirming gives way in the same turn. */
-function beginPost(turn: Turn, run: At<"connecting">): void {
-  const { command, first, token } = run;
+  if (against !== null) {
+    withhold(turn, run, run.first, against);
+    return;
+  }
+  const { command, first, token, place, passedOver } = run;
   const { purpose, address, value } = stepOf(run);
-  if (nthOf(first) === 1) beginStep(turn, run);
+  const { mono, at } = turn.now;
+  const attempt = nthOf(first);
+  if (attempt === 1 && place === 0) {
+    dropPassedOver(turn, passedOver);
+    dropSecondLook(turn);
+    turn.lane.posts = { ...turn.lane.posts, firstAt: mono };
+  }
+  if (attempt === 1) turn.effects.push({ type: "phase", command, phase: "sending" });
   reportPost(turn, run, "begins");
-  if (purpose === "stop") turn.lane.posts = { ...turn.lane.posts, stopAt: turn.now.mono };
-  goTo(turn, { ...run, sentAt: run.sentAt ?? turn.now.at }, { at: "posting", first }, { token });
+  if (purpose === "stop") turn.lane.posts = { ...turn.lane.posts, stopAt: mono };
+  goTo(turn, { ...run, sentAt: run.sentAt ?? at }, { at: "posting", first }, { token });
   // Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent.
-  note(turn, { type: "step_sent", ...recordOf(command), purpose, address, value, attempt: nthOf(first) });
+  note(turn, { type: "step_sent", ...recordOf(command), purpose, address, value, attempt });
 }
 
 /** It grew too old while it waited for its connection. */
@@ -172,16 +228,6 @@ const lostOnTheWay: ReadonlySet<PlatformErrorKind> = new Set(["unreachable", "ti
 /** Which POST of the step this is; what never left is none. */
 export const nthOf = (first: First | null): number =>
   first === null || first.end?.type === "not_sent" ? 1 : 2;
-
-/** At the first POST of a command those that it was passed over for end, and one that is still confirming gives way. */
-function beginStep(turn: Turn, { command, place, passedOver }: Run): void {
-  if (place === 0) {
-    dropPassedOver(turn, passedOver);
-    dropSecondLook(turn);
-    turn.lane.posts = { ...turn.lane.posts, firstAt: turn.now.mono };
-  }
-  turn.effects.push({ type: "phase", command, phase: "sending" });
-}
 
 function reportPost(turn: Turn, { command, steps, place }: Run, moment: "begins" | "ended"): void {
   turn.lane.posts = { ...turn.lane.posts, endedAt: turn.now.mono, unread: true };
@@ -253,12 +299,9 @@ function lastLook(turn: Turn, run: Run, end: StepEnd): void {
     stepEnded(turn, run, end.type === "rejected" ? { ...end, readBack: null } : end);
     return;
   }
-  const token = askRead(turn, run, step.address);
+  const token = ask(turn, { type: "read", command: run.command, address: step.address });
   goTo(turn, run, { at: "last_look", end }, { token });
 }
-
-const askRead = (turn: Turn, { command }: Run, address: string): number =>
-  ask(turn, { type: "read", command, address });
 
 /** The step has been sent and is read back; behind the last one the actuator is free for a newer command. */
 function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
@@ -308,9 +351,11 @@ function endOfConfirming(
 
 /** Begins the read that is due, of whatever is being read back. */
 function lookAgain(turn: Turn, run: At<"confirming">): void {
-  const { readBack, after } = run;
-  const token = askRead(turn, run, readBack.step.address);
-  confirm(turn, run, readBegun(readBack, turn.now.mono), after, token);
+  const { command, readBack, after } = run;
+  const { mono } = turn.now;
+  const token = ask(turn, { type: "read", command, address: readBack.step.address });
+  const isDue = mono >= readBack.dueAt;
+  confirm(turn, run, { ...readBack, readAt: mono, pushedAt: null, pushed: null, isDue }, after, token);
 }
 
 function confirmingRead(turn: Turn, run: At<"confirming">, answer: Read): void {
@@ -338,10 +383,13 @@ function awaitSecond(turn: Turn, run: Run, first: First): void {
 
 /** The time for the read before a second POST has come. */
 function lookBeforeSecond(turn: Turn, run: At<"before_second">): void {
-  const { first } = run;
-  const step = stepOf(run);
-  if (first.end !== null && step.purpose === "stop") onReadBeforeSecond(turn, run, null);
-  else goTo(turn, run, { at: "before_second", first }, { token: askRead(turn, run, step.address) });
+  const { command, first } = run;
+  const { purpose, address } = stepOf(run);
+  if (first.end !== null && purpose === "stop") onReadBeforeSecond(turn, run, null);
+  else {
+    const token = ask(turn, { type: "read", command, address });
+    goTo(turn, run, { at: "before_second", first }, { token });
+  }
 }
 
 /** Whether a step is confirmed, sent again, or over with its one POST, by what a read since has shown, or nothing has. */
@@ -413,8 +461,11 @@ function nextStep(turn: Turn, run: Run): void {
 const stateBeside = ({ command, steps }: Progress): readonly string[] =>
   stateAddresses(command.settings).filter((address) => steps.every((step) => step.address !== address));
 
-function readStopped(turn: Turn, run: Run, addresses: readonly string[], ending: Ending): void {
-  const next = readNext(turn, run, addresses);
-  if (next === null) finish(turn, run, ending);
-  else goTo(turn, run, { at: "stopped", left: next.left, ending }, next);
+function readStopped(turn: Turn, run: Run, [address, ...left]: readonly string[], ending: Ending): void {
+  if (address === undefined) {
+    finish(turn, run, ending);
+    return;
+  }
+  const token = ask(turn, { type: "read", command: run.command, address });
+  goTo(turn, run, { at: "stopped", left, ending }, { token });
 }

@@ -6,15 +6,24 @@ import {
   type Input,
   isOpen,
   type Lane,
+  laneKey,
   type LaneInput,
   type Now,
   openCommands,
   type StepAnswer,
   type Turn,
 } from "./book.js";
-import { type Arrived, type Command, laneKey } from "./command.js";
-import { duplicateOf, knownId, payloadKey, takePlace } from "./admission.js";
-import { commandFrom, duplicateRefusal, journalRefusal, type NotTaken, understand } from "./intake.js";
+import type { Arrived, Command } from "./command.js";
+import {
+  commandFrom,
+  duplicateOf,
+  duplicateRefusal,
+  journalRefusal,
+  knownId,
+  type NotTaken,
+  payloadKey,
+  understand,
+} from "./intake.js";
 import { awaits, close, enter, forgottenAt, advanceLane, takeInput, wakeOfLane } from "./lane.js";
 import {
   isSeenOtherwise,
@@ -45,7 +54,7 @@ export function step(book: Book, input: Input, now: Now, world: LimitWorld = unl
     wakeAt: Infinity,
     answer: null,
   };
-  if ("key" in input) inLane(turn, input.key, () => takeInput(turn, input));
+  if ("key" in input) inLane(turn, input.key, takeInput, input);
   else fold(turn, input);
   recordMemories(turn, book, input.type === "restored");
   const { effects, answer, wakeAt } = turn;
@@ -71,17 +80,16 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
   else if (input.type === "seen") onGuardInputs(turn, input.keys, input.weather);
   else if (input.type === "clock_set") onClockSet(turn, input.byMs);
   else if (input.type === "woke") {
-    for (const [key, wake] of entries(turn.book.busy)) if (wake <= turn.now.mono) wakeLane(turn, key);
+    for (const [key, wake] of entries(turn.book.busy)) {
+      if (wake > turn.now.mono) continue;
+      inLane(turn, key);
+      // A movement may have ended, which only those who look at it would not notice.
+      if (turn.world.isWatched(key)) wakeWatchers(turn, key);
+    }
   } else onClosing(turn);
 }
 
 type Seen = Extract<LimitInput, { readonly type: "seen" }>;
-
-/** A movement may have ended, which only those who look at it would not notice. */
-function wakeLane(turn: Turn, key: string): void {
-  inLane(turn, key);
-  if (turn.world.isWatched(key)) wakeWatchers(turn, key);
-}
 
 /** Guards of these lanes look anew. What time alone has changed comes first, also where a stalled program had no turn for it. */
 function onGuardInputs(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): void {
@@ -123,12 +131,17 @@ function onClosing(turn: Turn): void {
   flush(turn, Infinity);
 }
 
-/** Deals with one lane, and puts it back as it has become. */
-function inLane(turn: Turn, key: string, act?: (turn: Turn) => void): void {
+/** Deals with one lane, with what is given to it, and puts it back as it has become. */
+function inLane<Given extends readonly unknown[]>(
+  turn: Turn,
+  key: string,
+  act?: (turn: Turn, ...given: Given) => void,
+  ...given: Given
+): void {
   turn.key = key;
   const before = at(turn.book.lanes, key) ?? emptyLane;
   turn.lane = { ...before };
-  act?.(turn);
+  act?.(turn, ...given);
   advanceLane(turn);
   settleLimits(turn);
   const { lane, book, now } = turn;
@@ -158,15 +171,9 @@ function isSame(one: Lane, other: Lane): boolean {
 
 /** A request: taken as a command, or answered with a refusal. */
 function onRequest(turn: Turn, arrived: Arrived): void {
-  const { request, code, target } = arrived;
+  const { request, code } = arrived;
   const about = { ...request, code };
-  const takesPlace = (isStop: boolean) => {
-    const isKnown = !("reason" in target);
-    const allowances = takePlace(turn.book.allowances, about, { isKnown, isStop }, turn.now.mono);
-    if (allowances) turn.book.allowances = allowances;
-    return allowances !== null;
-  };
-  const understood = understand(arrived, { closed: turn.book.closed, at: turn.now.at }, takesPlace);
+  const understood = understand(turn, arrived);
   if ("refusal" in understood) {
     turnAway(turn, arrived, understood);
     return;
@@ -192,7 +199,7 @@ function onRequest(turn: Turn, arrived: Arrived): void {
   const command = { ...asked, ...taking };
   turn.answer = { type: "taken", id: command.id };
   if (!command.isOfFlood) turn.effects.push({ type: "taken", command });
-  inLane(turn, key, () => enter(turn, command));
+  inLane(turn, key, enter, command);
 }
 
 /** It is answered with a refusal; what a rule asked for is kept back by it. */
@@ -200,10 +207,7 @@ function turnAway(turn: Turn, arrived: Arrived, why: NotTaken): void {
   const result = refuse(turn, arrived, why);
   const { request, code } = arrived;
   turn.answer = { type: "refused", id: result.id };
-  if (request.rule !== undefined)
-    inLane(turn, laneKey({ ...request, code }), () => {
-      limitsAfterRefusal(turn, result);
-    });
+  if (request.rule !== undefined) inLane(turn, laneKey({ ...request, code }), limitsAfterRefusal, result);
 }
 
 /** When the book wants to be woken; null when only an answer or a new command can change it. */

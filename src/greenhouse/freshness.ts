@@ -42,7 +42,7 @@ function qualityByAge(
 }
 
 /** Its age counts from its own time where that is usable, else from when it came. */
-export function sensorQuality(sensor: Sensor, moment: Moment): Judged {
+function sensorQuality(sensor: Sensor, moment: Moment): Judged {
   const { measuredAt, receivedAt, definition, fault } = sensor;
   const { staleAfterMs, sensorFloorMs } = moment.freshness;
   const limitMs = Math.max(definition.staleAfterMs ?? staleAfterMs, sensorFloorMs);

@@ -396,7 +396,7 @@ type Addresses = Controller["addresses"];
  * Folds one read address in that no actuator or parameter owns. Only what a command has read back is kept, and from
  * then on followed; all other addresses of a group are left out.
  */
-export function foldRawAddress(
+function foldRawAddress(
   addresses: Addresses,
   controller: Controller,
   address: string,
@@ -412,7 +412,7 @@ export function foldRawAddress(
   return withAddress(addresses, address, { ...held, register: upheld(held.register, register) });
 }
 
-export const postedRawAddress = (addresses: Addresses, address: string, at: number): Addresses =>
+const postedRawAddress = (addresses: Addresses, address: string, at: number): Addresses =>
   withAddress(addresses, address, { register: addresses.get(address)?.register ?? null, postedAt: at });
 
 const withAddress = (addresses: Addresses, address: string, raw: RawAddress): Addresses =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countRefusal, countsOver, takePlace } from "../../src/commands/admission.js";
+import { countRefusal, countsOver, takePlace } from "../../src/commands/intake.js";
 import { emptyBook } from "../../src/commands/book.js";
 import { incomingCommand } from "../../src/commands/service.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Book, type Effect, emptyBook, type Input } from "../../src/commands/book.js";
-import { type CommandRules, laneKey } from "../../src/commands/command.js";
+import { type Book, type Effect, emptyBook, type Input, laneKey } from "../../src/commands/book.js";
+import type { CommandRules } from "../../src/commands/command.js";
 import { laneOfRecord, memoryOf } from "../../src/commands/memory.js";
 import { lanesFrom } from "../../src/commands/restore.js";
 import { nextWakeAt, step } from "../../src/commands/step.js";

@@ -1,4 +1,4 @@
-import { laneKey } from "../../src/commands/command.js";
+import { laneKey } from "../../src/commands/book.js";
 import { lanesFrom } from "../../src/commands/restore.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LimitService } from "../../src/limits/limits.js";

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { Guard, Limits } from "../../src/greenhouse/limits.js";
-import { laneKey } from "../../src/commands/command.js";
+import { laneKey } from "../../src/commands/book.js";
 import { lanesFrom } from "../../src/commands/restore.js";
 import { History } from "../../src/journal/history.js";
 import type { HistoryParts, JournalRecord, KeptLimits, RecordBody } from "../../src/journal/records.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { laneKey } from "../../src/commands/command.js";
+import { laneKey } from "../../src/commands/book.js";
 import type { CommandBench } from "../support/command-bench.js";
 import { bench, blow, guard, ignored, limits, lockOf, nextStart, takeUp, valve } from "./bench.js";
 

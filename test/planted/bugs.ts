@@ -60,7 +60,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     // What limits have to know waits for the disk too.
     breaks: ["S5", "S19"],
   },
-  journal_without_fsync: { seam: "commands/turn#journalSending", plant: notDurable, breaks: ["S5"] },
+  journal_without_fsync: { seam: "commands/checks#journalSending", plant: notDurable, breaks: ["S5"] },
   arrivals_are_not_journaled: {
     seam: "commands/lane#enter",
     plant: withoutEffects('effect.type === "note" && effect.record.type === "command_taken"'),
@@ -101,21 +101,23 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S4"],
   },
   offline_is_ignored: {
-    seam: "commands/checks#connectionRefusal",
-    plant: `(original) => (connection) => (connection.type === "offline" ? null : original(connection))`,
+    seam: "commands/checks#onConnection",
+    plant: `(original) => (turn, run, connection) =>
+      original(turn, run, connection.type === "offline" ? { type: "online" } : connection)`,
     breaks: ["S12"],
   },
   checks_from_the_cache: {
-    seam: "commands/commander#freshRead",
-    plant: `(original) => (code, address, ports, signal) => {
+    seam: "commands/commander#answerTo",
+    plant: `(original) => (question, ports, given) => {
       const value = (...asked) => ports.platform.value(asked[0], asked[1], false, asked[3]);
-      return original(code, address, { ...ports, platform: { value } }, signal);
+      return original(question, question.type === "read" ? { ...ports, platform: { value } } : ports, given);
     }`,
     breaks: ["S12", "S8"],
   },
   already_while_the_opposite_moves: {
-    seam: "commands/checks#beginChecks",
-    plant: `(original) => (turn, run) => original(turn, { ...run, posts: turn.lane.posts })`,
+    seam: "commands/checks#isAlready",
+    plant: `(original) => (command, final, fresh, posts, now) =>
+      original(command, final, fresh, { ...posts, unread: false }, now)`,
     breaks: ["S8"],
   },
 };
@@ -141,7 +143,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     campaign: { rows: "^POST reset after it was done$", lanes: embedded, found: "badPosts" },
   },
   second_post_too_old: {
-    seam: "commands/turn#isTooOld",
+    seam: "commands/sending#isTooOld",
     plant: `(original) => (turn, command) => {
       const { running } = turn.lane;
       const isSecond = running?.command === command && running.first?.end === null;
@@ -178,11 +180,8 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S24"],
   },
   judged_only_before_its_connection: {
-    seam: "commands/sending#judgeAndBegin",
-    plant: `() => (turn, run) => {
-      turn.answer = { type: "may_leave" };
-      beginPost(turn, run);
-    }`,
+    seam: "commands/sending#mayPost",
+    plant: `(original) => (turn, run) => (run.at === "connecting" ? null : original(turn, run))`,
     breaks: ["S6", "S17", "S18"],
   },
   second_post_at_once: { seam: "commands/sending#secondPostMs", plant: "() => 0", breaks: ["S1"] },
@@ -212,15 +211,16 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S8"],
   },
   target_shown_as_state: {
-    seam: "commands/commander#post",
-    plant: `(original) => async (question, ports, ...rest) => {
-      const answer = await original(question, ports, ...rest);
+    seam: "commands/commander#Commander.#post",
+    plant: `(original) => async function (question, ...rest) {
+      const answered = await original.call(this, question, ...rest);
       const { command, step } = question;
+      const { clock, store } = this._private_ports;
       const values = new Map([[step.address, step.value]]);
-      const [startedAt, readAt] = [ports.clock.monotonic() + 1, ports.clock.now()];
+      const [startedAt, readAt] = [clock.monotonic() + 1, clock.now()];
       const read = { type: "registers_read", values, startedAt, readAt, fresh: true, source: "read_back" };
-      if (answer.type === "accepted") ports.store.dispatch(command.code, read);
-      return answer;
+      if (answered.answer.type === "accepted") store.dispatch(command.code, read);
+      return answered;
     }`,
     breaks: ["S3"],
     campaign: { rows: "^POST accepted and ignored$", lanes: embedded, found: "wrongStates" },
@@ -253,7 +253,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
 
 const order: Readonly<Record<string, PlantedBug>> = {
   ids_not_compared: {
-    seam: "commands/admission#duplicateOf",
+    seam: "commands/intake#duplicateOf",
     plant: `(original) => (own, ...rest) => {
       const found = original(own, ...rest);
       return own.id !== null && found?.isSame ? null : found;
@@ -265,7 +265,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
     plant: "() => () => undefined",
     breaks: ["S4"],
   },
-  repeated_payload_runs: { seam: "commands/admission#samePayloadMs", plant: "() => -1", breaks: ["S4"] },
+  repeated_payload_runs: { seam: "commands/intake#samePayloadMs", plant: "() => -1", breaks: ["S4"] },
   stop_waits_its_turn: {
     seam: "commands/lane#enter",
     plant: `(original) => (turn, command) => {
@@ -278,7 +278,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S11"],
   },
   stop_pressed_again_is_a_duplicate: {
-    seam: "commands/admission#duplicateOf",
+    seam: "commands/intake#duplicateOf",
     plant: `(original) => (own, ...rest) =>
       original(own.id === null ? { ...own, canonical: "" } : own, ...rest)`,
     breaks: ["S11"],
@@ -293,7 +293,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S11"],
   },
   floods_refuse_others: {
-    seam: "commands/admission#takePlace",
+    seam: "commands/intake#takePlace",
     plant: `(original) => (allowances, about, facts, now) =>
       original(allowances, about, { ...facts, isKnown: false }, now)`,
     breaks: ["S16"],

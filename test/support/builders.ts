@@ -1,6 +1,6 @@
 import { noLimits } from "../../src/limits/left.js";
-import type { Input, Restored } from "../../src/commands/book.js";
-import { laneKey, type Target } from "../../src/commands/command.js";
+import { type Input, laneKey, type Restored } from "../../src/commands/book.js";
+import type { Target } from "../../src/commands/command.js";
 import type { CommandProblem } from "../../src/greenhouse/model.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import type { ClientStatus, DeviceRecord, SensorItem } from "../../src/greenhouse/ports.js";
