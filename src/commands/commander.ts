@@ -72,7 +72,7 @@ export class Commander implements ReadBacks {
   context(code: string): LimitContext | null {
     const { clock, limits } = this.#ports;
     const now = { at: clock.now(), mono: clock.monotonic() };
-    return limits === undefined ? null : contextIn(this.#book, limits.world, now, code);
+    return limits === undefined ? null : contextIn({ book: this.#book, world: limits.world, now }, code);
   }
 
   /** The state of all open commands; of one controller, by its code, or of all. */

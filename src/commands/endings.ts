@@ -8,7 +8,7 @@ import {
   type StepReport,
 } from "../greenhouse/command/outcomes.js";
 import { expired, showsModeOfDegree, showsModeOnly, type Step } from "../greenhouse/command/plan.js";
-import { canonical, type Wanted } from "../greenhouse/command/words.js";
+import { canonical } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
@@ -104,9 +104,6 @@ export const expiredMidway: Ending = {
     "The command grew older than its max_age half way; the steps told here were done, the rest was not sent.",
 };
 
-const wantedValue = (wanted: Wanted): string =>
-  wanted.type === "position" ? String(wanted.degree) : wanted.value;
-
 /** The table's spelling where the kind decodes it. */
 export const spelled = (settings: ActuatorSettings, raw: RawValue | null): string | null =>
   raw === null ? null : decodeValue(settings, raw).value || textOf(raw);
@@ -142,10 +139,10 @@ export const askedBy = (command: Command): Asked & Record<"command" | "value", s
   controller: command.controllerId,
   actuator: command.targetId,
   command: canonical(command.wanted),
-  value: wantedValue(command.wanted),
+  value: command.wanted.type === "position" ? String(command.wanted.degree) : command.wanted.value,
   by: command.by,
   via: command.via,
-  received_at: iso(command.receivedAt),
+  received_at: new Date(command.receivedAt).toISOString(),
 });
 
 /** `settings` are those of the target, where it is known; `tookMs` counts from the arrival. */
@@ -170,8 +167,8 @@ export function resultOf(
     steps: ending.steps ?? [],
     read_back: shownBack(asked, ending.readBack ?? null, settings),
     received_at: asked.received_at,
-    sent_at: ending.sentAt ? iso(ending.sentAt) : null,
-    finished_at: iso(at),
+    sent_at: ending.sentAt ? new Date(ending.sentAt).toISOString() : null,
+    finished_at: new Date(at).toISOString(),
     duration_ms: Math.max(0, Math.round(tookMs)),
     repeated: false,
     interlock: ending.interlock ?? null,
@@ -183,8 +180,6 @@ function shownBack({ command, value }: Asked, raw: RawValue | null, settings: Ac
   if (settings !== null) return spelled(settings, raw);
   return raw === null ? null : textOf(raw);
 }
-
-const iso = (at: number) => new Date(at).toISOString();
 
 /* What the log says of commands: who asked what of whom, and what became of it. */
 
@@ -209,7 +204,7 @@ const bySender = (by: unknown): string => (typeof by === "string" ? ` (by ${by})
 export const commandSentences: Sentences = {
   [commandLines.taken]: (facts) => {
     const { controller, actuator, command, by } = facts as ReturnType<typeof takenLine>;
-    return `${controller}/${actuator} ${command ?? ""}: taken${bySender(by)}`;
+    return `${controller}/${actuator} ${command}: taken${bySender(by)}`;
   },
   [commandLines.ended]: (facts) => {
     const line = facts as ReturnType<typeof endedLine>;

@@ -2,8 +2,6 @@ import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { onRead } from "./later-reads.js";
-import { raiseProblem } from "./problems.js";
 import {
   aboutOf,
   type Answered,
@@ -35,7 +33,7 @@ import {
   stepReport,
   superseded,
 } from "./endings.js";
-import { changeLimits, limitsAfterOthersPost, mayStart, restoreLimits } from "./limits.js";
+import { changeLimits, limitsAfterOthersPost, limitsVerdict, restoreLimits } from "./limits.js";
 import {
   dropPassedOver,
   dropWaiting,
@@ -47,7 +45,14 @@ import {
 } from "./results.js";
 import { at } from "../runtime/table.js";
 import { confirm, endIfCut, isTooOld, ruledOut, stepEnded, stepOf } from "./sending.js";
-import { beginSecondLook, leaveSecondLook, onSecondLookRead, takeUpSecondLook } from "./later-reads.js";
+import {
+  beginSecondLook,
+  leaveSecondLook,
+  onRead,
+  onSecondLookRead,
+  raiseProblem,
+  takeUpSecondLook,
+} from "./after-end.js";
 
 /**
  * What follows in a lane from what was taken in. One command is checked and sent at a time, one more may be confirming, the
@@ -166,10 +171,10 @@ function startNext(turn: Turn): void {
     const { running, stop, waiting } = turn.lane;
     const newest = stop ?? waiting.at(-1);
     if (running !== null || turn.book.closed || newest === undefined) return;
-    const judged = mayStart(turn, newest);
+    const judged = limitsVerdict(turn, newest, "turn");
     turn.lane.pausedUntil = judged.type === "wait" ? judged.until : null;
     const command = nextUp(turn.lane) ?? newest;
-    const verdict = command === newest ? judged : mayStart(turn, command);
+    const verdict = command === newest ? judged : limitsVerdict(turn, command, "turn");
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
     const against = ruledOut(turn, command) ?? (verdict.type === "refuse" ? interlocked(verdict) : null);
     if (against === null && isPaused) return;

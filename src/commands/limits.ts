@@ -4,7 +4,7 @@ import type { Interlock } from "../greenhouse/limits.js";
 import type { Actuator } from "../greenhouse/model.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
-import { type Due, dueAt, dueSends, expire, readGuards } from "../limits/rules/due.js";
+import { dueAt, dueSends, expire, readGuards } from "../limits/rules/due.js";
 import { type Entry, isEmpty, judgedByClock, keptOf, keyOf, type LimitInput } from "../limits/rules/entry.js";
 import type { LimitContext, Instant } from "../limits/rules/guards.js";
 import * as judge from "../limits/rules/judge.js";
@@ -18,11 +18,10 @@ import {
   toBeKept,
 } from "../limits/rules/movement.js";
 import { isMoving } from "../limits/rules/pauses.js";
-import type { LimitWorld } from "../limits/rules/world.js";
 import type { RestoredLimits } from "../limits/left.js";
 import { movedMeanwhileEvent, unlockedEvents } from "../limits/restrictions.js";
 import { at } from "../runtime/table.js";
-import { type Book, type Lane, laneKey, note, type Now, openCommands, type Turn } from "./book.js";
+import { type Lane, laneKey, note, type Now, openCommands, type Turn } from "./book.js";
 import type { Command, Target } from "./command.js";
 
 /*
@@ -30,12 +29,10 @@ import type { Command, Target } from "./command.js";
  * of its commands changes them, and they judge its commands. The rules themselves stand in `limits/rules`.
  */
 
-const laneOf = (turn: Turn, key: string): Lane | undefined =>
-  key === turn.key ? turn.lane : at(turn.book.lanes, key);
-
 /** What limits the actuator and has to be remembered of it; null where that is nothing. */
 function limitsOf(turn: Turn, key: string): Entry | null {
-  return laneOf(turn, key)?.limits ?? turn.world.limitsAtFirst(key);
+  const lane = key === turn.key ? turn.lane : at(turn.book.lanes, key);
+  return lane?.limits ?? turn.world.limitsAtFirst.get(key) ?? null;
 }
 
 /** The same where a command is to be followed all the same: one with a time of its own, or one that guards look at. */
@@ -47,7 +44,8 @@ function limitsFollowed(
   const key = laneKey(command);
   const limits = limitsOf(turn, key);
   if (limits !== null) return limits;
-  return command.term !== null || turn.world.isWatched(key) ? turn.world.unlimited(key) : null;
+  const { watched, unlimited } = turn.world;
+  return command.term !== null || watched.has(key) ? (unlimited.get(key) ?? null) : null;
 }
 
 /** Whole seconds, so that two clocks that run apart by a hair say the same. */
@@ -56,19 +54,9 @@ const instantOf = ({ at: now, mono }: Now): Instant => ({
   iso: (then) => new Date(Math.round((then + now - mono) / 1_000) * 1_000).toISOString(),
 });
 
-/** What its limits look at now; null for a controller that is not there. */
-const contextOf = (turn: Turn, code: string): LimitContext | null =>
-  contextBy((key) => laneOf(turn, key), turn.book, turn.world, turn.now, code);
-
-/** The same of a book that nothing is folded into just now. */
-export const contextIn = (book: Book, world: LimitWorld, now: Now, code: string): LimitContext | null =>
-  contextBy((key) => at(book.lanes, key), book, world, now, code);
-
-function contextBy(
-  laneAt: (key: string) => Lane | undefined,
-  { weather }: Pick<Book, "weather">,
-  world: LimitWorld,
-  now: Now,
+/** What the limits of a controller's actuators look at now, also in the middle of a turn; null for one that is not there. */
+export function contextIn(
+  { book, world, now, ...open }: Pick<Turn, "book" | "world" | "now"> & Partial<Pick<Turn, "key" | "lane">>,
   code: string,
 ): LimitContext | null {
   const own = world.controller(code);
@@ -80,9 +68,12 @@ function contextBy(
     readOnly: world.readOnly(),
     staleAfterMs: world.staleAfterMs(),
     controller: world.controller,
-    weather: (name) => at(weather, name) ?? null,
+    weather: (name) => at(book.weather, name) ?? null,
     weatherStaleAfterMs: world.weatherStaleAfterMs,
-    activity: (of, actuator) => activityOf(laneAt(keyOf(of, actuator)), now.mono),
+    activity: (of, actuator) => {
+      const key = keyOf(of, actuator);
+      return activityOf(key === open.key ? open.lane : at(book.lanes, key), now.mono);
+    },
   };
 }
 
@@ -94,49 +85,43 @@ function activityOf(lane: Lane | undefined, mono: number): ReturnType<LimitConte
   return { unfinished, isMoving: moves !== undefined && isMoving(moves, mono) };
 }
 
-interface Judged {
-  readonly entry: Entry;
-  readonly context: LimitContext;
-  readonly shown: Actuator | undefined;
-}
-
-/** As what its inputs show at this moment makes it; null for what nothing limits. */
-function judgedNow(turn: Turn, { target, wanted, ...about }: Omit<Command, "payloadKey">): Judged | null {
-  if (target !== "actuator" || wanted.type === "stop") return null;
-  const limits = limitsOf(turn, laneKey({ target, ...about }));
-  const context = limits && contextOf(turn, about.code);
-  if (limits === null || context === null) return null;
-  const read = readGuards(judgedByClock(limits, context), context);
-  const shown = context.own.actuators.get(about.targetId);
-  return { entry: expire(read, context.now.mono, context), context, shown };
-}
-
 type Taking =
   Pick<Command, "term" | "deadlineMono"> | { readonly refusal: Refusal; readonly interlock?: Interlock };
 
 /** At taking: the command's times, or why it is not taken. */
 export function takeWithLimits(turn: Turn, command: Command, given: GivenTerm): Taking {
-  const term = termOf(command.wanted, command.target, command.settings, given);
+  const { wanted, target, settings } = command;
+  // What nothing limits has no time but one that it names.
+  const isTimed = given.forMs !== null || given.holdMs !== null || settings.limits !== undefined;
+  const term = isTimed ? termOf(wanted, target, settings, given) : null;
   if (term !== null && "reason" in term) return { refusal: term };
-  const deadlineMono = deadlineWith(term, command);
-  const verdict = mayStart(turn, term === null ? command : { ...command, term, deadlineMono });
+  const deadlineMono = term === null ? command.deadlineMono : deadlineWith(term, command);
+  const verdict = limitsVerdict(turn, { ...command, term, deadlineMono }, "turn");
   if (verdict.type !== "refuse") return { term, deadlineMono };
   const { message, interlock } = verdict;
   return { refusal: { reason: "interlock", message }, interlock };
 }
 
-/** Each time that a command's turn may have come. */
-export function mayStart(turn: Turn, command: Command): judge.Verdict {
-  const judged = judgedNow(turn, command);
-  return judged === null ? judge.go : judge.mayStart(judged.entry, command, judged.shown, judged.context.now);
-}
-
-/** Immediately before a POST. */
-export function mayPostWithLimits(turn: Turn, command: Command, isLeadIn: boolean): judge.Verdict {
-  const judged = judgedNow(turn, command);
-  return judged === null
-    ? judge.go
-    : judge.mayPost(judged.entry, command, isLeadIn, judged.shown, judged.context.now);
+/**
+ * What the limits say of a command, as what their inputs show at this moment makes them: each time that its turn may have come, or
+ * immediately before a POST, or that of its lead-in. Nothing limits a stop.
+ */
+export function limitsVerdict(
+  turn: Turn,
+  command: Command,
+  before: "turn" | "post" | "lead_in",
+): judge.Verdict {
+  const { code, target, targetId, wanted } = command;
+  if (target !== "actuator" || wanted.type === "stop") return judge.go;
+  const limits = limitsOf(turn, laneKey(command));
+  const context = limits && contextIn(turn, code);
+  if (limits === null || context === null) return judge.go;
+  const read = readGuards(judgedByClock(limits, context), context);
+  const entry = expire(read, context.now.mono, context);
+  const shown = context.own.actuators.get(targetId);
+  return before === "turn"
+    ? judge.mayStart(entry, command, shown, context.now)
+    : judge.mayPost(entry, command, before === "lead_in", shown, context.now);
 }
 
 /** Whether the lease that the command was to end has ended otherwise: somebody moved the actuator meanwhile. */
@@ -150,7 +135,7 @@ const shownOf = ({ world }: Turn, { code, targetId }: Target): Actuator | undefi
 function put(turn: Turn, limits: Entry): void {
   const { sent, pending, planned, formerLease } = limits;
   const isNothing = isEmpty(limits) && sent.size === 0 && pending === null && planned.length === 0;
-  const isForgotten = isNothing && formerLease === null && !turn.world.isWatched(turn.key);
+  const isForgotten = isNothing && formerLease === null && !turn.world.watched.has(turn.key);
   turn.lane.limits = isForgotten ? null : limits;
   turn.effects.push({ type: "limits", lane: turn.key });
 }
@@ -207,7 +192,8 @@ export function limitsAfterRefusal(turn: Turn, result: Ended): void {
 /** It was moved elsewhere. */
 export function limitsAfterForeignMove(turn: Turn, from: string, to: string): void {
   const key = turn.key;
-  const entry = limitsOf(turn, key) ?? (turn.world.isWatched(key) ? turn.world.unlimited(key) : null);
+  const { watched, unlimited } = turn.world;
+  const entry = limitsOf(turn, key) ?? (watched.has(key) ? unlimited.get(key) : null) ?? null;
   if (entry !== null) put(turn, afterForeignMove(entry, from, to, turn.now.mono));
 }
 
@@ -216,8 +202,8 @@ export function changeLimits(
   turn: Turn,
   { change, is }: Extract<LimitInput, { readonly type: "lock_or_hold" }>,
 ): void {
-  const entry = limitsOf(turn, turn.key) ?? turn.world.unlimited(turn.key);
-  if (entry === null) return;
+  const entry = limitsOf(turn, turn.key) ?? turn.world.unlimited.get(turn.key);
+  if (entry === undefined) return;
   const others = entry.planned.filter((one) => one !== change);
   if (is === "planned") put(turn, { ...entry, planned: [...others, change] });
   else put(turn, { ...entry, ...(is === "on_disk" ? change : {}), planned: others });
@@ -232,13 +218,20 @@ export function restoreLimits(turn: Turn, { now: limits, onDisk }: RestoredLimit
   if (limits !== null) turn.effects.push({ type: "limits", lane: turn.key });
 }
 
-/** Lets the inputs of the lane's limits and its time count, and says what its rules send. */
-export function settleLimits(turn: Turn): void {
+/**
+ * Lets the inputs of the lane's limits and its time count, and says what its rules send; returns when time alone changes something of
+ * them next, null where it does not.
+ */
+export function settleLimits(turn: Turn): number | null {
   const before = limitsOf(turn, turn.key);
-  const context = before && contextOf(turn, before.code);
-  if (before === null || context === null) return;
+  const context = before && contextIn(turn, before.code);
+  if (before === null || context === null) return null;
   const read = readGuards(judgedByClock(before, context), context);
-  const { entry, sends, moved } = dueNow(turn, expire(read, context.now.mono, context), context);
+  const inForce = expire(read, context.now.mono, context);
+  const { entry, sends, moved } =
+    turn.world.mayRulesSend() && !turn.book.closed
+      ? dueSends(inForce, context, turn.world.newId)
+      : { entry: inForce, sends: [], moved: null };
   const about = { controller: context.own.info.id, actuator: entry.id };
   for (const event of unlockedEvents(before.lock, entry, about, turn.now.at))
     turn.effects.push({ type: "event", event });
@@ -263,20 +256,8 @@ export function settleLimits(turn: Turn): void {
       type: "rule",
       send: { ...send, controllerId: about.controller, actuator: entry.id },
     });
-}
-
-function dueNow({ world, book }: Turn, entry: Entry, context: LimitContext): Due {
-  return world.mayRulesSend() && !book.closed
-    ? dueSends(entry, context, world.newId)
-    : { entry, sends: [], moved: null };
-}
-
-/** When time alone changes something of the lane's limits; null where it does not. */
-export function wakeOfLimits(turn: Turn): number | null {
-  const entry = turn.book.closed ? null : limitsOf(turn, turn.key);
-  const context = entry && contextOf(turn, entry.code);
-  if (entry === null || context === null) return null;
-  const due = dueAt(entry, context);
+  const after = turn.book.closed ? null : limitsOf(turn, turn.key);
+  const due = after === null ? Infinity : dueAt(after, context);
   return due === Infinity ? null : due;
 }
 

@@ -47,8 +47,6 @@ import { isLast, nthOf, stepOf } from "./sending.js";
 /** The longest sentence of our own has room; what a platform says to a refusal may be of any length. */
 const mostMessage = 300;
 
-const iso = (epoch: number): string => new Date(epoch).toISOString();
-
 /** What the lane must remember by now. */
 export function memoryOf({ lanes, problems }: Pick<Book, "lanes" | "problems">, key: string): LaneMemory {
   const { running, confirming, left, posts, awaited, secondLook } = at(lanes, key) ?? emptyLane;
@@ -87,27 +85,22 @@ export function rememberedIn(book: Remembering, now: Now): readonly (readonly [s
 /** What may have been sent of a command on its way; null for certain that nothing was. */
 function sentOf(run: Run): SentMemory | null {
   if (run.at === "connection" || run.at === "checking") return null;
-  const { command, sentAt } = run;
+  const { command, reports, sentAt } = run;
   const facts = newestFacts(run);
+  const steps = [...reports];
+  if (facts !== null && facts.attempts > 0) {
+    const newest = { type: "interrupted", ...facts, readBack: null } as const;
+    steps.push(stepReport(command.settings, stepOf(run), newest));
+  }
   const isAccepted =
     run.at === "stopped" || (run.at === "confirming" && run.after.otherwise === "unconfirmed");
   return {
     id: command.id,
-    steps: stepsSent(run, facts),
+    steps,
     is_accepted: isLast(run) && isAccepted,
     request_id: facts?.requestId ?? null,
-    sent_at: sentAt === null ? null : iso(sentAt),
+    sent_at: sentAt === null ? null : new Date(sentAt).toISOString(),
   };
-}
-
-function stepsSent(run: Run, facts: Evidence | null): readonly StepReport[] {
-  if (facts === null || facts.attempts === 0) return run.reports;
-  const newest = stepReport(run.command.settings, stepOf(run), {
-    type: "interrupted",
-    ...facts,
-    readBack: null,
-  });
-  return [...run.reports, newest];
 }
 
 /** What the step that it stands at has come to. */
@@ -122,7 +115,7 @@ function newestFacts(run: Run): Evidence | null {
 function problemOf({ problem: { command, outcome, reason, message, at: then } }: LaneProblem): ProblemMemory {
   const isLong = message !== null && message.length > mostMessage;
   const told = isLong ? `${message.slice(0, mostMessage - 1)}…` : message;
-  return { command, outcome, reason, message: told, at: iso(then) };
+  return { command, outcome, reason, message: told, at: new Date(then).toISOString() };
 }
 
 const lookOf = ({
@@ -132,7 +125,7 @@ const lookOf = ({
 }: Pick<SecondLook, "command" | "step" | "endedAt">): LookMemory => ({
   id: command.id,
   step,
-  ended_at: iso(endedAt),
+  ended_at: new Date(endedAt).toISOString(),
 });
 
 const awaitedOf = (awaited: Awaited): AwaitedMemory => ({
@@ -175,19 +168,24 @@ export const targetIn = ({
  * without one gets one of its own, unless the journal is where it comes from.
  */
 export function recordMemories(turn: Turn, before: Book, isFromJournal: boolean): void {
-  const { book, effects, now, touched } = turn;
+  const { book, effects, now, touched, onDisk } = turn;
   const recorded = new Set<string>();
   const recordedWhole = new Set<string>();
   for (const [place, effect] of effects.entries()) {
-    const key = laneOfEffect(effect);
-    if (key === null) continue;
-    const isWhole = "record" in effect && effect.record.type === "lane";
+    if (!("record" in effect) || !isOfLane(effect.record)) continue;
+    const { record } = effect;
+    const key = laneKey(targetIn(record));
+    const isWhole = record.type === "lane";
     (isWhole ? recordedWhole : recorded).add(key);
-    effects[place] = withMemory(effect, isWhole ? wholeMemory(book, key, now) : memoryOf(book, key));
+    const memory = isWhole ? wholeMemory(book, key, now) : memoryOf(book, key);
+    effects[place] = { ...effect, record: { ...record, memory } };
   }
   for (const key of touched) {
     if (recordedWhole.has(key)) continue;
-    if (isLimitedOtherwise(turn, before, key)) recordLimits(turn, key);
+    const known = onDisk.get(key);
+    const then = known === undefined ? at(before.lanes, key)?.limits : known;
+    const isLimitedOtherwise = !isKeptAs(then ?? null, at(book.lanes, key)?.limits ?? null);
+    if (isLimitedOtherwise) recordLimits(turn, key);
     else if (!isFromJournal && !recorded.has(key) && isOtherwise(before, book, key)) recordLane(turn, key);
   }
 }
@@ -204,12 +202,6 @@ function withMemory(effect: Effect, memory: LaneMemory): Effect {
 function isOtherwise(before: Remembering, after: Remembering, key: string): boolean {
   const text = (book: Remembering) => JSON.stringify({ ...memoryOf(book, key), sent: undefined });
   return text(before) !== text(after);
-}
-
-function isLimitedOtherwise({ book, onDisk }: Turn, before: Remembering, key: string): boolean {
-  const known = onDisk.get(key);
-  const then = known === undefined ? (at(before.lanes, key)?.limits ?? null) : known;
-  return !isKeptAs(then, at(book.lanes, key)?.limits ?? null);
 }
 
 /** These have room for what limits their actuator. */

@@ -11,8 +11,8 @@ interface CommandPhasesPorts {
     wanted(topic: string, payload: string): void;
     forget(topic: string): void;
   };
-  /** Whether a controller has topics; those of one that was removed must not come back. */
-  readonly isMirrored: (controllerId: string) => boolean;
+  /** The topics of a controller that was removed must not come back. */
+  readonly store: { byId(controllerId: string): unknown };
   readonly clock: Pick<Clock, "soon">;
 }
 
@@ -63,26 +63,27 @@ export class CommandPhases {
 
   /** The end of an earlier run's command; of no weight once this run has shown one for the target. */
   endedBefore(about: PhaseTarget, command: CommandFacts): void {
-    if (!this.#newest.has(this.topicOf(about))) this.#send(about, phaseDocument(command, "done"));
+    if (!this.#newest.has(this.topicOf(about))) this.#send(about, command, "done");
   }
 
   publish(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { command, phase } of waiting) this.#send(command, phaseDocument(askedBy(command), phase));
+    for (const { command, phase } of waiting) this.#send(command, askedBy(command), phase);
   }
 
   topicOf({ controllerId, target, targetId }: PhaseTarget): string {
     return `${this.#ports.base}/${controllerId}/${target}/${targetId}/command`;
   }
 
-  #send(about: PhaseTarget, payload: string): void {
+  #send(about: PhaseTarget, facts: CommandFacts, phase: Phase): void {
     const topic = this.topicOf(about);
-    if (!this.#ports.isMirrored(about.controllerId)) {
+    if (this.#ports.store.byId(about.controllerId) === undefined) {
       this.#newest.delete(topic);
       return;
     }
-    this.#ports.retained.wanted(topic, payload);
+    const { id, command, value, by, via, received_at } = facts;
+    this.#ports.retained.wanted(topic, JSON.stringify({ id, command, value, phase, by, via, received_at }));
     if (about.target === "address") this.#boundAddresses(topic);
   }
 
@@ -95,10 +96,6 @@ export class CommandPhases {
     this.#addresses.delete(oldest);
     this.#ports.retained.forget(oldest);
   }
-}
-
-function phaseDocument({ id, command, value, by, via, received_at }: CommandFacts, phase: Phase): string {
-  return JSON.stringify({ id, command, value, phase, by, via, received_at });
 }
 
 interface EarlierPhasesPorts {

@@ -1,8 +1,7 @@
 import { canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
-import { awaitedAfter, planSecondLook } from "./later-reads.js";
-import { alertFor, problemEnded } from "./problems.js";
+import { alertFor, awaitedAfter, planSecondLook, problemEnded } from "./after-end.js";
 import {
   aboutOf,
   ask,

@@ -44,8 +44,8 @@ import {
   type StepEnd,
   stepReport,
 } from "./endings.js";
-import { isLeaseOver, limitsAfterPost, mayPostWithLimits } from "./limits.js";
-import { dropSecondLook } from "./later-reads.js";
+import { isLeaseOver, limitsAfterPost, limitsVerdict } from "./limits.js";
+import { leaveSecondLook } from "./after-end.js";
 import { isReadOnlyFor } from "./intake.js";
 import { dropPassedOver, finish } from "./results.js";
 
@@ -109,7 +109,7 @@ function mayPost(turn: Turn, run: Run): Against | null {
   const ending = isSent(run) ? null : isLeaseOver(turn, command) ? leaseOver : ruledOut(turn, command);
   if (ending !== null) return { type: "ruled_out", ending };
   if (isTooOld(turn, command)) return { type: "expired" };
-  const verdict = mayPostWithLimits(turn, command, stepOf(run).purpose === "lead_in");
+  const verdict = limitsVerdict(turn, command, stepOf(run).purpose === "lead_in" ? "lead_in" : "post");
   return verdict.type === "go" ? null : { type: "limits", rule: verdict };
 }
 
@@ -186,7 +186,9 @@ function beginPost(turn: Turn, run: At<"connecting">): void {
   const attempt = nthOf(first);
   if (attempt === 1 && place === 0) {
     dropPassedOver(turn, passedOver);
-    dropSecondLook(turn);
+    // What is read from now on is the doing of this one.
+    leaveSecondLook(turn);
+    turn.lane.secondLook = null;
     turn.lane.posts = { ...turn.lane.posts, firstAt: mono };
   }
   if (attempt === 1) turn.effects.push({ type: "phase", command, phase: "sending" });

@@ -81,7 +81,7 @@ export class CommandService {
     this.phases = new CommandPhases({
       base: topics.base,
       retained,
-      isMirrored: (controllerId) => store.byId(controllerId) !== undefined,
+      store,
       clock,
     });
     this.earlier = new EarlierPhases({ base: topics.base, phases: this.phases });
@@ -148,8 +148,7 @@ export class CommandService {
   /** A result of an earlier run that may never have arrived. */
   restoreResult({ seq, result, target, isTaken }: JournaledResult): void {
     const address = { controllerId: result.controller, target, targetId: result.actuator, response: null };
-    this.#marks.sent(seq);
-    const delivered = () => this.#marks.delivered(seq);
+    const delivered = this.#marks.sent(seq);
     this.outbox.restore(resultDelivery(this.#parts.topics, result, address, delivered));
     if (isTaken) this.endedBefore(address, result);
   }
@@ -209,10 +208,7 @@ export class CommandService {
         this.phases.publish();
         this.#hasten(result.controller, about);
         for (const listener of this.#listeners) listener.result(result, about);
-        if (sequence !== null) this.#marks.sent(sequence);
-        const delivered = () => {
-          if (sequence !== null) this.#marks.delivered(sequence);
-        };
+        const delivered = this.#marks.sent(sequence);
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
         // A screen that showed the state that was asked for has to see the true one again.
         if (result.outcome !== "confirmed") this.#parts.retained.showAgain(about);
@@ -227,13 +223,12 @@ class DeliveryMarks {
   readonly #open = new Set<number>();
   #last = 0;
 
-  sent(sequence: number): void {
+  /** A result goes out; what comes back is called once it was delivered. One that is not in the journal needs no mark. */
+  sent(sequence: number | null): () => void {
+    if (sequence === null) return () => undefined;
     this.#open.add(sequence);
     this.#last = Math.max(this.#last, sequence);
-  }
-
-  delivered(sequence: number): void {
-    this.#open.delete(sequence);
+    return () => this.#open.delete(sequence);
   }
 
   /** The newest number below which nothing is open; 0 while nothing was delivered. */

@@ -25,17 +25,10 @@ import {
   understand,
 } from "./intake.js";
 import { awaits, close, enter, forgottenAt, advanceLane, takeInput, wakeOfLane } from "./lane.js";
-import {
-  isSeenOtherwise,
-  keptNow,
-  limitsAfterRefusal,
-  settleLimits,
-  takeWithLimits,
-  wakeOfLimits,
-} from "./limits.js";
+import { isSeenOtherwise, keptNow, limitsAfterRefusal, settleLimits, takeWithLimits } from "./limits.js";
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
 import { type LimitWorld, unlimited } from "../limits/rules/world.js";
-import { acknowledge, showProblem } from "./problems.js";
+import { acknowledge, showProblem } from "./after-end.js";
 import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn } from "./memory.js";
 import { abandon, endedBefore, flush, refuse, tick } from "./results.js";
 import { at, entries, having, without } from "../runtime/table.js";
@@ -84,7 +77,7 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
       if (wake > turn.now.mono) continue;
       inLane(turn, key);
       // A movement may have ended, which only those who look at it would not notice.
-      if (turn.world.isWatched(key)) wakeWatchers(turn, key);
+      if (turn.world.watched.has(key)) wakeWatchers(turn, key);
     }
   } else onClosing(turn);
 }
@@ -143,9 +136,8 @@ function inLane<Given extends readonly unknown[]>(
   turn.lane = { ...before };
   act?.(turn, ...given);
   advanceLane(turn);
-  settleLimits(turn);
+  const limitsWake = settleLimits(turn);
   const { lane, book, now } = turn;
-  const limitsWake = wakeOfLimits(turn);
   turn.key = "";
   const isAsBefore = isSame(lane, before);
   const hasTimeCome = (at(book.busy, key) ?? Infinity) <= now.mono;
@@ -160,7 +152,7 @@ function inLane<Given extends readonly unknown[]>(
   book.lanes = isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane);
   turn.wakeAt = Math.min(turn.wakeAt, wake ?? Infinity);
   book.busy = wake === null ? without(book.busy, key) : having(book.busy, key, wake);
-  if (!isAsBefore && turn.world.isWatched(key) && isSeenOtherwise(before, lane)) wakeWatchers(turn, key);
+  if (!isAsBefore && turn.world.watched.has(key) && isSeenOtherwise(before, lane)) wakeWatchers(turn, key);
 }
 
 function isSame(one: Lane, other: Lane): boolean {

@@ -87,9 +87,9 @@ export class LimitEngine {
 
   /** What limits look at outside of the book, and how they are configured. */
   readonly world = {
-    limitsAtFirst: (key: string): Entry | null => this.#limitedAtFirst.get(key) ?? null,
-    unlimited: (key: string): Entry | null => this.#atFirst.get(key) ?? null,
-    isWatched: (key: string): boolean => this.#watched.has(key),
+    limitsAtFirst: this.#limitedAtFirst,
+    unlimited: this.#atFirst,
+    watched: this.#watched,
     watchersOf: (code: string): Iterable<string> => this.#watchersOf(code),
     controller: (idOrCode: string): Controller | undefined => this.#controller(idOrCode),
     weatherStaleAfterMs: (name: string): number | null => this.#ports.weather[name]?.stale_after ?? null,

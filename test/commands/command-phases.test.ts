@@ -34,7 +34,7 @@ function phases(soon: (call: () => void) => void = (call) => call()) {
       },
       forget: (topic) => forgotten.push(topic),
     },
-    isMirrored: (id) => !removed.has(id),
+    store: { byId: (id) => (!removed.has(id) ? {} : undefined) },
     clock: { soon },
   });
   /** What was sent since the last look, once everything that can be sent by itself is. */

@@ -245,7 +245,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S2"],
   },
   reverts_are_not_told: {
-    seam: "commands/later-reads#onReverted",
+    seam: "commands/after-end#onReverted",
     plant: "() => () => undefined",
     breaks: ["S16"],
   },

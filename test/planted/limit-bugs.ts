@@ -15,8 +15,9 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S17", "S20", "S23"],
   },
   judged_once: {
-    seam: "commands/limits#mayPostWithLimits",
-    plant: `() => () => ({ type: "go" })`,
+    seam: "commands/limits#limitsVerdict",
+    plant: `(original) => (turn, command, before) =>
+      before === "turn" ? original(turn, command, before) : { type: "go" }`,
     // Pauses are limits too.
     breaks: ["S17", "S18"],
   },

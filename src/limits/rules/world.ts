@@ -4,12 +4,12 @@ import type { LimitContext } from "./guards.js";
 
 /** What limits look at outside of the book, and how they are configured. */
 export interface LimitWorld {
-  /** What the configuration limits an actuator by, before anything happened there; null for nothing. */
-  readonly limitsAtFirst: (key: string) => Entry | null;
-  /** The same of any actuator, for one that something limits from now on; null for what is none of the configuration. */
-  readonly unlimited: (key: string) => Entry | null;
-  /** Whether guards look at what is commanded there. */
-  readonly isWatched: (key: string) => boolean;
+  /** What the configuration limits actuators by, before anything happened there; by lane, of those that it limits. */
+  readonly limitsAtFirst: ReadonlyMap<string, Entry>;
+  /** The same of every actuator, for one that something limits from now on. */
+  readonly unlimited: ReadonlyMap<string, Entry>;
+  /** Lanes whose commands and movements guards look at. */
+  readonly watched: ReadonlySet<string>;
   /** Lanes with guards that look at something of the controller. */
   readonly watchersOf: (code: string) => Iterable<string>;
   readonly controller: (idOrCode: string) => Controller | undefined;
@@ -24,9 +24,9 @@ export interface LimitWorld {
 
 /** Nothing is limited. */
 export const unlimited: LimitWorld = {
-  limitsAtFirst: () => null,
-  unlimited: () => null,
-  isWatched: () => false,
+  limitsAtFirst: new Map(),
+  unlimited: new Map(),
+  watched: new Set(),
   watchersOf: () => [],
   controller: () => undefined,
   staleAfterMs: () => Infinity,

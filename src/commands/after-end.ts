@@ -2,16 +2,21 @@ import { endsByItself, type KindRow, kindRows, stateAddresses } from "../greenho
 import { type CommandResult, isToldWhenLate, type Outcome } from "../greenhouse/command/outcomes.js";
 import { shows, showsModeOfDegree, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
+import { at, having } from "../runtime/table.js";
 import {
   ask,
   type Awaited,
   isSent,
   type Lane,
+  type LaneProblem,
+  laneKey,
   note,
   type Now,
+  type ProblemReason,
   raiseEvent,
   recordOf,
   type Run,
@@ -19,16 +24,113 @@ import {
   type SentCommand,
   type Turn,
 } from "./book.js";
-import type { Addressed, Command, Resting } from "./command.js";
+import type { Addressed, Command, Resting, Target } from "./command.js";
 import type { Read } from "./confirm.js";
 import { type Ending, spelled } from "./endings.js";
 import { limitsAfterForeignMove } from "./limits.js";
-import { clearProblem, isProblem, raiseProblem } from "./problems.js";
 
 /*
- * What reads show of a target once its commands have ended: somebody else moved it, our own value comes late, or what was confirmed
- * is set back.
+ * What follows from the end of a command: an event with what to check, the problem of its target, and what later reads show: somebody
+ * else moved it, our own value comes late, or what was confirmed is set back.
  */
+
+interface Consequence {
+  /** What people are told with. */
+  readonly event: BridgeEvent["type"] | null;
+  /** Whether it turns the problem of its target on or off; null leaves that as it is. */
+  readonly problem: boolean | null;
+}
+
+const nothing: Consequence = { event: null, problem: null };
+const solved: Consequence = { event: null, problem: false };
+
+/** Whether an outcome says that the command went wrong. */
+const isProblem = (outcome: Outcome): boolean => consequences[outcome].problem === true;
+
+const consequences: Readonly<Record<Outcome, Consequence>> = {
+  confirmed: solved,
+  already: solved,
+  dry_run: nothing,
+  refused: nothing,
+  superseded: nothing,
+  rejected: { event: "command_rejected", problem: true },
+  unconfirmed: { event: "command_unconfirmed", problem: true },
+  failed: { event: "command_failed", problem: true },
+  unknown: { event: "command_unconfirmed", problem: true },
+};
+
+/** What a person should be told of a command's end, with what to check; null when it went as it should. */
+export function alertFor(result: CommandResult, at: number): BridgeEvent | null {
+  const { event: type } = consequences[result.outcome];
+  if (type === null) return null;
+  const { controller, actuator, command, id, reason, request_id, read_back } = result;
+  const message = `${controller}/${actuator} ${command ?? ""}: ${result.message ?? result.outcome}`;
+  return {
+    type,
+    severity: "error",
+    message,
+    at,
+    facts: { controller, actuator, command, id, reason, request_id, read_back },
+  };
+}
+
+const targets = ["actuator", "parameter", "address"] as const;
+
+/* Which targets' newest sent command ended badly; a controller's flag is on while any of its targets is among them. */
+
+export function problemEnded(turn: Turn, about: Target, result: CommandResult): void {
+  const { problem } = consequences[result.outcome];
+  // The problem is that of the newest command sent; of one that failed before that nothing was.
+  if (problem === true && result.outcome === "failed" && result.steps.length === 0) return;
+  if (problem === true) raiseProblem(turn, about, { ...reasonOf(result), at: turn.now.at });
+  else if (problem === false) clearProblem(turn, about);
+}
+
+const reasonOf = ({ command, outcome, reason, message }: CommandResult) => ({
+  command,
+  outcome,
+  reason,
+  message,
+});
+
+export function raiseProblem(turn: Turn, about: Target, why: ProblemReason): void {
+  const lane = laneKey(about);
+  const others = (at(turn.book.problems, about.code) ?? []).filter((one) => one.lane !== lane);
+  replaceProblems(turn, about.code, [...others, { lane, problem: { actuator: about.targetId, ...why } }]);
+}
+
+function clearProblem(turn: Turn, about: Target): void {
+  const open = at(turn.book.problems, about.code) ?? [];
+  if (open.length === 0) return;
+  replaceProblems(
+    turn,
+    about.code,
+    open.filter(({ lane }) => lane !== laneKey(about)),
+  );
+}
+
+/** A person has seen it: one target's problem, or all of the controller's. */
+export function acknowledge(turn: Turn, code: string, targetId: string | null): void {
+  const seen = targetId === null ? null : targets.map((target) => laneKey({ code, target, targetId }));
+  const open = at(turn.book.problems, code) ?? [];
+  replaceProblems(turn, code, seen === null ? [] : open.filter(({ lane }) => !seen.includes(lane)));
+  const record = { type: "acknowledged", controller: code, actuator: targetId, by: null, via: null } as const;
+  note(turn, record, { quiet: true });
+}
+
+function replaceProblems(turn: Turn, code: string, open: readonly LaneProblem[]): void {
+  for (const { lane } of [...(at(turn.book.problems, code) ?? []), ...open]) turn.touched.add(lane);
+  turn.book.problems = having(turn.book.problems, code, open);
+  showProblem(turn, code);
+}
+
+/** Brings the controller's flag up to date, also when it was only just admitted. */
+export function showProblem(turn: Turn, code: string): void {
+  const open = (at(turn.book.problems, code) ?? []).map(({ problem }) => problem);
+  turn.effects.push({ type: "problem", code, open });
+}
+
+/* What reads show of a target once its commands have ended. */
 
 /** What a read shows. */
 export interface Observation extends Pick<Actuator, "state" | "position"> {
@@ -81,8 +183,6 @@ const isSettled = ({ state }: Resting) => state !== "auto" && state !== "unknown
 const isModeOnly = (resting: Resting, state: string) =>
   resting.state === "position" && resting.position === null && state === "position";
 
-/* After a command has ended: our own value that comes late or is set back, and values set elsewhere. */
-
 /**
  * What to look for after this end; the newest command sent counts. What the platform did not take, as it said or as a read showed,
  * may come all the same for a while, and whatever comes of it was not done elsewhere.
@@ -118,36 +218,29 @@ function oursUntil(outcome: Outcome, { settings }: SentCommand, endedAt: number)
 
 /** A read has shown the target. A parameter or raw address has no state of rest: only our own value matters. */
 export function onRead(turn: Turn, about: Addressed, target: Actuator | Register): void {
-  if ("settings" in target) onActuatorRead(turn, about, target);
-  else {
-    const awaited = awaitedNow(turn);
+  const { lane, now } = turn;
+  const awaited = lane.awaited !== null && now.mono <= lane.awaited.until ? lane.awaited : null;
+  if (!("settings" in target)) {
     if (awaited && shows(awaited.command.settings, awaited.step, target.raw)) cameLate(turn, awaited);
+    return;
   }
-}
-
-const awaitedNow = ({ lane: { awaited }, now }: Turn): Awaited | null =>
-  awaited !== null && now.mono <= awaited.until ? awaited : null;
-
-function onActuatorRead(turn: Turn, about: Addressed, actuator: Actuator): void {
-  const awaited = awaitedNow(turn);
-  const register = awaited && actuator.registers[awaited.step.address];
-  if (awaited && register && shows(actuator.settings, awaited.step, register.raw)) {
-    const { state, position } = observationOf(actuator);
-    turn.lane.resting = { state: state ?? "unknown", position, passing: null };
+  const register = awaited && target.registers[awaited.step.address];
+  if (awaited && register && shows(target.settings, awaited.step, register.raw)) {
+    const { state, position } = observationOf(target);
+    lane.resting = { state: state ?? "unknown", position, passing: null };
     cameLate(turn, awaited);
   }
-  const isOurs = isMoving(turn.lane, actuator.settings.travelMs, turn.now.mono);
-  const { resting, moved } = judgeObservation(turn.lane.resting, observationOf(actuator), isOurs);
-  turn.lane.resting = resting;
-  if (moved) movedElsewhere(turn, about, actuator, moved);
+  // Whether one of ours may be moving the actuator. What waits or is being checked has done nothing yet.
+  const { running, confirming, secondLook, posts } = lane;
+  const isOurs =
+    confirming !== null ||
+    (running !== null && isSent(running)) ||
+    secondLook !== null ||
+    (posts.endedAt !== null && now.mono - posts.endedAt < target.settings.travelMs);
+  const { resting, moved } = judgeObservation(lane.resting, observationOf(target), isOurs);
+  lane.resting = resting;
+  if (moved) movedElsewhere(turn, about, target, moved);
 }
-
-/** Whether one of ours may be moving the actuator. What waits or is being checked has done nothing yet. */
-const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
-  lane.confirming !== null ||
-  (lane.running !== null && isSent(lane.running)) ||
-  lane.secondLook !== null ||
-  (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
 
 function cameLate(turn: Turn, { command, word, step, isTold }: Awaited): void {
   turn.lane.awaited = null;
@@ -229,13 +322,7 @@ function lookAgainAt(turn: Turn, { command, step, endedAt }: Look, at: number): 
   turn.lane.secondLook = { command, step, endedAt, at, until: at + giveUpMs, token: null };
 }
 
-/** A newer command POSTs: what is read from now on is its doing. */
-export function dropSecondLook(turn: Turn): void {
-  leaveSecondLook(turn);
-  turn.lane.secondLook = null;
-}
-
-/** It is left to the next start. */
+/** No read of it is awaited any more: it is left to the next start. */
 export function leaveSecondLook(turn: Turn): void {
   const { secondLook } = turn.lane;
   if (secondLook === null) return;

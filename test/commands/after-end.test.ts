@@ -1,6 +1,6 @@
 import { unreadActuator } from "../../src/greenhouse/reduce.js";
 import { describe, expect, it } from "vitest";
-import { judgeObservation, type Observation, observationOf } from "../../src/commands/later-reads.js";
+import { judgeObservation, type Observation, observationOf } from "../../src/commands/after-end.js";
 import type { Interrupted, Resting } from "../../src/commands/command.js";
 import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
