@@ -1,8 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
-import type { Duplex } from "node:stream";
 import { expect } from "vitest";
-import { WebSocket } from "ws";
 import { type EmbeddedBroker, startBroker } from "../../src/broker/broker.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { capturedLog, topics } from "../mqtt-connection/support.js";
@@ -21,7 +19,6 @@ export const startConformanceBroker = (): Promise<EmbeddedBroker> =>
     {
       host: "127.0.0.1",
       port: 0,
-      websocketPort: 0,
       users: [
         { ...login, publish: ["#"], subscribe: ["#"] },
         { ...limited, publish: ["allowed/#"], subscribe: ["allowed/#"] },
@@ -39,14 +36,12 @@ export interface Bench {
   readonly raw: () => Promise<Peer>;
   /** A client that was let in; with a clean session unless it is told otherwise. */
   readonly client: (connect?: Connect) => Promise<Peer>;
-  readonly webSocket: (protocols?: readonly string[]) => Promise<WebSocket>;
-  /** A peer on a stream that a test has made itself. */
-  readonly on: (stream: Duplex) => Peer;
   /** A topic or client id; the same for the same words. */
   readonly name: (words?: string) => string;
 }
 
-export type Check = (bench: Bench) => Promise<void>;
+/** By the rule that each holds. */
+export type Checks = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
 
 let tests = 0;
 
@@ -56,35 +51,25 @@ export function benchFor(
   atEnd: (action: () => void) => void,
 ): Bench {
   tests += 1;
-  const [own, port, webSocketPort] = [`t${tests}`, broker.port, broker.webSocketPort];
+  const own = `t${tests}`;
+  const { port } = broker;
   let clients = 0;
-  const on = (stream: Duplex) => {
-    const peer = new Peer(stream, version);
-    atEnd(() => peer.drop());
-    return peer;
-  };
   const raw = async () => {
     const socket = net.connect({ port, host: "127.0.0.1", noDelay: true });
-    const peer = on(socket);
+    const peer = new Peer(socket, version);
+    atEnd(() => peer.drop());
     await once(socket, "connect");
     return peer;
   };
   return {
     version,
     raw,
-    on,
     client: async (connect = {}) => {
       clients += 1;
       const peer = await raw();
       const { code } = await peer.connect({ id: `${own}c${clients}`, ...login, ...connect });
       if (code !== 0) throw new Error(`refused with ${code}`);
       return peer;
-    },
-    webSocket: async (protocols = ["mqtt"]) => {
-      const socket = new WebSocket(`ws://127.0.0.1:${webSocketPort ?? 0}`, [...protocols]);
-      atEnd(() => socket.terminate());
-      await once(socket, "open");
-      return socket;
     },
     name: (words = "") => `${own}${words}`,
   };
@@ -93,7 +78,7 @@ export function benchFor(
 /* What the checks of several subjects ask for. */
 
 /** The broker ends the connection; in MQTT 5 it may say why, in 3.1.1 it says nothing. */
-export async function expectThrownOut(peer: Peer): Promise<void> {
+async function expectThrownOut(peer: Peer): Promise<void> {
   const last = await peer.untilEnd();
   const isReason = (packet: Received) =>
     peer.version === 5 && (packet.type === "connack" || packet.type === "disconnect") && packet.code >= 0x80;

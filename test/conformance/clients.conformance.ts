@@ -1,18 +1,13 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EmbeddedBroker } from "../../src/broker/broker.js";
 import { until } from "../mqtt-connection/support.js";
 import { startConformanceBroker } from "./bench.js";
-import { type Arrival, type ClientKind, mosquittoClients, mqttJs, pahoClients } from "./clients.js";
+import { type Arrival, type ClientKind, mosquittoClients, mqttJs } from "./clients.js";
 import type { Version } from "./packets.js";
-import { pahoTests } from "./paho-checkout.js";
 
 const run = promisify(execFile);
-const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-clients-"));
 
 /** The kind, or nothing and a word about it where it cannot be had. */
 async function available(
@@ -30,23 +25,16 @@ async function available(
 }
 
 const mosquittoPrograms = "command -v mosquitto_pub && command -v mosquitto_sub && command -v stdbuf";
-const pip = "-m pip install --quiet --disable-pip-version-check --no-deps --retries 1 --timeout 10".split(
-  " ",
-);
 const kinds: readonly ClientKind[] = [
   mqttJs,
   ...(await available(mosquittoClients, "sh", "-c", mosquittoPrograms)),
-  ...(await available(pahoClients(folder), "python3", ...pip, "--target", folder, "paho-mqtt==2.1.0")),
 ];
 
 const brokers: EmbeddedBroker[] = [];
 beforeAll(async () => {
   brokers.push(await startConformanceBroker());
 });
-afterAll(async () => {
-  await brokers[0]?.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => brokers[0]?.close());
 
 const lanes = kinds.flatMap((kind, n) =>
   ([4, 5] as const).map((version) => ({
@@ -118,6 +106,3 @@ function arrivalOf(version: Version, id: string): Arrival {
   if (broker === undefined) throw new Error("there is no broker");
   return { port: broker.port, version, id: id.replaceAll("/", "-") };
 }
-
-const checkout = process.env["PAHO_CHECKOUT"];
-if (checkout !== undefined) await pahoTests(checkout);

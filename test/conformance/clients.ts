@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import mqtt, { type IClientOptions } from "mqtt";
 import { endsWithThisProcess } from "../support/at-exit.js";
@@ -112,23 +111,6 @@ export const mosquittoClients: ClientKind = {
         ? ["--will-topic", will.topic, "--will-payload", will.payload, "--will-qos", String(will.qos)]
         : []),
     ]),
-};
-
-/** `folder` is where paho-mqtt was installed. */
-export const pahoClients = (folder: string): ClientKind => {
-  const env = { ...process.env, PYTHONPATH: folder, PYTHONUNBUFFERED: "1" };
-  const args = (verb: string, { username = login.username, ...arrival }: Arrival, more: object) => [
-    join(import.meta.dirname, "paho_client.py"),
-    verb,
-    JSON.stringify({ ...arrival, username, password: login.password, ...more }),
-  ];
-  return {
-    name: "paho-mqtt",
-    publish: async (arrival, publication) => {
-      await run("python3", args("publish", arrival, publication), { env });
-    },
-    subscribe: (arrival, interest) => subscriberProgram("python3", args("subscribe", arrival, interest), env),
-  };
 };
 
 const connected = ({ port, version, id, username = login.username }: Arrival, more: IClientOptions) =>

@@ -20,24 +20,19 @@ export interface Connect {
   readonly username?: Text | null;
   readonly password?: string | null;
   readonly properties?: readonly Property[];
-  /** What is to be wrong with it. */
-  readonly protocol?: string;
-  readonly level?: number;
-  /** Bits turned over in the flags. */
-  readonly flip?: number;
 }
 
 export function connectPacket(version: Version, connect: Connect): number[] {
-  const { will, username = null, password = null, clean = true, flip = 0 } = connect;
+  const { will, username = null, password = null, clean = true } = connect;
   const flags =
     (clean ? 2 : 0) +
     (will ? 4 + 8 * (will.qos ?? 0) + (will.retain ? 32 : 0) : 0) +
     (password === null ? 0 : 64) +
     (username === null ? 0 : 128);
   return packet(0x10, [
-    ...text(connect.protocol ?? "MQTT"),
-    connect.level ?? version,
-    flags ^ flip,
+    ...text("MQTT"),
+    version,
+    flags,
     ...short(connect.keepAlive ?? 0),
     ...encodeProperties(version, connect.properties),
     ...text(connect.id ?? ""),
@@ -71,9 +66,6 @@ export function publishPacket(version: Version, publish: Publish): number[] {
 
 /** A filter and its options; in 3.1.1 the QoS alone. */
 export type Asked = readonly [filter: Text, options: number];
-export const noLocal = 4;
-export const retainAsPublished = 8;
-export const retainHandling = (handling: number) => handling * 16;
 
 export const subscribePacket = (
   version: Version,

@@ -111,18 +111,6 @@ export class Peer {
     await this.next("pingresp");
   }
 
-  /** What comes before the answer to a PINGREQ. */
-  async untilPong(): Promise<readonly Received[]> {
-    this.send(pingPacket);
-    const packets: Received[] = [];
-    for (;;) {
-      const packet = await this.#arrived("pingresp");
-      if (packet === null) throw new Error("the broker ended the connection");
-      if (packet.type === "pingresp") return packets;
-      packets.push(packet);
-    }
-  }
-
   /** Nothing of what `sender`, another client, published is still on its way: what it publishes last comes next. */
   async getsNothingFrom(sender: Peer): Promise<void> {
     fences += 1;

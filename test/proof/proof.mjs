@@ -17,7 +17,7 @@ const proofs = {
   fuzz: { title: "Packet fuzz of the embedded broker", full: { FUZZ_SECONDS: "1800" } },
   "page-fuzz": { title: "Fuzz of page and API", full: { FUZZ_SECONDS: "600" } },
   canary: { title: "Planted secrets" },
-  conformance: { title: "MQTT conformance of the embedded broker" },
+  conformance: { title: "The embedded broker by raw packets, and other people's clients" },
   page: { title: "The page in a real browser" },
   homeassistant: { title: "A real Home Assistant", full: { HOMEASSISTANT_ROWS: "all" } },
 };
