@@ -190,11 +190,13 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     plant: `(original) => (turn, run, answer) => {
       const { readBack, after } = run;
       const value = answer.type === "value" ? answer : null;
-      const { shown, isOver, next } = judgeRead(readBack, value, run.command.settings, turn.now.mono);
-      if (!isOver || shown || after.facts.attempts > 1) original(turn, run, answer);
+      const facts = { now: turn.now.mono, isAccepted: after.otherwise === "unconfirmed" };
+      const { shown, isOver, next } = judgeRead(readBack, value, run.command.settings, facts);
+      const isLast = after.facts.attempts > 1 || isTooOld(turn, run.command);
+      if (!isOver || shown || isLast) original(turn, run, answer);
       else {
-        const facts = { ...after.facts, readBack: next.lastRead };
-        sendStep(turn, run, { facts, endedAt: turn.now.mono, before: null, end: null });
+        const first = { ...after.facts, readBack: next.lastRead };
+        sendStep(turn, run, { facts: first, endedAt: turn.now.mono, before: null, end: null });
       }
     }`,
     breaks: ["S1", "S6"],

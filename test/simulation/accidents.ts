@@ -20,6 +20,7 @@ export class Accidents {
   readonly #crashChance: Chance;
   readonly #jumpChance: Chance;
   readonly #moveChance: Chance;
+  readonly #heirChance: Chance;
   #crashAt: Occasion | null = null;
   #jumpAt: "command" | "check" | null = null;
 
@@ -28,6 +29,7 @@ export class Accidents {
     this.#crashChance = new Chance(world.scenario.seed, "crash");
     this.#jumpChance = new Chance(world.scenario.seed, "jump");
     this.#moveChance = new Chance(world.scenario.seed, "move");
+    this.#heirChance = new Chance(world.scenario.seed, "heir");
   }
 
   begin(): void {
@@ -66,9 +68,18 @@ export class Accidents {
     if (this.#crashAt === "POST" || (this.#crashAt === "second POST" && isSecond)) this.#crashSoon(2_000);
   }
 
-  /** An equal command takes over read-backs. */
+  /** An equal command takes over read-backs: some crashes come while it waits for them, once the disk has had its time. */
   takingOver(): void {
     if (this.#crashAt === "takeover") this.#crashSoon(soonMs);
+    if (this.#world.scenario.crashesPerHour === 0 || !this.#heirChance.hits(0.5)) return;
+    this.#later(this.#heirChance.logUniform(2_000, 10_000), () => this.#crash());
+  }
+
+  /** It was sent and is read back: somebody may want the same once more before it shows. */
+  confirming(ask: Ask): void {
+    const { scenario, workload } = this.#world;
+    if (scenario.crashesPerHour === 0 || ask.donor !== null || !this.#heirChance.hits(0.15)) return;
+    this.#later(this.#heirChance.logUniform(100, 3_000), () => workload.wantTheSame(ask));
   }
 
   /** It is confirmed and still moves: some crashes come then, and somebody wants something of it as soon as there is a bridge. */

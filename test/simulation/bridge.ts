@@ -306,6 +306,8 @@ async function observedWrite(
 ): WriteAnswer {
   const { journalist, time, checks } = world;
   let begun: Post | null = null;
+  const owner = checks.owner(what.code, what.address);
+  if (owner !== null) world.caretaker.connecting(what.code, owner);
   const begins = () => {
     const ask = checks.sender(what.code, what.address);
     const isSame = (one: Post) => one.address === what.address && one.value === what.value;

@@ -42,6 +42,11 @@ export class Checks {
     return this.#book.sender(code, address);
   }
 
+  /** The actuator that owns an address. */
+  owner(code: string, address: string): string | null {
+    return this.#book.owner(code, address);
+  }
+
   /** Whether what is asked of the platform is a stop's or a rule's. */
   goesFirst({ boot }: Bridge, question: Question): boolean {
     return this.#book.goesFirst(boot, question);
@@ -57,6 +62,7 @@ export class Checks {
     }
     ask.phases.push({ phase, at: time.now, boot: bridge.boot });
     if (phase === "sending") this.#book.senders.set(laneOf(ask), ask);
+    if (phase === "confirming" && ask.boot === bridge.boot) this.#world.accidents.confirming(ask);
     if (phase === "confirming" && ask.boot === bridge.boot && ask.posts.length === 0) {
       const last = journalist.postsTo(ask.code, ask.actuator).at(-1)?.ask ?? null;
       ask.donor = last?.donor ?? last;

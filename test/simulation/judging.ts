@@ -19,6 +19,11 @@ export class PostBook {
     this.#owners = ownersOf(world.scenario.configuration);
   }
 
+  /** The actuator that owns an address. */
+  owner(code: string, address: string): string | null {
+    return this.#owners.get(`${code}/${address}`)?.slice(code.length + 1) ?? null;
+  }
+
   /** Whose POST one to this address must be. */
   sender(code: string, address: string): Ask | null {
     return this.senders.get(this.#owners.get(`${code}/${address}`) ?? "") ?? null;

@@ -244,6 +244,11 @@ export class Sender {
     }
   }
 
+  /** One with an id that was sent before, once more; null while there was none. */
+  repeated(chance: Chance): Message | null {
+    return this.#withId.length === 0 ? null : { ...chance.of(this.#withId), expiryS: null };
+  }
+
   #again(): Message | null {
     if (this.#withId.length === 0) return null;
     const again = this.#chance.of(this.#withId);

@@ -1,11 +1,13 @@
 import type { Actuator, Controller } from "../../src/greenhouse/model.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
+import { louvre } from "../../src/simulator/addresses.js";
 import type { Bridge } from "./bridge.js";
 import { type Ask, laneOf, type Read } from "../judge/history.js";
 import { judgeEnd } from "../judge/results.js";
 import { endWithinMs } from "../judge/timing.js";
 import { isDegree, isNeverShown, mayTell, modeAddress, sameAs, targetOf } from "../judge/values.js";
 import { Check } from "./judging.js";
+import { falseModes } from "./scenario.js";
 
 /** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is the truth. */
 export class MirrorChecks extends Check {
@@ -74,7 +76,10 @@ export class MirrorChecks extends Check {
   ): void {
     const { world } = this.book;
     // A poll may have been told a lie; and these platforms show where a window is while it travels.
-    if (world.scenario.exists.includes("wrong_read_back") || (world.showsTravel && isDegree(raw))) return;
+    const { exists } = world.scenario;
+    const isLie =
+      exists.includes("wrong_read_back") || (address === louvre.mode && exists.includes(falseModes));
+    if (isLie || (world.showsTravel && isDegree(raw))) return;
     const proof = world.journalist
       .readsOf(code, address)
       .findLast((read) => read.boot === bridge.boot && read.fresh && read.answered && read.raw !== null);

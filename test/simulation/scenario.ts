@@ -1,5 +1,6 @@
 import type { Configuration } from "../../src/config/schema.js";
 import { type Random, seededRandom } from "../../src/runtime/clock.js";
+import { louvre } from "../../src/simulator/addresses.js";
 import { plainProfileNames, type ProfileName } from "../../src/simulator/dialects.js";
 import type { FaultSpec } from "../../src/simulator/faults.js";
 import type { ReadingName } from "../../src/simulator/readings.js";
@@ -150,6 +151,7 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
   const late = [
     ...faultsOfReads(chance, maybe, drawn),
     ...faultsOfControllers(new Chance(seed, "silent"), exists, drawn),
+    ...faultsOfModes(new Chance(seed, "modes"), exists, drawn),
   ];
   return { ...drawn, platformFaults: [...drawn.platformFaults, ...late] };
 }
@@ -175,6 +177,21 @@ function faultsOfControllers(
       for: Math.round(chance.logUniform(60_000, 3_600_000)),
     };
   });
+}
+
+export const falseModes = "a mode that reads as a degree";
+
+/** A mode with an address of its own that sometimes reads as a degree, which proves nothing. */
+function faultsOfModes(
+  chance: Chance,
+  exists: string[],
+  { lengthMs }: Pick<Scenario, "lengthMs">,
+): readonly FaultSpec[] {
+  if (!chance.hits(0.3)) return [];
+  exists.push(falseModes);
+  const rate = chance.between(0.1, 0.8);
+  const value = chance.of(["0", "45", "100"]);
+  return [{ fault: "wrong_read_back", address: louvre.mode, value, chance: rate, for: lengthMs - calmMs }];
 }
 
 /** Registers that cannot be read, and types that come from the platform's memory. */

@@ -154,6 +154,7 @@ const alwaysSeen: readonly string[] = [
   "a POST arrives after its command gave up on it",
   "an equal command takes over the read-backs",
   "an id sent again",
+  "an id sent again after a restart",
   "a lie was believed",
   "a stop without the journal",
   "a stop waits for its distance from the last",

@@ -22,6 +22,10 @@ export class Workload {
   readonly #sender: Sender;
   readonly #moves: Chance;
   readonly #scenes: Chance;
+  readonly #repeats: Chance;
+  /** The newest run whose link was met. */
+  #metBoot = 0;
+  #sames = 0;
   readonly #wanted: Point[] = [];
   #asks = 0;
   #retained: readonly Message[] = [];
@@ -34,6 +38,7 @@ export class Workload {
     this.#floods = new Chance(scenario.seed, "floods");
     this.#moves = new Chance(scenario.seed, "moves");
     this.#scenes = new Chance(scenario.seed, "scenes");
+    this.#repeats = new Chance(scenario.seed, "repeats");
     const { controllers } = mirrorSettings(scenario.configuration);
     this.#points = [...controllers.values()].flatMap(({ code, id, actuators }) =>
       actuators.map((settings) => ({ code, controllerId: id ?? code.toLowerCase(), settings })),
@@ -156,12 +161,34 @@ export class Workload {
       this.#world.in(this.#moves.logUniform(100, 20_000), () => {
         this.#handOver(plain(point, this.#moves.of(words(point.settings))));
       });
+    if (bridge.boot > 1 && bridge.boot > this.#metBoot) this.#repeatAfterRestart();
+    this.#metBoot = bridge.boot;
+  }
+
+  /** Whoever heard nothing of his command while the bridge was away sends it once more. Where clocks are set no run knows how old an id is. */
+  #repeatAfterRestart(): void {
+    if (this.#world.scenario.clockJumpsPerHour > 0 || !this.#repeats.hits(0.3)) return;
+    this.#world.in(this.#repeats.logUniform(100, 60_000), () => {
+      const message = this.#sender.repeated(this.#repeats);
+      if (message === null || this.#world.isCalm) return;
+      this.#world.journalist.saw("an id sent again after a restart");
+      this.#handOver(message);
+    });
   }
 
   /** Somebody wants something of this actuator as soon as he can. */
   wantAgain({ code, actuator }: Ask): void {
     const point = this.#points.find((one) => one.code === code && one.settings.id === actuator);
     if (point !== undefined) this.#wanted.push(point);
+  }
+
+  /** Somebody else, or the same person by another button, wants what was commanded last. */
+  wantTheSame({ code, actuator, word }: Ask): void {
+    const point = this.#points.find((one) => one.code === code && one.settings.id === actuator);
+    if (point === undefined || word === null || word === "stop") return;
+    this.#sames += 1;
+    const ownId = `same-${this.#sames}`;
+    this.#handOver({ ...plain(point, word), payload: JSON.stringify({ command: word, id: ownId }), ownId });
   }
 
   /** With every fault gone, one command to each actuator in turn has to work. */

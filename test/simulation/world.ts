@@ -97,7 +97,7 @@ export class World {
   readonly workload: Workload;
   readonly accidents: Accidents;
   readonly #station: WeatherStation | null;
-  readonly #caretaker: Caretaker;
+  readonly caretaker: Caretaker;
   /** From then on every fault is over, for good. */
   readonly calmFrom: number;
   bridge: Bridge | null = null;
@@ -134,7 +134,7 @@ export class World {
     this.workload = new Workload(this);
     this.accidents = new Accidents(this);
     this.#station = scenario.isLimited ? new WeatherStation(this) : null;
-    this.#caretaker = new Caretaker(this);
+    this.caretaker = new Caretaker(this);
   }
 
   get platformNow(): number {
@@ -162,7 +162,7 @@ export class World {
     this.accidents.begin();
     this.workload.begin();
     this.#station?.begin();
-    this.#caretaker.begin();
+    this.caretaker.begin();
     await this.#runUntil(this.calmFrom);
     this.#calmDown();
     await this.#runUntil(this.scenario.lengthMs);

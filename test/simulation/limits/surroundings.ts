@@ -18,10 +18,12 @@ export class Caretaker {
   readonly #world: World;
   readonly #chance: Chance;
   readonly #looks: Chance;
+  readonly #late: Chance;
 
   constructor(world: World) {
     this.#world = world;
     this.#chance = new Chance(world.scenario.seed, "caretaker");
+    this.#late = new Chance(world.scenario.seed, "late lock");
     this.#looks = new Chance(world.scenario.seed, "alarms");
   }
 
@@ -32,6 +34,16 @@ export class Caretaker {
     this.#again(this.#chance, locksPerHour, () => {
       if (!this.#world.isCalm) this.#come();
     });
+  }
+
+  /** A POST to it asks for its connection: some are locked in that very moment. */
+  connecting(code: string, actuator: string): void {
+    const one = this.#world.checks.limits.limits.of({ code, actuator });
+    const { isCalm, scenario } = this.#world;
+    if (one === undefined || one.lock !== null || isCalm) return;
+    if (scenario.locksPerHour === 0 || !this.#late.hits(0.03)) return;
+    this.#do((bridge) => this.#lock(bridge, [one], false, null));
+    this.#world.in(this.#late.logUniform(20_000, 300_000), () => this.#unlocking([one], false));
   }
 
   #again(chance: Chance, perHour: number, action: () => void): void {
