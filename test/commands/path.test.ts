@@ -4,40 +4,6 @@ import { platformError, type ScriptedPlatform } from "../support/scripted-platfo
 import { fan, fanBench, ignored, roofBench } from "./benches.js";
 
 describe("the path of a command", () => {
-  it("a word is sent once, read back and confirmed", async () => {
-    const bench = roofBench();
-    const result = await bench.run("open");
-    expect(result).toMatchObject({
-      outcome: "confirmed",
-      command: "open",
-      value: "10010",
-      read_back: "10010",
-      request_id: "r-1",
-    });
-    expect(bench.values()).toEqual(["101=10010"]);
-    expect(bench.phases).toEqual(["c1 waiting", "c1 checking", "c1 sending", "c1 confirming", "c1 done"]);
-    expect(bench.store.get("GH-0001")?.actuators.get("roof")).toMatchObject({
-      state: "open",
-      source: "read_back",
-    });
-  });
-
-  it("the command is journaled before its POST and its result after", async () => {
-    const bench = roofBench();
-    let before: readonly string[] = [];
-    bench.platform.onWrite = (post) => {
-      before = bench.records.map(({ type }) => type);
-      return bench.platform.accept(post);
-    };
-    await bench.run("open");
-    expect(before).toContain("command_taken");
-    expect(bench.records.map(({ type }) => type)).toEqual(
-      expect.arrayContaining(["step_answered", "result"]),
-    );
-    const places = ["step_sent", "result"].map((type) => bench.records.findIndex((one) => one.type === type));
-    expect(places).toEqual([...places].sort((a, b) => a - b));
-  });
-
   it("a command is in the journal when it comes, and that it is sent between its checks and its POST", async () => {
     const bench = new CommandBench();
     const seen: string[] = [];
@@ -68,23 +34,6 @@ describe("the path of a command", () => {
       expect(bench.records.map(({ type }) => type)).toEqual(["command_taken", "result"]);
     },
   );
-
-  it("a fresh read that shows the value ends it already, without a POST", async () => {
-    const bench = new CommandBench({ registers: { "101": 10010 } });
-    expect(await bench.run("open")).toMatchObject({ outcome: "already", read_back: "10010", message: null });
-    expect(bench.values()).toEqual([]);
-  });
-
-  it("a position sends mode 10100 first and the degree only after the mode was read back", async () => {
-    const bench = roofBench();
-    const result = await bench.run("45");
-    expect(result).toMatchObject({ outcome: "confirmed", command: "45", value: "45", read_back: "45" });
-    expect(bench.values()).toEqual(["101=10100", "101=45"]);
-    expect(result.steps.map(({ purpose, read_back }) => [purpose, read_back])).toEqual([
-      ["mode", "10100"],
-      ["value", "45"],
-    ]);
-  });
 
   const apart = { modeAddress: "101", positionAddress: "102" };
 
@@ -200,63 +149,6 @@ describe("the path of a command", () => {
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
   });
 
-  it("accepted and never shown is unconfirmed, raises an alert, and is not sent again", async () => {
-    const bench = fanBench();
-    bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: "r-9" });
-    expect(await bench.run("on")).toMatchObject({
-      outcome: "unconfirmed",
-      read_back: "1001",
-      request_id: "r-9",
-    });
-    expect(bench.values()).toEqual(["140=1010"]);
-    expect(bench.events.map(({ type }) => type)).toEqual(["command_unconfirmed"]);
-    expect(bench.store.get("GH-0001")?.problem).toBe(true);
-  });
-
-  it("accepted and never readable again is unknown", async () => {
-    const bench = fanBench();
-    bench.platform.onRead = (_, nth) => (nth > 1 ? platformError({ operation: "get-value" }) : "1001");
-    expect(await bench.run("on")).toMatchObject({ outcome: "unknown", read_back: null });
-  });
-
-  it("another body code is rejected with its request id and one read-back", async () => {
-    const bench = fanBench();
-    bench.platform.onWrite = () =>
-      Promise.reject(platformError({ kind: "rejected", code: "500", requestId: "r-2" }));
-    expect(await bench.run("on")).toMatchObject({
-      outcome: "rejected",
-      request_id: "r-2",
-      read_back: "1001",
-    });
-    expect(bench.values()).toHaveLength(1);
-  });
-
-  it.each([false, true])(
-    "a fresh read answered with another code is platform_unavailable with its request id (force: %s)",
-    async (force) => {
-      const bench = new CommandBench({ actuators: [fan] });
-      bench.platform.onRead = () =>
-        platformError({ kind: "rejected", code: "503", platformMessage: "busy", requestId: "r-7" });
-      expect(await bench.run(JSON.stringify({ command: "on", force }))).toMatchObject({
-        outcome: "refused",
-        reason: "platform_unavailable",
-        request_id: "r-7",
-      });
-      expect(bench.values()).toEqual([]);
-    },
-  );
-
-  it.each([false, true])(
-    "a fresh read without the address is no_read_back, unless force (%s)",
-    async (force) => {
-      const bench = new CommandBench({ actuators: [fan] });
-      const result = await bench.run(JSON.stringify({ command: "on", force }));
-      expect(result).toMatchObject(
-        force ? { outcome: "confirmed" } : { outcome: "refused", reason: "no_read_back", request_id: null },
-      );
-    },
-  );
-
   it("never connected is no POST that has to be read back: the next command may find its value there", async () => {
     const bench = fanBench();
     bench.platform.connects = () => platformError({ kind: "unreachable", sent: false });
@@ -266,13 +158,6 @@ describe("the path of a command", () => {
 });
 
 describe("after an ambiguous POST", () => {
-  it("there is never a third POST", async () => {
-    const bench = fanBench();
-    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "timeout" }));
-    expect(await bench.run("on")).toMatchObject({ outcome: "failed", read_back: "1001" });
-    expect(bench.values()).toHaveLength(2);
-  });
-
   it("the read that differs makes it failed, also when too old for a second POST and never readable again", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     bench.platform.onRead = (_, nth) => (nth > 2 ? platformError({ operation: "get-value" }) : "1001");
@@ -281,52 +166,15 @@ describe("after an ambiguous POST", () => {
     expect(result).toMatchObject({ outcome: "failed", read_back: "1001" });
     expect(bench.values()).toHaveLength(1);
   });
-
-  it("a refused credential is renewed once and uses up the retry; refused again is rejected", async () => {
-    const bench = fanBench();
-    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unauthorized", status: 401 }));
-    expect(await bench.run("on")).toMatchObject({ outcome: "rejected", reason: "unauthorized" });
-    expect(bench.platform.renewals).toBe(1);
-    expect(bench.values()).toHaveLength(2);
-  });
-});
-
-describe("a supplemental light", () => {
-  const light = {
-    id: "roof",
-    kind: "light",
-    address: "220",
-    leadIn: "when_not_on",
-    confirmWithinMs: 60_000,
-  } as const;
-
-  it("is switched on and confirmed before anything else", async () => {
-    const bench = new CommandBench({ actuators: [light], registers: { "220": "1001" } });
-    expect(await bench.run("auto")).toMatchObject({ outcome: "confirmed" });
-    expect(bench.values()).toEqual(["220=1010", "220=1100"]);
-  });
-
-  it("that reads on needs no lead-in", async () => {
-    const bench = new CommandBench({ actuators: [light], registers: { "220": "1010" } });
-    await bench.run("off");
-    expect(bench.values()).toEqual(["220=1001"]);
-  });
 });
 
 describe("refusals before anything is sent", () => {
   it.each([
-    ["retained", "open", { retained: true }, {}],
-    ["unknown_actuator", "open", { targetId: "nowhere" }, {}],
-    ["unknown_command", "dance", {}, {}],
-    ["out_of_range", "101", {}, {}],
-    ["read_only", "open", {}, { readOnly: true }],
     ["no_age", "open", {}, { requireAge: true }],
     ["no_sender", "open", {}, { requireBy: true }],
     ["no_sender", '{"command":"open","by":" "}', { by: "" }, { requireBy: true }],
     ["no_sender", "open", { via: { client: "c", user: null } }, { requireBy: true }],
     ["no_sender", "open", { via: "sparkplug" }, { requireBy: true }],
-    ["expired", '{"command":"open","at":"2026-03-01T07:00:00Z"}', {}, {}],
-    ["clock", '{"command":"open","at":"2026-03-01T09:00:00Z"}', {}, {}],
   ])("%s", async (reason, payload, over, options) => {
     const bench = new CommandBench({ ...options, registers: { "101": "10001" } });
     const result = await bench.run(payload, over);
@@ -352,23 +200,6 @@ describe("refusals before anything is sent", () => {
       requireBy: true,
     });
     expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed" });
-  });
-
-  it("controller_offline, by the single-device status", async () => {
-    const bench = new CommandBench();
-    bench.platform.connectionNow = "offline";
-    expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "controller_offline" });
-  });
-
-  it("journal_unavailable, but a stop still goes out", async () => {
-    const bench = new CommandBench({
-      actuators: [{ stop: { address: "109", value: "00000100" } }],
-      registers: { "101": "10010" },
-    });
-    bench.journalProblem = "disk full";
-    expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "journal_unavailable" });
-    expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed", command: "stop" });
-    expect(bench.values()).toEqual(["109=00000100"]);
   });
 });
 
