@@ -1,7 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Bench, type Checks, lasting, leftSession, login, retainedOn, subscriber } from "./bench.js";
-import { acknowledgePacket, type Connect, disconnectPacket, type Property, type Will } from "./packets.js";
+import {
+  acknowledgePacket,
+  type Connect,
+  disconnectPacket,
+  type Property,
+  unsubscribePacket,
+  type Will,
+} from "./packets.js";
 import type { Peer } from "./peer.js";
 
 /* What outlives a connection: sessions, what they missed and what they did not acknowledge, and wills. */
@@ -46,6 +53,19 @@ const both: Checks = {
     for (const qos of [1, 2]) await sender.publish({ topic: bench.name(), payload: `of ${qos}`, qos });
     const peer = await comesBack(bench);
     expect([(await peer.message()).payload, (await peer.message()).payload]).toEqual(["of 1", "of 2"]);
+  },
+
+  "what a session has unsubscribed it does not get when it comes back": async (bench) => {
+    const first = await bench.client(lasting(bench));
+    await first.subscribe([[bench.name(), 1]]);
+    await first.subscribe([[bench.name("/kept"), 1]]);
+    first.send(unsubscribePacket(bench.version, 40, [bench.name()]));
+    await first.next("unsuback");
+    first.drop();
+    const sender = await bench.client();
+    await sender.publish({ topic: bench.name(), payload: "unsubscribed", qos: 1 });
+    await sender.publish({ topic: bench.name("/kept"), payload: "kept", qos: 1 });
+    expect((await (await comesBack(bench)).message()).payload).toBe("kept");
   },
 
   "coming clean throws an earlier session away": async (bench) => {
