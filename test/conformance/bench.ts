@@ -78,7 +78,7 @@ export function benchFor(
 /* What the checks of several subjects ask for. */
 
 /** The broker ends the connection; in MQTT 5 it may say why, in 3.1.1 it says nothing. */
-async function expectThrownOut(peer: Peer): Promise<void> {
+export async function expectThrownOut(peer: Peer): Promise<void> {
   const last = await peer.untilEnd();
   const isReason = (packet: Received) =>
     peer.version === 5 && (packet.type === "connack" || packet.type === "disconnect") && packet.code >= 0x80;

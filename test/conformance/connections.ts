@@ -1,6 +1,15 @@
 import { expect } from "vitest";
 import { packet } from "../fuzz/packets.js";
-import { type Bench, type Checks, expectMalformed, lasting, limited, subscriber } from "./bench.js";
+import {
+  type Bench,
+  type Checks,
+  expectMalformed,
+  expectThrownOut,
+  lasting,
+  limited,
+  login,
+  subscriber,
+} from "./bench.js";
 import { connectPacket, publishPacket, short, unsubscribePacket } from "./packets.js";
 
 /* Logins, client ids and the end of a connection; SUBSCRIBE and UNSUBSCRIBE. */
@@ -153,6 +162,13 @@ const both: Checks = {
     await peer.getsNothingFrom(sender);
   },
 
+  "nobody is let in with a will of QoS 3": async ({ raw, name, version }) => {
+    const peer = await raw();
+    const will = { topic: name("/will"), qos: 3 };
+    peer.send(connectPacket(version, { id: name("malformed"), ...login, will }));
+    await expectThrownOut(peer);
+  },
+
   "a violation ends the connection it came on, and no other": async (bench) => {
     const bystander = await bench.client();
     await violationEnds(bench);
@@ -160,4 +176,25 @@ const both: Checks = {
   },
 };
 
-export const connections = { both, only5: {} };
+const only5: Checks = {
+  "nobody is let in with a property given twice": async ({ raw, name }) => {
+    const will = {
+      topic: name("/will"),
+      properties: [
+        ["will delay", 1],
+        ["will delay", 2],
+      ],
+    } as const;
+    const properties = [
+      ["receive maximum", 5],
+      ["receive maximum", 6],
+    ] as const;
+    for (const connect of [{ properties }, { will }]) {
+      const peer = await raw();
+      peer.send(connectPacket(5, { id: name("malformed"), ...login, ...connect }));
+      await expectThrownOut(peer);
+    }
+  },
+};
+
+export const connections = { both, only5 };
