@@ -251,7 +251,6 @@ const rows: readonly Row[] = [
   ],
   ...(
     [
-      ["a second POST after one that was accepted", { outcome: "accepted", bodyCode: "200" }, 17, "10001"],
       ["a second POST after a refusal with a code", { outcome: "server", bodyCode: "5001" }, 17, "10001"],
       [
         "a second POST after one that never left",
@@ -259,9 +258,6 @@ const rows: readonly Row[] = [
         17,
         "10001",
       ],
-      ["a second POST sooner than 5 s after the first", { outcome: "timeout", bodyCode: null }, 15, "10001"],
-      ["a second POST although a read showed the value", { outcome: "timeout", bodyCode: null }, 17, "10010"],
-      ["a second POST without a read", { outcome: "timeout", bodyCode: null }, 17, null],
       [
         "a second POST before the first had ended",
         { outcome: null, bodyCode: null, endedAt: null },
@@ -317,15 +313,6 @@ const rows: readonly Row[] = [
       story.tell(ask, 18, "confirmed");
     },
   ],
-  [
-    "a degree without its mode",
-    "S2",
-    (story) => {
-      const ask = story.ask("r1", 10, "45");
-      story.checked(10.5);
-      story.post(ask, 11, "45");
-    },
-  ],
   ["a degree before its mode was read back", "S2", (story) => story.post(turned(story, 15), 14, "45")],
   [
     "a degree after a mode that showed only after 30 s",
@@ -352,12 +339,6 @@ const rows: readonly Row[] = [
 
   // S4
   ["a POST that no command asked for", "S4", (story) => void story.post(null, 11, "10010")],
-  ["a POST after a restart", "S4", (story) => story.tell(opened(story, { boot: 0 }), 15, "confirmed")],
-  [
-    "a POST of a retained command",
-    "S4",
-    (story) => story.tell(opened(story, { mustNotPost: "retained" }), 15, "confirmed"),
-  ],
   [
     "a POST after the result",
     "S4",
@@ -366,17 +347,6 @@ const rows: readonly Row[] = [
       story.checked(10.5);
       story.tell(ask, 11, "refused", { reason: "interlock" });
       story.post(ask, 12, "10010");
-    },
-  ],
-  [
-    "a message that came twice is sent twice",
-    "S4",
-    (story) => {
-      const first = opened(story, { ownId: "c1" });
-      story.tell(first, 15, "confirmed");
-      const again = story.ask("r2", 40, "open", { ownId: "c1", repeatOf: first });
-      story.checked(40.5);
-      story.post(again, 41, "10010");
     },
   ],
   [
@@ -431,7 +401,6 @@ const rows: readonly Row[] = [
   ],
 
   // S7
-  ["a result before its record", "S7", (story) => story.tell(opened(story), 15, "confirmed", {}, false)],
   [
     "a stop's result without its record while the disk is bad",
     null,
@@ -439,15 +408,6 @@ const rows: readonly Row[] = [
       story.diskIsBad();
       const stop = { address: "101", value: "10010" };
       story.tell(opened(story, { word: "stop", settings: { ...roof, stop } }), 15, "confirmed", {}, false);
-    },
-  ],
-  [
-    "two results of one command",
-    "S7",
-    (story) => {
-      const ask = opened(story);
-      story.tell(ask, 15, "confirmed");
-      story.tell(ask, 16, "failed");
     },
   ],
   [
@@ -490,7 +450,6 @@ const rows: readonly Row[] = [
       story.tell(ask, 60, "unconfirmed");
     },
   ],
-  ["failed although it was accepted", "S7", (story) => story.tell(opened(story), 60, "failed")],
   ["unknown although it was read", "S7", (story) => story.tell(opened(story), 60, "unknown")],
   [
     "rejected although the platform gave no other code",
@@ -540,17 +499,6 @@ const rows: readonly Row[] = [
 
   // S8
   [
-    "confirmed although no read showed it",
-    "S8",
-    (story) => {
-      const ask = story.ask("r1", 10, "open");
-      story.checked(10.5);
-      story.post(ask, 11, "10010");
-      story.read(14, "101", "10001");
-      story.tell(ask, 15, "confirmed");
-    },
-  ],
-  [
     "confirmed by a read from before the POST",
     "S8",
     (story) => {
@@ -581,35 +529,8 @@ const rows: readonly Row[] = [
     },
   ],
   ["already without a read", "S8", (story) => story.tell(story.ask("r1", 10, "close"), 11, "already")],
-  [
-    "already while the opposite is on its way",
-    "S8",
-    (story) => {
-      const ask = story.ask("r1", 10, "open");
-      story.checked(10.5);
-      story.post(ask, 11, "10010");
-      const other = story.ask("r2", 12, "close");
-      story.read(12.5, "101", "10001");
-      story.tell(other, 13, "already");
-      story.holds(14, "10010");
-      story.read(15, "101", "10010");
-      story.tell(ask, 16, "confirmed");
-    },
-  ],
 
   // S11
-  [
-    "two POSTs to one actuator at once",
-    "S11",
-    (story) => {
-      const first = story.ask("r1", 10, "open");
-      story.checked(10.5);
-      story.post(first, 11, "10010", { endedAt: 20_000 });
-      const second = story.ask("r2", 14, "close");
-      story.checked(14.5);
-      story.post(second, 15, "10001");
-    },
-  ],
   [
     "a step of an older command after a newer one",
     "S11",
@@ -621,65 +542,8 @@ const rows: readonly Row[] = [
       story.post(ask, 17, "45");
     },
   ],
-  [
-    "a POST after a newer stop",
-    "S11",
-    (story) => {
-      const stop = { address: "101", value: "10100" };
-      const ask = story.ask("r1", 10, "open", { settings: { ...roof, stop } });
-      story.checked(10.5);
-      story.ask("r2", 10.6, "stop", { settings: { ...roof, stop } });
-      story.post(ask, 11, "10010");
-    },
-  ],
-  [
-    "two stops within 2 s",
-    "S11",
-    (story) => {
-      const settings = { ...roof, stop: { address: "101", value: "10100" } };
-      for (const [by, at] of [
-        ["r1", 10],
-        ["r2", 11],
-      ] as const)
-        story.post(story.ask(by, at, "stop", { settings }), at + 0.1, "10100");
-    },
-  ],
-  [
-    "two commands within min_interval",
-    "S11",
-    (story) => {
-      story.tell(opened(story), 12.1, "confirmed");
-      const other = story.ask("r2", 12.2, "close");
-      story.checked(12.3);
-      story.post(other, 12.5, "10001");
-    },
-  ],
-  [
-    "a stop that is refused as a duplicate",
-    "S11",
-    (story) => story.tell(story.ask("r1", 10, "stop"), 11, "refused", { reason: "duplicate" }),
-  ],
 
   // S12, S14, S16
-  [
-    "a POST to a controller that was not seen online",
-    "S12",
-    (story) => {
-      const ask = story.ask("r1", 10, "open");
-      story.read(10.5, "101", "10001");
-      story.post(ask, 11, "10010");
-    },
-  ],
-  [
-    "a POST without a fresh read",
-    "S12",
-    (story) => {
-      const ask = story.ask("r1", 10, "open");
-      story.read(10.5, "", "online");
-      story.read(10.5, "101", "10001", { fresh: false });
-      story.post(ask, 11, "10010");
-    },
-  ],
   [
     "a first POST after SIGTERM",
     "S12",
@@ -697,6 +561,7 @@ const rows: readonly Row[] = [
       story.post(ask, 11, "1100");
     },
   ],
+
   [
     "a command that is one too many although it is the first",
     "S16",

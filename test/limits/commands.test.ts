@@ -81,17 +81,6 @@ describe("a guard", () => {
       expect.stringMatching(/; only stop passes until it is unlocked\.$/),
     ]);
   });
-
-  it("is judged between the mode and the degree: what was sent is told, and no further step goes", async () => {
-    const clear = { ...wind, clearAfterMs: 0 };
-    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [clear] }) })] });
-    await one.play(blow(3), "60", 1_000, blow(14), 60_000);
-    expect(one.results.at(-1)).toMatchObject({
-      ...{ outcome: "failed", reason: "interlock", interlock: { rule: "wind", value: 14 } },
-      steps: [{ purpose: "mode", value: "10100" }],
-    });
-    expect(one.platform.posts.map(({ value }) => value)).toEqual(["10100"]);
-  });
 });
 
 it("a degree that a guard keeps back is no step that was sent, also where the mode's POST had no answer", async () => {
@@ -143,13 +132,6 @@ describe("a guard that sends", () => {
   const storm = () =>
     bench({ actuators: [skylight({ limits: limits({ guards: [closing] }) })], registers: open });
 
-  it("sends once each time the condition begins to hold on a good input, as a journaled command of its own", async () => {
-    const one = await storm();
-    await one.play(blow(14), 30_000, blow(15), 30_000);
-    expect(one.platform.posts.map(({ value }) => value)).toEqual(["10001"]);
-    expect(one.results).toMatchObject([{ outcome: "confirmed", by: "rule wind", command: "close" }]);
-  });
-
   it("sends nothing because its input was lost, unless it is told to act blind", async () => {
     const one = await storm();
     await one.clock.advance(400_000);
@@ -188,23 +170,6 @@ describe("a lease", () => {
       },
       isUnasked: true,
     });
-
-  it("has its deadline on disk before the POST, ends by itself, and its topic is emptied", async () => {
-    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
-    await one.play("on", 0);
-    const sending = one.durable.filter((record) => record.type === "phase");
-    expect(sending).toMatchObject([
-      { phase: "sending", memory: { limits: { lease: { command: "on", ends_with: "off" } } } },
-    ]);
-    await one.clock.advance(30_000);
-    const restrictions = () => one.store.get("GH-0001")?.actuators.get("valve")?.restrictions;
-    expect(restrictions()?.lease).toMatchObject({ command: "on", ends_with: "off" });
-    await one.clock.advance(600_000);
-    expect(one.platform.posts.map(({ value }) => value)).toEqual(["1010", "1001"]);
-    expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed", command: "off" });
-    expect(one.results.at(-1)?.by).toMatch(/^lease /);
-    expect(restrictions()?.lease).toBeNull();
-  });
 
   it("that another command ends is over on disk before that command's result: a power cut brings back both or none", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
@@ -532,31 +497,6 @@ describe("on disk", () => {
   });
 });
 
-describe("locks and holds", () => {
-  it("a lock refuses everything but stop, also what waits already", async () => {
-    const one = await bench({ actuators: [skylight({ limits: limits({ restMs: 10_000 }) })] });
-    await one.run("open");
-    await one.play("close", 3_000, "20", 1);
-    await one.engine.change("GH-0001", ["roof"], { lock: lockOf(one) });
-    await one.clock.advance(0);
-    const locked = { outcome: "refused", reason: "interlock", interlock: { rule: "lock", value: "anna" } };
-    expect(one.results.find(({ command }) => command === "20")).toMatchObject(locked);
-    await one.clock.advance(400_000);
-    expect(await one.run('{"command":"30","force":true}')).toMatchObject(locked);
-    await one.engine.change("GH-0001", ["roof"], { lock: null });
-    expect((await one.run("30")).outcome).toBe("confirmed");
-  });
-
-  it("a hold refuses commands without one until it ends", async () => {
-    const one = await bench({ actuators: [skylight()] });
-    await one.run('{"command":"open","hold":"2h","by":"anna"}');
-    expect(await one.run("close")).toMatchObject({ reason: "interlock", interlock: { rule: "hold" } });
-    expect(await one.run(`{"command":"30","hold":"1h"}`)).toMatchObject({ outcome: "confirmed" });
-    await one.clock.advance(3_600_000);
-    expect(await one.run("open")).toMatchObject({ outcome: "confirmed", interlock: null });
-  });
-});
-
 describe("pauses", () => {
   it("hold up no dry run, which holds up nothing that waits", async () => {
     const rested = limits({ restMs: 20_000, reversalMs: 60_000 });
@@ -607,18 +547,6 @@ describe("pauses", () => {
     one.diskMs = 30_000;
     expect(await one.run(lease)).toMatchObject({ outcome: "refused", reason: "expired" });
     expect(one.platform.posts.map(({ value }) => value)).toEqual(["10010", "10001"]);
-  });
-
-  it("count starts over a rolling hour, and never delay off", async () => {
-    const one = await bench({ actuators: [valve({ limits: limits({ startsPerHour: 2 }) })] });
-    for (const word of ["on", "off", "on", "off"]) await one.run(word);
-    expect(await one.run("on")).toMatchObject({
-      ...{ outcome: "refused", reason: "interlock" },
-      interlock: { rule: "starts_per_hour", value: 2, limit: 2 },
-    });
-    expect((await one.run("off")).outcome).toBe("already");
-    await one.clock.advance(3_600_000);
-    expect((await one.run("on")).outcome).toBe("confirmed");
   });
 });
 
