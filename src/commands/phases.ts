@@ -1,107 +1,18 @@
-import type { Command, Phase } from "./command.js";
-import { askedBy } from "./endings.js";
+import type { Command } from "./command.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
-import type { Clock } from "../runtime/clock.js";
-
-interface CommandPhasesPorts {
-  /** The base topic. */
-  readonly base: string;
-  /** The keeper of retained topics. */
-  readonly retained: {
-    wanted(topic: string, payload: string): void;
-    forget(topic: string): void;
-  };
-  /** The topics of a controller that was removed must not come back. */
-  readonly store: { byId(controllerId: string): unknown };
-  readonly clock: Pick<Clock, "soon">;
-}
 
 export type PhaseTarget = Pick<Command, "controllerId" | "target" | "targetId">;
 
 /** What the topic tells of a command besides its phase. */
 export type CommandFacts = Pick<CommandResult, "id" | "command" | "value" | "by" | "via" | "received_at">;
 
-interface Shown {
-  readonly command: Command;
-  readonly phase: Phase;
-}
-
-/** A sender may name raw addresses without end, where they are allowed; everything else is in the configuration. */
-const mostAddresses = 1_000;
-
-/** Keeps `.../command` at the newest command of each target and its phase, and shows nothing more of older ones. */
-export class CommandPhases {
-  readonly #ports: CommandPhasesPorts;
-  readonly #newest = new Map<string, Command>();
-  readonly #overtaken = new WeakSet<Command>();
-  /** Not yet published, oldest first. */
-  #waiting: Shown[] = [];
-  /** Topics of raw addresses, longest unused first. */
-  readonly #addresses = new Set<string>();
-
-  constructor(ports: CommandPhasesPorts) {
-    this.#ports = ports;
-  }
-
-  /** Published a moment later: telling of a command must not hold up its next request. */
-  show(command: Command, phase: Phase): void {
-    // It had been passed over for a newer one that was refused, and now has its turn after all.
-    if (phase === "checking") this.#overtaken.delete(command);
-    if (this.#overtaken.has(command)) return;
-    const topic = this.topicOf(command);
-    const before = this.#newest.get(topic);
-    if (before !== undefined && before !== command) this.#overtaken.add(before);
-    this.#newest.set(topic, command);
-    this.#waiting.push({ command, phase });
-    if (this.#waiting.length === 1) this.#ports.clock.soon(() => this.publish());
-  }
-
-  /** A command of an earlier run after which a newer one had been shown already. */
-  overtaken(command: Command): void {
-    this.#overtaken.add(command);
-  }
-
-  /** The end of an earlier run's command; of no weight once this run has shown one for the target. */
-  endedBefore(about: PhaseTarget, command: CommandFacts): void {
-    if (!this.#newest.has(this.topicOf(about))) this.#send(about, command, "done");
-  }
-
-  publish(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const { command, phase } of waiting) this.#send(command, askedBy(command), phase);
-  }
-
-  topicOf({ controllerId, target, targetId }: PhaseTarget): string {
-    return `${this.#ports.base}/${controllerId}/${target}/${targetId}/command`;
-  }
-
-  #send(about: PhaseTarget, facts: CommandFacts, phase: Phase): void {
-    const topic = this.topicOf(about);
-    if (this.#ports.store.byId(about.controllerId) === undefined) {
-      this.#newest.delete(topic);
-      return;
-    }
-    const { id, command, value, by, via, received_at } = facts;
-    this.#ports.retained.wanted(topic, JSON.stringify({ id, command, value, phase, by, via, received_at }));
-    if (about.target === "address") this.#boundAddresses(topic);
-  }
-
-  #boundAddresses(topic: string): void {
-    this.#addresses.delete(topic);
-    this.#addresses.add(topic);
-    const [oldest] = this.#addresses;
-    if (oldest === undefined || this.#addresses.size <= mostAddresses) return;
-    this.#newest.delete(oldest);
-    this.#addresses.delete(oldest);
-    this.#ports.retained.forget(oldest);
-  }
-}
-
 interface EarlierPhasesPorts {
   /** The base topic. */
   readonly base: string;
-  readonly phases: Pick<CommandPhases, "topicOf" | "endedBefore">;
+  readonly phases: {
+    topicOf(about: PhaseTarget): string;
+    endedBefore(about: PhaseTarget, command: CommandFacts): void;
+  };
 }
 
 interface Ends {

@@ -10,6 +10,7 @@ import { LimitService, type OverdueNow } from "../limits/limits.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
+import type { Clock } from "../runtime/clock.js";
 import type {
   Command,
   CommandOutput,
@@ -20,7 +21,8 @@ import type {
   Target,
 } from "./command.js";
 import { Commander } from "./commander.js";
-import { CommandPhases, EarlierPhases, type PhaseTarget, type CommandFacts } from "./phases.js";
+import { askedBy } from "./endings.js";
+import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./phases.js";
 
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
@@ -215,6 +217,96 @@ export class CommandService {
       },
       event: this.#parts.onEvent,
     };
+  }
+}
+
+interface CommandPhasesPorts {
+  /** The base topic. */
+  readonly base: string;
+  /** The keeper of retained topics. */
+  readonly retained: {
+    wanted(topic: string, payload: string): void;
+    forget(topic: string): void;
+  };
+  /** The topics of a controller that was removed must not come back. */
+  readonly store: { byId(controllerId: string): unknown };
+  readonly clock: Pick<Clock, "soon">;
+}
+
+interface Shown {
+  readonly command: Command;
+  readonly phase: Phase;
+}
+
+/** A sender may name raw addresses without end, where they are allowed; everything else is in the configuration. */
+const mostAddresses = 1_000;
+
+/** Keeps `.../command` at the newest command of each target and its phase, and shows nothing more of older ones. */
+export class CommandPhases {
+  readonly #ports: CommandPhasesPorts;
+  readonly #newest = new Map<string, Command>();
+  readonly #overtaken = new WeakSet<Command>();
+  /** Not yet published, oldest first. */
+  #waiting: Shown[] = [];
+  /** Topics of raw addresses, longest unused first. */
+  readonly #addresses = new Set<string>();
+
+  constructor(ports: CommandPhasesPorts) {
+    this.#ports = ports;
+  }
+
+  /** Published a moment later: telling of a command must not hold up its next request. */
+  show(command: Command, phase: Phase): void {
+    // It had been passed over for a newer one that was refused, and now has its turn after all.
+    if (phase === "checking") this.#overtaken.delete(command);
+    if (this.#overtaken.has(command)) return;
+    const topic = this.topicOf(command);
+    const before = this.#newest.get(topic);
+    if (before !== undefined && before !== command) this.#overtaken.add(before);
+    this.#newest.set(topic, command);
+    this.#waiting.push({ command, phase });
+    if (this.#waiting.length === 1) this.#ports.clock.soon(() => this.publish());
+  }
+
+  /** A command of an earlier run after which a newer one had been shown already. */
+  overtaken(command: Command): void {
+    this.#overtaken.add(command);
+  }
+
+  /** The end of an earlier run's command; of no weight once this run has shown one for the target. */
+  endedBefore(about: PhaseTarget, command: CommandFacts): void {
+    if (!this.#newest.has(this.topicOf(about))) this.#send(about, command, "done");
+  }
+
+  publish(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { command, phase } of waiting) this.#send(command, askedBy(command), phase);
+  }
+
+  topicOf({ controllerId, target, targetId }: PhaseTarget): string {
+    return `${this.#ports.base}/${controllerId}/${target}/${targetId}/command`;
+  }
+
+  #send(about: PhaseTarget, facts: CommandFacts, phase: Phase): void {
+    const topic = this.topicOf(about);
+    if (this.#ports.store.byId(about.controllerId) === undefined) {
+      this.#newest.delete(topic);
+      return;
+    }
+    const { id, command, value, by, via, received_at } = facts;
+    this.#ports.retained.wanted(topic, JSON.stringify({ id, command, value, phase, by, via, received_at }));
+    if (about.target === "address") this.#boundAddresses(topic);
+  }
+
+  #boundAddresses(topic: string): void {
+    this.#addresses.delete(topic);
+    this.#addresses.add(topic);
+    const [oldest] = this.#addresses;
+    if (oldest === undefined || this.#addresses.size <= mostAddresses) return;
+    this.#newest.delete(oldest);
+    this.#addresses.delete(oldest);
+    this.#ports.retained.forget(oldest);
   }
 }
 

@@ -46,7 +46,8 @@ export const announcesTheSame = (before: Wanter, after: Wanter): boolean =>
     before.info === after.info &&
     same(before.sensors, after.sensors, sameSensor) &&
     same(before.statuses, after.statuses, sameStatus) &&
-    same(before.actuators, after.actuators, sameActuator) &&
+    // What its actuators are follows from these alone.
+    before.settings === after.settings &&
     same(before.parameters, after.parameters, sameParameter));
 
 type Items<Item> = ReadonlyMap<string, Item>;

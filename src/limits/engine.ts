@@ -52,6 +52,8 @@ export class LimitEngine {
   /** Changed since they were settled. */
   readonly #dirty = new Set<string>();
   #isRunning = false;
+  /** Changes of controllers are listened to once something is limited. */
+  #isListening = false;
   #readOnly: LimitContext["readOnly"] = { commands: false, rules: false };
 
   constructor(ports: EnginePorts) {
@@ -60,7 +62,6 @@ export class LimitEngine {
     this.#startedAt = ports.clock.monotonic();
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
-    ports.store.onChange(this.#onControllerChange, lookedAt);
     ports.store.onClockSet((byMs) => {
       ports.book().feedSoon({ type: "clock_set", byMs });
     });
@@ -82,6 +83,8 @@ export class LimitEngine {
   }
 
   #noteLimited(key: string, { code }: Entry): void {
+    if (!this.#isListening) this.#ports.store.onChange(this.#onControllerChange, lookedAt);
+    this.#isListening = true;
     this.#limited.set(code, (this.#limited.get(code) ?? new Set()).add(key));
   }
 

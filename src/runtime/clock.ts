@@ -58,7 +58,7 @@ export const cameWithin = (clock: Clock, ms: number, event: Promise<unknown>): P
   });
 
 /** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Resolves when the signal aborts. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
