@@ -163,7 +163,7 @@ const limitsOf = (
     clockSkewMs: () => parts.platform.clockSkewMs(),
     readOnly: () => ({ commands: commands.read_only, rules: commands.read_only }),
     onEvent: () => undefined,
-    alarm: () => undefined,
+    alarms: { set: () => undefined },
   });
 
 const rulesOf = (configuration: BridgeOptions["configuration"]) => () =>

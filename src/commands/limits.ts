@@ -1,12 +1,12 @@
 import { endsByItself } from "../greenhouse/actuator-kinds.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
-import type { Interlock } from "../greenhouse/limits.js";
+import { type Interlock, wholeController } from "../greenhouse/limits.js";
 import type { Actuator } from "../greenhouse/model.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
 import { dueAt, dueSends, expire, readGuards } from "../limits/rules/due.js";
 import { type Entry, isEmpty, judgedByClock, keptOf, keyOf, type LimitInput } from "../limits/rules/entry.js";
-import type { LimitContext, Instant } from "../limits/rules/guards.js";
+import type { LimitContext } from "../limits/rules/guards.js";
 import * as judge from "../limits/rules/judge.js";
 import { deadlineWith, type GivenTerm, termOf } from "../limits/rules/lease.js";
 import {
@@ -15,11 +15,11 @@ import {
   afterOthersPost,
   afterPost,
   afterRuleSend,
+  isMoving,
   toBeKept,
 } from "../limits/rules/movement.js";
-import { isMoving } from "../limits/rules/pauses.js";
 import type { RestoredLimits } from "../limits/left.js";
-import { movedMeanwhileEvent, unlockedEvents } from "../limits/restrictions.js";
+import { movedMeanwhileEvent, unlockedEvent } from "../limits/restrictions.js";
 import { at } from "../runtime/table.js";
 import { type Lane, laneKey, note, type Now, openCommands, type Turn } from "./book.js";
 import type { Command, Target } from "./command.js";
@@ -48,12 +48,6 @@ function limitsFollowed(
   return command.term !== null || watched.has(key) ? (unlimited.get(key) ?? null) : null;
 }
 
-/** Whole seconds, so that two clocks that run apart by a hair say the same. */
-const instantOf = ({ at: now, mono }: Now): Instant => ({
-  mono,
-  iso: (then) => new Date(Math.round((then + now - mono) / 1_000) * 1_000).toISOString(),
-});
-
 /** What the limits of a controller's actuators look at now, also in the middle of a turn; null for one that is not there. */
 export function contextIn(
   { book, world, now, ...open }: Pick<Turn, "book" | "world" | "now"> & Partial<Pick<Turn, "key" | "lane">>,
@@ -64,9 +58,13 @@ export function contextIn(
   return {
     ...world.clockJudgement(now.mono),
     own,
-    now: instantOf(now),
+    now: {
+      mono: now.mono,
+      // Whole seconds, so that two clocks that run apart by a hair say the same.
+      iso: (then) => new Date(Math.round((then + now.at - now.mono) / 1_000) * 1_000).toISOString(),
+    },
     readOnly: world.readOnly(),
-    staleAfterMs: world.staleAfterMs(),
+    staleAfterMs: world.staleAfterMs,
     controller: world.controller,
     weather: (name) => at(book.weather, name) ?? null,
     weatherStaleAfterMs: world.weatherStaleAfterMs,
@@ -233,8 +231,8 @@ export function settleLimits(turn: Turn): number | null {
       ? dueSends(inForce, context, turn.world.newId)
       : { entry: inForce, sends: [], moved: null };
   const about = { controller: context.own.info.id, actuator: entry.id };
-  for (const event of unlockedEvents(before.lock, entry, about, turn.now.at))
-    turn.effects.push({ type: "event", event });
+  if (before.lock !== null && entry.lock === null && entry.id !== wholeController)
+    turn.effects.push({ type: "event", event: unlockedEvent(before.lock, about, turn.now.at) });
   if (entry !== before) put(turn, entry);
   if (moved !== null) {
     const isItself = endsByItself(entry.settings.kind, moved.from, moved.to);

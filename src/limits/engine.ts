@@ -5,10 +5,12 @@ import { clockAgrees } from "../runtime/clock.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
 import { entriesOf, type LimitsLeft, limitsLeft } from "./left.js";
 import type { EnginePorts } from "./ports.js";
-import { differsInNumbersOnly, type ReceivedWeather, restrictionsOf } from "./restrictions.js";
+import { differsInNumbersOnly, type ReceivedWeather } from "./restrictions.js";
 import { dueAt, isKeptBack, problemsOf } from "./rules/due.js";
 import { type ClockJudgement, type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
 import { type LimitContext, weatherValue } from "./rules/guards.js";
+import { restrictionsOf } from "./rules/judge.js";
+import type { LimitWorld } from "./rules/world.js";
 
 const numbersEveryMs = 5_000;
 
@@ -51,6 +53,8 @@ export class LimitEngine {
   readonly #startedAt: number;
   /** Changed since they were settled. */
   readonly #dirty = new Set<string>();
+  /** What limits look at outside of the book, and how they are configured. */
+  readonly world: LimitWorld;
   #isRunning = false;
   /** Changes of controllers are listened to once something is limited. */
   #isListening = false;
@@ -60,6 +64,20 @@ export class LimitEngine {
     this.#ports = ports;
     this.#rest = new Rest(ports.clock);
     this.#startedAt = ports.clock.monotonic();
+    const { weather, readOnly, staleAfterMs, clockSkewMs, newId } = ports;
+    this.world = {
+      limitsAtFirst: this.#limitedAtFirst,
+      unlimited: this.#atFirst,
+      watched: this.#watched,
+      watchersOf: this.#watchersOf,
+      controller: this.#controller,
+      weatherStaleAfterMs: (name) => weather[name]?.stale_after ?? null,
+      staleAfterMs,
+      readOnly,
+      clockJudgement: (mono) => clockJudgement(clockSkewMs(), this.#startedAt, mono, staleAfterMs),
+      mayRulesSend: () => this.#isRunning,
+      newId,
+    };
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
     ports.store.onClockSet((byMs) => {
@@ -88,34 +106,15 @@ export class LimitEngine {
     this.#limited.set(code, (this.#limited.get(code) ?? new Set()).add(key));
   }
 
-  /** What limits look at outside of the book, and how they are configured. */
-  readonly world = {
-    limitsAtFirst: this.#limitedAtFirst,
-    unlimited: this.#atFirst,
-    watched: this.#watched,
-    watchersOf: (code: string): Iterable<string> => this.#watchersOf(code),
-    controller: (idOrCode: string): Controller | undefined => this.#controller(idOrCode),
-    weatherStaleAfterMs: (name: string): number | null => this.#ports.weather[name]?.stale_after ?? null,
-    staleAfterMs: (): number => this.#ports.staleAfterMs,
-    readOnly: (): LimitContext["readOnly"] => this.#ports.readOnly(),
-    clockJudgement: (mono: number): ClockJudgement => {
-      const { clockSkewMs, staleAfterMs } = this.#ports;
-      return clockJudgement(clockSkewMs(), this.#startedAt, mono, staleAfterMs);
-    },
-    mayRulesSend: (): boolean => this.#isRunning,
-    newId: (): string => this.#ports.newId(),
-  };
-
-  #watchersOf(code: string): Iterable<string> {
+  readonly #watchersOf = (code: string): Iterable<string> => {
     if (this.#watchers.size === 0) return [];
     const id = this.#ports.store.get(code)?.info.id ?? code;
     const own = this.#watchers.get(code) ?? [];
     return id === code ? own : new Set([...own, ...(this.#watchers.get(id) ?? [])]);
-  }
+  };
 
-  #controller(idOrCode: string): Controller | undefined {
-    return this.#ports.store.byId(idOrCode) ?? this.#ports.store.get(idOrCode);
-  }
+  readonly #controller = (idOrCode: string): Controller | undefined =>
+    this.#ports.store.byId(idOrCode) ?? this.#ports.store.get(idOrCode);
 
   /** A live message on a weather topic. */
   onWeather(topic: string, payload: Uint8Array): void {
@@ -266,7 +265,7 @@ export class LimitEngine {
     const shownAt = this.#show(key, entry, context);
     const about = { controller: context.own.info.id, actuator: entry.id };
     for (const [type, problem] of problemsOf(entry, context))
-      this.#ports.alarm(type, about, problem?.message ?? null, problem?.facts);
+      this.#ports.alarms.set(type, about, problem?.message ?? null, problem?.facts);
     // Alarms and pauses follow from time alone, too.
     const next = Math.min(isEmpty(entry) ? Infinity : dueAt(entry, context), shownAt);
     if (next === Infinity) this.#due.delete(key);

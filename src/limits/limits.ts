@@ -94,7 +94,7 @@ export class LimitService {
       ...ports,
       weather,
       staleAfterMs: polling.stale_after,
-      alarm: (type, about, message, facts) => this.alarms.set(type, about, message, facts),
+      alarms: this.alarms,
     });
   }
 

@@ -42,12 +42,14 @@ export interface EnginePorts {
   readonly clockSkewMs: () => number | null;
   readonly newId: () => string;
   readonly onEvent: (event: BridgeEvent) => void;
-  /** Raises an alarm about an actuator, or with null takes it back. */
-  readonly alarm: (
-    type: AlarmType,
-    about: { readonly controller: string; readonly actuator: string },
-    message: string | null,
-    facts?: AlarmFacts,
-  ) => void;
+  readonly alarms: {
+    /** Raises an alarm about an actuator, or with null takes it back. */
+    set(
+      type: AlarmType,
+      about: { readonly controller: string; readonly actuator: string },
+      message: string | null,
+      facts?: AlarmFacts,
+    ): void;
+  };
   readonly book: () => LimitBook;
 }

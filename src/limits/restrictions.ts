@@ -1,43 +1,12 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
-import { type LeaseShown, type LockShown, type Restrictions, wholeController } from "../greenhouse/limits.js";
+import type { Restrictions } from "../greenhouse/limits.js";
 import type { Configuration } from "../config/schema.js";
 import type { WeatherShown } from "../greenhouse/limits.js";
-import type { Actuator } from "../greenhouse/model.js";
 import type { KeptLimits } from "../journal/records.js";
-import type { Entry, Lock } from "./rules/entry.js";
-import type { Instant, WeatherReading } from "./rules/guards.js";
-import { allowedNow } from "./rules/judge.js";
+import type { WeatherReading } from "./rules/guards.js";
 import type { Lease } from "./rules/lease.js";
 
 /* What everybody is shown and told of an actuator's limits. */
-
-/** What is in force. */
-export const restrictionsOf = (
-  entry: Entry,
-  isReadOnly: boolean,
-  shown: Actuator | undefined,
-  now: Instant,
-): Restrictions => ({
-  allowed: allowedNow(entry, isReadOnly || entry.settings.readOnly, shown, now),
-  lock: entry.lock && shownLock(entry.lock),
-  lease: entry.lease && shownLease(entry.lease, now),
-});
-
-const shownLock = ({ by, via, reason, since, until }: Lock): LockShown => ({
-  by,
-  via,
-  reason,
-  since: new Date(since).toISOString(),
-  until: until === null ? null : new Date(until).toISOString(),
-});
-
-const shownLease = ({ id, by, command, endsWith, until }: Lease, { iso }: Instant): LeaseShown => ({
-  command,
-  until: iso(until),
-  ends_with: endsWith,
-  id,
-  by,
-});
 
 /** `receivedAt` is epoch ms. */
 export type ReceivedWeather = WeatherReading & { readonly receivedAt: number };
@@ -93,16 +62,14 @@ export function overrunEvent(
 }
 
 /** A lock has ended by itself, at the time that was named with it; of a whole controller each actuator tells it. */
-export const unlockedEvents = (
-  before: KeptLimits["lock"],
-  { lock, id }: Pick<Entry, "lock" | "id">,
+export function unlockedEvent(
+  { by }: NonNullable<KeptLimits["lock"]>,
   about: About,
   at: number,
-): readonly BridgeEvent[] => {
-  if (before === null || lock !== null || id === wholeController) return [];
-  const message = `The lock of ${before.by} on ${about.controller}/${about.actuator} has run out.`;
-  return [{ type: "unlocked", severity: "info", message, at, facts: { ...about, by: before.by } }];
-};
+): BridgeEvent {
+  const message = `The lock of ${by} on ${about.controller}/${about.actuator} has run out.`;
+  return { type: "unlocked", severity: "info", message, at, facts: { ...about, by } };
+}
 
 /** A lease has ended unsent: somebody set another value while the bridge was down, or what it was for ended by itself. */
 export function movedMeanwhileEvent(

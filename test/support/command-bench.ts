@@ -91,10 +91,12 @@ export class CommandBench {
       clockSkewMs: () => this.clockSkewMs,
       newId: () => `r${++this.#ids}`,
       onEvent: (event) => this.events.push(event),
-      alarm: (type, _, message, facts) => {
-        if (message !== null) this.alarmFacts.set(type, facts);
-        if (message === null) this.alarms.delete(type);
-        else this.alarms.set(type, message);
+      alarms: {
+        set: (type, _, message, facts) => {
+          if (message !== null) this.alarmFacts.set(type, facts);
+          if (message === null) this.alarms.delete(type);
+          else this.alarms.set(type, message);
+        },
       },
       book: () => this.commander,
     });

@@ -13,7 +13,7 @@ import {
   sendDone,
 } from "./guards.js";
 import { guardSentence, isThere, judge, stateOf } from "./judge.js";
-import { pausesFor } from "./pauses.js";
+import { pausesFor } from "./movement.js";
 import type { Lease } from "./lease.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
@@ -192,7 +192,8 @@ export function dueAt(entry: Entry, context: LimitContext): number {
   }
   if (lease !== null) times.push(lease.until);
   if (lease?.isKept === true) times.push(context.startedAt + context.staleAfterMs);
-  for (const { id, nextAt } of attemptsOf(entry)) if (id === null) times.push(nextAt);
+  if (lease?.end.id === null) times.push(lease.end.nextAt);
+  for (const { attempts } of entry.guards.values()) if (attempts.id === null) times.push(attempts.nextAt);
   times.push(context.startedAt + firstAnswerMs);
   times.push(lock?.endsAt ?? Infinity, hold?.until ?? Infinity, moves.endsAt ?? Infinity);
   if (context.aheadMs === null && awaitsClock(entry))
@@ -200,17 +201,17 @@ export function dueAt(entry: Entry, context: LimitContext): number {
   else if (context.aheadMs !== 0 && awaitsClock(entry)) times.push(now + lookAgainMs);
   // What keeps it back may end without a word to us.
   if (isKeptBack(entry)) times.push(now + lookAgainMs);
-  return Math.min(...times.filter((at) => at > now));
+  let next = Infinity;
+  for (const at of times) if (at > now && at < next) next = at;
+  return next;
 }
 
-const attemptsOf = ({ lease, guards }: Entry): readonly Attempts[] => [
-  ...(lease === null ? [] : [lease.end]),
-  ...[...guards.values()].map(({ attempts }) => attempts),
-];
-
 /** Whether something that a rule sends is due and was not sent. */
-export const isKeptBack = (entry: Entry): boolean =>
-  attemptsOf(entry).some(({ id, problem }) => id === null && problem !== null);
+export function isKeptBack({ lease, guards }: Entry): boolean {
+  for (const { attempts } of guards.values())
+    if (attempts.id === null && attempts.problem !== null) return true;
+  return lease !== null && lease.end.id === null && lease.end.problem !== null;
+}
 
 type EntryAlarm = Extract<AlarmType, "guard_blind" | "guard_unmet" | "lease_overrun">;
 type EntryProblem = Readonly<{ message: string; facts: AlarmFacts }>;
@@ -221,27 +222,39 @@ export function problemsOf(
   context: LimitContext,
 ): readonly (readonly [EntryAlarm, EntryProblem | null])[] {
   const { lease } = entry;
-  const guards = limitsOf(entry.settings).guards.map((guard) => ({ guard, state: stateOf(entry, guard) }));
-  const unread = guards.filter(({ state }) => isBlind(state));
-  const blind = unread.filter(({ guard, state }) => isKnown(guard, state, context));
-  const due = guards.filter(({ state }) => state.sending === "due" && holds(state));
-  const unmet = due.filter(({ state: { attempts } }) => isUnmet(attempts));
+  const blind: Watched[] = [];
+  const unmet: Watched[] = [];
+  let isUnread = false;
+  let isDue = false;
+  for (const guard of limitsOf(entry.settings).guards) {
+    const state = stateOf(entry, guard);
+    const { id, tries, problem, isKeptBack: isHindered } = state.attempts;
+    if (isBlind(state)) {
+      isUnread = true;
+      if (isKnown(guard, state, context)) blind.push({ guard, state });
+    }
+    if (state.sending !== "due" || !holds(state)) continue;
+    isDue = true;
+    if (problem !== null && (isHindered || (isOverdue(tries) && id === null))) unmet.push({ guard, state });
+  }
   const isOver = lease !== null && lease.until <= context.now.mono;
-  const problems = [
-    ["guard_blind", ofGuards(entry, blind, "blind"), unread.length > 0],
-    ["guard_unmet", ofGuards(entry, unmet, "unmet"), due.length > 0],
-    ["lease_overrun", lease && overrunOf(lease), isOver],
-  ] as const;
-  return problems.flatMap(([type, problem, mayBe]) => (problem || !mayBe ? [[type, problem] as const] : []));
+  const problems: (readonly [EntryAlarm, EntryProblem | null])[] = [];
+  if (blind.length > 0 || !isUnread) problems.push(["guard_blind", ofGuards(entry, blind, "blind")]);
+  if (unmet.length > 0 || !isDue) problems.push(["guard_unmet", ofGuards(entry, unmet, "unmet")]);
+  const overrun = lease && overrunOf(lease);
+  if (overrun !== null || !isOver) problems.push(["lease_overrun", overrun]);
+  return problems;
 }
 
-const isUnmet = ({ id, tries, problem, isKeptBack: isHindered }: Attempts): boolean =>
-  problem !== null && (isHindered || (isOverdue(tries) && id === null));
+interface Watched {
+  readonly guard: Guard;
+  readonly state: GuardState;
+}
 
 /** Null for none. */
 function ofGuards(
   { settings }: Entry,
-  guards: readonly { readonly guard: Guard; readonly state: GuardState }[],
+  guards: readonly Watched[],
   are: "blind" | "unmet",
 ): EntryProblem | null {
   if (guards.length === 0) return null;

@@ -6,7 +6,6 @@ import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { KeptLimits } from "../../journal/records.js";
 import { firstAttempt, isOverdue, laterTriesMs } from "./attempts.js";
 import { type GuardState, unjudged, type WeatherReading } from "./guards.js";
-import { type Moves, neverMoved } from "./pauses.js";
 import type { Hold, Lease, Term } from "./lease.js";
 
 /* What the limits know of one actuator, and how it is kept on disk. */
@@ -25,6 +24,26 @@ export interface Lock {
   /** Of an earlier run. */
   readonly isKept?: true;
 }
+
+/* A movement lasts from a first POST until the travel time after the last one, of kinds without one until the command's result. */
+
+export type Direction = "up" | "down";
+
+export interface Moves {
+  /**
+   * Oldest first, as many as count; those of an earlier run also by the clock, where they may be yet to come. `at` is Infinity
+   * until the clock is known to be right.
+   */
+  readonly starts: readonly { readonly at: number; readonly byClock?: number }[];
+  /** When the newest movement ends; Infinity while only its result can tell. */
+  readonly endsAt: number | null;
+  /** The same of one of an earlier run by a clock that is not known to be right yet. */
+  readonly endsByClock?: number;
+  /** Null where it is not known. */
+  readonly direction: Direction | null;
+}
+
+export const neverMoved: Moves = { starts: [], endsAt: null, direction: null };
 
 /** What commands are judged by. */
 export interface Standing {
@@ -123,21 +142,28 @@ export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
 export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean =>
   settings.limits === undefined && lock === null && hold === null && lease === null && moves === neverMoved;
 
-/** Sixty instants have to fit into a record of the journal. */
-const sinceBefore = (at: number, place: number, all: readonly number[]): number => at - (all[place - 1] ?? 0);
-
 /** For the disk; `epoch` turns an instant of this run into epoch ms. Null where there is nothing to keep. */
 export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimits | null {
   const { settings, lock, hold, lease, moves, guards, formerLease } = entry;
   const { endsByClock: endsAt = moves.endsAt } = moves;
   const { startsPerHour } = limitsOf(settings);
-  const starts = moves.starts.map(({ at, byClock = at }) => epoch(byClock));
-  const keptGuards = [...guards].flatMap(([name, state]) => keptState(name, state));
+  const keptGuards = new Map<string, KeptLimits["guards"][string]>();
+  for (const [name, { phase, sending, attempts }] of guards)
+    // Nothing of one that is as it begins without a kept state.
+    if (phase !== unjudged.phase || sending !== unjudged.sending)
+      keptGuards.set(name, { phase, sending, id: attempts.id, tries: attempts.tries });
   const isBound = lock !== null || hold !== null || lease !== null || formerLease !== null;
-  if (!isBound && keptGuards.length === 0 && moves === neverMoved) return null;
+  if (!isBound && keptGuards.size === 0 && moves === neverMoved) return null;
+  // Each but the first since the one before: sixty instants have to fit into a record of the journal.
+  const starts: number[] = [];
+  let before = 0;
+  for (const { at, byClock = at } of startsPerHour === null ? [] : moves.starts.slice(-startsPerHour)) {
+    starts.push(epoch(byClock) - before);
+    before = epoch(byClock);
+  }
   return {
     guards: Object.fromEntries(keptGuards),
-    starts: startsPerHour === null ? [] : starts.slice(-startsPerHour).map(sinceBefore),
+    starts,
     // One that only its result can end is read back by the next start.
     moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt) : null,
     direction: moves.direction,
@@ -152,12 +178,6 @@ const keptLease = (
   { address }: ActuatorSettings,
   epoch: (mono: number) => number,
 ): KeptLimits["lease"] => ({ id, by, command, ends_with: endsWith, until: epoch(until), address });
-
-/** Nothing of one that is as it begins without a kept state. */
-function keptState(name: string, { phase, sending, attempts: { id, tries } }: GuardState) {
-  const isNew = phase === unjudged.phase && sending === unjudged.sending;
-  return isNew ? [] : [[name, { phase, sending, id, tries }] as const];
-}
 
 interface Restart {
   /** Epoch ms and the monotonic ms of the same moment. */
@@ -221,7 +241,7 @@ export const awaitsClock = ({ moves, lock, hold }: Entry): boolean =>
   lock?.isKept === true || hold?.isKept === true || isUnjudged(moves);
 
 const isUnjudged = ({ starts, endsByClock }: Moves): boolean =>
-  endsByClock !== undefined || starts.some(({ at }) => at === Infinity);
+  endsByClock !== undefined || starts[0]?.at === Infinity;
 
 /** Movements of an earlier run are as long ago as a clock says that is known to be right; of one that is ahead, as the platform's says. */
 export function judgedByClock(entry: Entry, { startedAt, aheadMs }: ClockJudgement): Entry {

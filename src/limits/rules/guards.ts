@@ -70,15 +70,17 @@ export const isBlind = ({ reading }: GuardState): boolean => reading.quality !==
 /** As people and stations write numbers; `Number` also takes no text at all and other bases. */
 const decimal = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?\s*$/i;
 
-const asNumber = (value: Value): Value =>
-  typeof value === "string" && decimal.test(value) ? Number(value) : value;
-
 /** As the condition can judge it; a value that it cannot judge is as bad as none. */
 function judgeable(condition: GuardCondition, { values, quality }: Reading): Reading {
   const wantsNumber = takesNumber(condition);
-  const read = wantsNumber ? values.map(asNumber) : values;
-  const isUsable =
-    read.length > 0 && read.every((one) => (wantsNumber ? typeof one === "number" : one !== null));
+  const read: Value[] = [];
+  let isUsable = values.length > 0;
+  for (const value of values) {
+    const isText = wantsNumber && typeof value === "string" && decimal.test(value);
+    const one = isText ? Number(value) : value;
+    read.push(one);
+    if (wantsNumber ? typeof one !== "number" : one === null) isUsable = false;
+  }
   return { values: read, quality: quality === "good" && !isUsable ? "bad" : quality };
 }
 

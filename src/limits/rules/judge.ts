@@ -1,20 +1,29 @@
 import { decodeValue, stateOfWord } from "../../greenhouse/actuator-kinds.js";
 import { needsLeadIn } from "../../greenhouse/command/plan.js";
 import { canonical, canStop, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
-import type { Allowance, Allowed, DegreeRange, Guard, Interlock } from "../../greenhouse/limits.js";
+import type {
+  Allowance,
+  Allowed,
+  DegreeRange,
+  Guard,
+  Interlock,
+  LeaseShown,
+  LockShown,
+  Restrictions,
+} from "../../greenhouse/limits.js";
 import type { Actuator } from "../../greenhouse/model.js";
-import { type Entry, type LimitedCommand, limitsOf, type Lock, type Standing } from "./entry.js";
-import { clearsAt, type GuardState, holds, type Instant, isBlind, limitOf, unjudged } from "./guards.js";
 import {
-  directionOf,
-  isStart,
+  type Entry,
+  type LimitedCommand,
+  limitsOf,
+  type Lock,
   type Moves,
   neverMoved,
-  type Pause,
-  pausesFor,
-  startsWithinHour,
-} from "./pauses.js";
-import type { Hold } from "./lease.js";
+  type Standing,
+} from "./entry.js";
+import { clearsAt, type GuardState, holds, type Instant, isBlind, limitOf, unjudged } from "./guards.js";
+import type { Hold, Lease } from "./lease.js";
+import { directionOf, isStart, type Pause, pausesFor, startsWithinHour } from "./movement.js";
 
 /*
  * Whether a command may go now. Everything here narrows: no rule makes another allow more. Order: lock, guards, hold, pauses.
@@ -268,3 +277,31 @@ function overlap(one: DegreeRange | null, other: DegreeRange | null): DegreeRang
   const max = Math.min(one.max, other.max);
   return min > max ? null : { min, max };
 }
+
+/** What everybody is shown of what is in force. */
+export const restrictionsOf = (
+  entry: Entry,
+  isReadOnly: boolean,
+  shown: Actuator | undefined,
+  now: Instant,
+): Restrictions => ({
+  allowed: allowedNow(entry, isReadOnly || entry.settings.readOnly, shown, now),
+  lock: entry.lock && shownLock(entry.lock),
+  lease: entry.lease && shownLease(entry.lease, now),
+});
+
+const shownLock = ({ by, via, reason, since, until }: Lock): LockShown => ({
+  by,
+  via,
+  reason,
+  since: new Date(since).toISOString(),
+  until: until === null ? null : new Date(until).toISOString(),
+});
+
+const shownLease = ({ id, by, command, endsWith, until }: Lease, { iso }: Instant): LeaseShown => ({
+  command,
+  until: iso(until),
+  ends_with: endsWith,
+  id,
+  by,
+});

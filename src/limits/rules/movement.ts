@@ -1,13 +1,92 @@
 import type { Outcome } from "../../greenhouse/command/outcomes.js";
+import { type ActuatorKind, kindRows } from "../../greenhouse/actuator-kinds.js";
 import { canonical } from "../../greenhouse/command/words.js";
+import type { Limits } from "../../greenhouse/limits.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
-import { type Entry, type LimitedCommand, limitsOf } from "./entry.js";
-import { type GuardState, sendDone } from "./guards.js";
-import { withMovement, directionOf, withEnd, isStart, type Moves } from "./pauses.js";
+import { type Direction, type Entry, type LimitedCommand, limitsOf, type Moves } from "./entry.js";
+import { degreeOf, sendDone } from "./guards.js";
 import type { Lease } from "./lease.js";
 
-/* What sending and ending a command does to the movements, the lease and the hold of its actuator. Instants are monotonic ms. */
+/*
+ * Rest, reversal and starts per hour; then what sending and ending a command does to the movements, the lease and the hold of its
+ * actuator. Instants are monotonic ms.
+ */
+
+const hourMs = 3_600_000;
+
+export const isMoving = ({ endsAt }: Moves, now: number): boolean => endsAt !== null && now < endsAt;
+
+/**
+ * The way it goes with a canonical word or a state: `open` or a greater degree is up. What the words of a motor do is the
+ * configuration's own affair, whatever they are called.
+ */
+export function directionOf(
+  kind: ActuatorKind,
+  word: string,
+  shown: { readonly state: string | null; readonly position: number | null } | undefined,
+): Direction | null {
+  if (kindRows[kind].configured) return null;
+  if (word === "open") return "up";
+  if (word === "close" || word === "closed") return "down";
+  if (!/^\d{1,3}$/.test(word) || shown === undefined || shown.state === null) return null;
+  const degree = Number(word);
+  const before = degreeOf(shown.state, shown.position);
+  if (before === null || degree === before) return null;
+  return degree > before ? "up" : "down";
+}
+
+/** `stop` and `off` end something; they are no starts. */
+export const isStart = (word: string): boolean => word !== "stop" && word !== "off";
+
+interface Movement extends Omit<Moves, "starts" | "endsByClock"> {
+  /** It is a start. */
+  readonly isCounted: boolean;
+}
+
+/** A movement begins. */
+export function withMovement(
+  moves: Moves,
+  { isCounted, ...move }: Movement,
+  most: number,
+  now: number,
+): Moves {
+  return { ...move, starts: isCounted ? [...moves.starts, { at: now }].slice(-most) : moves.starts };
+}
+
+export const withEnd = ({ starts, direction }: Moves, at: number): Moves => ({
+  starts,
+  direction,
+  endsAt: at,
+});
+
+export interface Pause {
+  readonly rule: "rest" | "reversal" | "starts_per_hour";
+  /** As configured: seconds, or starts. */
+  readonly limit: number;
+  /** Monotonic ms; Infinity where only an end can tell. */
+  readonly until: number;
+}
+
+/** What a movement in this direction has to wait for, or had to, the longest first. */
+export function pausesFor(
+  { restMs, reversalMs, startsPerHour }: Limits,
+  { endsAt, direction: before, starts }: Moves,
+  direction: Direction | null,
+): readonly Pause[] {
+  const pauses: Pause[] = [];
+  if (endsAt !== null && restMs > 0)
+    pauses.push({ rule: "rest", limit: restMs / 1_000, until: endsAt + restMs });
+  if (endsAt !== null && reversalMs > 0 && (direction === null || direction !== before))
+    pauses.push({ rule: "reversal", limit: reversalMs / 1_000, until: endsAt + reversalMs });
+  const oldest = startsPerHour === null ? undefined : starts.at(-startsPerHour);
+  if (startsPerHour !== null && oldest !== undefined)
+    pauses.push({ rule: "starts_per_hour", limit: startsPerHour, until: oldest.at + hourMs });
+  return pauses.sort((one, other) => other.until - one.until);
+}
+
+export const startsWithinHour = ({ starts }: Moves, now: number): Moves["starts"] =>
+  starts.filter(({ at }) => now - at < hourMs);
 
 type Shown = Pick<Actuator, "state" | "position"> | undefined;
 
@@ -83,7 +162,8 @@ function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "leas
 export function afterEnd(entry: Entry, command: LimitedCommand, outcome: Outcome, now: number): Entry {
   if (command.dryRun) return entry;
   const before = entry.sent.get(command.id) ?? null;
-  const sent = new Map([...entry.sent].filter(([id]) => id !== command.id));
+  const sent = new Map(entry.sent);
+  sent.delete(command.id);
   const moves = before ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
   const moved = { ...entry, moves, sent: before ? sent : entry.sent };
   if (outcome === "confirmed" || outcome === "already") return afterConfirmed(moved, command);
@@ -120,26 +200,27 @@ export function afterRuleSend(entry: Entry, result: Ended, now: number): Entry {
     const end = attemptAfter(lease.end, "lease", result, now) ?? firstAttempt;
     return { ...entry, lease: { ...lease, end } };
   }
-  const [name, state] = [...guards].find(([, { attempts }]) => attempts.id === result.id) ?? [];
-  if (name === undefined || state === undefined) return entry;
-  const attempts = attemptAfter(state.attempts, "guard", result, now);
-  const after = attempts === null ? sendDone(state) : { ...state, attempts };
-  return { ...entry, guards: new Map(guards).set(name, after) };
+  for (const [name, state] of guards) {
+    if (state.attempts.id !== result.id) continue;
+    const attempts = attemptAfter(state.attempts, "guard", result, now);
+    const after = attempts === null ? sendDone(state) : { ...state, attempts };
+    return { ...entry, guards: new Map(guards).set(name, after) };
+  }
+  return entry;
 }
 
 /** What guards had sent once is not sent again against a change made elsewhere; `word` is what was commanded there, if that is known. */
 function withoutSends(entry: Entry, word: string | null): Entry {
-  const isSame = (name: string) =>
-    word !== null && limitsOf(entry.settings).guards.some((one) => one.name === name && one.sends === word);
-  // One that waits or is being checked has sent nothing yet, and is no try.
-  const triesOf = ({ id, tries }: GuardState["attempts"]) =>
-    id !== null && !entry.sent.has(id) ? tries - 1 : tries;
-  const isOver = (name: string, { sending, attempts }: GuardState) =>
-    sending === "due" && triesOf(attempts) > 0 && !isSame(name);
-  const guards = [...entry.guards].map(
-    ([name, state]) => [name, isOver(name, state) ? sendDone(state) : state] as const,
-  );
-  return { ...entry, guards: new Map(guards) };
+  const guards = new Map(entry.guards);
+  for (const [name, state] of entry.guards) {
+    const { id, tries } = state.attempts;
+    // One that waits or is being checked has sent nothing yet, and is no try.
+    const tried = id !== null && !entry.sent.has(id) ? tries - 1 : tries;
+    const sends = limitsOf(entry.settings).guards.find((one) => one.name === name)?.sends ?? null;
+    const isSame = word !== null && sends === word;
+    if (state.sending === "due" && tried > 0 && !isSame) guards.set(name, sendDone(state));
+  }
+  return { ...entry, guards };
 }
 
 /** It was moved elsewhere: a start that counts, and the end of a lease. */

@@ -13,7 +13,8 @@ export interface LimitWorld {
   /** Lanes with guards that look at something of the controller. */
   readonly watchersOf: (code: string) => Iterable<string>;
   readonly controller: (idOrCode: string) => Controller | undefined;
-  readonly staleAfterMs: () => number;
+  /** How old a reading of the platform may be, ms. */
+  readonly staleAfterMs: number;
   readonly weatherStaleAfterMs: (name: string) => number | null;
   readonly readOnly: () => LimitContext["readOnly"];
   readonly clockJudgement: (mono: number) => ClockJudgement;
@@ -29,7 +30,7 @@ export const unlimited: LimitWorld = {
   watched: new Set(),
   watchersOf: () => [],
   controller: () => undefined,
-  staleAfterMs: () => Infinity,
+  staleAfterMs: Infinity,
   weatherStaleAfterMs: () => null,
   readOnly: () => ({ commands: false, rules: false }),
   clockJudgement: () => ({ startedAt: 0, aheadMs: 0 }),
