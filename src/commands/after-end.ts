@@ -44,9 +44,6 @@ interface Consequence {
 const nothing: Consequence = { event: null, problem: null };
 const solved: Consequence = { event: null, problem: false };
 
-/** Whether an outcome says that the command went wrong. */
-const isProblem = (outcome: Outcome): boolean => consequences[outcome].problem === true;
-
 const consequences: Readonly<Record<Outcome, Consequence>> = {
   confirmed: solved,
   already: solved,
@@ -189,7 +186,7 @@ const isModeOnly = (resting: Resting, state: string) =>
  */
 export function awaitedAfter(lane: Lane, command: Command, result: CommandResult, now: Now): Awaited | null {
   const { outcome, sent_at: sentAt, steps } = result;
-  const isBad = isProblem(outcome);
+  const isBad = consequences[outcome].problem === true;
   // Of one of an earlier run the record of a first POST may be lost.
   const isUnrecorded = command.isRecovered === true && isBad && steps.length === 0;
   if (sentAt === null && !isUnrecorded) return lane.awaited;

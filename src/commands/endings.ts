@@ -311,18 +311,8 @@ function notTaken(step: Step, end: StepEnd, settings: ActuatorSettings): string 
 const untold = ({ address, value }: Step): string =>
   `Whether ${value} was taken is not known: its sending ended without an answer, and address ${address} goes on showing the position mode, as configured. Check the actuator before sending again.`;
 
-/** The command's end once a step did not lead on to the next, or the last one ended; null when the next step may go. */
-export function endingAfter(
-  step: Step,
-  end: StepEnd,
-  isLast: boolean,
-  settings: ActuatorSettings,
-): Ending | null {
-  if (end.type === "confirmed" && !isLast) return null;
-  return { ...endingAt(step, end, settings), requestId: end.requestId, readBack: end.readBack };
-}
-
-function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): Ending {
+/** The command's end where a step did not lead on to the next, or was the last one. */
+export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): Ending {
   const reason = halfWay[step.purpose];
   const unseen = `${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`;
   switch (end.type) {

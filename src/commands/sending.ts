@@ -32,7 +32,7 @@ import {
   cutBetween,
   dryByNow,
   type Ending,
-  endingAfter,
+  endingAt,
   type Evidence,
   expiredMidway,
   factsOf,
@@ -438,25 +438,29 @@ export function endIfCut(run: Run): StepEnd | null {
 
 /** One step has ended: the next one goes, or the command ends. */
 export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
+  const { command, place, cut } = run;
   const step = stepOf(run);
   // Of a command of an earlier run no POST may be known.
   const isKnown = end.attempts > 0 || end.type === "not_sent";
-  const reports = isKnown ? [...run.reports, stepReport(run.command.settings, step, end)] : run.reports;
-  const ending = endingAfter(step, end, isLast(run), run.command.settings);
-  if (ending === null) {
-    nextStep(turn, { ...run, reports, place: run.place + 1 });
+  const reports = isKnown ? [...run.reports, stepReport(command.settings, step, end)] : run.reports;
+  if (end.type === "confirmed" && !isLast(run)) {
+    const next = { ...run, reports, place: place + 1 };
+    if (cut) finish(turn, next, cutBetween(next));
+    else sendStep(turn, next);
     return;
   }
-  const sentAt = end.type === "not_sent" && run.place === 0 ? null : run.sentAt;
-  const told: Ending = { ...ending, steps: reports, sentAt };
-  if (ending.outcome === "confirmed" && step.purpose === "stop" && !run.cut)
-    readStopped(turn, { ...run, reports }, stateBeside(run), told);
-  else finish(turn, run, told);
-}
-
-function nextStep(turn: Turn, run: Run): void {
-  if (run.cut) finish(turn, run, cutBetween(run));
-  else sendStep(turn, run);
+  const { requestId, readBack } = end;
+  const sentAt = end.type === "not_sent" && place === 0 ? null : run.sentAt;
+  const ending = {
+    ...endingAt(step, end, command.settings),
+    requestId,
+    readBack,
+    steps: reports,
+    sentAt,
+  };
+  if (end.type === "confirmed" && step.purpose === "stop" && !cut)
+    readStopped(turn, { ...run, reports }, stateBeside(run), ending);
+  else finish(turn, run, ending);
 }
 
 /** A stop with an address of its own says nothing of the state, which is another one now. */

@@ -24,9 +24,6 @@ function partOf(key: string): number {
   return (hash ^ (hash >>> 8) ^ (hash >>> 16)) & (width * width - 1);
 }
 
-const partAt = <Value>({ parts }: Table<Value>, place: number): ReadonlyMap<string, Value> =>
-  parts[place >> 4]?.[place & 15] ?? empty;
-
 function withPart<Value>(
   { size, parts }: Table<Value>,
   place: number,
@@ -37,12 +34,14 @@ function withPart<Value>(
   return { size: size + more, parts: parts.with(place >> 4, row) };
 }
 
-export const at = <Value>(table: Table<Value>, key: string): Value | undefined =>
-  partAt(table, partOf(key)).get(key);
+export function at<Value>({ parts }: Table<Value>, key: string): Value | undefined {
+  const place = partOf(key);
+  return parts[place >> 4]?.[place & 15]?.get(key);
+}
 
 export function having<Value>(table: Table<Value>, key: string, value: Value): Table<Value> {
   const place = partOf(key);
-  const before = partAt(table, place);
+  const before = table.parts[place >> 4]?.[place & 15] ?? empty;
   if (before.get(key) === value) return table;
   const part = new Map<string, Value>(before).set(key, value);
   return withPart(table, place, part, part.size - before.size);
@@ -50,8 +49,8 @@ export function having<Value>(table: Table<Value>, key: string, value: Value): T
 
 export function without<Value>(table: Table<Value>, key: string): Table<Value> {
   const place = partOf(key);
-  const before = partAt(table, place);
-  if (!before.has(key)) return table;
+  const before = table.parts[place >> 4]?.[place & 15];
+  if (before?.has(key) !== true) return table;
   const part = new Map<string, Value>(before);
   part.delete(key);
   return withPart(table, place, part, -1);
