@@ -10,7 +10,7 @@ import {
   login,
   subscriber,
 } from "./bench.js";
-import { connectPacket, publishPacket, short, unsubscribePacket } from "./packets.js";
+import { connectPacket, disconnectPacket, publishPacket, short, unsubscribePacket } from "./packets.js";
 
 /* Logins, client ids and the end of a connection; SUBSCRIBE and UNSUBSCRIBE. */
 
@@ -194,6 +194,20 @@ const only5: Checks = {
       peer.send(connectPacket(5, { id: name("malformed"), ...login, ...connect }));
       await expectThrownOut(peer);
     }
+  },
+
+  "a session expiry given twice in a DISCONNECT ends nobody else": async (bench) => {
+    const bystander = await bench.client();
+    const peer = await bench.client(lasting(bench));
+    await peer.subscribe([[bench.name(), 1]]);
+    const twice = [
+      ["session expiry", 30],
+      ["session expiry", 60],
+    ] as const;
+    peer.send(disconnectPacket(0, twice));
+    await peer.untilEnd();
+    await bystander.ping();
+    await (await bench.client()).ping();
   },
 };
 
