@@ -9,10 +9,9 @@ import type { Configuration } from "../config/schema.js";
 import { DirectoryLock } from "../journal/lock.js";
 import { checkOrigin, markOrigin } from "../journal/origin.js";
 import type { StandbySources } from "../http/standby-site.js";
-import { systemClock } from "../runtime/clock.js";
+import { every, systemClock } from "../runtime/clock.js";
 import { nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
-import { every } from "../runtime/schedule.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 
 /* This process as a member of a cluster. Loaded only with the key `cluster`, as NATS is. */

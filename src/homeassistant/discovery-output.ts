@@ -1,7 +1,7 @@
 import type { Controller } from "../greenhouse/model.js";
-import type { Clock, Random } from "../runtime/clock.js";
+import { type Clock, type Random, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { Rest, Schedule } from "../runtime/schedule.js";
+import { Schedule } from "../runtime/schedule.js";
 import {
   bridgeDiscoveryTopic,
   discoveryTopic,

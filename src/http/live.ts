@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { WebSocket } from "ws";
 import { z } from "zod";
 import { isoOrNull } from "../greenhouse/documents.js";
-import type { Clock } from "../runtime/clock.js";
-import { Rest } from "../runtime/schedule.js";
+import { type Clock, Rest } from "../runtime/clock.js";
 import type { Faults } from "./faults.js";
 import type { LiveMessage, Role } from "../page/protocol.js";
 

@@ -2,8 +2,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Alarm, AlarmFacts, AlarmType } from "../greenhouse/limits.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
 import type { RecordBody } from "../journal/records.js";
-import type { Clock } from "../runtime/clock.js";
-import { every } from "../runtime/schedule.js";
+import { type Clock, every } from "../runtime/clock.js";
 import { isNotRunningAsked, NotRunning } from "./not-running.js";
 import {
   acknowledge,

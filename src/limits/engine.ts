@@ -1,8 +1,8 @@
 import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts } from "../journal/records.js";
-import { clockAgrees } from "../runtime/clock.js";
-import { Rest, Schedule } from "../runtime/schedule.js";
+import { clockAgrees, Rest } from "../runtime/clock.js";
+import { Schedule } from "../runtime/schedule.js";
 import { entriesOf, type LimitsLeft, limitsLeft } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { differsInNumbersOnly, type ReceivedWeather } from "./restrictions.js";

@@ -1,8 +1,7 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller } from "../greenhouse/model.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { Rest } from "../runtime/schedule.js";
 import type { Connection, Part } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
 import type { Extent } from "./leftovers.js";

@@ -1,7 +1,6 @@
 import type { Controller } from "../greenhouse/model.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { Rest } from "../runtime/schedule.js";
 import { PublishError, type PublishErrorKind } from "./connection/publish.js";
 import type { PublishOptions } from "./connection/settings.js";
 import type { Extent } from "./leftovers.js";

@@ -1,9 +1,8 @@
 import { secretValues } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, every } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
-import { every } from "../runtime/schedule.js";
 import { messageOf, testMessage, type Wording } from "./message.js";
 import {
   afterNotice,

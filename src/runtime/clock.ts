@@ -60,6 +60,51 @@ export const cameWithin = (clock: Clock, ms: number, event: Promise<unknown>): P
 /** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
 export { setImmediate as nextTurn } from "node:timers/promises";
 
+/** A longer timer would fire at once, again and again; ending a sleep early does no harm. */
+const longestTimerMs = 2_147_483_647;
+
+/** A pause that others may end early; a wake that comes while there is none ends the next one. */
+export class Rest {
+  readonly #clock: Clock;
+  #isWoken = false;
+  #end: () => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#end();
+  }
+
+  /** Ends after `ms`, which may be Infinity, with the next wake, or when the signal aborts. */
+  async for(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isWoken && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const takeBack =
+          ms === Infinity ? null : this.#clock.after(Math.min(ms, longestTimerMs), () => resolve());
+        this.#end = () => {
+          takeBack?.();
+          resolve();
+        };
+        signal.addEventListener("abort", this.#end, { once: true });
+      });
+      signal.removeEventListener("abort", this.#end);
+    }
+    this.#isWoken = false;
+  }
+}
+
+/** Does something again and again, with a pause before each time, until the signal aborts. */
+export async function every(ms: number, clock: Clock, signal: AbortSignal, work: () => void): Promise<void> {
+  for (;;) {
+    await clock.wait(ms, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    work();
+  }
+}
+
 /** Resolves when the signal aborts. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

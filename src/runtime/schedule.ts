@@ -52,51 +52,6 @@ export class Schedule<Key> {
   }
 }
 
-/** A longer timer would fire at once, again and again; ending a sleep early does no harm. */
-const longestTimerMs = 2_147_483_647;
-
-/** A pause that others may end early; a wake that comes while there is none ends the next one. */
-export class Rest {
-  readonly #clock: Clock;
-  #isWoken = false;
-  #end: () => void = () => undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  wake(): void {
-    this.#isWoken = true;
-    this.#end();
-  }
-
-  /** Ends after `ms`, which may be Infinity, with the next wake, or when the signal aborts. */
-  async for(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.#isWoken && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const takeBack =
-          ms === Infinity ? null : this.#clock.after(Math.min(ms, longestTimerMs), () => resolve());
-        this.#end = () => {
-          takeBack?.();
-          resolve();
-        };
-        signal.addEventListener("abort", this.#end, { once: true });
-      });
-      signal.removeEventListener("abort", this.#end);
-    }
-    this.#isWoken = false;
-  }
-}
-
-/** Does something again and again, with a pause before each time, until the signal aborts. */
-export async function every(ms: number, clock: Clock, signal: AbortSignal, work: () => void): Promise<void> {
-  for (;;) {
-    await clock.wait(ms, signal).catch(() => undefined);
-    if (signal.aborted) return;
-    work();
-  }
-}
-
 /** A millisecond more, so that a minute counted with both its ends holds no more either. */
 const minuteMs = 60_001;
 

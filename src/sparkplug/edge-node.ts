@@ -12,9 +12,8 @@ import {
   type LinkEnd,
   type Will,
 } from "../mqtt/connection/settings.js";
-import { type Clock, nextTurn, type Random } from "../runtime/clock.js";
+import { type Clock, nextTurn, type Random, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { Rest } from "../runtime/schedule.js";
 import { deviceCommands, hostWord, nodeCommands } from "./commands.js";
 import { Devices } from "./devices.js";
 import {

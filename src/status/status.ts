@@ -1,9 +1,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import { type Clock, clockAgrees } from "../runtime/clock.js";
+import { type Clock, clockAgrees, every, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { every, Rest } from "../runtime/schedule.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Bundle } from "./bundle.js";
 import { awaitProven } from "./crash-loop.js";

@@ -1,9 +1,8 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformState } from "../greenhouse/model.js";
 import type { HostFacts, PlatformHost } from "../greenhouse/ports.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { Rest } from "../runtime/schedule.js";
 
 export interface LinkFacts {
   readonly realtime: HostFacts;

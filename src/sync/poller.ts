@@ -1,9 +1,9 @@
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { Controller } from "../greenhouse/model.js";
 import { PlatformError, type PlatformHost } from "../greenhouse/ports.js";
-import type { Random } from "../runtime/clock.js";
+import { type Random, Rest } from "../runtime/clock.js";
 import { hasNoFlag } from "../greenhouse/reduce.js";
-import { RequestBudget, Rest } from "../runtime/schedule.js";
+import { RequestBudget } from "../runtime/schedule.js";
 import {
   type DueJob,
   type GuardInputs,

@@ -1,7 +1,6 @@
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformPush, PushChannel, PushListener } from "../greenhouse/ports.js";
-import type { Clock } from "../runtime/clock.js";
-import { Rest } from "../runtime/schedule.js";
+import { type Clock, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { AddressesSeen } from "./addresses-seen.js";
 import type { Mirror } from "./mirror.js";

@@ -2,8 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { pauseBeforeCutMs, SelfTest, type SelfTestTimes } from "../../src/status/self-test.js";
-import { every } from "../../src/runtime/schedule.js";
-import { systemClock } from "../../src/runtime/clock.js";
+import { every, systemClock } from "../../src/runtime/clock.js";
 import {
   type AnyBroker,
   anyBroker,

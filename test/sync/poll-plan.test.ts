@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { callsPerHourNeeded, configuredLoad } from "../../src/config/warnings.js";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import type { Availability } from "../../src/greenhouse/model.js";
-import { systemClock } from "../../src/runtime/clock.js";
-import { RequestBudget, Rest, Schedule } from "../../src/runtime/schedule.js";
+import { Rest, systemClock } from "../../src/runtime/clock.js";
+import { RequestBudget, Schedule } from "../../src/runtime/schedule.js";
 import {
   jobHost,
   jobIntervalMs,

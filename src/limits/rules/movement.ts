@@ -45,16 +45,11 @@ interface Movement extends Omit<Moves, "starts" | "endsByClock"> {
 }
 
 /** A movement begins. */
-export function withMovement(
-  moves: Moves,
-  { isCounted, ...move }: Movement,
-  most: number,
-  now: number,
-): Moves {
+function withMovement(moves: Moves, { isCounted, ...move }: Movement, most: number, now: number): Moves {
   return { ...move, starts: isCounted ? [...moves.starts, { at: now }].slice(-most) : moves.starts };
 }
 
-export const withEnd = ({ starts, direction }: Moves, at: number): Moves => ({
+const withEnd = ({ starts, direction }: Moves, at: number): Moves => ({
   starts,
   direction,
   endsAt: at,

@@ -1,7 +1,6 @@
 import type { BrokerFacts, ConnectionLimits, PublishOptions, Publish } from "./settings.js";
-import type { Clock } from "../../runtime/clock.js";
+import { type Clock, Rest } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
-import { Rest } from "../../runtime/schedule.js";
 import type { BrokerLink } from "./link.js";
 
 const maxTopicBytes = 512;
