@@ -186,6 +186,8 @@ export interface History {
   mayBeGone(ask: Ask): boolean;
   /** Whether its result may have been published while nobody could hear it. */
   mayBeUnheard(ask: Ask): boolean;
+  /** By a clock that was wrong then or is now its result is too old to be published again. */
+  looksTooOld(ask: Ask): boolean;
 }
 
 /** One that showed a value, or may have. */

@@ -194,6 +194,7 @@ class Story {
       lackedValue: () => false,
       mayBeGone: () => this.#isGone,
       mayBeUnheard: () => false,
+      looksTooOld: () => false,
       journal: {
         isWritten: written,
         isDurable: written,

@@ -162,6 +162,7 @@ export function historyOf(recording: Recording): History {
       Math.max(-Infinity, ...gaps.flatMap(({ from, to }) => (from <= at ? [Math.min(to, at)] : []))),
     lackedValue: () => true,
     mayBeGone: (ask) => mayBeGone(recording, ask),
+    looksTooOld: () => false,
     mayBeUnheard: (ask) => isWithin(absences, index.get(`result ${ask.by}`) ?? NaN),
     journal: {
       isWritten,

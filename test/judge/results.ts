@@ -103,7 +103,8 @@ export function judgeEnd(history: History, ask: Ask, until: number): Findings<Ru
   }
   const { outcome } = first.result;
   // Whatever cuts the link or kills the bridge meanwhile: a result that is on disk arrives.
-  if (!ask.delivered && outcome !== "refused" && history.journal.isDurable("result", ask, until))
+  const isKept = outcome !== "refused" && !history.looksTooOld(ask);
+  if (!ask.delivered && isKept && history.journal.isDurable("result", ask, until))
     find.broken("L1", `the result of ${ask.by}, ${outcome}, never arrived`);
   return find;
 }

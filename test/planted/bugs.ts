@@ -47,8 +47,8 @@ const secondPostWhere = (condition: string) =>
 const beforeSending: Readonly<Record<string, PlantedBug>> = {
   retained_commands_run: {
     seam: "commands/intake#understand",
-    plant: `(original) => (arrived, ...rest) =>
-      original({ ...arrived, request: { ...arrived.request, retained: false } }, ...rest)`,
+    plant: `(original) => (turn, arrived) =>
+      original(turn, { ...arrived, request: { ...arrived.request, retained: false } })`,
     breaks: ["S4"],
   },
   journal_after_post: {

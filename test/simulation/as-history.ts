@@ -24,6 +24,7 @@ export function historyOf(world: World): History {
     mayBeGone: (ask) =>
       ask.boot !== world.bridge?.boot && !isWritten("command_taken", ask) && !isWritten("refusal", ask),
     mayBeUnheard: () => false,
+    looksTooOld: (ask) => looksTooOld(world, ask),
     journal: {
       // Of phases the disk finds the bridge's own id.
       isWritten: (record, ask, _, id) => isWritten(record, id === undefined ? ask : { by: id }),
@@ -33,6 +34,15 @@ export function historyOf(world: World): History {
       isOpen: (ask) => isOpen(world, ask),
     },
   };
+}
+
+/** Results are kept for a day. */
+const almostDayMs = 20 * 3_600_000;
+
+function looksTooOld({ platformNow, time }: World, { results: [first] }: Ask): boolean {
+  if (first === undefined) return false;
+  const toldAt = platformNow - time.now + first.at;
+  return Math.abs(Date.parse(first.result.finished_at) - toldAt) > almostDayMs;
 }
 
 const excusedMs = 60_000;
