@@ -1,5 +1,5 @@
 import { stateAddresses } from "./actuator-kinds.js";
-import type { Actuator, Controller, Quality, RunningStatus, Sensor } from "./model.js";
+import type { Actuator, Controller, Parameter, Quality, Register, RunningStatus, Sensor } from "./model.js";
 
 /** A platform clock may run a little ahead of ours without its readings being called wrong. */
 export const futureToleranceMs = 120_000;
@@ -60,18 +60,22 @@ function sensorQuality(sensor: Sensor, moment: Moment): Judged {
  * fresh as the mode, and less certain.
  */
 function actuatorQuality({ settings, registers, position, lastDegree }: Actuator, moment: Moment): Judged {
-  let oldest: number | null = null;
+  let oldest: Register | null = null;
   for (const address of stateAddresses(settings)) {
-    const readAt = registers[address]?.readAt ?? null;
-    if (oldest === null || (readAt !== null && readAt < oldest)) oldest = readAt;
+    const register = registers[address];
+    if (register !== undefined && (oldest === null || register.readAt < oldest.readAt)) oldest = register;
   }
-  const aged = registerQuality(oldest, moment);
+  const aged = registerQuality({ register: oldest }, moment);
   const isRecalled = (lastDegree ?? null) !== null && position === lastDegree;
   return aged.quality === "good" && isRecalled ? { ...aged, quality: "uncertain" } : aged;
 }
 
-function registerQuality(readAt: number | null, moment: Moment): Judged<"good" | "stale"> {
+function registerQuality(
+  { register }: Pick<Parameter, "register">,
+  moment: Moment,
+): Judged<"good" | "stale"> {
   const { staleAfterMs, registerFloorMs } = moment.freshness;
+  const readAt = register?.readAt ?? null;
   return qualityByAge(readAt, readAt ?? 0, Math.max(staleAfterMs, registerFloorMs), moment);
 }
 
@@ -98,9 +102,7 @@ export function judge(controller: Controller, now: number, freshness: Freshness)
   return withChange(controller, {
     sensors: judged(controller.sensors, sensorQuality),
     actuators: judged(controller.actuators, actuatorQuality),
-    parameters: judged(controller.parameters, ({ register }) =>
-      registerQuality(register?.readAt ?? null, moment),
-    ),
+    parameters: judged(controller.parameters, registerQuality),
     statuses: judged(controller.statuses, statusQuality),
     nextJudgementAt: next === Infinity ? null : next,
   });

@@ -59,9 +59,9 @@ function foldStatus(
   const { availability, availabilityBy, doubted } = shown;
   const { record, type } = shown.info;
   const isFlagged = (record?.online ?? null) !== null;
-  const isListed = record?.online === true && isWithoutClient(type) && shown.absentSince === null;
+  const isListed = record?.online === true && shown.absentSince === null;
   // Not found is also what a station or camera without an MQTT client gets, whatever the list's flag is made of.
-  if (state === "offline" && isListed) return settled("unknown", "status");
+  if (state === "offline" && isListed && isWithoutClient(type)) return settled("unknown", "status");
   const isClient = isFlagged || availability !== "unknown";
   const tells = state === "online" || (state === "offline" && isClient);
   if (!tells || shown.absentSince !== null) return { availability, availabilityBy, doubted };

@@ -94,9 +94,10 @@ function readWord(text: string, target: Target): Wanted | Refusal {
   const word = text.toLowerCase();
   const row: KindRow = kindRows[target.kind];
   if (row.positionMode !== null && word === "position") return positionWithoutDegree();
-  const names = Object.keys(valueTable(target));
-  const name = names.find((one) => one.toLowerCase() === word || stateOfWord(target.kind, one) === word);
-  if (name !== undefined || (word === "stop" && target.stop)) return wordWanted(name ?? "stop", target);
+  for (const name of Object.keys(valueTable(target)))
+    if (name.toLowerCase() === word || stateOfWord(target.kind, name) === word)
+      return wordWanted(name, target);
+  if (word === "stop" && target.stop) return wordWanted(word, target);
   return refusal(
     "unknown_command",
     `"${text.slice(0, 40)}" is no command of this actuator; it accepts ${accepted(target)}.`,

@@ -183,11 +183,11 @@ export function limitOf(condition: GuardCondition): number | string | readonly s
   }
 }
 
-const sameReading = (one: Reading, other: Reading): boolean =>
-  one === other ||
-  (one.quality === other.quality &&
-    one.values.length === other.values.length &&
-    one.values.every((value, at) => value === other.values[at]));
+function sameReading(one: Reading, other: Reading): boolean {
+  if (one.quality !== other.quality || one.values.length !== other.values.length) return false;
+  for (const [at, value] of one.values.entries()) if (value !== other.values[at]) return false;
+  return true;
+}
 
 /** The newest live message of a `weather` topic. */
 export interface WeatherReading {

@@ -211,9 +211,9 @@ function withoutSends(entry: Entry, word: string | null): Entry {
     const { id, tries } = state.attempts;
     // One that waits or is being checked has sent nothing yet, and is no try.
     const tried = id !== null && !entry.sent.has(id) ? tries - 1 : tries;
-    const sends = limitsOf(entry.settings).guards.find((one) => one.name === name)?.sends ?? null;
-    const isSame = word !== null && sends === word;
-    if (state.sending === "due" && tried > 0 && !isSame) guards.set(name, sendDone(state));
+    if (state.sending !== "due" || tried <= 0) continue;
+    const guard = limitsOf(entry.settings).guards.find((one) => one.name === name);
+    if (word === null || guard?.sends !== word) guards.set(name, sendDone(state));
   }
   return { ...entry, guards };
 }
