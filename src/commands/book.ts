@@ -214,13 +214,7 @@ export interface Waits {
 
 /** Where a command can be, and what is known there. */
 export type Stage = Readonly<
-  | { at: "connection" }
-  | {
-      at: "checking";
-      address: string;
-      left: readonly string[];
-      fresh: Readonly<Record<string, RawValue>>;
-    }
+  | { at: "checking" }
   /** Checked; the journal has not said yet that it has on disk that the command is sent. Only a stop, and what a rule sends, has a time when it goes without. */
   | { at: "journal" }
   /** A connection is waited for, and nothing of this POST has left. `tries`: how many connections have been asked for. */
@@ -264,7 +258,9 @@ export interface First {
 }
 
 export type Connection =
-  | { readonly type: "online" | "offline" | "unknown" }
+  | { readonly type: "online" }
+  | { readonly type: "offline" }
+  | { readonly type: "unknown" }
   | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
 
 /** A question to the world outside, of a lane; the answer brings the number back. */
@@ -277,7 +273,8 @@ interface Asking {
 export type Asker = Pick<Command, "code"> & Partial<Pick<Command, "rule" | "wanted">>;
 
 type Question = Readonly<
-  | { type: "connection"; command: Command }
+  /** Whether the controller is online, and beside that what these addresses show. */
+  | { type: "check"; command: Command; addresses: readonly string[] }
   | { type: "read"; command: Asker; address: string }
   | { type: "post"; command: Command; step: Step }
   | { type: "renew" }
@@ -290,11 +287,17 @@ type Question = Readonly<
     }
 >;
 
+export interface AddressRead {
+  readonly address: string;
+  readonly read: Read;
+}
+
 /** An answer to a command on its way. */
 export type Answered = Asking &
   Readonly<
-    | { type: "connection"; connection: Connection }
-    | { type: "read"; address: string; read: Read }
+    /** Of a controller that is not online no reads are waited for. */
+    | { type: "checked"; connection: Connection; reads: readonly AddressRead[] }
+    | ({ type: "read" } & AddressRead)
     /** `before` is what the mirror held of the address when the POST began. */
     | { type: "answered"; answer: Answer; before: RawValue | null }
     /** The connection of the POST stands and its first byte is about to leave: it is judged once more. */

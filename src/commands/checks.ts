@@ -16,77 +16,81 @@ import {
 } from "./book.js";
 import type { Read } from "./confirm.js";
 import type { Command } from "./command.js";
-import { askedBy, refused, refusedExpired } from "./endings.js";
+import { askedBy, type Ending, refused, refusedExpired } from "./endings.js";
 import { limitsWithSending } from "./limits.js";
 import { finish } from "./results.js";
 import { advanceSending, isTooOld, sendStep } from "./sending.js";
 
-/* Single-device status, then a fresh read of every address of the state. */
+/* Single-device status and, beside it, a fresh read of every address of the state. */
 
-type AtChecks = At<"connection" | "checking" | "journal">;
+type AtChecks = At<"checking" | "journal">;
 
 /** What a command on its way was waiting for has come. */
 export function advance(turn: Turn, run: Run, came: Came): void {
-  if (run.at === "connection" && came.type === "connection") onConnection(turn, run, came.connection);
-  else if (run.at === "checking" && came.type === "read") checkRead(turn, run, came.read);
+  if (run.at === "checking" && came.type === "checked") onAnswers(turn, run, came);
   else if (run.at === "journal" && came.type === "due") onJournaled(turn, run, "the disk does not answer");
   else if (run.at === "journal" && came.type === "journaled")
     onJournaled(turn, run, came.sequence === null ? came.problem : null);
   else advanceSending(turn, run, came);
 }
 
-function onConnection(turn: Turn, run: At<"connection">, connection: Connection): void {
-  const { settings, wanted } = run.command;
+/** Of what is read before it is sent: a word is told by the mode alone. */
+export function checkedAddresses({ settings, wanted }: Command): readonly string[] {
   const addresses = stateAddresses(settings);
-  switch (connection.type) {
-    case "online":
-      // A word is told by the mode alone.
-      check(turn, run, wanted.type === "position" ? addresses : addresses.slice(0, 1), {});
-      return;
-    case "offline": {
-      const message =
-        "The platform says the controller is offline (or does not exist). Nothing was sent; check its power and network.";
-      finish(turn, run, refused("controller_offline", message));
-      return;
-    }
-    case "unknown": {
-      const message =
-        "The platform's answer about the controller could not be read, so nothing was sent. `greenhouse2mqtt doctor` says what to set.";
-      finish(turn, run, refused("platform_unavailable", message));
-      return;
-    }
-    case "unanswered": {
-      const message = `Nothing was sent: ${connection.reason}`;
-      finish(turn, run, refused("platform_unavailable", message, connection.facts?.requestId));
-    }
+  return wanted.type === "position" ? addresses : addresses.slice(0, 1);
+}
+
+/** What the status says comes first: of a controller that is not online no read is waited for. */
+function onAnswers(
+  turn: Turn,
+  run: AtChecks,
+  { connection, reads }: Extract<Came, { readonly type: "checked" }>,
+): void {
+  const fresh: Record<string, RawValue> = {};
+  let refusal = connection.type === "online" ? null : connectionRefusal(connection);
+  for (const { address, read } of reads) {
+    if (read.type === "value") fresh[address] = read.raw;
+    else refusal ??= readRefusal(run.command, address, read);
   }
+  if (refusal === null) onChecked(turn, run, fresh);
+  else finish(turn, run, refusal);
+}
+
+function connectionRefusal(connection: Exclude<Connection, { readonly type: "online" }>): Ending {
+  switch (connection.type) {
+    case "offline":
+      return refused(
+        "controller_offline",
+        "The platform says the controller is offline (or does not exist). Nothing was sent; check its power and network.",
+      );
+    case "unknown":
+      return refused(
+        "platform_unavailable",
+        "The platform's answer about the controller could not be read, so nothing was sent. `greenhouse2mqtt doctor` says what to set.",
+      );
+    case "unanswered":
+      return refused(
+        "platform_unavailable",
+        `Nothing was sent: ${connection.reason}`,
+        connection.facts?.requestId,
+      );
+  }
+}
+
+function readRefusal(
+  { force }: Command,
+  address: string,
+  read: Exclude<Read, { readonly type: "value" }>,
+): Ending | null {
+  if (read.type === "unanswered") {
+    const message = `Address ${address} could not be read before sending: ${read.reason}`;
+    return refused("platform_unavailable", message, read.facts?.requestId);
+  }
+  const message = `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address, or send with "force": true.`;
+  return force ? null : refused("no_read_back", message);
 }
 
 type Fresh = Readonly<Record<string, RawValue>>;
-
-/** Reads the next of these addresses, and decides once none is left. */
-function check(turn: Turn, run: AtChecks, [address, ...left]: readonly string[], fresh: Fresh): void {
-  if (address === undefined) {
-    onChecked(turn, run, fresh);
-    return;
-  }
-  const token = ask(turn, { type: "read", command: run.command, address });
-  goTo(turn, run, { at: "checking", address, left, fresh }, { token });
-}
-
-function checkRead(turn: Turn, run: At<"checking">, read: Read): void {
-  const { address, left, fresh } = run;
-  if (read.type === "unanswered") {
-    const message = `Address ${address} could not be read before sending: ${read.reason}`;
-    finish(turn, run, refused("platform_unavailable", message, read.facts?.requestId));
-  } else if (read.type === "absent" && !run.command.force) {
-    const message = `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address, or send with "force": true.`;
-    finish(turn, run, refused("no_read_back", message));
-  } else {
-    const more = read.type === "value" ? { ...fresh, [address]: read.raw } : fresh;
-    check(turn, run, left, more);
-  }
-}
 
 function onChecked(turn: Turn, run: AtChecks, fresh: Fresh): void {
   const { command } = run;

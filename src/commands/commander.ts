@@ -8,8 +8,10 @@ import { type Pace, PlatformError, type RawValue } from "../greenhouse/ports.js"
 import type { RecordBody } from "../journal/records.js";
 import type { ReadBacks } from "../sync/push-mirror.js";
 import {
+  type AddressRead,
   type Asker,
   type Book,
+  type Connection,
   type Effect,
   type EffectOf,
   emptyBook,
@@ -27,7 +29,7 @@ type JournalAnswer =
   | { readonly sequence: number }
   | { readonly sequence: null; readonly problem: string; readonly isOpen: boolean };
 
-type PlatformQuestion = EffectOf<"connection" | "read" | "post" | "renew">;
+type PlatformQuestion = EffectOf<"check" | "read" | "post" | "renew">;
 
 /**
  * Takes commands, and does what their book says is to be done: asks the platform and the journal, tells of every command's
@@ -340,35 +342,64 @@ export class Commander implements ReadBacks {
  * made where it is listened to.
  */
 async function answerTo(
-  question: EffectOf<"connection" | "read" | "renew">,
-  { platform, store, clock }: CommanderPorts,
+  question: EffectOf<"check" | "read" | "renew">,
+  ports: CommanderPorts,
   given: AbortController,
 ) {
   const { type } = question;
   if (type === "renew")
-    return { type: "renewed", isNew: await platform.renewCredential(given.signal) } as const;
-  const { code } = question.command;
-  const pace = paceOf(question.command);
+    return { type: "renewed", isNew: await ports.platform.renewCredential(given.signal) } as const;
+  const { command } = question;
+  if (type === "read")
+    return { type, ...(await freshRead(command, question.address, ports, given.signal)) } as const;
+  const status = readConnection(command, ports, given.signal);
+  const reading = question.addresses.map((address) => freshRead(command, address, ports, given.signal));
+  const reads = Promise.all(reading);
+  // A defect that ends them before the status is there is thrown below, and until then it is no unhandled rejection.
+  reads.catch(() => undefined);
+  const connection = await status;
+  if (connection.type === "online") return { type: "checked", connection, reads: await reads } as const;
+  given.abort();
+  return { type: "checked", connection, reads: [] } as const;
+}
+
+async function readConnection(
+  command: Asker,
+  { platform, store }: CommanderPorts,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const { code } = command;
   try {
-    if (type === "connection") {
-      const status = await platform.connection(code, given.signal, pace);
-      store.dispatch(code, { type, status });
-      return { type, connection: { type: status.state } } as const;
-    }
-    const { address } = question;
-    const startedAt = clock.monotonic();
-    const raw = await platform.value(code, address, true, given.signal, pace);
-    if (raw === null) return { type, address, read: { type: "absent" } } as const;
+    const status = await platform.connection(code, signal, paceOf(command));
+    store.dispatch(code, { type: "connection", status });
+    return { type: status.state };
+  } catch (error) {
+    return unansweredBy(error);
+  }
+}
+
+async function freshRead(
+  command: Asker,
+  address: string,
+  { platform, store, clock }: CommanderPorts,
+  signal: AbortSignal,
+): Promise<AddressRead> {
+  const { code } = command;
+  const startedAt = clock.monotonic();
+  try {
+    const raw = await platform.value(code, address, true, signal, paceOf(command));
+    if (raw === null) return { address, read: { type: "absent" } };
     const read = { values: new Map([[address, raw]]), startedAt, readAt: clock.now() };
     store.dispatch(code, { type: "registers_read", ...read, fresh: true, source: "read_back" });
-    return { type, address, read: { type: "value", raw, startedMono: startedAt } } as const;
+    return { address, read: { type: "value", raw, startedMono: startedAt } };
   } catch (error) {
-    if (!(error instanceof PlatformError)) throw error;
-    const unanswered = { type: "unanswered", reason: error.message, facts: error.facts } as const;
-    return type === "connection"
-      ? { type, connection: unanswered }
-      : { type, address: question.address, read: unanswered };
+    return { address, read: unansweredBy(error) };
   }
+}
+
+function unansweredBy(error: unknown) {
+  if (!(error instanceof PlatformError)) throw error;
+  return { type: "unanswered", reason: error.message, facts: error.facts } as const;
 }
 
 /** No unanswered request of others holds up a stop, nor what a rule sends. */

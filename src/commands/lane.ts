@@ -4,6 +4,7 @@ import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import {
   aboutOf,
+  type AddressRead,
   type Answered,
   ask,
   goTo,
@@ -18,7 +19,7 @@ import {
   type Run,
   type Turn,
 } from "./book.js";
-import { advance, journalSending, takenRecord, urgentWaitsMs } from "./checks.js";
+import { advance, checkedAddresses, journalSending, takenRecord, urgentWaitsMs } from "./checks.js";
 import type { Command, Interrupted } from "./command.js";
 import { isContradicted, nextReadAt, recoveredReadBack, withPushed } from "./confirm.js";
 import { samePayloadMs } from "./intake.js";
@@ -94,16 +95,21 @@ function answer(turn: Turn, input: Answered | Journaled): void {
   }
   const run = running?.token === input.token ? running : confirming;
   if (run?.token !== input.token) return;
-  const { unread, endedAt } = turn.lane.posts;
-  // A read begun after every POST of ours so far accounts for all of them.
-  if (unread && input.type === "read" && input.read.type === "value")
-    if (endedAt === null || input.read.startedMono >= endedAt) {
-      turn.lane.posts = { ...turn.lane.posts, unread: false };
-      const value = String(input.read.raw);
-      note(turn, { type: "read_back", ...aboutOf(run.command), id: null, address: input.address, value });
-    }
+  if (turn.lane.posts.unread && input.type === "read") accountForPosts(turn, run, [input]);
+  if (turn.lane.posts.unread && input.type === "checked") accountForPosts(turn, run, input.reads);
   if (input.type === "defect") finish(turn, run, defect(run));
   else advance(turn, run, input);
+}
+
+/** A read begun after every POST of ours so far accounts for all of them. */
+function accountForPosts(turn: Turn, { command }: Run, reads: readonly AddressRead[]): void {
+  const { endedAt } = turn.lane.posts;
+  for (const { address, read } of reads) {
+    if (read.type !== "value" || (endedAt !== null && read.startedMono < endedAt)) continue;
+    turn.lane.posts = { ...turn.lane.posts, unread: false };
+    note(turn, { type: "read_back", ...aboutOf(command), id: null, address, value: String(read.raw) });
+    return;
+  }
 }
 
 /** A command that was taken. */
@@ -224,8 +230,8 @@ function begin(turn: Turn, command: Command, passedOver: readonly Command[]): vo
     return;
   }
   turn.effects.push({ type: "phase", command, phase: "checking" });
-  const token = ask(turn, { type: "connection", command });
-  goTo(turn, started, { at: "connection" }, { token });
+  const token = ask(turn, { type: "check", command, addresses: checkedAddresses(command) });
+  goTo(turn, started, { at: "checking" }, { token });
 }
 
 /**

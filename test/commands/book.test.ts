@@ -105,8 +105,11 @@ class Driver {
     return this.#open.map(({ type }) => type);
   }
 
-  online(): this {
-    return this.feed({ type: "connection", ...this.#take("connection"), connection: { type: "online" } });
+  /** The controller is online, and its address shows this; null where it is not answered. */
+  checked(raw: string | null): this {
+    const read = raw === null ? silence : ({ type: "value", raw, startedMono: this.mono } as const);
+    const reads = [{ address: this.#settings.address, read }];
+    return this.feed({ type: "checked", ...this.#take("check"), connection: { type: "online" }, reads });
   }
 
   shows(raw: string): this {
@@ -116,8 +119,7 @@ class Driver {
   }
 
   silent(): this {
-    const read = { type: "unanswered", reason: "no answer", facts: null } as const;
-    return this.feed({ type: "read", ...this.#take("read"), address: "", read });
+    return this.feed({ type: "read", ...this.#take("read"), address: "", read: silence });
   }
 
   journaled(problem: string | null = null): this {
@@ -147,7 +149,7 @@ class Driver {
 
   /** Checked, on disk, and its first POST on the way. */
   sending(text: string, register: string, over: Readonly<Record<string, unknown>> = {}): this {
-    return this.ask(text, over).online().shows(register).journaled();
+    return this.ask(text, over).checked(register).journaled();
   }
 
   #take(type: Question["type"]): Pick<Question, "key" | "token"> {
@@ -157,6 +159,8 @@ class Driver {
     return { key: one.key, token: one.token };
   }
 }
+
+const silence = { type: "unanswered", reason: "no answer", facts: null } as const;
 
 const isOutcome = (effect: Effect) =>
   effect.type === "journal" && (effect.record.type === "result" || effect.record.type === "refusal");
@@ -179,7 +183,8 @@ const words: Readonly<Record<string, (lane: Driver, ...rest: readonly string[]) 
   sending: (lane, text = "", register = "", ...options) => lane.sending(text, register, optionsOf(options)),
   /** A window that travels for two minutes: opened and confirmed 2 s after its POST at 0. */
   opened: (lane) => opened(lane),
-  online: (lane) => lane.online(),
+  checked: (lane, raw = "") => lane.checked(raw),
+  unread: (lane) => lane.checked(null),
   shows: (lane, raw = "") => lane.shows(raw),
   silent: (lane) => lane.silent(),
   journaled: (lane, ...problem) => lane.journaled(problem.length === 0 ? null : problem.join(" ")),
@@ -228,19 +233,19 @@ describe("the lane of a fan", () => {
     fan,
     `
     # a POST leaves only once the journal has on disk that the command is sent
-    ask on, online, shows 1001
+    ask on, checked 1001
     # and leaves then
-    ask on, online, shows 1001, journaled → POST 1010
+    ask on, checked 1001, journaled → POST 1010
     # a command that grew too old while the journal wrote is not sent
-    ask on, online, shows 1001, later 60001, journaled → c1 refused expired
+    ask on, checked 1001, later 60001, journaled → c1 refused expired
     # a journal that cannot write refuses the command
-    ask on, online, shows 1001, journaled disk full → c1 refused journal_unavailable
+    ask on, checked 1001, journaled disk full → c1 refused journal_unavailable
     # force sends although the value shows
     sending on 1010 force → POST 1010
     # a dry run is checked and not sent
-    ask on dry_run, online, shows 1001 → c1 dry_run
+    ask on dry_run, checked 1001 → c1 dry_run
     # a fresh read without an answer refuses, whatever force says
-    ask on force, online, silent → c1 refused platform_unavailable
+    ask on force, unread → c1 refused platform_unavailable
     # an ambiguous POST is sent again once, not sooner than 5 s, where a newer read differs
     sending on 1001, ambiguous, after 4999, quiet, after 1, shows 1001 → POST 1010, POST 1010
     # an ambiguous POST whose value shows is confirmed
@@ -248,9 +253,9 @@ describe("the lane of a fan", () => {
     # an ambiguous POST of a command that is too old is not sent again
     sending on 1001 max_age=3s, ambiguous, after 5000, shows 1001 → POST 1010
     # one that confirms gives way when the newer is about to POST, not before
-    sending on 1001, accepted, after 2000, ask off, online, shows 1001 → POST 1010
+    sending on 1001, accepted, after 2000, ask off, checked 1001 → POST 1010
     # and then ends superseded after_sending
-    sending on 1001, accepted, after 100, ask off, after 1900, online, shows 1001, shows 1001, journaled → POST 1010, POST 1001, c1 superseded after_sending
+    sending on 1001, accepted, after 100, ask off, after 1900, checked 1001, shows 1001, journaled → POST 1010, POST 1001, c1 superseded after_sending
     # the end of the program refuses what is checked, and leaves what was sent for the next start
     sending on 1001, accepted, ask off, closing → POST 1010, c2 refused shutting_down
   `,
@@ -288,9 +293,9 @@ describe("the lane of what travels", () => {
     # nor ever again
     opened, after 118000, shows 10010, after 900000, quiet → POST 10010, c1 confirmed
     # what a newer command of ours explains is not said
-    opened, ask close, online, shows 10010, journaled, accepted, after 2000, shows 10001, quiet, after 118000, shows 10001 → POST 10010, c1 confirmed, POST 10001, c2 confirmed
+    opened, ask close, checked 10010, journaled, accepted, after 2000, shows 10001, quiet, after 118000, shows 10001 → POST 10010, c1 confirmed, POST 10001, c2 confirmed
     # a newer command that is refused explains nothing
-    opened, ask close, online, silent, after 118000, shows 10001 → POST 10010, c1 confirmed, c2 refused platform_unavailable, c1 reverted to 10001
+    opened, ask close, unread, after 118000, shows 10001 → POST 10010, c1 confirmed, c2 refused platform_unavailable, c1 reverted to 10001
     # a platform without an answer is asked again every 30 s
     opened, after 118000, silent, after 29999, quiet, after 1, shows 10001 → POST 10010, c1 confirmed, c1 reverted to 10001
     # the end of the program leaves it to the next start
@@ -342,12 +347,13 @@ describe("the outcome of a command", () => {
   const key = "GH-0001 actuator roof";
   const failed = { type: "journaled", key, sequence: null, problem: "disk full" } as const;
   const asked = (over: Readonly<Record<string, unknown>> = {}) => {
-    const driver = new Driver(fan).ask("on", over).online();
-    const [read] = driver.questions;
-    if (!read) throw new Error("nothing is read");
-    const { key, token } = read;
-    const answer = { type: "value", raw: "1010", startedMono: 0 } as const;
-    const ended = step(driver.book, { type: "read", key, token, address: "140", read: answer }, now);
+    const driver = new Driver(fan).ask("on", over);
+    const [check] = driver.questions;
+    if (!check) throw new Error("nothing is read");
+    const { key, token } = check;
+    const read = { type: "value", raw: "1010", startedMono: 0 } as const;
+    const shown = { connection: { type: "online" }, reads: [{ address: "140", read }] } as const;
+    const ended = step(driver.book, { type: "checked", key, token, ...shown }, now);
     const question = ended.effects.find((one) => one.type === "journal");
     if (!question) throw new Error("nothing is journaled");
     return { ...ended, token: question.token };

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Book, type Effect, emptyBook, type Input, laneKey } from "../../src/commands/book.js";
 import type { CommandRules } from "../../src/commands/command.js";
+import type { Read } from "../../src/commands/confirm.js";
 import { laneOfRecord, memoryOf } from "../../src/commands/memory.js";
 import { lanesFrom } from "../../src/commands/restore.js";
 import { nextWakeAt, step } from "../../src/commands/step.js";
@@ -202,22 +203,22 @@ class Run {
       const isLost = this.#lost.has(one.token);
       const answer = isLost ? { sequence: null, problem: "full", isOpen: true } : { sequence: one.token };
       this.#feed({ type: "journaled", ...asked, ...answer });
-    } else if (one.type === "connection")
-      this.#feed({
-        type: "connection",
-        ...asked,
-        connection: { type: how === "badly" ? "offline" : "online" },
-      });
-    else if (one.type === "renew") this.#feed({ type: "renewed", ...asked, isNew: how === "well" });
-    else if (one.type === "read") {
-      const shown = how === "well" ? this.#register : raw;
-      const value = { type: "value", raw: shown, startedMono: this.mono } as const;
-      const silent = { type: "unanswered", reason: "silent", facts: null } as const;
-      this.#feed({ type: "read", ...asked, address: one.address, read: how === "badly" ? silent : value });
-    } else {
+    } else if (one.type === "renew") this.#feed({ type: "renewed", ...asked, isNew: how === "well" });
+    else if (one.type === "check") {
+      const type = how === "refused" ? "offline" : "online";
+      const reads = one.addresses.map((address) => ({ address, read: this.#read(how, raw) }));
+      this.#feed({ type: "checked", ...asked, connection: { type }, reads: type === "online" ? reads : [] });
+    } else if (one.type === "read")
+      this.#feed({ type: "read", ...asked, address: one.address, read: this.#read(how, raw) });
+    else {
       this.#register = one.step.value;
       this.#post(asked, how);
     }
+  }
+
+  #read(how: Extract<Action, { readonly do: "answer" }>["how"], raw: string): Read {
+    if (how === "badly") return { type: "unanswered", reason: "silent", facts: null };
+    return { type: "value", raw: how === "well" ? this.#register : raw, startedMono: this.mono };
   }
 
   #post(

@@ -201,6 +201,15 @@ describe("refusals before anything is sent", () => {
     });
     expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed" });
   });
+
+  it("controller_offline at once, though no read of it is answered; that one is given up", async () => {
+    const bench = new CommandBench();
+    bench.platform.connectionNow = "offline";
+    bench.platform.isSilent = true;
+    await bench.play("open", 0);
+    expect(bench.outcomes).toEqual({ c1: "refused controller_offline" });
+    expect(bench.platform.givenUp).toBe(1);
+  });
 });
 
 describe("a command with a payload that is too large", () =>

@@ -29,6 +29,9 @@ export class ScriptedPlatform implements CommandPlatform {
   renewals = 0;
   renewWorks = true;
   reads = 0;
+  /** Nothing that is read is answered any more; a read ends where it is given up. */
+  isSilent = false;
+  givenUp = 0;
   writing = 0;
   /** Why there is no connection for the nth try to send; null where there is one, after so many ms. */
   connects: (nth: number) => PlatformError | null = () => null;
@@ -57,14 +60,25 @@ export class ScriptedPlatform implements CommandPlatform {
     _code: string,
     address: string,
     _fresh: boolean,
-    _signal: AbortSignal,
+    signal: AbortSignal,
     pace: Pace = "urgent",
   ): Promise<RawValue | null> {
     this.paces.push(pace);
     this.reads++;
+    if (this.isSilent) return this.#untilGivenUp(signal);
     const scripted = this.onRead?.(address, this.reads);
     if (scripted instanceof PlatformError) return Promise.reject(scripted);
     return Promise.resolve(scripted === undefined ? (this.registers.get(address) ?? null) : scripted);
+  }
+
+  #untilGivenUp(signal: AbortSignal): Promise<never> {
+    return new Promise((_, reject) => {
+      const giveUp = () => {
+        this.givenUp++;
+        reject(platformError({ kind: "interrupted" }));
+      };
+      signal.addEventListener("abort", giveUp, { once: true });
+    });
   }
 
   async write(
