@@ -248,15 +248,17 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
     const crowded = departures.crowded();
     if (crowded !== null) world.fail(new Violation("S24", crowded));
   };
+  /** Each question is known by a signal of its own; several are asked at a time with one of the command's. */
   const departing = async <Answer>(
-    signal: AbortSignal,
+    given: AbortSignal,
     what: Question,
-    answer: () => Promise<Answer>,
+    answer: (signal: AbortSignal) => Promise<Answer>,
   ): Promise<Answer> => {
+    const signal = AbortSignal.any([given]);
     departures.asked(signal, { ...what, isFirst: world.checks.goesFirst(bridge, what) });
     world.in(1, look);
     try {
-      return await answer();
+      return await answer(signal);
     } finally {
       departures.answered(signal);
       world.in(1, look);
@@ -264,9 +266,9 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
   };
   return {
     ...client,
-    value: async (code, address, fresh, signal, pace = "urgent") => {
+    value: async (code, address, fresh, given, pace = "urgent") => {
       const read = begin(code, address, fresh);
-      const raw = await departing(signal, { code, kind: "read", address }, () =>
+      const raw = await departing(given, { code, kind: "read", address }, (signal) =>
         client.value(code, address, fresh, signal, pace),
       );
       const isLie = raw !== null && world.isLie(read, raw);
@@ -274,17 +276,17 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
       journalist.note("read", { of: `${code}/${address}`, raw, ...(isLie ? { lie: true } : {}) });
       return raw;
     },
-    connection: async (code, signal, pace = "urgent") => {
+    connection: async (code, given, pace = "urgent") => {
       const read = begin(code, "", true);
-      const connection = await departing(signal, { code, kind: "read", address: "" }, () =>
+      const connection = await departing(given, { code, kind: "read", address: "" }, (signal) =>
         client.connection(code, signal, pace),
       );
       end(read, connection.state);
       return connection;
     },
-    write: (code, address, value, signal, { pace = "urgent", mayPost } = {}) =>
+    write: (code, address, value, given, { pace = "urgent", mayPost } = {}) =>
       observedWrite(world, bridge, { code, address, value }, (begins) =>
-        departing(signal, { code, kind: "post", address }, () =>
+        departing(given, { code, kind: "post", address }, (signal) =>
           client.write(code, address, value, signal, {
             pace,
             mayPost: () => {

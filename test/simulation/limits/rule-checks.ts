@@ -95,8 +95,8 @@ export class LeaseChecks extends LimitCheck {
   }
 
   /**
-   * What an earlier run let is ended after a first read, as somebody may have moved it meanwhile; while a command of that run is
-   * still being read back and another value is read, that value may be the one from before it.
+   * What an earlier run let is ended after a first read, as somebody may have moved it meanwhile; while a command is still being
+   * read back and another value is read, that value may be the one from before it, or on the way to its own.
    */
   #isUnread({ ask }: Lease, boot: number): boolean {
     const { journalist } = this.world;
@@ -104,9 +104,8 @@ export class LeaseChecks extends LimitCheck {
     if (ask.boot === boot || ask.settings === null || startedAt === undefined) return false;
     const readsOf = (address: string) => journalist.readsSince(ask.code, address, startedAt);
     if (stateAddresses(ask.settings).some((address) => readsOf(address).length === 0)) return true;
-    return journalist.lane(ask.code, ask.actuator).some(({ boot: of, word, settings, phases }) => {
-      if (of === boot || word === null || settings === null || phases.at(-1)?.phase !== "confirming")
-        return false;
+    return journalist.lane(ask.code, ask.actuator).some(({ word, settings, phases }) => {
+      if (word === null || settings === null || phases.at(-1)?.phase !== "confirming") return false;
       const { address, value } = targetOf(settings, word);
       return !readsOf(address).some(({ raw }) => sameAs(value, raw));
     });
