@@ -163,13 +163,25 @@ export function jobsOf(controller: Controller, hasReadings: boolean): readonly P
 }
 
 /**
+ * Jobs leave at moments so far apart at most: to wake up costs the processor as much as a request, and what leaves together shares
+ * that. Of an interval it is so little that it disappears in what is given or taken anyhow.
+ */
+const longestSlotMs = 1_000;
+const slotsOfInterval = 50;
+
+function nextSlot(at: number, intervalMs: number): number {
+  const slotMs = Math.min(longestSlotMs, intervalMs / slotsOfInterval);
+  return Math.round(at / slotMs) * slotMs;
+}
+
+/**
  * When a job runs next: at its own phase of the interval, at least half an interval away, give or take 5 %. The phase
  * comes from the job's name, which spreads many jobs evenly.
  */
 export function nextDueAt(job: string, now: number, intervalMs: number, chance: number): number {
   const phase = fraction(job) * intervalMs;
   const periods = Math.ceil((now + intervalMs / 2 - phase) / intervalMs);
-  return phase + periods * intervalMs + (chance - 0.5) * 0.1 * intervalMs;
+  return nextSlot(phase + periods * intervalMs + (chance - 0.5) * 0.08 * intervalMs, intervalMs);
 }
 
 /** For what is asked once: within an interval from now, at its own phase. */

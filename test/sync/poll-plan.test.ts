@@ -10,6 +10,7 @@ import {
   jobHost,
   jobIntervalMs,
   jobsOf,
+  nextDueAt,
   type PollJob,
   PollSchedule,
   registerReads,
@@ -59,6 +60,32 @@ describe("what is asked for again", () =>
     }
     expect(taken).toContain("running_status A");
   }));
+
+describe("when a job runs next", () => {
+  const minute = 60_000;
+  const names = Array.from({ length: 500 }, (_, place) => `sensors GH-${place}`);
+  const dueIn = (intervalMs: number, chance: number) =>
+    names.map((name) => nextDueAt(name, 10 * minute, intervalMs, chance));
+
+  it.each([1_000, 10_000, minute, 24 * 60 * minute])(
+    "of %i ms: at its own phase, from half an interval on and within one and a half, give or take 5 %%",
+    (intervalMs) => {
+      for (const chance of [0, 0.5, 0.999])
+        for (const at of dueIn(intervalMs, chance)) {
+          expect(at - 10 * minute).toBeGreaterThanOrEqual(0.45 * intervalMs);
+          expect(at - 10 * minute).toBeLessThanOrEqual(1.55 * intervalMs);
+        }
+    },
+  );
+
+  it("many leave together and are spread evenly over the interval all the same", () => {
+    const times = dueIn(minute, 0.5);
+    const perMoment = new Map<number, number>();
+    for (const at of times) perMoment.set(at, (perMoment.get(at) ?? 0) + 1);
+    expect(perMoment.size).toBeLessThanOrEqual(61);
+    expect(Math.max(...perMoment.values())).toBeLessThan(3.5 * (names.length / 60));
+  });
+});
 
 describe("a host that is away", () => {
   it("has one of its jobs tried now and then; the other host's go on", () => {

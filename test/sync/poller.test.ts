@@ -658,7 +658,8 @@ describe("the request budget", () => {
       platform.list = devices(count + 5);
       await clock.advance(10 * minute);
       const calls = platform.calls.map(({ at }) => at).filter((at) => at > 2 * minute);
-      expect(Math.max(...gaps(calls))).toBeLessThan(600);
+      // Jobs leave at moments a second apart at most.
+      expect(Math.max(...gaps(calls))).toBeLessThan(1_100);
       const lists = gaps(platform.times("controllers").filter((at) => at > 2 * minute));
       expect(Math.max(...lists) / (1_000 * poller.stretch)).toBeLessThan(1.6);
     },
