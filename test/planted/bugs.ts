@@ -101,16 +101,17 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S4"],
   },
   offline_is_ignored: {
-    seam: "commands/checks#onConnection",
-    plant: `(original) => (turn, run, connection) =>
-      original(turn, run, connection.type === "offline" ? { type: "online" } : connection)`,
+    seam: "commands/checks#onAnswers",
+    plant: `(original) => (turn, run, came) =>
+      original(turn, run, came.connection.type === "offline" ? { ...came, connection: { type: "online" } } : came)`,
     breaks: ["S12"],
   },
   checks_from_the_cache: {
     seam: "commands/commander#answerTo",
     plant: `(original) => (question, ports, given) => {
       const value = (...asked) => ports.platform.value(asked[0], asked[1], false, asked[3]);
-      return original(question, question.type === "read" ? { ...ports, platform: { value } } : ports, given);
+      const connection = (...asked) => ports.platform.connection(...asked);
+      return original(question, question.type === "renew" ? ports : { ...ports, platform: { value, connection } }, given);
     }`,
     breaks: ["S12", "S8"],
   },
