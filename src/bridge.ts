@@ -144,7 +144,7 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const notifying = hasWays ? await loadNotifying() : null;
     const given = { ...options, live, journal, broker, crashLoop, serving, notifying, signal };
     const bridge = joinParts(given);
-    journal.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
+    journal.compareClock(bridge.platform.clockSkewMs);
     try {
       if (journal.state().available) log.info(mayDo(live.current.commands));
       await bridge.restore();
@@ -470,9 +470,9 @@ function joinCommands(above: Given & Link & Reading & Publishing): Commanding {
     platform: outside?.forCommands?.({ platform, mirror }) ?? platform,
     notTaking: ownership?.commandsProblem,
     link: above.connection,
-    rules: () => live.commandRules,
+    rules: live.commandRules,
     crashLoop,
-    otherBridge: () => tests.isShared(),
+    otherBridge: tests.isShared,
     overdue: () => overdue.now(),
   });
   discovery?.onBirth(() => commands.outbox.repeatLate());
@@ -490,7 +490,7 @@ function createCommands(parts: CommandParts): CommandService {
     ...parts,
     store,
     clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
-    clockSkewMs: () => platform.clockSkewMs(),
+    clockSkewMs: platform.clockSkewMs,
     isAccountKnown: () => inventory.isKnown,
   });
   watch.onState((state) => commands.limits.alarms.onPlatformState(state));
@@ -510,7 +510,7 @@ function joinGroups<Above extends Given & Link & Reading & Publishing & Commandi
     submit: (request) => commands.commander.submit(request),
     outbox: commands.outbox,
     retained,
-    responseTopics: () => live.commandRules.response_topics,
+    responseTopics: () => live.commandRules().response_topics,
     clock,
     newId: randomUUID,
   });

@@ -33,7 +33,7 @@ export async function commandDirectly(
   const opened = await openJournal(ports);
   const platform = createPlatform(configuration.platform, ports);
   const { journal } = opened;
-  journal.compareClock(() => clockAgrees(platform.clockSkewMs()));
+  journal.compareClock(platform.clockSkewMs);
   const store = configuredStore(configuration, clock);
   try {
     return await resultOf({ configuration, clock, log, platform, journal, store }, request, onPhase);
@@ -167,7 +167,7 @@ const limitsOf = (
   });
 
 const rulesOf = (configuration: BridgeOptions["configuration"]) => () =>
-  new LiveSettings(configuration).commandRules;
+  new LiveSettings(configuration).commandRules();
 
 const toldWithinMs = 5_000;
 

@@ -79,7 +79,7 @@ export class CommandService {
   constructor(parts: CommandServiceParts) {
     this.#parts = parts;
     const { topics, link, retained, clock, log, store } = parts;
-    this.outbox = resultOutbox({ link, monotonic: () => clock.monotonic() }, log);
+    this.outbox = resultOutbox({ link, clock }, log);
     this.phases = new CommandPhases({
       base: topics.base,
       retained,
@@ -110,7 +110,11 @@ export class CommandService {
 
   connected(): void {
     // What a result tells is shown before it, also where both waited for the link.
-    for (const controllerId of this.outbox.controllers) this.#hasten(controllerId);
+    const { store, retained } = this.#parts;
+    for (const controllerId of this.outbox.controllers) {
+      const code = store.byId(controllerId)?.info.code;
+      if (code !== undefined) retained.hasten(code);
+    }
     this.outbox.connected();
   }
 
@@ -118,11 +122,6 @@ export class CommandService {
   disconnected(): void {
     this.#retainedAnswered.clear();
     this.outbox.disconnected();
-  }
-
-  #hasten(controllerId: string, about?: Pick<PhaseTarget, "target" | "targetId">): void {
-    const code = this.#parts.store.byId(controllerId)?.info.code;
-    if (code !== undefined) this.#parts.retained.hasten(code, about);
   }
 
   received(message: IncomingMessage, where: Extract<Incoming, { type: "command" }>, via: Via): void {
@@ -208,7 +207,7 @@ export class CommandService {
       },
       result: (result, about, sequence) => {
         this.phases.publish();
-        this.#hasten(result.controller, about);
+        this.#parts.retained.hasten(about.code, about);
         for (const listener of this.#listeners) listener.result(result, about);
         const delivered = this.#marks.sent(sequence);
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));

@@ -46,17 +46,17 @@ export class LiveSettings {
   }
 
   get current(): Configuration {
-    const { read_only } = this.commandRules;
+    const { read_only } = this.commandRules();
     if (read_only === this.#current.commands.read_only) return this.#current;
     return { ...this.#current, commands: { ...this.#current.commands, read_only } };
   }
 
   /** What rules a command, as configured, or as an operator chose for this run; of `read_only` also what is configured, as what the program gave itself keeps back nothing that a rule sends. */
-  get commandRules(): Configuration["commands"] & { readonly readOnlyForRules: boolean } {
+  readonly commandRules = (): Configuration["commands"] & { readonly readOnlyForRules: boolean } => {
     const readOnlyForRules = this.#chosen?.readOnly ?? this.#current.commands.read_only;
     const read_only = this.forcedBecause !== null || readOnlyForRules;
     return { ...this.#current.commands, read_only, readOnlyForRules };
-  }
+  };
 
   /** Why the bridge is read-only although that is not configured; null where it is not. */
   get readOnlyBecause(): string | null {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, clockAgrees } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { DirectoryInUse } from "./lock.js";
@@ -117,7 +117,8 @@ export class Journal {
   #retrying = false;
   #draining: Promise<void> | null = null;
   #listener: ((record: JournalRecord) => void) | null = null;
-  #clockSynced: () => boolean | null = () => null;
+  #clockSkewMs: () => number | null = () => null;
+  #onUnread: (() => void) | null = null;
 
   private constructor(directory: string, options: JournalOptions) {
     this.directory = directory;
@@ -131,7 +132,8 @@ export class Journal {
       log: options.log,
       admit: options.admit,
       stamp: () => this.#stamp(),
-      clock: () => ({ now: options.clock.now(), trusted: this.#clockSynced() === true }),
+      onUnread: () => this.#onUnread?.(),
+      clock: () => ({ now: options.clock.now(), trusted: clockAgrees(this.#clockSkewMs()) === true }),
     });
   }
 
@@ -168,9 +170,14 @@ export class Journal {
     return this.#writer.readProblem;
   }
 
-  /** From now on records say whether our clock agrees with the platform's; null while nothing is known of that. */
-  compareClock(agrees: () => boolean | null): void {
-    this.#clockSynced = agrees;
+  /** Told when this run learns later than at its start that it does not know all that others wrote. */
+  onUnread(listener: () => void): void {
+    this.#onUnread = listener;
+  }
+
+  /** From now on records say whether our clock agrees with the platform's, which is `skewMs` ahead; null while that is not known. */
+  compareClock(skewMs: () => number | null): void {
+    this.#clockSkewMs = skewMs;
   }
 
   /** Told each record once it is written; it must not throw. There is one listener at most. */
@@ -238,7 +245,7 @@ export class Journal {
       at: new Date(clock.now()).toISOString(),
       mono: Math.round(clock.monotonic()),
       boot: this.boot,
-      clock_synced: this.#clockSynced(),
+      clock_synced: clockAgrees(this.#clockSkewMs()),
     };
   }
 

@@ -116,6 +116,8 @@ interface WriterParts {
   readonly log: Logger;
   readonly admit?: (() => Promise<void>) | undefined;
   readonly stamp: () => Omit<Stamp, "seq">;
+  /** Told once, when there is a `readProblem`. */
+  readonly onUnread: () => void;
   /** For ages of files: epoch ms, and whether to believe it. */
   readonly clock: () => { readonly now: number; readonly trusted: boolean };
 }
@@ -182,7 +184,7 @@ export class JournalWriter {
       return null;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      if (error instanceof DirectoryInUse) this.readProblem ??= error;
+      if (error instanceof DirectoryInUse) this.#unread(error);
       return error;
     }
   }
@@ -195,10 +197,17 @@ export class JournalWriter {
     } catch (error) {
       // Where no directory ever was there is nothing to know.
       if (!this.#hasRead && errorCode(error) !== "ENOTDIR")
-        this.readProblem ??=
-          error instanceof JournalUnreadable ? error : new JournalUnreadable(this.#directory, error);
+        this.#unread(
+          error instanceof JournalUnreadable ? error : new JournalUnreadable(this.#directory, error),
+        );
       throw error;
     }
+  }
+
+  #unread(problem: Error): void {
+    if (this.readProblem !== null) return;
+    this.readProblem = problem;
+    this.#parts.onUnread();
   }
 
   /** Appends the drafts in one write. After a rejection `recover` comes before anything else. */

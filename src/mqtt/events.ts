@@ -25,7 +25,7 @@ export class EventOutput implements Part {
     this.#topic = topics.bridge.event;
     this.#outbox = new Outbox({
       link: connection,
-      monotonic: () => clock.monotonic(),
+      clock,
       most: mostEvents,
       longestMs: Infinity,
       gaveUp: (_, error) => log.debug({ reason: String(error) }, "an event was not published"),

@@ -1,4 +1,5 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { PublishError } from "./connection/publish.js";
 import type { PublishOptions } from "./connection/settings.js";
@@ -33,7 +34,7 @@ interface Owed extends Delivery {
 
 interface OutboxParts {
   readonly link: { publish(topic: string, payload: string, options: PublishOptions): Promise<void> };
-  readonly monotonic: () => number;
+  readonly clock: Pick<Clock, "monotonic">;
   /** The newest so many are kept. */
   readonly most: number;
   readonly longestMs: number;
@@ -66,7 +67,7 @@ export class Outbox {
   }
 
   send(delivery: Delivery): void {
-    const sinceMono = this.#parts.monotonic();
+    const sinceMono = this.#parts.clock.monotonic();
     const owed = { ...delivery, isRepeated: false, sinceMono, waitsForLink: false };
     // Before the first link no subscriber can have been told, so this will be the first time and no repetition.
     if (this.#link === "none yet") this.#keep(owed);
@@ -75,7 +76,7 @@ export class Outbox {
 
   /** Of an earlier run, and may have arrived; goes out with the next connection. */
   restore(delivery: Delivery): void {
-    const sinceMono = this.#parts.monotonic();
+    const sinceMono = this.#parts.clock.monotonic();
     this.#keep({ ...delivery, isRepeated: true, sinceMono, waitsForLink: false });
   }
 
@@ -116,7 +117,7 @@ export class Outbox {
   }
 
   #dropOld(): void {
-    const latest = this.#parts.monotonic() - this.#parts.longestMs;
+    const latest = this.#parts.clock.monotonic() - this.#parts.longestMs;
     this.#late = this.#late.filter(({ sinceMono }) => sinceMono > latest);
     const old = this.#waiting.filter(({ sinceMono }) => sinceMono <= latest);
     this.#waiting = this.#waiting.filter(({ sinceMono }) => sinceMono > latest);
@@ -209,13 +210,13 @@ const invalidRemedy =
 
 /** The results of commands: the newest 1,000 of a day. */
 export function resultOutbox(
-  { link, monotonic }: Pick<OutboxParts, "link" | "monotonic">,
+  { link, clock }: Pick<OutboxParts, "link" | "clock">,
   log: Pick<Logger, "warn">,
 ): Outbox {
   const told = new Set<string>();
   return new Outbox({
     link,
-    monotonic,
+    clock,
     most: 1_000,
     longestMs: 24 * 3_600_000,
     gaveUp: (at, { kind, message }) => {

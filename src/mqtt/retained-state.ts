@@ -253,8 +253,10 @@ export function publishController(
 ): void {
   const { kept, context } = turn;
   const { topics, view, gate } = context;
-  kept.due.delete(code);
   const present = view.get(code);
+  // Of one that is gone nothing is urgent.
+  if (urgent && present === undefined) return;
+  kept.due.delete(code);
   if (present === undefined) {
     if (gate?.mayClear(code) === false) return;
     for (const id of kept.leftovers.keys()) sweepUnder(kept, id, "ended");

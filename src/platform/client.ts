@@ -62,7 +62,7 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Platform
   readonly budget: RequestBudget;
   link(host: PlatformHost): HostLink;
   /** Ms the platform's clock is ahead of ours, exact to a few seconds; null while no answer told. */
-  clockSkewMs(): number | null;
+  readonly clockSkewMs: () => number | null;
   counters(): PlatformCounters;
   pushCounters(): PushCounters;
   shapeReports(): readonly ShapeReport[];

@@ -58,21 +58,21 @@ const journalUnread = "journal_unread";
  * says, also of what another process wrote meanwhile.
  */
 export function refuseUnread(
-  journal: Pick<Journal, "state" | "readProblem">,
+  journal: Pick<Journal, "state" | "readProblem" | "onUnread">,
   log: Logger,
   live: LiveSettings,
-  problem?: Error,
+  problem = journal.readProblem,
 ): void {
-  live.forceReadOnly(
-    journalUnread,
-    () => (problem ?? journal.readProblem) !== null && journal.state().available,
+  const refuse = () => live.forceReadOnly(journalUnread, () => journal.state().available);
+  if (problem === null) {
+    journal.onUnread(refuse);
+    return;
+  }
+  refuse();
+  log.error(
+    { reason: problem.message },
+    "what earlier runs left in the journal cannot be read, so this run takes no commands; restart the bridge when it can be read",
   );
-  const { message } = problem ?? journal.readProblem ?? {};
-  if (message !== undefined)
-    log.error(
-      { reason: message },
-      "what earlier runs left in the journal cannot be read, so this run takes no commands; restart the bridge when it can be read",
-    );
 }
 
 const crashesUntilReadOnly = 5;

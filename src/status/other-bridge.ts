@@ -212,18 +212,12 @@ export class BrokerTests {
   }
 
   /** Whether there is another one; null while this run cannot know yet. */
-  isShared(): boolean | null {
-    return this.#since !== null || (this.isAlone() ? false : null);
-  }
+  readonly isShared = (): boolean | null =>
+    this.#since !== null || (isAlone(this.#presence, this.#parts.clock.monotonic()) ? false : null);
 
   /** What is known of another bridge; null where there is none. */
   other(): { readonly client: string | null; readonly since: number } | null {
     return this.#since === null ? null : { client: clientOf(this.#presence), since: this.#since };
-  }
-
-  /** Another one would have been heard by now. */
-  isAlone(): boolean {
-    return isAlone(this.#presence, this.#parts.clock.monotonic());
   }
 
   /** A link stands, and `bridge/info` has not been published on it yet. */

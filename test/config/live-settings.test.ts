@@ -98,10 +98,10 @@ describe("read-only for a run, as an operator chooses", () => {
     live.onReadOnlyChosen(() => (told += 1));
     live.chooseReadOnly(false, "anna");
     expect(live.current.commands.read_only).toBe(false);
-    expect(live.commandRules).toMatchObject({ read_only: false, readOnlyForRules: false });
+    expect(live.commandRules()).toMatchObject({ read_only: false, readOnlyForRules: false });
     expect(live.readOnlyBecause).toBeNull();
     live.chooseReadOnly(true, "anna");
-    expect(live.commandRules).toMatchObject({ read_only: true, readOnlyForRules: true });
+    expect(live.commandRules()).toMatchObject({ read_only: true, readOnlyForRules: true });
     expect(live.readOnlyBecause).toBe("operator");
     expect(told).toBe(2);
     live.reload(await settings("commands: { read_only: false }"));
@@ -112,7 +112,7 @@ describe("read-only for a run, as an operator chooses", () => {
     const live = new LiveSettings(await settings(""));
     live.forceReadOnly("crash_loop");
     live.chooseReadOnly(false, "anna");
-    expect(live.commandRules).toMatchObject({ read_only: true, readOnlyForRules: false });
+    expect(live.commandRules()).toMatchObject({ read_only: true, readOnlyForRules: false });
     expect(live.forcedBecause).toBe("crash_loop");
   });
 });

@@ -43,7 +43,7 @@ function outbox() {
     return Promise.resolve();
   };
   const { log, lines } = capturedLog();
-  const made = resultOutbox({ link: { publish }, monotonic: () => time.now }, log);
+  const made = resultOutbox({ link: { publish }, clock: { monotonic: () => time.now } }, log);
   const arrived = (id: string) => () => {
     delivered.push(id);
   };

@@ -325,7 +325,7 @@ export class PublishQueue {
       const message = `the broker refused ${one.publish.topic}: ${error.message}; check its access list`;
       one.reject?.(new PublishError("refused", message, { cause: error }));
     }
-    this.#advance();
+    if (this.#waiting.size + this.#watchers.length > 0) this.#advance();
     if (this.#sent - this.#proven >= this.#limits.window / 2) this.#followUp();
   }
 
@@ -336,7 +336,7 @@ export class PublishQueue {
       this.#waitingBytes -= one.publish.bytes;
       this.#send(one);
     }
-    if (this.#watchers.length > 0 && this.#hasRoom()) this.#wakeWatchers();
+    if (this.#hasRoom()) this.#wakeWatchers();
   }
 
   /** The broker's own limit on what is unacknowledged does not count QoS 0. */
