@@ -27,7 +27,7 @@ export interface Membership {
   holds(
     owned: Omit<OwnedAccount, "onStandby">,
     stop: AbortSignal,
-    work: (kept: Pick<OwnedRun, "files" | "keepNote">) => Promise<void>,
+    work: (owned: Pick<OwnedRun, "store">) => Promise<void>,
   ): Promise<void>;
   /** Whether the NATS servers answer, so that this member could take over. */
   isReady(): boolean;

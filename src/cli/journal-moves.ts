@@ -3,13 +3,16 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { namedAccount } from "../cluster/cluster.js";
-import { contentOf, readWhole } from "../cluster/stream-content.js";
+import type { AccountStream } from "../cluster/ports.js";
+import { type Content, contentOf, readWhole } from "../cluster/stream-content.js";
+import { StreamTrouble } from "../cluster/stream-store.js";
 import { notes } from "../cluster/notes.js";
 import type { Configuration } from "../config/schema.js";
 import { isSegmentName } from "../journal/segments.js";
 import { holderOf } from "../journal/lock.js";
 import { markOrigin } from "../journal/origin.js";
 import { claimFormat, isOfThisFormat, journalDirectory } from "../journal/open.js";
+import { systemClock } from "../runtime/clock.js";
 import { nodeFileSystem, writeFully } from "../runtime/file-system.js";
 import { joinCluster, linkTo, type Membership, withDirectory } from "./clustered.js";
 import { loggerFor, readConfiguration } from "./common.js";
@@ -39,8 +42,12 @@ export async function exportJournal(
   const link = await linkTo({ settings, dataDir: configuration.data_dir, log }, stop);
   if (link === null) return;
   try {
-    const stream = await link.openStream(namedAccount(configuration, options.account));
-    const { files, notes: small } = await contentOf(stream.read(1, await stream.last()));
+    const stream = await link.findStream(namedAccount(configuration, options.account));
+    const { files, notes: small, imported } = await wholeContent(stream);
+    if (imported === "begun")
+      throw new CommandFailure(
+        "the cluster has but a part of the journal, as a `journal import` has begun and is not whole; nothing was written",
+      );
     // Where something stands already nothing is written.
     await mkdir(folder, { mode: 0o700 });
     await claimFormat(folder);
@@ -55,6 +62,33 @@ export async function exportJournal(
   } finally {
     await link.close();
   }
+}
+
+const triesToRead = 20;
+const readAgainMs = 250;
+
+/** Of a stream that may be written to at the same time: read again until nothing came or went meanwhile. */
+export async function wholeContent(
+  { state, read }: Pick<AccountStream, "state" | "read">,
+  wait: (ms: number) => Promise<void> = (ms) => systemClock.wait(ms),
+): Promise<Content> {
+  for (let tries = 0; tries < triesToRead; tries += 1) {
+    const before = await state();
+    let count = 0;
+    const counted = async function* () {
+      for await (const entry of read(1, before.last)) {
+        count += 1;
+        yield entry;
+      }
+    };
+    const content = await contentOf(counted());
+    const after = await state();
+    if (after.last === before.last && after.count === count) return content;
+    await wait(readAgainMs);
+  }
+  throw new CommandFailure(
+    "the journal changed each time while it was read, or its NATS server is behind; stop the member that runs the account, or try again later",
+  );
 }
 
 /** `journal import`: the journal in the data directory becomes that of the cluster, which must have none yet. */
@@ -93,9 +127,14 @@ async function importFrom(
   const beside = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-import-"));
   const account = namedAccount(configuration, options.account);
   try {
-    const owned = { ...account, dataDir: beside, log };
-    await membership.holds(owned, stop, async (kept) => {
-      const count = await moveInto(kept, dataDir, beside);
+    const owned = { ...account, dataDir: beside, isToImport: true, log };
+    await membership.holds(owned, stop, async ({ store }) => {
+      const count = await moveInto(store, dataDir, beside).catch((error: unknown) => {
+        if (!(error instanceof StreamTrouble)) throw error;
+        throw new CommandFailure(
+          `the import was broken off (${error.message}); run it again, until then no member runs the account`,
+        );
+      });
       await markOrigin(dataDir, `${settings.name}/${account.account}`);
       context.out(
         `${count} files of the journal are with the cluster now; what is in ${dataDir} is a copy from here on\n`,
@@ -110,14 +149,19 @@ async function importFrom(
 
 /** Resolves with how many files of the journal it were. */
 async function moveInto(
-  { files, keepNote }: Parameters<Parameters<Membership["holds"]>[2]>[0],
+  store: Parameters<Parameters<Membership["holds"]>[2]>[0]["store"],
   dataDir: string,
   beside: string,
 ): Promise<number> {
   const segmentsIn = async (folder: string) =>
     (await readdir(journalDirectory(folder)).catch(() => [])).filter(isSegmentName).sort();
-  if ((await segmentsIn(beside)).length > 0)
+  const { files } = store;
+  const found = await segmentsIn(beside);
+  if (found.length > 0 && store.imported !== "begun")
     throw new CommandFailure("the cluster has a journal of this account already; nothing was moved");
+  await store.keepImport("begun");
+  // Of an import that was broken off.
+  for (const name of found) await files.remove(join(journalDirectory(beside), name));
   const names = await segmentsIn(dataDir);
   for (const name of names) {
     const bytes = await readWhole(nodeFileSystem, join(journalDirectory(dataDir), name));
@@ -128,7 +172,8 @@ async function moveInto(
   }
   for (const name of notes) {
     const bytes = await readWhole(nodeFileSystem, join(dataDir, name));
-    if (bytes !== null) await keepNote(name, bytes);
+    await store.keepNote(name, bytes);
   }
+  await store.keepImport("whole");
   return names.length;
 }

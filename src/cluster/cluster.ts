@@ -4,10 +4,13 @@ import { journalDirectory, openJournal } from "../journal/open.js";
 import type { Clock } from "../runtime/clock.js";
 import type { FileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
+import { Semaphore } from "../runtime/places.js";
+import { lossOf, lossRefusal, readCopy } from "./copy.js";
 import { ClusterFigures } from "./figures.js";
 import { claimed, type Instant, type Lease, type LeaseTimes, renewEveryMs } from "./lease.js";
 import type { AccountStream, Bucket } from "./ports.js";
 import { keepNotes, notes } from "./notes.js";
+import { importOf, importSubject } from "./stream-content.js";
 import { StreamStore } from "./stream-store.js";
 import { type Ownership, Tenure } from "./tenure.js";
 import { ClusterView, memberKey, memberText, ownerKey, ownerText } from "./view.js";
@@ -38,6 +41,8 @@ export interface OwnedAccount {
   readonly controlMs: number;
   /** What tells the account from others: a journal of another one is not taken up. */
   readonly identity: string;
+  /** A journal is to be imported, which may have been begun before. */
+  readonly isToImport?: boolean;
   readonly log: Logger;
   /** Called whenever this member does not run it, and would. */
   readonly onStandby: () => void;
@@ -56,10 +61,7 @@ export function namedAccount(
 export interface OwnedRun {
   readonly ownership: Ownership;
   readonly openJournal: typeof openJournal;
-  /** The files that the stream is made of. */
-  readonly files: FileSystem;
-  /** Keeps a small file there. */
-  readonly keepNote: StreamStore["keepNote"];
+  readonly store: Pick<StreamStore, "files" | "keepNote" | "keepImport" | "imported">;
   /** Aborts when it is to end in order. */
   readonly stop: AbortSignal;
 }
@@ -70,6 +72,8 @@ export class ClusterRefusal extends Error {
 }
 
 const againMs = 1_000;
+/** So many journals are read whole at a time, each of which is in memory meanwhile. */
+const readAtOnce = 4;
 const unfitForMs = 900_000;
 
 /** One process as a member of a cluster: it runs the accounts that it owns. */
@@ -82,6 +86,11 @@ export class Cluster {
   readonly #figures = new Map<string, ClusterFigures>();
   /** Of the accounts that are run here. */
   readonly #held = new Map<string, Tenure>();
+  readonly #reading = new Semaphore(readAtOnce);
+  /** Since when the stream of an account has less than the copy here, by the monotonic clock. */
+  readonly #lessSince = new Map<string, number>();
+  /** Accounts whose import is waited for. */
+  readonly #awaited = new Set<string>();
   #tenures = 0;
   #hasSeen = false;
   /** When the bucket took something of this member last, by the monotonic clock. */
@@ -160,7 +169,7 @@ export class Cluster {
     const stream = await this.#stream(account, stop);
     while (stream !== null && !stop.aborted) {
       account.onStandby();
-      const lease = await this.#claim(account, stop);
+      const lease = await this.#claim(account, stream, stop);
       if (lease !== null) await this.#hold(account, { lease, stream }, run, stop);
     }
   }
@@ -185,31 +194,60 @@ export class Cluster {
     return null;
   }
 
-  /** Null where it is stopped before. */
-  async #claim({ account, controlMs }: OwnedAccount, stop: AbortSignal): Promise<Lease | null> {
-    const { bucket, clock } = this.#parts;
+  /** Null where it is stopped before. Rejects with ClusterRefusal where the servers have lost what this member still has. */
+  async #claim(owned: OwnedAccount, stream: AccountStream, stop: AbortSignal): Promise<Lease | null> {
+    const { clock } = this.#parts;
     while (!stop.aborted) {
       const inMs = this.#hasSeen
-        ? this.#view.claimInMs(account, clock.monotonic(), this.#isUnfit(account))
+        ? this.#view.claimInMs(owned.account, clock.monotonic(), this.#isUnfit(owned.account))
         : againMs;
-      if (inMs > 0) {
-        await clock.wait(Math.min(inMs, againMs), stop).catch(() => undefined);
-        continue;
+      if (inMs <= 0 && (await this.#mayTakeUp(owned, stream).catch(unlessRefused))) {
+        const lease = await this.#tryToClaim(owned);
+        if (lease !== null) return lease;
       }
-      const holding = this.#view.holding(account);
-      const overMark = holding?.holder === null ? holding.revision : 0;
-      const sentAt = this.#instant();
-      const revision = await bucket.claim(ownerKey(account), this.#value(), overMark).catch(() => null);
-      if (revision !== null)
-        return claimed(
-          { revision, sentAt, answeredAt: clock.monotonic(), isReleased: overMark > 0 },
-          this.#times(controlMs),
-        );
-      // The mark may have vanished as well.
-      if (overMark > 0) this.#view.forgetMark(account);
-      await clock.wait(againMs, stop).catch(() => undefined);
+      await clock.wait(inMs > 0 ? Math.min(inMs, againMs) : againMs, stop).catch(() => undefined);
     }
     return null;
+  }
+
+  async #tryToClaim({ account, controlMs }: OwnedAccount): Promise<Lease | null> {
+    const { bucket, clock } = this.#parts;
+    const isMark = this.#view.holding(account)?.holder === null;
+    for (const over of this.#view.claimsOver(account, clock.monotonic())) {
+      const sentAt = this.#instant();
+      const revision = await bucket.claim(ownerKey(account), this.#value(), over).catch(() => null);
+      const answeredAt = clock.monotonic();
+      if (revision !== null)
+        return claimed({ revision, sentAt, answeredAt, isReleased: isMark }, this.#times(controlMs));
+    }
+    // The mark may have vanished as well.
+    if (isMark) this.#view.forgetMark(account);
+    return null;
+  }
+
+  /** Whether what stands in the stream is a whole journal. Rejects where that is not known, or not so for good. */
+  async #mayTakeUp(owned: OwnedAccount, stream: AccountStream): Promise<boolean> {
+    const { account, dataDir, log, isToImport = false } = owned;
+    if (isToImport) return true;
+    const newest = await stream.newest(importSubject);
+    const found = { ...(await stream.state()), imported: importOf(newest ?? undefined) };
+    const isPart = found.imported === "begun";
+    if (isPart && !this.#awaited.has(account)) log.warn(importAwaited);
+    if (isPart) this.#awaited.add(account);
+    else this.#awaited.delete(account);
+    const loss = lossOf(await readCopy(this.#parts.files, dataDir), found);
+    if (loss !== null && this.#hasBeenLess(account))
+      throw new ClusterRefusal(lossRefusal(loss, account, dataDir));
+    if (loss === null) this.#lessSince.delete(account);
+    return !isPart && loss === null;
+  }
+
+  /** Not only for as long as a server that has just come to lead may be behind. */
+  #hasBeenLess(account: string): boolean {
+    const now = this.#parts.clock.monotonic();
+    const since = this.#lessSince.get(account) ?? now;
+    this.#lessSince.set(account, since);
+    return now - since >= this.#parts.leaseMs;
   }
 
   async #hold(
@@ -250,7 +288,8 @@ export class Cluster {
     log.info("this member runs the account no more");
   }
 
-  #store({ account, dataDir }: OwnedAccount, stream: AccountStream, tenure: Tenure): StreamStore {
+  #store(owned: OwnedAccount, stream: AccountStream, tenure: Tenure): StreamStore {
+    const { account, dataDir, isToImport = false } = owned;
     const { clock, files, id } = this.#parts;
     this.#tenures += 1;
     const run = `${this.#run}-${this.#tenures}`;
@@ -263,11 +302,22 @@ export class Cluster {
       run,
       about: () => JSON.stringify({ member: id, at: new Date(clock.now()).toISOString() }),
       wait: (ms) => clock.wait(ms),
+      inTurn: (work) => this.#inTurn(work, tenure.stop),
+      isToImport,
       monotonic: () => clock.monotonic(),
       figures: this.#figuresOf(account),
       isConfirmed: () => tenure.isConfirmed,
       onLost: tenure.lost,
     });
+  }
+
+  async #inTurn<T>(work: () => Promise<T>, stop: AbortSignal): Promise<T> {
+    await this.#reading.enter(stop);
+    try {
+      return await work();
+    } finally {
+      this.#reading.leave();
+    }
   }
 
   #runOf({ dataDir }: OwnedAccount, { ownership }: Tenure, store: StreamStore, stop: AbortSignal): OwnedRun {
@@ -276,8 +326,7 @@ export class Cluster {
     return {
       ownership,
       stop,
-      files: store.files,
-      keepNote: (name, content) => store.keepNote(name, content),
+      store,
       openJournal: async (given) => {
         const opened = await openJournal({ ...given, original });
         const noted = new AbortController();
@@ -314,6 +363,15 @@ export class Cluster {
     return [...this.#failedAt.keys()].filter((account) => this.#isUnfit(account));
   }
 }
+
+/** False for now where it is not known. */
+function unlessRefused(error: unknown): false {
+  if (error instanceof ClusterRefusal) throw error;
+  return false;
+}
+
+const importAwaited =
+  "a `journal import` of this account has begun and is not whole, so that no member runs the account; where it was broken off, run it again";
 
 const changes = {
   lost: "another member has the account, or may have it: it ends here and sends nothing more",

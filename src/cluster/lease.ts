@@ -31,7 +31,7 @@ export interface LeaseTimes {
 }
 
 /** A wait is longer than what is waited for by more than two clocks go apart. */
-const driftAllowance = 1.1;
+export const driftAllowance = 1.1;
 
 export interface Lease {
   /** Of the key, by which alone it is renewed. */

@@ -1,3 +1,5 @@
+import { driftAllowance } from "./lease.js";
+
 /*
  * Which member runs which account: by rendezvous rank, so that a member more or less moves only what is its own. The rank decides
  * who tries first; that only one succeeds is decided by the bucket.
@@ -65,6 +67,22 @@ export function claimInMs(looking: Looking, holding: Holding | null, isUnfit: bo
   const freeAt = isHeld ? holding.seenAt + leaseMs + noticeMs : (holding?.seenAt ?? since);
   const turnAt = freeAt + ranked(looking).indexOf(self) * perRankMs + (isUnfit ? unfitMs : 0);
   return Math.max(0, turnAt - now);
+}
+
+/** Longer than an owner that renews is silent, by whichever clock. */
+const silentFor = (leaseMs: number): number => leaseMs * driftAllowance + noticeMs;
+
+/**
+ * The revisions over which to claim the account, one after the other; 0 where nothing may stand there. What has not changed for longer
+ * than a lease is nobody's any more, also where the clock of the servers keeps it: then it was set back.
+ */
+export function claimsOver(
+  { now, leaseMs }: Pick<Looking, "now" | "leaseMs">,
+  holding: Holding | null,
+): readonly number[] {
+  if (holding === null) return [0];
+  if (holding.holder === null) return [holding.revision];
+  return now - holding.seenAt < silentFor(leaseMs) ? [0] : [0, holding.revision];
 }
 
 /** Whether the account is to be handed to a member that ranks before this one, and has been there for a while. */

@@ -36,9 +36,14 @@ export type ClusterSettings = NonNullable<Configuration["cluster"]>;
 
 export interface NatsLink {
   readonly bucket: Bucket;
-  openStream(account: Pick<OwnedAccount, "account" | "identity">): Promise<AccountStream>;
+  /** The journal of an account, made where there is none. */
+  openStream(account: NamedStream): Promise<AccountStream>;
+  /** Rejects with ClusterRefusal where there is none. */
+  findStream(account: NamedStream): Promise<AccountStream>;
   close(): Promise<void>;
 }
+
+type NamedStream = Pick<OwnedAccount, "account" | "identity">;
 
 interface LinkPorts {
   readonly clock: Clock;
@@ -170,6 +175,7 @@ async function linkOver(
   return {
     bucket: bucketOver(kv, clock),
     openStream: (account) => openStream({ client, manager }, settings, account),
+    findStream: (account) => openStream({ client, manager }, settings, account, false),
     close: () => link.close(),
   };
 }
@@ -209,8 +215,8 @@ async function unlessOther<T>(request: Promise<T>): Promise<T | null> {
 }
 
 const bucketOver = (kv: KV, clock: Clock): Bucket => ({
-  claim: (key, value, overMark) =>
-    unlessOther(overMark === 0 ? kv.create(key, value) : kv.update(key, value, overMark, answerMs)),
+  claim: (key, value, over) =>
+    unlessOther(over === 0 ? kv.create(key, value) : kv.update(key, value, over, answerMs)),
   renew: (key, value, revision) => unlessOther(kv.update(key, value, revision, answerMs)),
   release: async (key, revision) => {
     await unlessOther(kv.update(key, releasedMark, revision, answerMs));
@@ -256,7 +262,8 @@ export const notJournal = (stream: string, description: string, identity: string
 async function openStream(
   { client, manager }: JetStream,
   settings: ClusterSettings,
-  { account, identity }: Pick<OwnedAccount, "account" | "identity">,
+  { account, identity }: NamedStream,
+  isMade = true,
 ): Promise<AccountStream> {
   const { name, replicas } = settings;
   const stream = streamOf(settings, account);
@@ -265,6 +272,10 @@ async function openStream(
     const { config } = await manager.streams.info(stream).catch((error: unknown) => {
       if (!(error instanceof JetStreamApiError) || error.code !== JetStreamApiCodes.StreamNotFound)
         throw error;
+      if (!isMade)
+        throw new ClusterRefusal(
+          `The cluster "${name}" has no journal of the account ${account}; nothing was made.`,
+        );
       return manager.streams.add({
         name: stream,
         subjects: [`${root}.>`],
@@ -307,7 +318,14 @@ function streamOver({ client, manager }: JetStream, stream: string, root: string
       );
       return kept?.seq ?? null;
     },
-    last: async () => (await manager.streams.info(stream)).state.last_seq,
+    state: async () => {
+      const { created, state } = await manager.streams.info(stream);
+      return { created, last: state.last_seq, count: state.messages };
+    },
+    newest: async (subject) => {
+      const message = await manager.streams.getMessage(stream, { last_by_subj: `${root}.${subject}` });
+      return message === null ? null : { operation: message.header.get("Operation") };
+    },
     read: (first, through) =>
       withoutGaps((from) => deliveriesOf({ client, manager }, stream, root, { from, through }), first),
     purge: async (subject, before) => {
@@ -317,7 +335,15 @@ function streamOver({ client, manager }: JetStream, stream: string, root: string
   };
 }
 
-const perFetch = 256;
+/** What is asked for at once. Entries are mostly small, and each time to ask costs the way to the servers and back. */
+const perFetch = { bytes: 2 * 1024 * 1024, least: 8, most: 4_096 } as const;
+
+/** How many entries of a stream are asked for at once. */
+export const batchOf = ({ bytes, messages }: { readonly bytes: number; readonly messages: number }): number =>
+  Math.min(
+    Math.max(Math.floor((perFetch.bytes * messages) / Math.max(bytes, 1)), perFetch.least),
+    perFetch.most,
+  );
 
 type Read = StreamEntry & { readonly number: number };
 
@@ -364,6 +390,7 @@ async function* deliveriesOf(
   { from, through }: { readonly from: number; readonly through: number },
 ): AsyncGenerator<Delivery> {
   if (through < from) return;
+  const batch = batchOf((await manager.streams.info(stream)).state);
   const { name, num_pending: pending } = await manager.consumers.add(stream, {
     deliver_policy: DeliverPolicy.StartSequence,
     opt_start_seq: from,
@@ -377,17 +404,13 @@ async function* deliveriesOf(
     let left = pending;
     while (left > 0) {
       const before = left;
-      const messages = await consumer.fetch({ max_messages: Math.min(perFetch, left), expires: appendMs });
+      const messages = await consumer.fetch({ max_messages: Math.min(batch, left), expires: appendMs });
       for await (const { seq, subject, headers: about, data, info } of messages) {
         left = info.pending;
         if (seq > through) return;
-        const entry: Read = {
-          number: seq,
-          subject: subject.slice(root.length + 1),
-          operation: about?.get("Operation") ?? "",
-          run: about?.get("Run") ?? "",
-          data,
-        };
+        const operation = about?.get("Operation") ?? "";
+        const run = about?.get("Run") ?? "";
+        const entry: Read = { number: seq, subject: subject.slice(root.length + 1), operation, run, data };
         yield { count: info.deliverySequence, entry };
         if (seq === through) return;
       }

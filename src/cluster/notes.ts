@@ -22,10 +22,10 @@ interface Noting {
   readonly files: FileSystem;
   readonly clock: Clock;
   readonly dataDir: string;
-  readonly store: Pick<StreamStore, "keepNote">;
+  readonly store: Pick<StreamStore, "keepNote" | "keepCopy">;
 }
 
-/** Brings them into the stream when they have changed, until the signal aborts, and then once more. */
+/** Brings them into the stream when they have changed, and writes down how far the copy here goes, until the signal aborts, and then once more. */
 export async function keepNotes(noting: Noting, signal: AbortSignal): Promise<void> {
   const kept = new Map<string, string>();
   await lookAt(noting, kept, false);
@@ -55,4 +55,6 @@ async function lookAt(
       // The stream does not take it now; it is looked at again.
     }
   }
+  // Without it a loss is noticed later, or not.
+  await store.keepCopy().catch(() => undefined);
 }

@@ -6,10 +6,10 @@
 /** Keys that vanish by themselves when they were not written for the time of a lease. */
 export interface Bucket {
   /**
-   * Makes a key; with the revision of the mark that its last holder left, right behind that. Resolves with its revision, or null
-   * where it is somebody's.
+   * Makes a key; with the revision of what stands there, right behind that. Resolves with its revision, or null where something
+   * else stands there.
    */
-  claim(key: string, value: string, overMark: number): Promise<number | null>;
+  claim(key: string, value: string, over: number): Promise<number | null>;
   /** Null where it has another revision by now, or has vanished. */
   renew(key: string, value: string, revision: number): Promise<number | null>;
   /** Gives a key up, unless it has another revision by now, and leaves a mark. */
@@ -37,12 +37,22 @@ export interface StreamEntry {
   readonly data: Uint8Array;
 }
 
+export interface StreamState {
+  /** When the servers made it: one that was made anew under the same name is another. */
+  readonly created: string;
+  /** The number of the newest entry; 0 without one. */
+  readonly last: number;
+  /** So many entries there are, without those that were purged. */
+  readonly count: number;
+}
+
 /** The journal of one account: entries in one order, for all who read it the same. */
 export interface AccountStream {
   /** Resolves with its number once it is kept safely; null where the newest entry is another than `after`, and nothing was kept. */
   append(entry: StreamEntry, after: number): Promise<number | null>;
-  /** The number of the newest entry; 0 without one. */
-  last(): Promise<number>;
+  state(): Promise<StreamState>;
+  /** Of one subject; null without one. */
+  newest(subject: string): Promise<Pick<StreamEntry, "operation"> | null>;
   /** In their order; those that were purged are left out. */
   read(from: number, through: number): AsyncIterable<StreamEntry & { readonly number: number }>;
   /** Drops what is older than this number of a subject. */

@@ -9,6 +9,8 @@ interface Original {
   readonly generation: () => number;
   /** Changes a file here; rejects while the files are made anew, which waits for what is under way. */
   readonly change: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Does anything to a file but append to it. Of one where that did not succeed it is not known what it is like here. */
+  readonly rewrite: <T>(work: () => Promise<T>) => Promise<T>;
   readonly append: (path: string, bytes: Uint8Array) => Promise<unknown>;
   readonly truncate: (path: string, bytes: number) => Promise<unknown>;
   readonly replace: (path: string, bytes: Uint8Array) => Promise<unknown>;
@@ -29,16 +31,19 @@ export function replicated(files: FileSystem, original: Original): FileSystem {
             return replicatedFile(await files.open(path, flags, mode), path, generation, original);
           })
         : files.open(path, flags, mode),
-    rename: async (from, to) => {
-      if (original.isOurs(to)) await original.replace(to, (await readWhole(files, from)) ?? Buffer.alloc(0));
-      await original.change(() => files.rename(from, to));
-      // Set aside: nobody reads it again.
-      if (original.isOurs(from)) await original.drop(from);
-    },
-    remove: async (path) => {
-      await original.change(() => files.remove(path));
-      if (original.isOurs(path)) await original.drop(path);
-    },
+    rename: (from, to) =>
+      original.rewrite(async () => {
+        if (original.isOurs(to))
+          await original.replace(to, (await readWhole(files, from)) ?? Buffer.alloc(0));
+        await original.change(() => files.rename(from, to));
+        // Set aside: nobody reads it again.
+        if (original.isOurs(from)) await original.drop(from);
+      }),
+    remove: (path) =>
+      original.rewrite(async () => {
+        await original.change(() => files.remove(path));
+        if (original.isOurs(path)) await original.drop(path);
+      }),
   };
 }
 
@@ -75,7 +80,7 @@ function replicatedFile(file: OpenFile, path: string, generation: number, origin
       check();
       await original.change(() => file.truncate(bytes));
       check();
-      begin(original.truncate(path, bytes));
+      begin(original.rewrite(() => original.truncate(path, bytes)));
     },
     datasync: acknowledged,
     sync: acknowledged,

@@ -9,7 +9,17 @@ export interface Content {
   readonly files: ReadonlyMap<string, Buffer>;
   /** Small files that go with it. */
   readonly notes: ReadonlyMap<string, Buffer>;
+  readonly imported: Import;
 }
+
+/** How far `journal import` is, or was: before it is whole the oldest part of a journal stands there. */
+export type Import = "none" | "begun" | "whole";
+
+/** What it is about where an import begins, and where it is whole. */
+export const importSubject = "import";
+
+export const importOf = ({ operation }: Pick<StreamEntry, "operation"> = { operation: "none" }): Import =>
+  operation === "begun" || operation === "whole" ? operation : "none";
 
 /** Larger messages are refused by a server as it comes. */
 export const chunkBytes = 512 * 1024;
@@ -23,6 +33,13 @@ export function chunksOf(bytes: Uint8Array): readonly Uint8Array[] {
 }
 
 const subjectPattern = /^(file|note)\.(.+)$/;
+
+/** The name of the file of the journal that an entry is about; null for what is about none. */
+export function segmentOf({ subject }: Pick<StreamEntry, "subject">): string | null {
+  const [, kind, name] = subjectPattern.exec(subject) ?? [];
+  return kind === "file" ? (name ?? null) : null;
+}
+
 const cutPattern = /^truncate (\d+)$/;
 const partPattern = /^part (\d+)\/(\d+)$/;
 
@@ -31,21 +48,29 @@ export async function contentOf(entries: AsyncIterable<StreamEntry>): Promise<Co
   const files = new Map<string, Buffer[]>();
   const notes = new Map<string, Buffer[]>();
   const parts = new Map<string, Buffer[]>();
+  let imported: Import = "none";
   for await (const { subject, operation, data } of entries) {
     const [, kind, name] = subjectPattern.exec(subject) ?? [];
+    if (subject === importSubject) imported = importOf({ operation });
     if (name === undefined) continue;
     const into = kind === "file" ? files : notes;
     const [, cut] = cutPattern.exec(operation) ?? [];
     const [, part, count] = partPattern.exec(operation) ?? [];
     if (cut !== undefined) into.set(name, [Buffer.concat(into.get(name) ?? []).subarray(0, Number(cut))]);
-    else if (part === undefined) into.set(name, [...(into.get(name) ?? []), Buffer.from(data)]);
+    else if (part === undefined) appended(into, name, data);
     else {
       const soFar = part === "1" ? [] : (parts.get(subject) ?? []);
       parts.set(subject, [...soFar, Buffer.from(data)]);
       if (part === count && soFar.length === Number(count) - 1) into.set(name, parts.get(subject) ?? []);
     }
   }
-  return { files: whole(files), notes: whole(notes) };
+  return { files: whole(files), notes: whole(notes), imported };
+}
+
+function appended(into: Map<string, Buffer[]>, name: string, data: Uint8Array): void {
+  const chunks = into.get(name) ?? [];
+  chunks.push(Buffer.from(data));
+  into.set(name, chunks);
 }
 
 const whole = (chunks: ReadonlyMap<string, readonly Buffer[]>): ReadonlyMap<string, Buffer> =>
@@ -93,4 +118,37 @@ export async function readWhole(files: FileSystem, path: string): Promise<Buffer
     if (errorCode(error) === "ENOENT") return null;
     throw error;
   }
+}
+
+/** Bytes of each file that are known to be right here, from its beginning on. */
+export type Lengths = ReadonlyMap<string, number>;
+
+/**
+ * Goes on with files of which the beginnings are right: what is behind those makes place for what came to them. False where a file
+ * is shorter than that.
+ */
+export async function goOnWith(
+  files: FileSystem,
+  directory: string,
+  lengths: Lengths,
+  came: ReadonlyMap<string, readonly Uint8Array[]>,
+): Promise<boolean> {
+  const names = new Set([
+    ...(await files.list(directory)).filter(isSegmentName),
+    ...lengths.keys(),
+    ...came.keys(),
+  ]);
+  for (const name of names) {
+    const path = join(directory, name);
+    const length = lengths.get(name);
+    const more = came.get(name) ?? [];
+    const there = await files.facts(path).catch(() => null);
+    if ((there?.bytes ?? 0) < (length ?? 0)) return false;
+    if (length === undefined && more.length === 0) await files.remove(path);
+    else if (there?.bytes !== length || more.length > 0) {
+      const begun = ((await readWhole(files, path)) ?? Buffer.alloc(0)).subarray(0, length ?? 0);
+      await replaceIfOther(files, path, Buffer.concat([begun, ...more]), segmentMode);
+    }
+  }
+  return true;
 }

@@ -1,6 +1,7 @@
 import { basename, join } from "node:path";
 import type { FileSystem } from "../runtime/file-system.js";
 import { isSegmentName } from "../journal/segments.js";
+import { writeCopy } from "./copy.js";
 import type { AccountStream, StreamEntry } from "./ports.js";
 import type { ClusterFigures } from "./figures.js";
 import { replicated } from "./replicated-files.js";
@@ -9,7 +10,11 @@ import {
   chunksOf,
   type Content,
   contentOf,
+  goOnWith,
+  type Import,
+  importSubject,
   replaceIfOther,
+  segmentOf,
   writeSegments,
 } from "./stream-content.js";
 
@@ -24,6 +29,7 @@ const troubles = {
   NOT_OWNER: "another member has written to the journal",
   STREAM_SHORTER:
     "the NATS servers have lost what they acknowledged: the stream of the journal is shorter than it was",
+  PARTIAL: "the stream has but a part of a journal, whose import was broken off",
 } as const;
 
 /** `code`: NATS while it does not acknowledge, or has forgotten; NOT_OWNER once somebody else has written. */
@@ -56,11 +62,15 @@ interface StorePorts {
   /** What the fencing record says of who writes it. */
   readonly about: () => string;
   readonly wait: (ms: number) => Promise<void>;
+  /** Of the accounts of a process few are read whole at a time. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** It is there to import a journal, and may find a part of one. */
+  readonly isToImport: boolean;
   readonly monotonic: () => number;
   readonly figures: Pick<ClusterFigures, "appended" | "notAppended">;
   /** Whether the account is this member's at this moment. */
   readonly isConfirmed: () => boolean;
-  /** Called once when somebody else has written. */
+  /** Called when somebody else has written, or what stands there is but a part of a journal. */
   readonly onLost: () => void;
 }
 
@@ -97,6 +107,15 @@ export class StreamStore {
   #isLost = false;
   /** The newest entry that is known is not in the stream. */
   #isShorter = false;
+  /** Of the stream, as in its state. */
+  #created = "";
+  #imported: Import = "none";
+  /** Of the files, as the stream has them at what is known. */
+  #lengths: Map<string, number> = new Map();
+  /** What was done to a file here other than appending to it, and is not known to have been done there. */
+  readonly #rewrites = new Set<symbol>();
+  /** The newest entry of which it is written down that the files here have it. */
+  #copiedUpTo = 0;
   /** The files were made anew so often; those opened before are not written to any more. */
   #generation = 0;
   #settling: Promise<void> | null = null;
@@ -111,11 +130,17 @@ export class StreamStore {
       isOurs: (path) => isSegmentName(basename(path)),
       generation: () => this.#generation,
       change: (work) => this.#change(work),
+      rewrite: (work) => this.#rewrite(work),
       append: (path, bytes) => this.#appendChunks(fileSubject(basename(path)), bytes),
       truncate: (path, bytes) => this.#append(fileSubject(basename(path)), `truncate ${bytes}`),
       replace: (path, bytes) => this.#replace(fileSubject(basename(path)), bytes),
       drop: (path) => this.#drop(fileSubject(basename(path))),
     });
+  }
+
+  /** How far an import is that was found there. */
+  get imported(): Import {
+    return this.#imported;
   }
 
   /** A sentence where the servers have lost records that they had acknowledged; null otherwise. */
@@ -143,9 +168,25 @@ export class StreamStore {
     else await this.#append(fenceSubject, "", Buffer.from(this.#ports.about()));
   }
 
-  /** Keeps a small file as it is now; not waited for by anything. */
-  async keepNote(name: string, content: Uint8Array): Promise<void> {
-    await this.#replace(noteSubject(name), content);
+  /** Keeps a small file as it is now, or as gone with null; not waited for by anything. */
+  async keepNote(name: string, content: Uint8Array | null): Promise<void> {
+    if (content === null) await this.#drop(noteSubject(name));
+    else await this.#replace(noteSubject(name), content);
+  }
+
+  /** Says there how far an import is. */
+  async keepImport(how: Exclude<Import, "none">): Promise<void> {
+    await this.#append(importSubject, how);
+    this.#imported = how;
+  }
+
+  /** Writes down up to which entry the files here are a copy. */
+  async keepCopy(): Promise<void> {
+    const { files, dataDir } = this.#ports;
+    const last = this.#known ?? 0;
+    if (this.#isBroken || last === this.#copiedUpTo) return;
+    await writeCopy(files, dataDir, { created: this.#created, last });
+    this.#copiedUpTo = last;
   }
 
   async #settle(): Promise<void> {
@@ -154,7 +195,7 @@ export class StreamStore {
     try {
       const fence = await this.#fenceBehindAll();
       await Promise.allSettled(this.#changes);
-      await this.#restore(await contentOf(this.#through(fence)));
+      if (!(await this.#goOn(fence))) await this.#ports.inTurn(() => this.#readWhole(fence));
       this.#known = fence;
       this.#isBroken = false;
     } catch (error) {
@@ -165,18 +206,21 @@ export class StreamStore {
   async #fenceBehindAll(): Promise<number> {
     const { stream, run, about, wait, isConfirmed } = this.#ports;
     for (let tries = 0; tries < mostFences; tries += 1) {
-      const last = await stream.last();
+      const { last, created } = await stream.state();
       // Whoever slept here must not get in the way of the one that has the account now.
       if (!isConfirmed()) break;
       await this.#checkOurs(last);
       // The files here have what the stream does not have any more: nothing is put behind it, and nothing here is cut off.
-      this.#isShorter = last < (this.#known ?? 0);
+      this.#isShorter = this.#known !== null && (last < this.#known || created !== this.#created);
       if (this.#isShorter) throw new StreamTrouble("STREAM_SHORTER");
       const fence = await stream.append(
         { subject: fenceSubject, operation: "", run, data: Buffer.from(about()) },
         last,
       );
-      if (fence !== null) return fence;
+      if (fence !== null) {
+        this.#created = created;
+        return fence;
+      }
       await wait(fenceAgainMs);
     }
     throw new StreamTrouble("NATS");
@@ -194,6 +238,14 @@ export class StreamStore {
     }
   }
 
+  async #rewrite<T>(work: () => Promise<T>): Promise<T> {
+    const rewrite = Symbol("a rewrite");
+    this.#rewrites.add(rewrite);
+    const result = await work();
+    this.#rewrites.delete(rewrite);
+    return result;
+  }
+
   #check(): void {
     if (this.#isBroken) throw new StreamTrouble(this.#isLost ? "NOT_OWNER" : "NATS");
   }
@@ -209,11 +261,11 @@ export class StreamStore {
     throw new StreamTrouble("NOT_OWNER");
   }
 
-  /** All there is; what others wrote behind what was known shows now, also where a server was behind before. */
-  async *#through(fence: number): AsyncGenerator<StreamEntry> {
+  /** What others wrote behind what was known shows now, also where a server was behind before. */
+  async *#through(fence: number, from = 1): AsyncGenerator<StreamEntry> {
     const { stream, run, onLost } = this.#ports;
     let seen = 0;
-    for await (const entry of stream.read(1, fence)) {
+    for await (const entry of stream.read(from, fence)) {
       seen = entry.number;
       if (this.#known !== null && seen > this.#known && entry.run !== run) {
         this.#isLost = true;
@@ -225,8 +277,43 @@ export class StreamStore {
     if (seen !== fence) throw new StreamTrouble("NATS");
   }
 
-  async #restore({ files: content, notes }: Content): Promise<void> {
-    const { files, directory, dataDir, notes: names } = this.#ports;
+  /**
+   * After an outage that nobody else used only what came behind what is known is read; false where that does not make the files what
+   * they are to be.
+   */
+  async #goOn(fence: number): Promise<boolean> {
+    const { files, directory } = this.#ports;
+    if (this.#known === null || this.#rewrites.size > 0) return false;
+    const came = new Map<string, Uint8Array[]>();
+    for await (const entry of this.#through(fence, this.#known + 1)) {
+      const name = segmentOf(entry);
+      if (name === null) continue;
+      if (entry.operation !== "") return false;
+      came.set(name, [...(came.get(name) ?? []), entry.data]);
+    }
+    if (!(await goOnWith(files, directory, this.#lengths, came))) return false;
+    for (const [name, chunks] of came)
+      this.#lengths.set(
+        name,
+        chunks.reduce((sum, { length }) => sum + length, this.#lengths.get(name) ?? 0),
+      );
+    return true;
+  }
+
+  async #readWhole(fence: number): Promise<void> {
+    const content = await contentOf(this.#through(fence));
+    await this.#restore(content);
+    this.#imported = content.imported;
+    this.#lengths = new Map([...content.files].map(([name, { length }]) => [name, length]));
+    this.#rewrites.clear();
+  }
+
+  async #restore({ files: content, notes, imported }: Content): Promise<void> {
+    const { files, directory, dataDir, notes: names, isToImport, onLost } = this.#ports;
+    if (imported === "begun" && !isToImport) {
+      onLost();
+      throw new StreamTrouble("PARTIAL");
+    }
     await files.makeDirectory(directory, 0o700);
     await writeSegments(files, directory, content);
     // Later the fence has shown that nobody else wrote them, and those here are as new or newer.
@@ -268,6 +355,7 @@ export class StreamStore {
       // Somebody else writes to it, or an entry whose answer was lost has been kept.
       if (number === null || generation !== this.#generation) throw new StreamTrouble("NATS");
       this.#known = number;
+      this.#acknowledged({ subject, operation, data });
       figures.appended(monotonic() - from);
       for (const { resolve } of waiting) resolve(number);
     } catch (error) {
@@ -276,6 +364,15 @@ export class StreamStore {
       for (const { reject } of waiting) reject(trouble);
       if (generation === this.#generation) this.#break(trouble);
     }
+  }
+
+  #acknowledged(entry: Pick<StreamEntry, "subject" | "operation" | "data">): void {
+    const name = segmentOf(entry);
+    const [, cut] = /^truncate (\d+)$/.exec(entry.operation) ?? [];
+    if (name === null) return;
+    if (cut !== undefined) this.#lengths.set(name, Number(cut));
+    else if (entry.operation === "")
+      this.#lengths.set(name, (this.#lengths.get(name) ?? 0) + entry.data.length);
   }
 
   #break(trouble: StreamTrouble): void {
@@ -293,11 +390,16 @@ export class StreamStore {
     const numbers = await Promise.all(
       chunks.map((chunk, at) => this.#append(subject, `part ${at + 1}/${chunks.length}`, chunk)),
     );
+    const name = segmentOf({ subject });
+    if (name !== null) this.#lengths.set(name, bytes.length);
     await this.#ports.stream.purge(subject, Math.min(...numbers));
   }
 
   async #drop(subject: string): Promise<void> {
     this.#check();
-    await this.#ports.stream.purge(subject, Infinity);
+    const name = segmentOf({ subject });
+    if (name !== null) this.#lengths.delete(name);
+    // Not what comes later under that name, where the answer to it is lost.
+    await this.#ports.stream.purge(subject, (this.#known ?? 0) + 1);
   }
 }

@@ -1,4 +1,12 @@
-import { claimInMs, countOf, type Holding, isToHandBack, type Looking, type Member } from "./membership.js";
+import {
+  claimInMs,
+  claimsOver,
+  countOf,
+  type Holding,
+  isToHandBack,
+  type Looking,
+  type Member,
+} from "./membership.js";
 import type { BucketEntry } from "./ports.js";
 
 export const ownerKey = (account: string): string => `owner.${account}`;
@@ -106,6 +114,10 @@ export class ClusterView {
 
   claimInMs(account: string, now: number, isUnfit: boolean): number {
     return claimInMs(this.#looking(account, now), this.holding(account), isUnfit);
+  }
+
+  claimsOver(account: string, now: number): readonly number[] {
+    return claimsOver(this.#looking(account, now), this.holding(account));
   }
 
   isToHandBack(account: string, now: number, ownedSince: number): boolean {

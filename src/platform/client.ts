@@ -24,7 +24,7 @@ import { type HostLink, HostLinks, type OnLink } from "./circuit.js";
 import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./calls.js";
-import type { Semaphore } from "./places.js";
+import type { Semaphore } from "../runtime/places.js";
 import { Requests } from "./requests.js";
 import { RequestBudget } from "../runtime/schedule.js";
 import { type CredentialSource, staticToken, TokenFile, blanker } from "./session/credential.js";

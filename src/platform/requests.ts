@@ -9,7 +9,7 @@ import type { Tally } from "./counters.js";
 import type { Call, HostWay } from "./http/connections.js";
 import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
 import { type Operation, operations } from "./operations.js";
-import { ControllerPlaces } from "./places.js";
+import { ControllerPlaces } from "../runtime/places.js";
 import { type Credential, type CredentialSource, plainHeaders, type Blank } from "./session/credential.js";
 import { longestAskedMs } from "./session/sign-in-pace.js";
 import type { ClockSkew } from "./time.js";

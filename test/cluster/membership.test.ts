@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { claimInMs, isToHandBack, type Looking, type Member, ranked } from "../../src/cluster/membership.js";
+import {
+  claimInMs,
+  claimsOver,
+  isToHandBack,
+  type Looking,
+  type Member,
+  ranked,
+} from "../../src/cluster/membership.js";
 
 /** Of two members of one account the one with the later letter ranks first. */
 const hash = (text: string) => text.charCodeAt(text.length - 1);
@@ -61,6 +68,15 @@ describe("who runs an account", () => {
     ["it failed here lately", "c", { ...held, holder: null, seenAt: 100_000 }, true, 30_000],
   ])("is claimed in time: %s", (_, self, holding, isUnfit, inMs) => {
     expect(claimInMs(looking(self, all), holding, isUnfit)).toBe(inMs);
+  });
+
+  it.each([
+    ["nobody ever had it", null, [0]],
+    ["it was given up in order", { ...held, holder: null }, [7]],
+    ["its holder was seen a lease ago", { ...held, seenAt: 90_500 }, [0]],
+    ["nothing of it has changed for longer than a lease", { ...held, seenAt: 89_600 }, [0, 7]],
+  ])("is claimed over what stands there: %s", (_, holding, over) => {
+    expect(claimsOver(looking("c", all), holding)).toEqual(over);
   });
 
   it("goes back to a member that ranks first, has been there for half a minute, and can run it", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withoutGaps } from "../../src/cluster/nats.js";
+import { batchOf, withoutGaps } from "../../src/cluster/nats.js";
 
 const numbers = [1, 2, 5, 6, 7, 9];
 const entry = (number: number) => ({
@@ -31,6 +31,15 @@ async function read({ deliveries }: ReturnType<typeof consumers>): Promise<reado
 }
 
 describe("the reading of a stream", () => {
+  it.each([
+    ["small entries", { bytes: 50_000_000, messages: 100_000 }, 4_096],
+    ["entries of some kB", { bytes: 10_000_000, messages: 1_000 }, 209],
+    ["the largest entries", { bytes: 52_428_800, messages: 100 }, 8],
+    ["none", { bytes: 0, messages: 0 }, 8],
+  ])("asks for so many at once that they are not too much: %s", (_, state, batch) => {
+    expect(batchOf(state)).toBe(batch);
+  });
+
   it("takes what was purged for no gap", async () => {
     const made = consumers([]);
     expect(await read(made)).toEqual(numbers);

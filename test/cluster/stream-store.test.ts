@@ -14,6 +14,8 @@ import { VirtualClock } from "../support/virtual-clock.js";
 
 interface TestStream {
   readonly entries: (StreamEntry | null)[];
+  /** Where each reading began. */
+  readonly readFrom: number[];
   /** What becomes of an append. `lost`: it is kept, and nobody hears of it. */
   fail: (entry: StreamEntry) => "lost" | "refused" | null;
   beforeFence: () => unknown;
@@ -25,6 +27,7 @@ function stream(): TestStream {
   const entries: (StreamEntry | null)[] = [];
   const made: TestStream = {
     entries,
+    readFrom: [],
     fail: () => null,
     beforeFence: () => undefined,
     port: {
@@ -37,9 +40,16 @@ function stream(): TestStream {
         if (failure === "lost") throw new Error("timeout");
         return number;
       },
-      last: () => Promise.resolve(entries.length),
+      state: () =>
+        Promise.resolve({
+          created: "once",
+          last: entries.length,
+          count: entries.filter((entry) => entry !== null).length,
+        }),
+      newest: (subject) => Promise.resolve(entries.findLast((entry) => entry?.subject === subject) ?? null),
       async *read(from, through) {
         await Promise.resolve();
+        made.readFrom.push(from);
         for (const [at, entry] of entries.entries())
           if (entry !== null && at + 1 >= from && at + 1 <= through) yield { ...entry, number: at + 1 };
       },
@@ -56,7 +66,7 @@ function stream(): TestStream {
 let runs = 0;
 
 /** A member with a data directory of its own. */
-async function member(of: ReturnType<typeof stream>, dataDir?: string) {
+async function member(of: ReturnType<typeof stream>, dataDir?: string, isToImport = false) {
   const folder = dataDir ?? (await tempFolder());
   runs += 1;
   const made = { lost: 0, folder, clock: new VirtualClock() };
@@ -69,6 +79,8 @@ async function member(of: ReturnType<typeof stream>, dataDir?: string) {
     run: `run-${runs}`,
     about: () => "{}",
     wait: () => Promise.resolve(),
+    inTurn: (work) => work(),
+    isToImport,
     monotonic: () => 0,
     figures: new ClusterFigures(),
     isConfirmed: () => true,
@@ -163,6 +175,81 @@ describe("the journal of an account in a stream", () => {
       expect(one.state.lost).toBe(0);
     },
   );
+
+  const segment = "journal-000000000001.jsonl";
+
+  it("is read from where it was known after an outage, and whole where a file was not only appended to", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    await one.store.admit();
+    const path = join(journalDirectory(one.folder), segment);
+    const written = () => readFile(path, "utf8");
+    let file = await one.store.files.open(path, "a");
+    const outage = async (change: () => Promise<unknown>) => {
+      kept.fail = ({ subject }) => (subject === "fence" ? null : "refused");
+      await change().catch(() => undefined);
+      await file.sync().catch(() => undefined);
+      kept.fail = () => null;
+      kept.readFrom.length = 0;
+      await one.store.admit();
+      file = await one.store.files.open(path, "a");
+    };
+    await file.write(Buffer.from("first "));
+    await file.sync();
+    const known = kept.entries.length;
+    await outage(() => file.write(Buffer.from("refused ")));
+    expect(kept.readFrom).not.toContain(1);
+    expect(kept.readFrom).toContain(known + 1);
+    expect(await written()).toBe("first ");
+    kept.fail = ({ subject }) => (subject === "fence" ? null : "lost");
+    await file.write(Buffer.from("second "));
+    await outage(() => file.sync());
+    expect(kept.readFrom).not.toContain(1);
+    expect(await written()).toBe("first second ");
+    await outage(() => file.truncate(2));
+    expect(kept.readFrom).toContain(1);
+    expect(await written()).toBe("first second ");
+    const other = await member(kept);
+    await other.store.admit();
+    expect(await readFile(join(journalDirectory(other.folder), segment), "utf8")).toBe("first second ");
+  });
+
+  it("that was imported but in part is nobody's, and is imported again from the beginning", async () => {
+    const kept = stream();
+    const first = await member(kept, undefined, true);
+    await first.store.admit();
+    await first.store.keepImport("begun");
+    const file = await first.store.files.open(join(journalDirectory(first.folder), segment), "a");
+    await file.write(Buffer.from("the oldest part"));
+    await file.sync();
+    const other = await member(kept);
+    await expect(other.store.admit()).rejects.toThrow("but a part of a journal");
+    expect(other.state.lost).toBe(1);
+    const again = await member(kept, undefined, true);
+    await again.store.admit();
+    expect(again.store.imported).toBe("begun");
+    await again.store.files.remove(join(journalDirectory(again.folder), segment));
+    await again.store.keepImport("whole");
+    await other.store.admit();
+    expect(await readdir(journalDirectory(other.folder))).toEqual([]);
+  });
+
+  it("drops of a file what there was when it was removed, and nothing that came later", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    await one.store.admit();
+    const path = join(journalDirectory(one.folder), segment);
+    await (await one.store.files.open(path, "a")).sync();
+    const purged: number[] = [];
+    Object.assign(kept.port, {
+      purge: (_: string, before: number) => {
+        purged.push(before);
+        return Promise.resolve();
+      },
+    });
+    await one.store.files.remove(path);
+    expect(purged).toEqual([kept.entries.length + 1]);
+  });
 
   it("is cut off and replaced with its files; a replacement that was not finished replaces nothing", async () => {
     const kept = stream();

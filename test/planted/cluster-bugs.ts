@@ -25,7 +25,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
   fencing_record_left_out: {
     seam: "cluster/stream-store#StreamStore.#fenceBehindAll",
     plant: `() => async function () {
-      const last = await this._private_ports.stream.last();
+      const { last } = await this._private_ports.stream.state();
       await this._private_checkOurs(last);
       return last;
     }`,
@@ -41,7 +41,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     plant: `() => async function () {
       this._private_generation += 1;
       const { stream } = this._private_ports;
-      const content = await contentOf(stream.read(1, await stream.last()));
+      const content = await contentOf(stream.read(1, (await stream.state()).last));
       const fence = await this._private_fenceBehindAll();
       await this._private_restore(content);
       this._private_known = fence;

@@ -34,13 +34,17 @@ export class JetStreamModel {
   /** By process: when what it sent last arrives, as a connection keeps its order. */
   readonly #arrivals = new Map<Process, number>();
   #revision = 0;
+  /** Of the stream. */
+  #created = "once";
+  /** Keys live so much longer by the servers' clock. */
+  #keptLongerMs = 0;
   /** No majority of the servers. */
   isDown = false;
   /** Nothing takes long, and nothing is lost. */
   isCalm = false;
   readonly isCut: (process: Process) => boolean;
   /** A process is about to fence: the worst moment for others to wake up. */
-  onLast: (process: Process) => void = () => undefined;
+  onState: (process: Process) => void = () => undefined;
 
   constructor(
     time: VirtualTime,
@@ -62,13 +66,32 @@ export class JetStreamModel {
     this.#keys.clear();
   }
 
+  /** The servers' clock is set back: for so long no lease ends. */
+  keepKeys(ms: number): void {
+    this.#keptLongerMs = ms;
+    this.#time.in(ms + this.#ttlMs, () => {
+      this.#keptLongerMs = 0;
+    });
+  }
+
+  /** The newest entries are gone, although they had been acknowledged. */
+  lose(count: number): void {
+    this.#entries.splice(-count);
+  }
+
+  /** The stream was lost, and somebody made it anew. */
+  makeAnew(): void {
+    this.#entries.splice(0);
+    this.#created = `${this.#created} more`;
+  }
+
   bucketOf(process: Process): Bucket {
     const ask = <T>(answer: () => T) => this.#ask(process, answer);
     return {
-      claim: (key, value, overMark) =>
+      claim: (key, value, over) =>
         ask(() => {
           const kept = this.#key(key);
-          const isFree = overMark === 0 ? kept === null : kept?.revision === overMark;
+          const isFree = over === 0 ? kept === null : kept?.revision === over;
           return isFree ? this.#put(key, value) : null;
         }),
       renew: (key, value, revision) =>
@@ -98,11 +121,12 @@ export class JetStreamModel {
           if (this.#entries.length !== after) return null;
           return this.#entries.push({ ...entry, data: Uint8Array.from(entry.data) });
         }),
-      last: () =>
+      state: () =>
         ask(() => {
-          this.onLast(process);
-          return this.#entries.length;
+          this.onState(process);
+          return { created: this.#created, last: this.#entries.length, count: this.entries.length };
         }),
+      newest: (subject) => ask(() => this.entries.findLast((entry) => entry.subject === subject) ?? null),
       read: (from, through) => this.#read(process, from, through),
       purge: (subject, before) =>
         ask(() => {
@@ -131,7 +155,7 @@ export class JetStreamModel {
   #key(key: string): Kept | null {
     const kept = this.#keys.get(key);
     if (kept === undefined) return null;
-    if (this.#time.now - kept.at <= this.#ttlMs) return kept;
+    if (this.#time.now - kept.at <= this.#ttlMs + this.#keptLongerMs) return kept;
     this.#keys.delete(key);
     return null;
   }

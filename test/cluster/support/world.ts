@@ -100,7 +100,7 @@ class World {
       ttlMs: bucketLimits(leaseMs).ttl,
       isCut: (process) => this.#isCut(process, "nats"),
     });
-    this.#jetStream.onLast = (process) => {
+    this.#jetStream.onState = (process) => {
       for (const other of this.#processes.values())
         if (other !== process && this.#chance.hits(0.5)) this.time.in(1, () => other.wake());
     };

@@ -1,4 +1,4 @@
-import { abortReason } from "../runtime/clock.js";
+import { abortReason } from "./clock.js";
 
 /** Bounds how many calls run at once; the others wait in order and can give up. */
 export class Semaphore {

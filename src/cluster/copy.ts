@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { type FileSystem, replaceFile } from "../runtime/file-system.js";
+import type { StreamState } from "./ports.js";
+import { type Import, readWhole } from "./stream-content.js";
+
+/*
+ * The files of a data directory are a copy of the stream, up to an entry that its servers had acknowledged. Servers that have lost
+ * what they had acknowledged have less than that. Then the journal is to be made good from the copy, and not the other way round.
+ */
+
+export interface Copy {
+  /** Of the stream, as in its state. */
+  readonly created: string;
+  /** The number of the newest entry that is in the copy. */
+  readonly last: number;
+}
+
+const copyName = "journal-copied-up-to";
+
+/** Null where it is not written down. */
+export async function readCopy(files: FileSystem, dataDir: string): Promise<Copy | null> {
+  const text = await readWhole(files, join(dataDir, copyName));
+  const [, last, created] = /^(\d{1,15}) (\S+)\n$/.exec(text?.toString("utf8") ?? "") ?? [];
+  return created === undefined ? null : { created, last: Number(last) };
+}
+
+export const writeCopy = (files: FileSystem, dataDir: string, { created, last }: Copy): Promise<void> =>
+  replaceFile(join(dataDir, copyName), `${last} ${created}\n`, { files });
+
+/** What of the stream is to be known before an account is taken up. */
+export interface Found extends StreamState {
+  readonly imported: Import;
+}
+
+/** A sentence where the stream has less than what this copy is of; null where it has that. */
+export function lossOf(copy: Copy | null, { created, last, imported }: Found): string | null {
+  if (copy === null) return null;
+  // Whoever imported a journal into a new stream has decided which one holds.
+  if (copy.created !== created)
+    return imported === "whole"
+      ? null
+      : "the stream of the journal was lost, and what stands there was made anew";
+  return last < copy.last
+    ? `the stream of the journal ends at entry ${last}, and ${copy.last} was acknowledged`
+    : null;
+}
+
+/** What to do then. */
+export const lossRefusal = (loss: string, account: string, dataDir: string): string =>
+  `The NATS servers have lost records of ${account}: ${loss}. This member does not run the account, and leaves the copy in ${dataDir} as it is. ` +
+  "Go by the runbook in docs/cluster.md; or, where those records are not to come back, move that directory away.";
