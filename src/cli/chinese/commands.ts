@@ -160,6 +160,18 @@ export const commandPairs: readonly Pair[] = [
   ],
   ["a bridge works in {}; stop it first", "{1} 正由网桥使用；请先停止它"],
   [
+    "the cluster has but a part of the journal, as a `journal import` has begun and is not whole; nothing was written",
+    "集群里只有一部分操作记录：`journal import` 已经开始，还没有完成；没有写出任何内容",
+  ],
+  [
+    "the journal changed each time while it was read, or its NATS server is behind; stop the member that runs the account, or try again later",
+    "操作记录每次读取时都有变化，或 NATS 服务器落后；请停止运行该账号的成员，或稍后再试",
+  ],
+  [
+    "the import was broken off ({}); run it again, until then no member runs the account",
+    "导入中断（{1}）；请再运行一次，在此之前没有成员运行该账号",
+  ],
+  [
     "the cluster has a journal of this account already; nothing was moved",
     "集群中已有该账号的操作记录；没有移动任何内容",
   ],

@@ -592,6 +592,10 @@ export const doctorPairs: readonly Pair[] = [
     "NATS 数据流“{1}”由更新的版本写入（格式 {2}；本版本最多认识 {3}）：请在所有成员上运行该版本。",
   ],
   [
+    'The cluster "{}" has no journal of the account {}; nothing was made.',
+    "集群“{1}”没有账号 {2} 的操作记录；没有新建任何内容。",
+  ],
+  [
     'The NATS stream "{}" is none of the program\'s (it says: "{}"): give cluster.name another name.',
     "NATS 数据流“{1}”不属于本程序（其说明为“{2}”）：请更改 cluster.name。",
   ],
