@@ -469,6 +469,7 @@ function joinCommands(above: Given & Link & Reading & Publishing): Commanding {
     ...above,
     platform: outside?.forCommands?.({ platform, mirror }) ?? platform,
     notTaking: ownership?.commandsProblem,
+    isOfCluster: ownership !== undefined,
     link: above.connection,
     rules: live.commandRules,
     crashLoop,

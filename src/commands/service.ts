@@ -45,6 +45,8 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "ne
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   /** What is read too late. */
   readonly overdue: OverdueNow;
+  /** The journal is a cluster's, so that its records may be by the clock of another computer. */
+  readonly isOfCluster?: boolean;
   /** What is to be told of a crash loop; null for none. */
   readonly crashLoop?: () => string | null;
   /** How far the platform's clock is ahead, ms; null while that is not known. */

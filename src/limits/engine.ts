@@ -3,7 +3,7 @@ import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts } from "../journal/records.js";
 import { clockAgrees, Rest } from "../runtime/clock.js";
 import { Schedule } from "../runtime/schedule.js";
-import { entriesOf, type LimitsLeft, limitsLeft } from "./left.js";
+import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { differsInNumbersOnly, type ReceivedWeather } from "./restrictions.js";
 import { dueAt, isKeptBack, problemsOf } from "./rules/due.js";
@@ -197,9 +197,10 @@ export class LimitEngine {
   }
 
   /** What an earlier run left, for the book to begin with. */
-  left(history: HistoryParts, newestAt: number): LimitsLeft {
+  left(history: HistoryParts, newestAt: number, isOfCluster = false): LimitsLeft {
     const { clock, store } = this.#ports;
-    const start = { at: clock.now(), mono: clock.monotonic(), newestAt };
+    const at = startAt(clock.now(), newestAt, isOfCluster);
+    const start = { at, mono: clock.monotonic(), newestAt };
     return limitsLeft(history, start, this.#atFirst, store);
   }
 

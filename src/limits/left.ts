@@ -3,6 +3,7 @@ import { wholeController } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { HistoryParts, LimitsEntry } from "../journal/records.js";
+import { trustedSkewMs } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import { overrunEvent } from "./restrictions.js";
 import { type Entry, keyOf, newEntry, restored } from "./rules/entry.js";
@@ -62,6 +63,15 @@ interface Start {
   readonly mono: number;
   /** Epoch ms of the newest record of earlier runs, by the clock of then. */
   readonly newestAt: number;
+}
+
+/**
+ * The newest record of a cluster's journal may be by the clock of another computer. Where that is ahead by no more than two trusted
+ * clocks are apart, its time is gone by, and what was to end later does not end at once.
+ */
+export function startAt(now: number, newestAt: number, isOfCluster: boolean): number {
+  const aheadMs = newestAt - now;
+  return isOfCluster && aheadMs > 0 && aheadMs <= trustedSkewMs ? newestAt : now;
 }
 
 /** `present` is what limits every configured actuator before anything happened there. */

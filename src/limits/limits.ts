@@ -34,6 +34,8 @@ interface LimitPorts extends Pick<
   readonly otherBridge: () => WatchedFacts["otherBridge"];
   readonly crashLoop?: () => WatchedFacts["crashLoop"];
   readonly overdue: OverdueNow;
+  /** The journal is a cluster's. */
+  readonly isOfCluster?: boolean;
 }
 
 export type OverdueNow = WatchedFacts["overdue"];
@@ -61,7 +63,7 @@ export class LimitService {
   readonly alarms: AlarmStore;
   readonly #ports: Pick<
     LimitPorts,
-    "journal" | "store" | "topics" | "retained" | "clock" | "configuration" | "onEvent"
+    "journal" | "store" | "topics" | "retained" | "clock" | "configuration" | "onEvent" | "isOfCluster"
   >;
   readonly #topics: ReadonlySet<string>;
   /** Epoch ms of the newest record of earlier runs, by the clock of then. */
@@ -104,7 +106,7 @@ export class LimitService {
     const history = journal.history();
     this.#isFirst = history.starts.length <= 1;
     this.alarms.restore(history.alarms ?? []);
-    const { limits, events, lost } = this.engine.left(history, this.#newestAt);
+    const { limits, events, lost } = this.engine.left(history, this.#newestAt, this.#ports.isOfCluster);
     for (const { type, controller, actuator } of this.alarms.list)
       if (ofLimits.has(type) && controller !== null && !this.#isLimited(limits, controller, actuator))
         this.alarms.set(type, { controller, actuator }, null);

@@ -124,7 +124,7 @@ export const jumpMs = (aheadBefore: number, aheadAfter: number): number | null =
   Math.abs(aheadAfter - aheadBefore) > noticeableMs ? Math.round(aheadAfter - aheadBefore) : null;
 
 /** Our wall clock is trusted, for judging ages and for keeping journals by age, while it is this close to the platform's. */
-const trustedSkewMs = 120_000;
+export const trustedSkewMs = 120_000;
 
 /** Null while nothing was there to compare it with. */
 export const clockAgrees = (skewMs: number | null): boolean | null =>

@@ -55,8 +55,13 @@ export const historyOf = (actuator: string, kept: Partial<KeptLimits>): HistoryP
 });
 
 /** As a start begins; what of it is lost. */
-export function takeUp(one: CommandBench, history: HistoryParts, newestAt = one.clock.now()) {
-  const { limits: left, events, lost } = one.engine.left(history, newestAt);
+export function takeUp(
+  one: CommandBench,
+  history: HistoryParts,
+  newestAt = one.clock.now(),
+  isOfCluster = false,
+) {
+  const { limits: left, events, lost } = one.engine.left(history, newestAt, isOfCluster);
   one.events.push(...events);
   for (const lane of lanesFrom(history, left, one.store, one.clock))
     one.commander.feed({ type: "restored", key: laneKey(lane.about), lane });

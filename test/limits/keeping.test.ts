@@ -553,6 +553,24 @@ it.each([
   },
 );
 
+it.each([
+  ["in a cluster, some seconds behind the member before", 20_000, true, []],
+  ["in a cluster, more than two trusted clocks are apart", 121_000, true, ["210=1001"]],
+  ["on one machine, set back by some seconds", 20_000, false, ["210=1001"]],
+])(
+  "a lease ends at once where it is not known how late it is: %s",
+  async (_, behindMs, isOfCluster, sent) => {
+    const one = await bench({ actuators: [valve()], registers: { "210": "1010" } });
+    const newestAt = one.clock.now() + behindMs;
+    const lease = { id: "x", by: null, command: "on", ends_with: "off", until: newestAt + 600_000 };
+    takeUp(one, historyOf("valve", { lease }), newestAt, isOfCluster);
+    await one.clock.advance(590_000);
+    expect(one.values()).toEqual(sent);
+    await one.clock.advance(20_000);
+    expect(one.values()).toEqual(["210=1001"]);
+  },
+);
+
 it("starts of the last hour count over a restart", async () => {
   const counted = limits({ startsPerHour: 2 });
   const earlier = await bench({ actuators: [valve({ limits: counted })] });
