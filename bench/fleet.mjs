@@ -1,5 +1,6 @@
 // node bench/fleet.mjs [accounts ...]   (default: 50 200)
 // A fleet of accounts with 5 controllers of 12 sensors each, read once a minute: time until all are online, memory, processor.
+// The page is served; BENCH_PAGE=off leaves it out.
 // The platform is the stub of the other parts, which takes no commands; a person reads the figures.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,20 +16,21 @@ import {
   stopAll,
   workFolder,
 } from "./processes.mjs";
-import { startBroker, startPlatform } from "./surroundings.mjs";
+import { freePort, startBroker, startPlatform } from "./surroundings.mjs";
 
 const controllers = 5;
 const secondsOfCpu = Number(process.env.BENCH_SECONDS ?? 60);
 const program = process.env.GREENHOUSE2MQTT_DIST ?? here("../dist/main.js");
 
-function writeFleet(folder, count, platform, broker) {
+function writeFleet(folder, count, { platform, broker, pagePort }) {
   mkdirSync(join(folder, "accounts"), { recursive: true });
   const defaults = {
     platform: { business_url: platform.url, realtime_url: platform.url, push: { enabled: false } },
     mqtt: { url: `mqtt://127.0.0.1:${broker.port}` },
     homeassistant: { enabled: false },
   };
-  const fleet = { defaults, platform: { requests_per_minute: 0 } };
+  const page = process.env.BENCH_PAGE === "off" ? {} : { http: { port: pagePort } };
+  const fleet = { defaults, platform: { requests_per_minute: 0 }, ...page };
   writeFileSync(join(folder, "fleet.yaml"), JSON.stringify(fleet), { mode: 0o600 });
   for (let at = 0; at < count; at += 1) {
     const account = { platform: { token: `token-${at}`, requests_per_minute: 0 } };
@@ -51,7 +53,7 @@ function online(folder) {
 async function measure(count) {
   const folder = join(workFolder, `fleet-${count}`);
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
-  writeFleet(folder, count, platform, broker);
+  writeFleet(folder, count, { platform, broker, pagePort: await freePort() });
   const startedAt = performance.now();
   const args = [...nodeFlagsForMemory, program, "fleet", "-c", join(folder, "fleet.yaml")];
   const fleet = start(process.execPath, args, { measured: true });

@@ -265,6 +265,12 @@ class World {
       });
     });
     this.every(jumpsPerMinute / 3, until, () => this.#jetStream.forgetKeys());
+    this.every(jumpsPerMinute / 3, until, () => this.keepKeys(upTo()));
+  }
+
+  /** The servers' clock is set back. */
+  keepKeys(ms: number): void {
+    this.#jetStream.keepKeys(ms);
   }
 
   #cutFor(process: Process, far: Far, ms: number): void {
@@ -351,7 +357,7 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   await world.time.runUntil(until + 1_000);
   world.calm();
   await world.time.runUntil(until + calmMs);
-  const taken = await takeOver(world);
+  const taken = await takeOver(world, chance.hits(0.2));
   world.judgeJournal();
   return {
     ...taken,
@@ -363,7 +369,7 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
 }
 
 /** The owner dies in calm; how long it takes until another reads, and carries out a command. */
-async function takeOver(world: World): Promise<Pick<History, "readingMs" | "commandMs">> {
+async function takeOver(world: World, isSetBack: boolean): Promise<Pick<History, "readingMs" | "commandMs">> {
   const { owner } = world;
   if (owner === null) {
     world.violations.push("nobody owns the account after a calm time");
@@ -371,6 +377,7 @@ async function takeOver(world: World): Promise<Pick<History, "readingMs" | "comm
   }
   const from = world.time.now;
   world.kill(owner);
+  if (isSetBack) world.keepKeys(200_000);
   let n = 0;
   world.every(120, from + 90_000, () => {
     n += 1;
