@@ -49,6 +49,11 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     }`,
     tests: "test/cluster/stream-store.test.ts",
   },
+  key_that_the_servers_keep_is_waited_for: {
+    seam: "cluster/membership#claimsOver",
+    plant: "(original) => (looking, holding) => original(looking, holding).slice(0, 1)",
+    tests,
+  },
   nobody_waits_for_the_lease_before: {
     seam: "cluster/lease#mayFence",
     plant: "() => () => true",
