@@ -284,7 +284,8 @@ export function duplicateRefusal({
   first: { id, result },
   isSame,
 }: {
-  readonly first: Pick<Duplicate["first"], "id" | "result">;
+  /** `result`: null while it is open. */
+  readonly first: { readonly id: string; readonly result: unknown };
   readonly isSame: boolean;
 }): Refusal {
   if (!isSame) {

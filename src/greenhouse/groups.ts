@@ -129,6 +129,8 @@ export interface GroupResult {
   readonly finished_at: string;
   readonly duration_ms: number;
   readonly repeated: boolean;
+  /** Of a duplicate: what became of the first. */
+  readonly original?: GroupResult;
 }
 
 /** The worst first. */
@@ -145,7 +147,9 @@ export function summaryOf(
   const missing = members.filter(({ outcome }) => !arrived.has(outcome));
   const outcome = byWorst.find((one) => members.some((member) => member.outcome === one)) ?? "refused";
   const missed = missing.map(({ controller, actuator }) => `${controller}/${actuator}`);
-  if (missing.length === 0) return { outcome, reason: null, message: null, missed };
+  const dry = members.find((member) => member.outcome === "dry_run");
+  const message = outcome === "dry_run" ? (dry?.message ?? null) : null;
+  if (missing.length === 0) return { outcome, reason: null, message, missed };
   const reasons = new Set(missing.map(({ reason }) => reason));
   const said = missing.map((member) => `${member.controller}/${member.actuator} ${endText(member)}`);
   const head = `${members.length - missing.length} of ${members.length} members did it`;

@@ -85,7 +85,7 @@ export class GroupService implements CommandListener {
   readonly hasSome: boolean;
   readonly #ports: GroupPorts;
   readonly #running = new Set<Running>();
-  readonly #results = new Map<string, GroupResult>();
+  readonly #results = new Map<string, { readonly result: GroupResult; readonly key: string }>();
   /** The newest of each group and scene. */
   readonly #last = new Map<string, GroupResult>();
   readonly #shown = new Map<string, GroupState>();
@@ -176,10 +176,16 @@ export class GroupService implements CommandListener {
     if (retained) return retainedRefusal;
     if (kind === "scene" && !sceneWords.has(command?.toLowerCase() ?? ""))
       return { reason: "unknown_command", message: "A scene has commands of its own; send it activate." };
+    const before = this.#earlier({ kind, about, id });
+    return before === null ? null : duplicateRefusal({ first: before, isSame: before.key === key });
+  }
+
+  /** The command that has this id already: under way, or ended in this run. */
+  #earlier({ kind, about, id }: Pick<Running, "kind" | "about" | "id">) {
     const open = [...this.#running].find((one) => one.kind === kind && one.about === about && one.id === id);
-    return open === undefined
-      ? null
-      : duplicateRefusal({ first: { id, result: null }, isSame: open.key === key });
+    if (open !== undefined) return { id, key: open.key, result: null };
+    const ended = this.#results.get(id);
+    return ended?.result[kind] === about ? { id, ...ended } : null;
   }
 
   #handOut(
@@ -231,6 +237,7 @@ export class GroupService implements CommandListener {
     const { kind, about, id, command, by, via, receivedAt, response } = running;
     const ended = this.#inOrder(running);
     const now = this.#ports.clock.now();
+    const original = refusal?.reason === "duplicate" ? this.#earlier(running)?.result : null;
     const result: GroupResult = {
       id,
       group: kind === "group" ? about : null,
@@ -244,9 +251,10 @@ export class GroupService implements CommandListener {
       finished_at: new Date(now).toISOString(),
       duration_ms: Math.max(0, now - receivedAt),
       repeated: false,
+      ...(original ? { original } : {}),
     };
     this.#running.delete(running);
-    this.#keep(result, kind, about, refusal);
+    this.#keep(result, running, refusal);
     this.#tell(result, kind, about, response);
     return result;
   }
@@ -262,11 +270,12 @@ export class GroupService implements CommandListener {
   }
 
   /** Names may be invented without end, and a repeated message is news for its sender alone. */
-  #keep(result: GroupResult, kind: GroupOrScene, about: string, refusal: Refusal | null): void {
+  #keep(result: GroupResult, { kind, about, key }: Running, refusal: Refusal | null): void {
     if (refusal?.reason === "unknown_actuator" || refusal?.reason === "duplicate") return;
     this.#last.set(`${kind}/${about}`, result);
-    this.#results.delete(result.id);
-    this.#results.set(result.id, result);
+    // The id of another command stays that one's.
+    if (this.#results.has(result.id)) return;
+    this.#results.set(result.id, { result, key });
     forgetOldest(this.#results, mostKept);
   }
 
@@ -329,7 +338,7 @@ export class GroupService implements CommandListener {
 
   /** What became of a command, by its id; null for none of ours. */
   find(id: string): Running | GroupResult | null {
-    return [...this.#running].findLast((one) => one.id === id) ?? this.#results.get(id) ?? null;
+    return [...this.#running].findLast((one) => one.id === id) ?? this.#results.get(id)?.result ?? null;
   }
 }
 

@@ -92,6 +92,17 @@ describe("a command to several", () => {
     expect(told).toHaveLength(1);
   });
 
+  it("under an id that has ended is a duplicate with the first result, which stays that of the id", async () => {
+    const { send, end, service } = scene();
+    send('{"command":20,"id":"x"}');
+    await end("west", "x/west/roof");
+    await end("east", "x/east/roof");
+    const again = send('{"command":20,"id":"x"}').refused;
+    expect(again).toMatchObject({ reason: "duplicate", members: [], original: { outcome: "confirmed" } });
+    expect(send('{"command":30,"id":"x"}').refused).toMatchObject({ reason: "bad_payload" });
+    expect(service.find("x")).toMatchObject({ outcome: "confirmed" });
+  });
+
   it("under an id that is open is a duplicate, and with another command a mistake; no member is asked again", () => {
     const { send, sent } = scene();
     send('{"command":20,"id":"x"}');
