@@ -304,12 +304,12 @@ function notTaken(step: Step, end: StepEnd, settings: ActuatorSettings): string 
   if (end.attempts === 0)
     return `The bridge was stopped before ${value} was sent to address ${address}, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
   return isModeOnly(settings, step, end)
-    ? `Sending ${value} to address ${address} ended without an answer, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
-    : `Sending ${value} to address ${address} ended without an answer, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
+    ? `Sending ${value} to address ${address} ended without an answer that settles it, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
+    : `Sending ${value} to address ${address} ended without an answer that settles it, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
 }
 
 const untold = ({ address, value }: Step): string =>
-  `Whether ${value} was taken is not known: its sending ended without an answer, and address ${address} goes on showing the position mode, as configured. Check the actuator before sending again.`;
+  `Whether ${value} was taken is not known: its sending ended without an answer that settles it, and address ${address} goes on showing the position mode, as configured. Check the actuator before sending again.`;
 
 /** The command's end where a step did not lead on to the next, or was the last one. */
 export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): Ending {

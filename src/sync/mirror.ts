@@ -113,7 +113,7 @@ const addressesSeen = (
     memory: seenAddresses ?? null,
     onProblem: (error) => {
       log.warn(
-        { err: error },
+        { reason: String(error) },
         "addresses learnt from what is pushed cannot be kept; a restart learns them anew",
       );
     },
@@ -136,7 +136,7 @@ const inventoryMemory = ({
     write: (text) =>
       void file.write(text).catch((error: unknown) => {
         log.warn(
-          { err: error },
+          { reason: String(error) },
           "which controllers are absent cannot be written; a restart counts that anew",
         );
       }),

@@ -53,6 +53,7 @@ describe("!env and !secret", () => {
     !secret brocker | broker: x → there is no secret "brocker" in secrets.yaml, did you mean "broker"?
     !secret x | x: → the secret "x" in secrets.yaml is empty
     !secret x | y: → there is no secret "x" in secrets.yaml, did you mean "y"?
+    !secret x | x: 1⏎x: 2 → secrets.yaml has "x" twice; keep one of them
     !secret x | - x → secrets.yaml is not a list of "name: value" lines
     !secret x | x: !secret x → !env and !secret are not allowed here (in the file of secrets)
     !secret x | x: &a 1⏎y: *a → anchors (&name) are not allowed

@@ -56,6 +56,7 @@ export const configurationPairs: readonly Pair[] = [
   ["the environment variable {} is empty", "环境变量 {1} 为空"],
   ['there is no secret "{}" in {}{}', "没有密钥“{1}”：{2}{3}"],
   ['the secret "{}" in {} is empty', "{2} 中的“{1}”为空"],
+  ['{} has "{}" twice; keep one of them', "{1} 中的“{2}”写了两次；请保留一个"],
   ['{} is not a list of "name: value" lines', "{1} 不是“名称: 值”的列表"],
   ['a backslash in "..." must be doubled, or use single quotes', "双引号中的反斜杠要写两个，或使用单引号"],
   [

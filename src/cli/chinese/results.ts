@@ -208,16 +208,16 @@ export const resultPairs: readonly Pair[] = [
     "网桥在把 {1} 发到地址 {2} 之前被停止，平台显示 {3}：没有执行。仍需要时请重新发送。",
   ],
   [
-    "Sending {} to address {} ended without an answer, and the address goes on showing the position mode and no degree. Check the actuator before sending again.",
-    "把 {1} 发到地址 {2} 没有得到回答，而地址继续显示开度模式而没有开度。再次发送前请查看设备。",
+    "Sending {} to address {} ended without an answer that settles it, and the address goes on showing the position mode and no degree. Check the actuator before sending again.",
+    "把 {1} 发到地址 {2} 没有得到明确的回答，而地址继续显示开度模式而没有开度。再次发送前请查看设备。",
   ],
   [
-    "Sending {} to address {} ended without an answer, and the platform shows {}: it did not happen. Send it again if it is still wanted.",
-    "把 {1} 发到地址 {2} 没有得到回答，平台显示 {3}：没有执行。仍需要时请重新发送。",
+    "Sending {} to address {} ended without an answer that settles it, and the platform shows {}: it did not happen. Send it again if it is still wanted.",
+    "把 {1} 发到地址 {2} 没有得到明确的回答，平台显示 {3}：没有执行。仍需要时请重新发送。",
   ],
   [
-    "Whether {} was taken is not known: its sending ended without an answer, and address {} goes on showing the position mode, as configured. Check the actuator before sending again.",
-    "不知道 {1} 是否被接受：发送没有得到回答，而地址 {2} 继续显示开度模式（按配置如此）。再次发送前请查看设备。",
+    "Whether {} was taken is not known: its sending ended without an answer that settles it, and address {} goes on showing the position mode, as configured. Check the actuator before sending again.",
+    "不知道 {1} 是否被接受：发送没有得到明确的回答，而地址 {2} 继续显示开度模式（按配置如此）。再次发送前请查看设备。",
   ],
   [
     "{} was sent to address {} but no value could be read since. Check the actuator before sending again.",

@@ -69,7 +69,10 @@ export function secretsIn(source: Source, file: string): Secrets {
   const values = new Map<string, Node | null>();
   for (const { key, value } of source.root.items) {
     const name = isScalar(key) ? key.source : null;
-    if (name !== null && !values.has(name)) values.set(name, value);
+    if (name === null) continue;
+    // Which of two is meant, the old password or the new one, nobody knows.
+    if (values.has(name)) return { ok: false, message: `${file} has "${name}" twice; keep one of them` };
+    values.set(name, value);
   }
   return { ok: true, file, values };
 }
