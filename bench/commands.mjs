@@ -7,7 +7,7 @@ import { bases, freePort, startBridge, startBroker } from "./surroundings.mjs";
 import { watchPage } from "./viewers.mjs";
 import { Counter } from "./wire.mjs";
 
-const code = "GH-00001";
+export const code = "GH-00001";
 /** Enough that each has been read back before its turn comes again. */
 const actuators = 40;
 /**
@@ -23,13 +23,13 @@ const commandOf = (turn) => (Math.floor(turn / actuators) % 2 === 0 ? "on" : "of
 
 /** Of every other turn the actuator has limits, which all let it go. */
 const isLimited = (turn) => turn % 2 === 1;
-const weather = { wind: { topic: "weather/wind", stale_after: "1h" } };
+export const weather = { wind: { topic: "weather/wind", stale_after: "1h" } };
 const limits = {
   ...{ starts_per_hour: 60, for: "1h" },
   guards: { wind: { sensor: "weather/wind", above: 12, allow: ["off"], then: "off" } },
 };
 
-function controllers() {
+export function commandedControllers() {
   const one = (address) => ({
     ...{ kind: "circulation_fan", address },
     ...(isLimited(Number(address) - 101) ? { limits } : {}),
@@ -40,11 +40,11 @@ function controllers() {
 
 const nextSlot = (began) => wait(slotMs - ((performance.now() - began) % slotMs));
 
-/** Publishes the command of this turn; ms until its POST arrived. */
-async function once(who, { child, platform, sender }, turn) {
+/** Publishes the command of this turn below `base`; ms until its POST arrived. */
+async function once(who, { child, platform, sender, base }, turn) {
   const arrived = new Promise((resolve) => (platform.posted = resolve));
   const began = performance.now();
-  sender.publish(`${bases[who]}/${code.toLowerCase()}/actuator/a${addressOf(turn)}/set`, commandOf(turn), 1);
+  sender.publish(`${base}/${code.toLowerCase()}/actuator/a${addressOf(turn)}/set`, commandOf(turn), 1);
   const post = await Promise.race([arrived, wait(answerMs, null)]);
   mustLive(child);
   if (post?.address !== addressOf(turn))
@@ -52,17 +52,17 @@ async function once(who, { child, platform, sender }, turn) {
   return post.at - began;
 }
 
-async function startBridgeSide(broker, sender, http) {
+export async function startBridgeSide(broker, sender, http) {
   const platform = await startRegisterPlatform(code);
   const ready = await Counter.open(broker.port, [`${bases.bridge}/${code.toLowerCase()}/actuator/+/state`]);
   const child = startBridge(platform, broker, {
-    ...{ resting: true, controllers: controllers(), weather, http },
+    ...{ resting: true, controllers: commandedControllers(), weather, http },
   });
   await ready.until(actuators, 30_000);
   if (ready.messages < actuators) throw new Error(`the bridge did not read its actuators:\n${child.tail}`);
   ready.close();
   sender.publish("weather/wind", "3", 1);
-  return { platform, sender, child };
+  return { platform, sender, child, base: bases.bridge };
 }
 
 async function startBareSide(broker, sender) {
@@ -71,7 +71,21 @@ async function startBareSide(broker, sender) {
   const file = newFile("bare-journal.jsonl");
   const child = start(process.execPath, [here("./bare-commands.mjs"), JSON.stringify({ ...settings, file })]);
   await untilSays(child, /ready/);
-  return { platform, sender, child };
+  return { platform, sender, child, base: bases.bare };
+}
+
+/** So many commands to each side in turn, some first that are not counted; ms from publishing to the POST. */
+export async function timeSets(sides, commands) {
+  const ms = Object.fromEntries(Object.keys(sides).map((who) => [who, []]));
+  const began = performance.now();
+  for (let turn = 0; turn < warmUp + commands; turn += 1) {
+    for (const [who, side] of Object.entries(sides)) {
+      await nextSlot(began);
+      const took = await once(who, side, turn);
+      if (turn >= warmUp) ms[who].push(took);
+    }
+  }
+  return ms;
 }
 
 /** Outcomes of the bridge's results, counted. */
@@ -97,15 +111,12 @@ export async function measureCommands({ commands, say, viewers = 0, part = "f" }
   };
   const watching = await watchPage(http, viewers, [`controller/${code.toLowerCase()}`, "journal"]);
   const { outcomes, listener } = await countOutcomes(broker);
-  const ms = { bridge: [], limited: [], bare: [] };
-  const began = performance.now();
-  for (let turn = 0; turn < warmUp + commands; turn += 1) {
-    for (const who of ["bridge", "bare"]) {
-      await nextSlot(began);
-      const took = await once(who, sides[who], turn);
-      if (turn >= warmUp) ms[who === "bridge" && isLimited(turn) ? "limited" : who].push(took);
-    }
-  }
+  const took = await timeSets(sides, commands);
+  const ms = {
+    bridge: took.bridge.filter((_, turn) => !isLimited(turn)),
+    limited: took.bridge.filter((_, turn) => isLimited(turn)),
+    bare: took.bare,
+  };
   await listener.until(warmUp + commands, 60_000);
   const { bridge, bare } = sides;
   await Promise.all([stop(bridge.child), stop(bare.child), broker.stop()]);

@@ -1,7 +1,7 @@
 // node bench/fleet.mjs [accounts ...]   (default: 50 200)
 // A fleet of accounts with 5 controllers of 12 sensors each, read once a minute: time until all are online, memory, processor.
-// The page is served; BENCH_PAGE=off leaves it out.
-// The platform is the stub of the other parts, which takes no commands; a person reads the figures.
+// One account more has a platform that takes commands: from a set to its POST there, beside a bridge of one account alone.
+// The page is served; BENCH_PAGE=off leaves it out. A person reads the figures.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -16,13 +16,17 @@ import {
   stopAll,
   workFolder,
 } from "./processes.mjs";
+import { code, commandedControllers, startBridgeSide, timeSets, weather } from "./commands.mjs";
+import { percentile } from "./figures.mjs";
+import { startRegisterPlatform } from "./register-platform.mjs";
 import { freePort, startBroker, startPlatform } from "./surroundings.mjs";
+import { Counter } from "./wire.mjs";
 
 const controllers = 5;
 const secondsOfCpu = Number(process.env.BENCH_SECONDS ?? 60);
 const program = process.env.GREENHOUSE2MQTT_DIST ?? here("../dist/main.js");
 
-function writeFleet(folder, count, { platform, broker, pagePort }) {
+function writeFleet(folder, count, { platform, taking, broker, pagePort }) {
   mkdirSync(join(folder, "accounts"), { recursive: true });
   const defaults = {
     platform: { business_url: platform.url, realtime_url: platform.url, push: { enabled: false } },
@@ -36,6 +40,14 @@ function writeFleet(folder, count, { platform, broker, pagePort }) {
     const account = { platform: { token: `token-${at}`, requests_per_minute: 0 } };
     writeFileSync(join(folder, "accounts", `site-${at}.yaml`), JSON.stringify(account), { mode: 0o600 });
   }
+  const never = "24h";
+  const commanded = {
+    platform: { business_url: taking.url, realtime_url: taking.url, token: "bench", requests_per_minute: 0 },
+    polling: { controllers: never, sensors: never, running_status: never, actuators: never },
+    controllers: commandedControllers(),
+    weather,
+  };
+  writeFileSync(join(folder, "accounts", "commanded.yaml"), JSON.stringify(commanded), { mode: 0o600 });
 }
 
 /** How many accounts run with all their controllers. */
@@ -43,7 +55,7 @@ function online(folder) {
   try {
     const { accounts } = JSON.parse(readFileSync(join(folder, "data", "fleet-status.json"), "utf8"));
     return Object.values(accounts).filter(
-      (one) => one.platform === "online" && one.broker === "online" && one.controllers >= controllers,
+      (one) => one.platform === "online" && one.broker === "online" && one.controllers > 0,
     ).length;
   } catch {
     return 0;
@@ -53,11 +65,12 @@ function online(folder) {
 async function measure(count) {
   const folder = join(workFolder, `fleet-${count}`);
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
-  writeFleet(folder, count, { platform, broker, pagePort: await freePort() });
+  const taking = await startRegisterPlatform(code);
+  writeFleet(folder, count, { platform, taking, broker, pagePort: await freePort() });
   const startedAt = performance.now();
   const args = [...nodeFlagsForMemory, program, "fleet", "-c", join(folder, "fleet.yaml")];
   const fleet = start(process.execPath, args, { measured: true });
-  while (online(folder) < count) {
+  while (online(folder) <= count) {
     if (performance.now() - startedAt > 300_000)
       throw new Error(`only ${online(folder)} of ${count} came online`);
     await wait(500);
@@ -69,9 +82,18 @@ async function measure(count) {
   await wait(secondsOfCpu * 1_000);
   const cpu = ((cpuSeconds(fleet) - before) / secondsOfCpu) * 100;
   const resident = residentMb(fleet);
+  const sender = await Counter.open(broker.port, ["none"]);
+  sender.publish("weather/wind", "3", 1);
+  const alone = await startBridgeSide(broker, sender, false);
+  const sets = await timeSets(
+    { fleet: { child: fleet, platform: taking, sender, base: "greenhouse/commanded" }, alone },
+    240,
+  );
   const { rss, heap } = await memoryAfterGc(fleet);
-  await stop(fleet);
+  await Promise.all([stop(fleet), stop(alone.child)]);
   await Promise.all([platform.stop(), broker.stop()]);
+  for (const one of [taking, alone.platform]) one.stop();
+  sender.close();
   const figures = {
     accounts: count,
     online_s: onlineS,
@@ -79,6 +101,10 @@ async function measure(count) {
     rss_after_gc_mib: rss,
     heap_mib: heap,
     cpu_percent_of_a_core: cpu,
+    set_ms_p50: percentile(sets.fleet, 0.5),
+    set_ms_p99: percentile(sets.fleet, 0.99),
+    set_alone_ms_p50: percentile(sets.alone, 0.5),
+    set_alone_ms_p99: percentile(sets.alone, 0.99),
   };
   console.log(
     JSON.stringify(figures, (_, value) => (typeof value === "number" ? Math.round(value * 10) / 10 : value)),
