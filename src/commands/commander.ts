@@ -259,6 +259,9 @@ export class Commander implements ReadBacks {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
     const records = isMissing ? [unlessOpen, record] : [record];
+    // Asked before it is written: what the disk did not keep of a result may be gone with the power, and its command stays.
+    const isResult = record.type === "result";
+    const wasOpen = isResult && journal.isOpen(record, record.result.id);
     let answer: JournalAnswer;
     try {
       const appended: Promise<number>[] = [];
@@ -266,7 +269,7 @@ export class Commander implements ReadBacks {
       answer = { sequence: (await Promise.all(appended)).at(-1) ?? 0 };
     } catch (error) {
       this.#failed(record);
-      const isOpen = record.type === "result" && journal.isOpen(record, record.result.id);
+      const isOpen = wasOpen || (isResult && journal.isOpen(record, record.result.id));
       answer = { sequence: null, problem: reasonOf(error), isOpen };
     }
     this.feed({ type: "journaled", key, token, ...answer });

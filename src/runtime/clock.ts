@@ -58,7 +58,7 @@ export const cameWithin = (clock: Clock, ms: number, event: Promise<unknown>): P
   });
 
 /** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
-export { setImmediate as nextTurn } from "node:timers/promises";
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A longer timer would fire at once, again and again; ending a sleep early does no harm. */
 const longestTimerMs = 2_147_483_647;

@@ -287,3 +287,15 @@ it("a stop whose journal record is still being written when the program ends is 
   expect(bench.values()).toEqual([]);
   expect(bench.results).toMatchObject([{ outcome: "refused", reason: "shutting_down", sent_at: null }]);
 });
+
+it("a refusal that the disk may lose with the power is told by the next start, which may find the command open", async () => {
+  const bench = roofBench();
+  bench.losesWithPower = ({ type }) => type === "result";
+  bench.diskMs = 1_000;
+  bench.send("45");
+  await bench.clock.advance(500);
+  bench.commander.close();
+  await bench.clock.advance(10_000);
+  expect(bench.records.at(-1)).toMatchObject({ type: "result", result: { reason: "shutting_down" } });
+  expect(bench.results).toEqual([]);
+});

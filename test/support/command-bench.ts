@@ -53,6 +53,8 @@ export class CommandBench {
   journalProblem: string | null = null;
   /** Records that the disk does not take. */
   refuses: (record: RecordBody) => boolean = () => false;
+  /** Records that are written and that the disk does not keep over a power cut. */
+  losesWithPower: (record: RecordBody) => boolean = () => false;
   /** How long the disk takes for what something waits for. */
   diskMs = 0;
   /** What the journal says of itself, where it does not know of its problem yet. */
@@ -118,7 +120,8 @@ export class CommandBench {
       journal: {
         append: (record, { durable }) => this.#append(record, durable),
         isOpen: (_, id) =>
-          this.records.some((record) => record.type === "command_taken" && record.id === id) ||
+          (this.records.some((record) => record.type === "command_taken" && record.id === id) &&
+            !this.records.some((record) => record.type === "result" && record.result.id === id)) ||
           this.openBefore.has(id),
         state: () => ({
           available: this.journalAvailable ?? this.journalProblem === null,
@@ -152,6 +155,8 @@ export class CommandBench {
     if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
     if (this.refuses(record)) return Promise.reject(new Error("the disk does not take this one"));
     this.records.push(record);
+    if (this.losesWithPower(record))
+      return Promise.reject(new Error("the disk could not be asked to keep it"));
     const sequence = this.records.length;
     return durable && this.diskMs > 0
       ? this.clock.wait(this.diskMs).then(() => sequence)
