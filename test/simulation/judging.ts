@@ -41,7 +41,7 @@ export class PostBook {
     const open = about.flatMap((lane) => (lanes.get(lane) ?? []).slice(-40).filter(mayAsk(boot, stage)));
     const travels = ({ settings }: Ask) => settings === null || settings.travelMs > 0;
     if (stage === "read" && open.some(travels)) return false;
-    return open.length > 0 && open.every(isFirst);
+    return open.length > 0 && open.every(isFirst(boot));
   }
 
   broken(invariant: Rule, message: string): void {
@@ -62,7 +62,11 @@ export interface Question {
   readonly address: string;
 }
 
-const isFirst = ({ word, rule }: Ask): boolean => word === "stop" || rule !== null;
+/** What a rule sent in an earlier run is only read back, which nothing waits for. */
+const isFirst =
+  (boot: number) =>
+  ({ word, rule, boot: own }: Ask): boolean =>
+    word === "stop" || (rule !== null && own === boot);
 
 const askedIn = {
   connection: ["checking"],
