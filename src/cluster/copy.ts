@@ -28,12 +28,12 @@ export const writeCopy = (files: FileSystem, dataDir: string, { created, last }:
   replaceFile(join(dataDir, copyName), `${last} ${created}\n`, { files });
 
 /** What of the stream is to be known before an account is taken up. */
-export interface Found extends StreamState {
+export interface StreamFound extends StreamState {
   readonly imported: Import;
 }
 
 /** A sentence where the stream has less than what this copy is of; null where it has that. */
-export function lossOf(copy: Copy | null, { created, last, imported }: Found): string | null {
+export function lossOf(copy: Copy | null, { created, last, imported }: StreamFound): string | null {
   if (copy === null) return null;
   // Whoever imported a journal into a new stream has decided which one holds.
   if (copy.created !== created)

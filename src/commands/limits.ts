@@ -19,7 +19,7 @@ import {
   toBeKept,
 } from "../limits/rules/movement.js";
 import type { RestoredLimits } from "../limits/left.js";
-import { movedMeanwhileEvent, unlockedEvent } from "../limits/restrictions.js";
+import { movedMeanwhileEvent, unlockedEvent } from "../limits/events.js";
 import { at } from "../runtime/table.js";
 import { type Lane, laneKey, note, type Now, openCommands, type Turn } from "./book.js";
 import type { Command, Target } from "./command.js";

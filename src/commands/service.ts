@@ -22,7 +22,7 @@ import type {
 } from "./command.js";
 import { Commander } from "./commander.js";
 import { askedBy } from "./endings.js";
-import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./phases.js";
+import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-phases.js";
 
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;

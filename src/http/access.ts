@@ -103,10 +103,10 @@ export function isOfThisComputer({ headers, socket }: Asking): boolean {
 /** Home Assistant passes the browser's `Host` and `Origin` on, so that only the socket tells that it is Home Assistant. */
 function ingressVisitor(headers: Asking["headers"], remote: string, { ingress }: Listener): Visitor | null {
   if (!ingress.enabled || plainAddress(remote) !== plainAddress(ingress.address)) return null;
-  const [path, name] = ["x-ingress-path", "x-remote-user-name"].map((key) => String(headers[key] ?? ""));
-  if (!/^(?=.{2,200}$)(?:\/[A-Za-z0-9_-]+)+\/?$/.test(path ?? "")) return null;
+  const textIn = (header: string): string => String(headers[header] ?? "");
+  if (!/^(?=.{2,200}$)(?:\/[A-Za-z0-9_-]+)+\/?$/.test(textIn("x-ingress-path"))) return null;
   // Node reads headers as Latin-1, and names are sent as UTF-8.
-  const text = Buffer.from(name ?? "", "latin1").toString("utf8");
+  const text = Buffer.from(textIn("x-remote-user-name"), "latin1").toString("utf8");
   const user = text.replace(/\p{C}/gu, "").slice(0, 100) || "home-assistant";
   return { user, role: ingress.role, via: `ingress:${user}`, who: `ingress:${user}`, isIngress: true };
 }

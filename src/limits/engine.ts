@@ -5,10 +5,9 @@ import { clockAgrees, Rest } from "../runtime/clock.js";
 import { Schedule } from "../runtime/schedule.js";
 import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
-import { differsInNumbersOnly, type ReceivedWeather } from "./restrictions.js";
 import { dueAt, isKeptBack, problemsOf } from "./rules/due.js";
 import { type ClockJudgement, type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
-import { type LimitContext, weatherValue } from "./rules/guards.js";
+import { type LimitContext, type WeatherReading, weatherValue } from "./rules/guards.js";
 import { restrictionsOf } from "./rules/judge.js";
 import type { LimitWorld } from "./rules/world.js";
 
@@ -27,6 +26,9 @@ function clockJudgement(
   if (skewMs === null) return { startedAt, aheadMs: now >= startedAt + staleAfterMs ? 0 : null };
   return { startedAt, aheadMs: clockAgrees(skewMs) === true ? 0 : Math.max(0, -skewMs) };
 }
+
+/** `receivedAt` is epoch ms. */
+export type ReceivedWeather = WeatherReading & { readonly receivedAt: number };
 
 /**
  * Where limits meet the world: tells the book of commands, whose lanes they are part of, what their guards look at, and shows and
@@ -288,4 +290,18 @@ export class LimitEngine {
     this.#ports.store.dispatch(entry.code, { type: "restricted", id: entry.id, restrictions });
     return Infinity;
   }
+}
+
+/** Whether only numbers differ, which is told now and then. */
+export function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {
+  const rest = ({ allowed, lock, lease }: Restrictions) =>
+    JSON.stringify([
+      ...[allowed.words, allowed.degrees, lock, lease],
+      allowed.because.map(({ rule, quality, value }) => [
+        rule,
+        quality,
+        typeof value === "number" ? 0 : value,
+      ]),
+    ]);
+  return rest(one) === rest(other);
 }

@@ -5,7 +5,7 @@ import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { HistoryParts, LimitsEntry } from "../journal/records.js";
 import { trustedSkewMs } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import { overrunEvent } from "./restrictions.js";
+import { overrunEvent } from "./events.js";
 import { type Entry, keyOf, newEntry, restored } from "./rules/entry.js";
 
 /* What limits actuators as an earlier run left it, compared with what the configuration has by now. */

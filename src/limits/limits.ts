@@ -3,10 +3,9 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { WeatherShown } from "../greenhouse/limits.js";
 import type { HistoryParts } from "../journal/records.js";
 import { AlarmStore, bridgeItself, type WatchedFacts } from "./alarm-store.js";
-import { LimitEngine } from "./engine.js";
+import { LimitEngine, type ReceivedWeather } from "./engine.js";
 import type { LimitsLeft } from "./left.js";
 import type { EnginePorts } from "./ports.js";
-import { weatherShown } from "./restrictions.js";
 import { isEmpty, keyOf } from "./rules/entry.js";
 
 interface LimitPorts extends Pick<
@@ -175,4 +174,21 @@ export class LimitService {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.engine.run(signal), this.alarms.run(signal)]);
   }
+}
+
+/** What the `weather` topics brought last. */
+function weatherShown(
+  weather: Configuration["weather"],
+  received: ReadonlyMap<string, ReceivedWeather>,
+  mono: number,
+): Readonly<Record<string, WeatherShown>> {
+  const shown = Object.entries(weather).map(([name, { unit = null }]) => {
+    const newest = received.get(name);
+    const value = newest?.value ?? null;
+    const isStale = newest === undefined || mono >= newest.staleAt;
+    const quality = isStale ? "stale" : value === null ? "bad" : "good";
+    const received_at = newest === undefined ? null : new Date(newest.receivedAt).toISOString();
+    return [name, { value, unit, quality, received_at }] as const;
+  });
+  return Object.fromEntries(shown);
 }

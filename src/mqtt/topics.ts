@@ -5,7 +5,7 @@ import { topicIdPattern } from "../greenhouse/topic-ids.js";
 /*
  * How topics are spelt. Ids are already topic-safe (`[a-z0-9_-]{1,64}`, see greenhouse/topic-ids.ts); the builders refuse
  * anything else, because one `#` in a published topic cuts the link for good. Only answers to commands, whose ids a sender
- * may have invented, are spelt where they are sent (outbox.ts, commands/phases.ts), and checked as a whole there.
+ * may have invented, are spelt where they are sent (outbox.ts, commands/service.ts), and checked as a whole there.
  */
 
 /** The names of all requests, `<base>/bridge/request/<name>`; src/status/requests.ts says what each does. */

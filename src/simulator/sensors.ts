@@ -34,8 +34,9 @@ const running = (plant: Plant): number => (plant.sample.plans > 0.5 ? 1 : 0);
 function mixedEc({ levels }: Plant, register: ReadRegister): number {
   const plan = planRoles.findIndex((role) => levels[role] > 0.5);
   if (plan < 0) return 0.6;
-  const [wanted, most] = [String(501 + plan), "601"].map((address) => Number(register(address)));
-  return clamp((wanted ?? NaN) / 100 || 0.6, 0.6, (most ?? NaN) / 100 || 3);
+  const wanted = Number(register(String(501 + plan)));
+  const most = Number(register("601"));
+  return clamp(wanted / 100 || 0.6, 0.6, most / 100 || 3);
 }
 
 const sunlightGreenhouse = rowsOf([

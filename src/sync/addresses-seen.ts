@@ -134,6 +134,8 @@ const byText = (one: string, other: string) => (one < other ? -1 : one > other ?
 
 /** Numbers by size, before everything else. */
 function byAddress(one: string, other: string): number {
-  const [first, second] = [one, other].map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : Infinity));
-  return first === second ? byText(one, other) : (first ?? 0) - (second ?? 0);
+  const sizeOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : Infinity);
+  const first = sizeOf(one);
+  const second = sizeOf(other);
+  return first === second ? byText(one, other) : first - second;
 }

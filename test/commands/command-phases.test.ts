@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Command, Phase } from "../../src/commands/command.js";
-import { type CommandFacts, EarlierPhases, type PhaseTarget } from "../../src/commands/phases.js";
+import { type CommandFacts, EarlierPhases, type PhaseTarget } from "../../src/commands/earlier-phases.js";
 import { CommandPhases } from "../../src/commands/service.js";
 import { actuator } from "../support/builders.js";
 

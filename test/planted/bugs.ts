@@ -392,7 +392,7 @@ const outcomes: Readonly<Record<string, PlantedBug>> = {
     tests: "test/journal/history.test.ts",
   },
   unknown_commands_stay_on_their_way: {
-    seam: "commands/phases#toldBy",
+    seam: "commands/earlier-phases#toldBy",
     plant: "() => () => null",
     breaks: ["L5"],
   },

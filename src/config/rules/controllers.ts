@@ -149,7 +149,9 @@ export const orderedLimits = (root: Draft): Finding[] =>
     ...sectionsAt(root, "controllers.*.sensors.*"),
     ...sectionsAt(root, "controllers.*.parameters.*.writable"),
   ].flatMap(({ path, section }) => {
-    const [min, max, step] = ["min", "max", "step"].map((key) => numberOf(section, key));
+    const min = numberOf(section, "min");
+    const max = numberOf(section, "max");
+    const step = numberOf(section, "step");
     if (typeof min !== "number" || typeof max !== "number") return [];
     if (min >= max) return [atValue([...path, "max"], "expected a number above min")];
     return typeof step === "number" && step > max - min

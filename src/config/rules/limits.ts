@@ -113,9 +113,9 @@ function movingProblems(guard: Draft, path: Path, itself: readonly string[]): Fi
 function clearAtProblems(guard: Draft, at: Path): Finding[] {
   if (!given(guard, "above") && !given(guard, "below"))
     return [atKey(at, "only together with above or below")];
-  const [above, below, clearAt] = ["above", "below", "clear_at"].map((key) => numberOf(guard, key) ?? NaN);
-  const isAbove = Number(clearAt) > Number(above);
-  const isBelow = Number(clearAt) < Number(below);
+  const clearAt = numberOf(guard, "clear_at") ?? NaN;
+  const isAbove = clearAt > (numberOf(guard, "above") ?? NaN);
+  const isBelow = clearAt < (numberOf(guard, "below") ?? NaN);
   return [
     ...when(isAbove, at, "expected at most the value of above, or the guard would never clear"),
     ...when(isBelow && !isAbove, at, "expected at least the value of below, or the guard would never clear"),

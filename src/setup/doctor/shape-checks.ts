@@ -89,7 +89,7 @@ function ofType(context: DoctorContext): readonly Query[] | string {
   const known = online.flatMap(({ code, actuators }) =>
     actuators.flatMap(({ type_id: id }) => (id === undefined ? [] : [{ code, id: String(id) }])),
   );
-  const [first] = [...known, ...online.map(({ code }) => ({ code, id: "2" }))];
+  const first = known[0] ?? online.map(({ code }) => ({ code, id: "2" }))[0];
   return first === undefined
     ? "no controller is online"
     : [{ deviceTypeId: first.id, deviceCode: first.code }];

@@ -1,46 +1,8 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Restrictions } from "../greenhouse/limits.js";
-import type { Configuration } from "../config/schema.js";
-import type { WeatherShown } from "../greenhouse/limits.js";
 import type { KeptLimits } from "../journal/records.js";
-import type { WeatherReading } from "./rules/guards.js";
 import type { Lease } from "./rules/lease.js";
 
-/* What everybody is shown and told of an actuator's limits. */
-
-/** `receivedAt` is epoch ms. */
-export type ReceivedWeather = WeatherReading & { readonly receivedAt: number };
-
-/** What the `weather` topics brought last. */
-export function weatherShown(
-  weather: Configuration["weather"],
-  received: ReadonlyMap<string, ReceivedWeather>,
-  mono: number,
-): Readonly<Record<string, WeatherShown>> {
-  const shown = Object.entries(weather).map(([name, { unit = null }]) => {
-    const newest = received.get(name);
-    const value = newest?.value ?? null;
-    const isStale = newest === undefined || mono >= newest.staleAt;
-    const quality = isStale ? "stale" : value === null ? "bad" : "good";
-    const received_at = newest === undefined ? null : new Date(newest.receivedAt).toISOString();
-    return [name, { value, unit, quality, received_at }] as const;
-  });
-  return Object.fromEntries(shown);
-}
-
-/** Whether only numbers differ, which is told now and then. */
-export function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {
-  const rest = ({ allowed, lock, lease }: Restrictions) =>
-    JSON.stringify([
-      ...[allowed.words, allowed.degrees, lock, lease],
-      allowed.because.map(({ rule, quality, value }) => [
-        rule,
-        quality,
-        typeof value === "number" ? 0 : value,
-      ]),
-    ]);
-  return rest(one) === rest(other);
-}
+/* What everybody is told of limits that have ended by themselves. */
 
 interface About {
   readonly controller: string;
