@@ -47,8 +47,9 @@ async function once(who, { child, platform, sender, base }, turn) {
   sender.publish(`${base}/${code.toLowerCase()}/actuator/a${addressOf(turn)}/set`, commandOf(turn), 1);
   const post = await Promise.race([arrived, wait(answerMs, null)]);
   mustLive(child);
-  if (post?.address !== addressOf(turn))
-    throw new Error(`${who}: command ${turn} made no POST within ${answerMs / 1000} s`);
+  if (post === null) throw new Error(`${who}: command ${turn} made no POST within ${answerMs / 1000} s`);
+  if (post.address !== addressOf(turn))
+    throw new Error(`${who}: command ${turn} made a POST to ${post.address}, not to ${addressOf(turn)}`);
   return post.at - began;
 }
 

@@ -169,19 +169,26 @@ export function jobsOf(controller: Controller, hasReadings: boolean): readonly P
 const longestSlotMs = 1_000;
 const slotsOfInterval = 50;
 
-function nextSlot(at: number, intervalMs: number): number {
+function nextSlot(at: number, intervalMs: number, share: number): number {
   const slotMs = Math.min(longestSlotMs, intervalMs / slotsOfInterval);
-  return Math.round(at / slotMs) * slotMs;
+  return (Math.round(at / slotMs - share) + share) * slotMs;
 }
 
 /**
  * When a job runs next: at its own phase of the interval, at least half an interval away, give or take 5 %. The phase
- * comes from the job's name, which spreads many jobs evenly.
+ * comes from the job's name, which spreads many jobs evenly. `share`, 0 to 1, is where between two whole seconds the moments of this
+ * account lie, so that many accounts in one process do not leave together.
  */
-export function nextDueAt(job: string, now: number, intervalMs: number, chance: number): number {
+export function nextDueAt(
+  job: string,
+  now: number,
+  intervalMs: number,
+  chance: number,
+  share: number,
+): number {
   const phase = fraction(job) * intervalMs;
   const periods = Math.ceil((now + intervalMs / 2 - phase) / intervalMs);
-  return nextSlot(phase + periods * intervalMs + (chance - 0.5) * 0.08 * intervalMs, intervalMs);
+  return nextSlot(phase + periods * intervalMs + (chance - 0.5) * 0.08 * intervalMs, intervalMs, share);
 }
 
 /** For what is asked once: within an interval from now, at its own phase. */
@@ -196,7 +203,7 @@ function fraction(text: string): number {
 }
 
 /** For what must not be asked more often than its interval: a whole interval away, plus up to 5 %. */
-export const notBefore = (_job: string, now: number, intervalMs: number, chance: number): number =>
+export const notBefore = (now: number, intervalMs: number, chance: number): number =>
   now + intervalMs * (1 + 0.05 * chance);
 
 /** By how much every interval has to stretch for the demand to fit the budget; 1 when it fits. */

@@ -93,6 +93,8 @@ export class Poller {
   /** The address that is being read so that it can be compared. */
   #check: ReturnType<ReadComparison["next"]> = null;
   readonly #unlisted = new Map<string, Map<string, ParameterGroup>>();
+  /** Where between two whole seconds the polls of this account leave. */
+  readonly #slotShare: number;
   #stretch = 1;
   #demandChanged = true;
 
@@ -108,6 +110,7 @@ export class Poller {
       onApart: (found) => this.#onApart(found),
     };
     this.#rest = new Rest(ports.clock);
+    this.#slotShare = ports.random();
     this.#schedule = new PollSchedule({
       soon: new RequestBudget(Math.ceil(settings.requestsPerMinute * soonPart)),
       connectionGapMs: () => this.#connectionGapMs(),
@@ -412,9 +415,7 @@ export class Poller {
     const plainMs = this.#plainIntervalMs(job);
     // A status is asked once, until it was answered; a fresh read is left to polling.
     const againMs = !worked && job.kind === "connection" ? Math.min(plainMs, controllers) : plainMs;
-    const next = job.kind === "controllers" ? notBefore : nextDueAt;
-    const chance = this.#ports.random();
-    const at = againMs === Infinity ? againMs : next(name, now, againMs * this.#stretch, chance);
+    const at = againMs === Infinity ? againMs : this.#dueAt(name, job, now, againMs * this.#stretch);
     const comesAgain = this.#schedule.onEnded(name, worked, now, at);
     // What is left to others to read is no trouble of its own.
     if (!comesAgain) this.#ports.troubles.forget([name]);
@@ -422,6 +423,13 @@ export class Poller {
     if ("code" in job) this.#onTried(name, job.code);
     this.#onCheckEnded(name, worked);
     this.#rest.wake();
+  }
+
+  #dueAt(name: string, job: PollJob, now: number, intervalMs: number): number {
+    const chance = this.#ports.random();
+    return job.kind === "controllers"
+      ? notBefore(now, intervalMs, chance)
+      : nextDueAt(name, now, intervalMs, chance, this.#slotShare);
   }
 
   /** Addresses that a group has shown are read once by themselves, one after the other, at a pace of their own. */

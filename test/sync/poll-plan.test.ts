@@ -64,8 +64,8 @@ describe("what is asked for again", () =>
 describe("when a job runs next", () => {
   const minute = 60_000;
   const names = Array.from({ length: 500 }, (_, place) => `sensors GH-${place}`);
-  const dueIn = (intervalMs: number, chance: number) =>
-    names.map((name) => nextDueAt(name, 10 * minute, intervalMs, chance));
+  const dueIn = (intervalMs: number, chance: number, share = 0) =>
+    names.map((name) => nextDueAt(name, 10 * minute, intervalMs, chance, share));
 
   it.each([1_000, 10_000, minute, 24 * 60 * minute])(
     "of %i ms: at its own phase, from half an interval on and within one and a half, give or take 5 %%",
@@ -84,6 +84,11 @@ describe("when a job runs next", () => {
     for (const at of times) perMoment.set(at, (perMoment.get(at) ?? 0) + 1);
     expect(perMoment.size).toBeLessThanOrEqual(61);
     expect(Math.max(...perMoment.values())).toBeLessThan(3.5 * (names.length / 60));
+  });
+
+  it("those of two accounts leave at other moments", () => {
+    const own = new Set(dueIn(minute, 0.5, 0.25));
+    expect(dueIn(minute, 0.5, 0.75).filter((at) => own.has(at))).toEqual([]);
   });
 });
 
