@@ -52,7 +52,7 @@ export async function fleet(
   if (what === "status") return tellStatus(files.fleet, context, options);
   if (ownAccounts(files).size === 0)
     throw new CommandFailure("there is no account to run; what is wrong stands above", exitCodes.usage);
-  keepHeapSmall();
+  keepHeapSmall(100);
   await runFleet(files, files.fleet, read, context);
 }
 

@@ -88,9 +88,11 @@ export const whereaboutsOf =
  * The place for new objects grows no more either: loading the program has made it twice 4 MiB, and twice 16 MiB, as far as it would
  * go, are no faster. Where little goes on V8 makes it smaller, and then it stays so, which a burst pays with a third more of processor
  * time. What may be set once V8 has begun is only by how much it grows at a time.
+ *
+ * `growingPercent`: of many accounts each collection holds up commands for tenths of a second, so that there are to be fewer.
  */
-export function keepHeapSmall(): void {
-  setFlagsFromString("--heap-growing-percent=40");
+export function keepHeapSmall(growingPercent = 40): void {
+  setFlagsFromString(`--heap-growing-percent=${growingPercent}`);
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
