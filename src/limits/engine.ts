@@ -293,7 +293,7 @@ export class LimitEngine {
 }
 
 /** Whether only numbers differ, which is told now and then. */
-export function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {
+function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {
   const rest = ({ allowed, lock, lease }: Restrictions) =>
     JSON.stringify([
       ...[allowed.words, allowed.degrees, lock, lease],
