@@ -1,6 +1,6 @@
 import type { Bridge } from "../bridge.js";
 import type { Ask, Post } from "../../judge/history.js";
-import { sameAs, stateAddresses, targetOf } from "../../judge/values.js";
+import { sameAs, shows, stateAddresses, targetOf } from "../../judge/values.js";
 import type { Beginning } from "./guard-model.js";
 import { LimitCheck } from "./limit-book.js";
 import { isStart, type Lease, type Limited, type Move } from "./limited.js";
@@ -74,18 +74,22 @@ export class LeaseChecks extends LimitCheck {
     return this.world.checks.limits.alarms.isOn(`lease_overrun.${controllerId}.${id}`);
   }
 
-  /** The platform itself holds what it was to end with, or has since an end was sent. */
+  /** The platform itself holds what it was to end with, or has since an end was sent, or has shown it since. */
   #isOver(one: Limited, { endsWith, ask, until }: Lease): boolean {
     const { settings } = ask;
     if (settings === null) return true;
-    const { address, value } = targetOf(settings, endsWith);
+    const step = targetOf(settings, endsWith);
+    const { address, value } = step;
     const { world } = this.limits;
     const { now } = world.time;
     const sent = world.journalist
       .lane(one.code, one.id)
       .find(({ rule, at }) => rule === "lease" && at >= until - 2);
     const held = world.heldBetween(one.code, address, sent?.at ?? now, now);
-    return held.some((each) => sameAs(value, each));
+    if (held.some((each) => sameAs(value, each))) return true;
+    // A window that tells how far it is may have come there by something else.
+    const reads = sent === undefined ? [] : world.journalist.readsSince(one.code, address, sent.at);
+    return reads.some(({ raw }) => raw !== null && shows(ask, step, raw));
   }
 
   #isFree(one: Limited, lease: Lease, boot: number): boolean {
