@@ -89,7 +89,7 @@ export class LeaseChecks extends LimitCheck {
     if (held.some((each) => sameAs(value, each))) return true;
     // A window that tells how far it is may have come there by something else.
     const reads = sent === undefined ? [] : world.journalist.readsSince(one.code, address, sent.at);
-    return reads.some(({ raw }) => raw !== null && shows(ask, step, raw));
+    return reads.some(({ raw }) => shows(ask, step, raw));
   }
 
   #isFree(one: Limited, lease: Lease, boot: number): boolean {
