@@ -45,11 +45,8 @@ async function loadedFile(
 ): Promise<ConfigurationResult> {
   if (account === undefined) return loadConfiguration(config, { env });
   const { accountOf } = await import("../config/fleet.js");
-  return accountOf(account, fleetFileOf(config), { env });
+  return accountOf(account, config, { env });
 }
-
-/** Without a name of its own a fleet's file is fleet.yaml. */
-export const fleetFileOf = (config: string): string => (config === "config.yaml" ? "fleet.yaml" : config);
 
 export function overridden(
   configuration: Configuration,

@@ -25,7 +25,6 @@ import { guardProcess, writeLastError } from "../status/crash-loop.js";
 import type { LoopDelay } from "../status/health.js";
 import { measuredLoopDelay, tellManager } from "../status/status.js";
 import type { Membership } from "./clustered.js";
-import { fleetFileOf } from "./common.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
 import {
   CommandFailure,
@@ -45,8 +44,7 @@ export async function fleet(
   what: string | undefined,
   options: FleetOptions,
 ): Promise<void> {
-  const file = fleetFileOf(options.config);
-  const read = () => readFiles(file, options, context);
+  const read = () => readFiles(options.config, options, context);
   const files = await read();
   if (files.fleet === null) throw new CommandFailure("", exitCodes.usage);
   if (what === "status") return tellStatus(files.fleet, context, options);

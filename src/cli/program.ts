@@ -83,6 +83,9 @@ function program(context: ProcessContext): Command {
   root.hook("preAction", (_, command) => {
     for (const [name, value] of Object.entries<unknown>(root.opts()))
       command.setOptionValueWithSource(name, value, root.getOptionValueSource(name));
+    const isOfFleet = command.name() === "fleet" || root.getOptionValue("account") !== undefined;
+    if (isOfFleet && root.getOptionValueSource("config") === "default")
+      command.setOptionValueWithSource("config", "fleet.yaml", "default");
   });
   addCommands(root, context);
   return root;

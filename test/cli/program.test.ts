@@ -113,6 +113,18 @@ const commands = [
   ],
 ];
 
+it.each([
+  ["fleet.yaml", ["fleet"]],
+  ["config.yaml", ["fleet", "-c", "config.yaml"]],
+  ["config.yaml", ["-c", "config.yaml", "fleet", "status"]],
+  ["fleet.yaml", ["--account", "north", "check"]],
+  ["config.yaml", ["--account", "north", "-c", "config.yaml", "check"]],
+])("a fleet's file is %s of %j: the one that was named, or fleet.yaml", async (file, words) => {
+  const { code, out, err } = await run(...words);
+  expect(code).toBe(2);
+  expect(`${out}${err}`).toContain(`${file}: `);
+});
+
 describe("help", () => {
   it("of the program names every command in its group, what every command takes, exit codes and examples", async () => {
     const text = await help();
