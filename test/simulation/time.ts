@@ -30,6 +30,8 @@ export const worldTime = (): VirtualTime => new VirtualTime(settled);
 /** The wall clock of the machine the bridge runs on: epoch ms, and it may be set. */
 export class WallClock {
   #offset: number;
+  /** When it was last set, in the world's time. */
+  setAt = 0;
   readonly #time: VirtualTime;
 
   constructor(time: VirtualTime, epochMs: number) {
@@ -43,10 +45,12 @@ export class WallClock {
 
   jump(ms: number): void {
     this.#offset += ms;
+    this.setAt = this.#time.now;
   }
 
   setTo(epochMs: number): void {
     this.#offset = epochMs - this.#time.now;
+    this.setAt = this.#time.now;
   }
 }
 

@@ -175,7 +175,7 @@ export class LimitChecks extends Check {
     { rule, value, quality }: NonNullable<CommandResult["interlock"]>,
     tell: string,
   ): void {
-    const { journalist, lastStallAt, time } = this.world;
+    const { journalist, lastStallAt, time, wall } = this.world;
     const wrong = (why: string) => this.broken("S22", `${tell} for ${rule}: ${why}`);
     this.saw(`an interlock of ${reserved.has(rule) ? rule : "a guard"}`);
     if (rule === "lock") {
@@ -184,13 +184,15 @@ export class LimitChecks extends Check {
       if (ask.rule !== null || ask.holdMs !== null) wrong("no hold concerns it");
       // One that ended already holds it too, before anybody is told.
       const lane = journalist.lane(one.code, one.id);
-      // One of an earlier run ends by the clock, once the platform has said what time it is, or gave none for long.
+      // One of an earlier run ends by the clock, once the platform has said what time it is, or gave none for long. Its end was
+      // written by a clock that may have been another one than today's.
       const startedAt = journalist.startedAt.get(ask.boot) ?? 0;
       const isClockOff = Math.abs(this.world.clockOff) >= 1_000;
       const mayBeUnjudged = isClockOff || ask.at < startedAt + staleAfterMs;
       const isHeld = lane.some(
         ({ at, holdMs, boot }) =>
-          holdMs !== null && (at + holdMs >= ask.at - 2 || (mayBeUnjudged && boot !== ask.boot)),
+          holdMs !== null &&
+          (at + holdMs >= ask.at - 2 || (boot !== ask.boot && (mayBeUnjudged || at < wall.setAt))),
       );
       if (!isHeld && (one.hold === null || Math.max(one.hold.until, one.lastHeldAt) < ask.at - 2))
         wrong("nobody held it");
