@@ -2,7 +2,7 @@ import type { CommandResult } from "../../../src/greenhouse/command/outcomes.js"
 import type { BridgeEvent } from "../../../src/greenhouse/events.js";
 import type { Controller } from "../../../src/greenhouse/model.js";
 import type { Bridge } from "../bridge.js";
-import type { Ask, Post } from "../../judge/history.js";
+import type { Ask, Post, Raw } from "../../judge/history.js";
 import { alsoMeans, isDegree, shows, showsSending } from "../../judge/values.js";
 import { Check } from "../judging.js";
 import { AlarmChecks } from "./alarm-checks.js";
@@ -86,26 +86,19 @@ export class LimitChecks extends Check {
     if (ask.rule !== null)
       this.broken("S21", `${ask.by} of a rule takes over what ${ask.donor?.by ?? ""} has sent`);
     const read = last && journalist.readsSince(ask.code, last.address, last.endedAt ?? Infinity).at(-1);
-    const polled = last && read && journalist.polledSince(ask.code, last.address, read.begunAt);
-    const isShownSince = last !== undefined && (polled ?? null) !== null && shows(ask, last, polled ?? "");
-    const goesToDegree =
-      last !== undefined &&
-      [last.value, ...(ask.settings === null ? [] : alsoMeans(ask.readings, ask.settings, last.value))].some(
-        isDegree,
-      );
-    const isOnItsWay = goesToDegree && read !== undefined && isDegree(read.raw);
-    if (
-      last !== undefined &&
-      read !== undefined &&
-      !isOnItsWay &&
-      !isShownSince &&
-      !shows(ask, last, read.raw) &&
-      !showsSending(ask, last, read.raw)
-    )
-      this.broken(
-        "S8",
-        `${ask.by} takes over although ${ask.code}/${last.address} was read as ${String(read.raw)}`,
-      );
+    if (last !== undefined && read !== undefined) {
+      // A poll since then counts as well.
+      const newest = journalist.polledSince(ask.code, last.address, read.begunAt) ?? read.raw;
+      const meant = ask.settings === null ? [] : alsoMeans(ask.readings, ask.settings, last.value);
+      const goesToDegree = [last.value, ...meant].some(isDegree);
+      const agrees = (raw: Raw) =>
+        shows(ask, last, raw) || showsSending(ask, last, raw) || (goesToDegree && isDegree(raw));
+      if (!agrees(read.raw) && !agrees(newest))
+        this.broken(
+          "S8",
+          `${ask.by} takes over although ${ask.code}/${last.address} was read as ${String(read.raw)}`,
+        );
+    }
     this.limits.of(ask)?.begins(ask);
   }
 
