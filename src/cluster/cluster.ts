@@ -4,7 +4,7 @@ import { journalDirectory, openJournal } from "../journal/open.js";
 import type { Clock } from "../runtime/clock.js";
 import type { FileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
-import { Semaphore } from "../runtime/places.js";
+import { Semaphore } from "../runtime/schedule.js";
 import { lossOf, lossRefusal, readCopy } from "./copy.js";
 import { ClusterFigures } from "./figures.js";
 import { claimed, type Instant, type Lease, type LeaseTimes, renewEveryMs } from "./lease.js";

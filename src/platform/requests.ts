@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../greenhouse/ports.js";
 import { type BackoffRange, type Clock, fullJitter, type Random } from "../runtime/clock.js";
-import type { RequestBudget } from "../runtime/schedule.js";
+import { type RequestBudget, type Semaphore, Semaphores } from "../runtime/schedule.js";
 import type { Redact } from "../runtime/redaction.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type RequestContext, transportError } from "./answer.js";
 import type { Admission, HostLinks, RequestEnd } from "./circuit.js";
@@ -9,7 +9,6 @@ import type { Tally } from "./counters.js";
 import type { Call, HostWay } from "./http/connections.js";
 import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
 import { type Operation, operations } from "./operations.js";
-import { ControllerPlaces } from "../runtime/places.js";
 import { type Credential, type CredentialSource, plainHeaders, type Blank } from "./session/credential.js";
 import { longestAskedMs } from "./session/sign-in-pace.js";
 import type { ClockSkew } from "./time.js";
@@ -52,6 +51,13 @@ export function retryDelayMs(
   return isShort ? retryAfterMs + jitterMs : null;
 }
 
+/**
+ * So many requests of commands are under way at once for one controller: few enough that one that does not answer takes little,
+ * and enough for all its actuators to be commanded at a time where each answer takes a second or two. One that does not answer fills its
+ * own places alone, and holds up nobody else.
+ */
+const placesOfOne = 4;
+
 /** What an answer says about the way to the host. */
 function requestEnd(answer: GoodAnswer | PlatformError, call: Call, isRetry: boolean): RequestEnd {
   if (!(answer instanceof PlatformError)) return { type: "answered" };
@@ -92,8 +98,8 @@ interface RequestParts {
 export class Requests {
   readonly #parts: RequestParts;
   readonly #closing = new AbortController();
-  readonly #reads = new ControllerPlaces();
-  readonly #posts = new ControllerPlaces();
+  readonly #reads = new Semaphores(placesOfOne);
+  readonly #posts = new Semaphores(placesOfOne);
   #refusedWrite: Credential | null = null;
   #renewedForWrite = 0;
 
@@ -269,25 +275,25 @@ export class Requests {
   async #inPlace(call: Call, headers: string[], isRetry: boolean): Promise<GoodAnswer> {
     const { device, operation } = call;
     if (device === undefined) return this.#send(call, headers, isRetry);
-    const places = operation.method === "GET" ? this.#reads : this.#posts;
-    if (places.isFull(device)) await this.#place(call, places, device);
-    else void places.enter(device, call.signal);
+    const places = (operation.method === "GET" ? this.#reads : this.#posts).of(device);
+    if (places.isFull) await this.#place(call, places);
+    else void places.enter(call.signal);
     try {
       return await this.#send(call, headers, isRetry);
     } finally {
-      places.leave(device);
+      places.leave();
     }
   }
 
   /** A read waits no longer than an answer may take; a POST as long as its command is young enough. */
-  async #place(call: Call, places: ControllerPlaces, device: string): Promise<void> {
+  async #place(call: Call, places: Semaphore): Promise<void> {
     const { operation, signal } = call;
     const late = new AbortController();
     const waitMs = this.#parts.hosts[operation.host].deadlineMs(call);
     const takeBack =
       operation.method === "GET" ? this.#parts.clock.after(waitMs, () => late.abort()) : () => undefined;
     try {
-      await places.enter(device, AbortSignal.any([signal, this.#closing.signal, late.signal]));
+      await places.enter(AbortSignal.any([signal, this.#closing.signal, late.signal]));
     } catch {
       const isLate = late.signal.aborted;
       const why = isLate

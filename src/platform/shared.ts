@@ -1,6 +1,5 @@
 import type { Clock } from "../runtime/clock.js";
-import { RequestBudget } from "../runtime/schedule.js";
-import { Semaphore } from "../runtime/places.js";
+import { RequestBudget, Semaphore } from "../runtime/schedule.js";
 
 /**
  * Polls of all accounts under way at one host at once. Each account waits with no more than its own concurrency in one line, so

@@ -1,4 +1,6 @@
-import type { Clock } from "./clock.js";
+import { abortReason, type Clock } from "./clock.js";
+
+/* When something is due, how much of it may start in a minute, and how much may be under way at once. */
 
 /** Keys by due time (monotonic ms), first come first served where that is equal; a key has one due time, the last one given. */
 export class Schedule<Key> {
@@ -109,5 +111,70 @@ export class RequestBudget {
     if (this.#oldest <= this.#perMinute) return;
     this.#starts = this.#starts.slice(this.#oldest);
     this.#oldest = 0;
+  }
+}
+
+/** Bounds how many calls run at once; the others wait in order and can give up. */
+export class Semaphore {
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(size: number) {
+    this.#free = size;
+  }
+
+  get isFull(): boolean {
+    return this.#free === 0;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Null when a place was free; else a promise of one, rejected with the signal's reason. Give it back with `leave`. */
+  enter(signal: AbortSignal): Promise<void> | null {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return null;
+    }
+    return new Promise((resolve, reject) => {
+      const take = () => {
+        signal.removeEventListener("abort", giveUp);
+        resolve();
+      };
+      const giveUp = () => {
+        this.#waiting.delete(take);
+        reject(abortReason(signal));
+      };
+      signal.addEventListener("abort", giveUp, { once: true });
+      this.#waiting.add(take);
+      if (signal.aborted) giveUp();
+    });
+  }
+
+  leave(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#free += 1;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
+  }
+}
+
+/** Semaphores of one size, by key. */
+export class Semaphores {
+  readonly #of = new Map<string, Semaphore>();
+  readonly #size: number;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  of(key: string): Semaphore {
+    const one = this.#of.get(key) ?? new Semaphore(this.#size);
+    this.#of.set(key, one);
+    return one;
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Exchange } from "../../src/platform/http/exchange.js";
-import { Semaphore } from "../../src/runtime/places.js";
+import { Semaphore } from "../../src/runtime/schedule.js";
 import { seededRandom } from "../../src/runtime/clock.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
 import { VirtualClock } from "../support/virtual-clock.js";

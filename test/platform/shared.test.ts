@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { JointBudget, JointPlaces, SharedHosts } from "../../src/platform/shared.js";
-import { RequestBudget } from "../../src/runtime/schedule.js";
-import { Semaphore } from "../../src/runtime/places.js";
+import { RequestBudget, Semaphore } from "../../src/runtime/schedule.js";
 
 /** Accounts at one host, each with the times that it was told to wait. */
 function accounts(count: number) {

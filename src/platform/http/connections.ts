@@ -5,7 +5,7 @@ import type { Pace } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import type { Operation } from "../operations.js";
-import { Semaphore } from "../../runtime/places.js";
+import { Semaphore } from "../../runtime/schedule.js";
 import type { PlatformSettings } from "../settings.js";
 import { Exchange, type HttpAnswer, TransportFailure } from "./exchange.js";
 

@@ -1,6 +1,6 @@
-import { type Clock, waitingBy } from "../../../src/runtime/clock.js";
+import type { Clock } from "../../../src/runtime/clock.js";
 import type { Chance } from "../../simulation/scenario.js";
-import type { VirtualTime } from "../../support/virtual-clock.js";
+import { type VirtualTime, waitingBy } from "../../support/virtual-clock.js";
 
 const epochMs = Date.parse("2026-03-01T08:00:00Z");
 
