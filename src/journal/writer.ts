@@ -33,7 +33,7 @@ class AppendFile {
 
   static async open(files: FileSystem, name: SegmentName): Promise<AppendFile> {
     const file = await files.open(name.path, "a", segmentMode);
-    return new AppendFile(name, file, await file.facts());
+    return new AppendFile(name, file, file.facts());
   }
 
   /** An fsync failed. The kernel may then have dropped the pages and report success next time, so never ask again. */
@@ -56,7 +56,7 @@ class AppendFile {
 
   /** Of what is refused no whole line may stay, or the next start would end such a command once more. */
   async #takeBack(written: number): Promise<void> {
-    const { bytes } = await this.#file.facts();
+    const { bytes } = this.#file.facts();
     if (bytes > this.bytes && bytes <= this.bytes + written) await this.#file.truncate(this.bytes);
   }
 
@@ -72,8 +72,8 @@ class AppendFile {
     this.#next = null;
     this.#check();
     try {
-      const [, { links }] = await Promise.all([this.#file.datasync(), this.#file.facts()]);
-      if (this.#countsLinks && links === 0)
+      await this.#file.datasync();
+      if (this.#countsLinks && this.#file.facts().links === 0)
         throw Object.assign(new Error("the file was deleted"), { code: "ENOENT" });
     } catch (cause) {
       throw this.#fail(cause, true);

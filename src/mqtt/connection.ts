@@ -245,7 +245,7 @@ export class BrokerConnection {
       will: typeof will === "function" ? await will(this.#lastEnd) : will,
       limits: this.#limits,
       version: this.#version,
-      message: (message) => this.#session?.receive(message),
+      message: this.#receive,
       openStream: streamFrom(settings, this.#limits.connectTimeoutMs),
     });
     if (!(link instanceof BrokerLink)) return { end: link, lost: 0 };
@@ -274,7 +274,6 @@ export class BrokerConnection {
       ports: this.#ports,
       tally: this.#tally,
       contain: this.#contain,
-      listenerFailed: this.#listenerFailed,
       enter: (state) => {
         this.#state = state;
       },
@@ -287,6 +286,33 @@ export class BrokerConnection {
     void this.#contain("disconnected", () => this.#settings.on?.disconnected?.(ended.end));
     return ended;
   }
+
+  /** What came because of a scan and what is said of our own status ends here; all else is for the listener. */
+  readonly #receive = (message: IncomingMessage): void => {
+    const { anySize, guard, subscriptions, on } = this.#settings;
+    const { topic, payload } = message;
+    this.#tally.received += 1;
+    if (payload.length > this.#limits.maxPayloadBytes) {
+      this.#tally.oversized += 1;
+      if (!anySize?.(topic)) {
+        this.#ports.log.warn({ topic, bytes: payload.length }, "dropped a message that is too large");
+        return;
+      }
+    } else {
+      let isTaken = false;
+      for (const takes of this.#session?.scans ?? []) if (takes(message)) isTaken = true;
+      if (isTaken) return;
+      if (topic === guard?.topic) {
+        this.#session?.ownStatus(message, guard);
+        if (!subscriptions.includes(topic)) return;
+      }
+    }
+    try {
+      on?.message?.(message);
+    } catch (error) {
+      this.#listenerFailed("message", error);
+    }
+  };
 
   readonly #contain = async (what: string, listener: () => unknown): Promise<boolean> => {
     try {

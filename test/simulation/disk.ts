@@ -186,7 +186,7 @@ export class SimulatedDisk {
       datasync: sync,
       sync,
       chmod: () => Promise.resolve(),
-      facts: () => Promise.resolve(factsOf(file)),
+      facts: () => factsOf(file),
       close: () => Promise.resolve(),
     };
   }

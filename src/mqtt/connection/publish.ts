@@ -91,13 +91,10 @@ interface InFlight extends Waiting {
   id: number;
 }
 
-/** Publishes of QoS 0 that are proven together. */
-interface Unproven {
-  /** The count of the last of them. */
-  until: number;
-  readonly proven: Promise<void>;
-  readonly resolve: () => void;
-  readonly reject: (error: PublishError) => void;
+/** Sent with QoS 0, and nothing behind it was acknowledged yet. */
+interface Unproven extends Waiting {
+  /** Of all publishes of QoS 0 the how manieth it is. */
+  readonly count: number;
 }
 
 /** What the queue needs of a link. */
@@ -118,10 +115,10 @@ export class PublishQueue {
   readonly #inFlight = new Set<InFlight>();
   readonly #waiting = new Set<Waiting>();
   #waitingBytes = 0;
-  /** Counts of QoS 0: sent; sent before something that is to be acknowledged; proven. What is sent and not proven is on its way. */
+  /** Counts of QoS 0: sent; sent before something that is to be acknowledged. */
   #sent = 0;
   #followed = 0;
-  #proven = 0;
+  /** In the order sent; they are on their way as well. */
   #unproven: Unproven[] = [];
   #link: QueueLink | null = null;
   #window = 0;
@@ -144,7 +141,7 @@ export class PublishQueue {
   }
 
   get counters() {
-    const inFlight = this.#inFlight.size + this.#sent - this.#proven;
+    const inFlight = this.#inFlight.size + this.#unproven.length;
     return { ...this.#tally, inFlight, waiting: this.#waiting.size };
   }
 
@@ -165,16 +162,15 @@ export class PublishQueue {
     for (const { id } of this.#inFlight) if (id > 0) this.#link?.forget(id);
     this.#link = null;
     const error = new PublishError("offline", reason);
-    const lost = [...this.#inFlight, ...this.#waiting];
-    const count = lost.filter(({ publish }) => publish !== this.#mark).length + this.#sent - this.#proven;
+    const lost = [...this.#inFlight, ...this.#waiting, ...this.#unproven];
+    const count = lost.filter(({ publish }) => publish !== this.#mark).length;
     this.#inFlight.clear();
     this.#waiting.clear();
     this.#waitingBytes = 0;
-    const unproven = this.#unproven;
     this.#unproven = [];
-    this.#proven = this.#followed = this.#sent;
+    this.#followed = this.#sent;
     this.#tally.dropped += count;
-    for (const { reject } of [...lost, ...unproven]) reject?.(error);
+    for (const { reject } of lost) reject?.(error);
     this.#wakeWatchers();
     return count;
   }
@@ -186,16 +182,14 @@ export class PublishQueue {
   }
 
   publish(publish: Publish): Promise<void> {
-    const { topic, options, bytes } = publish;
+    const { topic, bytes } = publish;
     if (this.#link === null) return this.refuse("offline", `not connected to the broker: ${topic} not sent`);
     const { maxWaiting, maxWaitingBytes } = this.#limits;
     if (this.#waiting.size >= maxWaiting || this.#waitingBytes + bytes > maxWaitingBytes)
       return this.refuse("busy", `too many publishes wait for the broker: ${topic} not sent`);
-    const mayGo = this.#waiting.size === 0 && this.#hasRoomFor(publish);
-    if (mayGo && options.qos === 0) return this.#write(this.#link, publish);
     return new Promise((resolve, reject) => {
       const one = { publish, resolve, reject };
-      if (mayGo) {
+      if (this.#waiting.size === 0 && this.#hasRoomFor(publish)) {
         this.#send(one);
         return;
       }
@@ -226,7 +220,7 @@ export class PublishQueue {
     const everyMs = Math.max(50, this.#limits.ackTimeoutMs / 10);
     let wasMute = false;
     for (;;) {
-      const isSettled = this.#inFlight.size + this.#waiting.size + this.#sent === this.#proven;
+      const isSettled = this.#inFlight.size + this.#waiting.size + this.#unproven.length === 0;
       if (isSettled && !wasMute) await this.#rest.for(Infinity, signal);
       await this.#clock.wait(everyMs, signal).catch(() => undefined);
       if (signal.aborted) return;
@@ -252,7 +246,7 @@ export class PublishQueue {
     }
     if (expired > 0) {
       // What it was to prove may have arrived all the same; whatever is acknowledged next was sent later and tells.
-      this.#followed = this.#proven;
+      this.#followed = this.#sent - this.#unproven.length;
       for (const { behind } of this.#inFlight) this.#followed = Math.max(this.#followed, behind);
       this.#advance();
     }
@@ -270,36 +264,30 @@ export class PublishQueue {
     one.reject?.(new PublishError("unacknowledged", message));
   }
 
-  /** With QoS 0. Resolves once something behind it is acknowledged. */
-  #write(link: QueueLink, publish: Publish): Promise<void> {
-    link.publish(publish);
-    if (!this.#acknowledges) {
-      this.#tally.published += 1;
-      return Promise.resolve();
-    }
-    this.#sent += 1;
-    this.#rest.wake();
-    let last = this.#unproven.at(-1);
-    if (last === undefined || last.until <= this.#followed) this.#unproven.push((last = unproven()));
-    last.until = this.#sent;
-    if (this.#sent - this.#proven >= this.#limits.window / 2) this.#followUp();
-    return last.proven;
-  }
-
+  /** Returns what the broker is to acknowledge. What goes with QoS 0 is with it once something behind it is acknowledged. */
   #send(one: Waiting): InFlight | null {
     const link = this.#link;
-    const { publish, resolve, reject } = one;
+    const { publish, resolve } = one;
     if (link === null) return null;
-    if (publish.options.qos === 0) {
-      void this.#write(link, publish).then(resolve, reject);
-      return null;
+    if (publish.options.qos !== 0) {
+      this.#followed = this.#sent;
+      const flight: InFlight = { ...one, sentAt: this.#clock.monotonic(), behind: this.#sent, id: 0 };
+      this.#inFlight.add(flight);
+      this.#rest.wake();
+      flight.id = link.publish(publish, (error) => this.#settle(flight, error));
+      return flight;
     }
-    this.#followed = this.#sent;
-    const flight: InFlight = { ...one, sentAt: this.#clock.monotonic(), behind: this.#sent, id: 0 };
-    this.#inFlight.add(flight);
-    this.#rest.wake();
-    flight.id = link.publish(publish, (error) => this.#settle(flight, error));
-    return flight;
+    link.publish(publish);
+    if (this.#acknowledges) {
+      this.#sent += 1;
+      this.#unproven.push({ ...one, count: this.#sent });
+      this.#rest.wake();
+      if (this.#unproven.length >= this.#limits.window / 2) this.#followUp();
+    } else {
+      this.#tally.published += 1;
+      resolve?.();
+    }
+    return null;
   }
 
   /** One mark at a time: the next one covers all that went out meanwhile. */
@@ -313,9 +301,10 @@ export class PublishQueue {
     if (!this.#inFlight.delete(one)) return;
     this.#answeredAt = this.#clock.monotonic();
     this.#isMute = false;
-    this.#tally.published += Math.max(0, one.behind - this.#proven);
-    this.#proven = Math.max(this.#proven, one.behind);
-    while ((this.#unproven[0]?.until ?? Infinity) <= this.#proven) this.#unproven.shift()?.resolve();
+    while ((this.#unproven[0]?.count ?? Infinity) <= one.behind) {
+      this.#tally.published += 1;
+      this.#unproven.shift()?.resolve?.();
+    }
     const weight = one.publish === this.#mark ? 0 : 1;
     if (error === null) {
       this.#tally.published += weight;
@@ -326,7 +315,7 @@ export class PublishQueue {
       one.reject?.(new PublishError("refused", message, { cause: error }));
     }
     if (this.#waiting.size + this.#watchers.length > 0) this.#advance();
-    if (this.#sent - this.#proven >= this.#limits.window / 2) this.#followUp();
+    if (this.#unproven.length >= this.#limits.window / 2) this.#followUp();
   }
 
   #advance(): void {
@@ -342,15 +331,13 @@ export class PublishQueue {
   /** The broker's own limit on what is unacknowledged does not count QoS 0. */
   #hasRoomFor({ options }: Publish): boolean {
     return options.qos === 0
-      ? this.#sent - this.#proven < this.#limits.window
+      ? this.#unproven.length < this.#limits.window
       : this.#inFlight.size < this.#window;
   }
 
   #hasRoom(): boolean {
     const { window } = this.#limits;
-    return (
-      this.#waiting.size === 0 && this.#inFlight.size < this.#window && this.#sent - this.#proven < window
-    );
+    return this.#waiting.size === 0 && this.#inFlight.size < this.#window && this.#unproven.length < window;
   }
 
   #wakeWatchers(): void {
@@ -366,15 +353,3 @@ const markOn = (topic: string): Publish => ({
   options: { qos: 1 },
   bytes: topic.length,
 });
-
-function unproven(): Unproven {
-  let resolve: () => void = () => undefined;
-  let reject: (error: PublishError) => void = () => undefined;
-  const proven = new Promise<void>((resolved, rejected) => {
-    resolve = resolved;
-    reject = rejected;
-  });
-  // Where no caller waits for it, a lost link is no unhandled rejection.
-  proven.catch(() => undefined);
-  return { until: 0, proven, resolve, reject };
-}

@@ -32,21 +32,20 @@ interface SessionParts {
   readonly settings: ConnectionSettings;
   readonly limits: ConnectionLimits;
   readonly ports: ConnectionPorts;
-  readonly tally: { received: number; oversized: number; repairs: number };
+  readonly tally: { repairs: number };
   /** Calls a listener; resolves with whether it ended well. */
   readonly contain: (what: string, listener: () => unknown) => Promise<boolean>;
-  readonly listenerFailed: (what: string, error: unknown) => void;
   readonly enter: (state: ConnectionState) => void;
 }
 
-/** The life of an accepted link: subscriptions, what arrives, scans, overdue acknowledgements, the own status, the orderly end. */
+/** The life of an accepted link: subscriptions, scans, overdue acknowledgements, the own status, the orderly end. */
 export class Session {
+  /** What is being scanned: each takes the messages that came because of it. */
+  readonly scans = new Set<(message: IncomingMessage) => boolean>();
   readonly #link: BrokerLink;
   readonly #facts: BrokerFacts;
   readonly #parts: SessionParts;
   readonly #life = new AbortController();
-  /** Each takes the messages that came because of it. */
-  readonly #scans = new Set<(message: IncomingMessage) => boolean>();
   #online = false;
   #isRepairDue = false;
   #repairedAt = -Infinity;
@@ -72,31 +71,9 @@ export class Session {
     return { end, lost };
   }
 
-  receive(message: IncomingMessage): void {
-    const { settings, limits, ports, tally, listenerFailed } = this.#parts;
-    const { topic, payload } = message;
-    const { guard, subscriptions, on } = settings;
-    tally.received += 1;
-    if (payload.length > limits.maxPayloadBytes) {
-      tally.oversized += 1;
-      if (!settings.anySize?.(topic)) {
-        ports.log.warn({ topic, bytes: payload.length }, "dropped a message that is too large");
-        return;
-      }
-    } else {
-      let isTaken = false;
-      for (const takes of this.#scans) if (takes(message)) isTaken = true;
-      if (isTaken) return;
-      if (topic === guard?.topic) {
-        if (this.#contradicts(message, guard.expected)) void this.#repair(guard);
-        if (!subscriptions.includes(topic)) return;
-      }
-    }
-    try {
-      on?.message?.(message);
-    } catch (error) {
-      listenerFailed("message", error);
-    }
+  /** A message on our own status topic, which says what another client wrote there. */
+  ownStatus(message: IncomingMessage, guard: NonNullable<ConnectionSettings["guard"]>): void {
+    if (this.#contradicts(message, guard.expected)) void this.#repair(guard);
   }
 
   /**
@@ -121,13 +98,13 @@ export class Session {
       );
       return refused.length === 0;
     };
-    this.#scans.add(takes);
+    this.scans.add(takes);
     const closed = this.#link.closed.then(() => false);
     const isThrough = await Promise.race([whole(), closed]).catch(() => false);
     const unsubscribed = this.#link.unsubscribe(filters);
     // A broker that did not answer so far need not answer this.
     if (isThrough) await Promise.race([unsubscribed, closed]);
-    this.#scans.delete(takes);
+    this.scans.delete(takes);
     return isThrough;
   }
 
