@@ -22,6 +22,7 @@ import { brokenRules } from "./rules/rules.js";
 import { type Configuration, configurationSchema } from "./schema.js";
 import { fieldFacts } from "./values.js";
 import { doubtsAbout } from "./warnings.js";
+import { unusedOptions } from "./rules/controllers.js";
 import { readDocument, type Reading, type Shape, shapeOf } from "./yaml/read-document.js";
 import { type Environment, type Secrets, secretsIn as namedSecrets } from "./yaml/references.js";
 import { offsetOf, parseSource, pathKey, type Source, type SourceFault } from "./yaml/source.js";
@@ -207,8 +208,7 @@ export async function loadConfiguration(
   const configuration = resolvedPaths(checked.configuration, dirname(file));
   const doubts = [
     ...doubtsAbout(configuration, reading.places.keys.has(pathKey(["broker"]))),
-    ...modeDoubts(file, reading, read.mode),
-    ...reading.renamed.map(oldNameWarning),
+    ...doubtsOfFile(file, reading, read.mode),
   ];
   const warnings = inOrder([...doubts.map(problemAt), ...fromSecrets.warnings]);
   return { ok: true, file, configuration, warnings, problemAt };
@@ -260,6 +260,12 @@ function check(reading: Reading): Checked {
     reading.unreadable.some((start) => start.every((part, at) => part === path[at]));
   return { ok: false, findings: findings.filter(({ path }) => !within(path)) };
 }
+
+const doubtsOfFile = (file: string, reading: Reading, mode: number | null): Finding[] => [
+  ...unusedOptions(reading.value),
+  ...modeDoubts(file, reading, mode),
+  ...reading.renamed.map(oldNameWarning),
+];
 
 /** A secret that stands in a file others can read is none; one from the environment or secrets.yaml is not in it. */
 function modeDoubts(file: string, reading: Reading, mode: number | null): Finding[] {

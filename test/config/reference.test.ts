@@ -44,7 +44,7 @@ describe("config.example.yaml", () => {
     expect(lines.map((line) => line.split(/:? /)[1])).toEqual([
       ...["platform.token_file", "platform.sign_in", "mqtt.tls"],
       ...["telegram", "wecom", "dingtalk", "webhook", "smtp"].map((one) => `notify.ways.phone.${one}`),
-      ...["lead_in", "limits.not_running_after", ...ofGuard].map(
+      ...["limits.not_running_after", ...ofGuard].map(
         (key) => `controllers.GH-0001.actuators.left_skylight.${key}`,
       ),
     ]);

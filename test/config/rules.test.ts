@@ -135,20 +135,12 @@ describe("an address belongs to one actuator or parameter of a controller", () =
 
 describe("options that a kind does not have", () =>
   itFinds(String.raw`
-    controllers: { G: { actuators: { a: { kind: machine, address: 1, ‸mode_address: 2 } } } } → positioners, not for machine
-    controllers: { G: { actuators: { a: { kind: light, address: 1, ‸position_address: 2 } } } } → positioners, not for light
-    controllers: { G: { actuators: { a: { kind: motor, address: 1, ‸tolerance: 2 } } } } → positioners, not for motor
-    controllers: { G: { actuators: { a: { kind: custom, address: 1, ‸travel_time: 2s, values: { a: 1 } } } } } → positioners, and motors, not for custom
     controllers: { G: { actuators: { a: { kind: motor, address: 1, travel_time: 2s } } } }
     controllers: { G: { actuators: { a: { kind: shade_curtain, address: 1, mode_address: 2, position_address: 3, tolerance: 2, travel_time: 2s } } } }
-    controllers: { G: { actuators: { a: { kind: skylight, address: 1, ‸lead_in: always } } } } → only for the kind light, not for skylight
     controllers: { G: { actuators: { a: { kind: irrigation, address: 1, values: { drain: 1 } } } } }
-    controllers: { G: { actuators: { a: { kind: light, address: 1, ‸position_reads: mode } } } } → positioners, not for light
-    controllers: { G: { actuators: { a: { kind: light, address: 1, homeassistant: { ‸inverted: true } } } } } → only for what opens and closes
     controllers: { G: { actuators: { a: { kind: motor, address: 1, homeassistant: { inverted: true } } } } }
     controllers: { G: { actuators: { a: { kind: side_vent, address: 1, position_reads: mode, homeassistant: { inverted: false } } } } }
     controllers: { G: { actuators: { a: { kind: side_vent, address: 1, position_reads: ‸never } } } } → expected one of degree, mode
-    kinds: { light: { ‸position_reads: mode } } → positioners, not for light
     kinds: { ‸lamp: {} } → expected one of skylight, shade_curtain
     kinds: { custom: { values: { low: "0110" } } }⏎controllers: { G: { actuators: { a: { kind: custom, address: 1 } } } }
     controllers: { G: { actuators: { ‸a: { kind: custom, address: 1, name: x } } } } → needs values

@@ -28,6 +28,14 @@ describe("what works but is probably not wanted", () => {
     mirror: ‸listed → nothing is mirrored
     mirror: ‸listed⏎controllers: { A: { ignore: true } } → nothing is mirrored
     mirror: listed⏎controllers: { A: }
+    controllers: { G: { actuators: { a: { kind: machine, address: 1, ‸mode_address: 2 } } } } → has no effect on the kind machine: it is only for skylights, curtains, side vents and positioners
+    controllers: { G: { actuators: { a: { kind: light, address: 1, ‸position_address: 2 } } } } → has no effect on the kind light: it is only for skylights, curtains, side vents and positioners
+    controllers: { G: { actuators: { a: { kind: motor, address: 1, ‸tolerance: 2 } } } } → has no effect on the kind motor: it is only for skylights, curtains, side vents and positioners
+    controllers: { G: { actuators: { a: { kind: custom, address: 1, ‸travel_time: 2s, values: { a: 1 } } } } } → has no effect on the kind custom: it is only for skylights, curtains, side vents and positioners, and motors
+    controllers: { G: { actuators: { a: { kind: skylight, address: 1, ‸lead_in: always } } } } → has no effect on the kind skylight: it is only for the kind light
+    controllers: { G: { actuators: { a: { kind: light, address: 1, ‸position_reads: mode } } } } → has no effect on the kind light: it is only for skylights, curtains, side vents and positioners
+    controllers: { G: { actuators: { a: { kind: light, address: 1, homeassistant: { ‸inverted: true } } } } } → has no effect on the kind light: it is only for what opens and closes
+    kinds: { light: { ‸position_reads: mode } } → has no effect on the kind light: it is only for skylights, curtains, side vents and positioners
     controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: 100, writable: { min: 0, max: 1000, step: ‸50 } } → 50 would be sent as 1 and read back as 100
     controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: 100, writable: { min: 0, max: 1000, step: ‸10 } } → 10 would be sent as 0 and read back as 0
     controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, writable: { min: ‸0.5, max: 9.5, step: 1 } } → 0.5 would be sent as 1 and read back as 1

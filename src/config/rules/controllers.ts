@@ -5,11 +5,11 @@ import { atKey, atValue, type Finding, type Path, repeats } from "../problem.js"
 import { controllerTopicId } from "../schema.js";
 import { takesDegrees } from "../values.js";
 import { addedWords } from "./meanings.js";
-import { type Draft, given, numberOf, type Placed, sectionOf, sectionsAt, textOf } from "./draft.js";
+import { asDraft, type Draft, given, numberOf, type Placed, sectionOf, sectionsAt, textOf } from "./draft.js";
 
 type Check = (actuator: Draft, kind: ActuatorKind, path: Path, root: Draft) => Finding[];
 
-/** Options that mean nothing for a kind are errors: the user expects an effect of them. */
+/** A kind has its words, and can be shown as what is asked for. */
 export const fittingOptions = (root: Draft): Finding[] =>
   sectionsAt(root, "controllers.*.actuators.*").flatMap(({ path, section }) => {
     const kind = actuatorKinds.find((known) => known === section.kind);
@@ -36,17 +36,25 @@ const limited: Readonly<
   position_reads: positionersOnly,
 };
 
-const misplaced = (section: Draft, kind: ActuatorKind, path: Path): Finding[] =>
-  Object.entries(limited).flatMap(([key, { who, holds }]) =>
-    given(section, key) && !holds(kind) ? [atKey([...path, key], `only for ${who}, not for ${kind}`)] : [],
+const ofSection = (section: Draft, kind: ActuatorKind, path: Path): Finding[] => {
+  const unused = Object.entries(limited).flatMap(([key, { who, holds }]) =>
+    given(section, key) && !holds(kind) ? [{ at: [...path, key], who }] : [],
   );
+  const isOpening = takesDegrees(kind) || takesValues(kind);
+  if (!isOpening && given(sectionOf(section, "homeassistant"), "inverted"))
+    unused.push({ at: [...path, "homeassistant", "inverted"], who: "what opens and closes" });
+  return unused.map(({ at, who }) => atKey(at, `has no effect on the kind ${kind}: it is only for ${who}`));
+};
 
-/** The same of what is said of a kind as a whole. */
-export const fittingKindOptions = (root: Draft): Finding[] =>
-  sectionsAt(root, "kinds.*").flatMap(({ path, section }) => {
-    const kind = actuatorKinds.find((known) => known === path.at(-1));
-    return kind === undefined ? [] : misplaced(section, kind, path);
-  });
+/** Any actuator and kind may carry every option; some mean nothing for it, and are not used. */
+export const unusedOptions = (root: unknown): Finding[] =>
+  ["controllers.*.actuators.*", "kinds.*"].flatMap((pattern) =>
+    sectionsAt(asDraft(root), pattern).flatMap(({ path, section }) => {
+      const named = pattern === "kinds.*" ? path.at(-1) : section.kind;
+      const kind = actuatorKinds.find((known) => known === named);
+      return kind === undefined ? [] : ofSection(section, kind, path);
+    }),
+  );
 
 const customNeedsValues: Check = (actuator, kind, path, root) => {
   if (kind !== "custom" || typeof actuator.values === "symbol") return [];
@@ -68,14 +76,7 @@ const fittingView: Check = (actuator, kind, path) => {
   return [atValue([...path, "homeassistant", "as"], `${kind} cannot be shown as a ${view ?? ""}`)];
 };
 
-/** Only what opens and closes has another way round. */
-const invertible: Check = (actuator, kind, path) => {
-  const isOpening = takesDegrees(kind) || takesValues(kind);
-  if (isOpening || !given(sectionOf(actuator, "homeassistant"), "inverted")) return [];
-  return [atKey([...path, "homeassistant", "inverted"], `only for what opens and closes, not for ${kind}`)];
-};
-
-const checks: readonly Check[] = [misplaced, customNeedsValues, fittingView, invertible];
+const checks: readonly Check[] = [customNeedsValues, fittingView];
 
 /** Every controller has topics of its own, and some ids belong to the bridge. */
 export function distinctControllerIds(root: Draft): Finding[] {

@@ -180,16 +180,17 @@ const confirmAfterTravelMs = 30_000;
 
 /** What depends on the kind: a motor's own `stop` word, travel, lead-in and the time to confirm. */
 function withKindDefaults(given: z.output<typeof keys>) {
-  const travels = takesDegrees(given.kind) || given.kind === "motor";
-  const travel = given.travel_time ?? (travels ? travelMs : 0);
+  const hasDegrees = takesDegrees(given.kind);
+  const travels = hasDegrees || given.kind === "motor";
+  const travel = travels ? (given.travel_time ?? travelMs) : 0;
   return {
     ...given,
     // The user's words first: their order is the one shown.
     values: { ...given.values, ...ownWords(given.kind), ...given.values },
-    lead_in: given.lead_in ?? (given.kind === "light" ? ("when_not_on" as const) : ("never" as const)),
+    lead_in: given.kind === "light" ? (given.lead_in ?? ("when_not_on" as const)) : ("never" as const),
     travel_time: travel,
     confirm_within: given.confirm_within ?? (travels ? travel + confirmAfterTravelMs : confirmMs),
-    tolerance: given.tolerance ?? 0,
+    tolerance: hasDegrees ? (given.tolerance ?? 0) : 0,
   };
 }
 
