@@ -288,10 +288,12 @@ function onSecondAnswer(turn: Turn, run: Run, first: First, facts: Evidence, ans
     lastLook(turn, run, end);
     return;
   }
-  const otherwise = answer.type === "accepted" ? "unconfirmed" : "failed";
-  // Nothing was sent since the read that called for the second POST.
-  const earlierRead = isUnsent ? facts.readBack : null;
-  settle(turn, run, { facts, otherwise, earlierRead }, turn.now.mono);
+  // Nothing was sent since the read that called for the second POST, so the times of the first one count.
+  if (isUnsent) settle(turn, run, { facts, otherwise: "failed", earlierRead: facts.readBack }, first.endedAt);
+  else {
+    const otherwise = answer.type === "accepted" ? "unconfirmed" : "failed";
+    settle(turn, run, { facts, otherwise, earlierRead: null }, turn.now.mono);
+  }
 }
 
 /** A rejection is told together with one read of what the register holds now. */

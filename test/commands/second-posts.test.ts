@@ -184,6 +184,19 @@ describe("a degree that a cut-off POST did not bring", () => {
   });
 });
 
+it("a second POST that never left gives the mode no more time to be proven", async () => {
+  const bench = roofBench();
+  bench.platform.connectMs = 10_000;
+  bench.platform.connects = (nth) => (nth === 2 ? noConnection() : null);
+  bench.platform.onWrite = () => Promise.reject(platformError({ kind: "interrupted" }));
+  bench.platform.onRead = () => (bench.clock.monotonic() < 45_000 ? "10001" : "10100");
+  expect(await bench.run('{"command":45,"max_age":"120s"}')).toMatchObject({
+    outcome: "failed",
+    reason: "mode_not_confirmed",
+  });
+  expect(bench.values()).toEqual(["101=10100"]);
+});
+
 describe("what a read before a second POST says", () => {
   const open: Step = { purpose: "value", address: "101", value: "10010" };
   const degree: Step = { ...open, value: "60" };
