@@ -2,6 +2,7 @@ import { degreeOf, type KindRow, kindRows, stateAddresses, textOf } from "../gre
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import type { CommandTaken } from "../journal/records.js";
+import { beforePost } from "../limits/rules/movement.js";
 import {
   ask,
   type At,
@@ -17,7 +18,7 @@ import {
 import type { Read } from "./confirm.js";
 import type { Command } from "./command.js";
 import { askedBy, type Ending, refused, refusedExpired } from "./endings.js";
-import { limitsWithSending } from "./limits.js";
+import { limitsWith } from "./limits.js";
 import { finish } from "./results.js";
 import { advanceSending, isTooOld, sendStep } from "./sending.js";
 
@@ -175,7 +176,7 @@ export const urgentWaitsMs = 200;
 /** The first byte of the first POST waits until this record is on disk; that of a stop, and of what a rule sends, until `wakeAt` at most. */
 export function journalSending(turn: Turn, run: Progress, wakeAt: number | null): void {
   const { command } = run;
-  limitsWithSending(turn, command);
+  limitsWith(turn, command, beforePost);
   const token = ask(turn, {
     type: "journal",
     record: { type: "phase", ...recordOf(command), phase: "sending" },

@@ -34,7 +34,8 @@ import {
   stepReport,
   superseded,
 } from "./endings.js";
-import { changeLimits, limitsAfterOthersPost, limitsVerdict, restoreLimits } from "./limits.js";
+import { afterOthersPost } from "../limits/rules/movement.js";
+import { changeLimits, limitsVerdict, limitsWith, restoreLimits } from "./limits.js";
 import {
   dropPassedOver,
   dropWaiting,
@@ -261,7 +262,7 @@ function takesOver(turn: Turn, command: Command, passedOver: readonly Command[])
   endCommand(turn, before, { ...superseded("after_sending"), steps, sentAt, requestId: facts.requestId });
   turn.lane.confirming = { ...confirming, command };
   turn.effects.push({ type: "phase", command, phase: "confirming" });
-  limitsAfterOthersPost(turn, command);
+  limitsWith(turn, command, afterOthersPost);
   return true;
 }
 
@@ -340,7 +341,7 @@ function adopt(turn: Turn, { command, step, earlier, sentAt, isAccepted, ...sent
   // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
   turn.lane.posts = { ...turn.lane.posts, endedAt: mono, unread: true };
   turn.effects.push({ type: "phase", command, phase: "confirming" });
-  limitsAfterOthersPost(turn, command);
+  limitsWith(turn, command, afterOthersPost);
   recognise(turn, command);
 }
 

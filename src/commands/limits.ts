@@ -1,28 +1,27 @@
 import { endsByItself } from "../greenhouse/actuator-kinds.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
 import { type Interlock, wholeController } from "../greenhouse/limits.js";
-import type { Actuator } from "../greenhouse/model.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
-import { dueAt, dueSends, expire, readGuards } from "../limits/rules/due.js";
-import { type Entry, isEmpty, judgedByClock, keptOf, keyOf, type LimitInput } from "../limits/rules/entry.js";
-import type { LimitContext } from "../limits/rules/guards.js";
-import * as judge from "../limits/rules/judge.js";
-import { deadlineWith, type GivenTerm, termOf } from "../limits/rules/lease.js";
+import { dueAt, dueSends, inForceNow } from "../limits/rules/due.js";
 import {
-  afterEnd,
-  afterForeignMove,
-  afterOthersPost,
-  afterPost,
-  afterRuleSend,
-  isMoving,
-  toBeKept,
-} from "../limits/rules/movement.js";
+  type Entry,
+  isEmpty,
+  keptOf,
+  keyOf,
+  type LimitedCommand,
+  type LimitInput,
+  type Moment,
+} from "../limits/rules/entry.js";
+import type { LimitContext } from "../limits/rules/guards.js";
+import { go, mayGo, type Verdict } from "../limits/rules/judge.js";
+import { deadlineWith, type GivenTerm, termOf } from "../limits/rules/lease.js";
+import { afterForeignMove, afterRuleSend, isMoving, toBeKept } from "../limits/rules/movement.js";
 import type { RestoredLimits } from "../limits/left.js";
 import { movedMeanwhileEvent, unlockedEvent } from "../limits/events.js";
 import { at } from "../runtime/table.js";
 import { type Lane, laneKey, note, type Now, openCommands, type Turn } from "./book.js";
-import type { Command, Target } from "./command.js";
+import type { Command } from "./command.js";
 
 /*
  * What limits an actuator is part of its lane: the readings of its guards, its lock, hold and lease, and when it moved. Here the life
@@ -30,22 +29,33 @@ import type { Command, Target } from "./command.js";
  */
 
 /** What limits the actuator and has to be remembered of it; null where that is nothing. */
-function limitsOf(turn: Turn, key: string): Entry | null {
+function limitsOf(turn: Turn, key = turn.key): Entry | null {
   const lane = key === turn.key ? turn.lane : at(turn.book.lanes, key);
   return lane?.limits ?? turn.world.limitsAtFirst.get(key) ?? null;
 }
 
-/** The same where a command is to be followed all the same: one with a time of its own, or one that guards look at. */
-function limitsFollowed(
+/** The same of one that is to be followed whatever limits it. */
+const limitsFollowed = (turn: Turn): Entry | null =>
+  limitsOf(turn) ?? turn.world.unlimited.get(turn.key) ?? null;
+
+/**
+ * Lets what becomes of a command of the lane change what limits its actuator. Where nothing does, one with a time of its own is
+ * followed, and one that guards look at.
+ */
+export function limitsWith<Given extends readonly unknown[]>(
   turn: Turn,
-  command: Pick<Command, "code" | "target" | "targetId" | "term">,
-): Entry | null {
-  if (command.target !== "actuator") return null;
-  const key = laneKey(command);
-  const limits = limitsOf(turn, key);
-  if (limits !== null) return limits;
-  const { watched, unlimited } = turn.world;
-  return command.term !== null || watched.has(key) ? (unlimited.get(key) ?? null) : null;
+  command: Command,
+  change: (limits: Entry, command: LimitedCommand, moment: Moment, ...given: Given) => Entry,
+  ...given: Given
+): void {
+  const { code, target, targetId, term } = command;
+  const { watched, controller } = turn.world;
+  if (target !== "actuator") return;
+  const limits = term !== null || watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
+  if (limits === null) return;
+  const shown = controller(code)?.actuators.get(targetId);
+  const after = change(limits, command, { shown, mono: turn.now.mono }, ...given);
+  if (after !== limits) put(turn, after);
 }
 
 /** What the limits of a controller's actuators look at now, also in the middle of a turn; null for one that is not there. */
@@ -104,30 +114,19 @@ export function takeWithLimits(turn: Turn, command: Command, given: GivenTerm): 
  * What the limits say of a command, as what their inputs show at this moment makes them: each time that its turn may have come, or
  * immediately before a POST, or that of its lead-in. Nothing limits a stop.
  */
-export function limitsVerdict(
-  turn: Turn,
-  command: Command,
-  before: "turn" | "post" | "lead_in",
-): judge.Verdict {
+export function limitsVerdict(turn: Turn, command: Command, before: "turn" | "post" | "lead_in"): Verdict {
   const { code, target, targetId, wanted } = command;
-  if (target !== "actuator" || wanted.type === "stop") return judge.go;
+  if (target !== "actuator" || wanted.type === "stop") return go;
   const limits = limitsOf(turn, laneKey(command));
   const context = limits && contextIn(turn, code);
-  if (limits === null || context === null) return judge.go;
-  const read = readGuards(judgedByClock(limits, context), context);
-  const entry = expire(read, context.now.mono, context);
+  if (limits === null || context === null) return go;
   const shown = context.own.actuators.get(targetId);
-  return before === "turn"
-    ? judge.mayStart(entry, command, shown, context.now)
-    : judge.mayPost(entry, command, before === "lead_in", shown, context.now);
+  return mayGo(inForceNow(limits, context), command, before, shown, context.now);
 }
 
 /** Whether the lease that the command was to end has ended otherwise: somebody moved the actuator meanwhile. */
 export const isLeaseOver = (turn: Turn, { rule, id }: Command): boolean =>
   rule === "lease" && turn.lane.limits?.lease?.end.id !== id;
-
-const shownOf = ({ world }: Turn, { code, targetId }: Target): Actuator | undefined =>
-  world.controller(code)?.actuators.get(targetId);
 
 /** The limits of the lane are this now. Where nothing is in force any more and nothing has to be remembered, they are none. */
 function put(turn: Turn, limits: Entry): void {
@@ -136,13 +135,6 @@ function put(turn: Turn, limits: Entry): void {
   const isForgotten = isNothing && formerLease === null && !turn.world.watched.has(turn.key);
   turn.lane.limits = isForgotten ? null : limits;
   turn.effects.push({ type: "limits", lane: turn.key });
-}
-
-/** The record that says that the command is sent says also what that does to the limits. */
-export function limitsWithSending(turn: Turn, command: Command): void {
-  const entry = limitsFollowed(turn, command);
-  if (entry === null) return;
-  put(turn, { ...entry, pending: { command, shown: shownOf(turn, command), mono: turn.now.mono } });
 }
 
 /** For the disk, with times of the clock. */
@@ -156,42 +148,15 @@ export function isKeptAs(one: Entry | null, other: Entry | null): boolean {
   return one === other || kept(one) === kept(other);
 }
 
-/** A POST of it begins, or has ended. */
-export function limitsAfterPost(turn: Turn, command: Command): void {
-  const entry = limitsFollowed(turn, command);
-  if (entry === null) return;
-  const after = afterPost(entry, command, shownOf(turn, command), turn.now.mono);
-  put(turn, entry.pending?.command.id === command.id ? { ...after, pending: null } : after);
-}
-
-/** What was sent for another command counts for this one: it takes over its read-backs, or an earlier run has sent it. */
-export function limitsAfterOthersPost(turn: Turn, command: Command): void {
-  const entry = command.dryRun ? null : limitsFollowed(turn, command);
-  if (entry !== null) put(turn, afterOthersPost(entry, command));
-}
-
-/** It has ended. */
-export function limitsAfterEnd(turn: Turn, command: Command, result: Ended): void {
-  const entry = limitsFollowed(turn, command);
-  if (entry === null) return;
-  const { mono } = turn.now;
-  const isPending = entry.pending?.command.id === command.id;
-  const after = afterRuleSend(afterEnd(entry, command, result.outcome, mono), result, mono);
-  const ended = isPending ? { ...after, pending: null } : after;
-  if (ended !== entry) put(turn, ended);
-}
-
 /** What a rule asked for was refused before it was a command. */
 export function limitsAfterRefusal(turn: Turn, result: Ended): void {
-  const entry = limitsOf(turn, turn.key);
+  const entry = limitsOf(turn);
   if (entry !== null) put(turn, afterRuleSend(entry, result, turn.now.mono));
 }
 
 /** It was moved elsewhere. */
 export function limitsAfterForeignMove(turn: Turn, from: string, to: string): void {
-  const key = turn.key;
-  const { watched, unlimited } = turn.world;
-  const entry = limitsOf(turn, key) ?? (watched.has(key) ? unlimited.get(key) : null) ?? null;
+  const entry = turn.world.watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
   if (entry !== null) put(turn, afterForeignMove(entry, from, to, turn.now.mono));
 }
 
@@ -200,8 +165,8 @@ export function changeLimits(
   turn: Turn,
   { change, is }: Extract<LimitInput, { readonly type: "lock_or_hold" }>,
 ): void {
-  const entry = limitsOf(turn, turn.key) ?? turn.world.unlimited.get(turn.key);
-  if (entry === undefined) return;
+  const entry = limitsFollowed(turn);
+  if (entry === null) return;
   const others = entry.planned.filter((one) => one !== change);
   if (is === "planned") put(turn, { ...entry, planned: [...others, change] });
   else put(turn, { ...entry, ...(is === "on_disk" ? change : {}), planned: others });
@@ -221,11 +186,10 @@ export function restoreLimits(turn: Turn, { now: limits, onDisk }: RestoredLimit
  * them next, null where it does not.
  */
 export function settleLimits(turn: Turn): number | null {
-  const before = limitsOf(turn, turn.key);
+  const before = limitsOf(turn);
   const context = before && contextIn(turn, before.code);
   if (before === null || context === null) return null;
-  const read = readGuards(judgedByClock(before, context), context);
-  const inForce = expire(read, context.now.mono, context);
+  const inForce = inForceNow(before, context);
   const { entry, sends, moved } =
     turn.world.mayRulesSend() && !turn.book.closed
       ? dueSends(inForce, context, turn.world.newId)
@@ -254,7 +218,7 @@ export function settleLimits(turn: Turn): number | null {
       type: "rule",
       send: { ...send, controllerId: about.controller, actuator: entry.id },
     });
-  const after = turn.book.closed ? null : limitsOf(turn, turn.key);
+  const after = turn.book.closed ? null : limitsOf(turn);
   const due = after === null ? Infinity : dueAt(after, context);
   return due === Infinity ? null : due;
 }

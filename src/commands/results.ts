@@ -1,6 +1,7 @@
 import { canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
+import { afterEnd } from "../limits/rules/movement.js";
 import { alertFor, awaitedAfter, planSecondLook, problemEnded } from "./after-end.js";
 import {
   aboutOf,
@@ -15,7 +16,7 @@ import {
 } from "./book.js";
 import type { Arrived, Command, Target } from "./command.js";
 import { countRefusal, countsOver, knownId, type NotTaken, refusalResult, withId } from "./intake.js";
-import { limitsAfterEnd } from "./limits.js";
+import { limitsWith } from "./limits.js";
 import { type Abandoned, askedBy, type Ending, resultOf, superseded } from "./endings.js";
 import { entries, having, without } from "../runtime/table.js";
 
@@ -79,7 +80,7 @@ export function endCommand(turn: Turn, command: Command, ending: Ending): void {
   problemEnded(turn, command, result);
   turn.lane.awaited = awaitedAfter(turn.lane, command, result, now);
   turn.effects.push({ type: "phase", command, phase: "done", result });
-  limitsAfterEnd(turn, command, result);
+  limitsWith(turn, command, afterEnd, result);
   if (command.isOfFlood && ending.waited) {
     endUncounted(turn, command, result);
     return;

@@ -2,6 +2,7 @@ import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { shows, type Step, travels } from "../greenhouse/command/plan.js";
 import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
 import type { Interlock } from "../greenhouse/limits.js";
+import { afterPost } from "../limits/rules/movement.js";
 import {
   type Answered,
   ask,
@@ -44,7 +45,7 @@ import {
   type StepEnd,
   stepReport,
 } from "./endings.js";
-import { isLeaseOver, limitsAfterPost, limitsVerdict } from "./limits.js";
+import { isLeaseOver, limitsVerdict, limitsWith } from "./limits.js";
 import { leaveSecondLook } from "./after-end.js";
 import { isReadOnlyFor } from "./intake.js";
 import { dropPassedOver, finish } from "./results.js";
@@ -234,7 +235,7 @@ export const nthOf = (first: First | null): number =>
 function reportPost(turn: Turn, { command, steps, place }: Run, moment: "begins" | "ended"): void {
   turn.lane.posts = { ...turn.lane.posts, endedAt: turn.now.mono, unread: true };
   const until = place === steps.length - 1 && moment === "ended" ? (steps[place]?.address ?? null) : null;
-  limitsAfterPost(turn, command);
+  limitsWith(turn, command, afterPost);
   turn.effects.push({ type: "posted", command, between: steps.length > 1 ? { until } : null });
 }
 

@@ -32,8 +32,8 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S21", "S22"],
   },
   leases_are_kept_after_the_post: {
-    seam: "commands/limits#limitsWithSending",
-    plant: `() => () => null`,
+    seam: "limits/rules/movement#beforePost",
+    plant: `() => (limits) => limits`,
     breaks: ["S19"],
   },
   retained_weather_counts: {

@@ -1,7 +1,7 @@
 import { canStop, readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
 import { type Attempts, isOverdue } from "./attempts.js";
-import { awaitsClock, type ClockJudgement, type Entry, limitsOf } from "./entry.js";
+import { awaitsClock, type Entry, judgedByClock, limitsOf } from "./entry.js";
 import {
   type LimitContext,
   clearsAt,
@@ -28,8 +28,23 @@ function graceEnds({ input }: Guard, { weatherStaleAfterMs, startedAt, staleAfte
 const isKnown = (guard: Guard, { isSeen }: GuardState, context: LimitContext): boolean =>
   isSeen || context.now.mono >= graceEnds(guard, context);
 
+/**
+ * What limits the actuator as its inputs show it at this moment; the same entry when nothing changed. Locks and holds end by
+ * themselves; those of an earlier run only once the clock is known to be right.
+ */
+export function inForceNow(entry: Entry, context: LimitContext): Entry {
+  const read = readGuards(judgedByClock(entry, context), context);
+  const { aheadMs, now } = context;
+  const byClock = aheadMs === null ? -Infinity : now.mono - aheadMs;
+  const isOver = ({ isKept = false }: { readonly isKept?: boolean }, end: number) =>
+    end <= (isKept ? byClock : now.mono);
+  const lock = read.lock && isOver(read.lock, read.lock.endsAt) ? null : read.lock;
+  const hold = read.hold && isOver(read.hold, read.hold.until) ? null : read.hold;
+  return lock === read.lock && hold === read.hold ? read : { ...read, lock, hold };
+}
+
 /** Reads the inputs of all guards; the same entry when nothing changed. */
-export function readGuards(entry: Entry, context: LimitContext): Entry {
+function readGuards(entry: Entry, context: LimitContext): Entry {
   const { now } = context;
   let { guards } = entry;
   for (const guard of limitsOf(entry.settings).guards) {
@@ -40,16 +55,6 @@ export function readGuards(entry: Entry, context: LimitContext): Entry {
     if (after !== before) guards = new Map(guards).set(guard.name, after);
   }
   return guards === entry.guards ? entry : { ...entry, guards };
-}
-
-/** Locks and holds end by themselves; those of an earlier run only once the clock is known to be right. */
-export function expire(entry: Entry, now: number, { aheadMs }: ClockJudgement): Entry {
-  const byClock = aheadMs === null ? -Infinity : now - aheadMs;
-  const isOver = ({ isKept = false }: { readonly isKept?: boolean }, end: number) =>
-    end <= (isKept ? byClock : now);
-  const lock = entry.lock && isOver(entry.lock, entry.lock.endsAt) ? null : entry.lock;
-  const hold = entry.hold && isOver(entry.hold, entry.hold.until) ? null : entry.hold;
-  return lock === entry.lock && hold === entry.hold ? entry : { ...entry, lock, hold };
 }
 
 /** A command that a rule wants sent now. */

@@ -102,11 +102,14 @@ interface SentBefore {
   readonly hold: Hold | null;
 }
 
-interface Pending {
-  readonly command: LimitedCommand;
-  /** What the actuator showed, and when that was. */
+/** When something happened to a command, and what its actuator showed then. */
+export interface Moment {
   readonly shown: Pick<Actuator, "state" | "position"> | undefined;
   readonly mono: number;
+}
+
+interface Pending extends Moment {
+  readonly command: LimitedCommand;
 }
 
 const noLimits: Limits = {

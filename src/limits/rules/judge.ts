@@ -98,37 +98,34 @@ export function judge(standing: Standing, judged: Judged, now: Instant): Verdict
 
 type Shown = Actuator | undefined;
 
-/** At taking and at each time that its turn may have come: what would wait longer than the command may is refused. */
-export function mayStart(entry: Entry, command: LimitedCommand, shown: Shown, now: Instant): Verdict {
-  const verdict = judge(entry, judgedAs(command, shown, false), now);
-  if (verdict.type !== "wait") return verdict;
-  // Nothing would move.
-  if (isThereFor(entry, command, shown)) return go;
-  const { deadlineMono: deadline } = command;
-  const isTooLong = now.mono > deadline || (Number.isFinite(verdict.until) && verdict.until > deadline);
-  return isTooLong ? { ...verdict, type: "refuse" } : verdict;
-}
-
-/** Immediately before a POST; only a first one waits for pauses, and cannot any more. */
-export function mayPost(
+/**
+ * Whether a command may go on. At taking and at each time that its turn may have come, what would wait longer than the command may is
+ * refused. Immediately before a POST, or that of its lead-in, it cannot wait any more, and only a first one has to.
+ */
+export function mayGo(
   entry: Entry,
   command: LimitedCommand,
-  isLeadIn: boolean,
+  before: "turn" | "post" | "lead_in",
   shown: Shown,
   now: Instant,
 ): Verdict {
-  const verdict = judge(entry, judgedAs(command, shown, isLeadIn), now);
+  const { wanted, rule, term, deadlineMono: deadline } = command;
+  const hasHold = (term?.holdMs ?? null) !== null;
+  const judged = {
+    wanted,
+    isLeadIn: before === "lead_in",
+    source: rule ?? "sender",
+    hasHold,
+    shown,
+  } as const;
+  const verdict = judge(entry, judged, now);
   if (verdict.type !== "wait") return verdict;
-  return entry.sent.has(command.id) ? go : { ...verdict, type: "refuse" };
+  if (before !== "turn") return entry.sent.has(command.id) ? go : { ...verdict, type: "refuse" };
+  // Nothing would move.
+  if (isThereFor(entry, command, shown)) return go;
+  const isTooLong = now.mono > deadline || (Number.isFinite(verdict.until) && verdict.until > deadline);
+  return isTooLong ? { ...verdict, type: "refuse" } : verdict;
 }
-
-const judgedAs = ({ wanted, rule, term }: LimitedCommand, shown: Shown, isLeadIn: boolean): Judged => ({
-  wanted,
-  isLeadIn,
-  shown,
-  source: rule ?? "sender",
-  hasHold: (term?.holdMs ?? null) !== null,
-});
 
 /** It shows what the command wants, or another one that was sent will bring it there. */
 function isThereFor({ sent }: Entry, { id, wanted, force }: LimitedCommand, shown: Shown): boolean {

@@ -2,9 +2,15 @@ import type { Outcome } from "../../greenhouse/command/outcomes.js";
 import { type ActuatorKind, kindRows } from "../../greenhouse/actuator-kinds.js";
 import { canonical } from "../../greenhouse/command/words.js";
 import type { Limits } from "../../greenhouse/limits.js";
-import type { Actuator } from "../../greenhouse/model.js";
 import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
-import { type Direction, type Entry, type LimitedCommand, limitsOf, type Moves } from "./entry.js";
+import {
+  type Direction,
+  type Entry,
+  type LimitedCommand,
+  limitsOf,
+  type Moment,
+  type Moves,
+} from "./entry.js";
 import { degreeOf, sendDone } from "./guards.js";
 import type { Lease } from "./lease.js";
 
@@ -44,9 +50,12 @@ interface Movement extends Omit<Moves, "starts" | "endsByClock"> {
   readonly isCounted: boolean;
 }
 
+/** As many starts are remembered as any limit counts. */
+const mostStarts = 60;
+
 /** A movement begins. */
-function withMovement(moves: Moves, { isCounted, ...move }: Movement, most: number, now: number): Moves {
-  return { ...move, starts: isCounted ? [...moves.starts, { at: now }].slice(-most) : moves.starts };
+function withMovement({ starts }: Moves, { isCounted, ...move }: Movement, now: number): Moves {
+  return { ...move, starts: isCounted ? [...starts, { at: now }].slice(-mostStarts) : starts };
 }
 
 const withEnd = ({ starts, direction }: Moves, at: number): Moves => ({
@@ -83,10 +92,15 @@ export function pausesFor(
 export const startsWithinHour = ({ starts }: Moves, now: number): Moves["starts"] =>
   starts.filter(({ at }) => now - at < hourMs);
 
-type Shown = Pick<Actuator, "state" | "position"> | undefined;
+/** The disk is about to know the command as sent, and with it what that does. */
+export const beforePost = (entry: Entry, command: LimitedCommand, moment: Moment): Entry => ({
+  ...entry,
+  pending: { command, ...moment },
+});
 
-/** As many starts are remembered as any limit counts. */
-const mostStarts = 60;
+/** Its POST is out, or will never be. */
+const notPending = (entry: Entry, { id }: LimitedCommand): Entry =>
+  entry.pending?.command.id === id ? { ...entry, pending: null } : entry;
 
 /** Its first POST is out, and this was in force before. */
 function withSent(entry: Entry, { id, wanted }: LimitedCommand, { lease, hold }: Entry): Entry {
@@ -99,18 +113,18 @@ export const afterOthersPost = (entry: Entry, command: LimitedCommand): Entry =>
   entry.sent.has(command.id) ? entry : withSent(afterForeignPost(entry, command), command, entry);
 
 /** Its first POST goes out: the movement begins, its lease and its hold are in force. */
-function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
+function afterFirstPost(entry: Entry, command: LimitedCommand, { shown, mono }: Moment): Entry {
   const word = canonical(command.wanted);
   if (word === "stop") return entry;
   const given = command.rule === null ? withoutSends(entry, word) : entry;
   const move = {
     isCounted: isStart(word),
     direction: directionOf(entry.settings.kind, word, shown),
-    endsAt: endOfMove(command, now),
+    endsAt: endOfMove(command, mono),
   };
   return {
     ...given,
-    moves: withMovement(entry.moves, move, mostStarts, now),
+    moves: withMovement(entry.moves, move, mono),
     ...termOfCommand(entry, command),
   };
 }
@@ -119,7 +133,7 @@ function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Shown, now
 export function toBeKept({ pending, planned, ...rest }: Entry): Entry {
   const now: Entry = { ...rest, pending: null, planned: [] };
   const entry = planned.reduce<Entry>((before, change) => ({ ...before, ...change }), now);
-  return pending === null ? entry : afterFirstPost(entry, pending.command, pending.shown, pending.mono);
+  return pending === null ? entry : afterFirstPost(entry, pending.command, pending);
 }
 
 /** That POST counts for both. */
@@ -134,11 +148,11 @@ const endOfMove = ({ settings }: LimitedCommand, now: number): number =>
   settings.travelMs > 0 ? now + settings.travelMs : Infinity;
 
 /** A POST of it begins, or has ended. */
-export function afterPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
-  if (!entry.sent.has(command.id))
-    return withSent(afterFirstPost(entry, command, shown, now), command, entry);
+export function afterPost(before: Entry, command: LimitedCommand, moment: Moment): Entry {
+  const entry = notPending(before, command);
+  if (!entry.sent.has(command.id)) return withSent(afterFirstPost(entry, command, moment), command, entry);
   if (command.wanted.type === "stop") return entry;
-  return { ...entry, moves: withEnd(entry.moves, endOfMove(command, now)) };
+  return { ...entry, moves: withEnd(entry.moves, endOfMove(command, moment.mono)) };
 }
 
 /** The lease and the hold with it; a time of the configuration leaves the deadline of the same command as it is. */
@@ -153,14 +167,19 @@ function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "leas
   return { lease: { id, by, command: word, endsWith: given.endsWith, until, end: firstAttempt }, hold };
 }
 
-/** The command has ended; what a rule had sent is judged apart. */
-export function afterEnd(entry: Entry, command: LimitedCommand, outcome: Outcome, now: number): Entry {
-  if (command.dryRun) return entry;
+/** The command has ended: where a rule had sent it, it is done with or sent again. */
+export function afterEnd(entry: Entry, command: LimitedCommand, { mono }: Moment, result: Ended): Entry {
+  const known = notPending(entry, command);
+  const ended = command.dryRun ? known : afterOutcome(known, command, result.outcome, mono);
+  return afterRuleSend(ended, result, mono);
+}
+
+function afterOutcome(entry: Entry, command: LimitedCommand, outcome: Outcome, now: number): Entry {
   const before = entry.sent.get(command.id) ?? null;
   const sent = new Map(entry.sent);
   sent.delete(command.id);
   const moves = before ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
-  const moved = { ...entry, moves, sent: before ? sent : entry.sent };
+  const moved = before ? { ...entry, moves, sent } : entry;
   if (outcome === "confirmed" || outcome === "already") return afterConfirmed(moved, command);
   if (outcome !== "rejected" && outcome !== "failed") return moved;
   return {
@@ -225,6 +244,6 @@ export function afterForeignMove(entry: Entry, from: string, to: string, now: nu
   const { kind, travelMs } = entry.settings;
   const direction = directionOf(kind, to, shown);
   const move = { isCounted: isStart(to), direction, endsAt: now + travelMs };
-  const moves = withMovement(entry.moves, move, mostStarts, now);
+  const moves = withMovement(entry.moves, move, now);
   return { ...withoutSends(entry, null), moves, lease: null };
 }
