@@ -354,8 +354,8 @@ export type Effect =
   | Readonly<
       /** `result` once it is done. */
       | { type: "phase"; command: Command; phase: Phase; result?: CommandResult }
-      /** Not waited for. `quiet`: a journal that cannot write says enough by itself. */
-      | { type: "note"; record: RecordBody; durable: boolean; quiet: boolean }
+      /** Not waited for; of the lane `key`, empty for none. `quiet`: a journal that cannot write says enough by itself. */
+      | { type: "note"; key: string; record: RecordBody; durable: boolean; quiet: boolean }
       /** That answer is not awaited any more. */
       | { type: "forget"; token: number }
       /** A POST begins, or has ended: a read begun before this changes nothing. */
@@ -495,7 +495,7 @@ export function note(
   record: RecordBody,
   { durable = false, quiet = false }: { readonly durable?: boolean; readonly quiet?: boolean } = {},
 ): void {
-  turn.effects.push({ type: "note", record, durable, quiet });
+  turn.effects.push({ type: "note", key: turn.key, record, durable, quiet });
 }
 
 /** Commands taken and not ended. */

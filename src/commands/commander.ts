@@ -22,7 +22,7 @@ import {
 import { contextIn } from "./limits.js";
 import type { Command, CommanderPorts, CommandRequest } from "./command.js";
 import { commandLines, endedLine, takenLine } from "./endings.js";
-import { laneOfRecord, laneRecord } from "./memory.js";
+import { isOfLane, laneRecord } from "./memory.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, writingIn } from "./step.js";
 
 type JournalAnswer =
@@ -246,9 +246,9 @@ export class Commander implements ReadBacks {
     else void this.#asking(effect);
   }
 
-  #note({ record, durable, quiet }: EffectOf<"note">): void {
+  #note({ key, record, durable, quiet }: EffectOf<"note">): void {
     this.#ports.journal.append(record, { durable }).catch((error: unknown) => {
-      this.#failed(record);
+      this.#failed(key, record);
       if (quiet) return;
       const said = "the journal could not take a record of a command under way";
       this.#ports.log.error({ reason: reasonOf(error) }, said);
@@ -268,16 +268,15 @@ export class Commander implements ReadBacks {
       for (const one of records) appended.push(journal.append(one, { durable }));
       answer = { sequence: (await Promise.all(appended)).at(-1) ?? 0 };
     } catch (error) {
-      this.#failed(record);
+      this.#failed(key, record);
       const isOpen = wasOpen || (isResult && journal.isOpen(record, record.result.id));
       answer = { sequence: null, problem: reasonOf(error), isOpen };
     }
     this.feed({ type: "journaled", key, token, ...answer });
   }
 
-  #failed(record: RecordBody): void {
-    const key = laneOfRecord(record);
-    if (key !== null) this.#unrecorded.add(key);
+  #failed(key: string, record: RecordBody): void {
+    if (isOfLane(record)) this.#unrecorded.add(key);
   }
 
   async #asking(question: PlatformQuestion): Promise<void> {

@@ -145,7 +145,7 @@ export const keptNow = (entry: Entry | null, { at: now, mono }: Now): KeptLimits
 export function isKeptAs(one: Entry | null, other: Entry | null): boolean {
   const kept = (entry: Entry | null) =>
     JSON.stringify(entry && keptOf(toBeKept(entry), (mono) => Math.round(mono / 1_000)));
-  return one === other || kept(one) === kept(other);
+  return kept(one) === kept(other);
 }
 
 /** What a rule asked for was refused before it was a command. */

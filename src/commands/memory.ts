@@ -22,7 +22,6 @@ import {
   type Effect,
   emptyLane,
   type Lane,
-  laneKey,
   type LaneProblem,
   type Now,
   type Restored,
@@ -150,12 +149,9 @@ const laneRecords = [
 
 type LaneRecord = Extract<RecordBody, { readonly type: (typeof laneRecords)[number] }>;
 
-const isOfLane = (record: RecordBody): record is LaneRecord =>
+/** Whether it is a record of the lane that it is written for. */
+export const isOfLane = (record: RecordBody): record is LaneRecord =>
   (laneRecords as readonly string[]).includes(record.type);
-
-/** The lane that a record is about; null where it is about none. */
-export const laneOfRecord = (record: RecordBody): string | null =>
-  isOfLane(record) ? laneKey(targetIn(record)) : null;
 
 export const targetIn = ({
   controller: code,
@@ -163,65 +159,48 @@ export const targetIn = ({
   target = "actuator",
 }: Pick<LaneRecord, "controller" | "actuator" | "target">): Target => ({ code, target, targetId });
 
+/** These have room for what limits their actuator. */
+const short: ReadonlySet<RecordBody["type"]> = new Set(["phase", "step_sent", "step_answered", "read_back"]);
+
 /**
  * Every record that the turn has put among its effects says what its lane must remember after it. A lane of which that has changed
- * without one gets one of its own, unless the journal is where it comes from.
+ * without one gets one of its own, unless the journal is where it comes from. What limits its actuator goes with the last short record
+ * of the lane, or else before all others: of a result that has no lease any more, a lease must not come back.
  */
 export function recordMemories(turn: Turn, before: Book, isFromJournal: boolean): void {
-  const { book, effects, now, touched, onDisk } = turn;
+  const { book, effects, now, touched } = turn;
+  const limited = new Set([...touched].filter((key) => isLimitedOtherwise(turn, before, key)));
   const recorded = new Set<string>();
-  const recordedWhole = new Set<string>();
-  for (const [place, effect] of effects.entries()) {
-    if (!("record" in effect) || !isOfLane(effect.record)) continue;
-    const { record } = effect;
-    const key = laneKey(targetIn(record));
-    const isWhole = record.type === "lane";
-    (isWhole ? recordedWhole : recorded).add(key);
+  for (let place = effects.length - 1; place >= 0; place--) {
+    const effect = effects[place];
+    if (effect === undefined || !("record" in effect) || !isOfLane(effect.record)) continue;
+    const { key, record } = effect;
+    const isWhole = record.type === "lane" || (limited.has(key) && short.has(record.type));
+    if (isWhole) limited.delete(key);
+    recorded.add(key);
     const memory = isWhole ? wholeMemory(book, key, now) : memoryOf(book, key);
     effects[place] = { ...effect, record: { ...record, memory } };
   }
   for (const key of touched) {
-    if (recordedWhole.has(key)) continue;
-    const known = onDisk.get(key);
-    const then = known === undefined ? at(before.lanes, key)?.limits : known;
-    const isLimitedOtherwise = !isKeptAs(then ?? null, at(book.lanes, key)?.limits ?? null);
-    if (isLimitedOtherwise) recordLimits(turn, key);
-    else if (!isFromJournal && !recorded.has(key) && isOtherwise(before, book, key)) recordLane(turn, key);
+    if (limited.has(key)) {
+      const first = effects.findIndex((effect) => "record" in effect && effect.key === key);
+      effects.splice(first === -1 ? effects.length : first, 0, laneNote(turn, key));
+    } else if (!isFromJournal && !recorded.has(key) && isOtherwise(before, book, key)) recordLane(turn, key);
   }
 }
 
-const laneOfEffect = (effect: Effect): string | null =>
-  effect.type === "note" || effect.type === "journal" ? laneOfRecord(effect.record) : null;
-
-function withMemory(effect: Effect, memory: LaneMemory): Effect {
-  if ((effect.type !== "note" && effect.type !== "journal") || !isOfLane(effect.record)) return effect;
-  return { ...effect, record: { ...effect.record, memory } };
+/** Whether the disk does not have yet what limits the lane's actuator. */
+function isLimitedOtherwise({ book, onDisk }: Turn, before: Book, key: string): boolean {
+  const known = onDisk.get(key);
+  const then = known === undefined ? (at(before.lanes, key)?.limits ?? null) : known;
+  const limits = at(book.lanes, key)?.limits ?? null;
+  return then !== limits && !isKeptAs(then, limits);
 }
 
 /** What is sent has records of its own. */
 function isOtherwise(before: Remembering, after: Remembering, key: string): boolean {
   const text = (book: Remembering) => JSON.stringify({ ...memoryOf(book, key), sent: undefined });
   return text(before) !== text(after);
-}
-
-/** These have room for what limits their actuator. */
-const short: ReadonlySet<RecordBody["type"]> = new Set(["phase", "step_sent", "step_answered", "read_back"]);
-
-/**
- * The disk hears of it with a short record of the lane, or else before all others: of a result that has no lease any more, a lease
- * must not come back.
- */
-function recordLimits(turn: Turn, key: string): void {
-  const { effects, book, now } = turn;
-  const isOfIt = (effect: Effect) => laneOfEffect(effect) === key;
-  const isShort = (effect: Effect) => "record" in effect && short.has(effect.record.type);
-  const place = effects.findLastIndex((effect) => isOfIt(effect) && isShort(effect));
-  const effect = effects[place];
-  if (effect !== undefined) effects[place] = withMemory(effect, wholeMemory(book, key, now));
-  else {
-    const first = effects.findIndex(isOfIt);
-    effects.splice(first === -1 ? effects.length : first, 0, laneNote(turn, key));
-  }
 }
 
 const targetAt = (key: string): Target => {
@@ -244,6 +223,7 @@ export const laneRecord = (book: Remembering, key: string, now: Now): RecordBody
 
 const laneNote = ({ book, now }: Turn, key: string): Effect => ({
   type: "note",
+  key,
   record: laneRecord(book, key, now),
   durable: false,
   quiet: true,

@@ -26,7 +26,7 @@ const motor: Partial<ActuatorSettings> = {
   values: { open: "00000001", close: "00000010" },
 };
 
-type Question = Extract<Effect, { readonly key: string }>;
+type Question = Extract<Effect, { readonly key: string; readonly token: number }>;
 
 const usualRules: CommandRules = {
   ...{ read_only: false, dry_run: false, max_age: 60_000, require_age: false, require_by: false },
@@ -75,7 +75,7 @@ class Driver {
     const { book, effects } = step(this.book, input, { at: this.mono, mono: this.mono });
     this.book = book;
     for (const effect of effects) {
-      if ("key" in effect) this.#open.push(effect);
+      if ("key" in effect && "token" in effect) this.#open.push(effect);
       const text = tell(effect);
       if (text !== null) this.said.push(text);
       if (effect.type === "post" && this.connects) this.begins();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Book, type Effect, emptyBook, type Input, laneKey } from "../../src/commands/book.js";
 import type { CommandRules } from "../../src/commands/command.js";
 import type { Read } from "../../src/commands/confirm.js";
-import { laneOfRecord, memoryOf } from "../../src/commands/memory.js";
+import { isOfLane, memoryOf } from "../../src/commands/memory.js";
 import { lanesFrom } from "../../src/commands/restore.js";
 import { nextWakeAt, step } from "../../src/commands/step.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
@@ -76,7 +76,7 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
   },
 );
 
-type Question = Extract<Effect, { readonly key: string }>;
+type Question = Extract<Effect, { readonly key: string; readonly token: number }>;
 
 const rules: CommandRules = {
   ...{ read_only: false, dry_run: false, max_age: 60_000, require_age: false, require_by: false },
@@ -134,7 +134,7 @@ class Run {
     const from = this.written.length;
     for (const effect of effects) {
       if (effect.type === "note" || effect.type === "journal") this.#write(effect);
-      if ("key" in effect) this.#questions.push(effect);
+      if ("key" in effect && "token" in effect) this.#questions.push(effect);
     }
     this.onTurn(from);
   }
@@ -150,7 +150,7 @@ class Run {
       this.written.push(record);
       return;
     }
-    if (laneOfRecord(record) !== null) this.isUnrecorded = true;
+    if (isOfLane(record)) this.isUnrecorded = true;
     if (effect.type === "journal") this.#lost.add(effect.token);
   }
 
@@ -308,8 +308,6 @@ function durablePart(book: Book, records: readonly RecordBody[]): Durable {
     sent: newest === undefined ? null : progressOf(newest),
   };
 }
-
-const isOfLane = (record: RecordBody): boolean => laneOfRecord(record) === key;
 
 /** What the journal may have when the program dies after a turn: from the first record on that says what the lane must remember. */
 const prefixes = ({ book, written, isUnrecorded }: Run, from: number): readonly (readonly RecordBody[])[] =>
