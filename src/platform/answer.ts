@@ -5,7 +5,7 @@ import {
   type Envelope,
   envelopeOf,
   isFields,
-  noEnvelope,
+  messageOf,
   own,
   parseJson,
   UnreadableJson,
@@ -31,19 +31,19 @@ export function judgeAnswer(
   const { status } = answer;
   if (status >= 300 && status < 400) {
     const text = `${redirected(answer.headers.location, context)}; redirects are not followed`;
-    return failed(answer, "protocol", text, noEnvelope, context, nowAt);
+    return failed(answer, "protocol", text, null, context, nowAt);
   }
   const read = readBody(answer, context, blank);
   if (read.problem !== null) {
     const kind = status >= 400 ? refusedKind(status, null) : "protocol";
     const text = status >= 400 && !read.isPage ? null : read.problem;
-    return failed(answer, kind, text, noEnvelope, context, nowAt);
+    return failed(answer, kind, text, null, context, nowAt);
   }
   const envelope = envelopeOf(read.body);
   const isSuccess = envelope.code === "200" || (envelope.code === null && status < 300);
   if (isSuccess && !envelope.isRefusal) return { body: read.body, envelope };
   const kind = isSuccess ? "rejected" : refusedKind(status, envelope.code);
-  return failed(answer, kind, null, envelope, context, nowAt);
+  return failed(answer, kind, null, read.body, context, nowAt);
 }
 
 function refusedKind(status: number, code: string | null): PlatformErrorFacts["kind"] {
@@ -63,8 +63,10 @@ function readBody(answer: HttpAnswer, { operation }: RequestContext, blank: Blan
   const check = () => `check that ${urlKey(operation)} is the platform's address`;
   try {
     const plain = inflated(answer.body, headers["content-encoding"], operation.maxAnswerMiB);
-    if (isBlank(plain)) return { problem: `HTTP ${status} without a body; ${check()}`, isPage: false };
-    if (!looksLikeMarkup(plain)) return { problem: null, body: parseJson(blank(plain)) };
+    const start = plain.toString("utf8", 0, 64).trimStart();
+    if (start === "" && plain.length < 64)
+      return { problem: `HTTP ${status} without a body; ${check()}`, isPage: false };
+    if (!start.startsWith("<")) return { problem: null, body: parseJson(blank(plain)) };
     const page =
       status >= 500
         ? `HTTP ${status} with a web page; the platform is down or under maintenance, it is tried again by itself`
@@ -78,15 +80,6 @@ function readBody(answer: HttpAnswer, { operation }: RequestContext, blank: Blan
     throw error;
   }
 }
-
-const isBlank = (body: Buffer): boolean => body.length < 64 && body.toString("latin1").trim() === "";
-
-const looksLikeMarkup = (body: Buffer): boolean =>
-  body
-    .toString("utf8", 0, 64)
-    .replace(/^\uFEFF/, "")
-    .trimStart()
-    .startsWith("<");
 
 /** One line that fits into a log: at most `max` characters, control characters become blanks. */
 export function oneLine(text: string, max: number): string {
@@ -141,16 +134,18 @@ export function transportError(
   }
 }
 
-/** The error of an answer that is no success; `text` where the platform itself said nothing. */
+/** The error of an answer that is no success; `text` where the platform itself said nothing, and `body` where it could be read. */
 function failed(
   { status, headers }: HttpAnswer,
   plainKind: PlatformErrorFacts["kind"],
   text: string | null,
-  { code, message, requestId, isRefusal }: Envelope,
+  body: unknown,
   context: RequestContext,
   nowAt: number,
 ): PlatformError {
   const { redact, operation } = context;
+  const { code, requestId, isRefusal } = envelopeOf(body);
+  const message = messageOf(body);
   const retryAfter = retryAfterMs(headers["retry-after"], headers.date, nowAt);
   const isBusy = retryAfter !== null && (status === 503 || code === "503");
   const kind = isBusy ? "throttled" : plainKind;

@@ -58,10 +58,9 @@ export function retryDelayMs(
  */
 const placesOfOne = 4;
 
-/** What an answer says about the way to the host. */
-function requestEnd(answer: GoodAnswer | PlatformError, call: Call, isRetry: boolean): RequestEnd {
-  if (!(answer instanceof PlatformError)) return { type: "answered" };
-  const { kind, status = 0, retryAfterMs } = answer.facts;
+/** What an answer that is no success says about the way to the host. */
+function requestEnd({ facts }: PlatformError, call: Call, isRetry: boolean): RequestEnd {
+  const { kind, status = 0, retryAfterMs } = facts;
   if (kind === "rejected") return { type: "answered" };
   if (kind === "unauthorized") return { type: "challenged" };
   if (kind === "throttled")
@@ -256,38 +255,34 @@ export class Requests {
     if (pace === "polled") await budget.turn(clock, ended);
   }
 
-  /** One request at most; one that no command waits for takes its turn, one of a command that of its controller. */
+  /** One request at most, as soon as there is a place for it. */
   async #once(call: Call, headers: string[], isRetry = false): Promise<GoodAnswer> {
-    if (call.pace === "first") return this.#send(call, headers, isRetry);
-    if (call.pace === "urgent") return this.#inPlace(call, headers, isRetry);
-    const { semaphore } = this.#parts.hosts[call.operation.host];
-    await semaphore.enter(call.signal)?.catch(() => {
-      throw transportError(new TransportFailure("aborted", false, 0), this.context(call.operation), 0);
-    });
+    const places = this.#placesFor(call);
+    if (places?.isFull === true) await this.#place(call, places);
+    else void places?.enter(call.signal);
     try {
       return await this.#send(call, headers, isRetry);
     } finally {
-      semaphore.leave();
+      places?.leave();
     }
   }
 
-  /** A request of a command, as soon as its controller has a place for it. */
-  async #inPlace(call: Call, headers: string[], isRetry: boolean): Promise<GoodAnswer> {
-    const { device, operation } = call;
-    if (device === undefined) return this.#send(call, headers, isRetry);
-    const places = (operation.method === "GET" ? this.#reads : this.#posts).of(device);
-    if (places.isFull) await this.#place(call, places);
-    else void places.enter(call.signal);
-    try {
-      return await this.#send(call, headers, isRetry);
-    } finally {
-      places.leave();
-    }
+  /** Of what no command waits for those of the host, of a command those of its controller; a stop needs none. */
+  #placesFor({ pace, device, operation }: Call): Semaphore | null {
+    if (pace === "polled") return this.#parts.hosts[operation.host].semaphore;
+    if (pace === "first" || device === undefined) return null;
+    return (operation.method === "GET" ? this.#reads : this.#posts).of(device);
   }
 
-  /** A read waits no longer than an answer may take; a POST as long as its command is young enough. */
+  /** Of a command a read waits no longer than an answer may take; a POST as long as its command is young enough. */
   async #place(call: Call, places: Semaphore): Promise<void> {
     const { operation, signal } = call;
+    if (call.pace === "polled") {
+      await places.enter(signal)?.catch(() => {
+        throw transportError(new TransportFailure("aborted", false, 0), this.context(operation), 0);
+      });
+      return;
+    }
     const late = new AbortController();
     const waitMs = this.#parts.hosts[operation.host].deadlineMs(call);
     const takeBack =
@@ -329,11 +324,14 @@ export class Requests {
     // A new sign-in may well bring the token we have; there it is what was asked for.
     const hidden = operation === operations.signIn ? undefined : blank;
     const judged = judgeAnswer(answer, this.context(operation), clock.now(), hidden);
+    if (!(judged instanceof PlatformError)) {
+      links.settle(host, { type: "answered" });
+      return judged;
+    }
     const outcome = requestEnd(judged, call, isRetry);
     if (outcome.type === "failed") tally.failures += 1;
-    links.settle(host, outcome, judged instanceof PlatformError ? judged.message : null);
-    if (judged instanceof PlatformError) throw judged;
-    return judged;
+    links.settle(host, outcome, judged.message);
+    throw judged;
   }
 
   #lost(call: Call, error: unknown, begunAt: number): unknown {

@@ -97,6 +97,10 @@ export class JointPlaces extends Semaphore {
     this.#shared = shared;
   }
 
+  override get isFull(): boolean {
+    return super.isFull || this.#shared.isFull;
+  }
+
   override enter(signal: AbortSignal): Promise<void> | null {
     const own = super.enter(signal);
     return own === null ? this.#enterShared(signal) : own.then(() => this.#enterShared(signal) ?? undefined);

@@ -66,20 +66,16 @@ export class UnreadableShape extends Error {
 export interface Envelope {
   /** The body's `code` as text; null when it has none. */
   readonly code: string | null;
-  readonly message: string | null;
   readonly requestId: string | null;
   /** It says `success: false` and has no data: a failure whatever its code. */
   readonly isRefusal: boolean;
 }
 
-export const noEnvelope: Envelope = { code: null, message: null, requestId: null, isRefusal: false };
-
 export function envelopeOf(body: unknown): Envelope {
-  if (!isFields(body)) return noEnvelope;
+  if (!isFields(body)) return { code: null, requestId: null, isRefusal: false };
   const data = own(body, "data");
   return {
     code: textOf(own(body, "code")),
-    message: messageOf(body),
     requestId: textOf(own(body, "requestId")) ?? (isFields(data) ? textOf(own(data, "requestId")) : null),
     isRefusal: String(own(body, "success")).toLowerCase() === "false" && !holdsData(data),
   };
@@ -88,8 +84,9 @@ export function envelopeOf(body: unknown): Envelope {
 const holdsData = (data: unknown): boolean =>
   isContainer(data) ? Object.keys(data).length > 0 : data !== undefined && data !== null && data !== "";
 
-/** The message flattened: a String, or an Object `{code, message}`; the 403 body adds `error`. */
-function messageOf(body: Fields): string | null {
+/** What a body says of its failure, flattened: a String, or an Object `{code, message}`; the 403 body adds `error`. */
+export function messageOf(body: unknown): string | null {
+  if (!isFields(body)) return null;
   const message = own(body, "message") ?? own(body, "msg");
   const what = textOf(isFields(message) ? own(message, "code") : own(body, "error"));
   const why = textOf(isFields(message) ? own(message, "message") : message);
@@ -129,8 +126,6 @@ export class UnreadableJson extends Error {
 }
 
 const maxDepth = 500;
-/** Shorter numbers never lose a digit. */
-const longRun = 16;
 
 /**
  * JSON text (a byte order mark is allowed) as a value. Integers beyond 2^53 come as text, without loss. Throws UnreadableJson
@@ -138,34 +133,33 @@ const longRun = 16;
  */
 export function parseJson(body: Buffer): unknown {
   const decoded = body.toString("utf8");
-  const text = withLongsQuoted(decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded);
+  const text = decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
+  // Most answers have no long number, and fewer brackets than levels are allowed.
+  const isPlain = !/\d{16}/.test(text) && (text.match(/[[{]/g)?.length ?? 0) <= maxDepth;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(isPlain ? text : withLongsQuoted(text));
     return value;
-  } catch {
-    throw new UnreadableJson("broken or cut JSON");
+  } catch (error) {
+    throw error instanceof UnreadableJson ? error : new UnreadableJson("broken or cut JSON");
   }
 }
 
 /** The text with its long integers in quotation marks; itself where there are none. Strings are jumped over. */
 function withLongsQuoted(text: string): string {
+  const tokens = /["[\]{}]|[-\d][\d.eE+-]*/g;
   let quoted = "";
   let copied = 0;
   let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit === 0x22) at = stringEnd(text, at);
-    else if (unit === 0x7d || unit === 0x5d) depth -= 1;
-    else if (unit === 0x7b || unit === 0x5b) {
+  for (let found = tokens.exec(text); found !== null; found = tokens.exec(text)) {
+    const [token] = found;
+    if (token === '"') tokens.lastIndex = stringEnd(text, found.index) + 1;
+    else if (token === "}" || token === "]") depth -= 1;
+    else if (token === "{" || token === "[") {
       depth += 1;
       if (depth > maxDepth) throw new UnreadableJson(`nested deeper than ${maxDepth} levels`);
-    } else if (isDigit(unit) || unit === 0x2d) {
-      const end = numberEnd(text, at);
-      if (end - at >= longRun && isLossy(text.slice(at, end))) {
-        quoted += `${text.slice(copied, at)}"${text.slice(at, end)}"`;
-        copied = end;
-      }
-      at = end - 1;
+    } else if (isLossy(token)) {
+      quoted += `${text.slice(copied, found.index)}"${token}"`;
+      copied = tokens.lastIndex;
     }
   }
   return copied === 0 ? text : quoted + text.slice(copied);
@@ -180,18 +174,6 @@ function stringEnd(text: string, start: number): number {
   }
   return text.length;
 }
-
-function numberEnd(text: string, start: number): number {
-  let end = start + 1;
-  while (isOfNumber(text.charCodeAt(end))) end += 1;
-  return end;
-}
-
-/** A digit, `+`, `-`, `.`, `E` or `e`. */
-const isOfNumber = (unit: number): boolean =>
-  isDigit(unit) || unit === 0x2b || unit === 0x2d || unit === 0x2e || unit === 0x45 || unit === 0x65;
-
-const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 
 const isLossy = (token: string): boolean => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
 

@@ -41,7 +41,7 @@ function registerValue(given: unknown, roles = plainRegister): RawValue | null {
 
 const strangeValue = "a value of an address that is no text and no number";
 
-/** It holds something, and no value that could be read. */
+/** Where it gave no value: whether it holds something that could not be read. */
 const isStrange = (given: unknown, roles = plainRegister): boolean =>
   isContainer(given) &&
   Object.keys(given).length > 0 &&
@@ -59,8 +59,10 @@ export function manyValuesReader(shape: OperationShape): Decode<ReadonlyMap<stri
     const doubtful = new Set<string>();
     const add = (address: string, given: unknown) => {
       const value = registerValue(given);
-      if (isStrange(given)) report(strangeValue, { [address]: given });
-      if (value === null) return;
+      if (value === null) {
+        if (isStrange(given)) report(strangeValue, { [address]: given });
+        return;
+      }
       if (values.has(address) && String(values.get(address)) !== String(value)) doubtful.add(address);
       values.set(address, value);
     };
@@ -138,24 +140,24 @@ interface Search {
 
 function find(node: unknown, search: Search, depth: number, isEnvelope: boolean): Found {
   if (depth > maxDepth) return null;
-  if (Array.isArray(node)) return findIn(node, search, depth);
-  if (!isFields(node)) return null;
-  const { address, code, roles, report } = search;
-  const found = roles(node);
-  if (typeof found.device === "string" && found.device !== code) return null;
-  if (Object.hasOwn(node, address) && !(isEnvelope && envelopeNames.has(address))) {
-    if (isStrange(node[address], roles)) report(strangeValue, node);
-    return { value: registerValue(node[address], roles) };
+  let inside: readonly unknown[] = [];
+  if (Array.isArray(node)) inside = node;
+  else if (isFields(node)) {
+    const { address, code, roles, report } = search;
+    const found = roles(node);
+    if (typeof found.device === "string" && found.device !== code) return null;
+    if (Object.hasOwn(node, address) && !(isEnvelope && envelopeNames.has(address))) {
+      const value = registerValue(node[address], roles);
+      if (value === null && isStrange(node[address], roles)) report(strangeValue, node);
+      return { value };
+    }
+    if (textOf(found.address) === address && "value" in found) return { value: registerValue(found.value) };
+    const behind: unknown[] = [];
+    for (const name of [code, ...doors]) behind.push(own(node, name));
+    inside = behind;
   }
-  if (textOf(found.address) === address && "value" in found) return { value: registerValue(found.value) };
-  const behind: unknown[] = [];
-  for (const name of [code, ...doors]) behind.push(own(node, name));
-  return findIn(behind, search, depth);
-}
-
-function findIn(nodes: readonly unknown[], search: Search, depth: number): Found {
-  for (const node of nodes) {
-    const found = isContainer(node) ? find(node, search, depth + 1, false) : null;
+  for (const one of inside) {
+    const found = isContainer(one) ? find(one, search, depth + 1, false) : null;
     if (found !== null) return found;
   }
   return null;

@@ -101,10 +101,10 @@ export class HostConnections {
   }
 
   /** Rejects with a TransportFailure. */
-  exchange(call: Call, headers: string[]): Promise<HttpAnswer> {
+  async exchange(call: Call, headers: string[]): Promise<HttpAnswer> {
     const { operation, body, pace, signal, mayBegin = always } = call;
     const { method } = operation;
-    if (this.#isClosed || signal.aborted) return Promise.reject(new TransportFailure("aborted", false, 0));
+    if (this.#isClosed || signal.aborted) throw new TransportFailure("aborted", false, 0);
     const purpose = pace === "polled" ? "polling" : method === "GET" ? "reads" : "posts";
     const held = this.#pool(purpose);
     const exchange = new Exchange({
@@ -114,7 +114,6 @@ export class HostConnections {
       signal,
       mayBegin,
       isRead: method === "GET",
-      onEnd: (ended, expired) => this.#left(purpose, held, ended, expired),
     });
     held.open.add(exchange);
     try {
@@ -123,7 +122,12 @@ export class HostConnections {
     } catch (error) {
       exchange.onResponseError(null, error);
     }
-    return exchange.answer;
+    try {
+      return await exchange.answer;
+    } finally {
+      held.open.delete(exchange);
+      if (exchange.hasExpired || this.#pools.get(purpose) !== held) this.#leave(purpose, held);
+    }
   }
 
   /** The longer of the two total deadlines is for control values, the sign-in and what a command reads. */
@@ -142,11 +146,9 @@ export class HostConnections {
    * Where one connection stays silent the others beside it may be as dead, those too that undici opened in its place: each
    * would cost another deadline once the host is back.
    */
-  #left(purpose: Purpose, held: HeldPool, ended: Exchange, expired: boolean): void {
-    held.open.delete(ended);
-    const isCurrent = this.#pools.get(purpose) === held;
-    if (expired && isCurrent) this.#pools.delete(purpose);
-    if (held.open.size > 0 || (isCurrent && !expired) || this.#isClosed) return;
+  #leave(purpose: Purpose, held: HeldPool): void {
+    if (this.#pools.get(purpose) === held) this.#pools.delete(purpose);
+    if (held.open.size > 0 || this.#isClosed) return;
     const gone = () => this.#held.delete(held);
     held.pool.destroy().then(gone, gone);
   }

@@ -40,8 +40,6 @@ interface ExchangeLimits {
   readonly mayBegin: () => boolean;
   /** Then undici may begin it again on another connection. */
   readonly isRead: boolean;
-  /** Called once it is over; `expired` when its deadline has passed. */
-  readonly onEnd: (exchange: Exchange, expired: boolean) => void;
 }
 
 type Controller = Dispatcher.DispatchController;
@@ -56,6 +54,8 @@ const noConnection = () => Object.assign(new Error("no connection"), { code: "UN
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with a TransportFailure. */
   readonly answer: Promise<HttpAnswer>;
+  /** Its deadline has passed. */
+  hasExpired = false;
   readonly #limits: ExchangeLimits;
   /** Of the time for a connection, then of the deadline. */
   #takeBackTimer: () => void;
@@ -125,7 +125,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     this.#resolve({ status: this.#status, headers: this.#headers, body });
-    this.#limits.onEnd(this, false);
   }
 
   /** Also told when undici refuses to take the request at all, with no controller. */
@@ -135,11 +134,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #fail(reason: TransportFailure["reason"], cause?: unknown): void {
     if (!this.#end()) return;
+    this.hasExpired = reason === "timeout";
     this.#chunks = [];
     const failure = new TransportFailure(reason, this.#started, this.#status, cause);
     this.#controller?.abort(failure);
     this.#reject(failure);
-    this.#limits.onEnd(this, reason === "timeout");
   }
 
   #end(): boolean {
