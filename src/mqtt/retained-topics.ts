@@ -4,16 +4,18 @@ import type { Logger } from "../runtime/log.js";
 import { PublishError, type PublishErrorKind } from "./connection/publish.js";
 import type { PublishOptions } from "./connection/settings.js";
 import type { Extent } from "./leftovers.js";
-import { type Input, nextWakeAt, step } from "./retained.js";
 import {
   type AnnouncementOutcome,
-  type RetainedContext,
+  type Input,
+  nextWakeAt,
   nothingRetained,
   type Publish,
+  type RetainedContext,
   type Shown,
   type StateGate,
+  step,
   type TargetPlace,
-} from "./retained-state.js";
+} from "./retained.js";
 
 /** A part that wants to know what the broker holds when a link begins. */
 export interface Finder {
@@ -61,7 +63,7 @@ export class RetainedTopics {
 
   /** Something on the broker is left over that may have to be emptied; call `sweep` now and then. */
   get hasLeftovers(): boolean {
-    return this.#kept.leftovers.size > 0;
+    return this.#kept.leftovers.under.size > 0;
   }
 
   /** From now on a state is published only where the gate lets it; to be called before the first link. */
@@ -124,8 +126,9 @@ export class RetainedTopics {
 
   /** How many topics of an earlier run were emptied since the last call. */
   takeCleared(): number {
-    const { cleared } = this.#kept;
-    this.#kept.cleared = 0;
+    const { leftovers } = this.#kept;
+    const { cleared } = leftovers;
+    leftovers.cleared = 0;
     return cleared;
   }
 

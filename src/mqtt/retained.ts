@@ -1,26 +1,21 @@
 import type { Controller } from "../greenhouse/model.js";
 import type { PublishErrorKind } from "./connection/publish.js";
-import { codeIn, type Extent, staleForm } from "./leftovers.js";
-import { controllerMessages } from "./projection.js";
 import {
-  type RetainedContext,
-  type Decision,
+  type ClearingGate,
   dropLeftover,
-  fill,
-  forget,
+  dueAt,
+  type Extent,
+  findLeftover,
   isWanted,
   keepLeftover,
-  markUnknown,
-  mostStates,
-  type Publish,
-  publishController,
-  type Retained,
-  type Shown,
+  type LeftoverContext,
+  type Leftovers,
+  leftoverTaken,
+  noLeftovers,
   sweepUnder,
-  type TargetPlace,
-  type Turn,
-} from "./retained-state.js";
-import { placeOf } from "./topics.js";
+} from "./leftovers.js";
+import { controllerMessages, type Message, restrictionMessages, targetMessages } from "./projection.js";
+import { placeOf, type TargetKind } from "./topics.js";
 
 /*
  * What the broker is to hold of ours and how far it does, as one value. `step` folds one input into it and says what is to be
@@ -31,7 +26,110 @@ import { placeOf } from "./topics.js";
  * Nothing is dropped for lack of room: what has no room stays due. What failed is published again, and always as it is by then.
  */
 
-const mostFound = 500_000;
+/** Which states may be published; who opens it gives the input `released`. It answers and changes nothing. */
+export interface StateGate extends ClearingGate {
+  /** The controller as far as it may be shown; null where nothing of it may be yet. `shown` is what was published of it. */
+  visible(shown: Controller | undefined, after: Controller): Controller | null;
+}
+
+/** What `step` may ask. */
+export interface RetainedContext extends LeftoverContext {
+  /** Of states. */
+  readonly qos: 0 | 1;
+  readonly view: LeftoverContext["view"] & { controllers(): Iterable<Controller> };
+  readonly gate: StateGate | null;
+}
+
+/** What a command can be addressed to, and what a result tells of. */
+export interface TargetPlace {
+  readonly code: string;
+  readonly target: TargetKind;
+  readonly targetId: string;
+}
+export type Shown = Omit<TargetPlace, "code">;
+
+/** A message for the broker, retained. */
+export interface Publish extends Message {
+  readonly qos: 0 | 1;
+  readonly sort: "announcement" | "document" | "state" | "leftover";
+  /** Device code of the controller whose state it is. */
+  readonly code: string | null;
+  /** Grows with each. */
+  readonly number: number;
+}
+
+export type AnnouncementOutcome = "taken" | "refused" | "link lost";
+
+/** A topic of which the newest publish failed. */
+interface Failed {
+  readonly sort: Publish["sort"];
+  readonly code: string | null;
+  readonly attempts: number;
+  /** Monotonic ms; null while it is being tried again. */
+  readonly at: number | null;
+}
+
+export interface Retained {
+  link: "down" | "greeting" | "up";
+  /** What was allowed was shown in this run. */
+  isGreeted: boolean;
+  /** Of the newest publish, and of the newest before this link. */
+  number: number;
+  linkedAt: number;
+  /** Publishes of this link without an answer. */
+  onTheirWay: number;
+  /** The newest of them of each topic. */
+  readonly newest: Map<string, Publish>;
+  readonly failed: Map<string, Failed>;
+  /** Texts that the broker does not have yet. */
+  readonly announcements: Map<string, string>;
+  readonly documents: Map<string, { readonly payload: string; readonly qos: 0 | 1 }>;
+  readonly dueDocuments: Set<string>;
+  /** By device code the view that was published. */
+  readonly published: Map<string, Controller>;
+  readonly due: Set<string>;
+  /** Controllers of which everything is published once more. */
+  readonly anew: Set<string>;
+  /** By device code topics of which it is not known what the broker holds. */
+  readonly unknown: Map<string, Set<string>>;
+  /** Controllers of which is to be shown before `online` what may be commanded. */
+  readonly greetings: Set<string>;
+  readonly again: Map<string, TargetPlace>;
+  readonly leftovers: Leftovers;
+}
+
+export const nothingRetained = (): Retained => ({
+  link: "down",
+  isGreeted: false,
+  number: 0,
+  linkedAt: 0,
+  onTheirWay: 0,
+  newest: new Map(),
+  failed: new Map(),
+  announcements: new Map(),
+  documents: new Map(),
+  dueDocuments: new Set(),
+  published: new Map(),
+  due: new Set(),
+  anew: new Set(),
+  unknown: new Map(),
+  greetings: new Set(),
+  again: new Map(),
+  leftovers: noLeftovers(),
+});
+
+/** What follows from an input: to be published in this order, and what became of announcements. */
+export interface Decision {
+  readonly publish: Publish[];
+  readonly outcomes: { readonly topic: string; readonly outcome: AnnouncementOutcome }[];
+  /** To be published with the next input, which is not to be long in coming. */
+  readonly isPutOff: boolean;
+}
+
+interface Turn extends Decision {
+  readonly kept: Retained;
+  readonly context: RetainedContext;
+}
 
 export type Input =
   /** The broker takes messages; before `online` the first link of a run shows what may be commanded. */
@@ -83,8 +181,8 @@ export function step(kept: Retained, input: Input, context: RetainedContext): De
   else if (type === "linked") linked(turn);
   else if (type === "online") online(turn);
   else if (type === "unlinked") unlinked(turn);
-  else if (type === "found") found(turn, input.topic, input.payload);
-  else if (type === "swept") for (const id of kept.leftovers.keys()) sweepUnder(kept, id, input.extent);
+  else if (type === "found") found(turn, input);
+  else if (type === "swept") sweepAll(kept, input.extent);
   else if (type === "ended") ended(turn, input);
   else if (type === "woke") woke(turn, input.now);
   else if (kept.link === "up" && type === "republish") everything(turn);
@@ -101,6 +199,14 @@ export function nextWakeAt({ failed, link }: Retained): number {
   let first = Infinity;
   if (link === "up") for (const { at } of failed.values()) first = Math.min(first, at ?? Infinity);
   return first;
+}
+
+const markUnknown = ({ unknown }: Retained, code: string, topic: string): unknown =>
+  unknown.set(code, (unknown.get(code) ?? new Set()).add(topic));
+
+function forget({ documents, dueDocuments }: Retained, topic: string): void {
+  documents.delete(topic);
+  dueDocuments.delete(topic);
 }
 
 type InputOf<Type extends Input["type"]> = Extract<Input, { readonly type: Type }>;
@@ -141,13 +247,13 @@ function everything({ kept, context }: Turn): void {
     const present = context.view.get(code);
     for (const { topic, payload } of controllerMessages(context.topics, published, present))
       if (payload === "" && present === undefined)
-        keepLeftover(kept, published.info.id, topic, { code, owed: null });
+        keepLeftover(kept.leftovers, published.info.id, topic, { code, owed: null });
       else if (payload === "") markUnknown(kept, code, topic);
   }
   for (const set of [kept.published, kept.again, kept.anew]) set.clear();
   for (const { info } of context.view.controllers()) kept.due.add(info.code);
   for (const topic of kept.documents.keys()) kept.dueDocuments.add(topic);
-  for (const id of kept.leftovers.keys()) sweepUnder(kept, id, "ended");
+  sweepAll(kept, "ended");
 }
 
 /** The next link publishes everything that is wanted; to be remembered is what was to be emptied. */
@@ -179,7 +285,7 @@ function changed(
     one.startsWith(`${context.topics.base}/${id}/`),
   );
   for (const topic of [...own, ...documents]) {
-    keepLeftover(kept, id, topic, { code, owed: null });
+    keepLeftover(kept.leftovers, id, topic, { code, owed: null });
     forget(kept, topic);
   }
 }
@@ -206,7 +312,7 @@ function ended(turn: Turn, { publish, error, now }: InputOf<"ended">): void {
     outcomes.push({ topic, outcome: isRefused ? "refused" : "taken" });
   }
   if (sort === "document" && kept.documents.get(topic)?.payload === "") kept.documents.delete(topic);
-  if (sort === "leftover") leftoverTaken(turn, publish);
+  if (sort === "leftover") leftoverTaken(kept.leftovers, turn.context.topics.base, topic, payload);
 }
 
 /** The broker would answer the same at once. */
@@ -218,16 +324,15 @@ export function retryMs(error: PublishErrorKind, attempts: number): number {
   return isFinal(error) ? Math.min(10_000 * doubled, 600_000) : Math.min(1_000 * doubled, 60_000);
 }
 
-function leftoverTaken({ kept, context }: Turn, { topic, payload }: Publish): void {
-  const id = placeOf(context.topics.base, topic)?.controllerId ?? "";
-  const leftover = kept.leftovers.get(id)?.get(topic);
-  if (leftover === undefined) return;
-  if (payload !== "") {
-    if (leftover.owed === payload) keepLeftover(kept, id, topic, { ...leftover, owed: null });
-    return;
-  }
-  if (leftover.code === null) kept.cleared += 1;
-  dropLeftover(kept, id, topic);
+function found({ kept, context }: Turn, { topic, payload }: InputOf<"found">): void {
+  const place = placeOf(context.topics.base, topic);
+  if (payload === "" || place === null) return;
+  if (!isWanted(context, place, kept.documents.get(topic)?.payload))
+    findLeftover(kept.leftovers, context, topic, payload, place);
+}
+
+function sweepAll({ leftovers }: Retained, extent: Extent): void {
+  for (const id of leftovers.under.keys()) sweepUnder(leftovers, id, extent);
 }
 
 function woke({ kept, context }: Turn, now: number): void {
@@ -236,22 +341,180 @@ function woke({ kept, context }: Turn, now: number): void {
     kept.failed.set(topic, { ...failed, at: null });
     if (failed.sort === "document") kept.dueDocuments.add(topic);
     if (failed.sort === "leftover")
-      sweepUnder(kept, placeOf(context.topics.base, topic)?.controllerId ?? "", "ended");
+      sweepUnder(kept.leftovers, placeOf(context.topics.base, topic)?.controllerId ?? "", "ended");
     if (failed.code === null) continue;
     markUnknown(kept, failed.code, topic);
     kept.due.add(failed.code);
   }
 }
 
-function found({ kept, context }: Turn, topic: string, payload: string): void {
-  const place = placeOf(context.topics.base, topic);
-  if (payload === "" || place === null || isWanted(kept, context, topic, place)) return;
-  if (kept.leftovers.get(place.controllerId)?.has(topic) || kept.found >= mostFound) return;
-  kept.found += 1;
-  const code = place.leaf === "info" ? codeIn(payload) : null;
-  if (code !== null && context.view.get(code) !== undefined) kept.formerIds.add(place.controllerId);
-  const stale = staleForm(place, payload);
-  const owed = stale === payload ? null : stale;
-  keepLeftover(kept, place.controllerId, topic, { code: null, owed });
-  if (owed !== null) sweepUnder(kept, place.controllerId, "ended");
+const isWaiting = (failed: Failed | undefined): boolean => failed !== undefined && failed.at !== null;
+
+interface About {
+  readonly sort: Publish["sort"];
+  readonly code: string | null;
+  /** That of states where it is left out. */
+  readonly qos?: 0 | 1;
+}
+
+function publish(turn: Turn, { topic, payload }: Message, { sort, code, qos }: About): void {
+  const { kept, context } = turn;
+  kept.number += 1;
+  kept.onTheirWay += 1;
+  const one: Publish = { topic, payload, qos: qos ?? context.qos, sort, code, number: kept.number };
+  kept.newest.set(topic, one);
+  turn.publish.push(one);
+}
+
+/* What goes to the broker next: in which order, how much of it at once, and what it says by then. */
+
+/** States on their way at once; more would only queue inside the client. */
+const mostStates = 512;
+/** Documents are few, and each is owed to somebody who waits. */
+const mostDocuments = 2_048;
+
+/** Takes what is due, the most urgent first, until there is no room or nothing left. */
+function fill(turn: Turn): void {
+  const { kept, context } = turn;
+  if (kept.link === "greeting") greet(turn);
+  if (kept.link !== "up") return;
+  if (kept.announcements.size > 0) announceNext(turn);
+  for (const topic of kept.dueDocuments) {
+    if (kept.onTheirWay >= mostDocuments) break;
+    kept.dueDocuments.delete(topic);
+    const document = kept.documents.get(topic);
+    if (document === undefined) continue;
+    publish(turn, { topic, payload: document.payload }, { sort: "document", code: null, qos: document.qos });
+  }
+  for (const [key, { code, target, targetId }] of kept.again) {
+    if (kept.onTheirWay >= mostStates) return;
+    kept.again.delete(key);
+    const controller = context.view.get(code);
+    if (controller === undefined) continue;
+    for (const message of targetMessages(context.topics, controller, target, targetId))
+      publish(turn, message, { sort: "state", code });
+  }
+  for (const code of kept.due) {
+    if (kept.onTheirWay >= mostStates) return;
+    publishController(turn, code);
+  }
+  for (const [id, extent] of kept.leftovers.sweeping) {
+    if (kept.onTheirWay >= mostStates) return;
+    kept.leftovers.sweeping.delete(id);
+    sweep(turn, id, extent);
+  }
+}
+
+/** Shows before `online` what may be commanded. */
+function greet(turn: Turn): void {
+  const { kept, context } = turn;
+  for (const code of kept.greetings) {
+    if (kept.onTheirWay >= mostStates) return;
+    kept.greetings.delete(code);
+    const controller = context.view.get(code);
+    if (controller === undefined) continue;
+    for (const message of restrictionMessages(context.topics, controller))
+      publish(turn, message, { sort: "state", code });
+  }
+}
+
+/** One at a time, each after the broker's answer to the one before: they are large, and slow to take in for who reads them. */
+function announceNext(turn: Turn): void {
+  const { announcements, newest, failed } = turn.kept;
+  for (const topic of announcements.keys()) if (newest.get(topic)?.sort === "announcement") return;
+  for (const [topic, payload] of announcements)
+    if (!isWaiting(failed.get(topic))) {
+      publish(turn, { topic, payload }, { sort: "announcement", code: null, qos: 1 });
+      return;
+    }
+}
+
+/** `urgent` passes a gate that is closed for the whole controller, or for what it is about. */
+function publishController(turn: Turn, code: string, urgent?: { readonly about: Shown | undefined }): void {
+  const { kept, context } = turn;
+  const { topics, view, gate } = context;
+  const present = view.get(code);
+  // Of one that is gone nothing is urgent.
+  if (urgent && present === undefined) return;
+  kept.due.delete(code);
+  if (present === undefined) {
+    if (gate?.mayClear(code) === false) return;
+    sweepAll(kept, "ended");
+    return;
+  }
+  const before = kept.published.get(code);
+  let after = gate === null ? present : gate.visible(before, present);
+  if (urgent && after !== present && gate?.mayClear(code) !== false)
+    after = withShown(after, present, urgent.about);
+  if (after === null) return;
+  kept.published.set(code, after);
+  const news = controllerMessages(topics, before, after);
+  const isMore = kept.anew.has(code) || kept.unknown.has(code);
+  const messages = isMore ? withMore(turn, news, { before, after, isAll: after === present }) : news;
+  for (const message of messages) publish(turn, message, { sort: "state", code });
+  if (kept.leftovers.under.has(after.info.id)) sweepUnder(kept.leftovers, after.info.id, "ended");
+}
+
+interface Views {
+  readonly before: Controller | undefined;
+  readonly after: Controller;
+  /** Nothing is kept back. */
+  readonly isAll: boolean;
+}
+
+/** Beside what is new everything once more, or what is not known to be there. */
+function withMore(
+  { kept, context: { topics } }: Turn,
+  news: readonly Message[],
+  { before, after, isAll }: Views,
+): readonly Message[] {
+  const { code } = after.info;
+  const isAnew = kept.anew.delete(code) && before !== undefined;
+  const unknown = kept.unknown.get(code);
+  const whole = controllerMessages(topics, undefined, after);
+  // An empty topic has nothing to tell twice.
+  const all = isAnew
+    ? [...news.filter(({ payload }) => payload === ""), ...whole.filter(({ payload }) => payload !== "")]
+    : news;
+  // Not while something is kept back: a topic that shows it may not be emptied yet.
+  if (unknown === undefined || !isAll) return all;
+  kept.unknown.delete(code);
+  const said = topicsOf(all);
+  const shown = new Map(whole.map((one) => [one.topic, one]));
+  const missing = [...unknown].filter((topic) => !said.has(topic));
+  return [...all, ...missing.map((topic) => shown.get(topic) ?? { topic, payload: "" })];
+}
+
+const topicsOf = (messages: readonly Message[]) => new Set(messages.map(({ topic }) => topic));
+
+/** What may be shown, and beside it what a result tells of, which is not to be learnt later than the result. */
+function withShown(visible: Controller | null, present: Controller, about: Shown | undefined): Controller {
+  if (visible === null) return present;
+  if (about?.target === "actuator")
+    return { ...visible, actuators: withItem(visible.actuators, present.actuators, about.targetId) };
+  if (about?.target === "parameter")
+    return { ...visible, parameters: withItem(visible.parameters, present.parameters, about.targetId) };
+  return visible;
+}
+
+function withItem<Item>(visible: ReadonlyMap<string, Item>, present: ReadonlyMap<string, Item>, id: string) {
+  const item = present.get(id);
+  return item === undefined ? visible : new Map(visible).set(id, item);
+}
+
+/** Marks and empties what may be, under a controller's topic id. */
+function sweep(turn: Turn, id: string, extent: Extent): void {
+  const { kept, context } = turn;
+  const { leftovers, documents, newest, failed } = kept;
+  for (const [topic, leftover] of leftovers.under.get(id) ?? []) {
+    const place = placeOf(context.topics.base, topic);
+    if (place === null || isWanted(context, place, documents.get(topic)?.payload)) {
+      dropLeftover(leftovers, id, topic);
+      continue;
+    }
+    const payload = dueAt(leftovers, context, leftover, place, extent);
+    const isSaid = payload === null || newest.get(topic)?.payload === payload;
+    if (!isSaid && !isWaiting(failed.get(topic)))
+      publish(turn, { topic, payload }, { sort: "leftover", code: null });
+  }
 }

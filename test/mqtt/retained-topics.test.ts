@@ -2,7 +2,7 @@ import anyAscii from "any-ascii";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PublishError } from "../../src/mqtt/connection/publish.js";
 import { controllerMessages } from "../../src/mqtt/projection.js";
-import type { StateGate } from "../../src/mqtt/retained-state.js";
+import type { StateGate } from "../../src/mqtt/retained.js";
 import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { Logger } from "../../src/runtime/log.js";

@@ -4,13 +4,16 @@ import type { Controller } from "../../src/greenhouse/model.js";
 import { announcesTheSame, changedGate, type Gate, visible } from "../../src/homeassistant/state-gate.js";
 import type { PublishErrorKind } from "../../src/mqtt/connection/publish.js";
 import { controllerMessages } from "../../src/mqtt/projection.js";
-import { type Input, nextWakeAt, retryMs, step } from "../../src/mqtt/retained.js";
 import {
-  type RetainedContext,
   type Decision,
+  type Input,
+  nextWakeAt,
   nothingRetained,
   type Publish,
-} from "../../src/mqtt/retained-state.js";
+  type RetainedContext,
+  retryMs,
+  step,
+} from "../../src/mqtt/retained.js";
 import { placeOf, topicsUnder } from "../../src/mqtt/topics.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { actuator, controllerSettings, item } from "../support/builders.js";
