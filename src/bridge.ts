@@ -167,6 +167,7 @@ const loadServing = async () => ({
   ...(await import("./http/access.js")),
   ...(await import("./http/faults.js")),
   ...(await import("./http/first-operator.js")),
+  ...(await import("./http/port.js")),
 });
 
 /** What only a bridge needs that tells people of alarms. */
@@ -762,13 +763,18 @@ const clusterPart = (ownership: Ownership, { commands: { limits }, clock }: Join
   disconnected: () => ownership.linkLost(),
 });
 
-const pageServer = (page: PageService, port: Port | null, { shownElsewhere = null }: Joined): Part => ({
+const pageServer = (
+  page: PageService,
+  port: Port | null,
+  { serving, shownElsewhere = null }: Joined,
+): Part => ({
   run: async (signal) => {
     try {
       const shown = shownElsewhere === null ? null : page.run(signal);
       if (port !== null) {
+        const opened = serving?.openPort(port);
         const { serveHttp } = await import("./http/server.js");
-        await serveHttp(page, port, signal);
+        await serveHttp(page, port, signal, opened);
       }
       await shown;
     } catch (error) {

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../runtime/clock.js";
 import type { textFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
@@ -23,4 +25,37 @@ export interface Port {
   /** Called once, when the page can be opened at this port; `code` makes the first operator, where there is none. */
   readonly onListening?: ((port: number, listener: Listener, code: string | null) => void) | undefined;
   readonly faults: Faults;
+}
+
+// A limit of Node's own would turn away newcomers instead, for as long as one client holds sockets open.
+export const maxSockets = 50;
+
+/** A port that takes connections already; they are read once a server takes it over. */
+export interface OpenPort {
+  /** With its handle a server listens here in its place. */
+  readonly handle: Server;
+  /** Those that came meanwhile, not read yet. */
+  readonly waiting: readonly Socket[];
+}
+
+/**
+ * Listens at once, as what is to be served there takes longer to load than the bridge takes to be online. A busy port is a warning, not
+ * a reason to stop: null.
+ */
+export async function openPort({ listener, log }: Pick<Port, "listener" | "log">): Promise<OpenPort | null> {
+  const { host, port } = listener();
+  const waiting: Socket[] = [];
+  const handle = createServer({ pauseOnConnect: true }, (socket) => {
+    // Also while nobody owns it.
+    socket.on("error", () => socket.destroy());
+    if (waiting.push(socket) > maxSockets) waiting.shift()?.destroy();
+  });
+  try {
+    await once(handle.listen(port, host), "listening");
+  } catch (error) {
+    const said = "no page, no health checks and no metrics: set http.port to a free port, or http: false";
+    log.warn({ host, port, reason: String(error) }, said);
+    return null;
+  }
+  return { handle, waiting };
 }

@@ -13,7 +13,7 @@ import { announce } from "./nearby.js";
 import { Pace, payersOf } from "./pace.js";
 import { Pipelines } from "./pipelines.js";
 import { loginRoutes } from "./login-routes.js";
-import type { Port } from "./port.js";
+import { maxSockets, openPort, type OpenPort, type Port } from "./port.js";
 import { isProbe, type Route, routeAt, type Routes, type Served } from "./route.js";
 import { aboutBridge, apiRoutes, type AskedOfBridge, plainRoutes } from "./routes.js";
 import type { Faults } from "./faults.js";
@@ -21,22 +21,29 @@ import type { LiveViews } from "./live.js";
 import type { PageService } from "./service.js";
 import { Sessions } from "./sessions.js";
 
-// A limit of Node's own would turn away newcomers instead, for as long as one client holds sockets open.
-const maxSockets = 50;
+const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
 
 /** Serves health and metrics of a bridge, and its page with the API. */
-export const serveHttp = (service: PageService, port: Port, signal: AbortSignal): Promise<void> =>
-  servePort(port, () => oneBridge(service, servesPage(port.listener())), signal);
+export const serveHttp = (
+  service: PageService,
+  port: Port,
+  signal: AbortSignal,
+  opened?: Promise<OpenPort | null>,
+): Promise<void> => servePort(port, () => oneBridge(service, servesPage(port.listener())), signal, opened);
 
-/**
- * Serves until the signal aborts; `serve` is called once the users are known. A busy port is a warning, not a reason to stop.
- */
-export async function servePort(at: Port, serve: () => Served, signal: AbortSignal): Promise<void> {
+/** Serves until the signal aborts, unless the port is busy; `serve` is called once the users are known. */
+export async function servePort(
+  at: Port,
+  serve: () => Served,
+  signal: AbortSignal,
+  opening = openPort(at),
+): Promise<void> {
+  const opened = await opening;
+  if (opened === null) return;
   const { firstOperator, faults } = at;
   await firstOperator.load(at.listener());
   const http = at.listener();
   const sockets = new SilentSockets(maxSockets, () => undefined);
-  const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
   const server = createServer(timeouts);
   const pipelines = new Pipelines(at.clock);
   server.on("connection", (socket) => {
@@ -51,17 +58,11 @@ export async function servePort(at: Port, serve: () => Served, signal: AbortSign
   const read = at.sessions.read();
   read.catch(() => undefined);
   await read.catch(() => undefined);
-  try {
-    await once(server.listen(http.port, http.host), "listening");
-  } catch (error) {
-    const said = "no page, no health checks and no metrics: set http.port to a free port, or http: false";
-    at.log.warn({ host: http.host, port: http.port, reason: String(error) }, said);
-    return;
-  }
-  const { port } = server.address() as AddressInfo;
+  const { port } = opened.handle.address() as AddressInfo;
   const sessions = await earlierSessions(at, port, read);
   const served = serve();
   listen(server, new Site(at, served, sessions, pipelines), { sockets, pipelines, faults });
+  await takeOver(server, opened);
   at.onListening?.(port, http, firstOperator.code);
   const page = served.run(signal).catch((error: unknown) => faults.note(error));
   const named = announce({ listener: http, port, log: at.log }, signal);
@@ -70,6 +71,14 @@ export async function servePort(at: Port, serve: () => Served, signal: AbortSign
   server.closeAllConnections();
   await once(server.close(), "close");
   await Promise.all([page, named]);
+}
+
+async function takeOver(server: Server, { handle, waiting }: OpenPort): Promise<void> {
+  await once(server.listen(handle), "listening");
+  for (const socket of waiting) {
+    server.emit("connection", socket);
+    socket.resume();
+  }
 }
 
 async function earlierSessions(at: Port, port: number, read: Promise<string | null>) {

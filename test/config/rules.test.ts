@@ -136,6 +136,7 @@ describe("an address belongs to one actuator or parameter of a controller", () =
 describe("options that a kind does not have", () =>
   itFinds(String.raw`
     controllers: { G: { actuators: { a: { kind: motor, address: 1, travel_time: 2s } } } }
+    controllers: { G: { actuators: { a: { kind: motor, address: 1, travel_time: ‸0s } } } } → expected at least 1ms
     controllers: { G: { actuators: { a: { kind: shade_curtain, address: 1, mode_address: 2, position_address: 3, tolerance: 2, travel_time: 2s } } } }
     controllers: { G: { actuators: { a: { kind: irrigation, address: 1, values: { drain: 1 } } } } }
     controllers: { G: { actuators: { a: { kind: motor, address: 1, homeassistant: { inverted: true } } } } }

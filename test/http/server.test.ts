@@ -4,6 +4,7 @@ import net from "node:net";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Listener } from "../../src/http/access.js";
+import { openPort } from "../../src/http/port.js";
 import { serveHttp } from "../../src/http/server.js";
 import type { PageSources } from "../../src/http/service.js";
 import { systemClock } from "../../src/runtime/clock.js";
@@ -151,6 +152,32 @@ describe("the HTTP side", () => {
     heard = "";
     socket.write(`POST /api/login HTTP/1.1\r\n${offer}${sent}\r\n\r\n${body}`);
     await vi.waitUntil(() => heard.includes("400 Bad Request") && heard.includes("password"));
+  });
+
+  it("a request that comes before what is served is loaded is answered then; of more than 50, the oldest are closed", async () => {
+    const port = await freePort();
+    const stop = new AbortController();
+    const { log } = capturedLog();
+    const at = emptyPort({ log, listener: () => ({ ...loopback, port }) });
+    const opened = await openPort(at);
+    const early = Array.from({ length: 51 }, () => {
+      const socket = net.connect(port, "127.0.0.1");
+      socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      return { socket, heard: "", isClosed: false };
+    });
+    for (const one of early) {
+      one.socket.on("data", (data: Buffer) => (one.heard += data.toString()));
+      one.socket.on("error", () => undefined);
+      one.socket.on("close", () => (one.isClosed = true));
+    }
+    await vi.waitUntil(() => early.some(({ isClosed }) => isClosed));
+    const served = serveHttp(emptyService({ log }), at, stop.signal, Promise.resolve(opened));
+    const answered = () => early.filter(({ heard }) => heard.includes("200 OK"));
+    await vi.waitUntil(() => answered().length === 50);
+    expect((await ask(port, "/healthz")).status).toBe(200);
+    stop.abort();
+    await served;
+    await expect(ask(port, "/healthz")).rejects.toThrow();
   });
 
   it("a busy port is a warning, not a failure", async () => {

@@ -133,7 +133,7 @@ const keys = section({
     { default: "when_not_on", off: true },
   ),
   settle: withDefault(duration(), "2s", "Wait after sending, before the first read-back."),
-  travel_time: optional(duration(), "Positioners and motors: from one end to the other.", {
+  travel_time: optional(duration(1), "Positioners and motors: from one end to the other.", {
     default: "120s",
     example: "90s",
   }),
