@@ -39,7 +39,7 @@ import { RetainedTopics } from "./mqtt/retained-topics.js";
 import { incomingOn, type Topics, topicsUnder } from "./mqtt/topics.js";
 import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
-import { aborted, abortReason, type Clock, clockAgrees, every, type Random } from "./runtime/clock.js";
+import { aborted, abortReason, type Clock, every, type Random } from "./runtime/clock.js";
 import { type Files, textFile } from "./runtime/file-system.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import { readVia } from "./runtime/mqtt.js";
@@ -481,8 +481,7 @@ function joinCommands(above: Given & Link & Reading & Publishing): Commanding {
   return { commands, tests, overdue };
 }
 
-type CommandParts = Reading &
-  Omit<CommandServiceParts, "store" | "clockTrusted" | "clockSkewMs" | "isAccountKnown">;
+type CommandParts = Reading & Omit<CommandServiceParts, "store" | "clockSkewMs" | "isAccountKnown">;
 
 /** The path of commands on what was read. */
 function createCommands(parts: CommandParts): CommandService {
@@ -491,7 +490,6 @@ function createCommands(parts: CommandParts): CommandService {
   const commands = new CommandService({
     ...parts,
     store,
-    clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
     clockSkewMs: platform.clockSkewMs,
     isAccountKnown: () => inventory.isKnown,
   });

@@ -12,7 +12,7 @@ import type { Journal } from "../journal/journal.js";
 import { LimitEngine } from "../limits/engine.js";
 import { openJournal } from "../journal/open.js";
 import { createPlatform, type PlatformClient } from "../platform/client.js";
-import { type Clock, clockAgrees } from "../runtime/clock.js";
+import type { Clock } from "../runtime/clock.js";
 import { GreenhouseStore } from "../sync/store.js";
 
 type DirectRequest = Pick<CommandRequest, "controllerId" | "target" | "targetId" | "payload" | "by" | "via">;
@@ -70,7 +70,7 @@ function resultOf(
       limits,
       rules: rulesOf(configuration),
       otherBridge: () => false,
-      clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
+      clockSkewMs: platform.clockSkewMs,
       output: outputOf(onPhase, onDone, (result) => {
         if (asked === null || result.id === asked) resolve(result);
       }),

@@ -13,7 +13,7 @@ import { holderOf } from "../journal/lock.js";
 import { markOrigin } from "../journal/origin.js";
 import { claimFormat, isOfThisFormat, journalDirectory } from "../journal/open.js";
 import { systemClock } from "../runtime/clock.js";
-import { nodeFileSystem, writeFully } from "../runtime/file-system.js";
+import { nodeFileSystem } from "../runtime/file-system.js";
 import { joinCluster, linkTo, type Membership, withDirectory } from "./clustered.js";
 import { loggerFor, readConfiguration } from "./common.js";
 import { CommandFailure, type CommonOptions, endOfUse, exitCodes, type ProcessContext } from "./context.js";
@@ -166,7 +166,7 @@ async function moveInto(
   for (const name of names) {
     const bytes = await readWhole(nodeFileSystem, join(journalDirectory(dataDir), name));
     const file = await files.open(join(journalDirectory(beside), name), "a", 0o640);
-    await writeFully(file, bytes ?? Buffer.alloc(0));
+    await file.write(bytes ?? Buffer.alloc(0));
     await file.sync();
     await file.close();
   }

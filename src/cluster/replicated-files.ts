@@ -1,4 +1,4 @@
-import { type FileSystem, type OpenFile, writeFully } from "../runtime/file-system.js";
+import { type FileSystem, type OpenFile } from "../runtime/file-system.js";
 import { readWhole } from "./stream-content.js";
 
 /** What the files are copies of. Everything but `drop` is in the order of the calls. */
@@ -71,10 +71,9 @@ function replicatedFile(file: OpenFile, path: string, generation: number, origin
     ...file,
     write: async (bytes) => {
       check();
-      await original.change(() => writeFully(file, bytes));
+      await original.change(() => file.write(bytes));
       check();
       begin(original.append(path, bytes));
-      return bytes.length;
     },
     truncate: async (bytes) => {
       check();

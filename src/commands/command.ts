@@ -131,7 +131,8 @@ export interface CommanderPorts {
   readonly newId: () => string;
   /** Takes a line of each command taken and of each result. */
   readonly commandLog?: Pick<Logger, "info"> | undefined;
-  readonly clockTrusted: () => boolean;
+  /** How far the platform's clock is ahead, ms; null while that is not known. */
+  readonly clockSkewMs: () => number | null;
   readonly otherBridge: () => boolean | null;
   /** Looked up for every command, so that a reloaded configuration counts at once. */
   readonly rules: () => CommandRules;

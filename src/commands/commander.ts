@@ -3,6 +3,7 @@ import type { Actuator, CommandProblem, Controller, Register } from "../greenhou
 import type { RuleCommand } from "../limits/ports.js";
 import type { Entry } from "../limits/rules/entry.js";
 import type { LimitContext } from "../limits/rules/guards.js";
+import { clockAgrees } from "../runtime/clock.js";
 import { at, entries } from "../runtime/table.js";
 import { type Pace, PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { RecordBody } from "../journal/records.js";
@@ -104,7 +105,7 @@ export class Commander implements ReadBacks {
 
   /** Takes a request or answers it with a refusal; never throws. Tells whether it was taken, and the id it goes by. */
   submit(request: CommandRequest): { readonly id: string; readonly isTaken: boolean } {
-    const { store, journal, clockTrusted, otherBridge, newId } = this.#ports;
+    const { store, journal, clockSkewMs, otherBridge, newId } = this.#ports;
     const controller = store.byId(request.controllerId);
     const rules = this.#ports.rules();
     const id = newId();
@@ -117,7 +118,7 @@ export class Commander implements ReadBacks {
         id,
         journal: journal.state(),
         notTaking: this.#ports.notTaking?.() ?? null,
-        clockTrusted: clockTrusted(),
+        clockTrusted: clockAgrees(clockSkewMs()) === true,
         otherBridge: otherBridge() === true,
         code,
         target: targetOf(controller, request, rules),

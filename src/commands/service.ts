@@ -49,8 +49,6 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "ne
   readonly isOfCluster?: boolean;
   /** What is to be told of a crash loop; null for none. */
   readonly crashLoop?: () => string | null;
-  /** How far the platform's clock is ahead, ms; null while that is not known. */
-  readonly clockSkewMs: () => number | null;
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
 }

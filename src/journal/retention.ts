@@ -1,4 +1,4 @@
-import { errorCode, type FileSystem, replaceFile, writeFully } from "../runtime/file-system.js";
+import { errorCode, type FileSystem, replaceFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { dirname } from "node:path";
 import { History } from "./history.js";
@@ -122,7 +122,7 @@ async function bringToDisk(
   const file = await files.open(path, "a");
   try {
     if (keep < bytes) await file.truncate(keep);
-    if (keep > endAt) await writeFully(file, Buffer.from("\n"));
+    if (keep > endAt) await file.write(Buffer.from("\n"));
     return await file.sync().then(
       () => true,
       () => false,

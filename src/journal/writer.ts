@@ -1,10 +1,4 @@
-import {
-  errorCode,
-  type FileFacts,
-  type FileSystem,
-  type OpenFile,
-  writeFully,
-} from "../runtime/file-system.js";
+import { errorCode, type FileFacts, type FileSystem, type OpenFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { History } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
@@ -45,7 +39,7 @@ class AppendFile {
   async write(lines: Uint8Array): Promise<void> {
     this.#check();
     try {
-      await writeFully(this.#file, lines);
+      await this.#file.write(lines);
     } catch (cause) {
       await this.#takeBack(lines.length).catch(() => undefined);
       throw this.#fail(cause, false);

@@ -11,8 +11,8 @@ export interface FileFacts {
 }
 
 export interface OpenFile {
-  /** Writes at the end; may write fewer bytes than given. Resolves with how many. */
-  write(bytes: Uint8Array): Promise<number>;
+  /** Writes everything at the end. A part may be there after a rejection. */
+  write(bytes: Uint8Array): Promise<void>;
   /** Fills `into` from `position` on; 0 at the end of the file. */
   read(into: Uint8Array, position: number): Promise<number>;
   truncate(bytes: number): Promise<void>;
@@ -64,7 +64,9 @@ export const nodeFileSystem: FileSystem = {
 async function openFile(path: string, flags: string, mode?: number): Promise<OpenFile> {
   const handle = await open(path, flags, mode);
   return {
-    write: async (bytes) => (await handle.write(bytes, 0, bytes.length, null)).bytesWritten,
+    write: async (bytes) => {
+      for (let done = 0; done < bytes.length;) done += (await handle.write(bytes, done)).bytesWritten;
+    },
     read: async (into, position) => (await handle.read(into, 0, into.length, position)).bytesRead,
     truncate: (bytes) => handle.truncate(bytes),
     datasync: () => handle.datasync(),
@@ -85,12 +87,6 @@ const factsOf = (stats: { size: number; mtimeMs: number; nlink: number }): FileF
 /** Node's `code` of an error, empty when it has none. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-}
-
-/** Writes everything, however the file system splits it. */
-export async function writeFully(file: OpenFile, bytes: Uint8Array): Promise<void> {
-  for (let done = 0; done < bytes.length;)
-    done += await file.write(done === 0 ? bytes : bytes.subarray(done));
 }
 
 /** File systems without hard links (FAT, some network mounts) answer with one of these. */
@@ -169,7 +165,7 @@ async function writeNew(
   const file = await files.open(path, "wx", mode);
   try {
     await file.chmod(mode);
-    await writeFully(file, Buffer.from(content));
+    await file.write(Buffer.from(content));
     await file.sync();
     return file.facts().modifiedAt;
   } catch (error) {

@@ -191,7 +191,7 @@ export class SimulatedDisk {
     };
   }
 
-  async #write(file: StoredFile, bytes: Uint8Array): Promise<number> {
+  async #write(file: StoredFile, bytes: Uint8Array): Promise<void> {
     await Promise.resolve();
     const fitting = this.full ? this.#chance.whole(0, bytes.length - 1) : bytes.length;
     if (file.bytes.length < file.length + fitting) {
@@ -208,7 +208,6 @@ export class SimulatedDisk {
     // Whole lines of a write that was cut off are there as well.
     this.#note(file, from);
     if (this.full) throw trouble("ENOSPC");
-    return fitting;
   }
 
   /** Writes of the journal are whole lines. */

@@ -46,7 +46,6 @@ export class CommandBench {
   readonly alarms = new Map<string, string>();
   /** What the newest of each type names. */
   readonly alarmFacts = new Map<string, AlarmFacts | undefined>();
-  clockTrusted = true;
   /** How far the platform's clock is ahead; null while it gave no time. */
   clockSkewMs: number | null = 0;
   otherBridge = false;
@@ -141,7 +140,7 @@ export class CommandBench {
         },
       },
       newId: () => `c${++this.#ids}`,
-      clockTrusted: () => this.clockTrusted,
+      clockSkewMs: () => this.clockSkewMs,
       otherBridge: () => this.otherBridge,
     });
   }

@@ -58,9 +58,10 @@ export function faultyDisk(): FaultyDisk {
       if (disk.freeBytes <= 0) throw failure("ENOSPC");
       note("write", path);
       await disk.holdWrite?.();
-      const written = await file.write(bytes.subarray(0, Math.min(bytes.length, disk.freeBytes)));
-      disk.freeBytes -= written;
-      return written;
+      const fitting = bytes.subarray(0, disk.freeBytes);
+      await file.write(fitting);
+      disk.freeBytes -= fitting.length;
+      if (fitting.length < bytes.length) throw failure("ENOSPC");
     },
     truncate: async (bytes) => {
       check(disk.fail.truncate);
