@@ -24,7 +24,7 @@ import type { Journal } from "./journal/journal.js";
 import { openJournal } from "./journal/open.js";
 import { journalReader } from "./journal/reader.js";
 import { bridgeItself } from "./limits/alarm-store.js";
-import { weatherTopics } from "./limits/limits.js";
+import { weatherTopics } from "./limits/service.js";
 import type { Notifier } from "./notify/notify.js";
 import { BrokerConnection, type Connection, type Part, partListeners } from "./mqtt/connection.js";
 import {

@@ -167,7 +167,7 @@ const table: Readonly<Record<string, Row>> = {
       mqtt: "all",
       config: "all",
       sync: { files: ["mirror.ts", "poll-plan.ts", "poll-reads.ts", "store.ts"], typesOnly: false },
-      limits: { files: ["limits.ts"], typesOnly: true },
+      limits: { files: ["service.ts"], typesOnly: true },
       commands: { files: ["commander.ts", "service.ts"], typesOnly: true },
       platform: { files: ["client.ts", "counters.ts"], typesOnly: true },
       cluster: { files: ["tenure.ts"], typesOnly: true },

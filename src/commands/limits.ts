@@ -5,6 +5,7 @@ import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
 import { dueAt, dueSends, inForceNow } from "../limits/rules/due.js";
 import {
+  type ClockJudgement,
   type Entry,
   isEmpty,
   keptOf,
@@ -19,6 +20,8 @@ import { deadlineWith, type GivenTerm, termOf } from "../limits/rules/lease.js";
 import { afterForeignMove, afterRuleSend, isMoving, toBeKept } from "../limits/rules/movement.js";
 import type { RestoredLimits } from "../limits/left.js";
 import { movedMeanwhileEvent, unlockedEvent } from "../limits/events.js";
+import type { LimitWorld } from "../limits/rules/world.js";
+import { clockAgrees } from "../runtime/clock.js";
 import { at } from "../runtime/table.js";
 import { type Lane, laneKey, note, type Now, openCommands, type Turn } from "./book.js";
 import type { Command } from "./command.js";
@@ -66,7 +69,7 @@ export function contextIn(
   const own = world.controller(code);
   if (own === undefined) return null;
   return {
-    ...world.clockJudgement(now.mono),
+    ...clockJudgement(world, now.mono),
     own,
     now: {
       mono: now.mono,
@@ -83,6 +86,13 @@ export function contextIn(
       return activityOf(key === open.key ? open.lane : at(book.lanes, key), now.mono);
     },
   };
+}
+
+/** A platform that gives no time for so long as a reading may be old leaves the clock to be right as it is. */
+function clockJudgement({ startedAt, clockSkewMs, staleAfterMs }: LimitWorld, now: number): ClockJudgement {
+  const skewMs = clockSkewMs();
+  if (skewMs === null) return { startedAt, aheadMs: now >= startedAt + staleAfterMs ? 0 : null };
+  return { startedAt, aheadMs: clockAgrees(skewMs) === true ? 0 : Math.max(0, -skewMs) };
 }
 
 /** What is on its way at an actuator that guards look at. */
@@ -183,9 +193,9 @@ export function restoreLimits(turn: Turn, { now: limits, onDisk }: RestoredLimit
 
 /**
  * Lets the inputs of the lane's limits and its time count, and says what its rules send; returns when time alone changes something of
- * them next, null where it does not.
+ * them next, null where it does not. `isWoken`: such a time has come, with which also what is shown of them may be another.
  */
-export function settleLimits(turn: Turn): number | null {
+export function settleLimits(turn: Turn, isWoken: boolean): number | null {
   const before = limitsOf(turn);
   const context = before && contextIn(turn, before.code);
   if (before === null || context === null) return null;
@@ -198,6 +208,7 @@ export function settleLimits(turn: Turn): number | null {
   if (before.lock !== null && entry.lock === null && entry.id !== wholeController)
     turn.effects.push({ type: "event", event: unlockedEvent(before.lock, about, turn.now.at) });
   if (entry !== before) put(turn, entry);
+  else if (isWoken) turn.effects.push({ type: "limits", lane: turn.key });
   if (moved !== null) {
     const isItself = endsByItself(entry.settings.kind, moved.from, moved.to);
     note(

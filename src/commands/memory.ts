@@ -169,7 +169,8 @@ const short: ReadonlySet<RecordBody["type"]> = new Set(["phase", "step_sent", "s
  */
 export function recordMemories(turn: Turn, before: Book, isFromJournal: boolean): void {
   const { book, effects, now, touched } = turn;
-  const limited = new Set([...touched].filter((key) => isLimitedOtherwise(turn, before, key)));
+  const limited = new Set<string>();
+  for (const key of touched) if (isLimitedOtherwise(turn, before, key)) limited.add(key);
   const recorded = new Set<string>();
   for (let place = effects.length - 1; place >= 0; place--) {
     const effect = effects[place];

@@ -6,7 +6,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/recent.js";
 import { sendable } from "../mqtt/connection/publish.js";
-import { LimitService, type OverdueNow } from "../limits/limits.js";
+import { LimitService, type OverdueNow } from "../limits/service.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";

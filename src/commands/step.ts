@@ -97,7 +97,7 @@ function onGuardInputs(turn: Turn, keys: Iterable<string>, weather: Seen["weathe
 }
 
 function onClockSet(turn: Turn, byMs: number): void {
-  const { startedAt } = turn.world.clockJudgement(turn.now.mono);
+  const { startedAt } = turn.world;
   for (const [key, { limits }] of entries(turn.book.lanes))
     if (limits !== null) {
       inLane(turn, key, () => {
@@ -132,16 +132,18 @@ function inLane<Given extends readonly unknown[]>(
   ...given: Given
 ): void {
   turn.key = key;
-  const before = at(turn.book.lanes, key) ?? emptyLane;
+  const { book, now } = turn;
+  const before = at(book.lanes, key) ?? emptyLane;
+  const wakeBefore = at(book.busy, key) ?? Infinity;
+  const isWoken = wakeBefore <= now.mono;
   turn.lane = { ...before };
   act?.(turn, ...given);
   advanceLane(turn);
-  const limitsWake = settleLimits(turn);
-  const { lane, book, now } = turn;
+  const limitsWake = settleLimits(turn, isWoken);
+  const { lane } = turn;
   turn.key = "";
   const isAsBefore = isSame(lane, before);
-  const hasTimeCome = (at(book.busy, key) ?? Infinity) <= now.mono;
-  if (isAsBefore && !hasTimeCome && (limitsWake === null || at(book.busy, key) !== undefined)) return;
+  if (isAsBefore && !isWoken && wakeBefore <= (limitsWake ?? Infinity)) return;
   if (isRememberedOtherwise(before, lane)) turn.touched.add(key);
   const forgotten = forgottenAt(lane);
   const isForgotten = forgotten !== null && now.mono > forgotten;

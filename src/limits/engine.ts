@@ -1,12 +1,11 @@
 import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts } from "../journal/records.js";
-import { clockAgrees, Rest } from "../runtime/clock.js";
-import { Schedule } from "../runtime/schedule.js";
+import { Rest } from "../runtime/clock.js";
 import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
-import { dueAt, isKeptBack, problemsOf } from "./rules/due.js";
-import { type ClockJudgement, type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
+import { isKeptBack, problemsOf } from "./rules/due.js";
+import { type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
 import { type LimitContext, type WeatherReading, weatherValue } from "./rules/guards.js";
 import { restrictionsOf } from "./rules/judge.js";
 import type { LimitWorld } from "./rules/world.js";
@@ -15,17 +14,6 @@ const numbersEveryMs = 5_000;
 
 /** What guards, leases and what rules send look at of a controller. */
 const lookedAt = ["sensors", "statuses", "actuators", "availability", "platformReachable"] as const;
-
-/** A platform that gives no time for so long as a reading may be old leaves the clock to be right as it is. */
-function clockJudgement(
-  skewMs: number | null,
-  startedAt: number,
-  now: number,
-  staleAfterMs: number,
-): ClockJudgement {
-  if (skewMs === null) return { startedAt, aheadMs: now >= startedAt + staleAfterMs ? 0 : null };
-  return { startedAt, aheadMs: clockAgrees(skewMs) === true ? 0 : Math.max(0, -skewMs) };
-}
 
 /** `receivedAt` is epoch ms. */
 export type ReceivedWeather = WeatherReading & { readonly receivedAt: number };
@@ -48,11 +36,11 @@ export class LimitEngine {
   readonly #watched = new Set<string>();
   /** What the weather topics brought last, by name. */
   readonly weather = new Map<string, ReceivedWeather>();
-  /** What everybody was shown, and when; numbers that changed since are shown with the next look after a while. */
+  /** What everybody was shown, and when. */
   readonly #shown = new Map<string, { readonly restrictions: Restrictions | null; readonly at: number }>();
-  readonly #due = new Schedule<string>();
+  /** Actuators of which other numbers are shown after a while, and when. */
+  readonly #late = new Map<string, number>();
   readonly #rest: Rest;
-  readonly #startedAt: number;
   /** Changed since they were settled. */
   readonly #dirty = new Set<string>();
   /** What limits look at outside of the book, and how they are configured. */
@@ -65,7 +53,6 @@ export class LimitEngine {
   constructor(ports: EnginePorts) {
     this.#ports = ports;
     this.#rest = new Rest(ports.clock);
-    this.#startedAt = ports.clock.monotonic();
     const { weather, readOnly, staleAfterMs, clockSkewMs, newId } = ports;
     this.world = {
       limitsAtFirst: this.#limitedAtFirst,
@@ -74,9 +61,10 @@ export class LimitEngine {
       watchersOf: this.#watchersOf,
       controller: this.#controller,
       weatherStaleAfterMs: (name) => weather[name]?.stale_after ?? null,
+      startedAt: ports.clock.monotonic(),
       staleAfterMs,
+      clockSkewMs,
       readOnly,
-      clockJudgement: (mono) => clockJudgement(clockSkewMs(), this.#startedAt, mono, staleAfterMs),
       mayRulesSend: () => this.#isRunning,
       newId,
     };
@@ -206,19 +194,19 @@ export class LimitEngine {
     return limitsLeft(history, start, this.#atFirst, store);
   }
 
-  /** Wakes by itself for what is shown late. */
+  /** Wakes by itself for what is shown late; for all else the book does. */
   async run(signal: AbortSignal): Promise<void> {
     this.#isRunning = true;
     this.readOnlyChanged();
     this.#settleLimited();
     while (!signal.aborted) {
-      const first = this.#due.first();
-      const { clock } = this.#ports;
-      await this.#rest.for(first === null ? Infinity : Math.max(0, first.at - clock.monotonic()), signal);
-      for (let due = this.#due.first(); due && due.at <= clock.monotonic(); due = this.#due.first()) {
-        this.#due.take();
-        this.#settle(due.key);
+      const now = this.#ports.clock.monotonic();
+      for (const [key, at] of this.#late) {
+        if (at > now) continue;
+        this.#late.delete(key);
+        this.#settle(key);
       }
+      await this.#rest.for(Math.min(...this.#late.values()) - now, signal);
     }
     this.#isRunning = false;
   }
@@ -265,30 +253,29 @@ export class LimitEngine {
     const entry = this.#entry(key);
     const context = entry && this.#ports.book().context(entry.code);
     if (entry === null || context === null) return;
-    const shownAt = this.#show(key, entry, context);
+    this.#show(key, entry, context);
     const about = { controller: context.own.info.id, actuator: entry.id };
     for (const [type, problem] of problemsOf(entry, context))
       this.#ports.alarms.set(type, about, problem?.message ?? null, problem?.facts);
-    // Alarms and pauses follow from time alone, too.
-    const next = Math.min(isEmpty(entry) ? Infinity : dueAt(entry, context), shownAt);
-    if (next === Infinity) this.#due.delete(key);
-    else this.#due.set(key, next);
-    this.#rest.wake();
   }
 
-  /** Shows everybody what is in force; says when what is not shown yet is to be shown, Infinity where all is. */
-  #show(key: string, entry: Entry, { own, readOnly, now }: LimitContext): number {
+  /** Shows everybody what is in force; where only numbers are others, now and then. */
+  #show(key: string, entry: Entry, { own, readOnly, now }: LimitContext): void {
+    this.#late.delete(key);
     const actuator = own.actuators.get(entry.id);
-    if (actuator === undefined) return Infinity;
+    if (actuator === undefined) return;
     const restrictions =
       isEmpty(entry) && !readOnly.commands ? null : restrictionsOf(entry, readOnly.commands, actuator, now);
     const { restrictions: shown, at } = this.#shown.get(key) ?? { restrictions: null, at: 0 };
-    if (JSON.stringify(shown) === JSON.stringify(restrictions)) return Infinity;
+    if (JSON.stringify(shown) === JSON.stringify(restrictions)) return;
     const isSmall = shown && restrictions && differsInNumbersOnly(shown, restrictions);
-    if (isSmall && now.mono < at + numbersEveryMs) return at + numbersEveryMs;
+    if (isSmall && now.mono < at + numbersEveryMs) {
+      this.#late.set(key, at + numbersEveryMs);
+      this.#rest.wake();
+      return;
+    }
     this.#shown.set(key, { restrictions, at: now.mono });
     this.#ports.store.dispatch(entry.code, { type: "restricted", id: entry.id, restrictions });
-    return Infinity;
   }
 }
 

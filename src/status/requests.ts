@@ -20,7 +20,7 @@ import {
   textField,
 } from "../mqtt/requests.js";
 import type { bridgeRequests } from "../mqtt/topics.js";
-import type { LimitService } from "../limits/limits.js";
+import type { LimitService } from "../limits/service.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
 import { parseDuration, parseSince, parseUntil } from "../runtime/duration.js";

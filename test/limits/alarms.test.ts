@@ -1,7 +1,7 @@
 import { laneKey } from "../../src/commands/book.js";
 import { lanesFrom } from "../../src/commands/restore.js";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { LimitService } from "../../src/limits/limits.js";
+import { LimitService } from "../../src/limits/service.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { LimitsEntry, RecordBody } from "../../src/journal/records.js";
 import { restored } from "../support/builders.js";

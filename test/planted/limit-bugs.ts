@@ -37,7 +37,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S19"],
   },
   retained_weather_counts: {
-    seam: "limits/limits#LimitService.onWeather",
+    seam: "limits/service#LimitService.onWeather",
     plant: `() => function ({ topic, payload }) {
       this.engine.onWeather(topic, payload);
     }`,
@@ -100,8 +100,8 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S17"],
   },
   clock_of_a_start_is_believed: {
-    seam: "limits/engine#clockJudgement",
-    plant: `() => (skewMs, startedAt) => ({ startedAt, aheadMs: 0 })`,
+    seam: "commands/limits#clockJudgement",
+    plant: `() => ({ startedAt }) => ({ startedAt, aheadMs: 0 })`,
     tests: "test/limits/keeping.test.ts",
   },
   overdue_leases_are_ended_unread: {

@@ -1,5 +1,5 @@
 import type { Controller } from "../../greenhouse/model.js";
-import type { ClockJudgement, Entry } from "./entry.js";
+import type { Entry } from "./entry.js";
 import type { LimitContext } from "./guards.js";
 
 /** What limits look at outside of the book, and how they are configured. */
@@ -13,11 +13,14 @@ export interface LimitWorld {
   /** Lanes with guards that look at something of the controller. */
   readonly watchersOf: (code: string) => Iterable<string>;
   readonly controller: (idOrCode: string) => Controller | undefined;
+  /** When this run began. */
+  readonly startedAt: number;
+  /** How far the platform's clock is ahead, ms; null while that is not known. */
+  readonly clockSkewMs: () => number | null;
   /** How old a reading of the platform may be, ms. */
   readonly staleAfterMs: number;
   readonly weatherStaleAfterMs: (name: string) => number | null;
   readonly readOnly: () => LimitContext["readOnly"];
-  readonly clockJudgement: (mono: number) => ClockJudgement;
   /** Whether the bridge has begun to send what rules ask for. */
   readonly mayRulesSend: () => boolean;
   readonly newId: () => string;
@@ -33,7 +36,8 @@ export const unlimited: LimitWorld = {
   staleAfterMs: Infinity,
   weatherStaleAfterMs: () => null,
   readOnly: () => ({ commands: false, rules: false }),
-  clockJudgement: () => ({ startedAt: 0, aheadMs: 0 }),
+  startedAt: 0,
+  clockSkewMs: () => 0,
   mayRulesSend: () => false,
   newId: () => "",
 };
