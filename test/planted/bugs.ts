@@ -153,9 +153,9 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S6"],
   },
   one_dead_controller_holds_up_all: {
-    seam: "platform/requests#Requests.#inPlace",
-    plant: `(original) => function (call, ...rest) {
-      return original.call(this, { ...call, device: "all of them" }, ...rest);
+    seam: "platform/requests#Requests.#placesFor",
+    plant: `(original) => function (call) {
+      return original.call(this, { ...call, device: "all of them" });
     }`,
     breaks: ["S24"],
   },
@@ -169,9 +169,9 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     campaign: { rows: "^a controller that answers no POST$", lanes: embedded, found: "problems" },
   },
   one_controller_has_no_bound: {
-    seam: "platform/requests#Requests.#inPlace",
-    plant: `() => function (call, ...rest) {
-      return this._private_send(call, ...rest);
+    seam: "platform/requests#Requests.#placesFor",
+    plant: `(original) => function (call) {
+      return call.pace === "polled" ? original.call(this, call) : null;
     }`,
     breaks: ["S24"],
   },
