@@ -2,7 +2,7 @@ import { degreeOf, type KindRow, kindRows, stateAddresses, textOf } from "../gre
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import type { CommandTaken } from "../journal/records.js";
-import { beforePost } from "../limits/rules/movement.js";
+import { beforePost } from "../limits/rules/lease.js";
 import {
   ask,
   type At,

@@ -6,7 +6,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { About, RecordBody } from "../journal/records.js";
-import type { Term } from "../limits/rules/lease.js";
+import type { Term } from "../limits/rules/entry.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";

@@ -34,7 +34,7 @@ import {
   stepReport,
   superseded,
 } from "./endings.js";
-import { afterOthersPost } from "../limits/rules/movement.js";
+import { afterOthersPost } from "../limits/rules/lease.js";
 import { changeLimits, limitsVerdict, limitsWith, restoreLimits } from "./limits.js";
 import {
   dropPassedOver,

@@ -8,6 +8,7 @@ import {
   type ClockJudgement,
   type Entry,
   isEmpty,
+  isMoving,
   keptOf,
   keyOf,
   type LimitedCommand,
@@ -16,8 +17,14 @@ import {
 } from "../limits/rules/entry.js";
 import type { LimitContext } from "../limits/rules/guards.js";
 import { go, mayGo, type Verdict } from "../limits/rules/judge.js";
-import { deadlineWith, type GivenTerm, termOf } from "../limits/rules/lease.js";
-import { afterForeignMove, afterRuleSend, isMoving, toBeKept } from "../limits/rules/movement.js";
+import {
+  afterForeignMove,
+  afterRuleSend,
+  deadlineWith,
+  type GivenTerm,
+  termOf,
+  toBeKept,
+} from "../limits/rules/lease.js";
 import type { RestoredLimits } from "../limits/left.js";
 import { movedMeanwhileEvent, unlockedEvent } from "../limits/events.js";
 import type { LimitWorld } from "../limits/rules/world.js";

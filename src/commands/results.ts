@@ -1,7 +1,7 @@
 import { canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
-import { afterEnd } from "../limits/rules/movement.js";
+import { afterEnd } from "../limits/rules/lease.js";
 import { alertFor, awaitedAfter, planSecondLook, problemEnded } from "./after-end.js";
 import {
   aboutOf,

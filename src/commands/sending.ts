@@ -2,7 +2,7 @@ import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { shows, type Step, travels } from "../greenhouse/command/plan.js";
 import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
 import type { Interlock } from "../greenhouse/limits.js";
-import { afterPost } from "../limits/rules/movement.js";
+import { afterPost } from "../limits/rules/lease.js";
 import {
   type Answered,
   ask,

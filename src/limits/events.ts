@@ -1,6 +1,6 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { KeptLimits } from "../journal/records.js";
-import type { Lease } from "./rules/lease.js";
+import type { Lease } from "./rules/entry.js";
 
 /* What everybody is told of limits that have ended by themselves. */
 

@@ -32,7 +32,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S21", "S22"],
   },
   leases_are_kept_after_the_post: {
-    seam: "limits/rules/movement#beforePost",
+    seam: "limits/rules/lease#beforePost",
     plant: `() => (limits) => limits`,
     breaks: ["S19"],
   },

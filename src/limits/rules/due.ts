@@ -1,7 +1,7 @@
 import { canStop, readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
 import { type Attempts, isOverdue } from "./attempts.js";
-import { awaitsClock, type Entry, judgedByClock, limitsOf } from "./entry.js";
+import { awaitsClock, type Entry, judgedByClock, type Lease, limitsOf } from "./entry.js";
 import {
   type LimitContext,
   clearsAt,
@@ -12,9 +12,7 @@ import {
   readInput,
   sendDone,
 } from "./guards.js";
-import { guardSentence, isThere, judge, stateOf } from "./judge.js";
-import { pausesFor } from "./movement.js";
-import type { Lease } from "./lease.js";
+import { guardSentence, isThere, judge, pausesFor, stateOf } from "./judge.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
 

@@ -4,9 +4,8 @@ import type { Limits } from "../../greenhouse/limits.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { KeptLimits } from "../../journal/records.js";
-import { firstAttempt, isOverdue, laterTriesMs } from "./attempts.js";
+import { type Attempts, firstAttempt, isOverdue, laterTriesMs } from "./attempts.js";
 import { type GuardState, unjudged, type WeatherReading } from "./guards.js";
-import type { Hold, Lease, Term } from "./lease.js";
 
 /* What the limits know of one actuator, and how it is kept on disk. */
 
@@ -23,6 +22,32 @@ export interface Lock {
   readonly isSpan: boolean;
   /** Of an earlier run. */
   readonly isKept?: true;
+}
+
+/** A command that ends by itself. Instants are monotonic ms. */
+export interface Lease {
+  readonly id: string;
+  readonly by: string | null;
+  readonly command: string;
+  readonly endsWith: string;
+  readonly until: number;
+  /** What is sent once it is over. */
+  readonly end: Attempts;
+  /** Begun by an earlier run: how long ago, the clock may not have known at the start. */
+  readonly isKept?: true;
+}
+
+export type Hold = Pick<Lease, "id" | "by" | "until" | "isKept">;
+
+/** The times of a command, in ms from its arrival. */
+export interface Term {
+  readonly lease: {
+    readonly ms: number;
+    readonly endsWith: string;
+    /** The command named it; one of the configuration does not renew a lease that is running. */
+    readonly isGiven: boolean;
+  } | null;
+  readonly holdMs: number | null;
 }
 
 /* A movement lasts from a first POST until the travel time after the last one, of kinds without one until the command's result. */
@@ -44,6 +69,8 @@ export interface Moves {
 }
 
 export const neverMoved: Moves = { starts: [], endsAt: null, direction: null };
+
+export const isMoving = ({ endsAt }: Moves, now: number): boolean => endsAt !== null && now < endsAt;
 
 /** What commands are judged by. */
 export interface Standing {

@@ -1,4 +1,4 @@
-import { decodeValue, stateOfWord } from "../../greenhouse/actuator-kinds.js";
+import { type ActuatorKind, decodeValue, kindRows, stateOfWord } from "../../greenhouse/actuator-kinds.js";
 import { needsLeadIn } from "../../greenhouse/command/plan.js";
 import { canonical, canStop, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
 import type {
@@ -8,12 +8,16 @@ import type {
   Guard,
   Interlock,
   LeaseShown,
+  Limits,
   LockShown,
   Restrictions,
 } from "../../greenhouse/limits.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import {
+  type Direction,
   type Entry,
+  type Hold,
+  type Lease,
   type LimitedCommand,
   limitsOf,
   type Lock,
@@ -21,9 +25,16 @@ import {
   neverMoved,
   type Standing,
 } from "./entry.js";
-import { clearsAt, type GuardState, holds, type Instant, isBlind, limitOf, unjudged } from "./guards.js";
-import type { Hold, Lease } from "./lease.js";
-import { directionOf, isStart, type Pause, pausesFor, startsWithinHour } from "./movement.js";
+import {
+  clearsAt,
+  degreeOf,
+  type GuardState,
+  holds,
+  type Instant,
+  isBlind,
+  limitOf,
+  unjudged,
+} from "./guards.js";
 
 /*
  * Whether a command may go now. Everything here narrows: no rule makes another allow more. Order: lock, guards, hold, pauses.
@@ -156,6 +167,60 @@ function passes({ allow, isHold = false }: Reason, { wanted, isLeadIn, source, h
   const { degrees } = allow;
   return degrees !== null && wanted.degree >= degrees.min && wanted.degree <= degrees.max;
 }
+
+/* Rest, reversal and starts per hour. */
+
+const hourMs = 3_600_000;
+
+/**
+ * The way it goes with a canonical word or a state: `open` or a greater degree is up. What the words of a motor do is the
+ * configuration's own affair, whatever they are called.
+ */
+export function directionOf(
+  kind: ActuatorKind,
+  word: string,
+  shown: { readonly state: string | null; readonly position: number | null } | undefined,
+): Direction | null {
+  if (kindRows[kind].configured) return null;
+  if (word === "open") return "up";
+  if (word === "close" || word === "closed") return "down";
+  if (!/^\d{1,3}$/.test(word) || shown === undefined || shown.state === null) return null;
+  const degree = Number(word);
+  const before = degreeOf(shown.state, shown.position);
+  if (before === null || degree === before) return null;
+  return degree > before ? "up" : "down";
+}
+
+/** `stop` and `off` end something; they are no starts. */
+export const isStart = (word: string): boolean => word !== "stop" && word !== "off";
+
+interface Pause {
+  readonly rule: "rest" | "reversal" | "starts_per_hour";
+  /** As configured: seconds, or starts. */
+  readonly limit: number;
+  /** Monotonic ms; Infinity where only an end can tell. */
+  readonly until: number;
+}
+
+/** What a movement in this direction has to wait for, or had to, the longest first. */
+export function pausesFor(
+  { restMs, reversalMs, startsPerHour }: Limits,
+  { endsAt, direction: before, starts }: Moves,
+  direction: Direction | null,
+): readonly Pause[] {
+  const pauses: Pause[] = [];
+  if (endsAt !== null && restMs > 0)
+    pauses.push({ rule: "rest", limit: restMs / 1_000, until: endsAt + restMs });
+  if (endsAt !== null && reversalMs > 0 && (direction === null || direction !== before))
+    pauses.push({ rule: "reversal", limit: reversalMs / 1_000, until: endsAt + reversalMs });
+  const oldest = startsPerHour === null ? undefined : starts.at(-startsPerHour);
+  if (startsPerHour !== null && oldest !== undefined)
+    pauses.push({ rule: "starts_per_hour", limit: startsPerHour, until: oldest.at + hourMs });
+  return pauses.sort((one, other) => other.until - one.until);
+}
+
+const startsWithinHour = ({ starts }: Moves, now: number): Moves["starts"] =>
+  starts.filter(({ at }) => now - at < hourMs);
 
 /** Pauses delay; they never delay what ends something or what a rule sends. */
 function judgePauses({ settings, moves }: Standing, judged: Judged, now: Instant): Verdict {
