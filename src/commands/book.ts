@@ -390,6 +390,13 @@ export interface Now {
 
 export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
 
+/** The target of a lane. Of the three parts a device code alone may have blanks in it. */
+export function targetOfLane(key: string): Target {
+  const parts = key.split(" ");
+  const [target, targetId = ""] = parts.splice(-2);
+  return { code: parts.join(" "), target: target as Target["target"], targetId };
+}
+
 /** The same target in the journal's words. */
 export const aboutOf = ({ code, targetId, target }: Target) => ({
   controller: code,

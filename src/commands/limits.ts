@@ -155,8 +155,8 @@ function put(turn: Turn, limits: Entry): void {
 }
 
 /** For the disk, with times of the clock. */
-export const keptNow = (entry: Entry | null, { at: now, mono }: Now): KeptLimits | null =>
-  entry && keptOf(toBeKept(entry), (then) => Math.round(then + now - mono));
+export const keptNow = (entry: Entry | null | undefined, { at: now, mono }: Now): KeptLimits | null =>
+  entry ? keptOf(toBeKept(entry), (then) => Math.round(then + now - mono)) : null;
 
 /** Whether the disk has to say the same of both, to the second. */
 export function isKeptAs(one: Entry | null, other: Entry | null): boolean {

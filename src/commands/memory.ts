@@ -3,7 +3,6 @@ import { readWanted } from "../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type {
   AwaitedMemory,
-  KeptLimits,
   LaneMemory,
   LookMemory,
   OpenCommand,
@@ -27,6 +26,7 @@ import {
   type Restored,
   type Run,
   type SecondLook,
+  targetOfLane,
   type Turn,
 } from "./book.js";
 import type { Addressed, Command, Interrupted, Target } from "./command.js";
@@ -49,8 +49,7 @@ const mostMessage = 300;
 /** What the lane must remember by now. */
 export function memoryOf({ lanes, problems }: Pick<Book, "lanes" | "problems">, key: string): LaneMemory {
   const { running, confirming, left, posts, awaited, secondLook } = at(lanes, key) ?? emptyLane;
-  const [code = ""] = key.split(" ");
-  const problem = at(problems, code)?.find(({ lane }) => lane === key);
+  const problem = at(problems, targetOfLane(key).code)?.find(({ lane }) => lane === key);
   const sent: SentMemory[] = [];
   for (const run of [...left, confirming, running]) {
     const memory = run === null ? null : sentOf(run);
@@ -67,15 +66,12 @@ export function memoryOf({ lanes, problems }: Pick<Book, "lanes" | "problems">, 
 
 type Remembering = Pick<Book, "lanes" | "problems">;
 
-const keptIn = ({ lanes }: Remembering, key: string, now: Now): KeptLimits | null =>
-  keptNow(at(lanes, key)?.limits ?? null, now);
-
 /** All that the next start begins with, by lane. */
 export function rememberedIn(book: Remembering, now: Now): readonly (readonly [string, LaneMemory])[] {
   const problems = [...entries(book.problems)].flatMap(([, open]) => open.map(({ lane }) => lane));
   const keys = new Set([...[...entries(book.lanes)].map(([key]) => key), ...problems]);
   return [...keys].flatMap((key) => {
-    const limits = keptIn(book, key, now);
+    const limits = keptNow(at(book.lanes, key)?.limits, now);
     const memory = { ...memoryOf(book, key), ...(limits && { limits }) };
     return Object.keys(memory).length === 0 ? [] : [[key, memory] as const];
   });
@@ -204,21 +200,16 @@ function isOtherwise(before: Remembering, after: Remembering, key: string): bool
   return text(before) !== text(after);
 }
 
-const targetAt = (key: string): Target => {
-  const [code = "", target, ...rest] = key.split(" ");
-  return { code, target: target as Target["target"], targetId: rest.join(" ") };
-};
-
 /** With what limits its actuator. */
 const wholeMemory = (book: Remembering, key: string, now: Now): LaneMemory => ({
   ...memoryOf(book, key),
-  ...(targetAt(key).target === "actuator" && { limits: keptIn(book, key, now) }),
+  ...(targetOfLane(key).target === "actuator" && { limits: keptNow(at(book.lanes, key)?.limits, now) }),
 });
 
 /** All that the lane must remember, in a record of its own. */
 export const laneRecord = (book: Remembering, key: string, now: Now): RecordBody => ({
   type: "lane",
-  ...aboutOf(targetAt(key)),
+  ...aboutOf(targetOfLane(key)),
   memory: wholeMemory(book, key, now),
 });
 

@@ -11,6 +11,7 @@ import {
   type Now,
   openCommands,
   type StepAnswer,
+  targetOfLane,
   type Turn,
 } from "./book.js";
 import type { Arrived, Command } from "./command.js";
@@ -111,8 +112,8 @@ function onClockSet(turn: Turn, byMs: number): void {
 
 /** Guards that look at the lane see at once what is commanded there, and what moves. */
 function wakeWatchers(turn: Turn, key: string): void {
-  const [code = ""] = key.split(" ");
-  for (const watcher of turn.world.watchersOf(code)) if (watcher !== key) inLane(turn, watcher);
+  for (const watcher of turn.world.watchersOf(targetOfLane(key).code))
+    if (watcher !== key) inLane(turn, watcher);
 }
 
 function onClosing(turn: Turn): void {
@@ -216,6 +217,9 @@ export function openIn({ busy, lanes }: Book): readonly Command[] {
   return [...entries(busy)].flatMap(([key]) => openCommands(at(lanes, key) ?? emptyLane));
 }
 
+const isLaneOf = (code: string, key: string): boolean =>
+  key.startsWith(`${code} `) && targetOfLane(key).code === code;
+
 /** Lanes of the controller in which a pushed value of the address is waited for; or just this one. */
 export function awaiting(
   { busy, lanes }: Book,
@@ -224,7 +228,7 @@ export function awaiting(
   raw?: RawValue,
 ): readonly string[] {
   return [...entries(busy)].flatMap(([key]) =>
-    key.startsWith(`${code} `) && awaits(at(lanes, key) ?? emptyLane, address, raw) ? [key] : [],
+    isLaneOf(code, key) && awaits(at(lanes, key) ?? emptyLane, address, raw) ? [key] : [],
   );
 }
 
@@ -241,7 +245,7 @@ const unprinted: ReadonlySet<string> = new Set(["settings", "response", "payload
 
 /** All that is open, as JSON for a person to read; of one controller by its code, or of all. */
 export function printed(book: Book, { at: now, mono }: Now, code: string | null): unknown {
-  const isMeant = (key: string) => code === null || key.startsWith(`${code} `);
+  const isMeant = (key: string) => code === null || isLaneOf(code, key);
   const open = [...entries(book.lanes)].filter(
     ([key, lane]) => isMeant(key) && (isOpen(lane) || lane.secondLook || lane.awaited),
   );

@@ -8,6 +8,7 @@ import {
   type Lane,
 } from "../../src/commands/book.js";
 import type { CommandRules } from "../../src/commands/command.js";
+import { memoryOf } from "../../src/commands/memory.js";
 import { heldBackIn, nextWakeAt, openIn, printed, step } from "../../src/commands/step.js";
 import { at } from "../../src/runtime/table.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
@@ -381,22 +382,35 @@ describe("the outcome of a command", () => {
   });
 });
 
-describe("a problem", () =>
-  it("is the controller's until a person has seen it, which the journal keeps", () => {
-    const about = { code: "GH-0001", target: "actuator", targetId: "roof" } as const;
-    const now = { at: 0, mono: 0 };
-    const { book, effects } = step(emptyBook, restored(about, { problem: roofProblem }), now);
-    expect(effects).toEqual([{ type: "problem", code: "GH-0001", open: [roofProblem] }]);
-    const other = step(book, { type: "acknowledged", code: "GH-0001", actuator: "fan" }, now);
-    expect(other.effects[0]).toEqual({ type: "problem", code: "GH-0001", open: [roofProblem] });
-    const seen = step(other.book, { type: "acknowledged", code: "GH-0001", actuator: "roof" }, now);
-    expect(seen.effects).toMatchObject([
-      { type: "problem", open: [] },
-      { type: "note", record: { type: "acknowledged", actuator: "roof" } },
-      // And that the next start raises it no more.
-      { type: "note", record: { type: "lane", actuator: "roof", memory: {} } },
-    ]);
-  }));
+describe("a problem", () => {
+  const now = { at: 0, mono: 0 };
+  const ofRoof = (code: string) => ({ code, target: "actuator", targetId: "roof" }) as const;
+
+  // A device code may have blanks in it.
+  it.each(["GH-0001", "GH 0001 b"])(
+    "is the controller's until a person has seen it, which the journal keeps: %s",
+    (code) => {
+      const { book, effects } = step(emptyBook, restored(ofRoof(code), { problem: roofProblem }), now);
+      expect(effects).toEqual([{ type: "problem", code, open: [roofProblem] }]);
+      expect(memoryOf(book, `${code} actuator roof`)).toMatchObject({ problem: { outcome: "unconfirmed" } });
+      const other = step(book, { type: "acknowledged", code, actuator: "fan" }, now);
+      expect(other.effects[0]).toEqual({ type: "problem", code, open: [roofProblem] });
+      const seen = step(other.book, { type: "acknowledged", code, actuator: "roof" }, now);
+      expect(seen.effects).toMatchObject([
+        { type: "problem", open: [] },
+        { type: "note", record: { type: "acknowledged", actuator: "roof" } },
+        // And that the next start raises it no more.
+        { type: "note", record: { type: "lane", controller: code, actuator: "roof", memory: {} } },
+      ]);
+    },
+  );
+
+  it("is printed with its own controller, and not with one whose code its own begins with", () => {
+    const { book } = step(emptyBook, restored(ofRoof("GH 1"), { problem: roofProblem }), now);
+    expect(printed(book, now, "GH 1")).toMatchObject({ problems: ["GH 1 actuator roof"] });
+    expect(printed(book, now, "GH")).toMatchObject({ problems: [] });
+  });
+});
 
 describe("the book as data", () => {
   it("is the same function of the same inputs, and leaves the state it was given alone", () => {
