@@ -4,7 +4,6 @@ import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.
 import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { About } from "../journal/records.js";
-import { fingerprint, isFingerprint } from "../runtime/mqtt.js";
 import { at, emptyTable, entries, having, type Table, without } from "../runtime/table.js";
 import {
   type Allowances,
@@ -196,14 +195,6 @@ export function withId(ids: Ids, key: string, taken: Taken, now: number): Ids {
   const kept = isFull ? { young: emptyTable, old: ids.young, since: now } : ids;
   return { ...kept, young: having(kept.young, `${key} ${taken.id}`, taken) };
 }
-
-/** Tells payloads apart for recognising repeats, without keeping them; white space around the text says nothing. */
-export const payloadKey = (payload: Uint8Array): string =>
-  fingerprint(new TextDecoder().decode(payload).trim());
-
-/** The same of what the journal holds, where earlier versions kept the text itself. */
-export const recordedKey = (recorded: string): string =>
-  isFingerprint(recorded) ? recorded : fingerprint(recorded);
 
 /* What a sender cannot exceed: commands a minute of one target, and refusals a minute in the journal. */
 

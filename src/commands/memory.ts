@@ -13,7 +13,7 @@ import type {
 } from "../journal/records.js";
 import type { RestoredLimits } from "../limits/left.js";
 import { at, entries } from "../runtime/table.js";
-import { recordedKey } from "./intake.js";
+import { recordedKey } from "./payload.js";
 import {
   aboutOf,
   type Awaited,

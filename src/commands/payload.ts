@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { nearest } from "../config/problem.js";
 import { instantOf, parseDuration } from "../runtime/duration.js";
@@ -222,3 +223,13 @@ function readFields(json: object): CommandPayload | Refusal {
   const { max_age: maxAgeMs, dry_run: dryRun, for: forMs, hold: holdMs, ...rest } = given;
   return { ...rest, by, at: madeAt, maxAgeMs, dryRun, forMs, holdMs };
 }
+
+/** Tells payloads apart for recognising repeats, without keeping them; white space around the text says nothing. */
+export const payloadKey = (payload: Uint8Array): string =>
+  fingerprint(new TextDecoder().decode(payload).trim());
+
+/** The same of what the journal holds, where earlier versions kept the text itself. */
+export const recordedKey = (recorded: string): string =>
+  /^sha256:[0-9a-f]{64}$/.test(recorded) ? recorded : fingerprint(recorded);
+
+const fingerprint = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`;

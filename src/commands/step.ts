@@ -22,9 +22,9 @@ import {
   journalRefusal,
   knownId,
   type NotTaken,
-  payloadKey,
   understand,
 } from "./intake.js";
+import { payloadKey } from "./payload.js";
 import { awaits, close, enter, forgottenAt, advanceLane, takeInput, wakeOfLane } from "./lane.js";
 import { isSeenOtherwise, keptNow, limitsAfterRefusal, settleLimits, takeWithLimits } from "./limits.js";
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
@@ -88,13 +88,10 @@ type Seen = Extract<LimitInput, { readonly type: "seen" }>;
 /** Guards of these lanes look anew. What time alone has changed comes first, also where a stalled program had no turn for it. */
 function onGuardInputs(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): void {
   const all = [...keys];
-  const look = () => {
-    for (const key of all) inLane(turn, key);
-  };
-  look();
+  for (const key of all) inLane(turn, key);
   if (weather === null) return;
   turn.book.weather = having(turn.book.weather, weather.name, weather.reading);
-  look();
+  for (const key of all) inLane(turn, key);
 }
 
 function onClockSet(turn: Turn, byMs: number): void {

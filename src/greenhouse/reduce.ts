@@ -185,15 +185,13 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     case "posted":
       return foldPost(controller, event);
     case "steps_ended":
-      return event.target === "actuator"
-        ? withActuator(controller, event.id, foldStepsEnded, event.degree ?? null)
-        : controller;
+      return foldStepsEnded(controller, event);
     case "problem":
       return event.open.length === 0 && !controller.problem
         ? controller
         : withChange(controller, { problem: event.open.length > 0, problems: event.open });
     case "restricted":
-      return withActuator(controller, event.id, withFacts, { restrictions: event.restrictions });
+      return withActuator(controller, event.id, { restrictions: event.restrictions });
     case "time_passed":
       return controller;
   }
@@ -210,7 +208,7 @@ function foldPost(
 ): Controller {
   switch (target) {
     case "actuator":
-      return withActuator(controller, id, withFacts, { postedAt: at, between });
+      return withActuator(controller, id, { postedAt: at, between });
     case "parameter":
       return withChange(controller, {
         parameters: mapChanged(controller.parameters, (parameter): Parameter =>
@@ -222,18 +220,10 @@ function foldPost(
   }
 }
 
-const withFacts = (actuator: Actuator, facts: Partial<Actuator>): Actuator => ({ ...actuator, ...facts });
-
-function withActuator<Given>(
-  controller: Controller,
-  id: string,
-  change: (actuator: Actuator, given: Given) => Actuator,
-  given: Given,
-): Controller {
+function withActuator(controller: Controller, id: string, facts: Partial<Actuator>): Controller {
   const held = controller.actuators.get(id);
-  const changed = held && change(held, given);
-  if (changed === undefined || changed === held) return controller;
-  return { ...controller, actuators: new Map(controller.actuators).set(id, changed) };
+  if (held === undefined) return controller;
+  return { ...controller, actuators: new Map(controller.actuators).set(id, { ...held, ...facts }) };
 }
 
 function infoOf(
@@ -345,15 +335,20 @@ const isModeAlone = ({ state, position }: Pick<Shown, "state" | "position">): bo
   state === "position" && position === null;
 
 /** No further step comes: what the registers hold is the state again. */
-function foldStepsEnded(actuator: Actuator, degree: number | null): Actuator {
-  const { settings, registers } = actuator;
+function foldStepsEnded(
+  controller: Controller,
+  { target, id, degree = null }: Extract<ControllerEvent, { type: "steps_ended" }>,
+): Controller {
+  const actuator = target === "actuator" ? controller.actuators.get(id) : undefined;
+  if (actuator === undefined) return controller;
+  const { settings, registers, between } = actuator;
   const isHeld = degree !== null && settings.positionReads === "mode";
-  if (actuator.between === null && !isHeld) return actuator;
+  if (between === null && !isHeld) return controller;
   const now = shown(settings, registers);
   const isMode = isModeAlone(now);
   const lastDegree = isHeld && isMode ? degree : actuator.lastDegree;
   const position = isMode ? (lastDegree ?? null) : now.position;
-  return { ...actuator, between: null, lastDegree, ...now, position };
+  return withActuator(controller, id, { between: null, lastDegree, ...now, position });
 }
 
 type Shown = Pick<Actuator, "state" | "position" | "value">;

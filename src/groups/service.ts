@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { duplicateRefusal, retainedRefusal } from "../commands/intake.js";
-import { claimedId, readPayload } from "../commands/payload.js";
+import { claimedId, payloadKey, readPayload } from "../commands/payload.js";
 import type { CommandRequest, ResultAddressee } from "../commands/command.js";
 import { type CommandListener, incomingCommand, isAnswered } from "../commands/service.js";
 import { suggestion } from "../config/problem.js";
@@ -24,7 +24,6 @@ import type { Outbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
 import { forgetOldest } from "../runtime/table.js";
 import type { Clock } from "../runtime/clock.js";
-import { fingerprint } from "../runtime/mqtt.js";
 import type { GreenhouseStore } from "../sync/store.js";
 
 /** A command to a group or scene, as it arrives. */
@@ -149,7 +148,7 @@ export class GroupService implements CommandListener {
       id: (isRead ? read.id : claimedId(request.payload)) ?? newId(),
       command: isRead ? read.command : null,
       by: (isRead ? read.by : null) ?? by,
-      key: fingerprint(new TextDecoder().decode(request.payload).trim()),
+      key: payloadKey(request.payload),
     };
     const commands = this.#commandsOf(request);
     const refusal = "reason" in commands ? commands : isRead ? this.#refusal(request, running) : read;

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-
 /*
  * The MQTT 5 user properties that mean something to the bridge. A packet may hold thousands of others, up to its full
  * size, so they are left behind at every door: at the embedded broker's, and at the bridge's own behind another broker.
@@ -31,12 +29,6 @@ export function understood(given: UserProperties | undefined): Record<string, st
 /** A part of a text would keep all of it in memory. */
 const copied = (text: string, length: number) =>
   text.length <= length ? text : Buffer.from(text.slice(0, length)).toString();
-
-/** Tells texts apart without keeping them. */
-export const fingerprint = (text: string): string =>
-  `sha256:${createHash("sha256").update(text).digest("hex")}`;
-
-export const isFingerprint = (text: string): boolean => /^sha256:[0-9a-f]{64}$/.test(text);
 
 /*
  * Who sent a command. The broker knows the client and the user behind every message, the bridge does not; so the embedded

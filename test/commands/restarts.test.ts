@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { payloadKey } from "../../src/commands/intake.js";
+import { payloadKey } from "../../src/commands/payload.js";
 import { abandonedFrom, lanesFrom } from "../../src/commands/restore.js";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import type { LaneMemory, OpenCommand, RememberedLane } from "../../src/journal/records.js";
