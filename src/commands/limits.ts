@@ -158,12 +158,9 @@ function put(turn: Turn, limits: Entry): void {
 export const keptNow = (entry: Entry | null | undefined, { at: now, mono }: Now): KeptLimits | null =>
   entry ? keptOf(toBeKept(entry), (then) => Math.round(then + now - mono)) : null;
 
-/** Whether the disk has to say the same of both, to the second. */
-export function isKeptAs(one: Entry | null, other: Entry | null): boolean {
-  const kept = (entry: Entry | null) =>
-    JSON.stringify(entry && keptOf(toBeKept(entry), (mono) => Math.round(mono / 1_000)));
-  return kept(one) === kept(other);
-}
+/** What the disk has to say of it, to the second, to be compared. */
+export const keptText = (entry: Entry | null): string =>
+  JSON.stringify(entry && keptOf(toBeKept(entry), (mono) => Math.round(mono / 1_000)));
 
 /** What a rule asked for was refused before it was a command. */
 export function limitsAfterRefusal(turn: Turn, result: Ended): void {

@@ -31,7 +31,7 @@ import {
 } from "./book.js";
 import type { Addressed, Command, Interrupted, Target } from "./command.js";
 import { type Evidence, stepReport } from "./endings.js";
-import { isKeptAs, keptNow } from "./limits.js";
+import { keptNow, keptText } from "./limits.js";
 import { isLast, nthOf, stepOf } from "./sending.js";
 
 /*
@@ -191,7 +191,7 @@ function isLimitedOtherwise({ book, onDisk }: Turn, before: Book, key: string): 
   const known = onDisk.get(key);
   const then = known === undefined ? (at(before.lanes, key)?.limits ?? null) : known;
   const limits = at(book.lanes, key)?.limits ?? null;
-  return then !== limits && !isKeptAs(then, limits);
+  return then !== limits && keptText(then) !== keptText(limits);
 }
 
 /** What is sent has records of its own. */

@@ -242,8 +242,10 @@ export function problemsOf(
   }
   const isOver = lease !== null && lease.until <= context.now.mono;
   const problems: (readonly [EntryAlarm, EntryProblem | null])[] = [];
-  if (blind.length > 0 || !isUnread) problems.push(["guard_blind", ofGuards(entry, blind, "blind")]);
-  if (unmet.length > 0 || !isDue) problems.push(["guard_unmet", ofGuards(entry, unmet, "unmet")]);
+  if (blind.length > 0) problems.push(["guard_blind", ofGuards(entry, blind, "blind")]);
+  else if (!isUnread) problems.push(["guard_blind", null]);
+  if (unmet.length > 0) problems.push(["guard_unmet", ofGuards(entry, unmet, "unmet")]);
+  else if (!isDue) problems.push(["guard_unmet", null]);
   const overrun = lease && overrunOf(lease);
   if (overrun !== null || !isOver) problems.push(["lease_overrun", overrun]);
   return problems;
@@ -254,13 +256,7 @@ interface Watched {
   readonly state: GuardState;
 }
 
-/** Null for none. */
-function ofGuards(
-  { settings }: Entry,
-  guards: readonly Watched[],
-  are: "blind" | "unmet",
-): EntryProblem | null {
-  if (guards.length === 0) return null;
+function ofGuards({ settings }: Entry, guards: readonly Watched[], are: "blind" | "unmet"): EntryProblem {
   const message = guards.map(({ guard, state }) =>
     are === "blind"
       ? guardSentence(guard, state, canStop(settings))

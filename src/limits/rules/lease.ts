@@ -79,7 +79,7 @@ export function termOf(
 const mostStarts = 60;
 
 /** A movement begins with this word or to this state, from what was shown. */
-function moved(
+function startMovement(
   { settings, moves: { starts } }: Entry,
   word: string,
   { shown, mono }: Moment,
@@ -92,7 +92,7 @@ function moved(
   };
 }
 
-const withEnd = ({ starts, direction }: Moves, at: number): Moves => ({
+const endMovement = ({ starts, direction }: Moves, at: number): Moves => ({
   starts,
   direction,
   endsAt: at,
@@ -123,7 +123,7 @@ function afterFirstPost(entry: Entry, command: LimitedCommand, moment: Moment): 
   const word = canonical(command.wanted);
   if (word === "stop") return entry;
   const given = command.rule === null ? withoutSends(entry, word) : entry;
-  const moves = moved(entry, word, moment, endOfMove(command, moment.mono));
+  const moves = startMovement(entry, word, moment, endOfMove(command, moment.mono));
   return { ...given, moves, ...termOfCommand(entry, command) };
 }
 
@@ -138,7 +138,7 @@ export function toBeKept({ pending, planned, ...rest }: Entry): Entry {
 function afterForeignPost(entry: Entry, command: LimitedCommand): Entry {
   if (command.wanted.type === "stop") return entry;
   // What the travel time does not end, its result will.
-  const moves = command.settings.travelMs > 0 ? entry.moves : withEnd(entry.moves, Infinity);
+  const moves = command.settings.travelMs > 0 ? entry.moves : endMovement(entry.moves, Infinity);
   return { ...entry, moves, ...termOfCommand(entry, command) };
 }
 
@@ -150,7 +150,7 @@ export function afterPost(before: Entry, command: LimitedCommand, moment: Moment
   const entry = notPending(before, command);
   if (!entry.sent.has(command.id)) return withSent(afterFirstPost(entry, command, moment), command, entry);
   if (command.wanted.type === "stop") return entry;
-  return { ...entry, moves: withEnd(entry.moves, endOfMove(command, moment.mono)) };
+  return { ...entry, moves: endMovement(entry.moves, endOfMove(command, moment.mono)) };
 }
 
 /** The lease and the hold with it; a time of the configuration leaves the deadline of the same command as it is. */
@@ -191,7 +191,7 @@ function movesAfterEnd(moves: Moves, command: LimitedCommand, outcome: Outcome, 
   const { endsAt } = moves;
   if (endsAt === null || endsAt <= now) return moves;
   const isStopped = command.wanted.type === "stop" && outcome === "confirmed";
-  return isStopped || endsAt === Infinity ? withEnd(moves, now) : moves;
+  return isStopped || endsAt === Infinity ? endMovement(moves, now) : moves;
 }
 
 /** Another command that shows ends the lease, the same one renews it where it names a time. */
@@ -239,6 +239,6 @@ function withoutSends(entry: Entry, word: string | null): Entry {
 export function afterForeignMove(entry: Entry, from: string, to: string, mono: number): Entry {
   const degree = /^\d+$/.test(from) ? Number(from) : null;
   const shown = { state: degree === null ? from : "position", position: degree };
-  const moves = moved(entry, to, { shown, mono }, mono + entry.settings.travelMs);
+  const moves = startMovement(entry, to, { shown, mono }, mono + entry.settings.travelMs);
   return { ...withoutSends(entry, null), moves, lease: null };
 }
