@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
 import { journalDirectory, openJournal } from "../journal/open.js";
-import type { Clock } from "../runtime/clock.js";
+import { aborted, type Clock } from "../runtime/clock.js";
 import type { FileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { Semaphore } from "../runtime/schedule.js";
@@ -72,6 +72,8 @@ export class ClusterRefusal extends Error {
 }
 
 const againMs = 1_000;
+/** What a member writes it is shown within milliseconds. */
+const mostUnshown = 2;
 /** So many journals are read whole at a time, each of which is in memory meanwhile. */
 const readAtOnce = 4;
 const unfitForMs = 900_000;
@@ -95,6 +97,9 @@ export class Cluster {
   #hasSeen = false;
   /** When the bucket took something of this member last, by the monotonic clock. */
   #heardAt = -Infinity;
+  /** So often in a row the bucket took something of this member, and what is watched did not show anything. */
+  #unshown = 0;
+  #watching = new AbortController();
 
   constructor(parts: ClusterParts) {
     this.#parts = parts;
@@ -136,27 +141,37 @@ export class Cluster {
       revision = await bucket.put(memberKey(id), memberText({ unfit: this.#unfit() })).then(
         (put) => {
           this.#heardAt = clock.monotonic();
+          this.#unshown += 1;
           return put;
         },
         () => revision,
       );
+      if (this.#unshown > mostUnshown) this.#watching.abort();
       await clock.wait(renewEveryMs(this.#times(0)), signal).catch(() => undefined);
     }
+    this.#watching.abort();
     await watching;
     await bucket.release(memberKey(id), revision).catch(() => undefined);
   }
 
+  /** Begun anew where it shows nothing any more: the server that it hangs on may be gone. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { bucket, clock } = this.#parts;
-    const listener: Parameters<Bucket["watch"]>[0] = (key, entry) =>
+    const listener: Parameters<Bucket["watch"]>[0] = (key, entry) => {
+      this.#unshown = 0;
       this.#view.take(key, entry, clock.monotonic());
-    while (!signal.aborted && !this.#hasSeen) {
-      this.#hasSeen = await bucket.watch(listener, signal).then(
+    };
+    while (!signal.aborted) {
+      this.#watching = new AbortController();
+      const over = this.#watching.signal;
+      const isWatched = await bucket.watch(listener, over).then(
         () => true,
         () => false,
       );
-      this.#view.begin(clock.monotonic());
-      if (!this.#hasSeen) await clock.wait(againMs, signal).catch(() => undefined);
+      if (!this.#hasSeen) this.#view.begin(clock.monotonic());
+      this.#hasSeen ||= isWatched;
+      this.#unshown = 0;
+      await (isWatched ? aborted(over) : clock.wait(againMs, signal).catch(() => undefined));
     }
   }
 

@@ -136,8 +136,12 @@ export function commandsProblem(lease: Lease | null, now: Instant, times: LeaseT
 /** So often a lease is renewed: two renewals in a row may fail. */
 export const renewEveryMs = ({ leaseMs }: LeaseTimes): number => leaseMs / 3;
 
-/** Of the bucket: each write lets a key live so long, and the newest value of each is kept. A time of single keys would end with their first renewal. */
-export const bucketLimits = (leaseMs: number) => ({ ttl: leaseMs, history: 1 }) as const;
+/**
+ * Of the bucket: each write lets a key live so long, and the newest value of each is kept. A time of single keys would end with their
+ * first renewal. It is longer than a lease, so that one renewed just before the servers had to find another leader is renewed again
+ * once they have; who takes over goes by what it has seen.
+ */
+export const bucketLimits = (leaseMs: number) => ({ ttl: leaseMs * 1.5, history: 1 }) as const;
 
 /**
  * A platform to which nothing is sent that this member may not send: judged when its connection stands, immediately before the

@@ -60,17 +60,17 @@ export function ranked(looking: Looking): readonly string[] {
   return ids.sort((one, other) => weight(other) - weight(one) || (one < other ? -1 : 1));
 }
 
+/** Longer than an owner that renews is silent, by whichever clock. */
+const silentFor = (leaseMs: number): number => leaseMs * driftAllowance + noticeMs;
+
 /** In how many ms this member may try to claim the account; 0 for now. */
 export function claimInMs(looking: Looking, holding: Holding | null, isUnfit: boolean): number {
   const { self, now, since, leaseMs } = looking;
   const isHeld = holding !== null && holding.holder !== null;
-  const freeAt = isHeld ? holding.seenAt + leaseMs + noticeMs : (holding?.seenAt ?? since);
+  const freeAt = isHeld ? holding.seenAt + silentFor(leaseMs) : (holding?.seenAt ?? since);
   const turnAt = freeAt + ranked(looking).indexOf(self) * perRankMs + (isUnfit ? unfitMs : 0);
   return Math.max(0, turnAt - now);
 }
-
-/** Longer than an owner that renews is silent, by whichever clock. */
-const silentFor = (leaseMs: number): number => leaseMs * driftAllowance + noticeMs;
 
 /**
  * The revisions over which to claim the account, one after the other; 0 where nothing may stand there. What has not changed for longer

@@ -17,6 +17,7 @@ import {
   credsAuthenticator,
   errors,
   headers,
+  type MsgHdrs,
   nanos,
   type NatsConnection,
   type NodeConnectionOptions,
@@ -58,6 +59,9 @@ const connectAgainMs = 2_000;
 export const answerMs = 3_000;
 const appendMs = 5_000;
 const wrongSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
+/** So long a server that is there takes to give a reader its place; one that is gone never answers. */
+const placeMs = 1_000;
+const mostPlacings = 5;
 /** JetStream's word for more replicas than there are servers in its cluster. */
 const tooFewServers = 10_074;
 
@@ -171,11 +175,13 @@ async function linkOver(
 ): Promise<NatsLink> {
   const client = jetstream(link, { timeout: answerMs });
   const manager = await jetstreamManager(link, { timeout: answerMs });
+  const places = await jetstreamManager(link, { timeout: placeMs, checkAPI: false });
+  const streams: JetStream = { client, manager, places, clock };
   const kv = await openBucket(client, settings, leaseMs);
   return {
     bucket: bucketOver(kv, clock),
-    openStream: (account) => openStream({ client, manager }, settings, account),
-    findStream: (account) => openStream({ client, manager }, settings, account, false),
+    openStream: (account) => openStream(streams, settings, account),
+    findStream: (account) => openStream(streams, settings, account, false),
     close: () => link.close(),
   };
 }
@@ -214,20 +220,59 @@ async function unlessOther<T>(request: Promise<T>): Promise<T | null> {
   }
 }
 
+/** What reaches no server that leads is never answered, also where one is found a moment later. */
+const askAgainMs = 1_000;
+const mostAsked = 3;
+
+/**
+ * The first answer to what may be asked more than once; null is one only where no earlier question is open, which may have changed
+ * what the later one found. Rejects when the first question has had its time.
+ */
+export function firstAnswer<T>({ after }: Pick<Clock, "after">, ask: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let asked = 0;
+    let open = 0;
+    let none: { readonly answer: T } | null = null;
+    let takeBack: () => void = () => undefined;
+    const question = () => {
+      asked += 1;
+      open += 1;
+      if (asked < mostAsked) takeBack = after(askAgainMs, question);
+      ask().then(
+        (answer) => {
+          open -= 1;
+          none = { answer };
+          takeBack();
+          if (answer !== null || open === 0) resolve(answer);
+        },
+        (error: unknown) => {
+          open -= 1;
+          if (open === 0 && none !== null) resolve(none.answer);
+          else if (asked === mostAsked && (open === 0 || error instanceof errors.TimeoutError))
+            reject(error instanceof Error ? error : new Error(String(error)));
+        },
+      );
+    };
+    question();
+  });
+}
+
 const bucketOver = (kv: KV, clock: Clock): Bucket => ({
   claim: (key, value, over) =>
     unlessOther(over === 0 ? kv.create(key, value) : kv.update(key, value, over, answerMs)),
-  renew: (key, value, revision) => unlessOther(kv.update(key, value, revision, answerMs)),
+  renew: (key, value, revision) =>
+    firstAnswer(clock, () => unlessOther(kv.update(key, value, revision, answerMs))),
   release: async (key, revision) => {
     await unlessOther(kv.update(key, releasedMark, revision, answerMs));
   },
   get: async (key) => {
-    const entry = await kv.get(key);
+    const entry = await firstAnswer(clock, () => kv.get(key));
     return entry === null ? null : entryOf(entry);
   },
   put: (key, value) => kv.put(key, value),
   watch: async (listener, signal) => {
     const entries = await kv.watch();
+    if (signal.aborted) entries.stop();
     signal.addEventListener("abort", () => entries.stop());
     await new Promise<void>((resolve) => {
       // Where nothing is there nothing comes.
@@ -251,6 +296,9 @@ export const entryOf = (entry: Pick<KvWatchEntry, "revision" | "operation"> & { 
 interface JetStream {
   readonly client: JetStreamClient;
   readonly manager: JetStreamManager;
+  /** Gives up sooner. */
+  readonly places: JetStreamManager;
+  readonly clock: Clock;
 }
 
 export const streamOf = ({ name }: ClusterSettings, account: string): string => `${name}_${account}`;
@@ -260,12 +308,13 @@ export const notJournal = (stream: string, description: string, identity: string
   description === markOf(identity) ? null : notOurs(stream, description);
 
 async function openStream(
-  { client, manager }: JetStream,
+  streams: JetStream,
   settings: ClusterSettings,
   { account, identity }: NamedStream,
   isMade = true,
 ): Promise<AccountStream> {
   const { name, replicas } = settings;
+  const { manager } = streams;
   const stream = streamOf(settings, account);
   const root = `greenhouse2mqtt.${name}.${account}`;
   try {
@@ -293,7 +342,7 @@ async function openStream(
     const reason = refusalOf(error, settings);
     throw reason instanceof ClusterRefusal ? reason : error;
   }
-  return streamOver({ client, manager }, stream, root);
+  return streamOver(streams, stream, root);
 }
 
 function notOurs(stream: string, description: string): string {
@@ -305,7 +354,8 @@ function notOurs(stream: string, description: string): string {
     : `The NATS stream "${stream}" is the journal of another account (of another platform or base topic): give cluster.name, or the account, another name.`;
 }
 
-function streamOver({ client, manager }: JetStream, stream: string, root: string): AccountStream {
+function streamOver(streams: JetStream, stream: string, root: string): AccountStream {
+  const { client, manager, clock } = streams;
   return {
     append: async ({ subject, operation, run, data }, after) => {
       const about = headers();
@@ -319,15 +369,18 @@ function streamOver({ client, manager }: JetStream, stream: string, root: string
       return kept?.seq ?? null;
     },
     state: async () => {
-      const { created, state } = await manager.streams.info(stream);
+      const { created, state } = await firstAnswer(clock, () => manager.streams.info(stream));
       return { created, last: state.last_seq, count: state.messages };
     },
     newest: async (subject) => {
-      const message = await manager.streams.getMessage(stream, { last_by_subj: `${root}.${subject}` });
+      const query = { last_by_subj: `${root}.${subject}` };
+      const message = await firstAnswer(clock, () => manager.streams.getMessage(stream, query));
       return message === null ? null : { operation: message.header.get("Operation") };
     },
     read: (first, through) =>
-      withoutGaps((from) => deliveriesOf({ client, manager }, stream, root, { from, through }), first),
+      through - first < fewEntries
+        ? oneByOne(manager, stream, root, { from: first, through })
+        : withoutGaps((from) => deliveriesOf(streams, stream, root, { from, through }), first),
     purge: async (subject, before) => {
       const filter = `${root}.${subject}`;
       await manager.streams.purge(stream, Number.isFinite(before) ? { filter, seq: before } : { filter });
@@ -352,6 +405,45 @@ interface Delivery {
   readonly count: number;
   readonly entry: Read;
 }
+
+interface Span {
+  readonly from: number;
+  readonly through: number;
+}
+
+/** So few are asked for one by one, which takes nothing but the server that leads the stream. */
+const fewEntries = 32;
+
+async function* oneByOne(
+  { streams }: JetStreamManager,
+  stream: string,
+  root: string,
+  { from, through }: Span,
+): AsyncGenerator<Read> {
+  let next = from;
+  while (next <= through) {
+    // What was purged is passed over.
+    const query = { seq: next, next_by_subj: `${root}.>` };
+    const message = await streams.getMessage(stream, query);
+    if (message === null || message.seq > through) return;
+    next = message.seq + 1;
+    yield entryOver(root, message.seq, message.subject, message.header, message.data);
+  }
+}
+
+const entryOver = (
+  root: string,
+  number: number,
+  subject: string,
+  about: MsgHdrs | undefined,
+  data: Uint8Array,
+): Read => ({
+  number,
+  subject: subject.slice(root.length + 1),
+  operation: about?.get("Operation") ?? "",
+  run: about?.get("Run") ?? "",
+  data,
+});
 
 class NotWhole extends Error {
   override name = "NotWhole" as const;
@@ -383,22 +475,37 @@ export async function* withoutGaps(
   }
 }
 
-async function* deliveriesOf(
-  { client, manager }: JetStream,
-  stream: string,
-  root: string,
-  { from, through }: { readonly from: number; readonly through: number },
-): AsyncGenerator<Delivery> {
-  if (through < from) return;
-  const batch = batchOf((await manager.streams.info(stream)).state);
-  const { name, num_pending: pending } = await manager.consumers.add(stream, {
+/**
+ * A consumer of the stream, from that entry on. The servers give it to one of them, which may be one that is gone, of which the others
+ * do not know for a while, and with 2.9 never. The next one that is asked for comes to another.
+ */
+async function consumerAt({ manager, places }: JetStream, stream: string, from: number) {
+  const wanted = {
     deliver_policy: DeliverPolicy.StartSequence,
     opt_start_seq: from,
     ack_policy: AckPolicy.None,
     inactive_threshold: nanos(30_000),
     mem_storage: true,
     num_replicas: 1,
-  });
+  };
+  for (let tries = 0; tries < mostPlacings; tries += 1)
+    try {
+      return await places.consumers.add(stream, wanted);
+    } catch (error) {
+      if (!(error instanceof errors.TimeoutError)) throw error;
+    }
+  return manager.consumers.add(stream, wanted);
+}
+
+async function* deliveriesOf(
+  streams: JetStream,
+  stream: string,
+  root: string,
+  { from, through }: Span,
+): AsyncGenerator<Delivery> {
+  const { client, manager } = streams;
+  const batch = batchOf((await manager.streams.info(stream)).state);
+  const { name, num_pending: pending } = await consumerAt(streams, stream, from);
   try {
     const consumer = await client.consumers.get(stream, name);
     let left = pending;
@@ -408,10 +515,7 @@ async function* deliveriesOf(
       for await (const { seq, subject, headers: about, data, info } of messages) {
         left = info.pending;
         if (seq > through) return;
-        const operation = about?.get("Operation") ?? "";
-        const run = about?.get("Run") ?? "";
-        const entry: Read = { number: seq, subject: subject.slice(root.length + 1), operation, run, data };
-        yield { count: info.deliverySequence, entry };
+        yield { count: info.deliverySequence, entry: entryOver(root, seq, subject, about, data) };
         if (seq === through) return;
       }
       if (left === before) throw new NotWhole("the stream of the journal is not given whole");

@@ -17,7 +17,10 @@ export interface Bucket {
   get(key: string): Promise<BucketEntry | null>;
   /** Whatever is there; resolves with the revision. */
   put(key: string, value: string): Promise<number>;
-  /** Tells of what is there and of each change, not of what vanishes. Resolves once what is there was told. */
+  /**
+   * Tells of what is there and of each change, not of what vanishes, and may fall silent for good. Resolves once what is there was
+   * told.
+   */
   watch(listener: (key: string, entry: BucketEntry) => void, signal: AbortSignal): Promise<void>;
 }
 

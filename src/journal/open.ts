@@ -82,7 +82,7 @@ interface Opening {
 }
 
 /** A network is back sooner than a disk that somebody has to empty. */
-const originalRetryMs = 3_000;
+const originalRetryMs = 1_000;
 
 /**
  * Locks the data directory and opens the journal in it. Rejects with DirectoryInUse when another bridge works there, and with

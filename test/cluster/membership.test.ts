@@ -63,7 +63,7 @@ describe("who runs an account", () => {
       false,
       0,
     ],
-    ["its holder was seen 5 s ago", "c", held, false, 4_500],
+    ["its holder was seen 5 s ago", "c", held, false, 5_400],
     ["its holder was seen long ago, and it ranks third", "a", { ...held, seenAt: 80_000 }, false, 0],
     ["it failed here lately", "c", { ...held, holder: null, seenAt: 100_000 }, true, 30_000],
   ])("is claimed in time: %s", (_, self, holding, isUnfit, inMs) => {

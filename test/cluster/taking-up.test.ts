@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { wholeContent } from "../../src/cli/journal-moves.js";
 import { Cluster, leaseMs } from "../../src/cluster/cluster.js";
+import { bucketLimits } from "../../src/cluster/lease.js";
 import { lossOf, readCopy } from "../../src/cluster/copy.js";
 import type { AccountStream } from "../../src/cluster/ports.js";
 import { journalDirectory } from "../../src/journal/open.js";
@@ -18,7 +19,7 @@ const segment = "journal-000000000001.jsonl";
 function cluster() {
   const time = worldTime();
   const servers = new JetStreamModel(time, new Chance(1, "servers"), {
-    ttlMs: leaseMs,
+    ttlMs: bucketLimits(leaseMs).ttl,
     isCut: () => false,
   });
   servers.isCalm = true;
@@ -34,6 +35,7 @@ function cluster() {
       ended: null as string | null,
       end,
       warned: [] as unknown[],
+      problem: (): string | null => "no owner yet",
     };
     const parts = new Cluster({
       id,
@@ -55,8 +57,9 @@ function cluster() {
       identity: "north",
       onStandby: () => undefined,
     };
-    const run: Parameters<Cluster["own"]>[1] = async ({ store, openJournal, stop }) => {
+    const run: Parameters<Cluster["own"]>[1] = async ({ store, openJournal, stop, ownership }) => {
       made.runs.push(time.now);
+      made.problem = ownership.commandsProblem;
       const opened = await openJournal({ dataDir, clock: process.clock, log: silentLog });
       const file = await store.files.open(path, "a");
       await file.write(Buffer.from(id));
@@ -106,6 +109,37 @@ describe("an account", () => {
     await time.runUntil(2 * minute + 30_000);
     expect(other.runs).toHaveLength(1);
   });
+
+  it("is taken over by a member that for a while was told nothing any more of what others do", async () => {
+    const { time, servers, start } = cluster();
+    const one = start("a");
+    const other = start("b");
+    await time.runUntil(minute);
+    servers.deafen(other.process);
+    await time.runUntil(2 * minute);
+    expect([one.runs.length, other.runs.length]).toEqual([1, 0]);
+    one.process.kill();
+    servers.keepKeys(60 * minute);
+    await time.runUntil(2 * minute + 30_000);
+    expect(other.runs).toHaveLength(1);
+  });
+
+  it.each([0, 500, 1_000, 1_500, 2_000, 2_500])(
+    "takes commands again at once when the servers have found another leader, %i ms after a renewal",
+    async (ms) => {
+      const { time, servers, start } = cluster();
+      const one = start("a");
+      const other = start("b");
+      await time.runUntil(2 * minute + ms);
+      expect(one.problem()).toBeNull();
+      servers.isDown = true;
+      await time.runUntil(2 * minute + ms + 6_500);
+      servers.isDown = false;
+      await time.runUntil(2 * minute + ms + 11_000);
+      expect(one.problem()).toBeNull();
+      expect([one.runs.length, other.runs.length]).toEqual([1, 0]);
+    },
+  );
 
   it("whose import is not whole is run by nobody, until it is", async () => {
     const { time, servers, start } = cluster();

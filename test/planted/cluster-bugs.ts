@@ -59,4 +59,25 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     plant: "() => () => true",
     tests,
   },
+  mark_left_before_the_last_append_is_settled: {
+    seam: "cluster/tenure#Tenure.#begin",
+    plant: `(original) => function () {
+      const { bucket, key } = this._private_ports;
+      this._private_stop.signal.addEventListener("abort", () => {
+        void bucket.release(key, this._private_lease.revision).catch(() => undefined);
+      });
+      return original.call(this);
+    }`,
+    tests,
+  },
+  mark_left_while_a_post_is_under_way: {
+    seam: "cluster/lease#mayMark",
+    plant: "() => (lease) => lease.isFenced",
+    tests,
+  },
+  watch_that_fell_silent_is_relied_on: {
+    seam: "cluster/cluster#mostUnshown",
+    plant: "() => Infinity",
+    tests,
+  },
 };

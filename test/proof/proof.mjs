@@ -19,6 +19,7 @@ const proofs = {
   canary: { title: "Planted secrets" },
   conformance: { title: "The embedded broker by raw packets, and other people's clients" },
   page: { title: "The page in a real browser" },
+  cluster: { title: "Members of a cluster at real NATS servers" },
   homeassistant: { title: "A real Home Assistant", full: { HOMEASSISTANT_ROWS: "all" } },
 };
 const root = resolve(import.meta.dirname, "../..");

@@ -21,6 +21,8 @@ interface Watcher {
   isBehind: boolean;
 }
 
+type Far = "bucket" | "stream" | "watch";
+
 const timeoutMs = 3_000;
 
 export class JetStreamModel {
@@ -31,8 +33,15 @@ export class JetStreamModel {
   readonly #watchers: Watcher[] = [];
   /** In the order of their numbers, which are one more than their places. */
   readonly #entries: (StreamEntry | null)[] = [];
-  /** By process: when what it sent last arrives, as a connection keeps its order. */
-  readonly #arrivals = new Map<Process, number>();
+  /**
+   * By process: when what was sent last arrives. A connection keeps its order as far as one server: the bucket and the stream are led
+   * by two of them, and what is watched comes from a third.
+   */
+  readonly #arrivals = {
+    bucket: new Map<Process, number>(),
+    stream: new Map<Process, number>(),
+    watch: new Map<Process, number>(),
+  };
   #revision = 0;
   /** Of the stream. */
   #created = "once";
@@ -45,6 +54,8 @@ export class JetStreamModel {
   readonly isCut: (process: Process) => boolean;
   /** A process is about to fence: the worst moment for others to wake up. */
   onState: (process: Process) => void = () => undefined;
+  /** Something of a process is on its way to the stream: the worst moment to stop it. */
+  onAppend: (process: Process) => void = () => undefined;
 
   constructor(
     time: VirtualTime,
@@ -85,8 +96,14 @@ export class JetStreamModel {
     this.#created = `${this.#created} more`;
   }
 
+  /** The server that its watch hangs on is gone: nothing is told there any more. */
+  deafen(process: Process): void {
+    const left = this.#watchers.filter((one) => one.process !== process);
+    this.#watchers.splice(0, Infinity, ...left);
+  }
+
   bucketOf(process: Process): Bucket {
-    const ask = <T>(answer: () => T) => this.#ask(process, answer);
+    const ask = <T>(answer: () => T) => this.#ask(process, "bucket", answer);
     return {
       claim: (key, value, over) =>
         ask(() => {
@@ -114,13 +131,16 @@ export class JetStreamModel {
   }
 
   streamOf(process: Process): AccountStream {
-    const ask = <T>(answer: () => T) => this.#ask(process, answer);
+    const ask = <T>(answer: () => T) => this.#ask(process, "stream", answer);
     return {
-      append: (entry, after) =>
-        ask(() => {
+      append: (entry, after) => {
+        const asked = ask(() => {
           if (this.#entries.length !== after) return null;
           return this.#entries.push({ ...entry, data: Uint8Array.from(entry.data) });
-        }),
+        });
+        this.onAppend(process);
+        return asked;
+      },
       state: () =>
         ask(() => {
           this.onState(process);
@@ -137,7 +157,7 @@ export class JetStreamModel {
   }
 
   async *#read(process: Process, from: number, through: number) {
-    const found = await this.#ask(process, () =>
+    const found = await this.#ask(process, "stream", () =>
       this.entries.filter(({ number }) => number >= from && number <= through),
     );
     yield* found;
@@ -171,28 +191,29 @@ export class JetStreamModel {
     const { process } = watcher;
     const kept = this.#keys.get(key);
     if (kept === undefined) return;
-    this.#in(process, () => {
+    this.#in(process, "watch", () => {
       if (this.isCut(process) || this.isDown) watcher.isBehind = true;
       else process.goOn(() => watcher.tell(key, { revision: kept.revision, value: kept.value }));
     });
   }
 
   /** Mostly some ms, and now and then longer than anybody waits for an answer. */
-  #in(process: Process, call: () => void): void {
+  #in(process: Process, far: Far, call: () => void): void {
     const delay =
       !this.isCalm && this.#chance.hits(0.01)
         ? this.#chance.between(500, 8_000)
         : this.#chance.logUniform(0.5, 60);
-    const at = Math.max(this.#arrivals.get(process) ?? 0, this.#time.now + delay);
-    this.#arrivals.set(process, at);
+    const arrivals = this.#arrivals[far];
+    const at = Math.max(arrivals.get(process) ?? 0, this.#time.now + delay);
+    arrivals.set(process, at);
     this.#time.in(at - this.#time.now, call);
   }
 
-  #ask<T>(process: Process, answer: () => T): Promise<T> {
+  #ask<T>(process: Process, far: Far, answer: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       process.clock.after(timeoutMs, () => reject(new Error("timeout")));
       if (!process.isAlive || this.isCut(process)) return;
-      this.#in(process, () => {
+      this.#in(process, far, () => {
         if (this.isDown || this.isCut(process)) return;
         const value = answer();
         const delay = this.#chance.logUniform(0.5, 60);

@@ -49,6 +49,10 @@ export interface Trouble {
   readonly outagesPerMinute: number;
   readonly jumpsPerMinute: number;
   readonly commandsPerMinute: number;
+  /** Owners that are stopped in order while a POST is under way, and an entry on its way to the journal. */
+  readonly leavesPerMinute: number;
+  /** Members that are told nothing any more of what others do. */
+  readonly deafPerMinute: number;
 }
 
 function troubleOf(seed: number): Trouble {
@@ -63,6 +67,8 @@ function troubleOf(seed: number): Trouble {
     outagesPerMinute: chance.of([0, 0, 0.5]),
     jumpsPerMinute: chance.of([0, 1, 3]),
     commandsPerMinute: chance.of([10, 30]),
+    leavesPerMinute: chance.of([0, 1, 2]),
+    deafPerMinute: chance.of([0, 0, 1]),
   };
 }
 
@@ -90,6 +96,10 @@ class World {
   #connected: { readonly process: Process; readonly on: Parameters<Surroundings["connect"]>[1] } | null =
     null;
   #runs = 0;
+  /** To be stopped in order once a POST of it is under way, */
+  #leaving: Process | null = null;
+  /** and that in the moment in which its next entry is on its way to the journal. */
+  #leavingWithEntry: Process | null = null;
   /** Each time that a bridge began to run, which is when its owner may act. */
   readonly begun: { readonly at: number; readonly process: Process }[] = [];
 
@@ -100,6 +110,9 @@ class World {
       ttlMs: bucketLimits(leaseMs).ttl,
       isCut: (process) => this.#isCut(process, "nats"),
     });
+    this.#jetStream.onAppend = (process) => {
+      if (process === this.#leavingWithEntry) this.#leave(process, this.#chance.logUniform(500, 40_000));
+    };
     this.#jetStream.onState = (process) => {
       for (const other of this.#processes.values())
         if (other !== process && this.#chance.hits(0.5)) this.time.in(1, () => other.wake());
@@ -159,9 +172,11 @@ class World {
       write: async (_code, _address, id, _signal, { mayPost } = {}) => {
         await process.clock.wait(this.#chance.logUniform(5, 3_000));
         if (this.#isCut(process, "platform") || mayPost?.() === false) throw postError("withheld", false);
-        const isAnswered = this.#chance.hits(0.9);
+        const isLeaving = process === this.#leaving;
+        const isAnswered = !isLeaving && this.#chance.hits(0.9);
         const takesMs = isAnswered ? this.#chance.logUniform(20, 5_000) : controlMs;
-        const inMs = this.#chance.logUniform(5, takesMs);
+        const inMs = isLeaving ? this.#chance.between(5, controlMs) : this.#chance.logUniform(5, takesMs);
+        if (isLeaving) this.#leaveWithNextEntry();
         this.#posted(process, id, this.time.now + inMs);
         this.time.in(inMs, () => this.#shown.add(id));
         await process.clock.wait(takesMs);
@@ -247,6 +262,7 @@ class World {
 
   disturb(until: number): void {
     const { cutsPerMinute, stopsPerMinute, killsPerMinute, outagesPerMinute, jumpsPerMinute } = this.#trouble;
+    const { leavesPerMinute, deafPerMinute } = this.#trouble;
     const chance = this.#chance;
     const upTo = () => Math.min(chance.logUniform(300, 60_000), until - this.time.now);
     const one = () => chance.of([...this.#processes.values()]);
@@ -264,8 +280,17 @@ class World {
         for (const process of this.#processes.values()) this.#jetStream.healed(process);
       });
     });
+    this.every(leavesPerMinute, until, () => {
+      this.#leaving = this.owner;
+    });
+    this.every(deafPerMinute, until, () => this.#jetStream.deafen(one()));
     this.every(jumpsPerMinute / 3, until, () => this.#jetStream.forgetKeys());
     this.every(jumpsPerMinute / 3, until, () => this.keepKeys(upTo()));
+  }
+
+  /** What all watches hang on is gone. */
+  deafen(): void {
+    for (const process of this.#processes.values()) this.#jetStream.deafen(process);
   }
 
   /** The servers' clock is set back. */
@@ -288,12 +313,32 @@ class World {
   }
 
   #restart(process: Process, afterMs: number): void {
-    if (!process.isAlive || this.#ends.get(process)?.signal.aborted === true) return;
+    if (this.#isLeaving(process)) return;
     // Some of them in order.
-    const isOrderly = this.#chance.hits(0.3);
-    if (isOrderly) this.#ends.get(process)?.abort();
-    if (isOrderly) this.time.in(9_000, () => this.#killed(process, afterMs));
+    if (this.#chance.hits(0.3)) this.#leave(process, afterMs);
     else this.#killed(process, afterMs);
+  }
+
+  #leaveWithNextEntry(): void {
+    const process = this.#leaving;
+    this.#leaving = null;
+    this.#leavingWithEntry = process;
+    // Where there is none.
+    this.time.in(5_000, () => {
+      if (process !== null && process === this.#leavingWithEntry) this.#leave(process, 5_000);
+    });
+  }
+
+  #isLeaving(process: Process): boolean {
+    return !process.isAlive || this.#ends.get(process)?.signal.aborted === true;
+  }
+
+  /** In order: it has some seconds for that. */
+  #leave(process: Process, afterMs: number): void {
+    this.#leavingWithEntry = null;
+    if (this.#isLeaving(process)) return;
+    this.#ends.get(process)?.abort();
+    this.time.in(9_000, () => this.#killed(process, afterMs));
   }
 
   #killed(process: Process, afterMs: number): void {
@@ -312,6 +357,8 @@ class World {
   }
 
   calm(): void {
+    this.#leaving = null;
+    this.#leavingWithEntry = null;
     this.#jetStream.isCalm = true;
     for (const process of this.#processes.values()) process.pauses = 0;
   }
@@ -356,6 +403,8 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   world.disturb(until);
   await world.time.runUntil(until + 1_000);
   world.calm();
+  await world.time.runUntil(until + calmMs - 60_000);
+  if (chance.hits(0.5)) world.deafen();
   await world.time.runUntil(until + calmMs);
   const taken = await takeOver(world, chance.hits(0.2));
   world.judgeJournal();

@@ -1,0 +1,208 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { brokerAndClient, platform } from "../../bridge/support/bridge.js";
+import { startProcess } from "../../bridge/support/program.js";
+import type { Program } from "../../end-to-end/support/program.js";
+import { tempFolder, until } from "../../mqtt-connection/support.js";
+import type { NatsCluster } from "../../support/nats.js";
+import { freePort } from "../../support/mosquitto.js";
+import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.js";
+
+/* Members of a cluster as built programs, at real NATS servers, with one simulated platform and one broker. */
+
+export const topicOf = (actuator: string): string => `greenhouse/gh-0001/actuator/${actuator}`;
+const resultTopic = `${topicOf("fan")}/result`;
+export const journal = "test_greenhouse2mqtt";
+
+export interface Member {
+  readonly name: string;
+  readonly folder: string;
+  /** Of its page. */
+  readonly port: number;
+  readonly proxies: readonly TcpProxy[];
+  /** Its line to the broker. */
+  readonly broker: TcpProxy;
+  program: Program;
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+async function proxyTo(port: number, heardOf?: (bytes: Buffer) => void): Promise<TcpProxy> {
+  const proxy = await startTcpProxy(port, heardOf);
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+interface HeardPost {
+  /** The member whose token it bears. */
+  readonly member: number;
+}
+
+/** Takes down who sends a value to the platform; each member has a token of its own. */
+function heard(posts: HeardPost[], request: string): void {
+  const [, member] = /^POST \/[^ ]*set-value[^]*member-(\d)/.exec(request) ?? [];
+  if (member !== undefined) posts.push({ member: Number(member) });
+}
+
+/** Members with one configuration, at three NATS servers, each through lines of its own that can be cut. */
+export async function clusterOf(count: number, nats: NatsCluster) {
+  const broker = await brokerAndClient();
+  const posts: HeardPost[] = [];
+  const simulator = await platform();
+  const toPlatform = await Promise.all(
+    [simulator.businessUrl, simulator.realtimeUrl].map(async (url) => {
+      const proxy = await proxyTo(portOf(url), (bytes) => heard(posts, bytes.toString("latin1")));
+      return { proxy, url: `http://127.0.0.1:${proxy.port}` };
+    }),
+  );
+  const members: Member[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const folder = await tempFolder();
+    const port = await freePort();
+    const proxies = await Promise.all(nats.servers.map(({ port }) => proxyTo(port)));
+    const toBroker = await proxyTo(portOf(broker.url));
+    simulator.control.acceptToken(`member-${n}`);
+    await mkdir(folder, { recursive: true });
+    await writeFile(
+      join(folder, "config.yaml"),
+      JSON.stringify({
+        platform: {
+          business_url: toPlatform[0]?.url,
+          realtime_url: toPlatform[1]?.url,
+          token: `member-${n}`,
+          requests_per_minute: 0,
+          timeouts: { control: "2s", read: "5s" },
+        },
+        mqtt: { url: `mqtt://127.0.0.1:${toBroker.port}` },
+        http: { port },
+        homeassistant: { enabled: false },
+        polling: { sensors: "1s", actuators: "1s" },
+        controllers: {
+          "GH-0001": {
+            actuators: {
+              fan: { kind: "circulation_fan", address: "150", settle: "0s" },
+              roller: { kind: "motor", address: "300", values: { open: "00000001", stop: "00000100" } },
+            },
+          },
+        },
+        cluster: { nats: proxies.map(({ port }) => `nats://127.0.0.1:${port}`), name: "test" },
+      }),
+      { mode: 0o600 },
+    );
+    const program = startProcess({ folder });
+    members.push({ name: `member ${n}`, folder, port, proxies, broker: toBroker, program });
+  }
+  return { ...broker, simulator, members, posts, toPlatform: toPlatform.map(({ proxy }) => proxy) };
+}
+
+export type Cluster = Awaited<ReturnType<typeof clusterOf>>;
+
+export const claims = "this member has claimed the account";
+
+/** The member that claimed last, of those that run. */
+export async function ownerOf({ members }: Cluster, but: Member | null = null): Promise<Member> {
+  const isOwner = ({ program }: Member) => {
+    const { stderr } = program;
+    return stderr.lastIndexOf(claims) > stderr.lastIndexOf("this member runs the account no more");
+  };
+  const find = () => members.find((one) => one !== but && !one.program.hasEnded && isOwner(one));
+  await until(
+    () => find() !== undefined,
+    "claimed",
+    members.map(({ program }) => program.stderr.slice(-2_000)),
+  );
+  return find() ?? Promise.reject(new Error("no owner"));
+}
+
+async function streamIn({ servers }: NatsCluster, stream: string) {
+  const link = await connect({ servers: servers.map(({ port }) => `127.0.0.1:${port}`) });
+  const info = await (await jetstreamManager(link)).streams.info(stream);
+  await link.close();
+  return info;
+}
+
+/** The number of its newest entry. */
+export const lengthOf = async (nats: NatsCluster, stream: string): Promise<number> =>
+  (await streamIn(nats, stream)).state.last_seq;
+
+/** The server that leads a stream. */
+export async function leaderOf(nats: NatsCluster, stream: string): Promise<NatsCluster["servers"][number]> {
+  const { cluster } = await streamIn(nats, stream);
+  const leader = nats.servers.find(({ name }) => name === cluster?.leader);
+  return leader ?? Promise.reject(new Error(`no server is called ${String(cluster?.leader)}`));
+}
+
+let sent = 0;
+
+export async function sendOnce(
+  { say }: Pick<Cluster, "say">,
+  actuator: string,
+  word: string,
+): Promise<string> {
+  sent += 1;
+  const id = `c${sent}`;
+  await say(`${topicOf(actuator)}/set`, { command: word, id });
+  return id;
+}
+
+/** A sender that is refused asks again, but no more than 60 times in a minute. */
+const sendAgainMs = 1_050;
+
+/** Sends until one is taken: what is refused meanwhile ends so. Resolves with how long that took. */
+export async function commandTaken(cluster: Cluster, word: string): Promise<number> {
+  const from = performance.now();
+  for (;;) {
+    const began = performance.now();
+    const id = await sendOnce(cluster, "fan", word);
+    const told = () => cluster.json(resultTopic).find((one) => one["id"] === id);
+    while (told() === undefined && performance.now() < began + 4_000)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    const { outcome, reason } = told() ?? {};
+    if (outcome === "confirmed" || outcome === "already") return performance.now() - from;
+    const logs = () => cluster.members.map(({ program }) => program.stderr.slice(-3_000)).join("\n---\n");
+    if (reason === "overloaded") throw new Error("the test sends too much, so that its figure means nothing");
+    if (performance.now() - from > 70_000) throw new Error(`no command was taken; ${logs()}`);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + sendAgainMs - performance.now())));
+  }
+}
+
+/** From now on until something was read and shown by another member. */
+export async function firstReading({ seen }: Cluster): Promise<number> {
+  const from = performance.now();
+  const before = seen.length;
+  await until(() => seen.slice(before).some(({ topic }) => topic.includes("/sensor/")), "a reading");
+  return performance.now() - from;
+}
+
+/** Nothing passes, and nobody is told so, until it is mended. */
+export const cutLines = (lines: readonly TcpProxy[], isCut: boolean) =>
+  Promise.all(
+    lines.map(async (proxy) => {
+      await proxy.manner(isCut ? "black_hole" : "pass");
+      if (isCut) proxy.deafen("both");
+      else proxy.cut();
+    }),
+  );
+
+export const cutFromNats = ({ proxies }: Member, isCut: boolean) => cutLines(proxies, isCut);
+
+export const resultsOf = ({ json }: Cluster) =>
+  ["fan", "roller"].flatMap((one) => json(`${topicOf(one)}/result`));
+
+/** All that was told of each command is one outcome, and only once without saying that it is told again. */
+export function judgeResults(cluster: Cluster): void {
+  const told = new Map<unknown, { readonly outcomes: Set<unknown>; news: number }>();
+  for (const { id, outcome, repeated } of resultsOf(cluster)) {
+    const one = told.get(id) ?? { outcomes: new Set(), news: 0 };
+    one.outcomes.add(outcome);
+    if (repeated !== true) one.news += 1;
+    told.set(id, one);
+  }
+  for (const [id, { outcomes, news }] of told) {
+    expect([...outcomes], String(id)).toHaveLength(1);
+    expect(news, String(id)).toBeLessThanOrEqual(1);
+  }
+}

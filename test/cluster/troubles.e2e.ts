@@ -1,0 +1,169 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startProcess } from "../bridge/support/program.js";
+import { until } from "../mqtt-connection/support.js";
+import { type NatsCluster, natsVersion, startNats } from "../support/nats.js";
+import {
+  judgeResults,
+  resultsOf,
+  type Cluster,
+  clusterOf,
+  commandTaken,
+  cutLines,
+  journal,
+  ownerOf,
+  sendOnce,
+  topicOf,
+} from "./support/members.js";
+
+/** The journal takes no more bytes than it has, as with a full disk; or again as many as ever. */
+async function boundJournal({ servers }: NatsCluster, isFull: boolean): Promise<void> {
+  const link = await connect({ servers: servers.map(({ port }) => `127.0.0.1:${port}`) });
+  const { streams } = await jetstreamManager(link);
+  const { state } = await streams.info(journal);
+  await streams.update(journal, { max_bytes: isFull ? state.bytes : -1 });
+  await link.close();
+}
+
+/** The result of a command that is sent once; `during` is what to do before it is waited for. */
+async function resultOf(cluster: Cluster, actuator: string, word: string, during?: () => Promise<void>) {
+  const id = await sendOnce(cluster, actuator, word);
+  await during?.();
+  const told = () => cluster.json(`${topicOf(actuator)}/result`).find((one) => one["id"] === id);
+  await until(
+    () => told() !== undefined,
+    `the result of ${actuator} ${word}`,
+    cluster.members.map(({ program }) => program.stderr.slice(-3_000)),
+  );
+  return told() ?? {};
+}
+
+const alarmsOf = ({ json }: Cluster): string =>
+  JSON.stringify(json("greenhouse/bridge/alarms").at(-1)?.["alarms"] ?? []);
+
+const refusal = { outcome: "refused", reason: "journal_unavailable" };
+
+async function fullJournal(cluster: Cluster, nats: NatsCluster): Promise<void> {
+  await boundJournal(nats, true);
+  // What meets the full journal under way waits for it with its result, unless its records were the last that fitted in; what comes
+  // later is refused at once.
+  const met = await resultOf(cluster, "fan", "on", async () => {
+    await expect.poll(() => alarmsOf(cluster)).toContain("journal_unavailable");
+    expect(await resultOf(cluster, "fan", "on")).toMatchObject(refusal);
+    const before = cluster.posts.length;
+    const stopped = resultOf(cluster, "roller", "stop");
+    await expect.poll(() => cluster.posts.length).toBeGreaterThan(before);
+    await boundJournal(nats, false);
+    expect((await stopped)["outcome"]).not.toBe("refused");
+  });
+  const lastIn = { outcome: "confirmed", reason: null };
+  expect(met).toMatchObject(met["outcome"] === "confirmed" ? lastIn : refusal);
+  await commandTaken(cluster, "on");
+  await expect.poll(() => alarmsOf(cluster)).not.toContain("journal_unavailable");
+}
+
+/** So late that what is asked is under way when a line is cut. */
+const lateMs = 500;
+
+const requestsOf = ({ simulator }: Cluster): number =>
+  Object.values(simulator.control.requests()).reduce((sum, count) => sum + count, 0);
+
+/** A command whose POST has left when `cut` is called, and is not answered yet. */
+async function underWay(cluster: Cluster, word: string, cut: () => Promise<void>) {
+  const before = cluster.posts.length;
+  for (const proxy of cluster.toPlatform) proxy.latency(lateMs);
+  const result = await resultOf(cluster, "fan", word, async () => {
+    await until(() => cluster.posts.length > before, "a POST");
+    await cut();
+  });
+  expect(result).toMatchObject({ outcome: "confirmed" });
+  expect(cluster.posts).toHaveLength(before + 1);
+}
+
+/** The owner goes on reading, and tells what has ended when the line is back. */
+async function cutFromBroker(cluster: Cluster): Promise<void> {
+  const { broker } = await ownerOf(cluster);
+  await underWay(cluster, "off", async () => {
+    await cutLines([broker], true);
+    for (const proxy of cluster.toPlatform) proxy.latency(0);
+    const requests = requestsOf(cluster);
+    await expect.poll(() => requestsOf(cluster)).toBeGreaterThan(requests + 5);
+    await cutLines([broker], false);
+  });
+  await commandTaken(cluster, "on");
+}
+
+/** What was carried out and not answered is read back, and not sent again. */
+async function cutFromPlatform(cluster: Cluster): Promise<void> {
+  const { toPlatform, texts } = cluster;
+  const state = () => texts("greenhouse/bridge/platform").at(-1);
+  await underWay(cluster, "off", async () => {
+    for (const proxy of toPlatform) {
+      await proxy.manner("black_hole");
+      proxy.deafen("to_client");
+    }
+    await expect.poll(state, { timeout: 40_000 }).toBe("unreachable");
+    for (const proxy of toPlatform) proxy.latency(0);
+    await cutLines(toPlatform, false);
+  });
+  await commandTaken(cluster, "on");
+  expect(state()).toBe("online");
+}
+
+/** Every member is stopped in order and started again, one after the other, and commands go on coming. */
+async function rollingRestart(cluster: Cluster): Promise<void> {
+  const { members, posts } = cluster;
+  const from = posts.length;
+  const logs = () => members.map(({ program }) => program.stderr);
+  const end = new AbortController();
+  const ended: string[] = [];
+  const sending = (async () => {
+    for (let n = 0; !end.signal.aborted; n += 1) {
+      await sendOnce(cluster, "fan", n % 2 === 0 ? "off" : "on");
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  })();
+  for (const member of members) {
+    ended.push((await member.program.end("SIGTERM")).stderr);
+    // Before it is there again, the other one has the account.
+    await ownerOf(cluster);
+    member.program = startProcess({ folder: member.folder });
+    await until(() => /standing by|has claimed the account/.test(member.program.stderr), "a member again");
+    await ownerOf(cluster);
+    const count = posts.length;
+    await until(() => posts.length > count, "a POST of who runs the account by now");
+  }
+  end.abort();
+  await sending;
+  const taken = [...ended, ...logs()].flatMap((log) =>
+    [...log.matchAll(/"id":"(c\d+)"[^\n]*"msg":"command taken"/g)].map(([, id]) => id),
+  );
+  expect(new Set(taken).size).toBe(taken.length);
+  const untold = () => taken.filter((id) => !resultsOf(cluster).some((one) => one["id"] === id));
+  await expect.poll(untold).toEqual([]);
+  const since = posts.slice(from);
+  expect(since.length).toBeGreaterThan(0);
+  const changes = since.filter(({ member }, at) => at > 0 && since[at - 1]?.member !== member);
+  expect(changes.length).toBeGreaterThan(0);
+  expect(changes.length).toBeLessThanOrEqual(members.length);
+}
+
+describe.skipIf(natsVersion === null)(
+  `two members of a cluster at three NATS servers (${natsVersion ?? ""})`,
+  () => {
+    it("say what is so with a full journal, cut from the broker or the platform, and restarted one by one, and lose nothing", async () => {
+      const nats = await startNats(3);
+      onTestFinished(() => nats.stop());
+      const cluster = await clusterOf(2, nats);
+      await commandTaken(cluster, "off");
+      const owner = await ownerOf(cluster);
+      await fullJournal(cluster, nats);
+      await cutFromBroker(cluster);
+      await cutFromPlatform(cluster);
+      expect(await ownerOf(cluster)).toBe(owner);
+      await rollingRestart(cluster);
+      judgeResults(cluster);
+    }, 180_000);
+  },
+);
