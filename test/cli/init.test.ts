@@ -49,7 +49,17 @@ mqtt: { url: "mqtt://10.0.0.2:1883", username: bridge, password: hunter3 }
   it.each([
     [[], undefined, ["platform.business_url is missing (--business-url)", "--realtime-url", "--token-env"]],
     [hosts, undefined, ["a credential is missing: platform.token_env (--token-env)"]],
-    [[], "platform: { busines_url: x }", ["busines_url"]],
+    [
+      [],
+      "platform: { busines_url: x, allow_insecure: 7 }",
+      [
+        'platform.busines_url: unknown key, did you mean "business_url"?',
+        "platform.allow_insecure: expected true",
+      ],
+    ],
+    [[], "site: 7", ["\n  site: unknown key\n"]],
+    [[], "mqtt: []", ["mqtt: expected a section of keys with values"]],
+    [[], "- 1", ["expected a section of keys with values"]],
     [
       [...hosts, "--token-env", "T"],
       "platform: { token: t }",

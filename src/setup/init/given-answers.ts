@@ -1,5 +1,8 @@
 import { parse } from "yaml";
 import { z } from "zod";
+import { findingsOf } from "../../config/load.js";
+import { type Finding, formatPath, suggestion } from "../../config/problem.js";
+import { section } from "../../config/values.js";
 import type { Language } from "../../greenhouse/labels.js";
 import { harmless } from "../discover/given-file.js";
 import { addressObjection, type Answers, isOpen, type Secret } from "./answers.js";
@@ -14,22 +17,29 @@ export interface GivenOptions {
 }
 
 const text = z.string({ error: "expected a text" }).min(1, { error: "expected a text" });
-const fields = z.strictObject({
+const platformAnswers = section({
+  business_url: text,
+  realtime_url: text,
+  allow_insecure: z.literal(true, { error: "expected true" }),
+  token: text,
+  token_env: text,
+  token_file: text,
+  sign_in: section({ body: z.record(z.string(), text) }),
+}).partial();
+const mqttAnswers = section({ url: text, username: text, password: text }).partial();
+const fields = section({
   language: z.enum(["en", "zh"], { error: "expected en or zh" }).optional(),
-  platform: z
-    .strictObject({
-      business_url: text,
-      realtime_url: text,
-      allow_insecure: z.literal(true),
-      token: text,
-      token_env: text,
-      token_file: text,
-      sign_in: z.strictObject({ body: z.record(z.string(), text) }),
-    })
-    .partial()
-    .default({}),
-  mqtt: z.strictObject({ url: text, username: text, password: text }).partial().default({}),
+  platform: platformAnswers.default({}),
+  mqtt: mqttAnswers.default({}),
 });
+const keys = [fields, platformAnswers, mqttAnswers].flatMap(({ shape }) => Object.keys(shape));
+
+/** A finding in a line; an unknown key with the one that may be meant. */
+function lineOf({ path, on, message }: Finding): string {
+  const meant = on === "key" ? suggestion(String(path.at(-1)), keys) : "";
+  const where = formatPath(path);
+  return `${where === "" ? "" : `${where}: `}${message}${meant}`;
+}
 
 /** The answers, or what is missing or wrong of them, one a line. `spoken`: the language of the terminal, taken over where the file names none. */
 export function givenAnswers(
@@ -38,7 +48,7 @@ export function givenAnswers(
   spoken: Language = "en",
 ): Answers | readonly string[] {
   const read = fields.safeParse(parsed(file) ?? {});
-  if (!read.success) return read.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  if (!read.success) return findingsOf(read.error.issues).map(lineOf);
   const { platform, mqtt, language = spoken === "en" ? undefined : spoken } = read.data;
   const business_url = options.businessUrl ?? platform.business_url;
   const realtime_url = options.realtimeUrl ?? platform.realtime_url;
