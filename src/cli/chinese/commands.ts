@@ -396,6 +396,7 @@ export const commandPairs: readonly Pair[] = [
   ["Name of the account's field in the sign-in", "登录请求中账号字段的名称"],
   ["Name of the password's field", "密码字段的名称"],
   ["expected a text", "应为文字"],
+  ["expected true", "应为 true"],
   ["expected en or zh", "应为 en 或 zh"],
   [
     "mqtt.url is missing beside mqtt.username and mqtt.password",
