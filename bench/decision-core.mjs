@@ -17,7 +17,7 @@ const { mirrorSettings } = await module("sync/settings.js");
 const { loadConfiguration } = await module("config/load.js");
 const { GreenhouseStore } = await module("sync/store.js");
 const { incomingCommand } = await module("commands/service.js");
-const { topicsUnder } = await module("mqtt/topics.js");
+const { incomingOn, topicsUnder } = await module("mqtt/topics.js");
 
 /** Slow enough for the 60 commands a minute that each actuator takes. */
 const stepMs = 200;
@@ -37,15 +37,18 @@ const log = Object.fromEntries(
   ["trace", "debug", "info", "warn", "error", "fatal"].map((level) => [level, () => undefined]),
 );
 
+const online = { state: "online", version: null, description: null, lastOnlineAt: null };
+
 /** Registers and journal that keep nothing but the present. */
 function memoryWorld() {
   const values = new Map();
   const world = {
     ...{ posts: 0, records: 0, monotonicMs: 0, outcomes: new Map(), ended: 0 },
     platform: {
-      connection: () => Promise.resolve("online"),
+      connection: () => Promise.resolve(online),
       value: (code, address) => Promise.resolve(values.get(`${code} ${address}`) ?? "1001"),
-      write: (code, address, value) => {
+      write: (code, address, value, signal, manner) => {
+        if (manner?.mayPost() === false) return Promise.reject(new Error("a POST was withheld"));
         values.set(`${code} ${address}`, value);
         world.posts += 1;
         return Promise.resolve({ requestId: "r", code: "200" });
@@ -103,7 +106,7 @@ async function bridgeSide(mode) {
   const commander = new Commander({
     ...{ ...world, store, output, log, newId: randomUUID },
     rules: () => configuration.commands,
-    clockTrusted: () => true,
+    clockSkewMs: () => 0,
     otherBridge: () => false,
   });
   const topics = topicsUnder("greenhouse");
@@ -111,7 +114,7 @@ async function bridgeSide(mode) {
   const take = (n, payload) => {
     const topic = `greenhouse/${controllerOf(n).toLowerCase()}/actuator/a${placeOf(n)}/set`;
     const message = { topic, payload, retain: false, qos: 1, properties: {} };
-    commander.submit(incomingCommand(message, topics.parse(topic), null, rules));
+    commander.submit(incomingCommand(message, incomingOn(topics, topic), null, rules));
   };
   return { world, take };
 }
