@@ -76,6 +76,7 @@ export function contextIn(
   const own = world.controller(code);
   if (own === undefined) return null;
   return {
+    ...world,
     ...clockJudgement(world, now.mono),
     own,
     now: {
@@ -83,11 +84,7 @@ export function contextIn(
       // Whole seconds, so that two clocks that run apart by a hair say the same.
       iso: (then) => new Date(Math.round((then + now.at - now.mono) / 1_000) * 1_000).toISOString(),
     },
-    readOnly: world.readOnly(),
-    staleAfterMs: world.staleAfterMs,
-    controller: world.controller,
     weather: (name) => at(book.weather, name) ?? null,
-    weatherStaleAfterMs: world.weatherStaleAfterMs,
     activity: (of, actuator) => {
       const key = keyOf(of, actuator);
       return activityOf(key === open.key ? open.lane : at(book.lanes, key), now.mono);

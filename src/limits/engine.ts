@@ -48,7 +48,7 @@ export class LimitEngine {
   #isRunning = false;
   /** Changes of controllers are listened to once something is limited. */
   #isListening = false;
-  #readOnly: LimitContext["readOnly"] = { commands: false, rules: false };
+  #readOnly: ReturnType<LimitContext["readOnly"]> = { commands: false, rules: false };
 
   constructor(ports: EnginePorts) {
     this.#ports = ports;
@@ -264,8 +264,9 @@ export class LimitEngine {
     this.#late.delete(key);
     const actuator = own.actuators.get(entry.id);
     if (actuator === undefined) return;
+    const isReadOnly = readOnly().commands;
     const restrictions =
-      isEmpty(entry) && !readOnly.commands ? null : restrictionsOf(entry, readOnly.commands, actuator, now);
+      isEmpty(entry) && !isReadOnly ? null : restrictionsOf(entry, isReadOnly, actuator, now);
     const { restrictions: shown, at } = this.#shown.get(key) ?? { restrictions: null, at: 0 };
     if (JSON.stringify(shown) === JSON.stringify(restrictions)) return;
     const isSmall = shown && restrictions && differsInNumbersOnly(shown, restrictions);

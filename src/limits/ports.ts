@@ -37,7 +37,7 @@ export interface EnginePorts {
   readonly weather: Configuration["weather"];
   /** How old a reading of the platform may be, ms. */
   readonly staleAfterMs: number;
-  readonly readOnly: () => LimitContext["readOnly"];
+  readonly readOnly: LimitContext["readOnly"];
   /** How far the platform's clock is ahead, ms; null while that is not known. */
   readonly clockSkewMs: () => number | null;
   readonly newId: () => string;

@@ -168,7 +168,7 @@ function hindrance(
   { own, readOnly, now }: LimitContext,
 ): string | null {
   const { settings } = entry;
-  if (readOnly.rules || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
+  if (readOnly().rules || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
   if (!own.platformReachable) return "The platform cannot be reached.";
   if (own.availability === "offline") return "The platform says that the controller is offline.";
   const wanted = readWanted(command, settings);

@@ -203,21 +203,25 @@ interface Activity {
   readonly isMoving: boolean;
 }
 
-/** All that an actuator's limits look at outside of it, at one moment. */
-export interface LimitContext {
-  /** The controller of the actuator. */
-  readonly own: Controller;
+/** What the limits of all actuators look at, whenever they do. */
+export interface LimitSources {
   readonly controller: (idOrCode: string) => Controller | undefined;
-  readonly weather: (name: string) => WeatherReading | null;
-  readonly activity: (code: string, actuator: string) => Activity;
   /** How old a value may be: one of the platform, ms; or of `weather`, null for one that is not configured. */
   readonly staleAfterMs: number;
   readonly weatherStaleAfterMs: (name: string) => number | null;
-  readonly now: Instant;
   /** When this run began. */
   readonly startedAt: number;
   /** `rules`: by the user's own setting, which keeps back also what a rule sends. */
-  readonly readOnly: { readonly commands: boolean; readonly rules: boolean };
+  readonly readOnly: () => { readonly commands: boolean; readonly rules: boolean };
+}
+
+/** All that an actuator's limits look at outside of it, at one moment. */
+export interface LimitContext extends LimitSources {
+  /** The controller of the actuator. */
+  readonly own: Controller;
+  readonly weather: (name: string) => WeatherReading | null;
+  readonly activity: (code: string, actuator: string) => Activity;
+  readonly now: Instant;
   /** How far the clock is ahead of the platform's, 0 where the two agree; null where it is not known whether it is right. */
   readonly aheadMs: number | null;
 }

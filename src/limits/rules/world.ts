@@ -1,9 +1,8 @@
-import type { Controller } from "../../greenhouse/model.js";
 import type { Entry } from "./entry.js";
-import type { LimitContext } from "./guards.js";
+import type { LimitSources } from "./guards.js";
 
 /** What limits look at outside of the book, and how they are configured. */
-export interface LimitWorld {
+export interface LimitWorld extends LimitSources {
   /** What the configuration limits actuators by, before anything happened there; by lane, of those that it limits. */
   readonly limitsAtFirst: ReadonlyMap<string, Entry>;
   /** The same of every actuator, for one that something limits from now on. */
@@ -12,15 +11,8 @@ export interface LimitWorld {
   readonly watched: ReadonlySet<string>;
   /** Lanes with guards that look at something of the controller. */
   readonly watchersOf: (code: string) => Iterable<string>;
-  readonly controller: (idOrCode: string) => Controller | undefined;
-  /** When this run began. */
-  readonly startedAt: number;
   /** How far the platform's clock is ahead, ms; null while that is not known. */
   readonly clockSkewMs: () => number | null;
-  /** How old a reading of the platform may be, ms. */
-  readonly staleAfterMs: number;
-  readonly weatherStaleAfterMs: (name: string) => number | null;
-  readonly readOnly: () => LimitContext["readOnly"];
   /** Whether the bridge has begun to send what rules ask for. */
   readonly mayRulesSend: () => boolean;
   readonly newId: () => string;
