@@ -6,6 +6,8 @@ import { Check } from "./judging.js";
 
 /** Within this after the travel time the bridge has looked again, and said what it saw. */
 const withinMs = 60_000;
+/** So long it goes on where the platform cannot be read. */
+const looksForMs = 600_000;
 
 interface Due {
   readonly ask: Ask;
@@ -46,6 +48,14 @@ export class SecondLookChecks extends Check {
     )
       return;
     if (world.bridge !== bridge || !bridge.clock.isAlive || bridge.isStopping) return;
+    // A look that was not answered is repeated, for as long as the bridge goes on looking.
+    const isUnanswered = world.journalist
+      .readsOf(ask.code, last.address)
+      .some(({ begunAt, raw }) => begunAt >= at - 1 && raw === null);
+    if (isUnanswered && world.time.now < at + looksForMs) {
+      world.in(withinMs, () => this.#check(bridge, { ask, last, at, id }));
+      return;
+    }
     const reads = world.journalist
       .readsSince(ask.code, last.address, at - 1)
       .filter(({ endedAt }) => endedAt !== null);
