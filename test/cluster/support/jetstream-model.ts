@@ -77,6 +77,10 @@ export class JetStreamModel {
     this.#keys.clear();
   }
 
+  has(key: string): boolean {
+    return this.#key(key) !== null;
+  }
+
   /** The servers' clock is set back: for so long no lease ends. */
   keepKeys(ms: number): void {
     this.#keptLongerMs = ms;

@@ -1,5 +1,6 @@
 import { Cluster, leaseMs } from "../../../src/cluster/cluster.js";
 import { bucketLimits } from "../../../src/cluster/lease.js";
+import { memberKey } from "../../../src/cluster/view.js";
 import { hashOf } from "../../../src/config/fleet.js";
 import { PlatformError } from "../../../src/greenhouse/ports.js";
 import { silentLog } from "../../../src/runtime/log.js";
@@ -51,6 +52,8 @@ export interface Trouble {
   readonly commandsPerMinute: number;
   /** Owners that are stopped in order while a POST is under way, and an entry on its way to the journal. */
   readonly leavesPerMinute: number;
+  /** Owners that sleep before the first byte of a POST, mostly until another member has the account. */
+  readonly sleepsPerMinute: number;
   /** Members that are told nothing any more of what others do. */
   readonly deafPerMinute: number;
 }
@@ -69,6 +72,7 @@ function troubleOf(seed: number): Trouble {
     commandsPerMinute: chance.of([10, 30]),
     leavesPerMinute: chance.of([0, 1, 2]),
     deafPerMinute: chance.of([0, 0, 1]),
+    sleepsPerMinute: chance.of([0, 1, 2]),
   };
 }
 
@@ -96,6 +100,8 @@ class World {
   #connected: { readonly process: Process; readonly on: Parameters<Surroundings["connect"]>[1] } | null =
     null;
   #runs = 0;
+  /** To sleep before its next POST. */
+  #sleeping: Process | null = null;
   /** To be stopped in order once a POST of it is under way, */
   #leaving: Process | null = null;
   /** and that in the moment in which its next entry is on its way to the journal. */
@@ -170,6 +176,7 @@ class World {
   readonly #surroundings: Surroundings = {
     platformOf: (process) => ({
       write: async (_code, _address, id, _signal, { mayPost } = {}) => {
+        if (process === this.#sleeping) this.#sleep(process);
         await process.clock.wait(this.#chance.logUniform(5, 3_000));
         if (this.#isCut(process, "platform") || mayPost?.() === false) throw postError("withheld", false);
         const isLeaving = process === this.#leaving;
@@ -262,7 +269,7 @@ class World {
 
   disturb(until: number): void {
     const { cutsPerMinute, stopsPerMinute, killsPerMinute, outagesPerMinute, jumpsPerMinute } = this.#trouble;
-    const { leavesPerMinute, deafPerMinute } = this.#trouble;
+    const { leavesPerMinute, deafPerMinute, sleepsPerMinute } = this.#trouble;
     const chance = this.#chance;
     const upTo = () => Math.min(chance.logUniform(300, 60_000), until - this.time.now);
     const one = () => chance.of([...this.#processes.values()]);
@@ -282,6 +289,9 @@ class World {
     });
     this.every(leavesPerMinute, until, () => {
       this.#leaving = this.owner;
+    });
+    this.every(sleepsPerMinute, until, () => {
+      this.#sleeping = this.owner;
     });
     this.every(deafPerMinute, until, () => this.#jetStream.deafen(one()));
     this.every(jumpsPerMinute / 3, until, () => this.#jetStream.forgetKeys());
@@ -317,6 +327,22 @@ class World {
     // Some of them in order.
     if (this.#chance.hits(0.3)) this.#leave(process, afterMs);
     else this.#killed(process, afterMs);
+  }
+
+  #sleep(process: Process): void {
+    this.#sleeping = null;
+    const other = [...this.#processes.values()].find((one) => one !== process && !this.#isLeaving(one));
+    if (other !== undefined && this.#chance.hits(0.3)) this.#nap(process, other);
+    else process.stop(this.#chance.between(10_000, 60_000), this.#chance.hits(0.3));
+    // The clock of a computer may be set when it wakes.
+    if (this.#chance.hits(0.5)) process.setWall(this.#chance.between(-90_000, 0));
+  }
+
+  /** Shorter than its lease, of which the servers lose the key; another member starts that never saw it. */
+  #nap(process: Process, other: Process): void {
+    process.stop(this.#chance.between(3_000, 6_000), false);
+    this.#jetStream.forgetKeys();
+    this.#killed(other, 10);
   }
 
   #leaveWithNextEntry(): void {
@@ -357,10 +383,17 @@ class World {
   }
 
   calm(): void {
+    this.#sleeping = null;
     this.#leaving = null;
     this.#leavingWithEntry = null;
     this.#jetStream.isCalm = true;
     for (const process of this.#processes.values()) process.pauses = 0;
+  }
+
+  /** What a dead member had there vanishes. */
+  judgeBucket(dead: Process): void {
+    if (this.#jetStream.has(memberKey(dead.id)))
+      this.violations.push(`${dead.id} has been dead for minutes, and stands in the bucket`);
   }
 
   /** Of everything that the journal acknowledged. */
@@ -433,6 +466,7 @@ async function takeOver(world: World, isSetBack: boolean): Promise<Pick<History,
     world.send(`probe-${n}`, false);
   });
   await world.time.runUntil(from + 240_000);
+  if (!isSetBack) world.judgeBucket(owner);
   const reading = world.begun.find(({ at }) => at > from);
   const first = world.posts.find(({ id, at }) => at > from && id.startsWith("probe-"));
   const readingMs = (reading?.at ?? Infinity) - from;
