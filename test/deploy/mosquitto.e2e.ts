@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Mosquitto } from "../support/mosquitto.js";
 import {
@@ -9,6 +10,7 @@ import {
   type User,
   users,
 } from "./support/broker-users.js";
+import { inProject, textOf } from "./support/project.js";
 
 interface Row {
   readonly topic: string;
@@ -23,7 +25,7 @@ const both: readonly User[] = ["bridge", "homeassistant"];
 const rights = (publish: readonly User[] = [], read: readonly User[] = [], ...topics: string[]): Row[] =>
   topics.map((topic) => ({ topic, publish, read }));
 
-const named = [
+const everything = [
   ...rights(
     commanders,
     readers,
@@ -57,81 +59,97 @@ const named = [
   ...rights([], [], "something/else"),
 ];
 
-describe.each(["deploy/mosquitto/greenhouse2mqtt.conf", "deploy/compose/mosquitto/mosquitto.conf"])(
-  "the access list in a Mosquitto with %s",
-  (settings) => {
-    let broker: Mosquitto;
-    let witness: Client;
-    /** What the broker answered to each user's publish, and what of it arrived. */
-    const published = new Map<string, { readonly answer: string; readonly arrived: boolean }>();
-    const read = new Map<User, ReadonlySet<string>>();
+const composeSettings = "deploy/compose/mosquitto/mosquitto.conf";
+const accessList = () => textOf("deploy/mosquitto/acl");
 
-    beforeAll(async () => {
-      broker = await brokerOf(settings);
-      witness = await clientOf(broker, "witness");
-      for (const user of users) {
-        const client = await clientOf(broker, user);
-        await Promise.all(named.map(({ topic }) => witness.publish(topic)));
-        await witness.publish(`done/${user}`);
-        await client.until(`done/${user}`);
-        read.set(user, new Set(client.received));
-        await publishAll(user, client);
-        await client.end();
-      }
-    });
-    afterAll(async () => {
-      await witness.end();
-      await broker.stop();
-    });
+/** As the command makes it that the README of a fleet has. */
+async function accessListOfFleet(): Promise<string> {
+  const [, command = "false"] = /^(sed -E .*) > /m.exec(await textOf("deploy/fleet/README.md")) ?? [];
+  return execFileSync("sh", ["-c", command], { cwd: inProject("deploy/fleet/compose"), encoding: "utf8" });
+}
 
-    async function publishAll(user: User, client: Client): Promise<void> {
-      const payload = `from ${user}`;
-      const answers = await Promise.all(
-        named.map(async ({ topic }) => ({ topic, answer: await client.publish(topic, payload) })),
-      );
-      // Whatever the broker took stands before this mark.
-      await witness.publish(`mark/${user}`);
-      await witness.until(`mark/${user}`);
-      for (const { topic, answer } of answers) {
-        const arrived = witness.messages.some((one) => one.topic === topic && one.payload === payload);
-        published.set(`${user} ${topic}`, { answer, arrived });
-      }
+/** The same topics of an account of a fleet. */
+const ofAccount = (row: Row): Row => ({
+  ...row,
+  topic: row.topic.replace(/^greenhouse\/(?!response)/, "greenhouse/north/"),
+});
+
+describe.each([
+  ["deploy/mosquitto/greenhouse2mqtt.conf", "one bridge", accessList, everything],
+  [composeSettings, "one bridge", accessList, everything],
+  [composeSettings, "a fleet", accessListOfFleet, everything.map(ofAccount)],
+])("the access list in a Mosquitto with %s for %s", (settings, _, list, named) => {
+  let broker: Mosquitto;
+  let witness: Client;
+  /** What the broker answered to each user's publish, and what of it arrived. */
+  const published = new Map<string, { readonly answer: string; readonly arrived: boolean }>();
+  const read = new Map<User, ReadonlySet<string>>();
+
+  beforeAll(async () => {
+    broker = await brokerOf(settings, await list());
+    witness = await clientOf(broker, "witness");
+    for (const user of users) {
+      const client = await clientOf(broker, user);
+      await Promise.all(named.map(({ topic }) => witness.publish(topic)));
+      await witness.publish(`done/${user}`);
+      await client.until(`done/${user}`);
+      read.set(user, new Set(client.received));
+      await publishAll(user, client);
+      await client.end();
     }
+  });
+  afterAll(async () => {
+    await witness.end();
+    await broker.stop();
+  });
 
-    it.each(named)("lets exactly the right users publish $topic", ({ topic, publish }) => {
-      const denied = users.filter((user) => !publish.includes(user));
-      for (const user of publish)
-        expect(published.get(`${user} ${topic}`), user).toEqual({ answer: "taken", arrived: true });
-      for (const user of denied)
-        expect(published.get(`${user} ${topic}`), user).toEqual({ answer: "forbidden", arrived: false });
-    });
+  async function publishAll(user: User, client: Client): Promise<void> {
+    const payload = `from ${user}`;
+    const answers = await Promise.all(
+      named.map(async ({ topic }) => ({ topic, answer: await client.publish(topic, payload) })),
+    );
+    // Whatever the broker took stands before this mark.
+    await witness.publish(`mark/${user}`);
+    await witness.until(`mark/${user}`);
+    for (const { topic, answer } of answers) {
+      const arrived = witness.messages.some((one) => one.topic === topic && one.payload === payload);
+      published.set(`${user} ${topic}`, { answer, arrived });
+    }
+  }
 
-    it.each(named)("lets exactly the right users read $topic", ({ topic, read: allowed }) => {
-      const readers = users.filter((user) => read.get(user)?.has(topic) === true);
-      expect(readers).toEqual(users.filter((user) => allowed.includes(user)));
-    });
+  it.each(named)("lets exactly the right users publish $topic", ({ topic, publish }) => {
+    const denied = users.filter((user) => !publish.includes(user));
+    for (const user of publish)
+      expect(published.get(`${user} ${topic}`), user).toEqual({ answer: "taken", arrived: true });
+    for (const user of denied)
+      expect(published.get(`${user} ${topic}`), user).toEqual({ answer: "forbidden", arrived: false });
+  });
 
-    it("hands a new subscriber every retained topic of 500 points, though it takes them slowly", async () => {
-      const topics = Array.from({ length: 1_500 }, (_, n) => `greenhouse/burst/sensor/s${n}`);
-      const publisher = await connected(broker, { username: "bridge", password });
-      await Promise.all(
-        topics.map((topic) => publisher.publishAsync(topic, "x".repeat(200), { qos: 1, retain: true })),
-      );
-      const screen = await connected(broker, { username: "dashboard", password });
-      const seen = new Set<string>();
-      screen.on("message", (topic) => seen.add(topic));
-      await screen.subscribeAsync("greenhouse/burst/#", { qos: 1 });
-      await expect.poll(() => seen.size, { timeout: 10_000 }).toBe(topics.length);
-      await Promise.all([publisher.endAsync(), screen.endAsync()]);
-    });
+  it.each(named)("lets exactly the right users read $topic", ({ topic, read: allowed }) => {
+    const readers = users.filter((user) => read.get(user)?.has(topic) === true);
+    expect(readers).toEqual(users.filter((user) => allowed.includes(user)));
+  });
 
-    it.each([
-      ["without a name", {}],
-      ["with an unknown name", { username: "stranger", password }],
-      ["with a wrong password", { username: "operator", password: "guessed" }],
-      ["with an empty password", { username: "bridge", password: "" }],
-    ])("lets nobody in %s", async (_, login) => {
-      await expect(connected(broker, login)).rejects.toThrow(/not authorized/i);
-    });
-  },
-);
+  it("hands a new subscriber every retained topic of 500 points, though it takes them slowly", async () => {
+    const topics = Array.from({ length: 1_500 }, (_, n) => `greenhouse/burst/sensor/s${n}`);
+    const publisher = await connected(broker, { username: "bridge", password });
+    await Promise.all(
+      topics.map((topic) => publisher.publishAsync(topic, "x".repeat(200), { qos: 1, retain: true })),
+    );
+    const screen = await connected(broker, { username: "dashboard", password });
+    const seen = new Set<string>();
+    screen.on("message", (topic) => seen.add(topic));
+    await screen.subscribeAsync("greenhouse/burst/#", { qos: 1 });
+    await expect.poll(() => seen.size, { timeout: 10_000 }).toBe(topics.length);
+    await Promise.all([publisher.endAsync(), screen.endAsync()]);
+  });
+
+  it.each([
+    ["without a name", {}],
+    ["with an unknown name", { username: "stranger", password }],
+    ["with a wrong password", { username: "operator", password: "guessed" }],
+    ["with an empty password", { username: "bridge", password: "" }],
+  ])("lets nobody in %s", async (_, login) => {
+    await expect(connected(broker, login)).rejects.toThrow(/not authorized/i);
+  });
+});

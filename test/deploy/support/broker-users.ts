@@ -18,8 +18,8 @@ const lookerOn = ["user witness", "topic readwrite #", "pattern read done/%u"];
 const ofThePlace =
   /^(listener|allow_anonymous|password_file|acl_file|persistence|persistence_location|log_dest|log_type) /;
 
-export async function brokerOf(settingsFile: string): Promise<Mosquitto> {
-  const acl = effectiveLines(await textOf("deploy/mosquitto/acl"));
+export async function brokerOf(settingsFile: string, accessList: string): Promise<Mosquitto> {
+  const acl = effectiveLines(accessList);
   const settings = effectiveLines(await textOf(settingsFile));
   const names = [...users, "witness"];
   return startMosquitto({
