@@ -1,3 +1,4 @@
+import { gunzipSync } from "node:zlib";
 import { PlatformError, type PlatformErrorFacts } from "../greenhouse/ports.js";
 import type { Redact } from "../runtime/redaction.js";
 import type { Blank } from "./session/credential.js";
@@ -10,7 +11,7 @@ import {
   parseJson,
   UnreadableJson,
 } from "./decode/decoding.js";
-import { type HttpAnswer, inflated, type TransportFailure, UndecodableBody } from "./http/exchange.js";
+import type { HttpAnswer, TransportFailure } from "./http.js";
 import type { Operation } from "./operations.js";
 
 export interface GoodAnswer {
@@ -78,6 +79,27 @@ function readBody(answer: HttpAnswer, { operation }: RequestContext, blank: Blan
     if (error instanceof UnreadableJson)
       return { problem: `the answer is ${error.message}; ${check()}`, isPage: false };
     throw error;
+  }
+}
+
+class UndecodableBody extends Error {
+  override name = "UndecodableBody" as const;
+}
+
+/**
+ * The body without its content encoding, which is gzip as every request asks for it. Throws UndecodableBody for another
+ * encoding, for broken data and for more than `maxMiB`. Synchronous, which is harmless as the output is bounded.
+ */
+function inflated(body: Buffer, encoding: string | undefined, maxMiB: number): Buffer {
+  const name = (encoding ?? "").trim().toLowerCase();
+  if (name === "" || name === "identity" || body.length === 0) return body;
+  if (name !== "gzip")
+    throw new UndecodableBody(`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
+  try {
+    return gunzipSync(body, { maxOutputLength: maxMiB * 1024 * 1024 });
+  } catch (error) {
+    const isTooLarge = error instanceof RangeError;
+    throw new UndecodableBody(isTooLarge ? `more than ${maxMiB} MiB when unpacked` : "broken gzip data");
   }
 }
 

@@ -32,13 +32,13 @@ export interface Circuit {
 }
 
 /**
- * `answered`: the platform said something usable, also a refusal of the request. `misplaced`: the host has no such path,
+ * `answered`: the platform said something usable, also a refusal of the request; `signedIn` where it let a credential in. `misplaced`: the host has no such path,
  * which is no sign that the platform is there. `challenged`: 401 or 403, while a new credential may still help; `refused`:
  * none will. `abandoned`: the caller gave up. `failed` has the device where the host did answer, but with an error or with
  * nothing usable, and whether it was the same request once more.
  */
 export type RequestEnd =
-  | { readonly type: "answered" }
+  | { readonly type: "answered"; readonly signedIn?: boolean }
   | { readonly type: "misplaced" }
   | { readonly type: "challenged" }
   | { readonly type: "failed"; readonly device?: string | null; readonly isRetry?: boolean }
@@ -279,7 +279,10 @@ export class HostLinks {
     if (type === "answered" || type === "challenged" || type === "held") contact.contactAt = now;
     if (type === "answered") contact.accepted = true;
     if (type !== "abandoned") contact.trouble = trouble;
-    if (type !== "abandoned") this.#tell(host);
+    // A read the business host answers ends a refusal of signing in, also when it was the old credential that helped.
+    const isBack = this.#isMissing && host === "business" && type === "answered" && outcome.signedIn === true;
+    if (isBack) this.#isMissing = false;
+    if (type !== "abandoned") for (const one of isBack ? hosts : [host]) this.#tell(one);
   }
 
   credentialRenewed(): void {
@@ -289,13 +292,6 @@ export class HostLinks {
       this.#contacts[host].accepted = false;
       this.#tell(host);
     }
-  }
-
-  /** A read the business host answers ends a refusal of signing in, also when it was the old credential that helped. */
-  credentialAccepted(host: PlatformHost): void {
-    if (!this.#isMissing || host !== "business") return;
-    this.#isMissing = false;
-    for (const one of hosts) this.#tell(one);
   }
 
   /** There is none to send: the sign-in is refused, the token file is empty. */

@@ -19,7 +19,7 @@ import {
 } from "./counters.js";
 import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
 import { type Files, nodeFiles } from "../runtime/file-system.js";
-import { HostConnections, type HostWay } from "./http/connections.js";
+import { HostConnections, type HostWay } from "./http.js";
 import { type HostLink, HostLinks, type OnLink } from "./circuit.js";
 import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";

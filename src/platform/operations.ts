@@ -63,39 +63,37 @@ export function readOnlyOperation(name: string): Operation | null {
 const maxParameters = 32;
 const maxTextLength = 1_000;
 
+/** A device code that may also be a part of a path: some servers decode that before they look where it leads. */
+const plainCodePattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
+
 /** Whether a device code may be a value in a request, where it is encoded. */
 export const isDeviceCode = (code: string): boolean => deviceCodePattern.test(code);
 
-/** Whether it may also be a part of a path: some servers decode that before they look where it leads. */
-export const isPlainCode = (code: string): boolean => isDeviceCode(code) && /^[A-Za-z0-9._-]+$/.test(code);
+export const isPlainCode = (code: string): boolean => plainCodePattern.test(code);
 
 const checked =
-  (isFit: (text: string) => boolean, where: string, what: string) =>
+  (pattern: RegExp, where: string, what: string) =>
   (text: string, operation: Operation, name = "device code"): string => {
-    if (isFit(text)) return text;
+    if (pattern.test(text)) return text;
     throw invalidRequest(operation, `${name} ${shown(text)} cannot be ${where}: ${what}`);
   };
 
 /** The code itself; throws `invalid_request` for one that could change what is asked. */
 export const deviceCode = checked(
-  isDeviceCode,
+  deviceCodePattern,
   "used in a request",
   "at most 64 characters are, without blanks around them",
 );
 
 /** The same for a part of a path. */
 export const pathCode = checked(
-  isPlainCode,
+  plainCodePattern,
   "used in a path",
   'only letters, digits, ".", "_" and "-" are, at most 64',
 );
 
 /** An address or a value, whose name is given: short visible text, sent as it is. */
-export const plainText = checked(
-  (text) => /^[\x21-\x7e]{1,64}$/.test(text),
-  "sent",
-  "1 to 64 visible ASCII characters are",
-);
+export const plainText = checked(/^[\x21-\x7e]{1,64}$/, "sent", "1 to 64 visible ASCII characters are");
 
 /**
  * Path and query of a request; every name and value is encoded, parameters are renamed and added as `platform.shapes` says.

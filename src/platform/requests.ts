@@ -6,8 +6,7 @@ import type { Redact } from "../runtime/redaction.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type RequestContext, transportError } from "./answer.js";
 import type { Admission, HostLinks, RequestEnd } from "./circuit.js";
 import type { Tally } from "./counters.js";
-import type { Call, HostWay } from "./http/connections.js";
-import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
+import { type Call, type HostWay, type HttpAnswer, TransportFailure } from "./http.js";
 import { type Operation, operations } from "./operations.js";
 import { type Credential, type CredentialSource, plainHeaders, type Blank } from "./session/credential.js";
 import { longestAskedMs } from "./session/sign-in-pace.js";
@@ -232,7 +231,6 @@ export class Requests {
       try {
         const answer = await this.#once(call, credential.headers, attempt > 0);
         source.accepted?.(credential, host);
-        links.credentialAccepted(host);
         return answer;
       } catch (error) {
         const isOver = call.signal.aborted || links.isPaused(host);
@@ -325,7 +323,7 @@ export class Requests {
     const hidden = operation === operations.signIn ? undefined : blank;
     const judged = judgeAnswer(answer, this.context(operation), clock.now(), hidden);
     if (!(judged instanceof PlatformError)) {
-      links.settle(host, { type: "answered" });
+      links.settle(host, { type: "answered", signedIn: operation !== operations.signIn });
       return judged;
     }
     const outcome = requestEnd(judged, call, isRetry);

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Exchange } from "../../src/platform/http/exchange.js";
+import { Exchange } from "../../src/platform/http.js";
 import { Semaphore } from "../../src/runtime/schedule.js";
 import { seededRandom } from "../../src/runtime/clock.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";

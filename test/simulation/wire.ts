@@ -1,6 +1,5 @@
 import type { PlatformHost } from "../../src/greenhouse/ports.js";
-import type { Call, HostWay } from "../../src/platform/http/connections.js";
-import { type HttpAnswer, TransportFailure } from "../../src/platform/http/exchange.js";
+import { type Call, type HostWay, type HttpAnswer, TransportFailure } from "../../src/platform/http.js";
 import { Semaphore } from "../../src/runtime/schedule.js";
 import type { PlatformSettings } from "../../src/platform/settings.js";
 import type { PlatformRequest } from "../../src/simulator/call.js";

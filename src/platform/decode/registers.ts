@@ -112,9 +112,14 @@ const maxDepth = 4;
  */
 export function oneValueReader(shape: OperationShape): Decode<RawValue | null> {
   const roles = registerReader(shape);
+  // `value: data.{address}.current`: the whole way from the answer to the value.
+  const way = shape.items === undefined && shape.code === undefined ? shape.value : undefined;
   return (answer, { code, address, report }) => {
-    const direct = atConfiguredPath(answer, address, shape);
-    if (direct !== null) return direct;
+    if (way !== undefined) {
+      const direct = at(answer, way.replaceAll("{address}", address));
+      const value = isContainer(direct) ? null : registerValue(direct);
+      if (value !== null) return value;
+    }
     const root = shape.items === undefined ? answer : at(answer, shape.items);
     const found =
       find(root, { code, address, roles, report }, 0, shape.items === undefined) ?? bareValue(answer);
@@ -122,13 +127,6 @@ export function oneValueReader(shape: OperationShape): Decode<RawValue | null> {
       report("an answer without the address that was asked", answer);
     return found?.value ?? null;
   };
-}
-
-/** `value: data.{address}.current`: the whole way from the answer to the value. */
-function atConfiguredPath(answer: unknown, address: string, shape: OperationShape): RawValue | null {
-  if (shape.value === undefined || shape.items !== undefined || shape.code !== undefined) return null;
-  const direct = at(answer, shape.value.replaceAll("{address}", address));
-  return isContainer(direct) ? null : registerValue(direct);
 }
 
 interface Search {
