@@ -87,7 +87,7 @@ export const measuredLoopDelay = (): LoopDelay => monitorEventLoopDelay({ resolu
 
 const noticeMs = 5_000;
 const healthEveryMs = 60_000;
-const lagResolutionMs = 100;
+const lagResolutionMs = 1_000;
 const journaledTokensMs = 60_000;
 
 /** What the bridge knows and tells of itself: is it heard, is it alone, is its clock right, is anything late. */
