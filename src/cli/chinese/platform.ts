@@ -16,6 +16,9 @@ export const platformPairs: readonly Pair[] = [
     "返回网页而不是数据（HTTP {1}）；可能在维护，或 {2} 不是平台的地址",
   ],
   ["the answer cannot be unpacked: {}; {}", "回答无法解压：{1}；{2}"],
+  ["content encoding {} is not supported", "不支持内容编码 {1}"],
+  ["more than {} MiB when unpacked", "解压后超过 {1} MiB"],
+  ["broken gzip data", "gzip 数据已损坏"],
   ["the answer is {}; {}", "回答是{1}；{2}"],
   ["broken or cut JSON", "残缺的 JSON"],
   [
