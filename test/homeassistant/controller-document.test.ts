@@ -7,7 +7,7 @@ import { sensorKinds } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, HomeAssistantView } from "../../src/greenhouse/settings.js";
 import { discoveryTopic } from "../../src/homeassistant/announced.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
-import { sameParameter } from "../../src/homeassistant/state-gate.js";
+import { sameParameter } from "../../src/homeassistant/discovery-output.js";
 import type { Component, DocumentSettings } from "../../src/homeassistant/documents.js";
 import { templates, within } from "../../src/homeassistant/labels.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";

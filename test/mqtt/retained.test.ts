@@ -1,7 +1,12 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
-import { announcesTheSame, changedGate, type Gate, visible } from "../../src/homeassistant/state-gate.js";
+import {
+  announcesTheSame,
+  changedGate,
+  type Gate,
+  visible,
+} from "../../src/homeassistant/discovery-output.js";
 import type { PublishErrorKind } from "../../src/mqtt/connection/publish.js";
 import { controllerMessages } from "../../src/mqtt/projection.js";
 import {
