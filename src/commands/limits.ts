@@ -138,10 +138,6 @@ export function limitsVerdict(turn: Turn, command: Command, before: "turn" | "po
   return mayGo(inForceNow(limits, context), command, before, shown, context.now);
 }
 
-/** Whether the lease that the command was to end has ended otherwise: somebody moved the actuator meanwhile. */
-export const isLeaseOver = (turn: Turn, { rule, id }: Command): boolean =>
-  rule === "lease" && turn.lane.limits?.lease?.end.id !== id;
-
 /** The limits of the lane are this now. Where nothing is in force any more and nothing has to be remembered, they are none. */
 function put(turn: Turn, limits: Entry): void {
   const { sent, pending, planned, formerLease } = limits;

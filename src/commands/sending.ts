@@ -45,7 +45,7 @@ import {
   type StepEnd,
   stepReport,
 } from "./endings.js";
-import { isLeaseOver, limitsVerdict, limitsWith } from "./limits.js";
+import { limitsVerdict, limitsWith } from "./limits.js";
 import { leaveSecondLook } from "./after-end.js";
 import { isReadOnlyFor } from "./intake.js";
 import { dropPassedOver, finish } from "./results.js";
@@ -87,8 +87,10 @@ export function stepOf({ steps, place }: Progress): Step {
 /** Its time to be sent is over: nothing of it may be POSTed any more. */
 export const isTooOld = ({ now }: Turn, { deadlineMono }: Command): boolean => now.mono > deadlineMono;
 
-/** What the configuration says by now against a command of which nothing was sent; null for nothing. */
-export function ruledOut({ now }: Turn, { dryRun, rule }: Command): Ending | null {
+/** What speaks by now against a command of which nothing was sent, whatever it was when it was taken; null for nothing. */
+export function ruledOut({ now, lane }: Turn, { id, dryRun, rule }: Command): Ending | null {
+  // The lease that it was to end has ended otherwise: somebody moved the actuator meanwhile.
+  if (rule === "lease" && lane.limits?.lease?.end.id !== id) return leaseOver;
   const rules = now.rules?.();
   if (rules !== undefined && isReadOnlyFor(rule, rules))
     return refused(bridgeReadOnly.reason, bridgeReadOnly.message);
@@ -107,7 +109,7 @@ type Against =
  */
 function mayPost(turn: Turn, run: Run): Against | null {
   const { command } = run;
-  const ending = isSent(run) ? null : isLeaseOver(turn, command) ? leaseOver : ruledOut(turn, command);
+  const ending = isSent(run) ? null : ruledOut(turn, command);
   if (ending !== null) return { type: "ruled_out", ending };
   if (isTooOld(turn, command)) return { type: "expired" };
   const verdict = limitsVerdict(turn, command, stepOf(run).purpose === "lead_in" ? "lead_in" : "post");
