@@ -41,7 +41,8 @@ export async function startNats(count: number): Promise<NatsCluster> {
   const servers = await Promise.all(
     places.map(async ({ port, route }, n) => {
       const file = join(folder, `server-${n}.conf`);
-      const cluster = `cluster { name: test, listen: "127.0.0.1:${route}", routes: [${routes.join(", ")}] }`;
+      // A client that is told the addresses of others goes around what was laid before them to cut it off.
+      const cluster = `cluster { name: test, listen: "127.0.0.1:${route}", no_advertise: true, routes: [${routes.join(", ")}] }`;
       const lines = [
         `server_name: n${n}`,
         `listen: "127.0.0.1:${port}"`,
