@@ -28,6 +28,15 @@ describe("a guard", () => {
     expect(allowed(one)?.words).toEqual(["open", "close", "auto"]);
   });
 
+  it("whose value alone changes is shown with the newest one 5 s after the last", async () => {
+    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
+    const shown = () => allowed(one)?.because.map(({ value }) => value);
+    await one.play(blow(14), 1_000, blow(15), 1_000, blow(16), 2_900);
+    expect(shown()).toEqual([14]);
+    await one.clock.advance(200);
+    expect(shown()).toEqual([16]);
+  });
+
   it("whose value comes back to what was published before the change was shown has nothing to show late", async () => {
     const one = await bench({ actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
     const shown = () => allowed(one)?.because.map(({ value }) => value);
