@@ -63,7 +63,9 @@ function readBody(answer: HttpAnswer, { operation }: RequestContext, blank: Blan
   const { status, headers } = answer;
   const check = () => `check that ${urlKey(operation)} is the platform's address`;
   try {
-    const plain = inflated(answer.body, headers["content-encoding"], operation.maxAnswerMiB);
+    const encoding = headers["content-encoding"];
+    const plain =
+      encoding === undefined ? answer.body : inflated(answer.body, encoding, operation.maxAnswerMiB);
     const start = plain.toString("utf8", 0, 64).trimStart();
     if (start === "" && plain.length < 64)
       return { problem: `HTTP ${status} without a body; ${check()}`, isPage: false };
@@ -90,8 +92,8 @@ class UndecodableBody extends Error {
  * The body without its content encoding, which is gzip as every request asks for it. Throws UndecodableBody for another
  * encoding, for broken data and for more than `maxMiB`. Synchronous, which is harmless as the output is bounded.
  */
-function inflated(body: Buffer, encoding: string | undefined, maxMiB: number): Buffer {
-  const name = (encoding ?? "").trim().toLowerCase();
+function inflated(body: Buffer, encoding: string, maxMiB: number): Buffer {
+  const name = encoding.trim().toLowerCase();
   if (name === "" || name === "identity" || body.length === 0) return body;
   if (name !== "gzip")
     throw new UndecodableBody(`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
