@@ -9,7 +9,7 @@ import {
   versionName,
   versionReason,
 } from "./connection/link.js";
-import { PublishQueue, sendable } from "./connection/publish.js";
+import { PublishError, PublishQueue, sendable } from "./connection/publish.js";
 import { type RetainedFound, Session } from "./connection/session.js";
 import {
   type BrokerFacts,
@@ -326,6 +326,8 @@ export class BrokerConnection {
 
   /** What a listener throws must not get into the MQTT library, which would stop reading until the keepalive notices. */
   readonly #listenerFailed = (what: string, error: unknown): void => {
+    // The link went while it was saying something, which is told by itself.
+    if (error instanceof PublishError && error.kind === "offline") return;
     this.#tally.listenerErrors += 1;
     this.#ports.log.error(
       { err: error },
