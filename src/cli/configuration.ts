@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
 import { hashPassword } from "../runtime/passwords.js";
-import { clashes } from "../config/clashes.js";
+import { clashes, sharedAnnouncements, sharedControllers } from "../config/clashes.js";
 import { isFleetFile, loadFleet } from "../config/fleet.js";
 import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
@@ -37,11 +37,15 @@ export async function check(
   if (named.length === 1 && (await isFleetFile(only))) return checkFleet({ env, say }, only);
   const results = await Promise.all(named.map((file) => loadConfiguration(file, { env })));
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
-  const problems = [...results.flatMap((result) => (result.ok ? [] : result.problems)), ...clashes(loaded)];
+  const problems = [
+    ...results.flatMap((result) => (result.ok ? [] : result.problems)),
+    ...clashes(loaded),
+    ...sharedControllers(loaded),
+  ];
+  const warnings = [...results.flatMap((result) => result.warnings), ...sharedAnnouncements(loaded)];
   const [language] = loaded.flatMap(({ configuration }) => configuration.language ?? []);
   if (language !== undefined) await speech.choose(language);
-  for (const warning of results.flatMap((result) => result.warnings))
-    say(`${formatProblem(warning)} (warning)`);
+  for (const warning of warnings) say(`${formatProblem(warning)} (warning)`);
   for (const problem of problems) say(formatProblem(problem));
   if (problems.length > 0) throw problemsFound(problems.length);
   for (const { file, configuration } of loaded) {

@@ -17,11 +17,45 @@ import { urlOf } from "./values.js";
 
 /**
  * What two configurations claim both, although each needs its own: client id and base topic at one broker, data
- * directory, ports, controllers. Each problem stands in the later file and names the place in the earlier one.
+ * directory, ports. Each problem stands in the later file and names the place in the earlier one.
  */
-export function clashes(loaded: readonly LoadedConfiguration[]): Problem[] {
+export const clashes = (loaded: readonly LoadedConfiguration[]): Problem[] => claimedTwice(loaded, claimsOf);
+
+/** The same of controllers of one platform, which two bridges would command both. */
+export const sharedControllers = (loaded: readonly LoadedConfiguration[]): Problem[] =>
+  claimedTwice(loaded, ({ controllers, platform }) =>
+    mirrored(controllers).map((code) =>
+      claim(atKey(["controllers", code], "the same controller"), code, platformOf(platform)),
+    ),
+  );
+
+/**
+ * The same of controllers of two platforms with one code. Home Assistant tells devices apart by their codes, so that it shows the one
+ * that was announced last.
+ */
+export function sharedAnnouncements(loaded: readonly LoadedConfiguration[]): Problem[] {
+  const what =
+    "Home Assistant shows only one of two devices of one code, unless discovery_prefix differs: the same";
+  const shared = new Set(sharedControllers(loaded).map(({ file, path }) => `${file} ${path}`));
+  return claimedTwice(loaded, (configuration) => {
+    const { controllers, homeassistant } = configuration;
+    if (!homeassistant.enabled) return [];
+    const at = [brokerOf(configuration), homeassistant.discovery_prefix];
+    return mirrored(controllers).map((code) => claim(atKey(["controllers", code], what), code, ...at));
+  }).filter(({ file, path }) => !shared.has(`${file} ${path}`));
+}
+
+interface Claim {
+  readonly key: string;
+  readonly finding: Finding;
+}
+
+function claimedTwice(
+  loaded: readonly LoadedConfiguration[],
+  claimed: (configuration: Configuration) => readonly Claim[],
+): Problem[] {
   const claims = loaded.flatMap((file) =>
-    claimsOf(file.configuration).map(({ key, finding }) => ({ file, key, place: file.problemAt(finding) })),
+    claimed(file.configuration).map(({ key, finding }) => ({ file, key, place: file.problemAt(finding) })),
   );
   const found = repeats(claims, ({ key }) => key).filter(([again, first]) => again.file !== first.file);
   return inOrder(
@@ -32,14 +66,21 @@ export function clashes(loaded: readonly LoadedConfiguration[]): Problem[] {
 /** `east.yaml:3:5 mqtt.client_id` */
 const placeOf = (problem: Problem) => formatProblem({ ...problem, message: "" }).replace(/: $/, "");
 
+const claim = (finding: Finding, ...key: readonly unknown[]): Claim => ({
+  finding,
+  key: JSON.stringify([finding.message, ...key]),
+});
+
+const mirrored = (controllers: Configuration["controllers"]): readonly string[] =>
+  Object.entries(controllers).flatMap(([code, { ignore }]) => (ignore ? [] : [code]));
+
+const platformOf = ({ business_url: url }: Configuration["platform"]): string =>
+  urlOf(url)?.host.toLowerCase() ?? url;
+
 /** What only one running bridge can have. */
-function claimsOf(configuration: Configuration) {
+function claimsOf(configuration: Configuration): readonly Claim[] {
   const { mqtt, sparkplug } = configuration;
   const broker = brokerOf(configuration);
-  const claim = (finding: Finding, ...key: readonly unknown[]) => ({
-    finding,
-    key: JSON.stringify([finding.message, ...key]),
-  });
   const value = (what: string, path: Path, ...key: readonly unknown[]) => claim(atValue(path, what), ...key);
   return [
     value("the same client_id at the same broker", ["mqtt", "client_id"], broker, mqtt.client_id),
@@ -58,9 +99,6 @@ function claimsOf(configuration: Configuration) {
     value("the same data_dir", ["data_dir"], resolve(configuration.data_dir)),
     // The address does not matter: two bridges on one port are a mistake.
     ...listeners(configuration).map(({ path, port }) => value("the same port", path, port)),
-    ...Object.entries(configuration.controllers).flatMap(([code, { ignore }]) =>
-      ignore ? [] : claim(atKey(["controllers", code], "the same controller"), code),
-    ),
   ];
 }
 

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";
 import type { z } from "zod";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
-import { clashes } from "./clashes.js";
+import { clashes, sharedAnnouncements, sharedControllers } from "./clashes.js";
 import {
   type ConfigurationResult,
   type Defaults,
@@ -148,7 +148,7 @@ export async function loadFleet(
     warnings: inOrder([
       ...fleetPageDoubts(fleet.http, names).map(read.problemAt),
       ...results.flatMap(({ result }) => result.warnings),
-      ...sharedLogins(loaded),
+      ...shared(loaded),
     ]),
   };
 }
@@ -440,6 +440,19 @@ function sharedLogins(loaded: readonly LoadedAccount[]): Problem[] {
     return [one.problemAt(atKey(["platform"], message))];
   });
 }
+
+/** What works, although two accounts have the same. */
+const shared = (loaded: readonly LoadedAccount[]): Problem[] => [
+  ...sharedLogins(loaded),
+  ...sharedControllers(loaded).map(inTwoAccounts),
+  ...sharedAnnouncements(loaded),
+];
+
+/** Each account has a login that the platform lets command it, so both are run. */
+const inTwoAccounts = (problem: Problem): Problem => ({
+  ...problem,
+  message: `two accounts command one actuator without knowing of each other, unless one has ignore: true: ${problem.message}`,
+});
 
 /** A thousand files are not opened at once. */
 async function inTurn<Item, Result>(

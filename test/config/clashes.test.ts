@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clashes } from "../../src/config/clashes.js";
+import { clashes, sharedAnnouncements, sharedControllers } from "../../src/config/clashes.js";
 import { formatProblem } from "../../src/config/problem.js";
 import { loaded, platform } from "./loading.js";
 
@@ -18,7 +18,8 @@ controllers: { GH-2: }
 async function clashLines(...texts: readonly string[]): Promise<string[]> {
   const names = ["east.yaml", "west.yaml", "north.yaml"];
   const files = texts.map((text, at) => loaded(text, { file: names[at] ?? "more.yaml" }));
-  return clashes(await Promise.all(files)).map(formatProblem);
+  const all = await Promise.all(files);
+  return [...clashes(all), ...sharedControllers(all), ...sharedAnnouncements(all)].map(formatProblem);
 }
 
 describe("several files", () => {
@@ -50,6 +51,29 @@ describe("several files", () => {
     ["sparkplug: { enabled: true }", "sparkplug: { enabled: false }", 0],
   ])("%s beside %s makes so many clashes: %i", async (one, other, count) => {
     expect(await clashLines(`${east}${one}\n`, `${west}${other}\n`)).toHaveLength(count);
+  });
+
+  const same = west.replace("GH-2", "GH-1");
+  const elsewhere = same.replace("https://business", "https://other");
+  const alone = "homeassistant: { enabled: false }\n";
+  const shown =
+    "Home Assistant shows only one of two devices of one code, unless discovery_prefix differs: the same";
+  it.each([
+    ["at one platform is one controller", same, "the same controller"],
+    ["is so without Home Assistant too", `${same}${alone}`, "the same controller"],
+    ["at two platforms is two, of which one Home Assistant shows one", elsewhere, shown],
+    [
+      "is no matter to Home Assistants of two prefixes",
+      `${elsewhere}homeassistant: { discovery_prefix: ha }\n`,
+      null,
+    ],
+    ["nor to those at two brokers", elsewhere.replace("broker.lan", "other.lan"), null],
+    ["nor where it is not announced", `${elsewhere}${alone}`, null],
+  ])("one device code %s", async (_, other, what) => {
+    const at = "8:16 controllers.GH-1";
+    expect(await clashLines(east, other)).toEqual(
+      what === null ? [] : [`west.yaml:${at}: ${what} as east.yaml:${at}`],
+    );
   });
 
   const embedded = east.replace("url: mqtt://broker.lan, ", "");

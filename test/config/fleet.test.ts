@@ -108,14 +108,6 @@ describe("the accounts of a fleet", () => {
       "accounts/west.yaml:2:21 mqtt.base_topic: the same base_topic at the same broker as accounts/east.yml:1:1 mqtt.base_topic",
     ],
     [
-      "one controller in two accounts",
-      {
-        "accounts/a.yaml": account("a", "controllers: { GH-1: {} }\n"),
-        "accounts/b.yaml": account("b", "controllers: { GH-1: {} }\n"),
-      },
-      "accounts/b.yaml:2:16 controllers.GH-1: the same controller as accounts/a.yaml:2:16 controllers.GH-1",
-    ],
-    [
       "no broker",
       { "fleet.yaml": "data_dir: ./d\n", "accounts/a.yaml": account("a") },
       "accounts/a.yaml:1:1 mqtt: missing url: the accounts of a fleet use a broker that runs by itself; name it under defaults",
@@ -172,6 +164,18 @@ describe("the accounts of a fleet", () => {
     expect(problemLines).toEqual([]);
     expect(warningLines).toEqual([
       "accounts/west.yaml:1:1 platform: the same platform login as account north: each sign-in of one may end the session of the other, and both ask for the same controllers; give each its own login",
+    ]);
+  });
+
+  it("with one controller are run both, with a warning", async () => {
+    const { accounts, warningLines, problemLines } = await loadedFrom({
+      "accounts/a.yaml": account("a", "controllers: { GH-1: {} }\n"),
+      "accounts/b.yaml": account("b", "controllers: { GH-1: {} }\n"),
+    });
+    expect(problemLines).toEqual([]);
+    expect([...accounts.keys()]).toEqual(["a", "b"]);
+    expect(warningLines).toEqual([
+      "accounts/b.yaml:2:16 controllers.GH-1: two accounts command one actuator without knowing of each other, unless one has ignore: true: the same controller as accounts/a.yaml:2:16 controllers.GH-1",
     ]);
   });
 

@@ -340,6 +340,14 @@ export const configurationPairs: readonly Pair[] = [
   ["the same data_dir", "相同的 data_dir"],
   ["the same port", "相同的端口"],
   ["the same controller", "相同的控制器"],
+  [
+    "Home Assistant shows only one of two devices of one code, unless discovery_prefix differs: the same",
+    "Home Assistant 对同一代码只显示一个设备，除非 discovery_prefix 不同：相同的代码",
+  ],
+  [
+    "two accounts command one actuator without knowing of each other, unless one has ignore: true: {}",
+    "两个账号互不知情地控制同一个执行器，除非其中一个设 ignore: true：{1}",
+  ],
   ['there is no account "{}"{}', "没有账号“{1}”{2}"],
   ["the file is empty; docs/fleet.md shows what stands in it", "文件是空的；docs/fleet.md 有写法"],
   [
