@@ -286,7 +286,7 @@ export class GroupService implements CommandListener {
     outbox.send({
       controllerId: null,
       destinations: [{ topic: topics[kind](about).result, options, isOwn: true }, ...answers],
-      payload: (isRepeated) => JSON.stringify(isRepeated ? { ...result, repeated: true } : result),
+      document: result,
     });
   }
 

@@ -19,7 +19,7 @@ const mostEvents = 100;
 export class EventOutput implements Part {
   readonly #topic: string;
   readonly #outbox: Outbox;
-  #newest: readonly string[] = [];
+  #newest: readonly object[] = [];
 
   constructor({ topics, connection, clock, log }: EventParts) {
     this.#topic = topics.bridge.event;
@@ -28,13 +28,14 @@ export class EventOutput implements Part {
       clock,
       most: mostEvents,
       longestMs: Infinity,
+      repeated: (event) => event,
       gaveUp: (_, error) => log.debug({ reason: String(error) }, "an event was not published"),
     });
   }
 
   /** Oldest first, as they were published. */
-  get newest(): readonly unknown[] {
-    return this.#newest.map((document): unknown => JSON.parse(document));
+  get newest(): readonly object[] {
+    return this.#newest;
   }
 
   publish(event: BridgeEvent): void {
@@ -43,7 +44,7 @@ export class EventOutput implements Part {
     this.#outbox.send({
       controllerId: null,
       destinations: [{ topic: this.#topic, options: { qos: 1 }, isOwn: true }],
-      payload: () => document,
+      document,
     });
   }
 

@@ -16,8 +16,7 @@ interface Destination {
 interface Delivery {
   readonly controllerId: string | null;
   readonly destinations: readonly Destination[];
-  /** `isRepeated` where a subscriber may have it already. */
-  readonly payload: (isRepeated: boolean) => string;
+  readonly document: object;
   /**
    * Called once nothing of it is left to be published: every topic that can take it has it, or it was dropped, as too old or one
    * of too many.
@@ -38,6 +37,8 @@ interface OutboxParts {
   /** The newest so many are kept. */
   readonly most: number;
   readonly longestMs: number;
+  /** The document as it is published where a subscriber may have it already. */
+  readonly repeated: (document: object) => object;
   /** A topic will never take this. */
   readonly gaveUp: (topic: string, error: PublishError) => void;
 }
@@ -101,10 +102,11 @@ export class Outbox {
     this.#dropOld();
     const late = this.#late;
     this.#late = [];
-    for (const { destinations, payload } of late)
+    const { link, repeated } = this.#parts;
+    for (const { destinations, document } of late)
       for (const { topic, options, isOwn } of destinations)
         // It was told already, so a link that goes just now owes it no more.
-        if (isOwn) this.#parts.link.publish(topic, payload(true), options).catch(() => undefined);
+        if (isOwn) link.publish(topic, JSON.stringify(repeated(document)), options).catch(() => undefined);
   }
 
   /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
@@ -125,8 +127,8 @@ export class Outbox {
   }
 
   async #send(owed: Owed): Promise<void> {
-    const { destinations, payload, isRepeated, delivered } = owed;
-    const text = payload(isRepeated);
+    const { destinations, document, isRepeated, delivered } = owed;
+    const text = JSON.stringify(isRepeated ? this.#parts.repeated(document) : document);
     const failed = new Set<Destination>();
     let waitsForLink = false;
     await Promise.all(
@@ -197,9 +199,7 @@ export function resultDelivery(
       isOwn: false,
     });
   }
-  const payload = (isRepeated: boolean) =>
-    JSON.stringify(isRepeated ? { ...result, repeated: true } : result);
-  return { controllerId: result.controller, destinations, payload, delivered };
+  return { controllerId: result.controller, destinations, document: result, delivered };
 }
 
 /** Topics the log is told of, at most. */
@@ -219,6 +219,7 @@ export function resultOutbox(
     clock,
     most: 1_000,
     longestMs: 24 * 3_600_000,
+    repeated: (result) => ({ ...result, repeated: true }),
     gaveUp: (at, { kind, message }) => {
       const topic = at.slice(0, 200);
       if (told.has(topic) || told.size >= mostNamed) return;

@@ -311,7 +311,7 @@ export function stationsDocument(controllers: Iterable<Controller>): string {
   return JSON.stringify({ count: items.length, truncated: true });
 }
 
-export function eventDocument(event: BridgeEvent): string {
+export function eventDocument(event: BridgeEvent): object {
   const { type, severity, message } = event;
-  return JSON.stringify({ ...event.facts, type, severity, message, at: new Date(event.at).toISOString() });
+  return { ...event.facts, type, severity, message, at: new Date(event.at).toISOString() };
 }

@@ -35,7 +35,7 @@ function scene() {
       const own = text.startsWith("{") ? (JSON.parse(text) as { readonly id?: string }).id : undefined;
       return { id: own ?? `own-${sent.length}`, isTaken: true };
     },
-    outbox: { send: ({ payload }) => void told.push(JSON.parse(payload(false)) as GroupResult) },
+    outbox: { send: ({ document }) => void told.push(document as GroupResult) },
     retained: { wanted: (topic, payload) => void wanted.push([topic, payload]) },
     responseTopics: () => [],
     clock: { now: () => 1_000 },

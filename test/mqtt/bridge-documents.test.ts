@@ -76,7 +76,7 @@ describe("bridge/stations", () => {
 it("bridge/event is type, severity, message and time, and facts that never stand for these", () => {
   const own = { type: "changed_elsewhere", severity: "warning", message: "moved" } as const;
   const facts = { controller: "east", type: "C001", at: 0, message: "x", severity: "none" };
-  expect(JSON.parse(eventDocument({ ...own, at: start, facts }))).toEqual({
+  expect(eventDocument({ ...own, at: start, facts })).toEqual({
     ...own,
     at: "2026-03-01T08:00:00.000Z",
     controller: "east",
