@@ -225,11 +225,11 @@ function readFields(json: object): CommandPayload | Refusal {
 }
 
 /** Tells payloads apart for recognising repeats, without keeping them; white space around the text says nothing. */
-export const payloadKey = (payload: Uint8Array): string =>
-  fingerprint(new TextDecoder().decode(payload).trim());
+export function payloadKey(payload: Uint8Array): string {
+  const text = new TextDecoder().decode(payload).trim();
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+}
 
 /** The same of what the journal holds, where earlier versions kept the text itself. */
 export const recordedKey = (recorded: string): string =>
-  /^sha256:[0-9a-f]{64}$/.test(recorded) ? recorded : fingerprint(recorded);
-
-const fingerprint = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`;
+  /^sha256:[0-9a-f]{64}$/.test(recorded) ? recorded : payloadKey(new TextEncoder().encode(recorded));
