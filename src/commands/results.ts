@@ -75,7 +75,9 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
 /** Ends a command. `turn.lane` is its own. */
 export function endCommand(turn: Turn, command: Command, ending: Ending): void {
   const { now } = turn;
-  const took = { at: now.at, tookMs: now.mono - command.receivedMono };
+  // How long the program was down no monotonic clock tells.
+  const tookMs = command.isRecovered ? now.at - command.receivedAt : now.mono - command.receivedMono;
+  const took = { at: now.at, tookMs };
   const result = resultOf(askedBy(command), ending, command.settings, took);
   problemEnded(turn, command, result);
   turn.lane.awaited = awaitedAfter(turn.lane, command, result, now);

@@ -244,6 +244,34 @@ describe("sign-in attempts after refusals", () => {
     expect(length).toBeGreaterThanOrEqual(9);
   });
 
+  it("come at these times also where no call asks for a token meanwhile, over a restart too, and not once it is closed", async () => {
+    const { host, state, signIns } = await startPlatform();
+    const clock = new VirtualClock();
+    const dataDir = await folder();
+    state.signIn = () => wrong;
+    const first = await newClient(host, { clock, dataDir });
+    await factsOf(first.client.controllers(never));
+    const advanceTo = async (ms: number, attempts: number) => {
+      await clock.advance(ms - 1_000);
+      expect(signIns()).toHaveLength(attempts - 1);
+      await clock.advance(1_000);
+      await expect.poll(() => signIns().length).toBe(attempts);
+    };
+    await advanceTo(10_000, 2);
+    await expect.poll(() => first.lines.filter((line) => line.includes("nextTryInS")).length).toBe(2);
+    await advanceTo(30_000, 3);
+    await first.client.close();
+    await clock.advance(30_000);
+    const { client } = await newClient(host, { clock, dataDir });
+    await factsOf(client.controllers(never));
+    await advanceTo(30_000, 4);
+    state.signIn = () => null;
+    await advanceTo(120_000, 5);
+    await expect.poll(() => client.link("business").unauthorized).toBe(false);
+    await clock.advance(3_600_000);
+    expect(signIns()).toHaveLength(5);
+  });
+
   it("a clock set back or far ahead over a restart never lengthens the pause beyond its step", async () => {
     const { host, state, signIns } = await startPlatform();
     const dataDir = await folder();

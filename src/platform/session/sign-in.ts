@@ -184,7 +184,18 @@ export class SignIn implements CredentialSource {
   async #load(): Promise<void> {
     const { token, history } = await this.#parts.store.load();
     this.#pace.resume(history);
-    if (token !== null) this.#useSaved(token);
+    if (token === null || !this.#useSaved(token)) this.#tryLater();
+  }
+
+  /** The next attempt has a time, whether or not a call asks for the token by then. */
+  #tryLater(): void {
+    const { signal } = this.#closing;
+    const waitMs = this.#pace.waitMs();
+    if (waitMs > 0)
+      void this.#parts.clock
+        .wait(waitMs, signal)
+        .then(() => (this.current() === null ? this.#renewed(signal) : undefined))
+        .catch(() => undefined);
   }
 
   /** Waits for the one sign-in under way, starting it where none is; the caller may stop waiting, the sign-in goes on. */
@@ -222,6 +233,7 @@ export class SignIn implements CredentialSource {
 
   #refused(attempt: SignInHistory, error: PlatformError): PlatformError {
     const pauseMs = this.#pace.refused(attempt, error.facts.retryAfterMs ?? 0);
+    this.#tryLater();
     this.#parts.log.error({ refusals: attempt.refusals, nextTryInS: pauseMs / 1000 }, error.message);
     this.#parts.links.credentialMissing();
     const { status, code, platformMessage, requestId, retryAfterMs } = error.facts;
