@@ -340,6 +340,22 @@ describe("two commands of an earlier run that stood open for one actuator", () =
   });
 });
 
+it("how long a command of an earlier run took counts from its receipt, the time between the runs included", async () => {
+  const earlier = new CommandBench();
+  earlier.send("open");
+  const [command] = earlier.commander.open;
+  const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
+  if (!command || !step) throw new Error("the command is over");
+  const bench = new CommandBench({ registers: { "101": "10010" } });
+  const receivedAt = bench.clock.now() - 60_000;
+  const sent = { earlier: [], attempts: 1, code: "200", requestId: null, sentAt: receivedAt };
+  bench.recover({ command: { ...command, isRecovered: true, receivedAt }, step, ...sent });
+  await bench.clock.advance(5_000);
+  const [result] = bench.results;
+  expect(result?.duration_ms).toBe(Date.parse(result?.finished_at ?? "") - receivedAt);
+  expect(result?.duration_ms).toBeGreaterThanOrEqual(60_000);
+});
+
 describe("an equal command while one of an earlier run is being read back", () => {
   const equal = '{"command":"on","id":"equal"}';
 
