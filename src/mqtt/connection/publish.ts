@@ -82,6 +82,8 @@ interface Waiting {
   /** Absent where nobody waits for it. */
   readonly resolve?: () => void;
   readonly reject?: (error: PublishError) => void;
+  /** Once it was sent with QoS 0: of all such publishes the how manieth it is. */
+  count?: number;
 }
 
 interface InFlight extends Waiting {
@@ -89,12 +91,6 @@ interface InFlight extends Waiting {
   /** How many publishes of QoS 0 had been sent before it, which its acknowledgement proves. */
   readonly behind: number;
   id: number;
-}
-
-/** Sent with QoS 0, and nothing behind it was acknowledged yet. */
-interface Unproven extends Waiting {
-  /** Of all publishes of QoS 0 the how manieth it is. */
-  readonly count: number;
 }
 
 /** What the queue needs of a link. */
@@ -118,8 +114,8 @@ export class PublishQueue {
   /** Counts of QoS 0: sent; sent before something that is to be acknowledged. */
   #sent = 0;
   #followed = 0;
-  /** In the order sent; they are on their way as well. */
-  #unproven: Unproven[] = [];
+  /** Sent with QoS 0, in that order, and nothing behind them was acknowledged yet: they are on their way as well. */
+  #unproven: Waiting[] = [];
   #link: QueueLink | null = null;
   #window = 0;
   /** False without marks, and at a broker that acknowledges nothing at all (MQTT 5, maximum QoS 0): there, sent is all that is known. */
@@ -188,7 +184,7 @@ export class PublishQueue {
     if (this.#waiting.size >= maxWaiting || this.#waitingBytes + bytes > maxWaitingBytes)
       return this.refuse("busy", `too many publishes wait for the broker: ${topic} not sent`);
     return new Promise((resolve, reject) => {
-      const one = { publish, resolve, reject };
+      const one = { publish, resolve, reject, count: 0 };
       if (this.#waiting.size === 0 && this.#hasRoomFor(publish)) {
         this.#send(one);
         return;
@@ -280,7 +276,8 @@ export class PublishQueue {
     link.publish(publish);
     if (this.#acknowledges) {
       this.#sent += 1;
-      this.#unproven.push({ ...one, count: this.#sent });
+      one.count = this.#sent;
+      this.#unproven.push(one);
       this.#rest.wake();
       if (this.#unproven.length >= this.#limits.window / 2) this.#followUp();
     } else {
@@ -301,10 +298,10 @@ export class PublishQueue {
     if (!this.#inFlight.delete(one)) return;
     this.#answeredAt = this.#clock.monotonic();
     this.#isMute = false;
-    while ((this.#unproven[0]?.count ?? Infinity) <= one.behind) {
-      this.#tally.published += 1;
-      this.#unproven.shift()?.resolve?.();
-    }
+    let proven = 0;
+    while ((this.#unproven[proven]?.count ?? Infinity) <= one.behind) proven += 1;
+    this.#tally.published += proven;
+    if (proven > 0) for (const { resolve } of this.#unproven.splice(0, proven)) resolve?.();
     const weight = one.publish === this.#mark ? 0 : 1;
     if (error === null) {
       this.#tally.published += weight;
