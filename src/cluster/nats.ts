@@ -203,9 +203,13 @@ async function openBucket(
   });
   const { streamInfo } = await kv.status();
   const { description = "", max_age: maxAge } = streamInfo.config;
-  if (description !== bucketMark || maxAge !== nanos(limits.ttl))
+  if (description !== bucketMark)
     throw new ClusterRefusal(
-      `The NATS bucket "${name}" is not that of this version of the program (it says: "${description.slice(0, 80)}"): give cluster.name another name, or run the same version on all members.`,
+      `The NATS bucket "${name}" is none of the program's (it says: "${description.slice(0, 80)}"): give cluster.name another name.`,
+    );
+  if (maxAge !== nanos(limits.ttl))
+    throw new ClusterRefusal(
+      `The NATS bucket "${name}" is that of another version of the program: run the same version on all members, or stop them all and delete it; it holds leases and no journal.`,
     );
   return kv;
 }

@@ -42,7 +42,11 @@ export interface OpenPort {
  * Listens at once, as what is to be served there takes longer to load than the bridge takes to be online. A busy port is a warning, not
  * a reason to stop: null.
  */
-export async function openPort({ listener, log }: Pick<Port, "listener" | "log">): Promise<OpenPort | null> {
+export async function openPort({
+  listener,
+  log,
+  faults,
+}: Pick<Port, "listener" | "log" | "faults">): Promise<OpenPort | null> {
   const { host, port } = listener();
   const waiting: Socket[] = [];
   const handle = createServer({ pauseOnConnect: true }, (socket) => {
@@ -57,5 +61,13 @@ export async function openPort({ listener, log }: Pick<Port, "listener" | "log">
     log.warn({ host, port, reason: String(error) }, said);
     return null;
   }
+  // A system without file descriptors to accept with says so here.
+  handle.on("error", (error) => faults.note(error));
   return { handle, waiting };
+}
+
+/** Nobody will serve there. */
+export function closePort({ handle, waiting }: OpenPort): void {
+  handle.close();
+  for (const socket of waiting) socket.destroy();
 }

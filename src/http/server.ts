@@ -13,7 +13,7 @@ import { announce } from "./nearby.js";
 import { Pace, payersOf } from "./pace.js";
 import { Pipelines } from "./pipelines.js";
 import { loginRoutes } from "./login-routes.js";
-import { maxSockets, openPort, type OpenPort, type Port } from "./port.js";
+import { closePort, maxSockets, openPort, type OpenPort, type Port } from "./port.js";
 import { isProbe, type Route, routeAt, type Routes, type Served } from "./route.js";
 import { aboutBridge, apiRoutes, type AskedOfBridge, plainRoutes } from "./routes.js";
 import type { Faults } from "./faults.js";
@@ -39,7 +39,21 @@ export async function servePort(
   opening = openPort(at),
 ): Promise<void> {
   const opened = await opening;
-  if (opened === null) return;
+  try {
+    if (opened !== null) await serveOpen(at, opened, serve, signal);
+  } catch (error) {
+    // Rather nobody there than somebody who never answers.
+    if (opened !== null) closePort(opened);
+    throw error;
+  }
+}
+
+async function serveOpen(
+  at: Port,
+  opened: OpenPort,
+  serve: () => Served,
+  signal: AbortSignal,
+): Promise<void> {
   const { firstOperator, faults } = at;
   await firstOperator.load(at.listener());
   const http = at.listener();

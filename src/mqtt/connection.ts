@@ -289,6 +289,9 @@ export class BrokerConnection {
 
   /** What came because of a scan and what is said of our own status ends here; all else is for the listener. */
   readonly #receive = (message: IncomingMessage): void => {
+    const session = this.#session;
+    // Of a link that has ended, what is still read of it is not for the next one.
+    if (session === null) return;
     const { anySize, guard, subscriptions, on } = this.#settings;
     const { topic, payload } = message;
     this.#tally.received += 1;
@@ -300,10 +303,10 @@ export class BrokerConnection {
       }
     } else {
       let isTaken = false;
-      for (const takes of this.#session?.scans ?? []) if (takes(message)) isTaken = true;
+      for (const takes of session.scans) if (takes(message)) isTaken = true;
       if (isTaken) return;
       if (topic === guard?.topic) {
-        this.#session?.ownStatus(message, guard);
+        session.ownStatus(message, guard);
         if (!subscriptions.includes(topic)) return;
       }
     }

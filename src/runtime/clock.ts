@@ -1,9 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 /* Time and chance, which are handed to whatever decides by them. */
-
-/** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
-export { setImmediate as nextTurn } from "node:timers/promises";
 
 /**
  * Time as the rest of the program sees it. `now` is the wall clock (epoch ms) and may jump; `monotonic` (ms from
@@ -20,20 +15,39 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** A clock's `wait`, made of its timers. */
+export const waitingBy =
+  (after: Clock["after"]): Clock["wait"] =>
+  (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(abortReason(signal));
+        return;
+      }
+      const takeBack = after(ms, () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      });
+      const abort = () => {
+        takeBack();
+        reject(signal ? abortReason(signal) : new Error("aborted"));
+      };
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+
+const after: Clock["after"] = (ms, call) => {
+  const timer = setTimeout(call, ms);
+  return () => clearTimeout(timer);
+};
+
 export const systemClock: Clock = {
   // Bound and not wrapped: nothing is called as often.
   now: Date.now.bind(Date),
   monotonic: performance.now.bind(performance),
-  after: (ms, call) => {
-    const timer = setTimeout(call, ms);
-    return () => clearTimeout(timer);
-  },
+  after,
   // Writing a request is itself put off to the next turn.
   soon: (call) => void setImmediate(setImmediate, call),
-  wait: (ms, signal) =>
-    sleep(ms, undefined, { signal }).catch((error: unknown) => {
-      throw signal === undefined ? error : abortReason(signal);
-    }),
+  wait: waitingBy(after),
 };
 
 /** Whether `event` came before `ms` were over; leaves no timer behind. Rejects as it does where it fails in time. */
@@ -42,6 +56,9 @@ export const cameWithin = (clock: Clock, ms: number, event: Promise<unknown>): P
     const takeBack = clock.after(ms, () => resolve(false));
     event.then(() => resolve(true), reject).finally(takeBack);
   });
+
+/** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A longer timer would fire at once, again and again; ending a sleep early does no harm. */
 const longestTimerMs = 2_147_483_647;

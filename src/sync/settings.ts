@@ -1,4 +1,5 @@
 import type { Configuration } from "../config/schema.js";
+import { kindRows } from "../greenhouse/actuator-kinds.js";
 import { parameterGroup, statusNumber } from "../greenhouse/device-types.js";
 import type { Allowance, GuardCondition, GuardInput, Limits } from "../greenhouse/limits.js";
 import type { ActuatorSettings, ControllerSettings, MirrorSettings } from "../greenhouse/settings.js";
@@ -74,7 +75,10 @@ const actuatorSettings = (
   stop: section.stop,
   values: { ...kinds[section.kind]?.values, ...section.values },
   reads: readsOf(kinds[section.kind]?.reads, section.reads),
-  positionReads: section.position_reads ?? kinds[section.kind]?.position_reads,
+  positionReads:
+    kindRows[section.kind].positionMode === null
+      ? undefined
+      : (section.position_reads ?? kinds[section.kind]?.position_reads),
   leadIn: section.lead_in,
   settleMs: section.settle,
   travelMs: section.travel_time,

@@ -5,9 +5,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { commandDirectly } from "../../src/cli/direct-command.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
 import { newestRecords, readHistory } from "../../src/journal/reader.js";
-import { type Clock, nextTurn, seededRandom, systemClock } from "../../src/runtime/clock.js";
+import { type Clock, nextTurn, seededRandom, systemClock, waitingBy } from "../../src/runtime/clock.js";
 import { silentLog } from "../support/builders.js";
-import { waitingBy } from "../support/virtual-clock.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 
 /** A fan of a simulated platform, a data directory, and no bridge. */

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Listener } from "../../src/http/access.js";
 import { openPort } from "../../src/http/port.js";
-import { serveHttp } from "../../src/http/server.js";
+import { serveHttp, servePort } from "../../src/http/server.js";
 import type { PageSources } from "../../src/http/service.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { anyRequest } from "../fuzz/requests.js";
@@ -177,6 +177,22 @@ describe("the HTTP side", () => {
     expect((await ask(port, "/healthz")).status).toBe(200);
     stop.abort();
     await served;
+    await expect(ask(port, "/healthz")).rejects.toThrow();
+  });
+
+  it("a port where nothing can be served is closed again, with those that wait there", async () => {
+    const port = await freePort();
+    const { log } = capturedLog();
+    const at = emptyPort({ log, listener: () => ({ ...loopback, port }) });
+    const opening = openPort(at);
+    await opening;
+    const early = ask(port, "/healthz");
+    const { signal } = new AbortController();
+    const broken = () => {
+      throw new Error("no page");
+    };
+    await expect(servePort(at, broken, signal, opening)).rejects.toThrow("no page");
+    await expect(early).rejects.toThrow();
     await expect(ask(port, "/healthz")).rejects.toThrow();
   });
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
-import type { Clock } from "../../src/runtime/clock.js";
-import { VirtualTime, waitingBy } from "../support/virtual-clock.js";
+import { type Clock, waitingBy } from "../../src/runtime/clock.js";
+import { VirtualTime } from "../support/virtual-clock.js";
 import { Departures } from "./departures.js";
 
 // Many wait on one signal, as in the product, which sets this signal by signal.

@@ -1,4 +1,4 @@
-import { abortReason, type Clock } from "../../src/runtime/clock.js";
+import { type Clock, waitingBy } from "../../src/runtime/clock.js";
 import { Schedule } from "../../src/runtime/schedule.js";
 
 const mostAtOnce = 100_000;
@@ -59,26 +59,6 @@ export class VirtualTime {
     this.#now = Math.max(this.#now, end);
   }
 }
-
-/** A clock's `wait`, made of its timers. */
-export const waitingBy =
-  (after: Clock["after"]): Clock["wait"] =>
-  (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(abortReason(signal));
-        return;
-      }
-      const takeBack = after(ms, () => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      });
-      const abort = () => {
-        takeBack();
-        reject(signal ? abortReason(signal) : new Error("aborted"));
-      };
-      signal?.addEventListener("abort", abort, { once: true });
-    });
 
 /** A clock that stands still until `advance`. */
 export class VirtualClock implements Clock {

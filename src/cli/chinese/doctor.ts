@@ -584,8 +584,12 @@ export const doctorPairs: readonly Pair[] = [
     "集群的一个 NATS 服务器不能使用：{1}。请更新它。",
   ],
   [
-    'The NATS bucket "{}" is not that of this version of the program (it says: "{}"): give cluster.name another name, or run the same version on all members.',
-    "NATS 存储桶“{1}”不属于本版本的程序（其说明为“{2}”）：请更改 cluster.name，或在所有成员上运行同一版本。",
+    'The NATS bucket "{}" is none of the program\'s (it says: "{}"): give cluster.name another name.',
+    "NATS 存储桶“{1}”不是本程序的（它写着：“{2}”）：请换一个 cluster.name。",
+  ],
+  [
+    'The NATS bucket "{}" is that of another version of the program: run the same version on all members, or stop them all and delete it; it holds leases and no journal.',
+    "NATS 存储桶“{1}”属于本程序的另一个版本：请让所有成员运行同一版本，或全部停止后删除它；其中只有租约，没有日志。",
   ],
   [
     'The NATS stream "{}" was written by a newer version of the program (format {}; this one knows up to {}): run that version on all members.',

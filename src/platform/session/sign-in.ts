@@ -79,6 +79,9 @@ export class SignIn implements CredentialSource {
   #oldToken: string | null = null;
   #generation = 0;
   #acceptedBy = new Set<PlatformHost>();
+  /** The newest sign-in was refused, and nothing has shown since that the token at hand is good all the same. */
+  #isRefused = false;
+  #isWaiting = false;
   #countedGeneration = 0;
   #savedAttempt: { readonly refusals: number; readonly at: number } | null = null;
 
@@ -139,6 +142,7 @@ export class SignIn implements CredentialSource {
   accepted(used: Credential, host: PlatformHost): void {
     if (used.generation !== this.#generation) return;
     this.#acceptedBy.add(host);
+    this.#isRefused = false;
     if (this.#pace.acceptedBy(host)) this.#saveLater();
   }
 
@@ -184,18 +188,26 @@ export class SignIn implements CredentialSource {
   async #load(): Promise<void> {
     const { token, history } = await this.#parts.store.load();
     this.#pace.resume(history);
-    if (token === null || !this.#useSaved(token)) this.#tryLater();
+    if (token !== null && this.#useSaved(token)) return;
+    this.#isRefused = history.refusals > 0;
+    void this.#tryLater();
   }
 
   /** The next attempt has a time, whether or not a call asks for the token by then. */
-  #tryLater(): void {
+  async #tryLater(): Promise<void> {
+    const { clock } = this.#parts;
     const { signal } = this.#closing;
-    const waitMs = this.#pace.waitMs();
-    if (waitMs > 0)
-      void this.#parts.clock
-        .wait(waitMs, signal)
-        .then(() => (this.current() === null ? this.#renewed(signal) : undefined))
-        .catch(() => undefined);
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    try {
+      // Timers may end a little early.
+      for (let left = this.#pace.waitMs(); left > 0; left = this.#pace.waitMs())
+        await clock.wait(left, signal);
+      this.#isWaiting = false;
+      if (this.#isRefused) await this.#renewed(signal);
+    } catch {
+      // It is closed, or the attempt has said itself why it did not help.
+    }
   }
 
   /** Waits for the one sign-in under way, starting it where none is; the caller may stop waiting, the sign-in goes on. */
@@ -233,7 +245,8 @@ export class SignIn implements CredentialSource {
 
   #refused(attempt: SignInHistory, error: PlatformError): PlatformError {
     const pauseMs = this.#pace.refused(attempt, error.facts.retryAfterMs ?? 0);
-    this.#tryLater();
+    this.#isRefused = true;
+    void this.#tryLater();
     this.#parts.log.error({ refusals: attempt.refusals, nextTryInS: pauseMs / 1000 }, error.message);
     this.#parts.links.credentialMissing();
     const { status, code, platformMessage, requestId, retryAfterMs } = error.facts;
@@ -257,6 +270,7 @@ export class SignIn implements CredentialSource {
   #use(token: string, lifetimeMs: number | null): void {
     this.#oldToken = this.#token?.credential.token ?? this.#oldToken;
     this.#generation += 1;
+    this.#isRefused = false;
     this.#acceptedBy = new Set();
     const since = this.#now();
     const earlyMs = lifetimeMs === null ? 0 : Math.min(60_000, lifetimeMs / 10);

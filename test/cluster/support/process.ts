@@ -1,6 +1,7 @@
 import type { Clock } from "../../../src/runtime/clock.js";
 import type { Chance } from "../../simulation/scenario.js";
-import { type VirtualTime, waitingBy } from "../../support/virtual-clock.js";
+import { waitingBy } from "../../../src/runtime/clock.js";
+import type { VirtualTime } from "../../support/virtual-clock.js";
 
 const epochMs = Date.parse("2026-03-01T08:00:00Z");
 
