@@ -73,6 +73,8 @@ export interface Register {
   readonly readAt: number;
   readonly fresh: boolean;
   readonly source: Source;
+  /** What the device itself gave while this was read differs: it has to be asked again. */
+  readonly isDoubtful?: true;
 }
 
 /**

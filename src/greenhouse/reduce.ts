@@ -312,12 +312,27 @@ const upheld = (held: Register | null | undefined, register: Register): Register
     ? { ...register, fresh: true }
     : register;
 
-/** Folds one read register in. A read that began before the one already held, or before a POST of ours, changes nothing. */
+/**
+ * A read that began before the one held changes nothing of what is shown. Where it is the device's word, which the platform's memory
+ * may be older than, it makes the same value that is held the device's too, and another one doubtful.
+ */
+function besideEarlier(held: Register, earlier: Register): Register {
+  if (held.fresh || !earlier.fresh) return held;
+  return sameValue(textOf(held.raw), textOf(earlier.raw))
+    ? { ...held, fresh: true }
+    : { ...held, isDoubtful: true };
+}
+
+/** Folds one read register in. One that began before a POST of ours changes nothing. */
 export function foldRegister(actuator: Actuator, address: string, register: Register): Actuator {
   const { settings, postedAt } = actuator;
   if (!stateAddresses(settings).includes(address)) return actuator;
+  if (register.startedAt < (postedAt ?? -Infinity)) return actuator;
   const held = actuator.registers[address];
-  if (register.startedAt < Math.max(held?.startedAt ?? -Infinity, postedAt ?? -Infinity)) return actuator;
+  if (held !== undefined && register.startedAt < held.startedAt) {
+    const kept = besideEarlier(held, register);
+    return kept === held ? actuator : { ...actuator, registers: { ...actuator.registers, [address]: kept } };
+  }
   const registers = { ...actuator.registers, [address]: upheld(held, register) };
   const read = shown(settings, registers);
   const isMode = isModeAlone(read);
@@ -371,9 +386,12 @@ function shown(settings: ActuatorSettings, registers: Readonly<Record<string, Re
 /** Folds one read address in; a parameter that is a number is scaled, anything else is shown as it is. */
 export function foldParameter(parameter: Parameter, address: string, register: Register): Parameter {
   const { settings, register: held } = parameter;
-  if (settings.address !== address || (held !== null && register.startedAt < held.startedAt))
+  if (settings.address !== address || register.startedAt < (parameter.postedAt ?? -Infinity))
     return parameter;
-  if (register.startedAt < (parameter.postedAt ?? -Infinity)) return parameter;
+  if (held !== null && register.startedAt < held.startedAt) {
+    const kept = besideEarlier(held, register);
+    return kept === held ? parameter : { ...parameter, register: kept };
+  }
   const text = textOf(register.raw);
   const number = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : null;
   const value = number === null ? text : scaledParameter(number, settings.scale, settings.decimals);
@@ -402,8 +420,11 @@ function foldRawAddress(
     if (register.source !== "read_back" || ownerOf(controller, address) !== null) return addresses;
     return withAddress(addresses, address, { register, postedAt: null });
   }
-  const since = Math.max(held.register?.startedAt ?? -Infinity, held.postedAt ?? -Infinity);
-  if (register.startedAt < since) return addresses;
+  if (register.startedAt < (held.postedAt ?? -Infinity)) return addresses;
+  if (held.register !== null && register.startedAt < held.register.startedAt) {
+    const kept = besideEarlier(held.register, register);
+    return kept === held.register ? addresses : withAddress(addresses, address, { ...held, register: kept });
+  }
   return withAddress(addresses, address, { ...held, register: upheld(held.register, register) });
 }
 

@@ -200,13 +200,13 @@ function compareAgreeing(
   if (controller.availability !== "offline") comparison.onAnswer(controller, group, unread);
 }
 
-/** Addresses whose unflushed value differs from one the device itself gave: a cache may be older than that. */
+/** Addresses whose unflushed value, or the one before it, differs from one the device itself gave: a cache may be older than that. */
 function contradicted(controller: Controller | undefined, read: RegistersRead): readonly string[] {
   if (controller === undefined || read.fresh) return [];
   return [...read.values].flatMap(([address, raw]) => {
     const register = registerAt(controller, address);
     const differs = register?.fresh === true && !sameValue(textOf(register.raw), textOf(raw));
-    return differs ? [address] : [];
+    return differs || register?.isDoubtful === true ? [address] : [];
   });
 }
 

@@ -45,11 +45,11 @@ function bench() {
   const roof = () => world.store.get("GH-0")?.actuators.get("roof");
   const names = () => world.platform.calls.map(({ name }) => name);
   /** The register as the device itself showed it just now. */
-  const shown = (raw: string, address = "101") =>
+  const shown = (raw: string, address = "101", startedAt = world.clock.monotonic()) =>
     world.store.dispatch("GH-0", {
       type: "registers_read",
       values: new Map([[address, raw]]),
-      startedAt: world.clock.monotonic(),
+      startedAt,
       readAt: world.clock.now(),
       fresh: true,
       source: "read_back",
@@ -107,6 +107,49 @@ describe("an unflushed value that contradicts a flushed one", () => {
     expect(one.names()).toEqual(calls);
     expect([...states, one.roof()?.state].slice(-1)).toEqual(shown);
     expect(states).not.toContain(shown[0] === "open" ? "closed" : "open");
+  });
+
+  it.each<[rule: string, owner: string, address: string, open: string, closed: string]>([
+    ["of an actuator", "roof", "101", "10010", "10001"],
+    ["of a parameter", "ec", "501", "2", "1"],
+  ])(
+    "%s is read again too where the device was asked before a poll and answered behind it",
+    async (_, owner, at, open, closed) => {
+      const one = bench();
+      const job: PollJob = { ...address, read: { type: "address", address: at } };
+      const names = () =>
+        one
+          .names()
+          .splice(-2)
+          .filter((name) => name.endsWith("fresh"));
+      const shows = () => {
+        const { actuators, parameters } = one.store.get("GH-0") ?? {};
+        return String(actuators?.get(owner)?.registers[at]?.raw ?? parameters?.get(owner)?.register?.raw);
+      };
+      const fresh = `value GH-0 ${at} fresh`;
+      one.platform.registers.set(`GH-0 ${at}`, open).set(fresh.slice(6), open);
+      await one.run(job);
+      // The device agrees: its word stands, and an older one of the platform's memory has to be asked again.
+      one.shown(open, at, -1);
+      one.platform.registers.set(`GH-0 ${at}`, closed);
+      await one.run(job);
+      expect([names(), shows()]).toEqual([[fresh], open]);
+    },
+  );
+
+  it("is read again where the one before it differed from what the device said meanwhile", async () => {
+    const one = bench();
+    one.platform.registers.set("GH-0 101", "10001").set("GH-0 101 fresh", "10010");
+    await one.run(address);
+    one.shown("10010", "101", -1);
+    expect(one.roof()?.state).toBe("closed");
+    await one.run(address);
+    expect(one.names()).toEqual([unflushed, unflushed, flushed]);
+    expect(one.roof()?.state).toBe("open");
+    await one.run(address);
+    one.platform.registers.set("GH-0 101", "10010");
+    await one.run(address);
+    expect(one.names().slice(3)).toEqual([unflushed, flushed, unflushed]);
   });
 
   it("in a group too, each address, and is never shown where the device cannot be asked", async () => {
