@@ -181,8 +181,19 @@ export class PauseChecks extends LimitCheck {
     // What was kept with a clock that was wrong then counts as now.
     if (clockJumpsPerHour > 0) return;
     const recent = moves.filter(({ at, word }) => at >= ask.at - hourMs - 1_000 && isStart(word));
-    if (rule === "starts_per_hour" && recent.length < (limits.starts_per_hour ?? Infinity))
-      wrong(`there were ${recent.length} starts`);
+    // What the disk knew as sent when its process was killed counts, although it may never have left.
+    const mayHaveLeft = this.world.journalist
+      .lane(one.code, one.id)
+      .filter(
+        ({ at, word, posts, phases, boot }) =>
+          at >= ask.at - hourMs - 1_000 &&
+          isStart(word) &&
+          posts.length === 0 &&
+          phases.some((each) => each.phase === "confirming" && each.boot !== boot),
+      );
+    const count = recent.length + mayHaveLeft.length;
+    if (rule === "starts_per_hour" && count < (limits.starts_per_hour ?? Infinity))
+      wrong(`there were ${count} starts`);
     const pauseMs = rule === "rest" ? limits.rest : rule === "reversal" ? limits.reversal : Infinity;
     const longestMs = pauseMs + one.travelMs + 400_000;
     if (rule !== "starts_per_hour" && !moves.some(({ at }) => at >= ask.at - longestMs))
