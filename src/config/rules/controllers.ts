@@ -36,7 +36,7 @@ const limited: Readonly<
   position_reads: positionersOnly,
 };
 
-const ofSection = (section: Draft, kind: ActuatorKind, path: Path): Finding[] => {
+const unusedIn = (section: Draft, kind: ActuatorKind, path: Path): Finding[] => {
   const unused = Object.entries(limited).flatMap(([key, { who, holds }]) =>
     given(section, key) && !holds(kind) ? [{ at: [...path, key], who }] : [],
   );
@@ -52,7 +52,7 @@ export const unusedOptions = (root: unknown): Finding[] =>
     sectionsAt(asDraft(root), pattern).flatMap(({ path, section }) => {
       const named = pattern === "kinds.*" ? path.at(-1) : section.kind;
       const kind = actuatorKinds.find((known) => known === named);
-      return kind === undefined ? [] : ofSection(section, kind, path);
+      return kind === undefined ? [] : unusedIn(section, kind, path);
     }),
   );
 
