@@ -37,7 +37,7 @@ function bridgeRows({ version, clock, commands, live, journal }: StatusParts, ow
   const uptime = (clock.monotonic() - own.startedAt) / 1_000;
   const readOnly = live.current.commands.read_only;
   const rival = "1 while another bridge of the same account is seen, and commands are refused";
-  const lag = "99th percentile of the event loop's delay, of at most the last minute";
+  const lag = "99th percentile of the event loop's delay, looked at each second";
   const usable = "1 while the journal can be written; 0: commands are refused";
   return [
     ["build_info", "1, with the versions as labels", [[{ version, node }, 1]], "version", "node"],
