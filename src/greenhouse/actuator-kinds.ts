@@ -152,6 +152,13 @@ function meaningOf(settings: KindWithValues, text: string): readonly [word: stri
   return null;
 }
 
+/**
+ * The word that `limits.ends_with` stands for where it is left out; null where it has to be named: what the words of a motor or of a
+ * custom kind do, only the configuration knows.
+ */
+export const defaultEndsWith = (kind: ActuatorKind, words: readonly string[]): string | null =>
+  kindRows[kind].configured ? null : (["off", "close"].find((word) => words.includes(word)) ?? null);
+
 /** Whether a kind goes from this state to that one of its own accord: a plan that was watering has watered. */
 export const endsByItself = (kind: ActuatorKind, from: string, to: string): boolean =>
   kind === "irrigation" && (from === "on" || from === "rotation") && (to === "off" || to === "auto");

@@ -288,6 +288,10 @@ describe("check says in a sentence what they mean, and names stop only where the
       'while weather/wind is above 9 or is not known ("g"), until it is over, only stop passes. stop always passes.',
     ],
     [
+      'kind: skylight, values: { off: "00010101" }, limits: { for: 15m }',
+      'each command ends with "off" after 15m unless it names a time.',
+    ],
+    [
       "kind: irrigation, read_only: true, limits: { for: 15m }",
       'while it is read-only, nothing is taken or sent, not even that; else each command ends with "off" after 15m unless it names a time.',
     ],

@@ -1,9 +1,11 @@
 import {
   type ActuatorKind,
   actuatorKinds,
+  defaultEndsWith,
   type KindRow,
   kindRows,
   stateOfWord,
+  valueTable,
 } from "../../greenhouse/actuator-kinds.js";
 import { addedWords, readWords } from "./meanings.js";
 import { canStop } from "../../greenhouse/command/words.js";
@@ -263,11 +265,8 @@ function leaseProblems(actuator: Limited): Finding[] {
     ),
   ];
   if (!given(limits, "for") && !given(limits, "at_most")) return findings;
-  const standard = kindRows[kind].configured
-    ? undefined
-    : ["off", "close"].find((word) => words.includes(word));
-  const endsWith = written ?? standard;
-  if (endsWith === undefined)
+  const endsWith = written ?? defaultEndsWith(kind, words);
+  if (endsWith === null)
     return [
       ...findings,
       atKey(path, `ends_with is missing: ${kind} has no word of its own that ends something`),
@@ -329,12 +328,12 @@ type LimitsConfiguration = NonNullable<Actuator["limits"]>;
 type GuardConfiguration = LimitsConfiguration["guards"][string];
 
 /** One plain sentence for each actuator of what its limits mean. */
-export const limitSentences = ({ controllers, commands }: Configuration): readonly string[] =>
+export const limitSentences = ({ controllers, commands, kinds }: Configuration): readonly string[] =>
   limited(controllers).map(({ code, id, actuator, limits }) => {
     const hasStop = canStop(actuator);
     const parts = [
       ...pauses(limits),
-      ...terms(actuator, limits),
+      ...terms(actuator, limits, kinds),
       ...(limits.not_running_after === undefined
         ? []
         : [
@@ -363,11 +362,16 @@ const pauses = ({ rest, reversal, starts_per_hour: starts }: LimitsConfiguration
   ...(starts === undefined ? [] : [`it starts at most ${starts} times an hour`]),
 ];
 
-function terms({ kind }: Actuator, limits: LimitsConfiguration): readonly string[] {
+function terms(
+  { kind, values }: Actuator,
+  limits: LimitsConfiguration,
+  kinds: Configuration["kinds"],
+): readonly string[] {
   const { for: lasts, at_most: atMost } = limits;
   const usual = lasts ?? atMost;
   if (usual === undefined) return [];
-  const endsWith = limits.ends_with ?? ("off" in kindRows[kind].values ? "off" : "close");
+  const words = Object.keys(valueTable({ kind, values: { ...kinds[kind]?.values, ...values } }));
+  const endsWith = limits.ends_with ?? defaultEndsWith(kind, words) ?? "";
   const most = atMost === undefined ? "" : `, at most ${formatDuration(atMost)}`;
   return [
     `each command ends with "${endsWith}" after ${formatDuration(usual)} unless it names a time${most}`,

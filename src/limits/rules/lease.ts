@@ -1,4 +1,4 @@
-import { type KindRow, kindRows, valueTable } from "../../greenhouse/actuator-kinds.js";
+import { defaultEndsWith, valueTable } from "../../greenhouse/actuator-kinds.js";
 import type { Outcome, Refusal } from "../../greenhouse/command/outcomes.js";
 import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
@@ -33,15 +33,6 @@ export interface GivenTerm {
   readonly holdMs: number | null;
 }
 
-/** The word that a lease ends with: `off` or `close`; null for kinds whose words the configuration makes, unless it names one. */
-function endsWithOf({ kind, values, limits }: Pick<ActuatorSettings, "kind" | "values" | "limits">) {
-  if (limits?.endsWith) return limits.endsWith;
-  const row: KindRow = kindRows[kind];
-  if (row.configured) return null;
-  const words = valueTable({ kind, values });
-  return "off" in words ? "off" : "close" in words ? "close" : null;
-}
-
 const bad = (message: string): Refusal => ({ reason: "bad_payload", message });
 
 /** The term of a command; null for none. */
@@ -56,7 +47,7 @@ export function termOf(
     return isGiven ? bad('"for" and "hold" are for commands to actuators alone.') : null;
   const { limits } = settings;
   if (!isGiven && (limits === undefined || (limits.forMs ?? limits.atMostMs) === null)) return null;
-  const endsWith = endsWithOf(settings);
+  const endsWith = limits?.endsWith ?? defaultEndsWith(settings.kind, Object.keys(valueTable(settings)));
   const word = canonical(wanted);
   if (wanted.type === "stop" || word === endsWith)
     return isGiven ? bad(`"${word}" ends something and takes no "for" and no "hold".`) : null;
