@@ -75,7 +75,7 @@ function standingOf(
   const lock = { by: "anna", via: null, reason: null, since: 0, until: null, endsAt: Infinity, isSpan: true };
   return {
     settings: actuator({ limits: limits({ restMs, startsPerHour, guards: some.map(([one]) => one) }) }),
-    guards: new Map(some.map(([{ name }, state]) => [name, state])),
+    guards: some.map(([guard, state]) => ({ guard, state })),
     moves: {
       starts: movedAt === null ? [] : [{ at: movedAt }],
       endsAt: movedAt,

@@ -1,18 +1,18 @@
 import { canStop, readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
 import { type Attempts, isOverdue } from "./attempts.js";
-import { awaitsClock, type Entry, judgedByClock, type Lease, limitsOf } from "./entry.js";
+import { awaitsClock, type Entry, judgedByClock, type Lease } from "./entry.js";
 import {
   type LimitContext,
   clearsAt,
   foldReading,
-  type GuardState,
+  type GuardNow,
   holds,
   isBlind,
   readInput,
   sendDone,
 } from "./guards.js";
-import { guardSentence, isThere, judge, pausesFor, stateOf } from "./judge.js";
+import { guardSentence, isThere, judge, pausesFor } from "./judge.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
 
@@ -23,8 +23,8 @@ function graceEnds({ input }: Guard, { weatherStaleAfterMs, startedAt, staleAfte
 }
 
 /** Whether this run can tell what the guard's input shows, or that it is lost. */
-const isKnown = (guard: Guard, { isSeen }: GuardState, context: LimitContext): boolean =>
-  isSeen || context.now.mono >= graceEnds(guard, context);
+const isKnown = ({ guard, state }: GuardNow, context: LimitContext): boolean =>
+  state.isSeen || context.now.mono >= graceEnds(guard, context);
 
 /**
  * What limits the actuator as its inputs show it at this moment; the same entry when nothing changed. Locks and holds end by
@@ -45,12 +45,12 @@ export function inForceNow(entry: Entry, context: LimitContext): Entry {
 function readGuards(entry: Entry, context: LimitContext): Entry {
   const { now } = context;
   let { guards } = entry;
-  for (const guard of limitsOf(entry.settings).guards) {
-    const before = stateOf(entry, guard);
-    const mayActBlind = guard.actsBlind && isKnown(guard, before, context);
+  for (const [place, one] of entry.guards.entries()) {
+    const { guard, state: before } = one;
+    const mayActBlind = guard.actsBlind && isKnown(one, context);
     const reading = readInput(guard, entry.id, context);
-    const after = foldReading(guard, before, reading, now.mono, mayActBlind);
-    if (after !== before) guards = new Map(guards).set(guard.name, after);
+    const state = foldReading(guard, before, reading, now.mono, mayActBlind);
+    if (state !== before) guards = guards.with(place, { guard, state });
   }
   return guards === entry.guards ? entry : { ...entry, guards };
 }
@@ -86,15 +86,16 @@ export function dueSends(entry: Entry, context: LimitContext, newId: () => strin
     return { ...before, id, tries: before.tries + 1 };
   };
   let { guards } = entry;
-  for (const guard of limitsOf(entry.settings).guards) {
-    const state = stateOf(entry, guard);
+  for (const [place, one] of entry.guards.entries()) {
+    const { guard, state } = one;
     if (guard.sends === null || state.sending !== "due") continue;
     // After a start only once the value is known: a guard that begins as holding sends nothing for that.
-    const mayGo = state.isSeen || (guard.actsBlind && isKnown(guard, state, context));
+    const mayGo = state.isSeen || (guard.actsBlind && isKnown(one, context));
     const send = { rule: "guard", command: guard.sends, by: `rule ${guard.name}` } as const;
     const attempts = next(state.attempts, mayGo, send);
-    if (attempts !== state.attempts)
-      guards = new Map(guards).set(guard.name, attempts === null ? sendDone(state) : { ...state, attempts });
+    if (attempts === state.attempts) continue;
+    const after = attempts === null ? sendDone(state) : { ...state, attempts };
+    guards = guards.with(place, { guard, state: after });
   }
   const { lease, moved } = leaseDue(entry, context, next);
   const isSame = guards === entry.guards && lease === entry.lease;
@@ -183,20 +184,19 @@ const lookAtClockMs = 1_000;
 
 /** When time alone changes something next; Infinity while nothing does. */
 export function dueAt(entry: Entry, context: LimitContext): number {
-  const { settings, lock, hold, lease, moves } = entry;
+  const { lock, hold, lease, moves } = entry;
   const now = context.now.mono;
-  const times = pausesFor(limitsOf(settings), moves, null).map(({ until }) => until);
-  for (const guard of limitsOf(settings).guards) {
-    const state = stateOf(entry, guard);
+  const times = pausesFor(entry, null).map(({ until }) => until);
+  for (const { guard, state } of entry.guards) {
     const { input } = guard;
     const weather = input.type === "weather" ? context.weather(input.name) : null;
     times.push(clearsAt(guard, state) ?? Infinity, weather?.staleAt ?? Infinity);
     if (!state.isSeen) times.push(graceEnds(guard, context));
+    if (state.attempts.id === null) times.push(state.attempts.nextAt);
   }
   if (lease !== null) times.push(lease.until);
   if (lease?.isKept === true) times.push(context.startedAt + context.staleAfterMs);
   if (lease?.end.id === null) times.push(lease.end.nextAt);
-  for (const { attempts } of entry.guards.values()) if (attempts.id === null) times.push(attempts.nextAt);
   times.push(context.startedAt + firstAnswerMs);
   times.push(lock?.endsAt ?? Infinity, hold?.until ?? Infinity, moves.endsAt ?? Infinity);
   if (context.aheadMs === null && awaitsClock(entry))
@@ -211,8 +211,8 @@ export function dueAt(entry: Entry, context: LimitContext): number {
 
 /** Whether something that a rule sends is due and was not sent. */
 export function isKeptBack({ lease, guards }: Entry): boolean {
-  for (const { attempts } of guards.values())
-    if (attempts.id === null && attempts.problem !== null) return true;
+  for (const { state } of guards)
+    if (state.attempts.id === null && state.attempts.problem !== null) return true;
   return lease !== null && lease.end.id === null && lease.end.problem !== null;
 }
 
@@ -225,20 +225,20 @@ export function problemsOf(
   context: LimitContext,
 ): readonly (readonly [EntryAlarm, EntryProblem | null])[] {
   const { lease } = entry;
-  const blind: Watched[] = [];
-  const unmet: Watched[] = [];
+  const blind: GuardNow[] = [];
+  const unmet: GuardNow[] = [];
   let isUnread = false;
   let isDue = false;
-  for (const guard of limitsOf(entry.settings).guards) {
-    const state = stateOf(entry, guard);
+  for (const one of entry.guards) {
+    const { state } = one;
     const { id, tries, problem, isKeptBack: isHindered } = state.attempts;
     if (isBlind(state)) {
       isUnread = true;
-      if (isKnown(guard, state, context)) blind.push({ guard, state });
+      if (isKnown(one, context)) blind.push(one);
     }
     if (state.sending !== "due" || !holds(state)) continue;
     isDue = true;
-    if (problem !== null && (isHindered || (isOverdue(tries) && id === null))) unmet.push({ guard, state });
+    if (problem !== null && (isHindered || (isOverdue(tries) && id === null))) unmet.push(one);
   }
   const isOver = lease !== null && lease.until <= context.now.mono;
   const problems: (readonly [EntryAlarm, EntryProblem | null])[] = [];
@@ -251,12 +251,7 @@ export function problemsOf(
   return problems;
 }
 
-interface Watched {
-  readonly guard: Guard;
-  readonly state: GuardState;
-}
-
-function ofGuards({ settings }: Entry, guards: readonly Watched[], are: "blind" | "unmet"): EntryProblem {
+function ofGuards({ settings }: Entry, guards: readonly GuardNow[], are: "blind" | "unmet"): EntryProblem {
   const message = guards.map(({ guard, state }) =>
     are === "blind"
       ? guardSentence(guard, state, canStop(settings))

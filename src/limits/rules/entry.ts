@@ -1,11 +1,10 @@
 import type { Via } from "../../greenhouse/command/outcomes.js";
 import type { Wanted } from "../../greenhouse/command/words.js";
-import type { Limits } from "../../greenhouse/limits.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { KeptLimits } from "../../journal/records.js";
 import { type Attempts, firstAttempt, isOverdue, laterTriesMs } from "./attempts.js";
-import { type GuardState, unjudged, type WeatherReading } from "./guards.js";
+import { type GuardNow, type GuardState, unjudged, type WeatherReading } from "./guards.js";
 
 /* What the limits know of one actuator, and how it is kept on disk. */
 
@@ -75,8 +74,7 @@ export const isMoving = ({ endsAt }: Moves, now: number): boolean => endsAt !== 
 /** What commands are judged by. */
 export interface Standing {
   readonly settings: ActuatorSettings;
-  /** By the guard's name. */
-  readonly guards: ReadonlyMap<string, GuardState>;
+  readonly guards: readonly GuardNow[];
   readonly moves: Moves;
   /** Both as long as they are in force. */
   readonly lock: Lock | null;
@@ -139,30 +137,18 @@ interface Pending extends Moment {
   readonly command: LimitedCommand;
 }
 
-const noLimits: Limits = {
-  restMs: 0,
-  reversalMs: 0,
-  startsPerHour: null,
-  forMs: null,
-  atMostMs: null,
-  endsWith: null,
-  guards: [],
-};
-
-export const limitsOf = ({ limits }: Pick<ActuatorSettings, "limits">): Limits => limits ?? noLimits;
-
-const none: ReadonlyMap<string, never> = new Map<string, never>();
+const noneSent: Entry["sent"] = new Map();
 
 export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
   code,
   id: settings.id,
   settings,
-  guards: none,
+  guards: (settings.limits?.guards ?? []).map((guard) => ({ guard, state: unjudged })),
   moves: neverMoved,
   lock: null,
   hold: null,
   lease: null,
-  sent: none,
+  sent: noneSent,
   pending: null,
   planned: [],
   formerLease: null,
@@ -176,12 +162,14 @@ export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean 
 export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimits | null {
   const { settings, lock, hold, lease, moves, guards, formerLease } = entry;
   const { endsByClock: endsAt = moves.endsAt } = moves;
-  const { startsPerHour } = limitsOf(settings);
+  const startsPerHour = settings.limits?.startsPerHour ?? null;
   const keptGuards = new Map<string, KeptLimits["guards"][string]>();
-  for (const [name, { phase, sending, attempts }] of guards)
+  for (const { guard, state } of guards) {
+    const { phase, sending, attempts } = state;
     // Nothing of one that is as it begins without a kept state.
     if (phase !== unjudged.phase || sending !== unjudged.sending)
-      keptGuards.set(name, { phase, sending, id: attempts.id, tries: attempts.tries });
+      keptGuards.set(guard.name, { phase, sending, id: attempts.id, tries: attempts.tries });
+  }
   const isBound = lock !== null || hold !== null || lease !== null || formerLease !== null;
   if (!isBound && keptGuards.size === 0 && moves === neverMoved) return null;
   // Each but the first since the one before: sixty instants have to fit into a record of the journal.
@@ -231,9 +219,10 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
   const endsByClock = kept.moved_until === null ? null : ahead(kept.moved_until);
   return {
     ...entry,
-    guards: new Map(
-      limitsOf(entry.settings).guards.map(({ name }) => [name, keptGuard(kept.guards[name], isOpen, mono)]),
-    ),
+    guards: entry.guards.map(({ guard }) => ({
+      guard,
+      state: keptGuard(kept.guards[guard.name], isOpen, mono),
+    })),
     moves: {
       starts: kept.starts.map((_, place, all) => {
         const byClock = ahead(all.slice(0, place + 1).reduce((sum, ms) => sum + ms, 0));

@@ -46,6 +46,12 @@ export interface GuardState {
   readonly attempts: Attempts;
 }
 
+/** A guard of an actuator, and what it has come to. */
+export interface GuardNow {
+  readonly guard: Guard;
+  readonly state: GuardState;
+}
+
 /** Without a kept state it begins as holding. */
 export const unjudged: GuardState = {
   phase: "held",

@@ -8,7 +8,6 @@ import type {
   Guard,
   Interlock,
   LeaseShown,
-  Limits,
   LockShown,
   Restrictions,
 } from "../../greenhouse/limits.js";
@@ -19,22 +18,12 @@ import {
   type Hold,
   type Lease,
   type LimitedCommand,
-  limitsOf,
   type Lock,
   type Moves,
   neverMoved,
   type Standing,
 } from "./entry.js";
-import {
-  clearsAt,
-  degreeOf,
-  type GuardState,
-  holds,
-  type Instant,
-  isBlind,
-  limitOf,
-  unjudged,
-} from "./guards.js";
+import { clearsAt, degreeOf, type GuardState, holds, type Instant, isBlind, limitOf } from "./guards.js";
 
 /*
  * Whether a command may go now. Everything here narrows: no rule makes another allow more. Order: lock, guards, hold, pauses.
@@ -85,8 +74,7 @@ function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
       message: () => lockedSentence(lock, canStop(settings)),
       allow: nothing,
     });
-  for (const guard of limitsOf(settings).guards) {
-    const state = stateOf(standing, guard);
+  for (const { guard, state } of standing.guards) {
     if (!holds(state)) continue;
     const message = () => guardSentence(guard, state, canStop(settings));
     reasons.push({ interlock: guardInterlock(guard, state, now), message, allow: guard.allow });
@@ -157,8 +145,6 @@ export function isThere(actuator: Actuator, wanted: Wanted): boolean {
   return state === stateOfWord(settings.kind, wanted.word);
 }
 
-export const stateOf = ({ guards }: Standing, { name }: Guard): GuardState => guards.get(name) ?? unjudged;
-
 function passes({ allow, isHold = false }: Reason, { wanted, isLeadIn, source, hasHold }: Judged): boolean {
   if (isHold && (hasHold || source !== "sender")) return true;
   if (wanted.type === "stop") return true;
@@ -204,10 +190,11 @@ interface Pause {
 
 /** What a movement in this direction has to wait for, or had to, the longest first. */
 export function pausesFor(
-  { restMs, reversalMs, startsPerHour }: Limits,
-  { endsAt, direction: before, starts }: Moves,
+  { settings: { limits }, moves: { endsAt, direction: before, starts } }: Standing,
   direction: Direction | null,
 ): readonly Pause[] {
+  if (limits === undefined) return [];
+  const { restMs, reversalMs, startsPerHour } = limits;
   const pauses: Pause[] = [];
   if (endsAt !== null && restMs > 0)
     pauses.push({ rule: "rest", limit: restMs / 1_000, until: endsAt + restMs });
@@ -223,12 +210,12 @@ const startsWithinHour = ({ starts }: Moves, now: number): Moves["starts"] =>
   starts.filter(({ at }) => now - at < hourMs);
 
 /** Pauses delay; they never delay what ends something or what a rule sends. */
-function judgePauses({ settings, moves }: Standing, judged: Judged, now: Instant): Verdict {
-  const { limits } = settings;
-  if (limits === undefined || moves === neverMoved || judged.source !== "sender") return go;
+function judgePauses(standing: Standing, judged: Judged, now: Instant): Verdict {
+  const { settings, moves } = standing;
+  if (moves === neverMoved || judged.source !== "sender") return go;
   const word = canonical(judged.wanted);
   if (!isStart(word)) return go;
-  const [longest] = pausesFor(limits, moves, directionOf(settings.kind, word, judged.shown));
+  const [longest] = pausesFor(standing, directionOf(settings.kind, word, judged.shown));
   if (longest === undefined || longest.until <= now.mono) return go;
   const interlock = pauseInterlock(longest, moves, now);
   return { type: "wait", until: longest.until, interlock, message: pauseSentence(interlock) };
@@ -319,7 +306,7 @@ export function allowedNow(standing: Standing, isReadOnly: boolean, shown: Shown
     const locks = because.filter(({ rule }) => rule === "lock");
     return { words: [], degrees: null, because: [interlock("read_only"), ...locks] };
   }
-  const pauses = pausesFor(limitsOf(settings), moves, null).filter(({ until }) => until > now.mono);
+  const pauses = pausesFor(standing, null).filter(({ until }) => until > now.mono);
   const all = vocabulary(settings);
   const passesAll = (word: string) => reasons.every(({ allow }) => allow.words.includes(word));
   const needsOn = (word: string) =>

@@ -4,15 +4,7 @@ import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import { formatDuration } from "../../runtime/duration.js";
 import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
-import {
-  type Entry,
-  type Lease,
-  type LimitedCommand,
-  limitsOf,
-  type Moment,
-  type Moves,
-  type Term,
-} from "./entry.js";
+import { type Entry, type Lease, type LimitedCommand, type Moment, type Moves, type Term } from "./entry.js";
 import { sendDone } from "./guards.js";
 import { directionOf, isStart } from "./judge.js";
 
@@ -203,26 +195,25 @@ export function afterRuleSend(entry: Entry, result: Ended, now: number): Entry {
     const end = attemptAfter(lease.end, "lease", result, now) ?? firstAttempt;
     return { ...entry, lease: { ...lease, end } };
   }
-  for (const [name, state] of guards) {
+  for (const [place, { guard, state }] of guards.entries()) {
     if (state.attempts.id !== result.id) continue;
     const attempts = attemptAfter(state.attempts, "guard", result, now);
     const after = attempts === null ? sendDone(state) : { ...state, attempts };
-    return { ...entry, guards: new Map(guards).set(name, after) };
+    return { ...entry, guards: guards.with(place, { guard, state: after }) };
   }
   return entry;
 }
 
 /** What guards had sent once is not sent again against a change made elsewhere; `word` is what was commanded there, if that is known. */
 function withoutSends(entry: Entry, word: string | null): Entry {
-  const guards = new Map(entry.guards);
-  for (const [name, state] of entry.guards) {
+  const guards = entry.guards.map((one) => {
+    const { guard, state } = one;
     const { id, tries } = state.attempts;
     // One that waits or is being checked has sent nothing yet, and is no try.
     const tried = id !== null && !entry.sent.has(id) ? tries - 1 : tries;
-    if (state.sending !== "due" || tried <= 0) continue;
-    const guard = limitsOf(entry.settings).guards.find((one) => one.name === name);
-    if (word === null || guard?.sends !== word) guards.set(name, sendDone(state));
-  }
+    const isSent = state.sending === "due" && tried > 0;
+    return isSent && guard.sends !== word ? { guard, state: sendDone(state) } : one;
+  });
   return { ...entry, guards };
 }
 
