@@ -5,7 +5,6 @@ import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
 import { dueAt, dueSends, inForceNow } from "../limits/rules/due.js";
 import {
-  type ClockJudgement,
   type Entry,
   isEmpty,
   isMoving,
@@ -77,8 +76,8 @@ export function contextIn(
   if (own === undefined) return null;
   return {
     ...world,
-    ...clockJudgement(world, now.mono),
     own,
+    aheadMs: () => clockAheadMs(world, now.mono),
     now: {
       mono: now.mono,
       // Whole seconds, so that two clocks that run apart by a hair say the same.
@@ -93,10 +92,13 @@ export function contextIn(
 }
 
 /** A platform that gives no time for so long as a reading may be old leaves the clock to be right as it is. */
-function clockJudgement({ startedAt, clockSkewMs, staleAfterMs }: LimitWorld, now: number): ClockJudgement {
+function clockAheadMs(
+  { startedAt, clockSkewMs, staleAfterMs }: LimitWorld,
+  now: number,
+): ReturnType<LimitContext["aheadMs"]> {
   const skewMs = clockSkewMs();
-  if (skewMs === null) return { startedAt, aheadMs: now >= startedAt + staleAfterMs ? 0 : null };
-  return { startedAt, aheadMs: clockAgrees(skewMs) === true ? 0 : Math.max(0, -skewMs) };
+  if (skewMs === null) return now >= startedAt + staleAfterMs ? 0 : null;
+  return clockAgrees(skewMs) === true ? 0 : Math.max(0, -skewMs);
 }
 
 /** What is on its way at an actuator that guards look at. */

@@ -100,8 +100,8 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S17"],
   },
   clock_of_a_start_is_believed: {
-    seam: "commands/limits#clockJudgement",
-    plant: `() => ({ startedAt }) => ({ startedAt, aheadMs: 0 })`,
+    seam: "commands/limits#clockAheadMs",
+    plant: `() => () => 0`,
     tests: "test/limits/keeping.test.ts",
   },
   overdue_leases_are_ended_unread: {

@@ -31,8 +31,9 @@ const isKnown = ({ guard, state }: GuardNow, context: LimitContext): boolean =>
  * themselves; those of an earlier run only once the clock is known to be right.
  */
 export function inForceNow(entry: Entry, context: LimitContext): Entry {
-  const read = readGuards(judgedByClock(entry, context), context);
-  const { aheadMs, now } = context;
+  const { now, startedAt } = context;
+  const aheadMs = awaitsClock(entry) ? context.aheadMs() : null;
+  const read = readGuards(aheadMs === null ? entry : judgedByClock(entry, startedAt, aheadMs), context);
   const byClock = aheadMs === null ? -Infinity : now.mono - aheadMs;
   const isOver = ({ isKept = false }: { readonly isKept?: boolean }, end: number) =>
     end <= (isKept ? byClock : now.mono);
@@ -97,7 +98,10 @@ export function dueSends(entry: Entry, context: LimitContext, newId: () => strin
     const after = attempts === null ? sendDone(state) : { ...state, attempts };
     guards = guards.with(place, { guard, state: after });
   }
-  const { lease, moved } = leaseDue(entry, context, next);
+  const { lease, moved } =
+    entry.lease !== null && now >= entry.lease.until
+      ? leaseOver(entry, entry.lease, context, next)
+      : { lease: entry.lease, moved: null };
   const isSame = guards === entry.guards && lease === entry.lease;
   return { entry: isSame ? entry : { ...entry, guards, lease }, sends, moved };
 }
@@ -110,14 +114,13 @@ type Next = (
   isUnread?: boolean,
 ) => Attempts | null;
 
-/** The lease once its end was sent where it is over, or null where somebody moved it while the bridge was down. */
-function leaseDue(
+/** A lease that is over, once its end was sent; null where somebody moved it while the bridge was down. */
+function leaseOver(
   entry: Entry,
+  lease: Lease,
   context: LimitContext,
   next: Next,
 ): Pick<Due, "moved"> & Pick<Entry, "lease"> {
-  const { lease } = entry;
-  if (lease === null || context.now.mono < lease.until) return { lease, moved: null };
   const found = foundAtStart(entry, lease, context);
   if (typeof found === "object") return { lease: null, moved: { from: lease.command, to: found.to } };
   const send = { rule: "lease", command: lease.endsWith, by: `lease ${lease.id}` } as const;
@@ -199,9 +202,9 @@ export function dueAt(entry: Entry, context: LimitContext): number {
   if (lease?.end.id === null) times.push(lease.end.nextAt);
   times.push(context.startedAt + firstAnswerMs);
   times.push(lock?.endsAt ?? Infinity, hold?.until ?? Infinity, moves.endsAt ?? Infinity);
-  if (context.aheadMs === null && awaitsClock(entry))
-    times.push(now + lookAtClockMs, context.startedAt + context.staleAfterMs);
-  else if (context.aheadMs !== 0 && awaitsClock(entry)) times.push(now + lookAgainMs);
+  const aheadMs = awaitsClock(entry) ? context.aheadMs() : 0;
+  if (aheadMs === null) times.push(now + lookAtClockMs, context.startedAt + context.staleAfterMs);
+  else if (aheadMs !== 0) times.push(now + lookAgainMs);
   // What keeps it back may end without a word to us.
   if (isKeptBack(entry)) times.push(now + lookAgainMs);
   let next = Infinity;

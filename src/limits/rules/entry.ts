@@ -247,14 +247,6 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
   };
 }
 
-/** What the clock says of the times that an earlier run kept. */
-export interface ClockJudgement {
-  /** When this run began. */
-  readonly startedAt: number;
-  /** How far the clock is ahead of the platform's, 0 where the two agree; null where it is not known whether it is right. */
-  readonly aheadMs: number | null;
-}
-
 /** Whether something of it waits for a clock that is known to be right. */
 export const awaitsClock = ({ moves, lock, hold }: Entry): boolean =>
   lock?.isKept === true || hold?.isKept === true || isUnjudged(moves);
@@ -263,9 +255,9 @@ const isUnjudged = ({ starts, endsByClock }: Moves): boolean =>
   endsByClock !== undefined || starts[0]?.at === Infinity;
 
 /** Movements of an earlier run are as long ago as a clock says that is known to be right; of one that is ahead, as the platform's says. */
-export function judgedByClock(entry: Entry, { startedAt, aheadMs }: ClockJudgement): Entry {
+export function judgedByClock(entry: Entry, startedAt: number, aheadMs: number): Entry {
   const { moves, settings } = entry;
-  if (aheadMs === null || !isUnjudged(moves)) return entry;
+  if (!isUnjudged(moves)) return entry;
   const starts = moves.starts.map(({ at, byClock }) =>
     byClock === undefined ? { at } : { at: Math.min(byClock + aheadMs, startedAt), byClock },
   );

@@ -229,7 +229,7 @@ export interface LimitContext extends LimitSources {
   readonly activity: (code: string, actuator: string) => Activity;
   readonly now: Instant;
   /** How far the clock is ahead of the platform's, 0 where the two agree; null where it is not known whether it is right. */
-  readonly aheadMs: number | null;
+  readonly aheadMs: () => number | null;
 }
 
 const absentTexts = new Set(["", "null", "unknown", "unavailable"]);
@@ -269,11 +269,11 @@ export function readInput({ input, condition }: Guard, id: string, context: Limi
   switch (input.type) {
     case "sensor": {
       const sensor = controller?.sensors.get(input.id);
-      return sensor === undefined ? nothingRead : one(sensor.value, sensor.quality);
+      return sensor === undefined ? nothingRead : { values: [sensor.value], quality: sensor.quality };
     }
     case "status": {
       const status = controller?.statuses.get(input.id);
-      return status === undefined ? nothingRead : one(status.state, status.quality);
+      return status === undefined ? nothingRead : { values: [status.state], quality: status.quality };
     }
     case "actuator": {
       const actuator = controller?.actuators.get(input.id);
@@ -289,10 +289,8 @@ export function readInput({ input, condition }: Guard, id: string, context: Limi
 function readWeather(name: string, context: LimitContext): Reading {
   const newest = context.weather(name);
   if (newest === null) return nothingRead;
-  return one(newest.value, context.now.mono >= newest.staleAt ? "stale" : "good");
+  return { values: [newest.value], quality: context.now.mono >= newest.staleAt ? "stale" : "good" };
 }
-
-const one = (value: Value, quality: Quality): Reading => ({ values: [value], quality });
 
 function readActuator(
   { settings, quality, state, position }: Actuator,
@@ -303,7 +301,7 @@ function readActuator(
   const wantsNumber = takesNumber(condition);
   // What is uncertain of an actuator is how far it is open; its word was read.
   const certainty = quality === "uncertain" && !wantsNumber ? "good" : quality;
-  if (condition.type === "moving") return one(isMoving || unfinished.length > 0, certainty);
+  if (condition.type === "moving") return { values: [isMoving || unfinished.length > 0], quality: certainty };
   const value = wantsNumber ? degreeOf(state, position) : state;
   const goals = unfinished.map((wanted): Value => {
     if (wanted.type === "position") return wantsNumber ? wanted.degree : "position";

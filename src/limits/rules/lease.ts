@@ -111,10 +111,10 @@ function afterFirstPost(entry: Entry, command: LimitedCommand, moment: Moment): 
 }
 
 /** What the disk is to hold: also what a command does that it knows as sent, and a lock or hold that is on its way there. */
-export function toBeKept({ pending, planned, ...rest }: Entry): Entry {
-  const now: Entry = { ...rest, pending: null, planned: [] };
-  const entry = planned.reduce<Entry>((before, change) => ({ ...before, ...change }), now);
-  return pending === null ? entry : afterFirstPost(entry, pending.command, pending);
+export function toBeKept(entry: Entry): Entry {
+  const { pending, planned } = entry;
+  const changed = planned.reduce<Entry>((before, change) => ({ ...before, ...change }), entry);
+  return pending === null ? changed : afterFirstPost(changed, pending.command, pending);
 }
 
 /** That POST counts for both. */
