@@ -55,9 +55,9 @@ export class Commander implements ReadBacks {
     ports.store.onChange(this.#changed);
   }
 
-  /** What limits a lane; null where nothing does that would have to be remembered. */
+  /** What limits the actuator of a lane now; null for one that the configuration does not have, unless an earlier run left something. */
   limitsOf(key: string): Entry | null {
-    return at(this.#book.lanes, key)?.limits ?? null;
+    return at(this.#book.lanes, key)?.limits ?? this.#ports.limits?.world.unlimited.get(key) ?? null;
   }
 
   /** Of every lane that has something to be remembered of it. */

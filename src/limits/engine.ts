@@ -131,7 +131,7 @@ export class LimitEngine {
     // What was due before the platform was asked for the first time goes as soon as it answers.
     const answers = before?.platformReachable !== after.platformReachable;
     for (const key of this.#limited.get(code) ?? []) {
-      const entry = this.#entry(key);
+      const entry = this.#ports.book().limitsOf(key);
       if (entry === null) continue;
       const { id } = entry;
       const actuator = after.actuators.get(id);
@@ -144,14 +144,9 @@ export class LimitEngine {
     }
   }
 
-  /** What limits an actuator now. */
-  #entry(key: string): Entry | null {
-    return this.#ports.book().limitsOf(key) ?? this.#atFirst.get(key) ?? null;
-  }
-
   /** The lock and the hold in force. */
   inForce(code: string, actuator: string): LockAndHold | null {
-    return this.#entry(keyOf(code, actuator));
+    return this.#ports.book().limitsOf(keyOf(code, actuator));
   }
 
   /** All that can be locked at a controller: also the whole of it, and what an earlier run had locked there. */
@@ -181,7 +176,7 @@ export class LimitEngine {
   }
 
   #wouldChange(key: string, { lock, hold }: Partial<LockAndHold>): boolean {
-    const entry = this.#entry(key);
+    const entry = this.#ports.book().limitsOf(key);
     if (entry === null || entry.planned.length > 0) return entry !== null;
     return (lock !== undefined && lock !== entry.lock) || (hold !== undefined && hold !== entry.hold);
   }
@@ -250,7 +245,7 @@ export class LimitEngine {
 
   /** Shows and alarms what limits an actuator. */
   #settle(key: string): void {
-    const entry = this.#entry(key);
+    const entry = this.#ports.book().limitsOf(key);
     const context = entry && this.#ports.book().context(entry.code);
     if (entry === null || context === null) return;
     this.#show(key, entry, context);

@@ -18,7 +18,7 @@ export interface RuleCommand extends DueSend {
 interface LimitBook {
   /** Within this task, unless it deals with something else just now. */
   feedSoon(input: LimitInput): void;
-  /** What limits a lane; null where nothing does that would have to be remembered. */
+  /** What limits the actuator of a lane now; null for one that the configuration does not have, unless an earlier run left something. */
   limitsOf(key: string): Entry | null;
   /** All that a lane must remember, as a record. */
   laneRecord(key: string): RecordBody;
