@@ -206,14 +206,14 @@ export function afterRuleSend(entry: Entry, result: Ended, now: number): Entry {
 
 /** What guards had sent once is not sent again against a change made elsewhere; `word` is what was commanded there, if that is known. */
 function withoutSends(entry: Entry, word: string | null): Entry {
-  const guards = entry.guards.map((one) => {
-    const { guard, state } = one;
+  let { guards } = entry;
+  for (const [place, { guard, state }] of entry.guards.entries()) {
     const { id, tries } = state.attempts;
     // One that waits or is being checked has sent nothing yet, and is no try.
     const tried = id !== null && !entry.sent.has(id) ? tries - 1 : tries;
-    const isSent = state.sending === "due" && tried > 0;
-    return isSent && guard.sends !== word ? { guard, state: sendDone(state) } : one;
-  });
+    if (state.sending === "due" && tried > 0 && guard.sends !== word)
+      guards = guards.with(place, { guard, state: sendDone(state) });
+  }
   return { ...entry, guards };
 }
 
