@@ -3,7 +3,7 @@ import type { Refusal } from "../greenhouse/command/outcomes.js";
 import { type Interlock, wholeController } from "../greenhouse/limits.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
-import { dueAt, dueSends, inForceNow } from "../limits/rules/due.js";
+import { type Due, dueAt, dueSends, inForceNow } from "../limits/rules/due.js";
 import {
   type Entry,
   isEmpty,
@@ -208,21 +208,7 @@ export function settleLimits(turn: Turn, isWoken: boolean): number | null {
     turn.effects.push({ type: "event", event: unlockedEvent(before.lock, about, turn.now.at) });
   if (entry !== before) put(turn, entry);
   else if (isWoken) turn.effects.push({ type: "limits", lane: turn.key });
-  if (moved !== null) {
-    const isItself = endsByItself(entry.settings.kind, moved.from, moved.to);
-    note(
-      turn,
-      {
-        type: isItself ? "ended_by_itself" : "changed_elsewhere",
-        controller: entry.code,
-        actuator: entry.id,
-        ...moved,
-      },
-      { quiet: true },
-    );
-    limitsAfterForeignMove(turn, moved.from, moved.to);
-    turn.effects.push({ type: "event", event: movedMeanwhileEvent(about, moved, isItself, turn.now.at) });
-  }
+  if (moved !== null) onMovedMeanwhile(turn, entry, moved, about);
   for (const send of sends)
     turn.effects.push({
       type: "rule",
@@ -231,6 +217,21 @@ export function settleLimits(turn: Turn, isWoken: boolean): number | null {
   const after = turn.book.closed ? null : limitsOf(turn);
   const due = after === null ? Infinity : dueAt(after, context);
   return due === Infinity ? null : due;
+}
+
+/** Somebody has set it while the bridge was down, which ended its lease. */
+function onMovedMeanwhile(
+  turn: Turn,
+  { settings, code, id }: Entry,
+  moved: NonNullable<Due["moved"]>,
+  about: Parameters<typeof movedMeanwhileEvent>[0],
+): void {
+  const { from, to } = moved;
+  const isItself = endsByItself(settings.kind, from, to);
+  const type = isItself ? "ended_by_itself" : "changed_elsewhere";
+  note(turn, { type, controller: code, actuator: id, from, to }, { quiet: true });
+  limitsAfterForeignMove(turn, from, to);
+  turn.effects.push({ type: "event", event: movedMeanwhileEvent(about, moved, isItself, turn.now.at) });
 }
 
 /** Whether guards that look at the lane see something else now. */
