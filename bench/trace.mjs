@@ -17,11 +17,11 @@ const { values } = parseArgs({
 const { startSimulator } = await import(here("../dist-modules/simulator/simulator.js"));
 const { systemClock } = await import(here("../dist-modules/runtime/clock.js"));
 
-// What is not to become more. The aims that are not reached: a start with 160 files, a set with 55 files.
+// What is not to become more. The aims that are not reached: a start with 160 files, a set with 55 files, and with limits a tenth more.
 const budgets = {
   "start to the first states": { files: 186 },
   "a poll of one controller's 12 sensors": { files: 25, functions: 155 },
-  "a set to its result": { files: 58, functions: 382 },
+  "a set to its result": values.limits ? { files: 65, functions: 453 } : { files: 58, functions: 382 },
   "an idle second": { calls: 6 },
 };
 
