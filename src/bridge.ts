@@ -36,13 +36,12 @@ import { EventOutput } from "./mqtt/events.js";
 import { Outputs } from "./mqtt/outputs.js";
 import { RequestServer } from "./mqtt/requests.js";
 import { RetainedTopics } from "./mqtt/retained-topics.js";
-import { incomingOn, type Topics, topicsUnder } from "./mqtt/topics.js";
+import { type Topics, topicsUnder } from "./mqtt/topics.js";
 import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
 import { aborted, abortReason, type Clock, every, type Random } from "./runtime/clock.js";
 import { type Files, textFile } from "./runtime/file-system.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
-import { readVia } from "./runtime/mqtt.js";
 import type { ServiceManager } from "./runtime/systemd.js";
 import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
 import type { LoopDelay } from "./status/health.js";
@@ -251,9 +250,8 @@ function joinParts(given: Given): Bridge {
   const { platform, mirror } = reading;
   given.onSecrets?.(() => platform.secrets());
   const publishing = { ...reading, ...joinPublishing(reading) };
-  const { retained, discovery, outputs } = publishing;
   const commanding = joinGroups({ ...publishing, ...joinCommands(publishing) });
-  const { commands } = commanding;
+  const { retained, discovery, outputs, commands, groups } = commanding;
   const edgeNode = given.configuration.sparkplug.enabled ? edgeNodePart(commanding) : null;
   const status = new Status({ ...commanding, manager: given.manager ?? null, edgeNode });
   const notifier = createNotifier(commanding);
@@ -262,7 +260,7 @@ function joinParts(given: Given): Bridge {
   joinStatus(commanding, status, page);
   parts.push(
     // Asked first, as most messages are commands.
-    incoming(commanding, requests),
+    commands.incoming,
     outputs,
     retained,
     ...(discovery === null ? [] : [discovery]),
@@ -271,7 +269,8 @@ function joinParts(given: Given): Bridge {
     status,
     commands,
     commands.limits,
-    commanding.groups,
+    groups,
+    requests,
     mirror.store,
     mirror.watch,
     mirror.poller,
@@ -559,7 +558,8 @@ function createRequests(above: Joined, status: Status, notifier: Notifier | null
   });
   return new RequestServer({
     handlers,
-    responseTopic: topics.bridge.response,
+    topics,
+    signal: above.signal,
     publisher: connection,
     concurrency: configuration.platform.concurrency,
     clock,
@@ -684,7 +684,6 @@ function edgeNodePart(above: Joined): Part & { facts(): object | null } {
         submit: (request) => commands.commander.submit(request),
         alarms: () => alarms.list,
         setAlarm: (type, about, message) => alarms.set(type, about, message),
-        userOf: ({ properties }) => (broker && readVia(properties.userProperties)?.user) ?? null,
         memory: smallFile(above, "sparkplug.json"),
         clock,
         random,
@@ -705,22 +704,6 @@ const weatherListener = ({ commands: { limits }, connection }: Joined): Part => 
     const isWeather = limits.isWeatherTopic(message.topic);
     if (isWeather) limits.onWeather(message, connection.broker?.protocolVersion);
     return isWeather;
-  },
-});
-
-/** Commands and requests that come over the broker. */
-const incoming = ({ topics, broker, commands, groups, signal }: Joined, requests: RequestServer): Part => ({
-  onMessage: (message) => {
-    const { topic, payload, retain, properties } = message;
-    const asked = incomingOn(topics, topic);
-    if (asked === null) return false;
-    // Another broker stamps no sender, so there the property would be the sender's own word.
-    const stamped = broker === null ? null : readVia(properties.userProperties);
-    const via = stamped && { client: stamped.client, user: stamped.user };
-    if (asked.type === "command") commands.received(message, asked, via);
-    else if (asked.type === "group") groups.received(message, asked, via);
-    else if (!retain) requests.received(asked.name, payload, via, signal);
-    return true;
   },
 });
 

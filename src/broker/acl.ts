@@ -1,5 +1,5 @@
 import type { Client, PublishPacket, Subscription } from "aedes";
-import { claimed, filterCovers, stamp, viaProperty } from "../runtime/mqtt.js";
+import { claimOf, filterCovers, stamp, viaProperty } from "../runtime/mqtt.js";
 import type { BrokerParts } from "./filters.js";
 import type { BrokerLimits, BrokerTopics, BrokerUser } from "./settings.js";
 import { bytesOf, owned } from "./store.js";
@@ -229,7 +229,7 @@ export class Acl {
     if (properties?.userProperties?.[viaProperty] === undefined || this.isBridge(client)) return packet;
     return {
       ...packet,
-      properties: { ...properties, userProperties: claimed(properties.userProperties) },
+      properties: { ...properties, userProperties: claimOf(properties.userProperties) },
     };
   }
 
@@ -291,7 +291,7 @@ function publishProperties(given: Properties): Properties {
   const { payloadFormatIndicator, messageExpiryInterval, responseTopic, correlationData, contentType } =
     given;
   // The packet library silently sends nothing at all when it is given no user property to write.
-  const userProperties = claimed(given.userProperties);
+  const userProperties = claimOf(given.userProperties);
   return {
     ...(typeof payloadFormatIndicator === "boolean" && { payloadFormatIndicator }),
     ...(typeof messageExpiryInterval === "number" && { messageExpiryInterval }),

@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
-import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { targetSent } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/recent.js";
 import { sendable } from "../mqtt/connection/publish.js";
+import type { Part } from "../mqtt/connection.js";
 import { LimitService, type OverdueNow } from "../limits/service.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
-import type { Incoming, Topics } from "../mqtt/topics.js";
+import { type Incoming, incomingOn, type Topics } from "../mqtt/topics.js";
 import type { Clock } from "../runtime/clock.js";
 import type {
   Command,
@@ -67,6 +68,8 @@ export class CommandService {
   readonly limits: LimitService;
   /** To be shown what the broker held. */
   readonly earlier: EarlierPhases;
+  /** Messages, apart from the rest: they come before other parts are told that a link stands, and results after it. */
+  readonly incoming: Part;
   readonly #parts: CommandServiceParts;
   readonly #listeners: CommandListener[] = [];
   readonly #marks = new DeliveryMarks();
@@ -78,6 +81,7 @@ export class CommandService {
 
   constructor(parts: CommandServiceParts) {
     this.#parts = parts;
+    this.incoming = { onMessage: this.#onMessage };
     const { topics, link, retained, clock, log, store } = parts;
     this.outbox = resultOutbox({ link, clock }, log);
     this.phases = new CommandPhases({
@@ -124,15 +128,19 @@ export class CommandService {
     this.outbox.disconnected();
   }
 
-  received(message: IncomingMessage, where: Extract<Incoming, { type: "command" }>, via: Via): void {
-    if (isAnswered(message, this.#retainedAnswered)) return;
+  /** Takes the messages on `.../set` topics. */
+  readonly #onMessage = (message: IncomingMessage): boolean => {
     const { topics, rules } = this.#parts;
+    const asked = incomingOn(topics, message.topic);
+    if (asked?.type !== "command") return false;
+    if (isAnswered(message, this.#retainedAnswered)) return true;
     const { response_topics: responseTopics } = rules();
-    const command = incomingCommand(message, where, via, { topics, responseTopics });
+    const command = incomingCommand(message, asked, { topics, responseTopics });
     const { responseTopic } = message.properties;
     if (responseTopic !== undefined && command.response === null) this.#unanswerable(responseTopic);
     this.commander.submit(command);
-  }
+    return true;
+  };
 
   /** Said once a topic, and for no more topics than a log should name. */
   #unanswerable(asked: string): void {
@@ -343,15 +351,19 @@ export function isAnswered({ retain, payload, topic }: IncomingMessage, answered
   return false;
 }
 
-/** What a message on a `.../set` topic says; `via` is what the embedded broker knows of the sender. */
+/** What a message on a `.../set` topic says. */
 export function incomingCommand(
   message: IncomingMessage,
   where: Extract<Incoming, { type: "command" }>,
-  via: Via,
   rules: AnswerRules,
 ): CommandRequest {
-  const { messageExpiryIntervalS, userProperties, responseTopic, correlationData } = message.properties;
-  const by = userProperties?.["by"];
+  const {
+    by = null,
+    via = null,
+    messageExpiryIntervalS,
+    responseTopic,
+    correlationData,
+  } = message.properties;
   return {
     controllerId: where.controllerId,
     target: where.target,
@@ -359,7 +371,7 @@ export function incomingCommand(
     payload: message.payload,
     retained: message.retain,
     expiryMs: messageExpiryIntervalS === undefined ? null : messageExpiryIntervalS * 1_000,
-    by: typeof by === "string" ? by.slice(0, 200) : null,
+    by,
     via,
     response:
       responseTopic === undefined || !mayAnswerTo(responseTopic, rules)

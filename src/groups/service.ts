@@ -21,7 +21,7 @@ import type { Actuator, Controller } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import type { Outbox } from "../mqtt/outbox.js";
-import type { Incoming, Topics } from "../mqtt/topics.js";
+import { incomingOn, type Topics } from "../mqtt/topics.js";
 import { forgetOldest } from "../runtime/table.js";
 import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
@@ -121,14 +121,17 @@ export class GroupService implements CommandListener {
       retained.wanted(topic, "");
   }
 
-  /** A message on a topic of a group or scene. `via` is what the embedded broker knows of its sender. */
-  received(message: IncomingMessage, { kind, id }: Extract<Incoming, { type: "group" }>, via: Via): void {
-    if (!topicIdPattern.test(id)) return;
-    if (isAnswered(message, this.#retainedAnswered)) return;
+  /** Takes the messages on the topics of groups and scenes. */
+  onMessage(message: IncomingMessage): boolean {
     const { topics, responseTopics } = this.#ports;
+    const asked = incomingOn(topics, message.topic);
+    if (asked?.type !== "group") return false;
+    const { kind, id } = asked;
+    if (!topicIdPattern.test(id) || isAnswered(message, this.#retainedAnswered)) return true;
     const place = { type: "command", controllerId: kind, target: "actuator", id } as const;
     const rules = { topics, responseTopics: responseTopics() };
-    this.submit({ ...incomingCommand(message, place, via, rules), kind, id });
+    this.submit({ ...incomingCommand(message, place, rules), kind, id });
+    return true;
   }
 
   /** Hands it to the members; tells the id it goes by, and the result where it was refused as a whole. */

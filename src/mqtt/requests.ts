@@ -3,7 +3,8 @@ import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { PublishError } from "./connection/publish.js";
-import type { PublishOptions } from "./connection/settings.js";
+import type { IncomingMessage, PublishOptions } from "./connection/settings.js";
+import { incomingOn, type Topics } from "./topics.js";
 
 /** A request as it arrives on `<base>/bridge/request/<name>`; an empty or non-JSON payload counts as `{}`. */
 export interface BridgeRequestBody {
@@ -136,12 +137,14 @@ class RequestQueue {
 
 interface RequestServerParts {
   readonly handlers: ReadonlyMap<string, RequestHandler>;
-  readonly responseTopic: (name: string) => string;
+  readonly topics: Topics;
   readonly publisher: {
     publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
   };
   /** Places that polling has for its reads at one host. */
   readonly concurrency: number;
+  /** Aborts when the bridge is to end. */
+  readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -183,16 +186,25 @@ export class RequestServer {
     ]);
   }
 
-  /** `via` is who asks, where the broker is known to say so. */
-  received(name: string, payload: Uint8Array, via: Exclude<Via, string>, signal: AbortSignal): void {
-    if (!topicIdPattern.test(name)) return;
+  /** Takes the messages on the topics of requests. */
+  onMessage({ topic, payload, retain, properties }: IncomingMessage): boolean {
+    const { topics, signal } = this.#parts;
+    const asked = incomingOn(topics, topic);
+    if (asked?.type !== "request") return false;
+    const { name } = asked;
+    if (retain || !topicIdPattern.test(name)) return true;
     const body = parseRequest(payload);
+    const via = properties.via ?? null;
     const answer = async () => this.#publish(name, await this.#answer(name, body, signal, via), body);
-    if (this.#queueOf(name, body).take(answer)) return;
+    if (!this.#queueOf(name, body).take(answer)) this.#turnAway(name, body, via?.client ?? null);
+    return true;
+  }
+
+  #turnAway(name: string, body: BridgeRequestBody, client: string | null): void {
     this.#refused += 1;
     if (!this.#refusals.take(() => this.#publish(name, errorAnswer(body.transaction, tooMany), body)))
       this.#unanswered += 1;
-    this.#say(name, via?.["client"] ?? null);
+    this.#say(name, client);
   }
 
   #queueOf(name: string, { problem }: BridgeRequestBody): RequestQueue {
@@ -228,8 +240,8 @@ export class RequestServer {
   }
 
   #send(name: string, answer: string): Promise<void> {
-    const { publisher, responseTopic } = this.#parts;
-    return publisher.publish(responseTopic(name), answer, { retain: false, qos: 1 });
+    const { publisher, topics } = this.#parts;
+    return publisher.publish(topics.bridge.response(name), answer, { retain: false, qos: 1 });
   }
 
   /** Once a minute, as those who ask too often do not stop at that. */

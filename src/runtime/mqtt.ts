@@ -10,20 +10,27 @@ const byProperty = "by";
 /** Who sent a command, written by the embedded broker. */
 export const viaProperty = "greenhouse2mqtt-via";
 
-const maxLengths = { [byProperty]: 200, [viaProperty]: 1_024 } as const;
+const longestClaim = 200;
+const longestStamp = 1_024;
 
 /** The sender's own words alone, cut; undefined without any. A property that comes twice says nothing. */
-export function claimed(given: UserProperties | undefined): Record<string, string> | undefined {
+export function claimOf(given: UserProperties | undefined): { readonly [byProperty]: string } | undefined {
   const by = given?.[byProperty];
-  return typeof by === "string" ? { [byProperty]: copied(by, maxLengths[byProperty]) } : undefined;
+  return typeof by === "string" ? { [byProperty]: copied(by, longestClaim) } : undefined;
 }
 
-/** What the bridge reads of a message; undefined where there is none of it. */
-export function understood(given: UserProperties | undefined): Record<string, string> | undefined {
-  const via = given?.[viaProperty];
-  const isVia = typeof via === "string" && via.length <= maxLengths[viaProperty];
-  const kept = { ...claimed(given), ...(isVia && { [viaProperty]: via }) };
-  return Object.keys(kept).length > 0 ? kept : undefined;
+/** Who sent a message. */
+export interface Sender {
+  /** In the sender's own words. */
+  readonly by?: string;
+  /** As the embedded broker wrote it. */
+  readonly via?: Via;
+}
+
+/** What the bridge reads of a message. Where the broker `stamps` no sender, a stamp would be the sender's own word, and is left. */
+export function senderIn(given: UserProperties | undefined, stamps: boolean): Sender {
+  const via = stamps ? readVia(given) : null;
+  return { ...claimOf(given), ...(via && { via }) };
 }
 
 /** A part of a text would keep all of it in memory. */
@@ -33,12 +40,11 @@ const copied = (text: string, length: number) =>
 /*
  * Who sent a command. The broker knows the client and the user behind every message, the bridge does not; so the embedded
  * broker writes them into a user property of each command and request it lets through, in place of any property of that name
- * the sender wrote. Only the bridge gets to see it. A foreign broker does not stamp, so there the property proves nothing
- * and must not be read.
+ * the sender wrote. Only the bridge gets to see it. A foreign broker does not stamp, so there the property proves nothing.
  */
 
 /** `user` is null for an anonymous client. */
-export interface Via {
+export interface Via extends Readonly<Record<string, string | null>> {
   readonly client: string;
   readonly user: string | null;
 }
@@ -51,9 +57,9 @@ export const stamp = (via: Via): Record<string, string> => ({
 });
 
 /** What the embedded broker stamped; null when there is no stamp. */
-export function readVia(properties: UserProperties | undefined): Via | null {
+function readVia(properties: UserProperties | undefined): Via | null {
   const text = properties?.[viaProperty];
-  if (typeof text !== "string") return null;
+  if (typeof text !== "string" || text.length > longestStamp) return null;
   try {
     const via: unknown = JSON.parse(text);
     if (typeof via !== "object" || via === null || !("client" in via) || !("user" in via)) return null;

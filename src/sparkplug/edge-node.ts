@@ -69,8 +69,6 @@ interface EdgeNodeParts {
     about: { readonly controller: string | null; readonly actuator: null },
     message: string | null,
   ) => void;
-  /** The user of the embedded broker who sent a message; null behind any other broker. */
-  readonly userOf: (message: IncomingMessage) => string | null;
   /** Keeps the number of the newest CONNECT. */
   readonly memory: { read(): Promise<string | null>; write(text: string): Promise<unknown> };
   readonly clock: Clock;
@@ -526,10 +524,9 @@ export class EdgeNode {
       this.#badInput("no_payload", { topic });
       return;
     }
-    const by = properties.userProperties?.["by"];
-    const reads = deviceCommands(payload, this.#devices.names(device), typeof by === "string" ? by : null);
+    const reads = deviceCommands(payload, this.#devices.names(device), properties.by ?? null);
     const expiryS = properties.messageExpiryIntervalS;
-    const user = this.#parts.userOf(message);
+    const user = properties.via?.user ?? null;
     for (const read of reads) {
       if (read.type === "unknown") {
         this.#badInput("unknown_metric", { metric: read.name });

@@ -93,7 +93,6 @@ const responseOf = (responseTopic: string) =>
       properties: { responseTopic },
     },
     where,
-    null,
     { topics: topicsUnder("greenhouse"), responseTopics: ["clients/anna", "panel"] },
   ).response;
 

@@ -110,9 +110,9 @@ describe.each(brokerTable)("on $make with MQTT $version", (at) => {
     await other.publishAsync(set, "open", { qos: 1, properties });
     await until(() => messages.length === 1, "the command received");
     const got = messages[0]?.properties;
-    const { messageExpiryInterval: messageExpiryIntervalS, ...same } = properties;
+    const { messageExpiryInterval: messageExpiryIntervalS, userProperties, ...same } = properties;
     if (version === 4) expect(got).toEqual({});
-    else expect(got).toMatchObject({ ...same, messageExpiryIntervalS });
+    else expect(got).toEqual({ ...same, ...userProperties, messageExpiryIntervalS });
   });
 
   it("of thousands of user properties only the used one arrives, cut to a length", async () => {
@@ -126,13 +126,8 @@ describe.each(brokerTable)("on $make with MQTT $version", (at) => {
       properties: { ...tooLong, userProperties: { p: "v" } },
     });
     await until(() => messages.length === 2, "both received");
-    const kept = version === 5 ? [["by", `Anna ${"木".repeat(195)}`]] : [];
-    const own = messages.map(({ properties }) =>
-      Object.entries(properties.userProperties ?? {}).filter(([name]) => name !== "greenhouse2mqtt-via"),
-    );
-    expect(own).toEqual([kept, []]);
-    expect(messages[1]?.properties).not.toHaveProperty("responseTopic");
-    expect(messages[1]?.properties).not.toHaveProperty("correlationData");
+    const kept = version === 5 ? { by: `Anna ${"木".repeat(195)}` } : {};
+    expect(messages.map(({ properties }) => properties)).toEqual([kept, {}]);
   });
 
   it("an answer carries its properties, and empty ones do not swallow it", async () => {

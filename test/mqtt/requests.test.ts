@@ -10,6 +10,7 @@ import {
   textField,
 } from "../../src/mqtt/requests.js";
 import { capturedLog } from "../mqtt-connection/support.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
 import { RetainedBroker } from "../support/retained-broker.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
 
@@ -106,6 +107,7 @@ interface Answer {
   readonly error?: string;
 }
 
+const topics = topicsUnder("greenhouse");
 const panel = { client: "panel", user: null };
 
 /** A desk whose platform answers only when told to. */
@@ -129,14 +131,24 @@ function desk(concurrency = 4) {
     ["health", () => Promise.resolve({})],
   ]);
   const requests = new RequestServer({
-    ...{ handlers, publisher: broker, clock, log, concurrency },
-    responseTopic: (name) => `answer/${name}`,
+    handlers,
+    publisher: broker,
+    clock,
+    log,
+    concurrency,
+    topics,
+    signal: end.signal,
   });
   return {
     ...{ clock, broker, lines, end, most },
     ask: async (name: string, count: number) => {
       for (let place = 0; place < count; place++)
-        requests.received(name, bytes(`{"transaction":${place}}`), panel, end.signal);
+        requests.onMessage({
+          topic: `greenhouse/bridge/request/${name}`,
+          payload: Buffer.from(`{"transaction":${place}}`),
+          retain: false,
+          properties: { via: panel },
+        });
       await settled();
     },
     /** Ends what runs, one after the other, until nothing does. */

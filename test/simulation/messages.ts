@@ -83,7 +83,7 @@ export const packet = (message: Message, by: string): IncomingMessage => ({
   payload: Buffer.from(message.payload),
   retain: message.retained,
   properties: {
-    userProperties: { by },
+    by,
     ...(message.expiryS === null ? {} : { messageExpiryIntervalS: message.expiryS }),
   },
 });

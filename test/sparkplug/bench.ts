@@ -86,7 +86,6 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
     alarms: () => [],
     setAlarm: (type, { controller }, message) =>
       alarms.push(`${type} ${controller ?? ""} ${message ?? "cleared"}`),
-    userOf: () => null,
     memory: {
       read: () => Promise.resolve(memory.text),
       write: (text) => {

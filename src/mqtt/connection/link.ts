@@ -9,7 +9,7 @@ import type {
 } from "mqtt";
 import library from "mqtt/lib/client";
 import { type Clock, nextTurn, systemClock } from "../../runtime/clock.js";
-import { understood } from "../../runtime/mqtt.js";
+import { senderIn } from "../../runtime/mqtt.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
   BrokerFacts,
@@ -192,9 +192,11 @@ const maxCorrelationBytes = 1_024;
  * Copies what the bridge needs out of a packet of the MQTT library, for a part of a packet keeps all of it in memory. A
  * sender can repeat a property, which the library then hands over as an array; such a one counts as absent.
  */
-function incomingMessage({ topic, payload, retain, properties = {} }: IPublishPacket): IncomingMessage {
+function incomingMessage(
+  { topic, payload, retain, properties = {} }: IPublishPacket,
+  stampsSenders: boolean,
+): IncomingMessage {
   const { messageExpiryInterval, responseTopic, correlationData } = properties;
-  const userProperties = understood(properties.userProperties);
   const data = Buffer.isBuffer(correlationData) ? correlationData : null;
   // A sender that cannot be told which question an answer belongs to gets none.
   const isAnswered = typeof responseTopic === "string" && (data?.length ?? 0) <= maxCorrelationBytes;
@@ -203,10 +205,10 @@ function incomingMessage({ topic, payload, retain, properties = {} }: IPublishPa
     payload: Buffer.from(payload),
     retain,
     properties: {
+      ...senderIn(properties.userProperties, stampsSenders),
       ...(isAnswered && { responseTopic }),
       ...(isAnswered && data && { correlationData: Buffer.from(data) }),
       ...(typeof messageExpiryInterval === "number" && { messageExpiryIntervalS: messageExpiryInterval }),
-      ...(userProperties !== undefined && { userProperties }),
     },
   };
 }
@@ -230,7 +232,7 @@ const disconnectWithWill = 4;
 const Client = "default" in library ? library.default : library;
 
 interface LinkOptions {
-  readonly settings: Pick<ConnectionSettings, "url" | "username" | "password" | "clientId">;
+  readonly settings: Pick<ConnectionSettings, "url" | "username" | "password" | "clientId" | "stampsSenders">;
   readonly will?: Will | undefined;
   readonly limits: ConnectionLimits;
   readonly version: ProtocolVersion;
@@ -295,7 +297,7 @@ export class BrokerLink {
     const turns = new Turns();
     // Called once for each message, which is acknowledged when it is done.
     client.handleMessage = (packet, done) => {
-      options.message(incomingMessage(packet));
+      options.message(incomingMessage(packet, options.settings.stampsSenders === true));
       turns.next(done);
     };
     this.closed = new Promise((resolve) => {

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Configuration } from "../../config/schema.js";
 import type { BackoffRange, Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
+import type { Sender } from "../../runtime/mqtt.js";
 import { incomingOn, type Topics } from "../topics.js";
 
 export type ProtocolVersion = 4 | 5;
@@ -64,11 +65,10 @@ export interface IncomingMessage {
   readonly payload: Buffer;
   /** On MQTT 5 also true for a live message that was published with the flag (retain as published). */
   readonly retain: boolean;
-  readonly properties: {
+  readonly properties: Sender & {
     readonly responseTopic?: string;
     readonly correlationData?: Buffer;
     readonly messageExpiryIntervalS?: number;
-    readonly userProperties?: Readonly<Record<string, string | readonly string[]>>;
   };
 }
 
@@ -124,6 +124,8 @@ export interface ConnectionSettings {
   /** Fixed over restarts: only then does the broker publish an old will before the new link's birth. */
   readonly clientId: string;
   readonly protocolVersion: ProtocolVersion;
+  /** The broker writes the sender into each command; no other broker's word is taken for it. */
+  readonly stampsSenders?: boolean;
   readonly tls?: TlsSettings;
   /** Asked for at each attempt where it differs; `before` is how the attempt before ended, null at the first. */
   readonly will?: Will | ((before: LinkEnd | null) => Promise<Will>);
@@ -186,6 +188,7 @@ export function brokerAccess(mqtt: Configuration["mqtt"], embedded: Embedded | n
     username: embedded?.credential.username ?? mqtt.username,
     password: embedded?.credential.password ?? mqtt.password,
     clientId: mqtt.client_id,
+    stampsSenders: embedded !== null,
     protocolVersion: mqtt.protocol_version,
     tls: { ca, cert, key, rejectUnauthorized },
   };
