@@ -134,7 +134,7 @@ const table: Readonly<Record<string, Row>> = {
       ...core,
       config: { files: ["problem.ts"], typesOnly: false },
       commands: { files: ["command.ts", "intake.ts", "payload.ts", "service.ts"], typesOnly: false },
-      mqtt: { files: ["topics.ts", "outbox.ts", "connection/settings.ts"], typesOnly: true },
+      mqtt: { files: ["topics.ts", "outbox.ts", "connection/settings.ts"], typesOnly: false },
       sync: { files: ["store.ts"], typesOnly: true },
     },
   },

@@ -6,7 +6,6 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/recent.js";
 import { sendable } from "../mqtt/connection/publish.js";
-import type { Part } from "../mqtt/connection.js";
 import { LimitService, type OverdueNow } from "../limits/service.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
@@ -69,7 +68,7 @@ export class CommandService {
   /** To be shown what the broker held. */
   readonly earlier: EarlierPhases;
   /** Messages, apart from the rest: they come before other parts are told that a link stands, and results after it. */
-  readonly incoming: Part;
+  readonly incoming: { onMessage(message: IncomingMessage): boolean };
   readonly #parts: CommandServiceParts;
   readonly #listeners: CommandListener[] = [];
   readonly #marks = new DeliveryMarks();
