@@ -248,7 +248,7 @@ describe("the MQTT version", () => {
 describe("messages that come all at once", () => {
   it("are taken one after the other, with a turn for everybody else after each 5 ms", async () => {
     const clock = { ms: 0 };
-    const turns = new Turns({ monotonic: () => clock.ms });
+    const turns = new Turns({ monotonic: () => clock.ms, soon: systemClock.soon.bind(systemClock) });
     const story: string[] = [];
     const others = () => {
       story.push("others");

@@ -8,7 +8,7 @@ import type {
   PacketCallback,
 } from "mqtt";
 import library from "mqtt/lib/client";
-import { type Clock, nextTurn, systemClock } from "../../runtime/clock.js";
+import { type Clock, systemClock } from "../../runtime/clock.js";
 import { senderIn } from "../../runtime/mqtt.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
@@ -249,11 +249,11 @@ const longestTurnMs = 5;
  * thousand of them, one after the other.
  */
 export class Turns {
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Pick<Clock, "monotonic" | "soon">;
   /** Null at the beginning of a turn. */
   #began: number | null = null;
 
-  constructor(clock: Pick<Clock, "monotonic"> = systemClock) {
+  constructor(clock: Pick<Clock, "monotonic" | "soon"> = systemClock) {
     this.#clock = clock;
   }
 
@@ -262,10 +262,10 @@ export class Turns {
     const now = this.#clock.monotonic();
     if (this.#began === null) {
       this.#began = now;
-      void nextTurn().then(() => (this.#began = null));
+      this.#clock.soon(() => (this.#began = null));
     }
     if (now - this.#began < longestTurnMs) goOn();
-    else void nextTurn().then(goOn);
+    else this.#clock.soon(goOn);
   }
 }
 
