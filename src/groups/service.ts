@@ -284,11 +284,10 @@ export class GroupService implements CommandListener {
   #tell(result: GroupResult, kind: GroupOrScene, about: string, response: GroupRequest["response"]): void {
     if (!topicIdPattern.test(about)) return;
     const { topics, outbox } = this.#ports;
-    const options = { retain: false, qos: 1 } as const;
     const answers = response === null ? [] : [answerTo(response)];
     outbox.send({
       controllerId: null,
-      destinations: [{ topic: topics[kind](about).result, options, isOwn: true }, ...answers],
+      destinations: [{ topic: topics[kind](about).result, options: {}, isOwn: true }, ...answers],
       document: result,
     });
   }
@@ -357,7 +356,7 @@ const shownState = (actuator: Actuator | undefined): string | null =>
 
 function answerTo({ topic, correlationData }: NonNullable<GroupRequest["response"]>) {
   const responseProperties = correlationData && { correlationData: Buffer.from(correlationData) };
-  const options = { retain: false, qos: 1, ...(responseProperties && { responseProperties }) } as const;
+  const options = responseProperties ? { responseProperties } : {};
   return { topic, options, isOwn: false };
 }
 

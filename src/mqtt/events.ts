@@ -43,7 +43,7 @@ export class EventOutput implements Part {
     this.#newest = [...this.#newest.slice(1 - mostEvents), document];
     this.#outbox.send({
       controllerId: null,
-      destinations: [{ topic: this.#topic, options: { qos: 1 }, isOwn: true }],
+      destinations: [{ topic: this.#topic, options: {}, isOwn: true }],
       document,
     });
   }

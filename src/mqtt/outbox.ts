@@ -184,18 +184,17 @@ export function resultDelivery(
   { controllerId, target, targetId, response }: ResultAddress,
   delivered?: () => void,
 ): Delivery {
-  const options = { retain: false, qos: 1 } as const;
   const root = `${base}/${controllerId}`;
   const answer = `${root}/${target}/${targetId}/result`;
   // What came twice is answered to its sender; on the controller's topic it would raise an alarm for a double click.
-  const destinations: Destination[] = [{ topic: answer, options, isOwn: true }];
-  if (result.reason !== "duplicate") destinations.push({ topic: `${root}/result`, options, isOwn: true });
+  const destinations: Destination[] = [{ topic: answer, options: {}, isOwn: true }];
+  if (result.reason !== "duplicate") destinations.push({ topic: `${root}/result`, options: {}, isOwn: true });
   if (response !== null) {
     const { topic, correlationData } = response;
     const responseProperties = correlationData && { correlationData: Buffer.from(correlationData) };
     destinations.push({
       topic,
-      options: { ...options, ...(responseProperties && { responseProperties }) },
+      options: responseProperties ? { responseProperties } : {},
       isOwn: false,
     });
   }

@@ -122,7 +122,7 @@ export class Outputs implements Part {
     // Before the first `online` of a run everybody can see what may be commanded.
     if (!(await retained.linked())) return false;
     const isSaid = await announceOnline({
-      publish: () => connection.publish(topics.bridge.state, "online", { retain: true, qos: 1 }),
+      publish: () => connection.publish(topics.bridge.state, "online", { retain: true }),
       ready: () => connection.ready(),
       isEnding: () => connection.state === "ending",
       log,
@@ -137,7 +137,7 @@ export class Outputs implements Part {
 
   leave(): Promise<void> {
     const { connection, topics } = this.#parts;
-    return connection.publish(topics.bridge.state, "offline", { retain: true, qos: 1 });
+    return connection.publish(topics.bridge.state, "offline", { retain: true });
   }
 
   readonly #changed = (before: Controller | undefined, after: Controller | undefined): void => {

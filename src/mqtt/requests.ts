@@ -241,7 +241,7 @@ export class RequestServer {
 
   #send(name: string, answer: string): Promise<void> {
     const { publisher, topics } = this.#parts;
-    return publisher.publish(topics.bridge.response(name), answer, { retain: false, qos: 1 });
+    return publisher.publish(topics.bridge.response(name), answer, {});
   }
 
   /** Once a minute, as those who ask too often do not stop at that. */

@@ -242,7 +242,7 @@ export class EdgeNode {
     if (!isBorn) return;
     this.#tally.deaths += 1;
     const payload = nodeDeathPayload(bdSeq, this.#parts.clock.now());
-    await this.#connection.publish(this.#topics.nodeDeath, payload, { qos: 1 });
+    await this.#connection.publish(this.#topics.nodeDeath, payload);
   }
 
   #changed(before: Controller | undefined, after: Controller | undefined): void {

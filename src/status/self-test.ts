@@ -114,7 +114,7 @@ export class SelfTest {
   #send(trial: Trial): void {
     this.#trial = trial;
     const { connection, topic } = this.#ports;
-    connection.publish(topic, trial.payload, { qos: 1, retain: false }).catch(() => undefined);
+    connection.publish(topic, trial.payload, {}).catch(() => undefined);
   }
 
   #failed(now: number): void {
