@@ -335,6 +335,30 @@ describe("a lease", () => {
     expect(one.values()).toEqual(["210=1001"]);
   });
 
+  it("that is overdue at a start is read before it is ended, also where the platform comes back only after hours", async () => {
+    const one = await overdueAtStart(null);
+    await one.clock.advance(3 * 3_600_000);
+    expect(one.alarms.get("lease_overrun")).toContain("The platform cannot be reached.");
+    one.platform.registers.set("210", "1100");
+    one.store.setReachable(true);
+    await one.clock.advance(10_000);
+    one.polled("210", "1100");
+    await one.clock.advance(120_000);
+    expect(one.values()).toEqual([]);
+    expect(one.alarms.has("lease_overrun")).toBe(false);
+  });
+
+  it("that is overdue at a start is ended half a minute after the platform came back where nothing is known of it", async () => {
+    const one = await overdueAtStart(null);
+    await one.clock.advance(3 * 3_600_000);
+    one.platform.registers.set("210", "1010");
+    one.store.setReachable(true);
+    await one.clock.advance(20_000);
+    expect(one.values()).toEqual([]);
+    await one.clock.advance(20_000);
+    expect(one.values()).toEqual(["210=1001"]);
+  });
+
   it("is taken over by whoever else moves it", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
     await one.play("on", 60_000);

@@ -75,13 +75,16 @@ export interface Due {
 export function dueSends(entry: Entry, context: LimitContext, newId: () => string): Due {
   const sends: DueSend[] = [];
   const now = context.now.mono;
-  const next: Next = (before, mayGo, send, isUnread = false) => {
+  const next: Next = (before, mayGo, send, found = "own") => {
     if (before.id !== null) return before;
     if (before.tries > 0 && shows(entry, send.command, context)) return null;
     if (!mayGo || now < before.nextAt || isUnasked(context)) return before;
     const problem = hindrance(entry, send, context);
     if (problem !== null) return { ...before, problem, isKeptBack: true };
-    if (isUnread) return before;
+    if (found === "unread") return before;
+    // What kept it back kept its reading back as well.
+    if (found === "unknown" && before.isKeptBack)
+      return { ...before, isKeptBack: false, nextAt: now + firstReadMs };
     const id = newId();
     sends.push({ ...send, id });
     return { ...before, id, tries: before.tries + 1 };
@@ -106,12 +109,12 @@ export function dueSends(entry: Entry, context: LimitContext, newId: () => strin
   return { entry: isSame ? entry : { ...entry, guards, lease }, sends, moved };
 }
 
-/** The attempts after a look; null where it shows by now what was sent. `isUnread`: it has to be read before it is sent. */
+/** The attempts after a look; null where it shows by now what was sent. `found`: what an actuator shows that ran out while the bridge was down. */
 type Next = (
   before: Attempts,
   mayGo: boolean,
   send: Omit<DueSend, "id">,
-  isUnread?: boolean,
+  found?: "own" | "unread" | "unknown",
 ) => Attempts | null;
 
 /** A lease that is over, once its end was sent; null where somebody moved it while the bridge was down. */
@@ -124,26 +127,26 @@ function leaseOver(
   const found = foundAtStart(entry, lease, context);
   if (typeof found === "object") return { lease: null, moved: { from: lease.command, to: found.to } };
   const send = { rule: "lease", command: lease.endsWith, by: `lease ${lease.id}` } as const;
-  const end = next(lease.end, true, send, found === "unread");
+  const end = next(lease.end, true, send, found);
   return { lease: end === null ? null : end === lease.end ? lease : { ...lease, end }, moved: null };
 }
 
 /**
- * What the actuator shows of a lease that ran out while the bridge was down: its own value, or none that is known; or another one
- * (`to`), which somebody has set meanwhile. `unread` until this run has read it, or had the time to.
+ * What the actuator shows of a lease that ran out while the bridge was down: its own value, or another one (`to`), which somebody has
+ * set meanwhile; `unread` until this run has read it, and `unknown` where it had the time to and nothing is known.
  */
 function foundAtStart(
   { settings, code, id }: Entry,
   { isKept, until, end, command }: Lease,
   context: LimitContext,
-): "own" | "unread" | { readonly to: string } {
+): "own" | "unread" | "unknown" | { readonly to: string } {
   const { own, now, startedAt, staleAfterMs } = context;
   if (isKept !== true || until > startedAt || end.id !== null || end.tries > 0) return "own";
   const actuator = own.actuators.get(id);
   const { state = null, position = null, quality = "stale", between = null } = actuator ?? {};
-  if (state === null || between !== null) return now.mono < startedAt + staleAfterMs ? "unread" : "own";
-  // What was read too long ago says nothing; the end looks for itself before it sends.
-  if (quality !== "good") return "own";
+  if (state === null || between !== null) return now.mono < startedAt + staleAfterMs ? "unread" : "unknown";
+  // What was read too long ago says nothing.
+  if (quality !== "good") return "unknown";
   const wanted = readWanted(command, settings);
   const isOwn = "reason" in wanted || actuator === undefined || isThere(actuator, wanted);
   if (isOwn || state === "unknown") return "own";
@@ -158,6 +161,9 @@ function shows({ settings, id }: Entry, command: string, { own }: LimitContext):
   const actuator = own.actuators.get(id);
   return !("reason" in wanted) && actuator !== undefined && isThere(actuator, wanted);
 }
+
+/** So long a platform that answers again has for the first reading of what is to be ended. */
+const firstReadMs = 30_000;
 
 /** So long after a start a platform that has not answered yet is no trouble; then it is told as unreachable. */
 const firstAnswerMs = 30_000;

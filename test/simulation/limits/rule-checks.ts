@@ -27,20 +27,25 @@ export class LeaseChecks extends LimitCheck {
   /** A lease's end is taken up. */
   ends(one: Limited, ask: Ask): void {
     const { lease } = one;
-    const { journalist, scenario, time } = this.world;
+    const { scenario, time } = this.world;
     this.saw("a lease's end is sent");
     if (ask.word !== one.endsWith)
       this.broken("S19", `${one.code}/${one.id} is ended with ${ask.word ?? ""}`);
     if (scenario.clockJumpsPerHour > 0) return;
-    // One that ended already begins a lease, and perhaps one that is over, before anybody is told.
-    const lane = journalist.lane(one.code, one.id);
-    const isUntold = lane.some(
-      ({ rule, phases, results }) => rule === null && phases.at(-1)?.phase === "done" && results.length === 0,
-    );
-    if (isUntold) return;
+    if (this.#isUntold(one)) return;
     if (lease === null) this.broken("S19", `${one.code}/${one.id} is ended, and nothing was to end`);
     else if (time.now < lease.until - 1_000 && !this.#mayHaveGone(lease))
       this.broken("S19", `${one.code}/${one.id} is ended ${Math.round(lease.until - time.now)} ms too early`);
+  }
+
+  /** A command that has ended began a lease, perhaps one that is over, or ended one, before anybody is told. */
+  #isUntold({ code, id }: Limited): boolean {
+    return this.world.journalist
+      .lane(code, id)
+      .some(
+        ({ rule, phases, results }) =>
+          rule === null && phases.at(-1)?.phase === "done" && results.length === 0,
+      );
   }
 
   /** The command of it is over, perhaps badly, and the lease before is in force again. */
@@ -94,7 +99,8 @@ export class LeaseChecks extends LimitCheck {
 
   #isFree(one: Limited, lease: Lease, boot: number): boolean {
     const { scenario } = this.world;
-    if (scenario.configuration.commands.dry_run || this.#isUnread(lease, boot)) return false;
+    const isDryRun = scenario.configuration.commands.dry_run;
+    if (isDryRun || this.#isUnread(lease, boot) || this.#isUntold(one)) return false;
     return this.limits.isFree(one, lease.endsWith);
   }
 
@@ -245,7 +251,10 @@ export class RuleChecks extends LimitCheck {
       ["confirmed", "already"].includes(results[0]?.result.outcome ?? ""),
     );
     if (isDone) this.broken("S21", `${where} sends again what was done`);
-    const posted = asks.filter(({ posts }) => posts.some(({ sent }) => sent));
+    // Where only the lead-in left, what was to be sent was not.
+    const posted = asks.filter(
+      ({ posts, results }) => posts.some(({ sent }) => sent) && results[0]?.result.reason !== "not_sent",
+    );
     const lastAt = posted.flatMap(({ posts }) => posts.map(({ begunAt }) => begunAt)).at(-1) ?? -Infinity;
     if (posted.length >= mostTimes && time.now < lastAt + laterMs)
       this.broken(
