@@ -1,3 +1,4 @@
+import { trustedSkewMs } from "../../../src/runtime/clock.js";
 import type { Configuration } from "../../../src/config/schema.js";
 import type { Ask } from "../../judge/history.js";
 import { Check, type PostBook } from "../judging.js";
@@ -135,6 +136,13 @@ export class LimitBook {
     return (
       boot === bridge?.boot || [now, bridge?.clockOff ?? now].every((at) => Math.abs(clockOff - at) < 1_000)
     );
+  }
+
+  /** By how much a run may be wrong about when that was, ms: where its clock is not to be trusted, the platform's counts, in whole seconds. */
+  clockErrorMs({ boot, clockOff }: Pick<Move, "boot" | "clockOff">): number {
+    const { bridge, clockOff: now } = this.world;
+    if (boot === bridge?.boot) return 0;
+    return Math.abs(clockOff - now) + (Math.abs(now) > trustedSkewMs ? 1_000 : 0);
   }
 
   isKept({ isUncertain, clockOff }: Kept): boolean {

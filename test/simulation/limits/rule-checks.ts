@@ -146,7 +146,11 @@ export class PauseChecks extends LimitCheck {
     const broken = (message: string) =>
       this.broken("S18", `a POST of ${ask.by} (${ask.word ?? ""}) to ${one.code}/${one.id} ${message}`);
     const starts = one.moves.filter(
-      (move) => move.at > now - hourMs + 2 && isStart(move.word) && this.limits.isSure(move) && isSent(move),
+      (move) =>
+        move.at > now - hourMs + 2 + this.limits.clockErrorMs(move) &&
+        isStart(move.word) &&
+        this.limits.isSure(move) &&
+        isSent(move),
     );
     if (limits.starts_per_hour !== undefined && starts.length >= limits.starts_per_hour)
       broken(`after ${starts.length} starts within the hour, of ${limits.starts_per_hour}`);
@@ -154,9 +158,10 @@ export class PauseChecks extends LimitCheck {
     if (last === undefined) return;
     const endedAt = this.#endOf(one, last);
     if (endedAt === null) return;
-    if (limits.rest > 0 && now < endedAt + limits.rest - 2)
+    const aboutMs = 2 + this.limits.clockErrorMs(last);
+    if (limits.rest > 0 && now < endedAt + limits.rest - aboutMs)
       broken(`${Math.round(now - endedAt)} ms after the last movement, rest is ${limits.rest}`);
-    const isPaused = limits.reversal > 0 && now < endedAt + limits.reversal - 2;
+    const isPaused = limits.reversal > 0 && now < endedAt + limits.reversal - aboutMs;
     if (isPaused && last.ask !== null && isOtherWay(last.word, ask.word ?? ""))
       broken(`${Math.round(now - endedAt)} ms after ${last.word}, reversal is ${limits.reversal}`);
     this.saw("a start where pauses are kept");
