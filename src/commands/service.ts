@@ -67,7 +67,7 @@ export class CommandService {
   readonly limits: LimitService;
   /** To be shown what the broker held. */
   readonly earlier: EarlierPhases;
-  /** Messages, apart from the rest: they come before other parts are told that a link stands, and results after it. */
+  /** Takes the messages on `.../set` topics. A part of its own, as it is asked first and the rest of this one is told of a link last. */
   readonly incoming: { onMessage(message: IncomingMessage): boolean };
   readonly #parts: CommandServiceParts;
   readonly #listeners: CommandListener[] = [];
@@ -127,7 +127,6 @@ export class CommandService {
     this.outbox.disconnected();
   }
 
-  /** Takes the messages on `.../set` topics. */
   readonly #onMessage = (message: IncomingMessage): boolean => {
     const { topics, rules } = this.#parts;
     const asked = incomingOn(topics, message.topic);
