@@ -348,6 +348,17 @@ describe("a lease", () => {
     expect(one.alarms.has("lease_overrun")).toBe(false);
   });
 
+  it("that is overdue at a start is ended as soon as its own value is read, also where the platform comes back only after hours", async () => {
+    const one = await overdueAtStart(null);
+    await one.clock.advance(3 * 3_600_000);
+    one.platform.registers.set("210", "1010");
+    one.store.setReachable(true);
+    await one.clock.advance(2_000);
+    one.polled("210", "1010");
+    await one.clock.advance(3_000);
+    expect(one.values()).toEqual(["210=1001"]);
+  });
+
   it("that is overdue at a start is ended half a minute after the platform came back where nothing is known of it", async () => {
     const one = await overdueAtStart(null);
     await one.clock.advance(3 * 3_600_000);

@@ -78,12 +78,14 @@ export function dueSends(entry: Entry, context: LimitContext, newId: () => strin
   const next: Next = (before, mayGo, send, found = "own") => {
     if (before.id !== null) return before;
     if (before.tries > 0 && shows(entry, send.command, context)) return null;
-    if (!mayGo || now < before.nextAt || isUnasked(context)) return before;
+    // Where nothing was tried yet only a first reading was waited for, and it is there.
+    const isRead = found === "own" && before.tries + before.unsent === 0;
+    if (!mayGo || (now < before.nextAt && !isRead) || isUnasked(context)) return before;
     const problem = hindrance(entry, send, context);
     if (problem !== null) return { ...before, problem, isKeptBack: true };
     if (found === "unread") return before;
-    // What kept it back kept its reading back as well.
-    if (found === "unknown" && before.isKeptBack)
+    // What kept it back kept its reading back as well; one that was sent has read for itself.
+    if (found === "unknown" && before.isKeptBack && before.unsent === 0)
       return { ...before, isKeptBack: false, nextAt: now + firstReadMs };
     const id = newId();
     sends.push({ ...send, id });

@@ -211,7 +211,7 @@ function withoutSends(entry: Entry, word: string | null): Entry {
     const { id, tries } = state.attempts;
     // One that waits or is being checked has sent nothing yet, and is no try.
     const tried = id !== null && !entry.sent.has(id) ? tries - 1 : tries;
-    if (state.sending === "due" && tried > 0 && guard.sends !== word)
+    if (state.sending === "due" && tried > 0 && (word === null || guard.sends !== word))
       guards = guards.with(place, { guard, state: sendDone(state) });
   }
   return { ...entry, guards };
