@@ -24,7 +24,7 @@ export interface Sender {
   /** In the sender's own words. */
   readonly by?: string;
   /** As the embedded broker wrote it. */
-  readonly via?: Via;
+  readonly via?: ClientAndUser;
 }
 
 /** What the bridge reads of a message. Where the broker `stamps` no sender, a stamp would be the sender's own word, and is left. */
@@ -43,21 +43,21 @@ const copied = (text: string, length: number) =>
  * the sender wrote. Only the bridge gets to see it. A foreign broker does not stamp, so there the property proves nothing.
  */
 
-/** `user` is null for an anonymous client. */
-export interface Via extends Readonly<Record<string, string | null>> {
+/** A client of the embedded broker; `user` is null for an anonymous one. */
+export type ClientAndUser = {
   readonly client: string;
   readonly user: string | null;
-}
+};
 
 const maxClientId = 128;
 
 /** The stamp as a property. */
-export const stamp = (via: Via): Record<string, string> => ({
+export const stamp = (via: ClientAndUser): Record<string, string> => ({
   [viaProperty]: JSON.stringify({ client: via.client.slice(0, maxClientId), user: via.user }),
 });
 
 /** What the embedded broker stamped; null when there is no stamp. */
-function readVia(properties: UserProperties | undefined): Via | null {
+function readVia(properties: UserProperties | undefined): ClientAndUser | null {
   const text = properties?.[viaProperty];
   if (typeof text !== "string" || text.length > longestStamp) return null;
   try {

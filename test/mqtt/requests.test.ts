@@ -9,8 +9,8 @@ import {
   RequestServer,
   textField,
 } from "../../src/mqtt/requests.js";
-import { capturedLog } from "../mqtt-connection/support.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import { capturedLog } from "../mqtt-connection/support.js";
 import { RetainedBroker } from "../support/retained-broker.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
 
