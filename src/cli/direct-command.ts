@@ -69,7 +69,6 @@ function resultOf(
       newId: randomUUID,
       limits,
       rules: rulesOf(configuration),
-      otherBridge: () => false,
       clockSkewMs: platform.clockSkewMs,
       output: outputOf(onPhase, onDone, (result) => {
         if (asked === null || result.id === asked) resolve(result);

@@ -133,7 +133,6 @@ export interface CommanderPorts {
   readonly commandLog?: Pick<Logger, "info"> | undefined;
   /** How far the platform's clock is ahead, ms; null while that is not known. */
   readonly clockSkewMs: () => number | null;
-  readonly otherBridge: () => boolean | null;
   /** Looked up for every command, so that a reloaded configuration counts at once. */
   readonly rules: () => CommandRules;
   /** What limits the commands of actuators. */
@@ -150,6 +149,8 @@ interface CommandLimits {
 export type CommandRules = Configuration["commands"] & {
   /** `read_only` as it is configured: what the program gave itself keeps back no lease's end and nothing that a guard sends. */
   readonly readOnlyForRules: boolean;
+  /** Another bridge works for the same account, so that nothing but a stop is sent. */
+  readonly otherBridge: boolean;
 };
 
 /** A request with all that is known at its arrival. */
@@ -162,7 +163,6 @@ export interface Arrived {
   readonly id: string;
   readonly rules: CommandRules;
   readonly clockTrusted: boolean;
-  readonly otherBridge: boolean;
   readonly journal: ReturnType<CommandJournal["state"]>;
   /** A sentence, where another member of a cluster may be the one that takes commands; null where none is. */
   readonly notTaking?: string | null;

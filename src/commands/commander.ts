@@ -105,7 +105,7 @@ export class Commander implements ReadBacks {
 
   /** Takes a request or answers it with a refusal; never throws. Tells whether it was taken, and the id it goes by. */
   submit(request: CommandRequest): { readonly id: string; readonly isTaken: boolean } {
-    const { store, journal, clockSkewMs, otherBridge, newId } = this.#ports;
+    const { store, journal, clockSkewMs, newId } = this.#ports;
     const controller = store.byId(request.controllerId);
     const rules = this.#ports.rules();
     const id = newId();
@@ -119,7 +119,6 @@ export class Commander implements ReadBacks {
         journal: journal.state(),
         notTaking: this.#ports.notTaking?.() ?? null,
         clockTrusted: clockAgrees(clockSkewMs()) === true,
-        otherBridge: otherBridge() === true,
         code,
         target: targetOf(controller, request, rules),
       },

@@ -118,14 +118,14 @@ export const isReadOnlyFor = (
 ): boolean => (rule ? rules.readOnlyForRules : rules.read_only);
 
 function standingRefusal(
-  { request, rules, otherBridge }: Arrived,
+  { request, rules }: Arrived,
   target: ActuatorSettings,
   isStop: boolean,
 ): Refusal | null {
   if (isReadOnlyFor(request.rule, rules)) return bridgeReadOnly;
   if (target.readOnly)
     return { reason: "read_only", message: "This actuator is read-only in the configuration." };
-  if (otherBridge && !isStop) {
+  if (rules.otherBridge && !isStop) {
     return {
       reason: "other_bridge",
       message:

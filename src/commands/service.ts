@@ -43,6 +43,8 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "ne
   };
   readonly onEvent: (event: BridgeEvent) => void;
   readonly configuration: Pick<Configuration, "weather" | "polling">;
+  /** Whether another bridge works for the same account; null while that cannot be known. */
+  readonly otherBridge: () => boolean | null;
   /** What is read too late. */
   readonly overdue: OverdueNow;
   /** The journal is a cluster's, so that its records may be by the clock of another computer. */

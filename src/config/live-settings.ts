@@ -33,6 +33,7 @@ export class LiveSettings {
   /** What an operator chose for this run, in the place of `commands.read_only`; null where nobody did. */
   #chosen: { readonly readOnly: boolean; readonly by: string | null } | null = null;
   readonly #forced: { readonly because: string; readonly holds: () => boolean }[] = [];
+  #otherBridge = false;
 
   constructor(configuration: Configuration) {
     this.#current = configuration;
@@ -51,11 +52,17 @@ export class LiveSettings {
     return { ...this.#current, commands: { ...this.#current.commands, read_only } };
   }
 
-  /** What rules a command, as configured, or as an operator chose for this run; of `read_only` also what is configured, as what the program gave itself keeps back nothing that a rule sends. */
-  readonly commandRules = (): Configuration["commands"] & { readonly readOnlyForRules: boolean } => {
+  /**
+   * What rules a command: as configured, as an operator chose for this run, and as the program found. Of `read_only` also what is
+   * configured, as what the program gave itself keeps back nothing that a rule sends.
+   */
+  readonly commandRules = (): Configuration["commands"] & {
+    readonly readOnlyForRules: boolean;
+    readonly otherBridge: boolean;
+  } => {
     const readOnlyForRules = this.#chosen?.readOnly ?? this.#current.commands.read_only;
     const read_only = this.forcedBecause !== null || readOnlyForRules;
-    return { ...this.#current.commands, read_only, readOnlyForRules };
+    return { ...this.#current.commands, read_only, readOnlyForRules, otherBridge: this.#otherBridge };
   };
 
   /** Why the bridge is read-only although that is not configured; null where it is not. */
@@ -86,6 +93,11 @@ export class LiveSettings {
     this.#forced.push({ because, holds });
   }
 
+  /** Whether another bridge works for the same account: as long as one does, nothing but a stop is sent. */
+  noteOtherBridge(isThere: boolean): void {
+    this.#otherBridge = isThere;
+  }
+
   onReload(listener: (reloaded: Reloaded) => void): void {
     this.#listeners.add(listener);
   }
@@ -98,6 +110,7 @@ export class LiveSettings {
     this.#listeners.clear();
     this.#switchListeners.clear();
     this.#forced.length = 0;
+    this.#otherBridge = false;
   }
 
   /** Takes over what can change, and tells the rest by name. What needs a restart is told again the next time. */

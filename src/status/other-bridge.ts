@@ -300,11 +300,12 @@ export class BrokerTests {
     this.#presence = presence;
     const present = isShared(presence);
     if (present === (this.#since !== null)) return;
-    const { clock, log, journal, onEvent } = this.#parts;
+    const { live, clock, log, journal, onEvent } = this.#parts;
     const at = clock.now();
     const client = clientOf(presence);
     const message = present ? found : gone;
     this.#since = present ? at : null;
+    live.noteOtherBridge(present);
     if (present) log.error({ client }, message);
     else log.info(message);
     journal.append({ type: "other_bridge", present, client }, { durable: false }).catch(() => undefined);

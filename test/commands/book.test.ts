@@ -31,7 +31,8 @@ type Question = Extract<Effect, { readonly key: string; readonly token: number }
 
 const usualRules: CommandRules = {
   ...{ read_only: false, dry_run: false, max_age: 60_000, require_age: false, require_by: false },
-  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [], readOnlyForRules: false },
+  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [] },
+  ...{ readOnlyForRules: false, otherBridge: false },
 };
 
 const answers = { topic: "a/b", correlationData: new Uint8Array([1]) };
@@ -67,7 +68,7 @@ class Driver {
           payload: new TextEncoder().encode(payload),
         },
         ...{ code: "GH-0001", target: this.#settings, id: "nobody's", rules: usualRules },
-        ...{ clockTrusted: true, otherBridge: false, journal: { available: true, reason: null } },
+        ...{ clockTrusted: true, journal: { available: true, reason: null } },
       },
     });
   }

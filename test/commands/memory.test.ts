@@ -80,7 +80,8 @@ type Question = Extract<Effect, { readonly key: string; readonly token: number }
 
 const rules: CommandRules = {
   ...{ read_only: false, dry_run: false, max_age: 60_000, require_age: false, require_by: false },
-  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [], readOnlyForRules: false },
+  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [] },
+  ...{ readOnlyForRules: false, otherBridge: false },
 };
 
 const began = Date.parse("2026-05-01T06:00:00.000Z");
@@ -164,7 +165,7 @@ class Run {
       targetId: "roof",
       payload,
     } as const;
-    const standing = { clockTrusted: true, otherBridge: false, journal: { available: true, reason: null } };
+    const standing = { clockTrusted: true, journal: { available: true, reason: null } };
     this.#feed({
       type: "asked",
       arrived: { request, code: "GH-0001", target: this.settings, id: "nobody's", rules, ...standing },

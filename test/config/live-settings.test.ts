@@ -124,8 +124,11 @@ it("a run that is over hears of no reload, and why it refused commands says noth
   live.onReload(() => heard.push("reload"));
   live.onReadOnlyChosen(() => heard.push("chosen"));
   live.forceReadOnly("journal_unread");
+  live.noteOtherBridge(true);
+  expect(live.commandRules().otherBridge).toBe(true);
   live.endRun();
   expect(live.forcedBecause).toBeNull();
+  expect(live.commandRules().otherBridge).toBe(false);
   live.reload({ ...settings, commands: { ...settings.commands, dry_run: true } });
   live.chooseReadOnly(true, "anna");
   expect(heard).toEqual([]);

@@ -106,6 +106,7 @@ export class CommandBench {
       rules: () => ({
         read_only: this.#readOnly(options) !== false,
         readOnlyForRules: this.#readOnly(options) === true,
+        otherBridge: this.otherBridge,
         dry_run: options.dryRun ?? false,
         max_age: 60_000,
         require_age: options.requireAge ?? false,
@@ -141,7 +142,6 @@ export class CommandBench {
       },
       newId: () => `c${++this.#ids}`,
       clockSkewMs: () => this.clockSkewMs,
-      otherBridge: () => this.otherBridge,
     });
   }
 
