@@ -3,7 +3,7 @@ import type { Step } from "../greenhouse/command/plan.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, BetweenSteps, CommandProblem, Register } from "../greenhouse/model.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
-import type { CommandTaken, RecordBody } from "../journal/records.js";
+import type { CommandTaken, Durable, RecordBody } from "../journal/records.js";
 import type {
   Addressed,
   Arrived,
@@ -283,7 +283,7 @@ type Question = Readonly<
       record: RecordBody;
       /** Goes before it where the journal does not know the command, as it could not write when the command came. */
       unlessOpen?: CommandTaken;
-      durable: boolean;
+      durable: Durable;
     }
 >;
 

@@ -173,14 +173,19 @@ export function takenRecord(
 /** A disk that hangs must not hold up a stop, nor what a rule sends. */
 export const urgentWaitsMs = 200;
 
-/** The first byte of the first POST waits until this record is on disk; that of a stop, and of what a rule sends, until `wakeAt` at most. */
+/**
+ * The first byte of the first POST waits for this record; that of a stop, and of what a rule sends, until `wakeAt` at most. A command that
+ * is being checked by what is on disk needs it to be written alone: where the power takes it, the next start reads the command back. But a
+ * stop is not checked, and what limits an actuator, as the end of a lease does, must not be lost.
+ */
 export function journalSending(turn: Turn, run: Progress, wakeAt: number | null): void {
   const { command } = run;
   limitsWith(turn, command, beforePost);
+  const isOnDisk = command.wanted.type !== "stop" && turn.lane.limits === null;
   const token = ask(turn, {
     type: "journal",
     record: { type: "phase", ...recordOf(command), phase: "sending" },
-    durable: true,
+    durable: isOnDisk ? "before" : true,
     unlessOpen: takenRecord(command),
   });
   goTo(turn, run, { at: "journal" }, { token, wakeAt });

@@ -5,7 +5,7 @@ import type { Wanted } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { About, RecordBody } from "../journal/records.js";
+import type { About, Durable, RecordBody } from "../journal/records.js";
 import type { Term } from "../limits/rules/entry.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -98,7 +98,7 @@ export interface Resting {
 }
 
 interface CommandJournal {
-  append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
+  append(record: RecordBody, options: { readonly durable: Durable }): Promise<number>;
   state(): { readonly available: boolean; readonly reason: string | null };
   /** Whether the journal holds the command without a result, so that a next start would end it. */
   isOpen(about: About, id: string): boolean;

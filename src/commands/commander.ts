@@ -265,7 +265,7 @@ export class Commander implements ReadBacks {
     let answer: JournalAnswer;
     try {
       const appended: Promise<number>[] = [];
-      for (const one of records) appended.push(journal.append(one, { durable }));
+      for (const one of records) appended.push(journal.append(one, { durable: isMissing || durable }));
       answer = { sequence: (await Promise.all(appended)).at(-1) ?? 0 };
     } catch (error) {
       this.#failed(key, record);

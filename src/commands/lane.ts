@@ -15,6 +15,7 @@ import {
   type LaneInput,
   note,
   notSent,
+  recordOf,
   type Restored,
   type Run,
   type Turn,
@@ -232,6 +233,9 @@ function begin(turn: Turn, command: Command, passedOver: readonly Command[]): vo
   }
   turn.effects.push({ type: "phase", command, phase: "checking" });
   const token = ask(turn, { type: "check", command, addresses: checkedAddresses(command) });
+  // The disk has the command by the time that the checks are answered.
+  if (!command.dryRun)
+    note(turn, { type: "phase", ...recordOf(command), phase: "checking" }, { durable: true, quiet: true });
   goTo(turn, started, { at: "checking" }, { token });
 }
 

@@ -9,11 +9,13 @@ import {
   type JournalRecord,
   type LaneMemory,
   type OpenCommand,
+  type PhaseEntered,
   type RecordedStart,
   type Refusal,
   type RememberedLane,
   required,
   runEvents,
+  type Stamp,
   withoutMemory,
 } from "./records.js";
 import { setBounded } from "../runtime/table.js";
@@ -67,7 +69,7 @@ export class History {
     if (this.#earlier === null) return [...this.#open.values()];
     return this.#earlier.open.map((one) => {
       const known = this.#open.get(commandKey(one.taken, one.taken.id));
-      return { taken: withoutMemory(one.taken), sent: known?.sent ?? one.sent };
+      return { ...known, taken: withoutMemory(one.taken), sent: known?.sent ?? one.sent };
     });
   }
 
@@ -93,6 +95,7 @@ export class History {
       setBounded(this.#open, commandKey(record, record.id), { taken, sent: null }, mostOpen);
     } else if (type === "result") this.#open.delete(commandKey(record, record.result.id));
     else if (type === "refusal") this.#addRefusal(record);
+    else if (type === "phase" && record.phase === "checking") this.#addChecked(record);
     else if (type === "carried") this.#restore(record);
     else if (type === "alarm_kept" && record.alarm === null) this.#alarms.delete(record.name);
     else if (type === "alarm_kept" && record.alarm !== null)
@@ -103,6 +106,12 @@ export class History {
       const limits = limitsIn(record);
       if (limits !== undefined) this.#limit(limits);
     }
+  }
+
+  #addChecked(record: PhaseEntered & Pick<Stamp, "boot">): void {
+    const key = commandKey(record, record.id);
+    const command = this.#open.get(key);
+    if (command !== undefined) this.#open.set(key, { ...command, checked_in: record.boot });
   }
 
   #remember(about: About, { sent = [], ...memory }: LaneMemory): void {
@@ -141,7 +150,8 @@ export class History {
 
   #restore({ open, starts, lanes, limits, alarms = [] }: Checkpoint): void {
     for (const map of [this.#open, this.#lanes, this.#limited, this.#alarms]) map.clear();
-    for (const { taken, sent = null } of open) this.#open.set(commandKey(taken, taken.id), { taken, sent });
+    for (const { sent = null, ...one } of open)
+      this.#open.set(commandKey(one.taken, one.taken.id), { ...one, sent });
     for (const lane of lanes ?? []) this.#put(lane);
     for (const entry of limits ?? []) this.#limit(entry);
     for (const alarm of alarms) this.#alarms.set(alarm.id, alarm);
@@ -161,7 +171,9 @@ function startsAfter(starts: readonly RecordedStart[], record: JournalRecord): r
   const { type, boot, at } = record;
   if (type === "start") {
     const version = record.version.slice(0, mostVersion);
-    return [...starts, { boot, at, stopped: false, version }].slice(-mostStarts);
+    const { kernel } = record;
+    const start = { boot, at, stopped: false, version, ...(kernel !== undefined && { kernel }) };
+    return [...starts, start].slice(-mostStarts);
   }
   if (type !== "stop" && type !== "result" && type !== "event") return starts;
   const isError = type === "event" && record.event === runEvents.uncaughtError;

@@ -3,7 +3,7 @@ import { type Clock, clockAgrees } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { DirectoryInUse } from "./lock.js";
-import type { About, HistoryParts, JournalRecord, RecordBody, Stamp } from "./records.js";
+import type { About, Durable, HistoryParts, JournalRecord, RecordBody, Stamp } from "./records.js";
 import type { RetentionLimits } from "./retention.js";
 import { JournalUnreadable } from "./segments.js";
 import { type Draft, JournalWriter, type Written } from "./writer.js";
@@ -59,7 +59,7 @@ function unavailable(directory: string, error: unknown): JournalUnavailable {
 }
 
 interface Waiting extends Draft {
-  readonly durable: boolean;
+  readonly durable: Durable;
   /** 0 until it is written. */
   seq: number;
   readonly resolve: (sequence: number) => void;
@@ -101,6 +101,7 @@ export const journalLimits: JournalLimits = {
 /** Append-only record of everything that concerns commands. Kept by one process at a time (see lock.ts). */
 export class Journal {
   readonly boot: string;
+  readonly kernel: string | null;
   readonly directory: string;
   /** Where it stands, for whoever reads it. */
   readonly files: FileSystem;
@@ -116,6 +117,8 @@ export class Journal {
   #lastError: JournalFacts["lastError"] = null;
   #retrying = false;
   #draining: Promise<void> | null = null;
+  /** What was to be on the disk so far is there once it resolves; it rejects where that failed. */
+  #synced: Promise<void> = Promise.resolve();
   #listener: ((record: JournalRecord) => void) | null = null;
   #clockSkewMs: () => number | null = () => null;
   #onUnread: (() => void) | null = null;
@@ -123,6 +126,7 @@ export class Journal {
   private constructor(directory: string, options: JournalOptions) {
     this.directory = directory;
     this.boot = options.boot ?? randomBytes(8).toString("hex");
+    this.kernel = options.kernel ?? null;
     this.files = options.files ?? nodeFileSystem;
     this.#options = options;
     this.#limits = { ...journalLimits, ...options.limits };
@@ -205,7 +209,7 @@ export class Journal {
    * in the order of the calls; those of one turn of the event loop share a write and an fsync. Rejects with a
    * JournalUnavailable.
    */
-  append(body: RecordBody, { durable }: { readonly durable: boolean }): Promise<number> {
+  append(body: RecordBody, { durable }: { readonly durable: Durable }): Promise<number> {
     const hindrance = this.#hindrance("append");
     if (hindrance !== null) {
       if (this.#outage !== null) this.#outage = { ...this.#outage, lost: this.#outage.lost + 1 };
@@ -215,7 +219,7 @@ export class Journal {
       const entry: Waiting = { stamp: this.#stamp(), body, durable, seq: 0, resolve, reject };
       this.#waiting.add(entry);
       this.#queue.push(entry);
-      this.#draining ??= this.#drain(durable);
+      this.#draining ??= this.#drain(durable !== false);
     });
   }
 
@@ -277,20 +281,27 @@ export class Journal {
     this.#draining = null;
   }
 
-  /** Of what was written: who asked for no more at once, the others once the disk has it. */
+  /** Of what was written: who asked for no more at once, the others once the disk has it, or what came before it. */
   async #answer(batch: readonly Waiting[], file: Written["file"]): Promise<void> {
-    const durable: Waiting[] = [];
+    const awaited: Waiting[] = [];
     for (const entry of batch)
-      if (entry.durable) durable.push(entry);
+      if (entry.durable !== false) awaited.push(entry);
       else this.#resolve(entry);
-    if (durable.length === 0) return;
+    if (awaited.length === 0) return;
+    if (awaited.some((entry) => this.#isToBeSynced(entry)))
+      this.#synced = Promise.all([this.#synced, file.sync()]).then(() => undefined);
     try {
-      await file.sync();
+      await this.#synced;
     } catch (error) {
-      this.#failed(error, durable);
+      this.#failed(error, awaited);
       return;
     }
-    for (const entry of durable) this.#resolve(entry);
+    for (const entry of awaited) this.#resolve(entry);
+  }
+
+  /** Where it is not known to outlive the program, and once records were lost, nothing counts but what is on the disk. */
+  #isToBeSynced({ durable }: Waiting): boolean {
+    return durable === true || this.kernel === null || this.#lastError !== null;
   }
 
   #resolve(entry: Waiting): void {
@@ -323,6 +334,7 @@ export class Journal {
       entry.reject(error);
     }
     this.#lastError = { code: error.code, message: error.message, at };
+    this.#synced = Promise.resolve();
     const lost = (before?.lost ?? 0) + batch.length;
     this.#outage = { error, since: before?.since ?? at, lost, triedAt: clock.monotonic() };
     if (before?.error.code !== error.code)
@@ -352,6 +364,8 @@ export interface JournalOptions {
   readonly limits?: Partial<JournalLimits>;
   /** Random id of this run; made when absent. */
   readonly boot?: string;
+  /** The kernel's id of this boot of the machine, for as long as which what was written outlives the program; null where it does not. */
+  readonly kernel?: string | null;
   readonly files?: FileSystem;
   /**
    * Asked before files are changed for the first time and after every failure; rejects while they may not be: with DirectoryInUse

@@ -5,7 +5,7 @@ import { type Clock, nextTurn } from "../runtime/clock.js";
 import { errorCode, type FileSystem, nodeFileSystem, replaceFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { Journal } from "./journal.js";
-import { DirectoryInUse, DirectoryLock } from "./lock.js";
+import { DirectoryInUse, DirectoryLock, identityOf } from "./lock.js";
 import { checkOrigin } from "./origin.js";
 
 export interface OpenJournal {
@@ -93,7 +93,11 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
   const boot = randomBytes(8).toString("hex");
   const at = new Date(clock.now()).toISOString();
   const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log });
-  const own = original ?? { files: nodeFileSystem, admit: () => claim(dataDir, lock) };
+  const own = original ?? {
+    files: nodeFileSystem,
+    admit: () => claim(dataDir, lock),
+    kernel: (await identityOf(process.pid)).kernel,
+  };
   if (original === undefined) await checkOrigin(dataDir, null);
   // The journal tries it again, and tells why it cannot be written.
   await own.admit().catch((error: unknown) => {

@@ -69,7 +69,10 @@ const schema = {
     /** The equal command whose POST it waited for, instead of one of its own. */
     took_over: unchecked<string>().optional(),
   },
-  /** `sending` is on disk before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. */
+  /**
+   * `sending` is written before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. Of
+   * one whose `checking` is on disk it may be written only, which the end of the machine can lose (`open` in `history.ts`).
+   */
   phase: {
     ...ofCommand,
     phase: as<"waiting" | "checking" | "sending" | "confirming" | "done">(text),
@@ -143,7 +146,7 @@ const schema = {
   alarm_kept: { name: text, alarm: unchecked<Alarm | null>() },
   /** Every result up to this sequence number has reached the broker. */
   delivered: { through: number },
-  start: { version: text, read_only: unchecked<boolean>().optional() },
+  start: { version: text, read_only: unchecked<boolean>().optional(), kernel: text.optional() },
   stop: { reason: text },
   /** Positive when the wall clock went forward. */
   clock_jump: { by_ms: number },
@@ -198,6 +201,12 @@ export type StepAnswered = Bodies["step_answered"];
 export type ResultRecord = Bodies["result"];
 export type Refusal = Bodies["refusal"];
 
+/**
+ * Until when a record is waited for: until it is in the file; until it is on the disk; or until it is in the file, which outlives the
+ * program, and all that was to be on the disk before it is there.
+ */
+export type Durable = boolean | "before";
+
 /* What outlives a file of the journal. Plain JSON, because it is written at the head of the next file. */
 
 /** A command that was taken and has no result. */
@@ -205,6 +214,8 @@ export interface OpenCommand {
   readonly taken: CommandTaken;
   /** Null while nothing of it was sent. */
   readonly sent: SentMemory | null;
+  /** The run (`boot`) that began to check it, and has sent it where the record of that was lost with the machine. */
+  readonly checked_in?: string;
 }
 
 /** What a target must remember over a restart: its newest record is the restart. What is nothing is left out. */
@@ -329,6 +340,8 @@ export interface RecordedStart {
   /** An uncaught error ended it. */
   readonly failed?: boolean;
   readonly version?: string;
+  /** The machine's, as its kernel says: what was written outlives the program until that is another. Absent where it is not known. */
+  readonly kernel?: string;
 }
 
 export type Checkpoint = Fields<(typeof schema)["carried"]>;

@@ -150,7 +150,9 @@ export async function beginLife(
   }
   refuseUnread(journal, log, live);
   const error = isLoop() ? await newestError(journal, clock.now()) : null;
-  await note({ type: "start", version, read_only: live.current.commands.read_only });
+  const { kernel } = journal;
+  const { read_only } = live.current.commands;
+  await note({ type: "start", version, read_only, ...(kernel !== null && { kernel }) });
   return () => (isLoop() ? crashLoopText(starts.slice(-crashes), error) : null);
 }
 

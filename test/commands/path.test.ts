@@ -23,7 +23,7 @@ describe("the path of a command", () => {
       return bench.platform.accept(post);
     };
     await bench.run("open");
-    expect(seen.slice(0, 4)).toEqual(["read after", "command_taken", "POST after", "sending"]);
+    expect(seen.slice(0, 5)).toEqual(["read after", "command_taken", "POST after", "checking", "sending"]);
   });
 
   it.each(["open", '{"command":"close","dry_run":true}'])(
@@ -31,7 +31,9 @@ describe("the path of a command", () => {
     async (payload) => {
       const bench = new CommandBench({ registers: { "101": "10010" } });
       await bench.run(payload);
-      expect(bench.records.map(({ type }) => type)).toEqual(["command_taken", "result"]);
+      const said = bench.records.map((one) => ("phase" in one ? one.phase : one.type));
+      const checks = payload === "open" ? ["checking"] : [];
+      expect(said).toEqual(["command_taken", ...checks, "result"]);
     },
   );
 

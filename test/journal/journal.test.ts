@@ -132,6 +132,79 @@ describe("a durable append", () => {
   });
 });
 
+describe("an append behind what is to be durable", () => {
+  /** A record that is to be durable has been written, and its fsync is held. */
+  const begun = async (kernel: string | null) => {
+    const disk = faultyDisk();
+    const clock = stillClock();
+    const journal = await openJournal(await tempDirectory(), { files: disk.files, clock, kernel });
+    const { turns, hold } = gate();
+    await journal.append({ type: "start", version: "1" }, { durable: true });
+    disk.holdSync = hold;
+    disk.calls.length = 0;
+    const before = journal.append(taken("a"), { durable: true });
+    await until(() => turns.length === 1);
+    const letGo = () => {
+      disk.holdSync = null;
+      for (const turn of turns) turn();
+    };
+    return { disk, clock, journal, turns, letGo, before };
+  };
+  const verbs = (calls: readonly string[]) => calls.map((call) => call.split(" ")[0]);
+
+  it("waits for that, and for no fsync of its own", async () => {
+    const { disk, journal, turns, letGo, before } = await begun("boot");
+    let isThere = false;
+    const appended = journal.append(sent("a"), { durable: "before" }).then(() => {
+      isThere = true;
+    });
+    await until(() => disk.calls.length === 3);
+    for (let n = 0; n < 10; n += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(isThere).toBe(false);
+    letGo();
+    await Promise.all([before, appended]);
+    await journal.append(sent("a"), { durable: "before" });
+    expect(verbs(disk.calls)).toEqual(["write", "datasync", "write", "write"]);
+    expect(turns).toHaveLength(1);
+  });
+
+  it("is rejected where that fails", async () => {
+    const { disk, journal, letGo, before } = await begun("boot");
+    const both = [before, journal.append(sent("a"), { durable: "before" })].map((one) =>
+      one.then(() => "kept", String),
+    );
+    await until(() => disk.calls.length === 3);
+    disk.fail.datasync = "EIO";
+    letGo();
+    for (const one of both) expect(await one).toContain("the disk reports input/output errors");
+  });
+
+  it("comes to the disk itself where nothing tells one start of the machine from the next", async () => {
+    const { disk, journal, turns, letGo, before } = await begun(null);
+    const appended = journal.append(sent("a"), { durable: "before" });
+    await until(() => disk.calls.length === 3);
+    turns[0]?.();
+    await before;
+    await until(() => turns.length === 2);
+    letGo();
+    await appended;
+    expect(verbs(disk.calls)).toEqual(["write", "datasync", "write", "datasync"]);
+  });
+
+  it("comes to the disk itself once records were lost", async () => {
+    const { disk, clock, journal, letGo, before } = await begun("boot");
+    disk.fail.datasync = "EIO";
+    letGo();
+    await expect(before).rejects.toMatchObject({ code: "EIO" });
+    disk.fail.datasync = null;
+    await clock.advance(1_000);
+    await journal.append(taken("b"), { durable: false });
+    disk.calls.length = 0;
+    await journal.append(sent("b"), { durable: "before" });
+    expect(verbs(disk.calls)).toEqual(["write", "datasync"]);
+  });
+});
+
 describe("records that are not durable", () => {
   it("cause no fsync", async () => {
     const { disk, journal } = await onDisk();

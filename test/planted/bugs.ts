@@ -60,7 +60,23 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     // What limits have to know waits for the disk too.
     breaks: ["S5", "S19"],
   },
-  journal_without_fsync: { seam: "commands/checks#journalSending", plant: notDurable, breaks: ["S5"] },
+  // What limits have to know waits for the disk too.
+  journal_without_fsync: { seam: "commands/checks#journalSending", plant: notDurable, breaks: ["S5", "S19"] },
+  checks_without_fsync: {
+    seam: "commands/lane#begin",
+    plant: `(original) => (turn, ...rest) => {
+      const before = turn.effects.length;
+      original(turn, ...rest);
+      const changed = turn.effects.splice(before).map((one) => (one.type === "note" ? { ...one, durable: false } : one));
+      turn.effects.push(...changed);
+    }`,
+    breaks: ["S5"],
+  },
+  a_power_cut_unsends: {
+    seam: "commands/restore#leftOpen",
+    plant: `(original) => (parts) => parts.open`,
+    breaks: ["S7"],
+  },
   arrivals_are_not_journaled: {
     seam: "commands/lane#enter",
     plant: withoutEffects('effect.type === "note" && effect.record.type === "command_taken"'),

@@ -103,6 +103,7 @@ export class Bridge {
       clock: this.clock,
       log: silentLog,
       boot: `boot${this.boot}`,
+      kernel: `power${this.#world.disk.powerCuts}`,
       files: this.#world.disk.mount(this.clock),
     });
     this.#journal = journal;

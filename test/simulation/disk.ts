@@ -51,6 +51,8 @@ export class SimulatedDisk {
   full = false;
   /** Probability of one fsync failing. */
   syncFailure = 0;
+  /** How often the machine itself has ended. */
+  powerCuts = 0;
   readonly #files = new Map<string, StoredFile>();
   readonly #time: VirtualTime;
   readonly #wall: WallClock;
@@ -94,6 +96,7 @@ export class SimulatedDisk {
   /** Everything a program wrote is kept when it alone dies; a power cut keeps what was synced and tears the rest. */
   crash(isPowerCut: boolean): { readonly torn: boolean } {
     if (!isPowerCut) return { torn: false };
+    this.powerCuts += 1;
     let torn = false;
     for (const [path, file] of this.#files) {
       if (!this.#hasLastingName(file)) {

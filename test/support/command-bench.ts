@@ -5,7 +5,7 @@ import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { AlarmFacts } from "../../src/greenhouse/limits.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
-import type { RecordBody } from "../../src/journal/records.js";
+import type { Durable, RecordBody } from "../../src/journal/records.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import type { Configuration } from "../../src/config/schema.js";
 import { LimitEngine } from "../../src/limits/engine.js";
@@ -149,15 +149,15 @@ export class CommandBench {
     return this.readOnly ?? readOnly;
   }
 
-  #append(record: RecordBody, durable: boolean): Promise<number> {
-    if (durable) this.durable.push(record);
+  #append(record: RecordBody, durable: Durable): Promise<number> {
+    if (durable !== false) this.durable.push(record);
     if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
     if (this.refuses(record)) return Promise.reject(new Error("the disk does not take this one"));
     this.records.push(record);
     if (this.losesWithPower(record))
       return Promise.reject(new Error("the disk could not be asked to keep it"));
     const sequence = this.records.length;
-    return durable && this.diskMs > 0
+    return durable !== false && this.diskMs > 0
       ? this.clock.wait(this.diskMs).then(() => sequence)
       : Promise.resolve(sequence);
   }
