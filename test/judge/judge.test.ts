@@ -26,6 +26,7 @@ class Story {
   clockMs = 0;
   seesReads = true;
   isHonest = false;
+  isPowerGone = false;
   readonly asks = new Map<string, Ask>();
   readonly posts: Post[] = [];
   readonly #reads: Read[] = [];
@@ -190,6 +191,7 @@ class Story {
       knowsPostsOf: () => true,
       startedAt: (boot) => (boot === 1 ? 0 : 100_000),
       stoppedAt: () => this.#stoppedAt,
+      endedWithMachine: () => this.isPowerGone,
       stalledBefore: () => -Infinity,
       lackedValue: () => false,
       mayBeGone: () => this.#isGone,
@@ -458,6 +460,19 @@ const rows: readonly Row[] = [
     (story) => story.tell(opened(story), 15, "rejected"),
   ],
   ["superseded although nothing newer came", "S7", (story) => story.tell(opened(story), 15, "superseded")],
+  ...([false, true] as const).map((isPowerGone): Row => [
+    `failed after ${isPowerGone ? "a power cut" : "a restart"} that met it while it was checked`,
+    isPowerGone ? null : "S7",
+    (story) => {
+      story.isPowerGone = isPowerGone;
+      const ask = story.ask("r1", 10, "open");
+      story.phase(ask, 10.1, "checking");
+      story.checked(10.5);
+      story.read(110, "101", "10001");
+      story.tell(ask, 115, "failed");
+      ask.results.splice(0, 1, { ...ask.results[0], boot: 2 } as Ask["results"][number]);
+    },
+  ]),
   [
     "failed after a restart although the journal says that it was accepted",
     "S7",

@@ -167,6 +167,7 @@ export class Accidents {
     const isPowerCut = this.#crashChance.hits(scenario.powerCut);
     checks.crashing(bridge, isPowerCut);
     bridge.kill();
+    if (isPowerCut) journalist.endedWithMachine.add(bridge.boot);
     const { torn } = disk.crash(isPowerCut);
     if (torn) journalist.saw("a torn tail of the journal");
     journalist.note("crash", { isPowerCut, torn });

@@ -19,6 +19,7 @@ export function historyOf(world: World): History {
     knowsPostsOf: () => true,
     startedAt: (boot) => journalist.startedAt.get(boot) ?? 0,
     stoppedAt: (boot) => journalist.stoppedAt.get(boot) ?? Infinity,
+    endedWithMachine: (boot) => journalist.endedWithMachine.has(boot),
     stalledBefore: () => world.lastStallAt,
     lackedValue: (code, since) => journalist.valueless.some((one) => one.code === code && one.at >= since),
     mayBeGone: (ask) =>

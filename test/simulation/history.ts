@@ -40,6 +40,8 @@ export class Journalist {
   /** Runs of the program: when they began, and were told to stop. */
   readonly startedAt = new Map<Boot, number>();
   readonly stoppedAt = new Map<Boot, number>();
+  /** Those that a power cut ended. */
+  readonly endedWithMachine = new Set<Boot>();
   readonly reads = new Map<string, Read[]>();
   readonly #polls = new Map<string, { readonly begunAt: number; readonly raw: RawValue }>();
   /** Answers with code 200 that held no value. */
