@@ -75,7 +75,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
   a_power_cut_unsends: {
     seam: "commands/restore#leftOpen",
     plant: `(original) => (parts) => parts.open`,
-    breaks: ["S7"],
+    breaks: ["S4"],
   },
   arrivals_are_not_journaled: {
     seam: "commands/lane#enter",
