@@ -371,7 +371,7 @@ export type Effect =
       | { type: "result"; result: CommandResult; about: ResultAddressee; sequence: number | null }
       | { type: "problem"; code: string; open: readonly CommandProblem[] }
       | { type: "event"; event: BridgeEvent }
-      /** What limits the lane has changed, or time alone may have changed what is shown of it. */
+      /** What limits the lane has changed, or time alone has, so that people may see something else of it. */
       | { type: "limits"; lane: string }
       /** A guard, or a lease that is over, has this sent. */
       | { type: "rule"; send: RuleCommand }

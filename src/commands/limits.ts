@@ -15,7 +15,7 @@ import {
   type Moment,
 } from "../limits/rules/entry.js";
 import type { LimitContext } from "../limits/rules/guards.js";
-import { go, mayGo, type Verdict } from "../limits/rules/judge.js";
+import { go, mayGo, pausesFor, type Verdict } from "../limits/rules/judge.js";
 import {
   afterForeignMove,
   afterRuleSend,
@@ -64,7 +64,7 @@ export function limitsWith<Given extends readonly unknown[]>(
   if (limits === null) return;
   const shown = controller(code)?.actuators.get(targetId);
   const after = change(limits, command, { shown, mono: turn.now.mono }, ...given);
-  if (after !== limits) put(turn, after);
+  if (after !== limits) put(turn, limits, after);
 }
 
 /** What the limits of a controller's actuators look at now, also in the middle of a turn; null for one that is not there. */
@@ -141,13 +141,22 @@ export function limitsVerdict(turn: Turn, command: Command, before: "turn" | "po
 }
 
 /** The limits of the lane are this now. Where nothing is in force any more and nothing has to be remembered, they are none. */
-function put(turn: Turn, limits: Entry): void {
+function put(turn: Turn, before: Entry, limits: Entry): void {
   const { sent, pending, planned, formerLease } = limits;
   const isNothing = isEmpty(limits) && sent.size === 0 && pending === null && planned.length === 0;
   const isForgotten = isNothing && formerLease === null && !turn.world.watched.has(turn.key);
   turn.lane.limits = isForgotten ? null : limits;
-  turn.effects.push({ type: "limits", lane: turn.key });
+  if (isShownOtherwise(before, limits)) turn.effects.push({ type: "limits", lane: turn.key });
 }
+
+/** Whether people may see something else of it, or its alarms be others: of movements nothing is shown but the pauses that follow. */
+const isShownOtherwise = (before: Entry, after: Entry): boolean =>
+  before.guards !== after.guards ||
+  before.lock !== after.lock ||
+  before.hold !== after.hold ||
+  before.lease !== after.lease ||
+  isEmpty(before) !== isEmpty(after) ||
+  pausesFor(after, null).length > 0;
 
 /** For the disk, with times of the clock. */
 export const keptNow = (entry: Entry | null | undefined, { at: now, mono }: Now): KeptLimits | null =>
@@ -160,13 +169,13 @@ export const keptText = (entry: Entry | null): string =>
 /** What a rule asked for was refused before it was a command. */
 export function limitsAfterRefusal(turn: Turn, result: Ended): void {
   const entry = limitsOf(turn);
-  if (entry !== null) put(turn, afterRuleSend(entry, result, turn.now.mono));
+  if (entry !== null) put(turn, entry, afterRuleSend(entry, result, turn.now.mono));
 }
 
 /** It was moved elsewhere. */
 export function limitsAfterForeignMove(turn: Turn, from: string, to: string): void {
   const entry = turn.world.watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
-  if (entry !== null) put(turn, afterForeignMove(entry, from, to, turn.now.mono));
+  if (entry !== null) put(turn, entry, afterForeignMove(entry, from, to, turn.now.mono));
 }
 
 /** It is locked or held by a request, or no longer. Who asks brings to the disk what is planned. */
@@ -177,8 +186,8 @@ export function changeLimits(
   const entry = limitsFollowed(turn);
   if (entry === null) return;
   const others = entry.planned.filter((one) => one !== change);
-  if (is === "planned") put(turn, { ...entry, planned: [...others, change] });
-  else put(turn, { ...entry, ...(is === "on_disk" ? change : {}), planned: others });
+  if (is === "planned") put(turn, entry, { ...entry, planned: [...others, change] });
+  else put(turn, entry, { ...entry, ...(is === "on_disk" ? change : {}), planned: others });
   if (is === "planned") turn.onDisk.set(turn.key, turn.lane.limits);
 }
 
@@ -206,8 +215,8 @@ export function settleLimits(turn: Turn, isWoken: boolean): number | null {
   const about = { controller: context.own.info.id, actuator: entry.id };
   if (before.lock !== null && entry.lock === null && entry.id !== wholeController)
     turn.effects.push({ type: "event", event: unlockedEvent(before.lock, about, turn.now.at) });
-  if (entry !== before) put(turn, entry);
-  else if (isWoken) turn.effects.push({ type: "limits", lane: turn.key });
+  if (entry !== before) put(turn, before, entry);
+  if (isWoken) turn.effects.push({ type: "limits", lane: turn.key });
   if (moved !== null) onMovedMeanwhile(turn, entry, moved, about);
   for (const send of sends)
     turn.effects.push({
