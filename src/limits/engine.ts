@@ -12,8 +12,15 @@ import type { LimitWorld } from "./rules/world.js";
 
 const numbersEveryMs = 5_000;
 
-/** What guards, leases and what rules send look at of a controller. */
-const lookedAt = ["sensors", "statuses", "actuators", "availability", "platformReachable"] as const;
+/** What guards and what rules send look at of a controller. */
+const lookedAt = ["sensors", "statuses", "availability", "platformReachable"] as const;
+
+/**
+ * Whether something of it follows from what its own actuator shows beside what its lane is told of each read: which words a light takes
+ * under a guard, and whether a lease of an earlier run is ended.
+ */
+const looksAtItself = ({ settings, lease }: Entry): boolean =>
+  (settings.kind === "light" && settings.leadIn !== "never") || lease?.isKept === true;
 
 /** `receivedAt` is epoch ms. */
 export type ReceivedWeather = WeatherReading & { readonly receivedAt: number };
@@ -46,8 +53,9 @@ export class LimitEngine {
   /** What limits look at outside of the book, and how they are configured. */
   readonly world: LimitWorld;
   #isRunning = false;
-  /** Changes of controllers are listened to once something is limited. */
+  /** Changes of controllers are listened to once something is limited, and those of actuators where one looks at them. */
   #isListening = false;
+  #isListeningToActuators = false;
   #readOnly: ReturnType<LimitContext["readOnly"]> = { commands: false, rules: false };
 
   constructor(ports: EnginePorts) {
@@ -78,22 +86,26 @@ export class LimitEngine {
   #add(entry: Entry): void {
     const key = keyOf(entry.code, entry.id);
     this.#atFirst.set(key, entry);
-    if (!isEmpty(entry)) {
-      this.#limitedAtFirst.set(key, entry);
-      this.#noteLimited(key, entry);
-    }
     for (const { input } of entry.settings.limits?.guards ?? []) {
       const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? entry.code);
       this.#watchers.set(source, (this.#watchers.get(source) ?? new Set()).add(key));
       if (input.type === "actuator")
         this.#watched.add(keyOf(this.#controller(source)?.info.code ?? source, input.id));
     }
+    if (isEmpty(entry)) return;
+    this.#limitedAtFirst.set(key, entry);
+    this.#noteLimited(key, entry);
   }
 
-  #noteLimited(key: string, { code }: Entry): void {
-    if (!this.#isListening) this.#ports.store.onChange(this.#onControllerChange, lookedAt);
+  #noteLimited(key: string, entry: Entry): void {
+    const { store } = this.#ports;
+    if (!this.#isListening) store.onChange(this.#onControllerChange, lookedAt);
     this.#isListening = true;
-    this.#limited.set(code, (this.#limited.get(code) ?? new Set()).add(key));
+    if (!this.#isListeningToActuators && (this.#watched.size > 0 || looksAtItself(entry))) {
+      store.onChange(this.#onControllerChange, ["actuators"]);
+      this.#isListeningToActuators = true;
+    }
+    this.#limited.set(entry.code, (this.#limited.get(entry.code) ?? new Set()).add(key));
   }
 
   readonly #watchersOf = (code: string): Iterable<string> => {
@@ -134,10 +146,7 @@ export class LimitEngine {
       const entry = this.#ports.book().limitsOf(key);
       if (entry === null) continue;
       const { id } = entry;
-      const actuator = after.actuators.get(id);
-      // Which words a light takes under a guard depends on what it shows, and whether a lease of an earlier run is ended.
-      const isLookedAt = entry.settings.leadIn !== "never" || entry.lease?.isKept === true;
-      const isOther = isLookedAt && before?.actuators.get(id) !== actuator;
+      const isOther = looksAtItself(entry) && before?.actuators.get(id) !== after.actuators.get(id);
       if (!isKeptBack(entry) && (!(answers || isOther) || isEmpty(entry))) continue;
       this.#mark(key);
       yield key;
