@@ -158,13 +158,12 @@ const isShownOtherwise = (before: Entry, after: Entry): boolean =>
   isEmpty(before) !== isEmpty(after) ||
   pausesFor(after, null).length > 0;
 
-/** For the disk, with times of the clock. */
-export const keptNow = (entry: Entry | null | undefined, { at: now, mono }: Now): KeptLimits | null =>
-  entry ? keptOf(toBeKept(entry), (then) => Math.round(then + now - mono)) : null;
-
-/** What the disk has to say of it, to the second, to be compared. */
-export const keptText = (entry: Entry | null): string =>
-  JSON.stringify(entry && keptOf(toBeKept(entry), (mono) => Math.round(mono / 1_000)));
+/** For the disk, with times of the clock; to be compared, to the second. */
+export const keptNow = (
+  entry: Entry | null | undefined,
+  { at: now, mono }: Now,
+  unitMs = 1,
+): KeptLimits | null => (entry ? keptOf(toBeKept(entry), now - mono, unitMs) : null);
 
 /** What a rule asked for was refused before it was a command. */
 export function limitsAfterRefusal(turn: Turn, result: Ended): void {

@@ -31,7 +31,7 @@ import {
 } from "./book.js";
 import type { Addressed, Command, Interrupted, Target } from "./command.js";
 import { type Evidence, stepReport } from "./endings.js";
-import { keptNow, keptText } from "./limits.js";
+import { keptNow } from "./limits.js";
 import { isLast, nthOf, stepOf } from "./sending.js";
 
 /*
@@ -187,11 +187,12 @@ export function recordMemories(turn: Turn, before: Book, isFromJournal: boolean)
 }
 
 /** Whether the disk does not have yet what limits the lane's actuator. */
-function isLimitedOtherwise({ book, onDisk }: Turn, before: Book, key: string): boolean {
+function isLimitedOtherwise({ book, onDisk, now }: Turn, before: Book, key: string): boolean {
   const known = onDisk.get(key);
   const then = known === undefined ? (at(before.lanes, key)?.limits ?? null) : known;
   const limits = at(book.lanes, key)?.limits ?? null;
-  return then !== limits && keptText(then) !== keptText(limits);
+  if (then === limits) return false;
+  return JSON.stringify(keptNow(then, now, 1_000)) !== JSON.stringify(keptNow(limits, now, 1_000));
 }
 
 /** What is sent has records of its own. */

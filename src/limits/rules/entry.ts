@@ -158,8 +158,12 @@ export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
 export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean =>
   settings.limits === undefined && lock === null && hold === null && lease === null && moves === neverMoved;
 
-/** For the disk; `epoch` turns an instant of this run into epoch ms. Null where there is nothing to keep. */
-export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimits | null {
+/**
+ * For the disk: `aheadMs` is by how much epoch ms are ahead of the instants of this run, and `unitMs` what they are counted in. Null where
+ * there is nothing to keep.
+ */
+export function keptOf(entry: Entry, aheadMs: number, unitMs: number): KeptLimits | null {
+  const epoch = (mono: number) => Math.round((mono + aheadMs) / unitMs);
   const { settings, lock, hold, lease, moves, guards, formerLease } = entry;
   const { endsByClock: endsAt = moves.endsAt } = moves;
   const startsPerHour = settings.limits?.startsPerHour ?? null;
