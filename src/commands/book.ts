@@ -122,6 +122,8 @@ export interface Lane {
   readonly resting: Resting | null;
   /** What limits its actuator; null where nothing does that would have to be remembered. */
   readonly limits: Entry | null;
+  /** When time alone changes something of that next; null where it does not. */
+  readonly limitsDueAt: number | null;
 }
 
 export type SentCommand = Addressed & Pick<Command, "id" | "settings">;
@@ -451,6 +453,7 @@ export const emptyLane: Lane = {
   awaited: null,
   resting: null,
   limits: null,
+  limitsDueAt: null,
 };
 
 /** How far a command has come whose turn has just come. */

@@ -301,9 +301,9 @@ export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
 
 /** When nothing of the lane counts any more and it can be forgotten; null while something is open or to be looked at. */
 export function forgottenAt(lane: Lane): number | null {
-  const { left, posts, newest, secondLook, awaited, resting, limits } = lane;
+  const { left, posts, newest, secondLook, awaited, resting, limits, limitsDueAt } = lane;
   if (isOpen(lane) || left.length > 0) return null;
-  if (secondLook || awaited || resting || posts.unread || limits) return null;
+  if (secondLook || awaited || resting || posts.unread || limits || limitsDueAt !== null) return null;
   if (newest?.result === null) return null;
   const since = Math.max(newest?.endedMono ?? 0, posts.firstAt ?? 0, posts.stopAt ?? 0, posts.endedAt ?? 0);
   return since + Math.max(samePayloadMs, stopIntervalMs, newest?.quietMs ?? 0);

@@ -198,14 +198,13 @@ export function restoreLimits(turn: Turn, { now: limits, onDisk }: RestoredLimit
   if (limits !== null) turn.effects.push({ type: "limits", lane: turn.key });
 }
 
-/**
- * Lets the inputs of the lane's limits and its time count, and says what its rules send; returns when time alone changes something of
- * them next, null where it does not. `isWoken`: such a time has come, with which also what is shown of them may be another.
- */
-export function settleLimits(turn: Turn, isWoken: boolean): number | null {
+/** Lets the inputs of the lane's limits and their time count, and says what their rules send. */
+export function settleLimits(turn: Turn): void {
+  const { limitsDueAt: dueBefore } = turn.lane;
+  turn.lane.limitsDueAt = null;
   const before = limitsOf(turn);
   const context = before && contextIn(turn, before.code);
-  if (before === null || context === null) return null;
+  if (before === null || context === null) return;
   const inForce = inForceNow(before, context);
   const { entry, sends, moved } =
     turn.world.mayRulesSend() && !turn.book.closed
@@ -215,7 +214,9 @@ export function settleLimits(turn: Turn, isWoken: boolean): number | null {
   if (before.lock !== null && entry.lock === null && entry.id !== wholeController)
     turn.effects.push({ type: "event", event: unlockedEvent(before.lock, about, turn.now.at) });
   if (entry !== before) put(turn, before, entry);
-  if (isWoken) turn.effects.push({ type: "limits", lane: turn.key });
+  // With its time also what is shown may be another, whatever it still is.
+  if (dueBefore !== null && dueBefore <= turn.now.mono)
+    turn.effects.push({ type: "limits", lane: turn.key });
   if (moved !== null) onMovedMeanwhile(turn, entry, moved, about);
   for (const send of sends)
     turn.effects.push({
@@ -224,7 +225,7 @@ export function settleLimits(turn: Turn, isWoken: boolean): number | null {
     });
   const after = turn.book.closed ? null : limitsOf(turn);
   const due = after === null ? Infinity : dueAt(after, context);
-  return due === Infinity ? null : due;
+  if (due !== Infinity) turn.lane.limitsDueAt = due;
 }
 
 /** Somebody has set it while the bridge was down, which ended its lease. */

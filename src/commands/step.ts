@@ -132,23 +132,23 @@ function inLane<Given extends readonly unknown[]>(
   turn.key = key;
   const { book, now } = turn;
   const before = at(book.lanes, key) ?? emptyLane;
-  const wakeBefore = at(book.busy, key) ?? Infinity;
-  const isWoken = wakeBefore <= now.mono;
+  const isWoken = (at(book.busy, key) ?? Infinity) <= now.mono;
   turn.lane = { ...before };
   act?.(turn, ...given);
   advanceLane(turn);
-  const limitsWake = settleLimits(turn, isWoken);
+  settleLimits(turn);
   const { lane } = turn;
   turn.key = "";
   const isAsBefore = isSame(lane, before);
-  if (isAsBefore && !isWoken && wakeBefore <= (limitsWake ?? Infinity)) return;
+  if (isAsBefore && !isWoken) return;
   if (isRememberedOtherwise(before, lane)) turn.touched.add(key);
   const forgotten = forgottenAt(lane);
   const isForgotten = forgotten !== null && now.mono > forgotten;
   const ofLane =
     wakeOfLane(lane) ??
     (lane.running || lane.confirming ? Infinity : forgotten === null || isForgotten ? null : forgotten + 1);
-  const wake = limitsWake === null ? ofLane : Math.min(limitsWake, ofLane ?? Infinity);
+  const { limitsDueAt } = lane;
+  const wake = limitsDueAt === null ? ofLane : Math.min(limitsDueAt, ofLane ?? Infinity);
   book.lanes = isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane);
   turn.wakeAt = Math.min(turn.wakeAt, wake ?? Infinity);
   book.busy = wake === null ? without(book.busy, key) : having(book.busy, key, wake);
