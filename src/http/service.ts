@@ -35,7 +35,7 @@ export interface PageSources {
   /** Kinds of sensors whose first reading stands on the overview. */
   readonly kinds: () => Listener["overview"];
   readonly metrics: { page(): Promise<string>; note(result: CommandResult): void };
-  readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId">;
+  readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId" | "find">;
   readonly status: {
     facts(): Omit<BridgeFacts, "demo">;
     health(): Readonly<Record<string, unknown>>;
@@ -250,8 +250,7 @@ export class PageService {
   }
 
   controllerOf(idOrCode: string): Controller | undefined {
-    const { store } = this.sources;
-    return store.byId(idOrCode) ?? store.get(idOrCode);
+    return this.sources.store.find(idOrCode);
   }
 
   controllers() {

@@ -67,7 +67,7 @@ export class LimitEngine {
       unlimited: this.#atFirst,
       watched: this.#watched,
       watchersOf: this.#watchersOf,
-      controller: this.#controller,
+      controller: ports.store.find,
       weatherStaleAfterMs: (name) => weather[name]?.stale_after ?? null,
       startedAt: ports.clock.monotonic(),
       staleAfterMs,
@@ -90,7 +90,7 @@ export class LimitEngine {
       const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? entry.code);
       this.#watchers.set(source, (this.#watchers.get(source) ?? new Set()).add(key));
       if (input.type === "actuator")
-        this.#watched.add(keyOf(this.#controller(source)?.info.code ?? source, input.id));
+        this.#watched.add(keyOf(this.#ports.store.find(source)?.info.code ?? source, input.id));
     }
     if (isEmpty(entry)) return;
     this.#limitedAtFirst.set(key, entry);
@@ -114,9 +114,6 @@ export class LimitEngine {
     const own = this.#watchers.get(code) ?? [];
     return id === code ? own : new Set([...own, ...(this.#watchers.get(id) ?? [])]);
   };
-
-  readonly #controller = (idOrCode: string): Controller | undefined =>
-    this.#ports.store.byId(idOrCode) ?? this.#ports.store.get(idOrCode);
 
   /** A live message on a weather topic. */
   onWeather(topic: string, payload: Uint8Array): void {

@@ -169,7 +169,7 @@ function notifyTest({ testNotify }: RequestPorts, signal: AbortSignal): Promise<
 }
 
 function controllerOf(mirror: Mirror, idOrCode: string): Controller {
-  const controller = mirror.store.byId(idOrCode) ?? mirror.store.get(idOrCode);
+  const controller = mirror.store.find(idOrCode);
   if (!controller)
     throw new RequestError(`There is no controller "${idOrCode}"; bridge/controllers lists them.`);
   return controller;
@@ -238,7 +238,7 @@ async function journal(ports: RequestPorts, fields: Fields): Promise<unknown> {
 
 /** Mirrored now, or named by any record: what is gone from the account is still in the journal. */
 async function isKnown({ mirror: { store }, journal: { directory } }: RequestPorts, idOrCode: string) {
-  if (store.byId(idOrCode) ?? store.get(idOrCode)) return true;
+  if (store.find(idOrCode)) return true;
   return (await newestRecords(directory, { controllers: new Set([idOrCode]), limit: 1 })).length > 0;
 }
 

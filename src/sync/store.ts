@@ -61,6 +61,9 @@ export class GreenhouseStore {
     return code === undefined ? undefined : this.#controllers.get(code);
   }
 
+  /** By its topic id or its code. */
+  readonly find = (idOrCode: string): Controller | undefined => this.byId(idOrCode) ?? this.get(idOrCode);
+
   /**
    * Told of each change of a controller; where parts are named only of one of these, or that it came or went. What it returns takes that
    * back.

@@ -184,7 +184,7 @@ export function emptyService(
   over: Partial<PageSources> = {},
   checked: Partial<typeof everythingFine> = {},
 ): PageService {
-  const store = { controllers: () => [], get: () => undefined, byId: () => undefined };
+  const store = { controllers: () => [], get: () => undefined, byId: () => undefined, find: () => undefined };
   const facts = {
     version: "test",
     started_at: "",

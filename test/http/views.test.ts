@@ -28,7 +28,7 @@ function serviceOf(names: readonly string[]) {
   const byId = (wanted: string) => all.find(({ info }) => info.id === wanted);
   const alarms = () =>
     names.map((one) => ({ id: one, controller: one, actuator: one, state: "active" }) as unknown as Alarm);
-  return emptyService({ store: { controllers: () => all, byId, get: byId }, alarms });
+  return emptyService({ store: { controllers: () => all, byId, get: byId, find: byId }, alarms });
 }
 
 const keysOf = (document: unknown, ...path: string[]) => {
@@ -77,7 +77,7 @@ it("a video's address is told apart from the documents that viewers read, and on
   const stream = "https://cam:secret@video.example.com/live.flv";
   const all = [controller({ code: "CAM", info: { id: "cam", stream } })];
   const get = () => all[0];
-  const service = emptyService({ store: { controllers: () => all, byId: get, get } });
+  const service = emptyService({ store: { controllers: () => all, byId: get, get, find: get } });
   const shown = JSON.stringify([
     service.controllers(),
     service.view("overview"),
@@ -96,7 +96,7 @@ it("the overview has the station of each controller and its place on the platfor
   const row = (sortOrder: string) => {
     const all = listed(sortOrder);
     const service = emptyService({
-      store: { controllers: () => all, byId: () => all[0], get: () => all[0] },
+      store: { controllers: () => all, byId: () => all[0], get: () => all[0], find: () => all[0] },
     });
     return field(service.view("overview"), "controllers", "a");
   };
