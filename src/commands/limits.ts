@@ -3,7 +3,7 @@ import type { Refusal } from "../greenhouse/command/outcomes.js";
 import { type Interlock, wholeController } from "../greenhouse/limits.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
-import { type Due, dueAt, dueSends, inForceNow } from "../limits/rules/due.js";
+import { type Due, dueAt, dueSends, inForceNow, isRuleDue } from "../limits/rules/due.js";
 import {
   type Entry,
   isEmpty,
@@ -115,8 +115,8 @@ type Taking =
 /** At taking: the command's times, or why it is not taken. */
 export function takeWithLimits(turn: Turn, command: Command, given: GivenTerm): Taking {
   const { wanted, target, settings } = command;
-  // What nothing limits has no time but one that it names.
-  const isTimed = given.forMs !== null || given.holdMs !== null || settings.limits !== undefined;
+  const { forMs = null, atMostMs = null } = settings.limits ?? {};
+  const isTimed = (given.forMs ?? given.holdMs ?? forMs ?? atMostMs) !== null;
   const term = isTimed ? termOf(wanted, target, settings, given) : null;
   if (term !== null && "reason" in term) return { refusal: term };
   const deadlineMono = term === null ? command.deadlineMono : deadlineWith(term, command);
@@ -141,22 +141,20 @@ export function limitsVerdict(turn: Turn, command: Command, before: "turn" | "po
 }
 
 /** The limits of the lane are this now. Where nothing is in force any more and nothing has to be remembered, they are none. */
-function put(turn: Turn, before: Entry, limits: Entry): void {
-  const { sent, pending, planned, formerLease } = limits;
-  const isNothing = isEmpty(limits) && sent.size === 0 && pending === null && planned.length === 0;
+function put(turn: Turn, before: Entry, after: Entry): void {
+  const { guards, lock, hold, lease, sent, pending, planned, formerLease } = after;
+  const isNothing = isEmpty(after) && sent.size === 0 && pending === null && planned.length === 0;
   const isForgotten = isNothing && formerLease === null && !turn.world.watched.has(turn.key);
-  turn.lane.limits = isForgotten ? null : limits;
-  if (isShownOtherwise(before, limits)) turn.effects.push({ type: "limits", lane: turn.key });
+  turn.lane.limits = isForgotten ? null : after;
+  const isOtherwise =
+    guards !== before.guards ||
+    lock !== before.lock ||
+    hold !== before.hold ||
+    lease !== before.lease ||
+    isEmpty(after) !== isEmpty(before);
+  // Of movements people see nothing but the pauses that follow from them.
+  if (isOtherwise || pausesFor(after, null).length > 0) turn.effects.push({ type: "limits", lane: turn.key });
 }
-
-/** Whether people may see something else of it, or its alarms be others: of movements nothing is shown but the pauses that follow. */
-const isShownOtherwise = (before: Entry, after: Entry): boolean =>
-  before.guards !== after.guards ||
-  before.lock !== after.lock ||
-  before.hold !== after.hold ||
-  before.lease !== after.lease ||
-  isEmpty(before) !== isEmpty(after) ||
-  pausesFor(after, null).length > 0;
 
 /** For the disk, with times of the clock; to be compared, to the second. */
 export const keptNow = (
@@ -206,17 +204,16 @@ export function settleLimits(turn: Turn): void {
   const context = before && contextIn(turn, before.code);
   if (before === null || context === null) return;
   const inForce = inForceNow(before, context);
-  const { entry, sends, moved } =
-    turn.world.mayRulesSend() && !turn.book.closed
-      ? dueSends(inForce, context, turn.world.newId)
-      : { entry: inForce, sends: [], moved: null };
+  const maySend = isRuleDue(inForce, turn.now.mono) && turn.world.mayRulesSend() && !turn.book.closed;
+  const { entry, sends, moved } = maySend
+    ? dueSends(inForce, context, turn.world.newId)
+    : { entry: inForce, sends: [], moved: null };
   const about = { controller: context.own.info.id, actuator: entry.id };
   if (before.lock !== null && entry.lock === null && entry.id !== wholeController)
     turn.effects.push({ type: "event", event: unlockedEvent(before.lock, about, turn.now.at) });
   if (entry !== before) put(turn, before, entry);
   // With its time also what is shown may be another, whatever it still is.
-  if (dueBefore !== null && dueBefore <= turn.now.mono)
-    turn.effects.push({ type: "limits", lane: turn.key });
+  if (dueBefore !== null && dueBefore <= turn.now.mono) turn.effects.push({ type: "limits", lane: turn.key });
   if (moved !== null) onMovedMeanwhile(turn, entry, moved, about);
   for (const send of sends)
     turn.effects.push({

@@ -30,30 +30,31 @@ const isKnown = ({ guard, state }: GuardNow, context: LimitContext): boolean =>
  * What limits the actuator as its inputs show it at this moment; the same entry when nothing changed. Locks and holds end by
  * themselves; those of an earlier run only once the clock is known to be right.
  */
-export function inForceNow(entry: Entry, context: LimitContext): Entry {
+export function inForceNow(before: Entry, context: LimitContext): Entry {
   const { now, startedAt } = context;
-  const aheadMs = awaitsClock(entry) ? context.aheadMs() : null;
-  const read = readGuards(aheadMs === null ? entry : judgedByClock(entry, startedAt, aheadMs), context);
+  const aheadMs = awaitsClock(before) ? context.aheadMs() : null;
+  const entry = aheadMs === null ? before : judgedByClock(before, startedAt, aheadMs);
+  let { guards } = entry;
+  for (const [place, one] of entry.guards.entries()) {
+    const { guard } = one;
+    const mayActBlind = guard.actsBlind && isKnown(one, context);
+    const reading = readInput(guard, entry.id, context);
+    const state = foldReading(guard, one.state, reading, now.mono, mayActBlind);
+    if (state !== one.state) guards = guards.with(place, { guard, state });
+  }
   const byClock = aheadMs === null ? -Infinity : now.mono - aheadMs;
   const isOver = ({ isKept = false }: { readonly isKept?: boolean }, end: number) =>
     end <= (isKept ? byClock : now.mono);
-  const lock = read.lock && isOver(read.lock, read.lock.endsAt) ? null : read.lock;
-  const hold = read.hold && isOver(read.hold, read.hold.until) ? null : read.hold;
-  return lock === read.lock && hold === read.hold ? read : { ...read, lock, hold };
+  const lock = entry.lock && isOver(entry.lock, entry.lock.endsAt) ? null : entry.lock;
+  const hold = entry.hold && isOver(entry.hold, entry.hold.until) ? null : entry.hold;
+  const isSame = guards === entry.guards && lock === entry.lock && hold === entry.hold;
+  return isSame ? entry : { ...entry, guards, lock, hold };
 }
 
-/** Reads the inputs of all guards; the same entry when nothing changed. */
-function readGuards(entry: Entry, context: LimitContext): Entry {
-  const { now } = context;
-  let { guards } = entry;
-  for (const [place, one] of entry.guards.entries()) {
-    const { guard, state: before } = one;
-    const mayActBlind = guard.actsBlind && isKnown(one, context);
-    const reading = readInput(guard, entry.id, context);
-    const state = foldReading(guard, before, reading, now.mono, mayActBlind);
-    if (state !== before) guards = guards.with(place, { guard, state });
-  }
-  return guards === entry.guards ? entry : { ...entry, guards };
+/** Whether a guard that has tripped, or a lease that is over, calls for something to be sent. */
+export function isRuleDue({ guards, lease }: Entry, now: number): boolean {
+  for (const { state } of guards) if (state.sending === "due") return true;
+  return lease !== null && now >= lease.until;
 }
 
 /** A command that a rule wants sent now. */

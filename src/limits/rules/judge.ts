@@ -87,12 +87,21 @@ function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
 }
 
 export function judge(standing: Standing, judged: Judged, now: Instant): Verdict {
+  const { settings, moves } = standing;
   const reason = reasonsNow(standing, now).find((one) => !passes(one, judged));
-  if (reason === undefined) return judgePauses(standing, judged, now);
-  // The word itself may be one of those that the sentence calls allowed.
-  const leadIn =
-    judged.isLeadIn && passes(reason, { ...judged, isLeadIn: false }) ? ` ${leadInSentence}` : "";
-  return { type: "refuse", until: Infinity, interlock: reason.interlock, message: reason.message() + leadIn };
+  if (reason !== undefined) {
+    // The word itself may be one of those that the sentence calls allowed.
+    const isOfLeadIn = judged.isLeadIn && passes(reason, { ...judged, isLeadIn: false });
+    const message = `${reason.message()}${isOfLeadIn ? ` ${leadInSentence}` : ""}`;
+    return { type: "refuse", until: Infinity, interlock: reason.interlock, message };
+  }
+  // Pauses never delay what ends something or what a rule sends.
+  const word = canonical(judged.wanted);
+  if (moves === neverMoved || judged.source !== "sender" || !isStart(word)) return go;
+  const [longest] = pausesFor(standing, directionOf(settings.kind, word, judged.shown));
+  if (longest === undefined || longest.until <= now.mono) return go;
+  const interlock = pauseInterlock(longest, moves, now);
+  return { type: "wait", until: longest.until, interlock, message: pauseSentence(interlock) };
 }
 
 type Shown = Actuator | undefined;
@@ -208,18 +217,6 @@ export function pausesFor(
 
 const startsWithinHour = ({ starts }: Moves, now: number): Moves["starts"] =>
   starts.filter(({ at }) => now - at < hourMs);
-
-/** Pauses delay; they never delay what ends something or what a rule sends. */
-function judgePauses(standing: Standing, judged: Judged, now: Instant): Verdict {
-  const { settings, moves } = standing;
-  if (moves === neverMoved || judged.source !== "sender") return go;
-  const word = canonical(judged.wanted);
-  if (!isStart(word)) return go;
-  const [longest] = pausesFor(standing, directionOf(settings.kind, word, judged.shown));
-  if (longest === undefined || longest.until <= now.mono) return go;
-  const interlock = pauseInterlock(longest, moves, now);
-  return { type: "wait", until: longest.until, interlock, message: pauseSentence(interlock) };
-}
 
 const interlock = (rule: string, numbers: Partial<Interlock> = {}): Interlock => ({
   rule,

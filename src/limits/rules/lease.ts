@@ -27,7 +27,7 @@ export interface GivenTerm {
 
 const bad = (message: string): Refusal => ({ reason: "bad_payload", message });
 
-/** The term of a command; null for none. */
+/** The term of a command that names one, or to whose actuator the configuration gives one; null for none. */
 export function termOf(
   wanted: Wanted,
   target: "actuator" | "parameter" | "address",
@@ -38,7 +38,6 @@ export function termOf(
   if (target !== "actuator")
     return isGiven ? bad('"for" and "hold" are for commands to actuators alone.') : null;
   const { limits } = settings;
-  if (!isGiven && (limits === undefined || (limits.forMs ?? limits.atMostMs) === null)) return null;
   const endsWith = limits?.endsWith ?? defaultEndsWith(settings.kind, Object.keys(valueTable(settings)));
   const word = canonical(wanted);
   if (wanted.type === "stop" || word === endsWith)
@@ -91,23 +90,32 @@ export const beforePost = (entry: Entry, command: LimitedCommand, moment: Moment
 const notPending = (entry: Entry, { id }: LimitedCommand): Entry =>
   entry.pending?.command.id === id ? { ...entry, pending: null } : entry;
 
-/** Its first POST is out, and this was in force before. */
-function withSent(entry: Entry, { id, wanted }: LimitedCommand, { lease, hold }: Entry): Entry {
-  const sent = new Map(entry.sent).set(id, { word: canonical(wanted), lease, hold });
-  return { ...entry, sent };
+/** Its first POST goes out: the movement begins, its lease and its hold are in force, and what was before is remembered. */
+function afterFirstPost(entry: Entry, command: LimitedCommand, moment: Moment): Entry {
+  const { lease, hold } = entry;
+  const word = canonical(command.wanted);
+  const sent = new Map(entry.sent).set(command.id, { word, lease, hold });
+  if (word === "stop") return { ...entry, sent };
+  const given = command.rule === null ? withoutSends(entry, word) : entry;
+  const moves = startMovement(entry, word, moment, endOfMove(command, moment.mono));
+  return { ...given, sent, moves, ...termOfCommand(entry, command) };
 }
 
 /** What was sent for another counts for it: for an equal one whose read-backs it takes over, or in an earlier run. */
-export const afterOthersPost = (entry: Entry, command: LimitedCommand): Entry =>
-  entry.sent.has(command.id) ? entry : withSent(afterForeignPost(entry, command), command, entry);
-
-/** Its first POST goes out: the movement begins, its lease and its hold are in force. */
-function afterFirstPost(entry: Entry, command: LimitedCommand, moment: Moment): Entry {
+export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
+  if (entry.sent.has(command.id)) return entry;
+  const { lease, hold, moves } = entry;
   const word = canonical(command.wanted);
-  if (word === "stop") return entry;
-  const given = command.rule === null ? withoutSends(entry, word) : entry;
-  const moves = startMovement(entry, word, moment, endOfMove(command, moment.mono));
-  return { ...given, moves, ...termOfCommand(entry, command) };
+  const sent = new Map(entry.sent).set(command.id, { word, lease, hold });
+  if (word === "stop") return { ...entry, sent };
+  // What the travel time does not end, its result will.
+  const isTimed = command.settings.travelMs > 0;
+  return {
+    ...entry,
+    sent,
+    moves: isTimed ? moves : endMovement(moves, Infinity),
+    ...termOfCommand(entry, command),
+  };
 }
 
 /** What the disk is to hold: also what a command does that it knows as sent, and a lock or hold that is on its way there. */
@@ -117,21 +125,13 @@ export function toBeKept(entry: Entry): Entry {
   return pending === null ? changed : afterFirstPost(changed, pending.command, pending);
 }
 
-/** That POST counts for both. */
-function afterForeignPost(entry: Entry, command: LimitedCommand): Entry {
-  if (command.wanted.type === "stop") return entry;
-  // What the travel time does not end, its result will.
-  const moves = command.settings.travelMs > 0 ? entry.moves : endMovement(entry.moves, Infinity);
-  return { ...entry, moves, ...termOfCommand(entry, command) };
-}
-
 const endOfMove = ({ settings }: LimitedCommand, now: number): number =>
   settings.travelMs > 0 ? now + settings.travelMs : Infinity;
 
 /** A POST of it begins, or has ended. */
 export function afterPost(before: Entry, command: LimitedCommand, moment: Moment): Entry {
   const entry = notPending(before, command);
-  if (!entry.sent.has(command.id)) return withSent(afterFirstPost(entry, command, moment), command, entry);
+  if (!entry.sent.has(command.id)) return afterFirstPost(entry, command, moment);
   if (command.wanted.type === "stop") return entry;
   return { ...entry, moves: endMovement(entry.moves, endOfMove(command, moment.mono)) };
 }
@@ -151,23 +151,24 @@ function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "leas
 /** The command has ended: where a rule had sent it, it is done with or sent again. */
 export function afterEnd(entry: Entry, command: LimitedCommand, { mono }: Moment, result: Ended): Entry {
   const known = notPending(entry, command);
-  const ended = command.dryRun ? known : afterOutcome(known, command, result.outcome, mono);
+  const { sent, lease, hold } = known;
+  const { outcome } = result;
+  const before = sent.get(command.id);
+  let ended = known;
+  if (before !== undefined) {
+    const others = new Map(sent);
+    others.delete(command.id);
+    ended = { ...known, sent: others, moves: movesAfterEnd(known.moves, command, outcome, mono) };
+  }
+  if ((outcome === "confirmed" || outcome === "already") && !command.dryRun)
+    ended = afterConfirmed(ended, command);
+  else if (before !== undefined && (outcome === "rejected" || outcome === "failed"))
+    ended = {
+      ...ended,
+      lease: earlierOf(before.lease, lease),
+      hold: hold?.id === command.id ? before.hold : hold,
+    };
   return afterRuleSend(ended, result, mono);
-}
-
-function afterOutcome(entry: Entry, command: LimitedCommand, outcome: Outcome, now: number): Entry {
-  const before = entry.sent.get(command.id) ?? null;
-  const sent = new Map(entry.sent);
-  sent.delete(command.id);
-  const moves = before ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
-  const moved = before ? { ...entry, moves, sent } : entry;
-  if (outcome === "confirmed" || outcome === "already") return afterConfirmed(moved, command);
-  if (outcome !== "rejected" && outcome !== "failed") return moved;
-  return {
-    ...moved,
-    lease: before ? earlierOf(before.lease, moved.lease) : moved.lease,
-    hold: moved.hold?.id === command.id ? (before?.hold ?? null) : moved.hold,
-  };
 }
 
 function movesAfterEnd(moves: Moves, command: LimitedCommand, outcome: Outcome, now: number): Moves {
