@@ -147,11 +147,7 @@ function put(turn: Turn, before: Entry, after: Entry): void {
   const isForgotten = isNothing && formerLease === null && !turn.world.watched.has(turn.key);
   turn.lane.limits = isForgotten ? null : after;
   const isOtherwise =
-    guards !== before.guards ||
-    lock !== before.lock ||
-    hold !== before.hold ||
-    lease !== before.lease ||
-    isEmpty(after) !== isEmpty(before);
+    guards !== before.guards || lock !== before.lock || hold !== before.hold || lease !== before.lease;
   // Of movements people see nothing but the pauses that follow from them.
   if (isOtherwise || pausesFor(after, null).length > 0) turn.effects.push({ type: "limits", lane: turn.key });
 }

@@ -132,6 +132,29 @@ describe("a light that gets on first", () => {
     expect(allowed(one, "valve")?.words).toEqual(["off"]);
     expect(one.values()).toEqual(["210=1001"]);
   });
+
+  it("is said to take it as soon as somebody switches it on elsewhere", async () => {
+    const one = await light("1100");
+    await one.play(blow(14), 1_000);
+    expect(allowed(one, "valve")?.words).toEqual([]);
+    one.polled("210", "1010");
+    await one.clock.advance(0);
+    expect(allowed(one, "valve")?.words).toEqual(["off"]);
+  });
+});
+
+it("a guard on another actuator judges what is read there, whoever moved it", async () => {
+  const shut = guard({
+    ...{ name: "screen", input: { type: "actuator", controller: null, id: "screen" }, from: "screen" },
+    ...{ condition: { type: "is", words: ["open"] }, clearAfterMs: 0 },
+  });
+  const one = await bench({
+    actuators: [skylight({ limits: limits({ guards: [shut] }) }), skylight({ id: "screen", address: "102" })],
+  });
+  expect(allowed(one)?.words).toEqual(["open", "close", "auto"]);
+  one.polled("102", "10010");
+  await one.clock.advance(0);
+  expect(allowed(one)?.words).toEqual(["close"]);
 });
 
 const closing = { ...wind, sends: "close" };
@@ -542,6 +565,18 @@ describe("on disk", () => {
 });
 
 describe("pauses", () => {
+  it("are shown from the movement that they follow from until they end", async () => {
+    const rested = limits({ restMs: 20_000, startsPerHour: 1 });
+    const one = await bench({ actuators: [skylight({ travelMs: 10_000, limits: rested })] });
+    const shown = () => allowed(one)?.because.map(({ rule }) => rule);
+    await one.play("open", 1_000);
+    expect(shown()).toEqual(["starts_per_hour", "rest"]);
+    await one.clock.advance(60_000);
+    expect(shown()).toEqual(["starts_per_hour"]);
+    await one.clock.advance(3_600_000);
+    expect(shown()).toEqual([]);
+  });
+
   it("hold up no dry run, which holds up nothing that waits", async () => {
     const rested = limits({ restMs: 20_000, reversalMs: 60_000 });
     const one = await bench({ actuators: [skylight({ travelMs: 1_000, limits: rested })] });
