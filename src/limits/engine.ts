@@ -4,7 +4,7 @@ import type { HistoryParts } from "../journal/records.js";
 import { Rest } from "../runtime/clock.js";
 import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
-import { isKeptBack, problemsOf } from "./rules/due.js";
+import { isRuleDue, problemsOf } from "./rules/due.js";
 import { type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
 import { type LimitContext, type WeatherReading, weatherValue } from "./rules/guards.js";
 import { restrictionsOf } from "./rules/judge.js";
@@ -137,6 +137,7 @@ export class LimitEngine {
   /** Own actuators of whose limits something follows from the change, whatever guards look at. */
   *#concerned(before: Controller | undefined, after: Controller): Iterable<string> {
     const { code } = after.info;
+    const now = this.#ports.clock.monotonic();
     // What was due before the platform was asked for the first time goes as soon as it answers.
     const answers = before?.platformReachable !== after.platformReachable;
     for (const key of this.#limited.get(code) ?? []) {
@@ -144,7 +145,7 @@ export class LimitEngine {
       if (entry === null) continue;
       const { id } = entry;
       const isOther = looksAtItself(entry) && before?.actuators.get(id) !== after.actuators.get(id);
-      if (!isKeptBack(entry) && (!(answers || isOther) || isEmpty(entry))) continue;
+      if (!isRuleDue(entry, now) && (!(answers || isOther) || isEmpty(entry))) continue;
       this.#mark(key);
       yield key;
     }

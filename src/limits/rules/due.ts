@@ -214,18 +214,11 @@ export function dueAt(entry: Entry, context: LimitContext): number {
   const aheadMs = awaitsClock(entry) ? context.aheadMs() : 0;
   if (aheadMs === null) times.push(now + lookAtClockMs, context.startedAt + context.staleAfterMs);
   else if (aheadMs !== 0) times.push(now + lookAgainMs);
-  // What keeps it back may end without a word to us.
-  if (isKeptBack(entry)) times.push(now + lookAgainMs);
+  // What keeps back something that is due may end without a word to us.
+  if (isRuleDue(entry, now)) times.push(now + lookAgainMs);
   let next = Infinity;
   for (const at of times) if (at > now && at < next) next = at;
   return next;
-}
-
-/** Whether something that a rule sends is due and was not sent. */
-export function isKeptBack({ lease, guards }: Entry): boolean {
-  for (const { state } of guards)
-    if (state.attempts.id === null && state.attempts.problem !== null) return true;
-  return lease !== null && lease.end.id === null && lease.end.problem !== null;
 }
 
 type EntryAlarm = Extract<AlarmType, "guard_blind" | "guard_unmet" | "lease_overrun">;
@@ -243,14 +236,14 @@ export function problemsOf(
   let isDue = false;
   for (const one of entry.guards) {
     const { state } = one;
-    const { id, tries, problem, isKeptBack: isHindered } = state.attempts;
+    const { id, tries, problem, isKeptBack } = state.attempts;
     if (isBlind(state)) {
       isUnread = true;
       if (isKnown(one, context)) blind.push(one);
     }
     if (state.sending !== "due" || !holds(state)) continue;
     isDue = true;
-    if (problem !== null && (isHindered || (isOverdue(tries) && id === null))) unmet.push(one);
+    if (problem !== null && (isKeptBack || (isOverdue(tries) && id === null))) unmet.push(one);
   }
   const isOver = lease !== null && lease.until <= context.now.mono;
   const problems: (readonly [EntryAlarm, EntryProblem | null])[] = [];

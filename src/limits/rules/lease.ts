@@ -1,10 +1,18 @@
 import { defaultEndsWith, valueTable } from "../../greenhouse/actuator-kinds.js";
-import type { Outcome, Refusal } from "../../greenhouse/command/outcomes.js";
+import type { Refusal } from "../../greenhouse/command/outcomes.js";
 import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import { formatDuration } from "../../runtime/duration.js";
 import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
-import { type Entry, type Lease, type LimitedCommand, type Moment, type Moves, type Term } from "./entry.js";
+import {
+  type Entry,
+  isMoving,
+  type Lease,
+  type LimitedCommand,
+  type Moment,
+  type Moves,
+  type Term,
+} from "./entry.js";
 import { sendDone } from "./guards.js";
 import { directionOf, isStart } from "./judge.js";
 
@@ -151,14 +159,17 @@ function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "leas
 /** The command has ended: where a rule had sent it, it is done with or sent again. */
 export function afterEnd(entry: Entry, command: LimitedCommand, { mono }: Moment, result: Ended): Entry {
   const known = notPending(entry, command);
-  const { sent, lease, hold } = known;
+  const { sent, moves, lease, hold } = known;
   const { outcome } = result;
   const before = sent.get(command.id);
   let ended = known;
   if (before !== undefined) {
     const others = new Map(sent);
     others.delete(command.id);
-    ended = { ...known, sent: others, moves: movesAfterEnd(known.moves, command, outcome, mono) };
+    // A stop that shows ends a movement, and its result one that no travel time ends.
+    const isStopped = command.wanted.type === "stop" && outcome === "confirmed";
+    const isOver = isMoving(moves, mono) && (isStopped || moves.endsAt === Infinity);
+    ended = { ...known, sent: others, moves: isOver ? endMovement(moves, mono) : moves };
   }
   if ((outcome === "confirmed" || outcome === "already") && !command.dryRun)
     ended = afterConfirmed(ended, command);
@@ -169,13 +180,6 @@ export function afterEnd(entry: Entry, command: LimitedCommand, { mono }: Moment
       hold: hold?.id === command.id ? before.hold : hold,
     };
   return afterRuleSend(ended, result, mono);
-}
-
-function movesAfterEnd(moves: Moves, command: LimitedCommand, outcome: Outcome, now: number): Moves {
-  const { endsAt } = moves;
-  if (endsAt === null || endsAt <= now) return moves;
-  const isStopped = command.wanted.type === "stop" && outcome === "confirmed";
-  return isStopped || endsAt === Infinity ? endMovement(moves, now) : moves;
 }
 
 /** Another command that shows ends the lease, the same one renews it where it names a time. */
