@@ -88,6 +88,8 @@ export interface BetweenSteps {
 
 export interface Actuator {
   readonly settings: ActuatorSettings;
+  /** Why it cannot be what the configuration says, so that it takes no commands; null where nothing speaks against that. */
+  readonly contradiction: string | null;
   readonly registers: Readonly<Record<string, Register>>;
   /** Monotonic ms of our last POST; a read begun before it changes nothing. */
   readonly postedAt: number | null;

@@ -1,6 +1,6 @@
 import { decodeValue, type ReadTable, sameValue, stateAddresses, textOf } from "./actuator-kinds.js";
 import { ownerOf } from "./command/words.js";
-import { type DeviceType, isWithoutClient } from "./device-types.js";
+import { contradiction, type DeviceType, isWithoutClient } from "./device-types.js";
 import type { ControllerEvent } from "./events.js";
 import { foldPushedReadings, foldReadings } from "./fold-sensors.js";
 import { foldStatuses, runningOf } from "./fold-statuses.js";
@@ -94,6 +94,7 @@ interface FoldContext {
 
 export const unreadActuator = (settings: ActuatorSettings): Actuator => ({
   settings,
+  contradiction: contradiction(settings, null),
   registers: {},
   postedAt: null,
   between: null,
@@ -264,7 +265,18 @@ function foldRecord(controller: Controller, record: DeviceRecord, flag: Availabi
     controller.info.record !== null && JSON.stringify(controller.info.record) === JSON.stringify(record);
   const { code, id, client } = controller.info;
   const info = sameRecord ? controller.info : infoOf(code, id, controller.settings, record, client);
-  return withChange(controller, { info, ...foldFlag(controller, flag, info.type), absentSince: null });
+  const actuators =
+    info.type === controller.info.type
+      ? controller.actuators
+      : mapChanged(controller.actuators, judgedByType, info.type);
+  const flagged = foldFlag(controller, flag, info.type);
+  return withChange(controller, { info, actuators, ...flagged, absentSince: null });
+}
+
+/** What a list calls the controller may leave no room for the actuator. */
+function judgedByType(actuator: Actuator, type: DeviceType | null): Actuator {
+  const why = contradiction(actuator.settings, type);
+  return why === actuator.contradiction ? actuator : { ...actuator, contradiction: why };
 }
 
 type SensorsRead = Extract<ControllerEvent, { type: "sensors_read" }>;

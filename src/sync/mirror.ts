@@ -2,7 +2,6 @@ import { suggestion } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { ownerOf } from "../greenhouse/command/words.js";
 import {
-  contradiction,
   contradictionRemedy,
   type ParameterGroup,
   takesCommands,
@@ -192,8 +191,7 @@ function warnOfTypes(store: GreenhouseStore, log: Logger): void {
     (before, after) => {
       const type = after?.info.type ?? null;
       if (after === undefined || type === null || before?.info.type === type || takesCommands(type)) return;
-      for (const { settings } of after.actuators.values()) {
-        const why = contradiction(settings, type);
+      for (const { settings, contradiction: why } of after.actuators.values()) {
         if (why === null) continue;
         const about = { controller: after.info.code, actuator: settings.id };
         log.warn(about, `actuator ${settings.id} cannot be commanded: ${why}; ${contradictionRemedy}`);

@@ -118,28 +118,40 @@ describe("the kind of an actuator and its control-parameter type", () => {
 });
 
 describe("a command to an actuator whose type contradicts its kind", () => {
-  const target = (over: Parameters<typeof actuator>[0], type = "C001") =>
-    targetOf(
-      after(controller(controllerSettings({ actuators: [actuator(over)] })), start, {
+  /** Once each of these types was listed for its controller. */
+  const target = (over: Parameters<typeof actuator>[0], ...types: readonly string[]) => {
+    let listed = controller(controllerSettings({ actuators: [actuator(over)] }));
+    for (const type of types)
+      listed = after(listed, start, {
         type: "listed",
         record: record({ type: deviceType(type) }),
         availability: "online",
-      }),
+      });
+    return targetOf(
+      listed,
       { controllerId: "gh-0001", target: "actuator", targetId: "roof" },
       { raw_addresses: false, min_interval: 0 },
     );
+  };
 
   it("is refused, with what contradicts and what to do", () => {
     const refusal = {
       reason: "unknown_actuator",
       message: expect.stringMatching(/type 12 \(supplemental light\).*accept_type: true/) as string,
     };
-    expect(target({ group: parameterGroup(12) })).toEqual(refusal);
+    expect(target({ group: parameterGroup(12) }, "C001")).toEqual(refusal);
     expect(target({}, "W001")).toMatchObject({ reason: "unknown_actuator" });
   });
 
   it("is taken where the configuration accepts it, or the type is right", () => {
-    expect(target({ group: parameterGroup(12), acceptType: true })).toMatchObject({ id: "roof" });
+    expect(target({ group: parameterGroup(12), acceptType: true }, "C001")).toMatchObject({ id: "roof" });
+    expect(target({ group: parameterGroup(2) }, "C001")).toMatchObject({ id: "roof" });
+  });
+
+  it("is judged before anything was listed, and by the type that was listed last", () => {
+    expect(target({ group: parameterGroup(12) })).toMatchObject({ reason: "unknown_actuator" });
     expect(target({ group: parameterGroup(2) })).toMatchObject({ id: "roof" });
+    expect(target({}, "C001", "W001")).toMatchObject({ reason: "unknown_actuator" });
+    expect(target({}, "W001", "C001")).toMatchObject({ id: "roof" });
   });
 });

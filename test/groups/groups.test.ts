@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { commonTarget, groupState, memberName, summaryOf } from "../../src/greenhouse/groups.js";
 import type { MemberResult } from "../../src/greenhouse/groups.js";
 import type { Actuator, Quality } from "../../src/greenhouse/model.js";
+import { unreadActuator } from "../../src/greenhouse/reduce.js";
 import type { Outcome } from "../../src/greenhouse/command/outcomes.js";
 import { memberPayload } from "../../src/groups/service.js";
 import { actuator } from "../support/builders.js";
@@ -11,13 +12,9 @@ const shows = (
   position: number | null = null,
   quality: Quality = "good",
 ): Actuator => ({
-  settings: actuator(),
-  registers: {},
-  postedAt: null,
-  between: null,
+  ...unreadActuator(actuator()),
   state,
   position,
-  value: null,
   readAt: 0,
   source: "poll",
   quality,

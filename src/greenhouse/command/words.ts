@@ -1,5 +1,5 @@
 import { type KindRow, kindRows, sameValue, stateOfWord, valueTable } from "../actuator-kinds.js";
-import { contradiction, contradictionRemedy } from "../device-types.js";
+import { contradictionRemedy } from "../device-types.js";
 import type { Allowed } from "../limits.js";
 import { type Actuator, addressPattern, type Controller } from "../model.js";
 import type { ActuatorSettings, ParameterSettings } from "../settings.js";
@@ -141,9 +141,9 @@ export function targetOf(
     const parameter = controller?.parameters.get(targetId)?.settings;
     return parameter ? parameterTarget(parameter, rules) : unknown(controller, addressee);
   }
-  const settings = controller?.actuators.get(targetId)?.settings;
-  if (controller === undefined || settings === undefined) return unknown(controller, addressee);
-  const why = contradiction(settings, controller.info.type);
+  const actuator = controller?.actuators.get(targetId);
+  if (actuator === undefined) return unknown(controller, addressee);
+  const { settings, contradiction: why } = actuator;
   if (why === null) return settings;
   return {
     reason: "unknown_actuator",
