@@ -104,13 +104,20 @@ export const expiredMidway: Ending = {
     "The command grew older than its max_age half way; the steps told here were done, the rest was not sent.",
 };
 
-/** The table's spelling where the kind decodes it. */
-export const spelled = (settings: ActuatorSettings, raw: RawValue | null): string | null =>
-  raw === null ? null : decodeValue(settings, raw).value || textOf(raw);
-
-/** The value itself where it shows; what a stop reads back is no degree. */
-const spelledStop = (value: string, raw: RawValue | null): string | null =>
-  raw === null ? null : sameValue(value, textOf(raw)) ? value : textOf(raw);
+/**
+ * What was read, as a result tells it: in the table's spelling where the kind decodes it. `stop` is the value of a stop, told itself where
+ * it shows: what that reads back is no degree.
+ */
+export function spelled(
+  settings: ActuatorSettings | null,
+  raw: RawValue | null,
+  stop: string | null = null,
+): string | null {
+  if (raw === null) return null;
+  const text = textOf(raw);
+  if (stop !== null) return sameValue(stop, text) ? stop : text;
+  return (settings && decodeValue(settings, raw).value) || text;
+}
 
 /** Without a known POST it is one of an earlier run, which may have ended before or after this step was sent. */
 function supersededAt({ value }: Step, { attempts }: StepEnd): Ending {
@@ -165,7 +172,7 @@ export function resultOf(
     by: asked.by,
     via: asked.via,
     steps: ending.steps ?? [],
-    read_back: shownBack(asked, ending.readBack ?? null, settings),
+    read_back: spelled(settings, ending.readBack ?? null, asked.command === "stop" ? asked.value : null),
     received_at: asked.received_at,
     sent_at: ending.sentAt ? new Date(ending.sentAt).toISOString() : null,
     finished_at: new Date(at).toISOString(),
@@ -173,12 +180,6 @@ export function resultOf(
     repeated: false,
     interlock: ending.interlock ?? null,
   };
-}
-
-function shownBack({ command, value }: Asked, raw: RawValue | null, settings: ActuatorSettings | null) {
-  if (command === "stop" && value !== null) return spelledStop(value, raw);
-  if (settings !== null) return spelled(settings, raw);
-  return raw === null ? null : textOf(raw);
 }
 
 /* What the log says of commands: who asked what of whom, and what became of it. */
@@ -264,7 +265,7 @@ export function factsOf(answer: Answer, attempts: number): Evidence {
 
 export function stepReport(settings: ActuatorSettings, step: Step, end: StepEnd): StepReport {
   const { purpose, address, value } = step;
-  const read_back = purpose === "stop" ? spelledStop(value, end.readBack) : spelled(settings, end.readBack);
+  const read_back = spelled(settings, end.readBack, purpose === "stop" ? value : null);
   return { purpose, address, value, attempts: end.attempts, code: end.code, read_back };
 }
 
@@ -278,12 +279,8 @@ const halfWay = {
 const degreeUnread =
   "The platform accepted the degree, and the address goes on showing the position mode, as configured: the degree itself cannot be read.";
 
-/** A controller may go on reading the position mode after a degree. */
-const isModeOnly = (settings: ActuatorSettings, step: Step, { readBack }: StepEnd): boolean =>
-  readBack !== null && showsModeOnly(settings, step, readBack);
-
 const notShown = (step: Step, end: StepEnd, settings: ActuatorSettings): string =>
-  isModeOnly(settings, step, end)
+  showsModeOnly(settings, step, end.readBack)
     ? `The platform accepted ${step.value} for address ${step.address}, which goes on showing the position mode and no degree: that the mode was read back is all the proof there is. Nothing is sent again: check the actuator. If its address never shows a degree, set position_reads: mode for it.`
     : `The platform accepted ${step.value} for address ${step.address} but shows ${shownBy(end)}. Nothing is sent again: check the actuator, its local switch and the address.${otherReading(step, end, settings)}`;
 
@@ -303,7 +300,7 @@ function notTaken(step: Step, end: StepEnd, settings: ActuatorSettings): string 
   const { value, address } = step;
   if (end.attempts === 0)
     return `The bridge was stopped before ${value} was sent to address ${address}, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
-  return isModeOnly(settings, step, end)
+  return showsModeOnly(settings, step, end.readBack)
     ? `Sending ${value} to address ${address} ended without an answer that settles it, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
     : `Sending ${value} to address ${address} ended without an answer that settles it, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
 }
@@ -320,7 +317,7 @@ export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): 
       return {
         outcome: "confirmed",
         reason: null,
-        message: isModeOnly(settings, step, end) ? degreeUnread : null,
+        message: showsModeOnly(settings, step, end.readBack) ? degreeUnread : null,
       };
     case "unconfirmed":
       return { outcome: "unconfirmed", reason, message: notShown(step, end, settings) };
@@ -331,7 +328,7 @@ export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): 
     case "not_sent":
       return { outcome: "failed", reason: "not_sent", message: end.message };
     case "failed":
-      return end.readBack !== null && showsModeOfDegree(settings, step, end.readBack)
+      return showsModeOfDegree(settings, step, end.readBack)
         ? { outcome: "unknown", reason, message: untold(step) }
         : { outcome: "failed", reason, message: notTaken(step, end, settings) };
     case "interrupted":

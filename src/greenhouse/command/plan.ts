@@ -70,12 +70,15 @@ export function shows(settings: ActuatorSettings, step: Step, raw: RawValue): bo
  * Whether a read after the POST of a degree shows all that such an address ever shows of one: its mode. It proves the sending where
  * the platform accepted it, and nothing where it did not.
  */
-export const showsModeOfDegree = (settings: ActuatorSettings, step: Step, raw: RawValue): boolean =>
+export const showsModeOfDegree = (settings: ActuatorSettings, step: Step, raw: RawValue | null): boolean =>
   settings.positionReads === "mode" && showsModeOnly(settings, step, raw);
 
-/** Whether a read after the POST of a degree shows the mode and no degree: then nothing tells whether it goes there. */
-export function showsModeOnly(settings: ActuatorSettings, step: Step, raw: RawValue): boolean {
-  if (step.purpose !== "value" || degreeOf(step.value) === null) return false;
+/**
+ * Whether a read after the POST of a degree shows the mode and no degree, as a controller may go on doing: then nothing tells whether it
+ * goes there. `raw` is null where nothing was read.
+ */
+export function showsModeOnly(settings: ActuatorSettings, step: Step, raw: RawValue | null): boolean {
+  if (raw === null || step.purpose !== "value" || degreeOf(step.value) === null) return false;
   const { state, position } = decodeValue(settings, raw);
   return state === "position" && position === null;
 }
