@@ -327,7 +327,7 @@ export class Cluster {
   }
 
   async #inTurn<T>(work: () => Promise<T>, stop: AbortSignal): Promise<T> {
-    await this.#reading.enter(stop);
+    if (!this.#reading.take()) await this.#reading.wait(stop);
     try {
       return await work();
     } finally {

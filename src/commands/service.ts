@@ -272,7 +272,7 @@ export class CommandPhases {
     if (before !== undefined && before !== command) this.#overtaken.add(before);
     this.#newest.set(topic, command);
     this.#waiting.push({ command, phase });
-    if (this.#waiting.length === 1) this.#ports.clock.soon(() => this.publish());
+    if (this.#waiting.length === 1) this.#ports.clock.soon(this.publish);
   }
 
   /** A command of an earlier run after which a newer one had been shown already. */
@@ -285,11 +285,11 @@ export class CommandPhases {
     if (!this.#newest.has(this.topicOf(about))) this.#send(about, command, "done");
   }
 
-  publish(): void {
+  readonly publish = (): void => {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { command, phase } of waiting) this.#send(command, askedBy(command), phase);
-  }
+  };
 
   topicOf({ controllerId, target, targetId }: PhaseTarget): string {
     return `${this.#ports.base}/${controllerId}/${target}/${targetId}/command`;

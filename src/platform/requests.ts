@@ -256,8 +256,7 @@ export class Requests {
   /** One request at most, as soon as there is a place for it. */
   async #once(call: Call, headers: string[], isRetry = false): Promise<GoodAnswer> {
     const places = this.#placesFor(call);
-    if (places?.isFull === true) await this.#place(call, places);
-    else void places?.enter(call.signal);
+    if (places !== null && !places.take()) await this.#place(call, places);
     try {
       return await this.#send(call, headers, isRetry);
     } finally {
@@ -276,7 +275,7 @@ export class Requests {
   async #place(call: Call, places: Semaphore): Promise<void> {
     const { operation, signal } = call;
     if (call.pace === "polled") {
-      await places.enter(signal)?.catch(() => {
+      await places.wait(signal).catch(() => {
         throw transportError(new TransportFailure("aborted", false, 0), this.context(operation), 0);
       });
       return;
@@ -286,7 +285,7 @@ export class Requests {
     const takeBack =
       operation.method === "GET" ? this.#parts.clock.after(waitMs, () => late.abort()) : () => undefined;
     try {
-      await places.enter(AbortSignal.any([signal, this.#closing.signal, late.signal]));
+      await places.wait(AbortSignal.any([signal, this.#closing.signal, late.signal]));
     } catch {
       const isLate = late.signal.aborted;
       const why = isLate

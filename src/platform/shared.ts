@@ -97,26 +97,26 @@ export class JointPlaces extends Semaphore {
     this.#shared = shared;
   }
 
-  override get isFull(): boolean {
-    return super.isFull || this.#shared.isFull;
+  override take(): boolean {
+    if (!super.take()) return false;
+    if (this.#shared.take()) return true;
+    super.leave();
+    return false;
   }
 
-  override enter(signal: AbortSignal): Promise<void> | null {
-    const own = super.enter(signal);
-    return own === null ? this.#enterShared(signal) : own.then(() => this.#enterShared(signal) ?? undefined);
+  override async wait(signal: AbortSignal): Promise<void> {
+    if (!super.take()) await super.wait(signal);
+    if (this.#shared.take()) return;
+    try {
+      await this.#shared.wait(signal);
+    } catch (error) {
+      super.leave();
+      throw error;
+    }
   }
 
   override leave(): void {
     this.#shared.leave();
     super.leave();
-  }
-
-  #enterShared(signal: AbortSignal): Promise<void> | null {
-    return (
-      this.#shared.enter(signal)?.catch((error: unknown) => {
-        super.leave();
-        throw error;
-      }) ?? null
-    );
   }
 }

@@ -114,7 +114,7 @@ export class RequestBudget {
   }
 }
 
-/** Bounds how many calls run at once; the others wait in order and can give up. */
+/** Bounds how many calls run at once; the others wait in order and can give up. What has a place gives it back with `leave`. */
 export class Semaphore {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -123,20 +123,19 @@ export class Semaphore {
     this.#free = size;
   }
 
-  get isFull(): boolean {
-    return this.#free === 0;
-  }
-
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Null when a place was free; else a promise of one, rejected with the signal's reason. Give it back with `leave`. */
-  enter(signal: AbortSignal): Promise<void> | null {
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return null;
-    }
+  /** Takes a place; false where none is free. */
+  take(): boolean {
+    if (this.#free === 0) return false;
+    this.#free -= 1;
+    return true;
+  }
+
+  /** For whom none was free: resolves with a place that another gives back, rejects with the signal's reason. */
+  wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const take = () => {
         signal.removeEventListener("abort", giveUp);

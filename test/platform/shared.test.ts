@@ -68,11 +68,11 @@ describe("places of several accounts", () => {
     const { signal } = new AbortController();
     const one = new JointPlaces(2, shared);
     const other = new JointPlaces(2, shared);
-    expect([one.enter(signal), one.enter(signal)]).toEqual([null, null]);
+    expect([one.take(), one.take(), one.take(), other.take()]).toEqual([true, true, false, false]);
     const story: string[] = [];
     const waiting = [
-      other.enter(signal)?.then(() => story.push("other")),
-      one.enter(signal)?.then(() => story.push("one")),
+      other.wait(signal).then(() => story.push("other")),
+      one.wait(signal).then(() => story.push("one")),
     ];
     one.leave();
     await waiting[0];
@@ -87,11 +87,11 @@ describe("places of several accounts", () => {
     const one = new JointPlaces(1, shared);
     const other = new JointPlaces(1, shared);
     const end = new AbortController();
-    expect(one.enter(end.signal)).toBeNull();
-    const waiting = other.enter(end.signal);
+    expect([one.take(), other.take()]).toEqual([true, false]);
+    const waiting = other.wait(end.signal);
     end.abort();
     await expect(waiting).rejects.toThrow();
     one.leave();
-    expect(other.enter(new AbortController().signal)).toBeNull();
+    expect(other.take()).toBe(true);
   });
 });
