@@ -217,7 +217,7 @@ export interface Waits {
 /** Where a command can be, and what is known there. */
 export type Stage = Readonly<
   | { at: "checking" }
-  /** Checked; the journal has not said yet that it has on disk that the command is sent. Only a stop, and what a rule sends, has a time when it goes without. */
+  /** Checked; the journal has not said yet that it has the record that the command is sent. Only a stop, and what a rule sends, has a time when it goes without. */
   | { at: "journal" }
   /** A connection is waited for, and nothing of this POST has left. `tries`: how many connections have been asked for. */
   | { at: "connecting"; first: First | null; tries: number }

@@ -18,7 +18,7 @@ import {
 import type { Read } from "./confirm.js";
 import type { Command } from "./command.js";
 import { askedBy, type Ending, refused, refusedExpired } from "./endings.js";
-import { limitsWith } from "./limits.js";
+import { limitsChangedBy, limitsWith } from "./limits.js";
 import { finish } from "./results.js";
 import { advanceSending, isTooOld, sendStep } from "./sending.js";
 
@@ -108,7 +108,7 @@ function onChecked(turn: Turn, run: AtChecks, fresh: Fresh): void {
   else journalSending(turn, { ...run, steps }, command.rule === null ? null : turn.now.mono + urgentWaitsMs);
 }
 
-/** Sends once the journal has on disk that it is sent; a stop, and what a rule sends, goes whether the disk has it or not. */
+/** Sends once the journal has it that it is sent; a stop, and what a rule sends, goes whether the disk has it or not. */
 function onJournaled(turn: Turn, run: At<"journal">, problem: string | null): void {
   const { command } = run;
   if (problem !== null && run.wakeAt === null) {
@@ -174,18 +174,17 @@ export function takenRecord(
 export const urgentWaitsMs = 200;
 
 /**
- * The first byte of the first POST waits for this record; that of a stop, and of what a rule sends, until `wakeAt` at most. A command that
- * is being checked by what is on disk needs it to be written alone: where the power takes it, the next start reads the command back. But a
- * stop is not checked, and what limits an actuator, as the end of a lease does, must not be lost.
+ * The first byte of the first POST waits for this record; that of a stop, and of what a rule sends, until `wakeAt` at most. Where the disk
+ * has it that the command is checked, the record is written and no more: after a power cut the next start reads such a command back. What
+ * limits the actuator from then on, as the deadline of a lease, has to be on disk itself.
  */
 export function journalSending(turn: Turn, run: Progress, wakeAt: number | null): void {
   const { command } = run;
   limitsWith(turn, command, beforePost);
-  const isOnDisk = command.wanted.type !== "stop" && turn.lane.limits === null;
   const token = ask(turn, {
     type: "journal",
     record: { type: "phase", ...recordOf(command), phase: "sending" },
-    durable: isOnDisk ? "before" : true,
+    durable: limitsChangedBy(turn, command) === null ? "before" : true,
     unlessOpen: takenRecord(command),
   });
   goTo(turn, run, { at: "journal" }, { token, wakeAt });

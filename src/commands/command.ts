@@ -102,6 +102,8 @@ interface CommandJournal {
   state(): { readonly available: boolean; readonly reason: string | null };
   /** Whether the journal holds the command without a result, so that a next start would end it. */
   isOpen(about: About, id: string): boolean;
+  /** Whether it also has a record that it began to be checked, by which the next start tells whether the machine ended since. */
+  isChecked(about: About, id: string): boolean;
 }
 
 export interface CommandPlatform extends Pick<PlatformReader, "connection" | "value">, PlatformWriter {

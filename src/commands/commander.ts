@@ -258,6 +258,9 @@ export class Commander implements ReadBacks {
   async #journal({ key, token, record, unlessOpen, durable }: EffectOf<"journal">): Promise<void> {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
+    // What is written alone counts where the next start can tell whether the machine ended since.
+    const isChecked = unlessOpen !== undefined && journal.isChecked(unlessOpen, unlessOpen.id);
+    const until = durable === "before" && !isChecked ? true : durable;
     const records = isMissing ? [unlessOpen, record] : [record];
     // Asked before it is written: what the disk did not keep of a result may be gone with the power, and its command stays.
     const isResult = record.type === "result";
@@ -265,7 +268,7 @@ export class Commander implements ReadBacks {
     let answer: JournalAnswer;
     try {
       const appended: Promise<number>[] = [];
-      for (const one of records) appended.push(journal.append(one, { durable: isMissing || durable }));
+      for (const one of records) appended.push(journal.append(one, { durable: until }));
       answer = { sequence: (await Promise.all(appended)).at(-1) ?? 0 };
     } catch (error) {
       this.#failed(key, record);

@@ -36,7 +36,7 @@ import {
   superseded,
 } from "./endings.js";
 import { afterOthersPost } from "../limits/rules/lease.js";
-import { changeLimits, limitsVerdict, limitsWith, restoreLimits } from "./limits.js";
+import { changeLimits, limitsChangedBy, limitsVerdict, limitsWith, restoreLimits } from "./limits.js";
 import {
   dropPassedOver,
   dropWaiting,
@@ -233,8 +233,8 @@ function begin(turn: Turn, command: Command, passedOver: readonly Command[]): vo
   }
   turn.effects.push({ type: "phase", command, phase: "checking" });
   const token = ask(turn, { type: "check", command, addresses: checkedAddresses(command) });
-  // The disk has the command by the time that the checks are answered.
-  if (!command.dryRun)
+  // Comes to the disk beside the checks, so that the POST need not wait for another fsync.
+  if (!command.dryRun && limitsChangedBy(turn, command) === null)
     note(turn, { type: "phase", ...recordOf(command), phase: "checking" }, { durable: true, quiet: true });
   goTo(turn, started, { at: "checking" }, { token });
 }

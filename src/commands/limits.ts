@@ -48,21 +48,27 @@ const limitsFollowed = (turn: Turn): Entry | null =>
   limitsOf(turn) ?? turn.world.unlimited.get(turn.key) ?? null;
 
 /**
- * Lets what becomes of a command of the lane change what limits its actuator. Where nothing does, one with a time of its own is
- * followed, and one that guards look at.
+ * What limits the actuator and changes with the life of this command of the lane; null where nothing does. An actuator that nothing limits
+ * is followed where the command has a time of its own, or guards look at it.
  */
+export function limitsChangedBy(
+  turn: Turn,
+  { target, term }: Pick<Command, "target" | "term">,
+): Entry | null {
+  if (target !== "actuator") return null;
+  return term !== null || turn.world.watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
+}
+
+/** Lets what becomes of a command of the lane change what limits its actuator. */
 export function limitsWith<Given extends readonly unknown[]>(
   turn: Turn,
   command: Command,
   change: (limits: Entry, command: LimitedCommand, moment: Moment, ...given: Given) => Entry,
   ...given: Given
 ): void {
-  const { code, target, targetId, term } = command;
-  const { watched, controller } = turn.world;
-  if (target !== "actuator") return;
-  const limits = term !== null || watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
+  const limits = limitsChangedBy(turn, command);
   if (limits === null) return;
-  const shown = controller(code)?.actuators.get(targetId);
+  const shown = turn.world.controller(command.code)?.actuators.get(command.targetId);
   const after = change(limits, command, { shown, mono: turn.now.mono }, ...given);
   if (after !== limits) put(turn, limits, after);
 }

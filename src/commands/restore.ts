@@ -32,22 +32,6 @@ function knownTarget(about: Target, store: GreenhouseStore): Known | null {
   return settings && { ...addressed, settings };
 }
 
-/**
- * The commands that an earlier run left open. One that was being checked when the machine itself ended may have been sent: its record was
- * written then, and need not have come to the disk. Where the program alone ended, what it wrote is there.
- */
-export const leftOpen = (
-  { open, starts }: Pick<HistoryParts, "open" | "starts">,
-  kernel: string | null,
-): readonly OpenCommand[] =>
-  open.map((one) => {
-    const { taken, sent, checked_in: run } = one;
-    if (sent !== null || run === undefined) return one;
-    const start = starts.find(({ boot }) => boot === run);
-    if (start !== undefined && (start.kernel ?? null) === kernel) return one;
-    return { ...one, sent: { id: taken.id, steps: [], is_accepted: false, request_id: null, sent_at: null } };
-  });
-
 type Limits = LimitsLeft["limits"];
 
 /** Every lane that an earlier run left something of, and the commands that it left open there, oldest first. */
@@ -155,14 +139,13 @@ export async function restoreCommands(commands: CommandService, past: Past): Pro
     rememberIds(commander, records.recent, clock.now());
     for (const one of undeliveredResults(records.told, mostUndelivered)) commands.restoreResult(one);
   }
-  const { lanes: left, ...parts } = journal.history();
-  const open = leftOpen(parts, journal.kernel);
-  const lanes = lanesFrom({ lanes: left, open }, limits, store, clock);
+  const history = journal.history();
+  const lanes = lanesFrom(history, limits, store, clock);
   takeUp(commands, past, records === null ? lanes.map(untold) : lanes, records?.recent ?? []);
   const taken = new Set(
     lanes.flatMap(({ interrupted }) => interrupted.map(({ command }) => commandKeyOf(command))),
   );
-  for (const one of open)
+  for (const one of history.open)
     if (!taken.has(commandKeyOf({ ...targetIn(one.taken), id: one.taken.id })))
       abandon(commands, abandonedFrom(one, store));
 }

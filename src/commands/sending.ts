@@ -248,7 +248,7 @@ function onAnswer(turn: Turn, run: At<"posting">, input: PostAnswer): void {
   const { answer } = input;
   reportPost(turn, run, "ended");
   const facts = factsOf(answer, nthOf(first));
-  note(turn, {
+  const answered = {
     type: "step_answered",
     ...recordOf(run.command),
     address: stepOf(run).address,
@@ -257,7 +257,9 @@ function onAnswer(turn: Turn, run: At<"posting">, input: PostAnswer): void {
     request_id: facts.requestId,
     error: answer.type === "accepted" ? null : answer.message,
     sent: true,
-  });
+  } as const;
+  // What was written before the POST comes to the disk with it, without being waited for.
+  note(turn, answered, { durable: true });
   if (first === null) onFirstAnswer(turn, run, facts, input);
   else onSecondAnswer(turn, run, first, { ...facts, readBack: first.facts.readBack }, answer);
 }

@@ -15,7 +15,6 @@ import {
   type RememberedLane,
   required,
   runEvents,
-  type Stamp,
   withoutMemory,
 } from "./records.js";
 import { setBounded } from "../runtime/table.js";
@@ -78,6 +77,11 @@ export class History {
     return this.#open.has(commandKey(about, id));
   }
 
+  /** Whether it was taken, has no result, and began to be checked in this start of the machine. */
+  isChecked(about: About, id: string, kernel: string): boolean {
+    return this.#open.get(commandKey(about, id))?.checked_under === kernel;
+  }
+
   /** Whether something was read, and from files of an earlier version alone. */
   get isEarlier(): boolean {
     return this.#earlier !== null && this.newestAt > 0;
@@ -108,10 +112,11 @@ export class History {
     }
   }
 
-  #addChecked(record: PhaseEntered & Pick<Stamp, "boot">): void {
+  #addChecked(record: PhaseEntered): void {
     const key = commandKey(record, record.id);
     const command = this.#open.get(key);
-    if (command !== undefined) this.#open.set(key, { ...command, checked_in: record.boot });
+    if (command === undefined || record.kernel === undefined) return;
+    this.#open.set(key, { ...command, checked_under: record.kernel });
   }
 
   #remember(about: About, { sent = [], ...memory }: LaneMemory): void {
@@ -160,6 +165,17 @@ export class History {
   }
 }
 
+/**
+ * The open commands as they are known in this start of the machine (`kernel`). One that was being checked when the machine itself ended may
+ * have been sent: that was written, and need not have come to the disk. Where the program alone ended, what it wrote is there.
+ */
+export const leftOpen = (open: readonly OpenCommand[], kernel: string | null): readonly OpenCommand[] =>
+  open.map((one) => {
+    const { taken, sent, checked_under: then } = one;
+    if (sent !== null || then === undefined || then === kernel) return one;
+    return { ...one, sent: { id: taken.id, steps: [], is_accepted: false, request_id: null, sent_at: null } };
+  });
+
 function isNothing(memory: object): boolean {
   const values: readonly unknown[] = Object.values(memory);
   for (const value of values) if (value !== null && value !== undefined) return false;
@@ -171,9 +187,7 @@ function startsAfter(starts: readonly RecordedStart[], record: JournalRecord): r
   const { type, boot, at } = record;
   if (type === "start") {
     const version = record.version.slice(0, mostVersion);
-    const { kernel } = record;
-    const start = { boot, at, stopped: false, version, ...(kernel !== undefined && { kernel }) };
-    return [...starts, start].slice(-mostStarts);
+    return [...starts, { boot, at, stopped: false, version }].slice(-mostStarts);
   }
   if (type !== "stop" && type !== "result" && type !== "event") return starts;
   const isError = type === "event" && record.event === runEvents.uncaughtError;

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type Clock, clockAgrees } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
+import { leftOpen } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
 import type { About, Durable, HistoryParts, JournalRecord, RecordBody, Stamp } from "./records.js";
 import type { RetentionLimits } from "./retention.js";
@@ -101,11 +102,11 @@ export const journalLimits: JournalLimits = {
 /** Append-only record of everything that concerns commands. Kept by one process at a time (see lock.ts). */
 export class Journal {
   readonly boot: string;
-  readonly kernel: string | null;
   readonly directory: string;
   /** Where it stands, for whoever reads it. */
   readonly files: FileSystem;
   readonly #options: JournalOptions;
+  readonly #kernel: string | null;
   readonly #limits: JournalLimits;
   readonly #writer: JournalWriter;
   readonly #closed = new AbortController();
@@ -126,7 +127,7 @@ export class Journal {
   private constructor(directory: string, options: JournalOptions) {
     this.directory = directory;
     this.boot = options.boot ?? randomBytes(8).toString("hex");
-    this.kernel = options.kernel ?? null;
+    this.#kernel = options.kernel ?? null;
     this.files = options.files ?? nodeFileSystem;
     this.#options = options;
     this.#limits = { ...journalLimits, ...options.limits };
@@ -157,7 +158,8 @@ export class Journal {
 
   /** What earlier runs and this one left open; as of the last readable record. */
   history(): HistoryParts {
-    return this.#writer.history.parts();
+    const { open, ...parts } = this.#writer.history.parts();
+    return { ...parts, open: leftOpen(open, this.#kernel) };
   }
 
   /** Epoch ms of the newest record, as the clock said then; 0 without one. */
@@ -167,6 +169,11 @@ export class Journal {
 
   isOpen(about: About, id: string): boolean {
     return this.#writer.history.isOpen(about, id);
+  }
+
+  /** Whether it is open and has a record that it began to be checked, by which the next start tells whether the machine ended since. */
+  isChecked(about: About, id: string): boolean {
+    return this.#kernel !== null && this.#writer.history.isChecked(about, id, this.#kernel);
   }
 
   /** Why this run does not know all that others wrote, for as long as it runs; null when it does. */
@@ -205,9 +212,8 @@ export class Journal {
   }
 
   /**
-   * Resolves with the sequence number once the record is in the file or, when `durable`, on the disk. Records are kept
-   * in the order of the calls; those of one turn of the event loop share a write and an fsync. Rejects with a
-   * JournalUnavailable.
+   * Resolves with the sequence number once the record is where `durable` wants it. Records are kept in the order of the calls; those of one
+   * turn of the event loop share a write and an fsync. Rejects with a JournalUnavailable.
    */
   append(body: RecordBody, { durable }: { readonly durable: Durable }): Promise<number> {
     const hindrance = this.#hindrance("append");
@@ -216,7 +222,14 @@ export class Journal {
       return Promise.reject(hindrance);
     }
     return new Promise((resolve, reject) => {
-      const entry: Waiting = { stamp: this.#stamp(), body, durable, seq: 0, resolve, reject };
+      const entry: Waiting = {
+        stamp: this.#stamp(),
+        body: this.#withKernel(body),
+        durable,
+        seq: 0,
+        resolve,
+        reject,
+      };
       this.#waiting.add(entry);
       this.#queue.push(entry);
       this.#draining ??= this.#drain(durable !== false);
@@ -228,6 +241,11 @@ export class Journal {
     this.#closed.abort();
     while (this.#draining !== null) await this.#draining;
     await this.#writer.close();
+  }
+
+  #withKernel(body: RecordBody): RecordBody {
+    const isChecking = body.type === "phase" && body.phase === "checking";
+    return isChecking && this.#kernel !== null ? { ...body, kernel: this.#kernel } : body;
   }
 
   /** A failed journal is tried again by the next append, but not by a thousand in a second. */
@@ -288,7 +306,8 @@ export class Journal {
       if (entry.durable !== false) awaited.push(entry);
       else this.#resolve(entry);
     if (awaited.length === 0) return;
-    if (awaited.some((entry) => this.#isToBeSynced(entry)))
+    // Once records were lost, what came before is not known to be on the disk.
+    if (awaited.some(({ durable }) => durable === true || this.#lastError !== null))
       this.#synced = Promise.all([this.#synced, file.sync()]).then(() => undefined);
     try {
       await this.#synced;
@@ -297,11 +316,6 @@ export class Journal {
       return;
     }
     for (const entry of awaited) this.#resolve(entry);
-  }
-
-  /** Where it is not known to outlive the program, and once records were lost, nothing counts but what is on the disk. */
-  #isToBeSynced({ durable }: Waiting): boolean {
-    return durable === true || this.kernel === null || this.#lastError !== null;
   }
 
   #resolve(entry: Waiting): void {
@@ -364,7 +378,7 @@ export interface JournalOptions {
   readonly limits?: Partial<JournalLimits>;
   /** Random id of this run; made when absent. */
   readonly boot?: string;
-  /** The kernel's id of this boot of the machine, for as long as which what was written outlives the program; null where it does not. */
+  /** The kernel's id of this start of the machine, until whose end the files keep what was written; null where they do not, or it has none. */
   readonly kernel?: string | null;
   readonly files?: FileSystem;
   /**

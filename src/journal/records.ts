@@ -70,12 +70,14 @@ const schema = {
     took_over: unchecked<string>().optional(),
   },
   /**
-   * `sending` is written before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. Of
-   * one whose `checking` is on disk it may be written only, which the end of the machine can lose (`open` in `history.ts`).
+   * `sending` is written before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. It is
+   * on disk then too, unless `checking` is: after that only the end of the machine can lose it (`leftOpen` in history.ts).
    */
   phase: {
     ...ofCommand,
     phase: as<"waiting" | "checking" | "sending" | "confirming" | "done">(text),
+    /** With `checking`: the kernel's id of this start of the machine. */
+    kernel: text.optional(),
     /** With `sending`, up to format 2: what limits the actuator once that is sent. */
     limits: unchecked<KeptLimits>().optional(),
   },
@@ -146,7 +148,7 @@ const schema = {
   alarm_kept: { name: text, alarm: unchecked<Alarm | null>() },
   /** Every result up to this sequence number has reached the broker. */
   delivered: { through: number },
-  start: { version: text, read_only: unchecked<boolean>().optional(), kernel: text.optional() },
+  start: { version: text, read_only: unchecked<boolean>().optional() },
   stop: { reason: text },
   /** Positive when the wall clock went forward. */
   clock_jump: { by_ms: number },
@@ -202,8 +204,8 @@ export type ResultRecord = Bodies["result"];
 export type Refusal = Bodies["refusal"];
 
 /**
- * Until when a record is waited for: until it is in the file; until it is on the disk; or until it is in the file, which outlives the
- * program, and all that was to be on the disk before it is there.
+ * Until when a record is waited for: until it is in the file (false), on the disk (true), or in the file while all that was to be on the
+ * disk before it is there.
  */
 export type Durable = boolean | "before";
 
@@ -214,8 +216,8 @@ export interface OpenCommand {
   readonly taken: CommandTaken;
   /** Null while nothing of it was sent. */
   readonly sent: SentMemory | null;
-  /** The run (`boot`) that began to check it, and has sent it where the record of that was lost with the machine. */
-  readonly checked_in?: string;
+  /** The start of the machine (the kernel's id) in which it began to be checked: once that is over it may have been sent all the same. */
+  readonly checked_under?: string;
 }
 
 /** What a target must remember over a restart: its newest record is the restart. What is nothing is left out. */
@@ -340,8 +342,6 @@ export interface RecordedStart {
   /** An uncaught error ended it. */
   readonly failed?: boolean;
   readonly version?: string;
-  /** The machine's, as its kernel says: what was written outlives the program until that is another. Absent where it is not known. */
-  readonly kernel?: string;
 }
 
 export type Checkpoint = Fields<(typeof schema)["carried"]>;

@@ -150,9 +150,7 @@ export async function beginLife(
   }
   refuseUnread(journal, log, live);
   const error = isLoop() ? await newestError(journal, clock.now()) : null;
-  const { kernel } = journal;
-  const { read_only } = live.current.commands;
-  await note({ type: "start", version, read_only, ...(kernel !== null && { kernel }) });
+  await note({ type: "start", version, read_only: live.current.commands.read_only });
   return () => (isLoop() ? crashLoopText(starts.slice(-crashes), error) : null);
 }
 

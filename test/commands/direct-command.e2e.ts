@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { commandDirectly } from "../../src/cli/direct-command.js";
+import { Journal } from "../../src/journal/journal.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
 import { newestRecords, readHistory } from "../../src/journal/reader.js";
 import { type Clock, nextTurn, seededRandom, systemClock, waitingBy } from "../../src/runtime/clock.js";
@@ -114,4 +115,26 @@ it("what an earlier run left open there gives way to it, and neither is told as 
     ["left", expect.stringMatching(/^(superseded|unconfirmed)$/)],
     [result.id, "confirmed"],
   ]);
+}, 30_000);
+
+it("what a power cut met while it was checked may have been sent: an equal command is not already there", async () => {
+  const { dataDir, simulator, switched } = await scene();
+  await switched(() => undefined);
+  const journal = await Journal.open(journalDirectory(dataDir), {
+    clock: systemClock,
+    log: silentLog,
+    kernel: "before the power cut",
+  });
+  const received_at = new Date(systemClock.now()).toISOString();
+  const step = { purpose: "value", address: "150", value: "1001" } as const;
+  const about = { controller: "GH-0001", actuator: "fan", target: "actuator", id: "cut" } as const;
+  const sender = { by: null, via: null, payload_hash: "h", received_at, max_age_ms: 60_000 };
+  await journal.append(
+    { type: "command_taken", ...about, command: "off", value: "1001", steps: [step], ...sender },
+    { durable: true },
+  );
+  await journal.append({ type: "phase", ...about, phase: "checking" }, { durable: true });
+  await journal.close();
+  expect(await switched(() => undefined)).toMatchObject({ outcome: "confirmed", command: "on" });
+  expect(simulator.control.posts()).toHaveLength(2);
 }, 30_000);

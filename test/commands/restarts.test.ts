@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { payloadKey } from "../../src/commands/payload.js";
-import { abandonedFrom, lanesFrom, leftOpen } from "../../src/commands/restore.js";
+import { abandonedFrom, lanesFrom } from "../../src/commands/restore.js";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import type { LaneMemory, OpenCommand, RememberedLane } from "../../src/journal/records.js";
 import { restored } from "../support/builders.js";
@@ -98,37 +98,6 @@ describe("a command of the journal without a result", () => {
   it("whose controller is gone ends under the topic id it had", () => {
     const gone = open({ controller: "温室1" });
     expect(abandonedFrom(gone, store).asked).toMatchObject({ controller: "wen_shi1_fmxa87c0" });
-  });
-});
-
-describe("a command that was being checked", () => {
-  const start = { boot: "run 1", at: "2026-05-01T06:00:00.000Z", stopped: false };
-  const sentIn = (checkedIn: string, kernel: string | undefined, now: string | null) => {
-    const one = { ...open({}, null), checked_in: checkedIn };
-    const starts = [kernel === undefined ? start : { ...start, kernel }];
-    return leftOpen({ open: [one], starts }, now).map(({ sent }) => sent);
-  };
-  const mayBeSent = [notKnown];
-  const isUnsent = [null];
-
-  it("when the program alone ended was not sent: what was written is there", () =>
-    expect(sentIn("run 1", "a", "a")).toEqual(isUnsent));
-
-  it("when the machine ended may have been sent", () => expect(sentIn("run 1", "a", "b")).toEqual(mayBeSent));
-
-  it("by a run that is not known any more may have been sent", () =>
-    expect(sentIn("run 0", "a", "a")).toEqual(mayBeSent));
-
-  it("where nothing tells one start of the machine from the next was not sent: the disk had it before", () =>
-    expect(sentIn("run 1", undefined, null)).toEqual(isUnsent));
-
-  it("where only now one start of the machine is told from the next may have been sent", () =>
-    expect(sentIn("run 1", undefined, "a")).toEqual(mayBeSent));
-
-  it("and was known to be sent is as the journal says", () => {
-    const sent = { ...notKnown, is_accepted: true };
-    const one = { ...open({}, sent), checked_in: "run 1" };
-    expect(leftOpen({ open: [one], starts: [] }, "b")).toEqual([one]);
   });
 });
 

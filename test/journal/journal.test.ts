@@ -6,7 +6,7 @@ import { segmentsToDelete } from "../../src/journal/retention.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { faultyDisk, openJournal, recordsIn, stillClock, tempDirectory } from "./support/disk.js";
-import { ended, refused, sent, taken } from "./support/samples.js";
+import { about, ended, refused, sent, taken } from "./support/samples.js";
 
 const gate = () => {
   const turns: (() => void)[] = [];
@@ -134,10 +134,10 @@ describe("a durable append", () => {
 
 describe("an append behind what is to be durable", () => {
   /** A record that is to be durable has been written, and its fsync is held. */
-  const begun = async (kernel: string | null) => {
+  const begun = async () => {
     const disk = faultyDisk();
     const clock = stillClock();
-    const journal = await openJournal(await tempDirectory(), { files: disk.files, clock, kernel });
+    const journal = await openJournal(await tempDirectory(), { files: disk.files, clock });
     const { turns, hold } = gate();
     await journal.append({ type: "start", version: "1" }, { durable: true });
     disk.holdSync = hold;
@@ -153,7 +153,7 @@ describe("an append behind what is to be durable", () => {
   const verbs = (calls: readonly string[]) => calls.map((call) => call.split(" ")[0]);
 
   it("waits for that, and for no fsync of its own", async () => {
-    const { disk, journal, turns, letGo, before } = await begun("boot");
+    const { disk, journal, turns, letGo, before } = await begun();
     let isThere = false;
     const appended = journal.append(sent("a"), { durable: "before" }).then(() => {
       isThere = true;
@@ -169,7 +169,7 @@ describe("an append behind what is to be durable", () => {
   });
 
   it("is rejected where that fails", async () => {
-    const { disk, journal, letGo, before } = await begun("boot");
+    const { disk, journal, letGo, before } = await begun();
     const both = [before, journal.append(sent("a"), { durable: "before" })].map((one) =>
       one.then(() => "kept", String),
     );
@@ -179,20 +179,8 @@ describe("an append behind what is to be durable", () => {
     for (const one of both) expect(await one).toContain("the disk reports input/output errors");
   });
 
-  it("comes to the disk itself where nothing tells one start of the machine from the next", async () => {
-    const { disk, journal, turns, letGo, before } = await begun(null);
-    const appended = journal.append(sent("a"), { durable: "before" });
-    await until(() => disk.calls.length === 3);
-    turns[0]?.();
-    await before;
-    await until(() => turns.length === 2);
-    letGo();
-    await appended;
-    expect(verbs(disk.calls)).toEqual(["write", "datasync", "write", "datasync"]);
-  });
-
   it("comes to the disk itself once records were lost", async () => {
-    const { disk, clock, journal, letGo, before } = await begun("boot");
+    const { disk, clock, journal, letGo, before } = await begun();
     disk.fail.datasync = "EIO";
     letGo();
     await expect(before).rejects.toMatchObject({ code: "EIO" });
@@ -202,6 +190,75 @@ describe("an append behind what is to be durable", () => {
     disk.calls.length = 0;
     await journal.append(sent("b"), { durable: "before" });
     expect(verbs(disk.calls)).toEqual(["write", "datasync"]);
+  });
+});
+
+describe("a command that was being checked when its run ended", () => {
+  const checking = (id: string): RecordBody => ({ type: "phase", ...about, id, phase: "checking" });
+  const mayBeSent = { id: "a", steps: [], is_accepted: false, request_id: null, sent_at: null };
+
+  /** What the next start finds of it. */
+  const leftBy = async (kernel: string | null, next: string | null, more: readonly RecordBody[] = []) => {
+    const directory = await tempDirectory();
+    const run = await openJournal(directory, { kernel });
+    for (const body of [taken("a"), checking("a"), ...more]) await run.append(body, { durable: true });
+    await run.close();
+    const { open } = (await openJournal(directory, { kernel: next })).history();
+    return open.map(({ sent }) => sent);
+  };
+
+  it("was not sent where the program alone ended: what it wrote is there", async () =>
+    expect(await leftBy("a", "a")).toEqual([null]));
+
+  it("may have been sent where the machine ended", async () =>
+    expect(await leftBy("a", "b")).toEqual([mayBeSent]));
+
+  it("may have been sent where this start of the machine has no name", async () =>
+    expect(await leftBy("a", null)).toEqual([mayBeSent]));
+
+  it("was not sent where nothing told one start of the machine from the next: then the disk had it", async () =>
+    expect(await leftBy(null, "b")).toEqual([null]));
+
+  it("is as the journal says where that knows what was sent", async () => {
+    const sending = { ...mayBeSent, is_accepted: true };
+    const record = {
+      type: "phase",
+      ...about,
+      id: "a",
+      phase: "sending",
+      memory: { sent: [sending] },
+    } as const;
+    expect(await leftBy("a", "b", [record])).toEqual([sending]);
+  });
+
+  it("is known so after any number of files, to which it is carried on", async () => {
+    const directory = await tempDirectory();
+    const run = await openJournal(directory, { kernel: "a", limits: { fileBytes: 2_000 } });
+    await run.append(taken("a"), { durable: true });
+    await run.append(checking("a"), { durable: true });
+    for (let n = 0; n < 20; n += 1) await run.append(ended(`${n}`), { durable: false });
+    await run.close();
+    const { open } = (await openJournal(directory, { kernel: "b" })).history();
+    expect(open.map(({ sent }) => sent)).toEqual([mayBeSent]);
+  });
+
+  it("and whose record the journal refused is not checked for it: a disk that hangs refuses, and is no outage", async () => {
+    const disk = faultyDisk();
+    const clock = stillClock();
+    const journal = await openJournal(await tempDirectory(), { files: disk.files, clock, kernel: "a" });
+    const { turns, hold } = gate();
+    await journal.append(taken("a"), { durable: true });
+    disk.holdSync = hold;
+    const slow = journal.append(taken("b"), { durable: true });
+    await until(() => turns.length === 1);
+    await clock.advance(10_001);
+    await expect(journal.append(checking("a"), { durable: true })).rejects.toMatchObject({ code: "STALLED" });
+    turns[0]?.();
+    await slow;
+    expect(journal.isChecked(about, "a")).toBe(false);
+    disk.holdSync = null;
+    await journal.append(checking("a"), { durable: true });
+    expect(journal.isChecked(about, "a")).toBe(true);
   });
 });
 

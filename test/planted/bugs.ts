@@ -73,8 +73,8 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S5"],
   },
   a_power_cut_unsends: {
-    seam: "commands/restore#leftOpen",
-    plant: `(original) => (parts) => parts.open`,
+    seam: "journal/history#leftOpen",
+    plant: "() => (open) => open",
     breaks: ["S4"],
   },
   arrivals_are_not_journaled: {

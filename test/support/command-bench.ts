@@ -123,6 +123,8 @@ export class CommandBench {
           (this.records.some((record) => record.type === "command_taken" && record.id === id) &&
             !this.records.some((record) => record.type === "result" && record.result.id === id)) ||
           this.openBefore.has(id),
+        isChecked: (_, id) =>
+          this.records.some((one) => one.type === "phase" && one.phase === "checking" && one.id === id),
         state: () => ({
           available: this.journalAvailable ?? this.journalProblem === null,
           reason: this.journalProblem,
