@@ -1,14 +1,12 @@
 import { endsByItself } from "../greenhouse/actuator-kinds.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
 import { type Interlock, wholeController } from "../greenhouse/limits.js";
-import type { KeptLimits } from "../journal/records.js";
 import type { Ended } from "../limits/rules/attempts.js";
 import { type Due, dueAt, dueSends, inForceNow, isRuleDue } from "../limits/rules/due.js";
 import {
   type Entry,
   isEmpty,
   isMoving,
-  keptOf,
   keyOf,
   type LimitedCommand,
   type LimitInput,
@@ -22,14 +20,13 @@ import {
   deadlineWith,
   type GivenTerm,
   termOf,
-  toBeKept,
 } from "../limits/rules/lease.js";
 import type { RestoredLimits } from "../limits/left.js";
 import { movedMeanwhileEvent, unlockedEvent } from "../limits/events.js";
 import type { LimitWorld } from "../limits/rules/world.js";
 import { clockAgrees } from "../runtime/clock.js";
 import { at } from "../runtime/table.js";
-import { type Lane, laneKey, note, type Now, openCommands, type Turn } from "./book.js";
+import { type Lane, laneKey, note, openCommands, type Turn } from "./book.js";
 import type { Command } from "./command.js";
 
 /*
@@ -157,13 +154,6 @@ function put(turn: Turn, before: Entry, after: Entry): void {
   // Of movements people see nothing but the pauses that follow from them.
   if (isOtherwise || pausesFor(after, null).length > 0) turn.effects.push({ type: "limits", lane: turn.key });
 }
-
-/** For the disk, with times of the clock; to be compared, to the second. */
-export const keptNow = (
-  entry: Entry | null | undefined,
-  { at: now, mono }: Now,
-  unitMs = 1,
-): KeptLimits | null => (entry ? keptOf(toBeKept(entry), now - mono, unitMs) : null);
 
 /** What a rule asked for was refused before it was a command. */
 export function limitsAfterRefusal(turn: Turn, result: Ended): void {

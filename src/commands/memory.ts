@@ -12,6 +12,7 @@ import type {
   SentMemory,
 } from "../journal/records.js";
 import type { RestoredLimits } from "../limits/left.js";
+import { keptNow } from "../limits/rules/lease.js";
 import { at, entries } from "../runtime/table.js";
 import { recordedKey } from "./payload.js";
 import {
@@ -31,7 +32,6 @@ import {
 } from "./book.js";
 import type { Addressed, Command, Interrupted, Target } from "./command.js";
 import { type Evidence, stepReport } from "./endings.js";
-import { keptNow } from "./limits.js";
 import { isLast, nthOf, stepOf } from "./sending.js";
 
 /*
@@ -192,6 +192,7 @@ function isLimitedOtherwise({ book, onDisk, now }: Turn, before: Book, key: stri
   const then = known === undefined ? (at(before.lanes, key)?.limits ?? null) : known;
   const limits = at(book.lanes, key)?.limits ?? null;
   if (then === limits) return false;
+  // To the second: what was planned before a POST comes true a moment later.
   return JSON.stringify(keptNow(then, now, 1_000)) !== JSON.stringify(keptNow(limits, now, 1_000));
 }
 

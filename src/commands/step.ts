@@ -26,8 +26,9 @@ import {
 } from "./intake.js";
 import { payloadKey } from "./payload.js";
 import { awaits, close, enter, forgottenAt, advanceLane, takeInput, wakeOfLane } from "./lane.js";
-import { isSeenOtherwise, keptNow, limitsAfterRefusal, settleLimits, takeWithLimits } from "./limits.js";
+import { isSeenOtherwise, limitsAfterRefusal, settleLimits, takeWithLimits } from "./limits.js";
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
+import { keptNow } from "../limits/rules/lease.js";
 import { type LimitWorld, unlimited } from "../limits/rules/world.js";
 import { acknowledge, showProblem } from "./after-end.js";
 import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn } from "./memory.js";

@@ -2,11 +2,13 @@ import { defaultEndsWith, valueTable } from "../../greenhouse/actuator-kinds.js"
 import type { Refusal } from "../../greenhouse/command/outcomes.js";
 import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { KeptLimits } from "../../journal/records.js";
 import { formatDuration } from "../../runtime/duration.js";
 import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
 import {
   type Entry,
   isMoving,
+  keptOf,
   type Lease,
   type LimitedCommand,
   type Moment,
@@ -126,11 +128,20 @@ export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
   };
 }
 
-/** What the disk is to hold: also what a command does that it knows as sent, and a lock or hold that is on its way there. */
-export function toBeKept(entry: Entry): Entry {
+/**
+ * What the disk is to hold now, with times of the clock, counted in `unitMs`: also what a command does that it knows as sent, and a lock or
+ * hold that is on its way there.
+ */
+export function keptNow(
+  entry: Entry | null | undefined,
+  { at, mono }: { readonly at: number; readonly mono: number },
+  unitMs = 1,
+): KeptLimits | null {
+  if (!entry) return null;
   const { pending, planned } = entry;
   const changed = planned.reduce<Entry>((before, change) => ({ ...before, ...change }), entry);
-  return pending === null ? changed : afterFirstPost(changed, pending.command, pending);
+  const kept = pending === null ? changed : afterFirstPost(changed, pending.command, pending);
+  return keptOf(kept, at - mono, unitMs);
 }
 
 const endOfMove = ({ settings }: LimitedCommand, now: number): number =>
