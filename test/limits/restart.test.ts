@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { laneKey } from "../../src/commands/book.js";
 import type { CommandBench } from "../support/command-bench.js";
+import { platformError } from "../support/scripted-platform.js";
 import { bench, blow, guard, ignored, limits, lockOf, nextStart, takeUp, valve } from "./bench.js";
 
 const key = laneKey({ code: "GH-0001", target: "actuator", targetId: "valve" });
@@ -38,4 +39,20 @@ it("a command with a guard, a lease, a hold and a lock is the same before and af
       starts: [expect.any(Number)],
     },
   });
+});
+
+it("a command of an earlier run that failed leaves no hold, as one of this run does not", async () => {
+  const options = { actuators: [valve()] };
+  const one = await bench(options);
+  one.platform.onWrite = () => Promise.reject(platformError({ kind: "interrupted", sent: true }));
+  await one.play('{"command":"on","hold":"1h","id":"a","by":"anna"}', 500);
+  const history = nextStart(one.records);
+
+  const other = await bench(options);
+  await other.clock.advance(one.clock.now() - other.clock.now());
+  takeUp(other, history, one.clock.now());
+  expect(other.engine.inForce("GH-0001", "valve")?.hold).toMatchObject({ id: "a" });
+  await other.clock.advance(400_000);
+  expect(other.outcomes).toMatchObject({ a: expect.stringContaining("failed") as unknown });
+  expect(other.engine.inForce("GH-0001", "valve")?.hold ?? null).toBeNull();
 });

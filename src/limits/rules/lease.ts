@@ -114,8 +114,10 @@ function afterFirstPost(entry: Entry, command: LimitedCommand, moment: Moment): 
 /** What was sent for another counts for it: for an equal one whose read-backs it takes over, or in an earlier run. */
 export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
   if (entry.sent.has(command.id)) return entry;
-  const { lease, hold, moves } = entry;
+  const { lease, hold: known, moves } = entry;
   const word = canonical(command.wanted);
+  // Its own hold is known of an earlier run already, and is not what was before it.
+  const hold = known?.id === command.id ? null : known;
   const sent = new Map(entry.sent).set(command.id, { word, lease, hold });
   if (word === "stop") return { ...entry, sent };
   // What the travel time does not end, its result will.
