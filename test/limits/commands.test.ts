@@ -651,3 +651,20 @@ it("of two actuators that exclude each other, commanded at once, one is refused"
     { actuator: "left", outcome: "confirmed" },
   ]);
 });
+
+it("the number of starts within the hour is shown as it is, also while it still pauses", async () => {
+  const one = await bench({ actuators: [valve({ limits: limits({ startsPerHour: 1 }) })] });
+  const shown = () => {
+    const { restrictions } = one.store.get("GH-0001")?.actuators.get("valve") ?? {};
+    return restrictions?.allowed.because.map(({ value }) => value);
+  };
+  const polled = (raw: string) => (bench: CommandBench) => bench.polled("210", raw);
+  await one.play("on", 60_000, "off", 60_000, polled("1010"), 600_000, polled("1001"), 10_000);
+  await one.play(polled("1010"), 600_000);
+  const began = one.clock.monotonic();
+  expect(shown()).toEqual([3]);
+  await one.clock.advance(3_610_000 - began);
+  expect(shown()).toEqual([2]);
+  await one.clock.advance(300_000);
+  expect(shown()).toEqual([1]);
+});

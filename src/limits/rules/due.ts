@@ -12,7 +12,7 @@ import {
   readInput,
   sendDone,
 } from "./guards.js";
-import { guardSentence, isThere, judge, pausesFor } from "./judge.js";
+import { guardSentence, isThere, judge, pauseTimes } from "./judge.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
 
@@ -198,7 +198,7 @@ const lookAtClockMs = 1_000;
 export function dueAt(entry: Entry, context: LimitContext): number {
   const { lock, hold, lease, moves } = entry;
   const now = context.now.mono;
-  const times = pausesFor(entry, null).map(({ until }) => until);
+  const times = [...pauseTimes(entry)];
   for (const { guard, state } of entry.guards) {
     const { input } = guard;
     const weather = input.type === "weather" ? context.weather(input.name) : null;
@@ -214,7 +214,7 @@ export function dueAt(entry: Entry, context: LimitContext): number {
   const aheadMs = awaitsClock(entry) ? context.aheadMs() : 0;
   if (aheadMs === null) times.push(now + lookAtClockMs, context.startedAt + context.staleAfterMs);
   else if (aheadMs !== 0) times.push(now + lookAgainMs);
-  // What keeps back something that is due may end without a word to us.
+  // What keeps back something that is due, or its sending, may end without a word to us.
   if (isRuleDue(entry, now)) times.push(now + lookAgainMs);
   let next = Infinity;
   for (const at of times) if (at > now && at < next) next = at;

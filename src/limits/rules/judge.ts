@@ -215,6 +215,12 @@ export function pausesFor(
   return pauses.sort((one, other) => other.until - one.until);
 }
 
+/** When what is shown of its pauses becomes another: one ends, or a start is longer ago than an hour. */
+export const pauseTimes = (standing: Standing): readonly number[] =>
+  pausesFor(standing, null).flatMap(({ rule, until }) =>
+    rule === "starts_per_hour" ? standing.moves.starts.map(({ at }) => at + hourMs) : [until],
+  );
+
 const startsWithinHour = ({ starts }: Moves, now: number): Moves["starts"] =>
   starts.filter(({ at }) => now - at < hourMs);
 
