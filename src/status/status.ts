@@ -186,16 +186,15 @@ export class Status {
           ...this.#parts,
           startedAt: this.#startedAt,
           note: (record) => this.#note(record),
-          onNews: () => {
-            this.publish();
-            this.#parts.commands.limits.engine.readOnlyChanged();
-          },
+          onNews: () => this.publish(),
         },
         signal,
       ),
       this.#lookAtBroker(signal),
       every(noticeMs, clock, signal, () => {
         this.#notice();
+        // What the program made read-only by itself begins and ends without a word to the limits.
+        this.#parts.commands.limits.engine.readOnlyChanged();
       }),
       every(healthEveryMs, clock, signal, () => {
         this.publish();

@@ -77,6 +77,22 @@ it("a run that could not read what earlier ones left stays read-only when the jo
   await journal.close();
 });
 
+it("a running bridge that learns so shows in what is allowed that nothing is", async () => {
+  const dataDir = await tempFolder();
+  const place = journalDirectory(dataDir);
+  await symlink("journal", place);
+  const { url, json } = await brokerAndClient();
+  const simulator = await platform();
+  const configuration = { ...(await configurationOf(fanAt(url), simulator)), data_dir: dataDir };
+  const running = await bridge(fanAt(url), simulator, { configuration });
+  const allowed = () => json(`${topic}/allowed`).at(-1);
+  await until(() => allowed() !== undefined, "what is allowed");
+  expect(allowed()).toMatchObject({ because: [] });
+  await rm(place);
+  await until(() => JSON.stringify(allowed()).includes('"rule":"read_only"'), "read-only in what is allowed");
+  await running.stop();
+}, 90_000);
+
 const fan = { controller: "gh-0001", actuator: "fan", command: "on", value: "1010" } as const;
 
 /** A result that was never told, in a newest file that begins with all a start needs, and an older file nobody can read. */
