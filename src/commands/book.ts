@@ -122,7 +122,7 @@ export interface Lane {
   readonly resting: Resting | null;
   /** What limits its actuator; null where nothing does that would have to be remembered. */
   readonly limits: Entry | null;
-  /** When time alone changes something of that next; null where it does not. */
+  /** When time alone changes something of that, or it is to be looked at again; null where neither is so. */
   readonly limitsDueAt: number | null;
 }
 

@@ -151,7 +151,7 @@ interface CommandLimits {
 export type CommandRules = Configuration["commands"] & {
   /** `read_only` as it is configured: what the program gave itself keeps back no lease's end and nothing that a guard sends. */
   readonly readOnlyForRules: boolean;
-  /** Another bridge works for the same account, so that nothing but a stop is sent. */
+  /** Another bridge works for the same account, so that nothing but a stop is taken. */
   readonly otherBridge: boolean;
 };
 

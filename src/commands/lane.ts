@@ -233,7 +233,8 @@ function begin(turn: Turn, command: Command, passedOver: readonly Command[]): vo
   }
   turn.effects.push({ type: "phase", command, phase: "checking" });
   const token = ask(turn, { type: "check", command, addresses: checkedAddresses(command) });
-  // Comes to the disk beside the checks, so that the POST need not wait for another fsync.
+  // Comes to the disk beside the checks, so that the POST need not wait for another fsync. With limits the record that it is sent waits for
+  // the disk itself.
   if (!command.dryRun && limitsChangedBy(turn, command) === null)
     note(turn, { type: "phase", ...recordOf(command), phase: "checking" }, { durable: true, quiet: true });
   goTo(turn, started, { at: "checking" }, { token });

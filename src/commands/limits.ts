@@ -204,7 +204,7 @@ export function settleLimits(turn: Turn): void {
   if (before.lock !== null && entry.lock === null && entry.id !== wholeController)
     turn.effects.push({ type: "event", event: unlockedEvent(before.lock, about, turn.now.at) });
   if (entry !== before) put(turn, before, entry);
-  // With its time also what is shown may be another, whatever it still is.
+  // With its time what is shown may be another although the limits are the same.
   if (dueBefore !== null && dueBefore <= turn.now.mono) turn.effects.push({ type: "limits", lane: turn.key });
   if (moved !== null) onMovedMeanwhile(turn, entry, moved, about);
   for (const send of sends)

@@ -93,7 +93,7 @@ export class LiveSettings {
     this.#forced.push({ because, holds });
   }
 
-  /** Whether another bridge works for the same account: as long as one does, nothing but a stop is sent. */
+  /** Whether another bridge works for the same account: as long as one does, nothing but a stop is taken. */
   noteOtherBridge(isThere: boolean): void {
     this.#otherBridge = isThere;
   }

@@ -12,7 +12,7 @@ import type { LimitWorld } from "./rules/world.js";
 
 const numbersEveryMs = 5_000;
 
-/** What guards and what rules send look at of a controller. */
+/** What guards and what rules send look at of a controller, beside actuators, to whose changes is listened apart. */
 const lookedAt = ["sensors", "statuses", "availability", "platformReachable"] as const;
 
 /**
