@@ -178,8 +178,8 @@ export interface History {
   startedAt(boot: Boot): number;
   /** When it was told to stop; Infinity where nobody did. */
   stoppedAt(boot: Boot): number;
-  /** Whether it ended with the machine, which loses what was written of late. */
-  endedWithMachine(boot: Boot): boolean;
+  /** Whether the machine ended, and lost what was written of late, with this run or a later one before the other. */
+  machineEndedBetween(from: Boot, to: Boot): boolean;
   /** When the program last stood still before an instant; -Infinity where it never did. */
   stalledBefore(at: number): number;
   /** Whether an answer of the platform about a controller lacked the value that was asked for; true where nobody can tell. */

@@ -191,7 +191,7 @@ class Story {
       knowsPostsOf: () => true,
       startedAt: (boot) => (boot === 1 ? 0 : 100_000),
       stoppedAt: () => this.#stoppedAt,
-      endedWithMachine: () => this.isPowerGone,
+      machineEndedBetween: () => this.isPowerGone,
       stalledBefore: () => -Infinity,
       lackedValue: () => false,
       mayBeGone: () => this.#isGone,

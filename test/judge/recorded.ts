@@ -158,7 +158,7 @@ export function historyOf(recording: Recording): History {
       !ask.posts.some(({ begunAt }) => isWithin(unwritable, begunAt, answeredWithinMs, aroundMs)),
     startedAt: (boot) => begins.get(boot) ?? 0,
     stoppedAt: (boot) => ends.get(boot) ?? Infinity,
-    endedWithMachine: () => false,
+    machineEndedBetween: () => false,
     stalledBefore: (at) =>
       Math.max(-Infinity, ...gaps.flatMap(({ from, to }) => (from <= at ? [Math.min(to, at)] : []))),
     lackedValue: () => true,

@@ -194,11 +194,11 @@ function judgeTruth(history: History, find: Findings<Rule>, ask: Ask, told: Told
 }
 
 /** An earlier run sent something of it, or of the equal command whose read-backs it took over; of a stop nobody knows. */
-function mayHaveBeenSent(history: History, ask: Ask, { at, result }: Told): boolean {
+function mayHaveBeenSent(history: History, ask: Ask, { at, boot: teller, result }: Told): boolean {
   const { journal } = history;
-  // The record that it is sent is only written, and a power cut may take it: nobody can tell then whether there was one.
-  if (ask.phases.some(({ phase, boot }) => phase === "checking" && history.endedWithMachine(boot)))
-    return true;
+  // The record that it is sent is only written, and a power cut may take it, also one that a later run did not outlive: then nobody can tell.
+  const checked = ask.phases.find(({ phase }) => phase === "checking");
+  if (checked !== undefined && history.machineEndedBetween(checked.boot, teller)) return true;
   // Killed while the disk still took the record that it is sent: then the POST was to follow at any moment.
   if (journal.isWritten("sending", ask, at, result.id)) return true;
   if (ask.word === "stop" || ask.posts.length > 0 || ask.donor !== null || ask.inherits) return true;

@@ -1,4 +1,4 @@
-import type { Ask, History } from "../judge/history.js";
+import type { Ask, Boot, History } from "../judge/history.js";
 import type { World } from "./world.js";
 
 /** The world as the judge sees it, while it goes on: what is asked about an instant is asked at that instant. */
@@ -19,7 +19,12 @@ export function historyOf(world: World): History {
     knowsPostsOf: () => true,
     startedAt: (boot) => journalist.startedAt.get(boot) ?? 0,
     stoppedAt: (boot) => journalist.stoppedAt.get(boot) ?? Infinity,
-    endedWithMachine: (boot) => journalist.endedWithMachine.has(boot),
+    machineEndedBetween: (from, to) => {
+      const startOf = (boot: Boot) => journalist.startedAt.get(boot) ?? 0;
+      return [...journalist.endedWithMachine].some(
+        (boot) => startOf(boot) >= startOf(from) && startOf(boot) < startOf(to),
+      );
+    },
     stalledBefore: () => world.lastStallAt,
     lackedValue: (code, since) => journalist.valueless.some((one) => one.code === code && one.at >= since),
     mayBeGone: (ask) =>
