@@ -387,7 +387,7 @@ const outcomeOf = (code: unknown): string =>
 
 /**
  * Only `command_taken` has to be on disk before a POST. A full disk, or death within the second, may cost what follows it; the command
- * must then have been taken in the life in which the POST was made.
+ * must then have been taken in the life in which the POST was made. Of several it is the one that the journal says was about to be sent.
  */
 function takenWithoutSteps(
   { journal, gaps, unwritable }: Recording,
@@ -397,15 +397,23 @@ function takenWithoutSteps(
   const deaths = gaps.flatMap(({ from, died }) => (died ? [{ from, to: from }] : []));
   if (!isWithin([...unwritable, ...deaths], at, aroundMs, aroundMs)) return null;
   const life = journal.findLast((one) => one.at <= at + clockMs)?.record["boot"];
-  const taken = journal.findLast(({ at: takenAt, record }) => {
-    const { type, boot, controller, steps } = record;
-    if (type !== "command_taken" || boot !== life || controller !== code || takenAt > at + clockMs)
-      return false;
-    return (
+  const before = journal.filter((one) => one.record["boot"] === life && one.at <= at + clockMs);
+  const fitting = before.filter(
+    ({ record: { type, controller, steps } }) =>
+      type === "command_taken" &&
+      controller === code &&
       Array.isArray(steps) &&
-      (steps as readonly Fields[]).some((step) => step["address"] === address && step["value"] === value)
-    );
-  });
+      (steps as readonly Fields[]).some((step) => step["address"] === address && step["value"] === value),
+  );
+  const sendingAt = ({ record: { controller, actuator, id } }: Recorded) =>
+    before.findLast(
+      ({ record: one }) =>
+        one["phase"] === "sending" &&
+        one["controller"] === controller &&
+        one["actuator"] === actuator &&
+        one["id"] === id,
+    )?.at ?? -Infinity;
+  const taken = fitting.toSorted((one, other) => sendingAt(one) - sendingAt(other)).at(-1);
   const { controller, actuator, id } = taken?.record ?? {};
   return asks.get(keyOf(controller, actuator, id)) ?? null;
 }
