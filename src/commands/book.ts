@@ -45,6 +45,8 @@ export interface Book {
   readonly asked: number;
   /** Newest live values of weather topics, by their names. */
   readonly weather: Table<WeatherReading>;
+  /** By how much the wall clock was ahead of the monotonic one at the newest input, ms; null before the first. */
+  readonly aheadMs: number | null;
   readonly closed: boolean;
 }
 
@@ -475,6 +477,7 @@ export const emptyBook: Book = {
   problems: emptyTable,
   asked: 0,
   weather: emptyTable,
+  aheadMs: null,
   closed: false,
 };
 

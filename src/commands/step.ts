@@ -33,12 +33,13 @@ import { type LimitWorld, unlimited } from "../limits/rules/world.js";
 import { acknowledge, showProblem } from "./after-end.js";
 import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn } from "./memory.js";
 import { abandon, endedBefore, flush, refuse, tick } from "./results.js";
+import { jumpMs } from "../runtime/clock.js";
 import { at, entries, having, without } from "../runtime/table.js";
 
 /** Folds one input into the state of all commands, and says what is to be done. */
 export function step(book: Book, input: Input, now: Now, world: LimitWorld = unlimited): Stepped {
   const turn: Turn = {
-    book: { ...book },
+    book: { ...book, aheadMs: now.at - now.mono },
     key: "",
     lane: { ...emptyLane },
     effects: [],
@@ -49,6 +50,9 @@ export function step(book: Book, input: Input, now: Now, world: LimitWorld = unl
     wakeAt: Infinity,
     answer: null,
   };
+  // Before anything is judged by a clock that was set.
+  const byMs = book.aheadMs === null ? null : jumpMs(book.aheadMs, now.at - now.mono);
+  if (byMs !== null) onClockSet(turn, byMs);
   if ("key" in input) inLane(turn, input.key, takeInput, input);
   else fold(turn, input);
   recordMemories(turn, book, input.type === "restored");
@@ -73,7 +77,6 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
   else if (input.type === "tick") tick(turn, input.journalAvailable);
   else if (input.type === "unrecorded") for (const key of input.keys) recordLane(turn, key);
   else if (input.type === "seen") onGuardInputs(turn, input.keys, input.weather);
-  else if (input.type === "clock_set") onClockSet(turn, input.byMs);
   else if (input.type === "woke") {
     for (const [key, wake] of entries(turn.book.busy)) {
       if (wake > turn.now.mono) continue;
@@ -95,17 +98,22 @@ function onGuardInputs(turn: Turn, keys: Iterable<string>, weather: Seen["weathe
   for (const key of all) inLane(turn, key);
 }
 
+/** The clock was set by so much, positive is forward. No lane is judged before the times of all are those of the new clock. */
 function onClockSet(turn: Turn, byMs: number): void {
   const { startedAt } = turn.world;
-  for (const [key, { limits }] of entries(turn.book.lanes))
-    if (limits !== null) {
-      inLane(turn, key, () => {
-        turn.lane.limits = afterClockSet(limits, byMs, startedAt);
-        turn.effects.push({ type: "limits", lane: key });
-      });
-      // Times that go on as they were are others by the clock.
-      if (keptNow(limits, turn.now) !== null) recordLane(turn, key);
-    }
+  const limited: string[] = [];
+  for (const [key, lane] of entries(turn.book.lanes)) {
+    if (lane.limits === null) continue;
+    const limits = afterClockSet(lane.limits, byMs, startedAt);
+    turn.book.lanes = having(turn.book.lanes, key, { ...lane, limits });
+    limited.push(key);
+  }
+  for (const key of limited) {
+    turn.effects.push({ type: "limits", lane: key });
+    inLane(turn, key);
+    // Times that go on as they were are others by the clock.
+    if (keptNow(at(turn.book.lanes, key)?.limits, turn.now) !== null) recordLane(turn, key);
+  }
 }
 
 /** Guards that look at the lane see at once what is commanded there, and what moves. */

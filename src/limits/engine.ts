@@ -78,9 +78,8 @@ export class LimitEngine {
     };
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
-    ports.store.onClockSet((byMs) => {
-      ports.book().feedSoon({ type: "clock_set", byMs });
-    });
+    // Whatever comes next shows the book that the clock was set.
+    ports.store.onClockSet(() => ports.book().feedSoon({ type: "seen", keys: [], weather: null }));
   }
 
   #add(entry: Entry): void {

@@ -455,6 +455,20 @@ describe("a start with a clock that is a day ahead", () => {
     expect(unlockedIn(one)).toEqual([]);
   });
 
+  it("keeps both at the very moment at which the clock is set right, whatever comes first then", async () => {
+    const one = await start({ lock: lock(), hold: hold() }, -day);
+    await one.clock.advance(60_000);
+    one.clock.setWall(one.clock.now() - day);
+    one.clockSkewMs = 0;
+    expect((await one.run("open")).interlock).toMatchObject({ rule: "lock" });
+    expect(one.engine.inForce("GH-0001", "roof")).toMatchObject({
+      lock: { by: "anna" },
+      hold: { by: "ben" },
+    });
+    await one.clock.advance(3_600_000);
+    expect(one.engine.inForce("GH-0001", "roof")).toMatchObject({ lock: null, hold: null });
+  });
+
   it("ends both where it turns out right, or where no time came for as long as a reading may be old", async () => {
     const one = await start({ lock: lock(), hold: hold() }, null);
     await one.clock.advance(1_000);

@@ -331,6 +331,4 @@ export type LimitInput = Readonly<
       /** The newest live value of a weather topic. */
       weather: { readonly name: string; readonly reading: WeatherReading } | null;
     }
-  /** The clock was set by so much, positive is forward. */
-  | { type: "clock_set"; byMs: number }
 >;
