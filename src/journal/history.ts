@@ -169,7 +169,7 @@ export class History {
  * The open commands as they are known in this start of the machine (`kernel`). One that was being checked when the machine itself ended may
  * have been sent: that was written, and need not have come to the disk. Where the program alone ended, what it wrote is there.
  */
-export const leftOpen = (open: readonly OpenCommand[], kernel: string | null): readonly OpenCommand[] =>
+export const openAtStart = (open: readonly OpenCommand[], kernel: string | null): readonly OpenCommand[] =>
   open.map((one) => {
     const { taken, sent, checked_under: then } = one;
     if (sent !== null || then === undefined || then === kernel) return one;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type Clock, clockAgrees } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
-import { leftOpen } from "./history.js";
+import { openAtStart } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
 import type { About, Durable, HistoryParts, JournalRecord, RecordBody, Stamp } from "./records.js";
 import type { RetentionLimits } from "./retention.js";
@@ -159,7 +159,7 @@ export class Journal {
   /** What earlier runs and this one left open; as of the last readable record. */
   history(): HistoryParts {
     const { open, ...parts } = this.#writer.history.parts();
-    return { ...parts, open: leftOpen(open, this.#kernel) };
+    return { ...parts, open: openAtStart(open, this.#kernel) };
   }
 
   /** Epoch ms of the newest record, as the clock said then; 0 without one. */

@@ -72,7 +72,7 @@ const schema = {
   /**
    * `sending` is written before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. It is
    * on disk then too, unless `checking` is, which stops, dry runs and commands of limited actuators have not: after that only the end of
-   * the machine can lose it (`leftOpen` in history.ts).
+   * the machine can lose it (`openAtStart` in history.ts).
    */
   phase: {
     ...ofCommand,

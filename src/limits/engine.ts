@@ -15,12 +15,9 @@ const numbersEveryMs = 5_000;
 /** What guards and what rules send look at of a controller, beside actuators, to whose changes is listened apart. */
 const lookedAt = ["sensors", "statuses", "availability", "platformReachable"] as const;
 
-/**
- * Whether something of it follows from what its own actuator shows beside what its lane is told of each read: which words a light takes
- * under a guard, and whether a lease of an earlier run is ended.
- */
-const looksAtItself = ({ settings, lease }: Entry): boolean =>
-  (settings.kind === "light" && settings.leadIn !== "never") || lease?.isKept === true;
+/** Whether the words that it takes follow from what it shows itself: under a guard, those of a light do. Of a read its lane is told besides. */
+const looksAtItself = ({ settings }: Entry): boolean =>
+  settings.kind === "light" && settings.leadIn !== "never";
 
 /** `receivedAt` is epoch ms. */
 export type ReceivedWeather = WeatherReading & { readonly receivedAt: number };

@@ -262,6 +262,25 @@ describe("a lease", () => {
     });
   });
 
+  it("that ran out while the bridge was down is ended, or found ended by somebody else, with the first read of its actuator", async () => {
+    const until = new CommandBench().clock.now() - 60_000;
+    const kept = { lease: { id: "x", by: null, command: "on", ends_with: "off", until } };
+    const firstRead = async (raw: string) => {
+      const one = await bench({ actuators: [valve()], isUnread: true, kept });
+      await one.clock.advance(10_000);
+      expect(one.values()).toEqual([]);
+      one.platform.registers.set("210", raw);
+      one.polled("210", raw);
+      await one.clock.advance(0);
+      return one;
+    };
+    expect((await firstRead("1010")).values()).toEqual(["210=1001"]);
+    const moved = await firstRead("1001");
+    expect(lease(moved)).toBeNull();
+    await moved.clock.advance(600_000);
+    expect(moved.values()).toEqual([]);
+  });
+
   it("of an earlier version, which names no address, is ended at the address of now", async () => {
     const until = new CommandBench().clock.now() + 60_000;
     const kept = { lease: { id: "x", by: null, command: "on", ends_with: "off", until } };

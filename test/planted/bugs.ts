@@ -73,7 +73,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S5"],
   },
   a_power_cut_unsends: {
-    seam: "journal/history#leftOpen",
+    seam: "journal/history#openAtStart",
     plant: "() => (open) => open",
     breaks: ["S4"],
   },
