@@ -5,14 +5,7 @@ import { figure, spread } from "./figures.mjs";
 import { sampleMemory } from "./memory.mjs";
 import { stop } from "./processes.mjs";
 import { Sweeper } from "./sweep.mjs";
-import {
-  allSensors,
-  bases,
-  freePort,
-  startBroker,
-  startPlatform,
-  startSettledBridge,
-} from "./surroundings.mjs";
+import { allSensors, bases, freePort, startBroker, startPlatform, startSettledBridge } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
 
 const quietMs = 10_000;

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { figure, percentile, spread } from "./figures.mjs";
 import { here, mustLive, newFile, start, stop, untilSays } from "./processes.mjs";
 import { startRegisterPlatform } from "./register-platform.mjs";
-import { bases, freePort, startBridge, startBroker } from "./surroundings.mjs";
+import { bases, freePort, startBridge, startBroker } from "./setup.mjs";
 import { watchPage } from "./viewers.mjs";
 import { Counter } from "./wire.mjs";
 

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { codeOf } from "./account.mjs";
 import { figure } from "./figures.mjs";
 import { here, newFile, start, stop, untilSays } from "./processes.mjs";
-import { modules } from "./surroundings.mjs";
+import { modules } from "./setup.mjs";
 
 const controllers = 20;
 const actuatorsEach = 5;

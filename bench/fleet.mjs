@@ -19,7 +19,7 @@ import {
 import { code, commandedControllers, startBridgeSide, timeSets, weather } from "./commands.mjs";
 import { percentile } from "./figures.mjs";
 import { startRegisterPlatform } from "./register-platform.mjs";
-import { freePort, startBroker, startPlatform } from "./surroundings.mjs";
+import { freePort, startBroker, startPlatform } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
 
 const controllers = 5;

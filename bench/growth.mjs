@@ -4,14 +4,7 @@ import { figure, spread } from "./figures.mjs";
 import { sampleMemory } from "./memory.mjs";
 import { stop } from "./processes.mjs";
 import { Sweeper } from "./sweep.mjs";
-import {
-  allSensors,
-  bases,
-  startBare,
-  startBroker,
-  startPlatform,
-  startSettledBridge,
-} from "./surroundings.mjs";
+import { allSensors, bases, startBare, startBroker, startPlatform, startSettledBridge } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
 
 const quietMs = 6_000;

@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { figure, percentile, spread } from "./figures.mjs";
 import { here, mustLive, start, stop, untilSays, workFolder } from "./processes.mjs";
 import { startRegisterPlatform } from "./register-platform.mjs";
-import { dist, startBroker } from "./surroundings.mjs";
+import { dist, startBroker } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
 
 const troubles = {

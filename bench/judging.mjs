@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { codeOf } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
 import { newFile } from "./processes.mjs";
-import { modules } from "./surroundings.mjs";
+import { modules } from "./setup.mjs";
 
 const module = (path) => import(pathToFileURL(`${modules}/${path}`).href);
 

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { figure, spread } from "./figures.mjs";
 import { here, memoryAfterGc, nodeFlagsForMemory, residentMb, start, stop, untilSays } from "./processes.mjs";
-import { startBroker, startPlatform, startSettledBridge } from "./surroundings.mjs";
+import { startBroker, startPlatform, startSettledBridge } from "./setup.mjs";
 
 const pauseMs = 1_000;
 

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { figure } from "./figures.mjs";
 import { cpuSeconds, stop } from "./processes.mjs";
-import { startBare, startBroker, startPlatform, startSettledBridge } from "./surroundings.mjs";
+import { startBare, startBroker, startPlatform, startSettledBridge } from "./setup.mjs";
 
 async function startPair(controllers) {
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);

@@ -4,7 +4,7 @@ import { measureCommands } from "./commands.mjs";
 import { figure } from "./figures.mjs";
 import { sampleMemory } from "./memory.mjs";
 import { cpuSeconds, stop } from "./processes.mjs";
-import { freePort, startBroker, startPlatform, startSettledBridge } from "./surroundings.mjs";
+import { freePort, startBroker, startPlatform, startSettledBridge } from "./setup.mjs";
 import { measureSweep } from "./sweep.mjs";
 import { watchPage } from "./viewers.mjs";
 

@@ -17,7 +17,7 @@ import {
   startBroker,
   startPlatform,
   startSettledBridge,
-} from "./surroundings.mjs";
+} from "./setup.mjs";
 import { Sweeper } from "./sweep.mjs";
 import { Counter } from "./wire.mjs";
 

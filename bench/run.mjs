@@ -20,7 +20,7 @@ import { measureSilent } from "./silent.mjs";
 import { measurePeer, peerTitle } from "./peer.mjs";
 import { measureSparkplug } from "./sparkplug.mjs";
 import { measureStart } from "./start.mjs";
-import { notePackages } from "./surroundings.mjs";
+import { notePackages } from "./setup.mjs";
 import { measureSweep } from "./sweep.mjs";
 
 const { values } = parseArgs({

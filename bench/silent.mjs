@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { figure, percentile, spread } from "./figures.mjs";
 import { mustLive, stop } from "./processes.mjs";
 import { startRegisterPlatform } from "./register-platform.mjs";
-import { bases, startBridge, startBroker } from "./surroundings.mjs";
+import { bases, startBridge, startBroker } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
 
 const [code, silent] = ["GH-00001", "GH-00002"];

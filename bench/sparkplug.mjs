@@ -2,7 +2,7 @@
 import { messagesPerController } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
 import { stop } from "./processes.mjs";
-import { allSensors, bases, startBroker, startPlatform, startSettledBridge } from "./surroundings.mjs";
+import { allSensors, bases, startBroker, startPlatform, startSettledBridge } from "./setup.mjs";
 import { Sweeper } from "./sweep.mjs";
 import { Counter } from "./wire.mjs";
 

@@ -1,7 +1,7 @@
 // (c) From starting the program to the first sensor value on the broker.
 import { figure, spread } from "./figures.mjs";
 import { here, start, stop, untilSays } from "./processes.mjs";
-import { bases, startBridge, startBroker, startPlatform } from "./surroundings.mjs";
+import { bases, startBridge, startBroker, startPlatform } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
 
 async function bridgeSeconds(platform) {

@@ -11,7 +11,7 @@ import {
   startBroker,
   startPlatform,
   startSettledBridge,
-} from "./surroundings.mjs";
+} from "./setup.mjs";
 import { watchPage } from "./viewers.mjs";
 import { Counter } from "./wire.mjs";
 

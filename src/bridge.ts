@@ -39,7 +39,7 @@ import { RetainedTopics } from "./mqtt/retained-topics.js";
 import { type Topics, topicsUnder } from "./mqtt/topics.js";
 import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
-import { aborted, abortReason, type Clock, every, type Random } from "./runtime/clock.js";
+import { untilAborted, abortReason, type Clock, every, type Random } from "./runtime/clock.js";
 import { type Files, textFile } from "./runtime/file-system.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import type { ServiceManager } from "./runtime/systemd.js";
@@ -196,7 +196,7 @@ async function runParts(
   failed: AbortController,
   cut: AbortSignal | undefined,
 ): Promise<void> {
-  const watched = async (running: Promise<void> | undefined) => {
+  const endWith = async (running: Promise<void> | undefined) => {
     try {
       await running;
     } catch (error) {
@@ -207,8 +207,8 @@ async function runParts(
   const linkEnd = new AbortController();
   // Another member of a cluster may be at the broker with this client id.
   const linkSignal = cut === undefined ? linkEnd.signal : AbortSignal.any([linkEnd.signal, cut]);
-  const running = [connection, ...links].map((link) => watched(link.run?.(linkSignal)));
-  const results = await Promise.allSettled(parts.map((part) => watched(part.run?.(signal))));
+  const running = [connection, ...links].map((link) => endWith(link.run?.(linkSignal)));
+  const results = await Promise.allSettled(parts.map((part) => endWith(part.run?.(signal))));
   linkEnd.abort();
   const ofLinks = await Promise.allSettled(running);
   for (const result of [...ofLinks, ...results]) if (result.status === "rejected") throw result.reason;
@@ -288,7 +288,7 @@ function joinParts(given: Given): Bridge {
 function joinStatus(commanding: Joined, status: Status, page: PageService | null): void {
   lookAtBroker(commanding, status);
   commanding.onMade?.(viewOf(commanding, status, page));
-  commanding.live.onReload(({ applied }) => reloaded(applied, commanding, status));
+  commanding.live.onReload(({ applied }) => onReload(applied, commanding, status));
   commanding.live.onReadOnlyChosen(() => inForce(commanding, status));
 }
 
@@ -395,7 +395,7 @@ function joinPublishing(above: Given & Link & Reading): Publishing {
   const discovery = createDiscovery({ ...above, retained, platformHadTime });
   if (discovery !== null) retained.gateBy(discovery.gate);
   discovery?.onBirth(() => retained.republish());
-  poller.onTried((code) => discovery?.tried(code));
+  poller.onTried((code) => discovery?.onTried(code));
   const outputs = new Outputs({
     topics,
     connection,
@@ -622,7 +622,7 @@ const pastReadings = ({ configuration, clock, platform }: Joined): PageSources["
     return platform.history(code, signal);
   },
   pauseMs: () => {
-    const left = platform.budget.left(clock.monotonic());
+    const left = platform.budget.remaining(clock.monotonic());
     return left === null || left > configuration.platform.requests_per_minute / 2 ? 0 : 5_000;
   },
 });
@@ -649,7 +649,7 @@ function lookAtBroker({ configuration, log, topics, retained, commands }: Joined
   if (!enabled) withdrawEarlier(retained, prefix, topics.base, log);
 }
 
-function reloaded(changes: readonly string[], joined: Joined, status: Status): void {
+function onReload(changes: readonly string[], joined: Joined, status: Status): void {
   const { journal, live, setLogLevel } = joined;
   if (changes.length === 0) return;
   if (changes.includes("log.level")) setLogLevel(live.current.log.level);
@@ -690,7 +690,7 @@ function edgeNodePart(above: Joined): Part & { facts(): object | null } {
         log,
       });
       made.node = node;
-      alarms.onChange(() => node.alarmed());
+      alarms.onChange(() => node.onAlarms());
       watch.onState(() => node.platformState());
       commands.listen(node);
       await node.run(signal);
@@ -720,7 +720,7 @@ const pushListener = ({ configuration, platform, mirror, commands, clock, log }:
 /** Rejects with what was seen from outside. What may be wrong sends nothing more from that moment on. */
 const failingWith = (failing: AbortSignal, platform: PlatformClient): Part => ({
   run: async (signal) => {
-    await aborted(AbortSignal.any([failing, signal]));
+    await untilAborted(AbortSignal.any([failing, signal]));
     if (!failing.aborted) return;
     void platform.close();
     throw abortReason(failing);
@@ -741,7 +741,7 @@ const clusterPart = (ownership: Ownership, { commands: { limits }, clock }: Join
     every(clusterLookMs, clock, signal, () => {
       limits.alarms.set("cluster", bridgeItself, ownership.alarm());
     }),
-  disconnected: () => ownership.linkLost(),
+  onDisconnected: () => ownership.linkLost(),
 });
 
 const pageServer = (

@@ -2,7 +2,7 @@ import type { Client, PublishPacket, Subscription } from "aedes";
 import { claimOf, filterCovers, stamp, viaProperty } from "../runtime/mqtt.js";
 import type { BrokerParts } from "./filters.js";
 import type { BrokerLimits, BrokerTopics, BrokerUser } from "./settings.js";
-import { bytesOf, owned } from "./store.js";
+import { bytesOf, ownBytes } from "./store.js";
 
 /** What one connection may do. */
 export interface Rights {
@@ -222,7 +222,7 @@ export class Acl {
   }
 
   /** What a client gets of a message: at most the QoS it was granted. Who sent a command concerns the bridge only. */
-  forwarded<P extends PublishPacket>(client: Client, given: P, granted: GrantedFilters): P {
+  forward<P extends PublishPacket>(client: Client, given: P, granted: GrantedFilters): P {
     const qos = grantedQos(given, granted);
     const packet = qos === given.qos ? given : { ...given, qos };
     const { properties } = packet;
@@ -296,7 +296,7 @@ function publishProperties(given: Properties): Properties {
     ...(typeof payloadFormatIndicator === "boolean" && { payloadFormatIndicator }),
     ...(typeof messageExpiryInterval === "number" && { messageExpiryInterval }),
     ...(typeof responseTopic === "string" && !/[#+\0]/.test(responseTopic) && { responseTopic }),
-    ...(Buffer.isBuffer(correlationData) && { correlationData: owned(correlationData) }),
+    ...(Buffer.isBuffer(correlationData) && { correlationData: ownBytes(correlationData) }),
     ...(typeof contentType === "string" && { contentType }),
     ...(userProperties && { userProperties }),
   };

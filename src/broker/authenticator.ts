@@ -66,7 +66,8 @@ export class Authenticator {
     const user = username === undefined ? undefined : this.#users.get(username);
     const right = await this.#logins.check(guessers, given, user?.password ?? unknownUserHash);
     if (right === "blocked" || right === "busy") return { kind: "refused", why: right, newlySlowed: false };
-    if (!right || !user) return { kind: "refused", why: "wrong", newlySlowed: this.#logins.failed(guessers) };
+    if (!right || !user)
+      return { kind: "refused", why: "wrong", newlySlowed: this.#logins.onFailure(guessers) };
     this.#known.delete(program);
     this.#known.add(program);
     forgetOldest(this.#known, maxKnown);

@@ -88,11 +88,11 @@ export class HeldFilters {
   }
 
   /** A connection dropped them. */
-  dropped(client: Client, filters: readonly string[]): void {
+  drop(client: Client, filters: readonly string[]): void {
     this.#connections.release(client, filters);
   }
 
-  closed(client: Client): void {
+  onClose(client: Client): void {
     this.#connections.forget(client);
   }
 

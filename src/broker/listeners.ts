@@ -55,16 +55,16 @@ async function readCertificate(files: Files): Promise<Files> {
   const cert = await pem(files.cert, "broker.tls.cert");
   const key = await pem(files.key, "broker.tls.key");
   const names = { cert: nameOf(files.cert, "broker.tls.cert"), key: nameOf(files.key, "broker.tls.key") };
-  const certificate = parsed(names.cert, "certificate", () => new X509Certificate(cert));
-  const privateKey = parsed(names.key, "usable key", () => createPrivateKey(key));
+  const certificate = parse(names.cert, "certificate", () => new X509Certificate(cert));
+  const privateKey = parse(names.key, "usable key", () => createPrivateKey(key));
   if (!certificate.checkPrivateKey(privateKey))
     throw new Error(`${names.key} is not the key of ${names.cert}`);
   // The rest of the chain.
-  parsed(names.cert, "usable certificate", () => tls.createSecureContext({ cert, key }));
+  parse(names.cert, "usable certificate", () => tls.createSecureContext({ cert, key }));
   return { cert, key };
 }
 
-function parsed<T>(name: string, what: string, parse: () => T): T {
+function parse<T>(name: string, what: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
@@ -137,7 +137,7 @@ export async function openListeners(
   };
   const close = async () => {
     for (const socket of sockets) socket.destroy();
-    await Promise.all(servers.filter((server) => server.listening).map(closed));
+    await Promise.all(servers.filter((server) => server.listening).map(closeServer));
   };
   const { tls: files, websocketPort } = settings;
   try {
@@ -217,7 +217,7 @@ function listenFailure(code: unknown, host: string, port: number): string {
   }
 }
 
-async function closed(server: Server): Promise<void> {
+async function closeServer(server: Server): Promise<void> {
   const done = once(server, "close");
   server.close();
   await done;

@@ -29,7 +29,7 @@ export function bytesOf({
 }
 
 /** Bytes to keep: a view of what the socket read would hold all of it in memory, up to 64 KiB for one byte. */
-export function owned<T extends string | Buffer>(bytes: T): T | Buffer {
+export function ownBytes<T extends string | Buffer>(bytes: T): T | Buffer {
   if (typeof bytes === "string" || bytes.byteLength === bytes.buffer.byteLength) return bytes;
   return Buffer.from(new Uint8Array(bytes).buffer);
 }
@@ -54,7 +54,7 @@ export class RetainedStore {
   /** An empty payload clears. */
   store(packet: RetainedPacket): void {
     if (packet.payload.length === 0) this.#packets.delete(packet.topic);
-    else this.#packets.set(packet.topic, { ...packet, payload: owned(packet.payload) });
+    else this.#packets.set(packet.topic, { ...packet, payload: ownBytes(packet.payload) });
   }
 
   /** What each filter matches; twice what two of them match. */
@@ -122,7 +122,7 @@ class SessionQueues {
   add(clientIds: readonly string[], message: QueuedMessage): void {
     if (clientIds.length === 0) return;
     const bytes = bytesOf(message);
-    const kept = { ...message, payload: owned(message.payload), messageId: undefined };
+    const kept = { ...message, payload: ownBytes(message.payload), messageId: undefined };
     const named = new Set<string>();
     const full = clientIds.filter((clientId) => {
       const weight = named.has(clientId) ? emptyPacketBytes : bytes;
@@ -145,7 +145,7 @@ class SessionQueues {
   }
 
   /** Notes under which id a message was sent, or that only its release is still to come; false where it is not kept. */
-  sent(clientId: string, packet: QueuedPacket): boolean {
+  onSent(clientId: string, packet: QueuedPacket): boolean {
     const queue = this.#queues.get(clientId);
     const isRelease = packet.cmd === "pubrel";
     const entry = queue?.entries.find(({ packet: kept }) =>
@@ -242,14 +242,14 @@ interface StoreParts {
   readonly isConnected: (clientId: string) => boolean;
   /** The user of a connection; null for one without. */
   readonly userOf: (client: ClientRef) => string | null;
-  readonly dropped: (count: number) => void;
+  readonly onDropped: (count: number) => void;
 }
 
 export interface Sessions {
   /** Ends a session of this id that another user left: what it would still get is not for this one. Call it before the client is let in. */
   claim(clientId: string, user: string | null): Promise<void>;
   /** Call it for a client that leaves no session behind. */
-  disconnected(clientId: string): void;
+  onDisconnected(clientId: string): void;
 }
 
 /**
@@ -257,17 +257,17 @@ export interface Sessions {
  * replaced in place, because aedes wants a store of two dozen methods of which only these matter here.
  */
 export function boundStore(store: Store, parts: StoreParts): Sessions {
-  const queues = new SessionQueues(parts.limits, parts.dropped);
+  const queues = new SessionQueues(parts.limits, parts.onDropped);
   useQueues(store, queues);
   const owners = boundSessions(store, parts, queues);
   useRetained(store);
-  const { disconnected } = boundUnfinished(store);
+  const { onDisconnected } = boundUnfinished(store);
   return {
-    disconnected,
+    onDisconnected,
     claim: async (id, user) => {
       const owner = owners.get(id);
       if (owner === undefined || owner === user) return;
-      disconnected(id);
+      onDisconnected(id);
       queues.forget(id);
       await store.cleanSubscriptions({ id });
     },
@@ -285,7 +285,7 @@ function useQueues(store: Store, queues: SessionQueues): void {
   store.outgoingEnqueue = (subscriber, packet) => store.outgoingEnqueueCombi([subscriber], packet);
   // aedes ends the connection then: a client that acknowledges nothing is cut off once its session is full.
   store.outgoingUpdate = (client, packet) =>
-    queues.sent(client.id, packet) ? Promise.resolve() : Promise.reject(new Error("no such packet"));
+    queues.onSent(client.id, packet) ? Promise.resolve() : Promise.reject(new Error("no such packet"));
   store.outgoingClearMessageId = (client, packet) => Promise.resolve(queues.remove(client.id, packet));
   store.outgoingStream = (client) => queues.stream(client.id);
 }
@@ -339,7 +339,7 @@ function boundSessions(
 }
 
 /** Also forgets them when a client leaves, so that its next session may use the same packet ids. */
-function boundUnfinished(store: Store): { readonly disconnected: (clientId: string) => void } {
+function boundUnfinished(store: Store): { readonly onDisconnected: (clientId: string) => void } {
   const unfinished = new Map<string, Set<number>>();
   const keep = store.incomingStorePacket.bind(store);
   const remove = store.incomingDelPacket.bind(store);
@@ -356,7 +356,7 @@ function boundUnfinished(store: Store): { readonly disconnected: (clientId: stri
     return remove(client, packet).catch(() => undefined);
   };
   return {
-    disconnected: (clientId) => {
+    onDisconnected: (clientId) => {
       const ids = unfinished.get(clientId) ?? [];
       unfinished.delete(clientId);
       for (const messageId of ids) void remove({ id: clientId }, { messageId }).catch(() => undefined);

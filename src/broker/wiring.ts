@@ -144,7 +144,7 @@ function speakMqtt(
   acl: Pick<Acl, "isBridge">,
 ): Client {
   const client = aedes.handle(stream, request);
-  stream.once("close", () => filters.closed(client));
+  stream.once("close", () => filters.onClose(client));
   clientInsidesOf(client)._parser.prependListener("packet", (packet) => {
     const fault = acl.isBridge(client) ? null : filterFault(packet, limits);
     if (fault === null) return;
@@ -305,7 +305,7 @@ function wireRights(aedes: Aedes, acl: Acl): void {
   aedes.authorizeSubscribe = (client, subscription, done) =>
     done(null, acl.maySubscribe(client, subscription) ? subscription : null);
   aedes.authorizeForward = (client, packet) =>
-    acl.forwarded(client, packet, clientInsidesOf(client).subscriptions);
+    acl.forward(client, packet, clientInsidesOf(client).subscriptions);
 }
 
 function wireLimits(
@@ -314,7 +314,7 @@ function wireLimits(
   silent: SilentSockets,
   acl: Acl,
 ): Sessions {
-  aedes.on("unsubscribe", (dropped, client) => filters.dropped(client, dropped));
+  aedes.on("unsubscribe", (dropped, client) => filters.drop(client, dropped));
   aedes.preConnect = (client, packet, done) => {
     const socket = socketOf(client);
     if (socket) silent.spoke(socket);
@@ -337,12 +337,12 @@ function wireLimits(
     filters,
     isConnected: (id) => connectedClient(aedes, id) !== null,
     userOf: ({ id }) => acl.userOf(connectedClient(aedes, id)),
-    dropped: (count) => {
+    onDropped: (count) => {
       tally.droppedForSessions += count;
     },
   });
   aedes.on("clientDisconnect", (client) => {
-    if (client.clean) sessions.disconnected(client.id);
+    if (client.clean) sessions.onDisconnected(client.id);
   });
   return sessions;
 }
@@ -353,7 +353,7 @@ const ordinaryEnds = new Set(["connection closed", "keep alive timeout", "Premat
 /** Counts what clients did wrong, once for each; none of it concerns the others. */
 function wireErrors(aedes: Aedes, { tally, log }: BrokerParts): void {
   const seen = new WeakSet<Client>();
-  const failed = (client: Client, error: Error) => {
+  const onFailure = (client: Client, error: Error) => {
     // Refused logins (`errorCode`) are counted where they are refused; a `code` in letters is the network's.
     const ordinary = "errorCode" in error || ("code" in error && typeof error.code === "string");
     if (ordinary || ordinaryEnds.has(error.message) || seen.has(client)) return;
@@ -371,8 +371,8 @@ function wireErrors(aedes: Aedes, { tally, log }: BrokerParts): void {
       log.debug(facts, "disconnected a client for a protocol error");
     }
   };
-  aedes.on("clientError", failed);
-  aedes.on("connectionError", failed);
+  aedes.on("clientError", onFailure);
+  aedes.on("connectionError", onFailure);
   const emitter: EventEmitter = aedes;
   emitter.on("error", (error: unknown) =>
     log.error({ err: error }, "the embedded broker had an internal error"),

@@ -38,7 +38,7 @@ export async function cleanup(
 
 /** By itself, so that nothing it could be lost among comes with it. */
 async function refuseWhileRunning(client: BrokerClient, { bridge }: Topics): Promise<void> {
-  const { found, isWhole } = await client.retained([bridge.state]);
+  const { found, isWhole } = await client.readRetained([bridge.state]);
   if (!isWhole)
     throw new CommandFailure(
       `the broker did not show ${bridge.state}, so nobody knows whether a bridge is running; nothing was cleared. Let this user read it`,
@@ -57,7 +57,7 @@ async function ownTopics(
 ): Promise<readonly string[]> {
   const announcements = discoveryFilter(homeassistant.discovery_prefix);
   const filters = [...retained, alarms, ...groups, announcements, ...(all ? [`${base}/bridge/+`] : [])];
-  const { found, isWhole } = await client.retained(filters);
+  const { found, isWhole } = await client.readRetained(filters);
   const isOurs = ([topic, payload]: readonly [string, string]) =>
     (topic.startsWith(`${base}/bridge/`) && all) ||
     topic.startsWith(`${base}/alarm/`) ||
@@ -79,13 +79,13 @@ const mostAtOnce = 500;
 async function clear(client: BrokerClient, topics: readonly string[]): Promise<string | null> {
   const failures: string[] = [];
   const atOnce = Math.min(mostAtOnce, client.facts.receiveMaximum ?? mostAtOnce);
-  const cleared = (topic: string) =>
+  const clear = (topic: string) =>
     client.publish(topic, "", true).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
       failures.push(`the broker refused ${topic}: ${why}; check its access list`);
     });
   for (let at = 0; at < topics.length; at += atOnce)
-    await Promise.all(topics.slice(at, at + atOnce).map(cleared));
+    await Promise.all(topics.slice(at, at + atOnce).map(clear));
   return failures[0] ?? null;
 }
 

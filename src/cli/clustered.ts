@@ -80,8 +80,8 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
       (account, onStandby, runs = runBridge) =>
       (bridge, stopped) => {
         const named = namedAccount(bridge.configuration, account);
-        const told = () => onStandby(cluster.holder(named.account));
-        const owned = { ...named, log: bridge.log, onStandby: told };
+        const reportStandby = () => onStandby(cluster.holder(named.account));
+        const owned = { ...named, log: bridge.log, onStandby: reportStandby };
         const run = ({ ownership, openJournal, stop: ended }: OwnedRun) =>
           runs({ ...bridge, ownership, openJournal }, ended);
         return runOwned(cluster, `${settings.name}/${owned.account}`, { owned, run }, stopped);

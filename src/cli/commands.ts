@@ -292,7 +292,7 @@ function addDiscover(add: Add): void {
     ],
     lazily(async () => (await import("./discover.js")).discover),
   )
-    .option("--controller <code>", "only this one, device code or topic id; may be repeated", collected)
+    .option("--controller <code>", "only this one, device code or topic id; may be repeated", collect)
     .option("--types <list>", "only these control-parameter types, such as 2,190-201", typeList)
     .option("-o, --out <file>", "write a new file, mode 600, instead of stdout; never over an existing one")
     .option("--merge <file>", "print only what this configuration does not hold yet; it is not changed")
@@ -304,7 +304,7 @@ function addDiscover(add: Add): void {
     .option("--fresh", "start over instead of going on where an interrupted scan stopped");
 }
 
-const collected = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 const highest = 1_000_000;
 const mostTypes = 1_000;

@@ -11,7 +11,7 @@ import { groupSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limits.js";
 import { costSentence, curtainSentences, sparkplugSentences } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
-import { GoneAway, spoken, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
+import { GoneAway, inLanguage, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
 import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "../setup/init/init.js";
 import { createLogger } from "../runtime/log.js";
@@ -89,15 +89,16 @@ export async function passwd(
   context: ProcessContext,
   input: Readable & { readonly isTTY?: boolean } = process.stdin,
 ): Promise<void> {
-  const password = input.isTTY === true ? await typed(input, context) : await firstLine(input, context.stop);
+  const password =
+    input.isTTY === true ? await readInput(input, context) : await firstLine(input, context.stop);
   if (context.stop.aborted || password === null) throw new CommandFailure("stopped; no hash was made");
   if (password === "") throw new CommandFailure("no password was given", exitCodes.usage);
   context.out(`${await hashPassword(password)}\n`);
 }
 
 /** Asked for twice, as what is typed is not shown; null when the person went away. */
-async function typed(input: Readable, { err, stop, speech }: ProcessContext): Promise<string | null> {
-  const dialogue = spoken(terminalDialogue({ input, output: err, stop }), speech.tell);
+async function readInput(input: Readable, { err, stop, speech }: ProcessContext): Promise<string | null> {
+  const dialogue = inLanguage(terminalDialogue({ input, output: err, stop }), speech.tell);
   const notEmpty = (answer: string) => (answer === "" ? "it cannot be empty" : null);
   try {
     const password = await dialogue.secret("Password for the embedded broker", notEmpty);
@@ -141,7 +142,7 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
     await writeConfigurationOf(() => triedAnswers(answers, options.try, config, unasked), config, unasked);
     return;
   }
-  const dialogue = spoken(terminalDialogue({ input, output, stop }), context.speech.tell);
+  const dialogue = inLanguage(terminalDialogue({ input, output, stop }), context.speech.tell);
   const ports = {
     clock: systemClock,
     random: systemRandom,
@@ -179,7 +180,7 @@ async function initWeb(context: ProcessContext, { config }: CommonOptions): Prom
   const stop = AbortSignal.any([endOfUse(context), written.signal]);
   const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, err);
   const say = (text: string) => out(`${speech.tell(text)}\n`);
-  const done = () => {
+  const onDone = () => {
     void systemClock.wait(lastAnswerMs).then(() => written.abort());
   };
   let port = usualPort;
@@ -191,7 +192,7 @@ async function initWeb(context: ProcessContext, { config }: CommonOptions): Prom
     env,
     stop,
     say,
-    done,
+    onDone,
     speech,
     brokers: usualBrokers,
     writtenBy: `greenhouse2mqtt ${programVersion()}`,

@@ -1,6 +1,6 @@
 import { type Outcome, resultSentence, type ToldResult } from "../greenhouse/command/outcomes.js";
 import { systemClock } from "../runtime/clock.js";
-import { widthOf, padded } from "../runtime/text-table.js";
+import { widthOf, pad } from "../runtime/text-table.js";
 import type { Tell } from "./speech.js";
 import type { ProcessContext } from "./context.js";
 
@@ -38,7 +38,7 @@ export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoV
   const values = width(1);
   const lines = rows.map(
     ([id = "", value = "", quality = ""]) =>
-      `  ${padded(id, ids)}  ${padded(value, values)}  ${coloured(view.tell(quality), quality === "good" ? "green" : "yellow", view)}`,
+      `  ${pad(id, ids)}  ${pad(value, values)}  ${colourText(view.tell(quality), quality === "good" ? "green" : "yellow", view)}`,
   );
   const head = view.tell(`Readings of ${shownController}, as the platform shows them:`);
   return `${head}\n${lines.join("\n")}\n\n`;
@@ -47,7 +47,11 @@ export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoV
 /** One line for a result. */
 export function resultLine(result: ToldResult & { readonly finished_at: string }, view: DemoView): string {
   const paint = (outcome: Outcome) =>
-    coloured(view.tell(outcome), good.has(outcome) ? "green" : neutral.has(outcome) ? "yellow" : "red", view);
+    colourText(
+      view.tell(outcome),
+      good.has(outcome) ? "green" : neutral.has(outcome) ? "yellow" : "red",
+      view,
+    );
   return `${time(result.finished_at)} ${resultSentence(result, paint, view.tell)}\n`;
 }
 
@@ -55,7 +59,7 @@ const time = (at: number | string) => new Date(at).toLocaleTimeString("sv-SE");
 
 /** What a story tells, apart from what the bridge says. */
 export const toldLine = (text: string, view: DemoView): string =>
-  `\n${time(systemClock.now())} ${coloured(text, "cyan", view)}\n`;
+  `\n${time(systemClock.now())} ${colourText(text, "cyan", view)}\n`;
 
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
@@ -102,12 +106,12 @@ export function noteLine(
   if (said === "" || said === say?.(before)) return null;
   const about = isAlarm ? parts.at(-1) : `${parts[0] ?? ""}/${parts[2] ?? ""}`;
   const colour = said.startsWith("active") ? "red" : "yellow";
-  return `${time(systemClock.now())} ${about ?? ""} ${view.tell(kind)}: ${coloured(view.tell(said), colour, view)}\n`;
+  return `${time(systemClock.now())} ${about ?? ""} ${view.tell(kind)}: ${colourText(view.tell(said), colour, view)}\n`;
 }
 
 const good: ReadonlySet<Outcome> = new Set(["confirmed", "already"]);
 const neutral: ReadonlySet<Outcome> = new Set(["dry_run", "superseded"]);
 const colours = { green: 32, yellow: 33, red: 31, cyan: 36 } as const;
 
-const coloured = (text: string, colour: keyof typeof colours, { isColoured }: DemoView): string =>
+const colourText = (text: string, colour: keyof typeof colours, { isColoured }: DemoView): string =>
   isColoured ? `\u001b[${colours[colour]}m${text}\u001b[0m` : text;

@@ -8,7 +8,7 @@ import { loadConfiguration, withTexts } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
+import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { addressOf, sshHint } from "../http/entrance.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { adjustableLogs, createLogger, isText, RecentLog } from "../runtime/log.js";
@@ -109,7 +109,7 @@ async function watchDemo(
         view.out(noteLine(topic, fields, seen.stands(topic, fields), view) ?? "");
       else if (fields !== null) {
         view.out(resultLine(fields as unknown as CommandResult, view));
-        seen.resulted(fields);
+        seen.onResult(fields);
       }
     });
     await client.subscribe([
@@ -118,13 +118,13 @@ async function watchDemo(
     ]);
     const publish = (topic: string, payload: string) => client.publish(topic, payload);
     const station = speakForStation(simulator, publish, end);
-    await settled(readings, end);
+    await settle(readings, end);
     if (readings.size > 0 && !end.aborted) view.out(readingsTable(readings, view));
     const { control, state } = simulator;
     const { language } = homeassistant;
     const stage = { control, publish, base, speed: state.settings.speed, seen, view, language };
     if (isStorm) await tellStorm(stage, end);
-    await aborted(end);
+    await untilAborted(end);
     await station;
   });
 }
@@ -146,7 +146,7 @@ const settleMs = 1_000;
 const mostSettles = 15;
 
 /** Until no further reading comes for a while. */
-async function settled(readings: ReadonlyMap<string, Fields>, end: AbortSignal): Promise<void> {
+async function settle(readings: ReadonlyMap<string, Fields>, end: AbortSignal): Promise<void> {
   let seen = -1;
   for (let times = 0; times < mostSettles && (seen !== readings.size || seen === 0); times += 1) {
     seen = readings.size;
@@ -325,7 +325,7 @@ export async function simulate(
     );
   });
   context.out(simulator.configuration());
-  await aborted(endOfUse(context));
+  await untilAborted(endOfUse(context));
   await simulator.close();
 }
 

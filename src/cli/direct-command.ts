@@ -111,7 +111,7 @@ function takeUpLanes(
   const code = store.byId(request.controllerId)?.info.code ?? request.controllerId;
   const asked = laneKey({ ...request, code });
   const history = journal.history();
-  const left = limits.left(history, journal.newestAt).limits;
+  const left = limits.limitsLeft(history, journal.newestAt).limits;
   for (const lane of lanesFrom(history, left, store, clock)) {
     const key = laneKey(lane.about);
     const interrupted = key === asked ? lane.interrupted : [];

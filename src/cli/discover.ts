@@ -53,7 +53,7 @@ export async function discover(
   );
   const err = { isTTY: context.err.isTTY === true, write: (text: string) => meter.write(text) };
   const found = await withPlatform(configuration, { ...context, err }, (platform) =>
-    discoverAccount(request, { platform, clock: systemClock, meter }, context.stop).catch(explained),
+    discoverAccount(request, { platform, clock: systemClock, meter }, context.stop).catch(explain),
   );
   const { out } = options;
   const say = (text: string) => context.err.write(`${context.speech.tell(text)}\n`);
@@ -124,7 +124,7 @@ async function requestFor(
   configuration: Configuration,
   context: ProcessContext,
 ): Promise<DiscoverRequest> {
-  const compared = async (file: string) => {
+  const compare = async (file: string) => {
     const known = await readConfiguration({ ...options, config: file }, context);
     return { file, configuration: known, text: await readFile(file, "utf8") };
   };
@@ -139,7 +139,7 @@ async function requestFor(
       options.listen === true
         ? { forMs: options.for === undefined ? null : parseDuration(options.for) }
         : null,
-    merge: options.merge === undefined ? null : await compared(options.merge),
+    merge: options.merge === undefined ? null : await compare(options.merge),
     out: options.out ?? null,
     writtenBy: `greenhouse2mqtt ${programVersion()}`,
   };
@@ -159,7 +159,7 @@ const whatNext = (out: string, merge: string | undefined): string =>
     ? `\`greenhouse2mqtt check ${out}\` reads it`
     : `paste its lines under the same keys of ${merge}`;
 
-function explained(error: unknown): never {
+function explain(error: unknown): never {
   if (!(error instanceof ScanEnded)) throw error;
   const goOn = "run the same command again to go on from here (--fresh starts over)";
   throw new CommandFailure(

@@ -75,7 +75,7 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
   };
   for (const finding of configurationFindings(result, options)) add(finding);
   const more = options.record === undefined ? [] : [recordCheck(options.record)];
-  for await (const finding of diagnose(scene, context.stop, { more, begun: report.begun })) add(finding);
+  for await (const finding of diagnose(scene, context.stop, { more, onBegin: report.onBegin })) add(finding);
   report.end();
   if (options.json !== true && options.redact !== true) sayHowOverSsh(configuration, context);
   if (context.stop.aborted) throw new CommandFailure("stopped before everything was tried");
@@ -151,7 +151,7 @@ function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop,
   if (!json) out(`greenhouse2mqtt ${facts.version}, Node.js ${facts.node}, ${facts.system}, ${facts.at}\n`);
   return {
     findings,
-    begun: (check: string) => line.show(`${check} …`),
+    onBegin: (check: string) => line.show(`${check} …`),
     add: (finding: Finding) => {
       findings.push(finding);
       line.end();

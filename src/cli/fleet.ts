@@ -18,7 +18,7 @@ import {
   readStatus,
 } from "../fleet/status-file.js";
 import { SharedHosts } from "../platform/shared.js";
-import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
+import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, createLogger, isText, type Logger, RecentLog } from "../runtime/log.js";
 import { ignoredTlsEnvironment } from "../runtime/sockets.js";
 import { guardProcess, writeLastError } from "../status/crash-loop.js";
@@ -99,7 +99,7 @@ async function runFleet(
   const log = fleetLog(settings, context);
   const page = new PageSettings(settings, log);
   const shared = await sharedOf(settings, context, log);
-  const common = { ...shared, context, version, shownElsewhere: page.shown() };
+  const common = { ...shared, context, version, shownElsewhere: page.overviews() };
   const running = new Fleet({
     read: async () => page.take(await read()),
     start: (run) => startAccount(run, common),
@@ -112,7 +112,7 @@ async function runFleet(
   const unread = (error: unknown) => log.error({ err: error }, "the files of the fleet could not be read");
   context.onReload?.(() => void running.reload().catch(unread));
   const ended = new AbortController();
-  void aborted(context.stop).then(() => endInTime(ended.signal, log));
+  void untilAborted(context.stop).then(() => endInTime(ended.signal, log));
   const accounts = ownAccounts(files).size;
   log.info({ version, config: settings.file, accounts, shard: settings.shard }, "starting a fleet");
   const beside = Promise.all([
@@ -171,7 +171,7 @@ class PageSettings {
   }
 
   /** Null where no page shows the accounts. */
-  shown(): BridgeOptions["shownElsewhere"] {
+  overviews(): BridgeOptions["shownElsewhere"] {
     const { http } = this;
     return http === false ? null : { kinds: () => (this.http || http).overview };
   }
@@ -329,8 +329,8 @@ async function startAccount(
   { context, version, loopDelay, sharedHosts, shownElsewhere, membership }: Starting,
 ): Promise<void> {
   const { account, configuration } = loaded;
-  let learned = (): readonly string[] => [];
-  const secrets = () => [...live.secrets, ...learned()];
+  let noSecrets = (): readonly string[] => [];
+  const secrets = () => [...live.secrets, ...noSecrets()];
   const recentLog = new RecentLog(linesOfAccount);
   const own = createLogger(
     { ...configuration.log, secrets, sentences: commandSentences },
@@ -350,7 +350,7 @@ async function startAccount(
       version,
       live,
       manager: null,
-      onSecrets: (list) => (learned = list),
+      onSecrets: (list) => (noSecrets = list),
       page: pageOf(configuration, loaded.file, context, own),
       failing,
       loopDelay,

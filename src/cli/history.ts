@@ -5,7 +5,7 @@ import { timeReader, zoneOffset } from "../platform/time.js";
 import { systemClock } from "../runtime/clock.js";
 import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
-import { widthOf, padded } from "../runtime/text-table.js";
+import { widthOf, pad } from "../runtime/text-table.js";
 import { commentText } from "../setup/yaml-text.js";
 import { readConfiguration, withPlatform } from "./common.js";
 import { codeOf, keyAndValue } from "./read.js";
@@ -33,7 +33,7 @@ export async function history(
   const configuration = await readConfiguration(options, context);
   const code = codeOf(configuration, controller);
   const answer = await withPlatform(configuration, context, (platform) =>
-    asked(platform, code, query, context.stop),
+    ask(platform, code, query, context.stop),
   );
   const readTime = timeReader(zoneOffset(configuration.platform.time_zone));
   const { points, truncated } = historyIn(answer, readTime, now, code);
@@ -59,7 +59,7 @@ export async function history(
 }
 
 /** Its parameters are not in the interface: those of the user are passed on. */
-async function asked(
+async function ask(
   platform: PlatformClient,
   code: string,
   query: Readonly<Record<string, string>>,
@@ -100,7 +100,7 @@ function plainTable(rows: readonly (readonly (string | number | null)[])[]): str
     .map(
       (row) =>
         `${row
-          .map((cell, at) => padded(cell, widths[at] ?? 0))
+          .map((cell, at) => pad(cell, widths[at] ?? 0))
           .join("  ")
           .trimEnd()}\n`,
     )

@@ -75,13 +75,13 @@ export async function wholeContent(
   for (let tries = 0; tries < triesToRead; tries += 1) {
     const before = await state();
     let count = 0;
-    const counted = async function* () {
+    const countEntries = async function* () {
       for await (const entry of read(1, before.last)) {
         count += 1;
         yield entry;
       }
     };
-    const content = await contentOf(counted());
+    const content = await contentOf(countEntries());
     const after = await state();
     if (after.last === before.last && after.count === count) return content;
     await wait(readAgainMs);

@@ -45,7 +45,7 @@ const nothingIn = (directory: string, kind: string | undefined, isFiltered: bool
   `${kind === undefined ? "no commands" : "nothing"}${isFiltered ? " that match" : " yet"} in ${directory}`;
 
 /** Between files and the stream of a cluster. */
-async function moved(
+async function move(
   context: ProcessContext,
   what: string,
   folder: string | undefined,
@@ -64,10 +64,10 @@ export async function journal(
   folder: string | undefined,
   options: JournalOptions,
 ): Promise<void> {
-  await (what === undefined ? shown(context, options) : moved(context, what, folder, options));
+  await (what === undefined ? show(context, options) : move(context, what, folder, options));
 }
 
-async function shown(context: ProcessContext, options: JournalOptions): Promise<void> {
+async function show(context: ProcessContext, options: JournalOptions): Promise<void> {
   const configuration = await readConfiguration(options, context);
   const { tell } = context.speech;
   const directory = journalDirectory(configuration.data_dir);

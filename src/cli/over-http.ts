@@ -48,7 +48,7 @@ export async function overHttp<Answer>(
   if (typeof login === "string") return new NotOverHttp(holder, login);
   const client = httpClient(address, stop);
   try {
-    const refused = await reached(client, login, holder, address).catch((error: unknown) => {
+    const refused = await reach(client, login, holder, address).catch((error: unknown) => {
       if (stop.aborted) throw new CommandFailure("stopped; nothing was asked");
       return `${address} does not answer (${causeOf(error)})`;
     });
@@ -64,7 +64,7 @@ export async function overHttp<Answer>(
 }
 
 /** Why the bridge behind the address is not to be asked; null where it is. */
-async function reached(
+async function reach(
   client: ReturnType<typeof httpClient>,
   login: Login,
   holder: LockHolder,

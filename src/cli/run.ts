@@ -5,7 +5,7 @@ import { guardProcess } from "../status/crash-loop.js";
 import type { Configuration } from "../config/schema.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
-import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
+import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, isText, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { serviceManager } from "../runtime/systemd.js";
 import { loggerFor, readConfiguration } from "./common.js";
@@ -16,11 +16,11 @@ import { CommandFailure, type CommonOptions, programVersion, type ProcessContext
 export async function run(context: ProcessContext, options: CommonOptions): Promise<void> {
   keepHeapSmall();
   const configuration = await readConfiguration(options, context);
-  let learned = (): readonly string[] => [];
+  let noSecrets = (): readonly string[] => [];
   const live = new LiveSettings(configuration);
-  const secrets = () => [...live.secrets, ...learned()];
-  const onSecrets = (list: typeof learned) => {
-    learned = list;
+  const secrets = () => [...live.secrets, ...noSecrets()];
+  const onSecrets = (list: typeof noSecrets) => {
+    noSecrets = list;
   };
   const recentLog = new RecentLog();
   const log = loggerFor(configuration, context, secrets, recentLog);
@@ -38,7 +38,7 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   });
   const ended = new AbortController();
   // The signal may have come before any of this was loaded.
-  void aborted(context.stop).then(() => endInTime(ended.signal, log));
+  void untilAborted(context.stop).then(() => endInTime(ended.signal, log));
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
   const page = pageOf(configuration, options.config, context, log);
@@ -158,7 +158,7 @@ export const managerFor = ({ env }: ProcessContext, log: Logger) =>
   serviceManager({
     env,
     pid: process.pid,
-    failed: (reason) =>
+    onFailure: (reason) =>
       log.error(
         { reason },
         "systemd cannot be told that the bridge works: systemd-notify must be installed, and the unit needs NotifyAccess=all",

@@ -71,7 +71,7 @@ export interface Question<Answer> {
   readonly topics: readonly string[];
   readonly send: { readonly topic: string; readonly payload: string };
   /** The answer, once it is there. */
-  readonly heard: (topic: string, document: Document) => Answer | null;
+  readonly onDocument: (topic: string, document: Document) => Answer | null;
   readonly longestMs: number;
   /** How the question ended without an answer. */
   readonly endings: Readonly<Record<"notSent" | "stopped" | "gone" | "late", string>>;
@@ -83,7 +83,7 @@ export interface Question<Answer> {
  */
 export const askBridge = <Answer>(
   configuration: Configuration,
-  { topics, send, heard, longestMs, endings }: Question<Answer>,
+  { topics, send, onDocument, longestMs, endings }: Question<Answer>,
   stop: AbortSignal,
 ): Promise<Answer | NotAsked> =>
   besideBridge<Answer>(configuration, async (client) => {
@@ -98,7 +98,7 @@ export const askBridge = <Answer>(
         return;
       }
       const document = documentOf(payload.toString());
-      if (document !== null) seen.answer ??= heard(topic, document);
+      if (document !== null) seen.answer ??= onDocument(topic, document);
       if (seen.answer !== null) over.abort();
     });
     const refused = await client.subscribe(topics);
@@ -127,7 +127,7 @@ export const retainedTexts = (
 ): Promise<ReadonlyMap<string, string> | NotAsked> =>
   besideBridge(configuration, async (client) => {
     const { state } = topicsUnder(configuration.mqtt.base_topic).bridge;
-    const { found, isWhole } = await client.retained([state, filter]);
+    const { found, isWhole } = await client.readRetained([state, filter]);
     if (!isWhole) throw new CommandFailure(`the broker did not show all of ${filter}; let this user read it`);
     if (found.get(state) !== "online") return offline(configuration);
     found.delete(state);
@@ -174,7 +174,8 @@ export async function requestOf(
   const question = {
     topics: [bridge.response(name)],
     send: { topic: bridge.request(name), payload: JSON.stringify({ ...fields, transaction }) },
-    heard: (_: string, document: Document) => (document["transaction"] === transaction ? document : null),
+    onDocument: (_: string, document: Document) =>
+      document["transaction"] === transaction ? document : null,
     longestMs,
     endings,
   };

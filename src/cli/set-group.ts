@@ -46,21 +46,21 @@ export async function setGroupOrScene(
       `there is no ${kind} "${name.slice(0, 80)}" in the configuration${suggestion(name, [...known.keys()])}`,
       exitCodes.usage,
     );
-  const result = await asked(configuration, request, context.stop);
-  context.out(context.isTerminal ? told(result, context.speech.tell) : `${JSON.stringify(result)}\n`);
+  const result = await ask(configuration, request, context.stop);
+  context.out(context.isTerminal ? report(result, context.speech.tell) : `${JSON.stringify(result)}\n`);
   return result;
 }
 
-async function asked(
+async function ask(
   configuration: Configuration,
   request: GroupRequestBody,
   stop: AbortSignal,
 ): Promise<GroupResult> {
   const topic = topicsUnder(configuration.mqtt.base_topic)[request.kind](request.name);
-  const heard = (_: string, document: Document) =>
+  const onDocument = (_: string, document: Document) =>
     document["id"] === request.id ? (document as unknown as GroupResult) : null;
   const send = { topic: topic.set, payload: request.payload };
-  const question = { topics: [topic.result], send, heard, longestMs, endings };
+  const question = { topics: [topic.result], send, onDocument, longestMs, endings };
   const overMqtt = await askBridge(configuration, question, stop);
   if (!(overMqtt instanceof NotAsked)) return overMqtt;
   const answer = await overHttp(configuration, true, (ask) => askedOverHttp(ask, request, stop), stop);
@@ -89,7 +89,7 @@ async function askedOverHttp(
 }
 
 /** A line of the whole, and one of each member. */
-function told(
+function report(
   { group, scene, command, outcome, duration_ms: ms, members, message }: GroupResult,
   tell: Tell,
 ): string {

@@ -8,7 +8,7 @@ import { addressPattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { DirectoryInUse } from "../journal/lock.js";
 import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
-import { aborted, systemClock, systemRandom } from "../runtime/clock.js";
+import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
 import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./common.js";
 import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
@@ -43,14 +43,14 @@ function commandThroughBridge(
 ): Promise<CommandResult | NotAsked> {
   const topics = topicsUnder(configuration.mqtt.base_topic);
   const topic = topics[request.target](request.controllerId, request.targetId);
-  const heard = (from: string, document: Document) => {
+  const onDocument = (from: string, document: Document) => {
     if (document["id"] !== request.id) return null;
     if (from === topic.result) return document as unknown as CommandResult;
     if (typeof document["phase"] === "string" && document["phase"] !== "done") progress(document["phase"]);
     return null;
   };
   const send = { topic: topic.set, payload: request.payload };
-  const question = { topics: [topic.result, topic.command], send, heard, longestMs, endings };
+  const question = { topics: [topic.result, topic.command], send, onDocument, longestMs, endings };
   return askBridge(configuration, question, stop);
 }
 
@@ -236,7 +236,7 @@ function directly(
 const unlessStopped = <Answer>(work: Promise<Answer>, stop: AbortSignal): Promise<Answer> =>
   Promise.race([
     work,
-    aborted(stop).then(() => {
+    untilAborted(stop).then(() => {
       throw new CommandFailure(
         "stopped; the command may have been sent, and `greenhouse2mqtt journal` shows what became of it once the bridge has run again",
       );
@@ -249,12 +249,12 @@ const nothingEndsIt = (lasts: string): CommandFailure =>
   );
 
 const meantBy =
-  (...about: Parameters<typeof meant>) =>
+  (...about: Parameters<typeof findTarget>) =>
   ({ reason }: CommandResult): string =>
-    reason === "unknown_actuator" ? meant(...about) : "";
+    reason === "unknown_actuator" ? findTarget(...about) : "";
 
 /** What a person probably meant by a name that nothing has; empty where nothing is near. */
-function meant(
+function findTarget(
   { controllers }: Configuration,
   typed: string,
   code: string,

@@ -13,20 +13,21 @@ export const stormBegins = Date.UTC(2026, 4, 10, 1, 40);
 export const stormSpeed = 20;
 
 const realMs = (simulatedS: number, speed: number): number => Math.max(1_000, (simulatedS * 1000) / speed);
-const written = (simulatedS: number, speed: number): string => `${Math.round(realMs(simulatedS, speed))}ms`;
+const durationOf = (simulatedS: number, speed: number): string =>
+  `${Math.round(realMs(simulatedS, speed))}ms`;
 
 /** The demo's configuration with limits for the first greenhouse. */
 export function withLimits(text: string, speed: number): string {
-  const clearAfter = `clear_after: ${written(300, speed)}`;
+  const clearAfter = `clear_after: ${durationOf(300, speed)}`;
   const wind = `wind: { sensor: weather/wind, above: 12, clear_at: 9, ${clearAfter}, allow: [close, 0..10], then: close }`;
   const rain = `rain: { sensor: weather/rain, is: "on", ${clearAfter}, allow: [close, 0..20] }`;
   const limits = `settle: 500ms, limits: { guards: { ${wind}, ${rain} } }`;
-  const lease = `settle: 500ms, limits: { for: ${written(900, speed)}, at_most: 45m, ends_with: off }`;
+  const lease = `settle: 500ms, limits: { for: ${durationOf(900, speed)}, at_most: 45m, ends_with: off }`;
   return text
     .replace("left_skylight: {", `left_skylight: { ${limits},`)
     .replace("right_skylight: {", `right_skylight: { ${limits},`)
     .replace("valve_1: {", `valve_1: { ${lease},`)
-    .replaceAll("stale_after: 1m", `stale_after: ${written(180, speed)}`);
+    .replaceAll("stale_after: 1m", `stale_after: ${durationOf(180, speed)}`);
 }
 
 interface Stage {
@@ -63,7 +64,7 @@ export class Seen {
     return before;
   }
 
-  resulted(fields: Fields): void {
+  onResult(fields: Fields): void {
     this.results = [...this.results, fields];
     this.#look();
   }

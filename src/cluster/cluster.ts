@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
 import { journalDirectory, openJournal } from "../journal/open.js";
-import { aborted, type Clock } from "../runtime/clock.js";
+import { untilAborted, type Clock } from "../runtime/clock.js";
 import type { FileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { Semaphore } from "../runtime/schedule.js";
 import { lossOf, lossRefusal, readCopy } from "./copy.js";
 import { ClusterFigures } from "./figures.js";
-import { claimed, type Instant, type Lease, type LeaseTimes, renewEveryMs } from "./lease.js";
+import { leaseOf, type Instant, type Lease, type LeaseTimes, renewEveryMs } from "./lease.js";
 import type { AccountStream, Bucket } from "./ports.js";
 import { keepNotes, notes } from "./notes.js";
 import { importOf, importSubject } from "./stream-content.js";
@@ -171,7 +171,7 @@ export class Cluster {
       if (!this.#hasSeen) this.#view.begin(clock.monotonic());
       this.#hasSeen ||= isWatched;
       this.#unshown = 0;
-      await (isWatched ? aborted(over) : clock.wait(againMs, signal).catch(() => undefined));
+      await (isWatched ? untilAborted(over) : clock.wait(againMs, signal).catch(() => undefined));
     }
   }
 
@@ -233,7 +233,7 @@ export class Cluster {
       const revision = await bucket.claim(ownerKey(account), this.#value(), over).catch(() => null);
       const answeredAt = clock.monotonic();
       if (revision !== null)
-        return claimed({ revision, sentAt, answeredAt, isReleased: isMark }, this.#times(controlMs));
+        return leaseOf({ revision, sentAt, answeredAt, isReleased: isMark }, this.#times(controlMs));
     }
     // The mark may have vanished as well.
     if (isMark) this.#view.forgetMark(account);
@@ -322,7 +322,7 @@ export class Cluster {
       monotonic: () => clock.monotonic(),
       figures: this.#figuresOf(account),
       isConfirmed: () => tenure.isConfirmed,
-      onLost: tenure.lost,
+      onLost: tenure.onLost,
     });
   }
 

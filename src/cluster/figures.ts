@@ -15,7 +15,7 @@ export class ClusterFigures {
     this.#takeOvers += 1;
   }
 
-  appended(ms: number): void {
+  onAppend(ms: number): void {
     const seconds = ms / 1_000;
     this.#appends += 1;
     this.#seconds += seconds;
@@ -24,7 +24,7 @@ export class ClusterFigures {
     });
   }
 
-  notAppended(): void {
+  onNotAppended(): void {
     this.#failures += 1;
   }
 

@@ -57,7 +57,7 @@ interface Claim {
   readonly isReleased: boolean;
 }
 
-export function claimed(
+export function leaseOf(
   { revision, sentAt, answeredAt, isReleased }: Claim,
   { leaseMs, controlMs }: LeaseTimes,
 ): Lease {
@@ -70,21 +70,21 @@ export function claimed(
 export const provenMs = 1_000;
 
 /** The key was found to have vanished: from then until it is claimed anew others may own the account. */
-export const vanished = (lease: Lease): Lease => ({
+export const leaseWithoutKey = (lease: Lease): Lease => ({
   ...lease,
   aloneFrom: Infinity,
   isRenewed: false,
   isFenced: false,
 });
 
-export const renewed = (lease: Lease, revision: number, sentAt: Instant): Lease => ({
+export const leaseAfterRenewal = (lease: Lease, revision: number, sentAt: Instant): Lease => ({
   ...lease,
   revision,
   confirmedAt: sentAt,
   isRenewed: true,
 });
 
-export const fenced = (lease: Lease): Lease => ({ ...lease, isFenced: true });
+export const leaseAfterFence = (lease: Lease): Lease => ({ ...lease, isFenced: true });
 
 /** Younger than its time: nobody else can have ended its waiting. */
 export const isConfirmed = (lease: Lease, now: Instant, { leaseMs }: LeaseTimes): boolean =>

@@ -52,7 +52,7 @@ export const countOf = (looking: Looking): number =>
   1 + [...looking.members].filter((one) => one.id !== looking.self && isThere(one, looking)).length;
 
 /** Those that could run the account, the best first; the one that looks is always among them. */
-export function ranked(looking: Looking): readonly string[] {
+export function rank(looking: Looking): readonly string[] {
   const { account, self, members, hash } = looking;
   const others = [...members].filter((one) => one.id !== self && isThere(one, looking));
   const ids = [self, ...others.filter(({ unfit }) => !unfit.has(account)).map(({ id }) => id)];
@@ -68,7 +68,7 @@ export function claimInMs(looking: Looking, holding: Holding | null, isUnfit: bo
   const { self, now, since, leaseMs } = looking;
   const isHeld = holding !== null && holding.holder !== null;
   const freeAt = isHeld ? holding.seenAt + silentFor(leaseMs) : (holding?.seenAt ?? since);
-  const turnAt = freeAt + ranked(looking).indexOf(self) * perRankMs + (isUnfit ? unfitMs : 0);
+  const turnAt = freeAt + rank(looking).indexOf(self) * perRankMs + (isUnfit ? unfitMs : 0);
   return Math.max(0, turnAt - now);
 }
 
@@ -89,7 +89,7 @@ export function claimsOver(
 export function isToHandBack(looking: Looking, ownedSince: number): boolean {
   const { self, members, now } = looking;
   if (now - ownedSince < settledMs) return false;
-  const [best = self] = ranked(looking);
+  const [best = self] = rank(looking);
   const member = [...members].find(({ id }) => id === best);
   return best !== self && member !== undefined && now - member.firstSeenAt >= settledMs;
 }

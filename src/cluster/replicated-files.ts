@@ -21,7 +21,7 @@ interface Original {
  * Files whose changes are also made elsewhere. What was written here is not brought to the disk: it is durable once it is
  * acknowledged there.
  */
-export function replicated(files: FileSystem, original: Original): FileSystem {
+export function replicate(files: FileSystem, original: Original): FileSystem {
   return {
     ...files,
     open: (path, flags, mode) =>
@@ -62,7 +62,7 @@ function replicatedFile(file: OpenFile, path: string, generation: number, origin
       })
       .finally(() => underWay.delete(change));
   };
-  const acknowledged = async () => {
+  const acknowledge = async () => {
     check();
     await Promise.all(underWay);
     check();
@@ -81,7 +81,7 @@ function replicatedFile(file: OpenFile, path: string, generation: number, origin
       check();
       begin(original.rewrite(() => original.truncate(path, bytes)));
     },
-    datasync: acknowledged,
-    sync: acknowledged,
+    datasync: acknowledge,
+    sync: acknowledge,
   };
 }

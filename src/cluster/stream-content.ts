@@ -57,7 +57,7 @@ export async function contentOf(entries: AsyncIterable<StreamEntry>): Promise<Co
     const [, cut] = cutPattern.exec(operation) ?? [];
     const [, part, count] = partPattern.exec(operation) ?? [];
     if (cut !== undefined) into.set(name, [Buffer.concat(into.get(name) ?? []).subarray(0, Number(cut))]);
-    else if (part === undefined) appended(into, name, data);
+    else if (part === undefined) append(into, name, data);
     else {
       const soFar = part === "1" ? [] : (parts.get(subject) ?? []);
       parts.set(subject, [...soFar, Buffer.from(data)]);
@@ -67,7 +67,7 @@ export async function contentOf(entries: AsyncIterable<StreamEntry>): Promise<Co
   return { files: whole(files), notes: whole(notes), imported };
 }
 
-function appended(into: Map<string, Buffer[]>, name: string, data: Uint8Array): void {
+function append(into: Map<string, Buffer[]>, name: string, data: Uint8Array): void {
   const chunks = into.get(name) ?? [];
   chunks.push(Buffer.from(data));
   into.set(name, chunks);

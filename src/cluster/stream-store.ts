@@ -4,7 +4,7 @@ import { isSegmentName } from "../journal/segments.js";
 import { writeCopy } from "./copy.js";
 import type { AccountStream, StreamEntry } from "./ports.js";
 import type { ClusterFigures } from "./figures.js";
-import { replicated } from "./replicated-files.js";
+import { replicate } from "./replicated-files.js";
 import {
   chunkBytes,
   chunksOf,
@@ -67,7 +67,7 @@ interface StorePorts {
   /** It is there to import a journal, and may find a part of one. */
   readonly isToImport: boolean;
   readonly monotonic: () => number;
-  readonly figures: Pick<ClusterFigures, "appended" | "notAppended">;
+  readonly figures: Pick<ClusterFigures, "onAppend" | "onNotAppended">;
   /** Whether the account is this member's at this moment. */
   readonly isConfirmed: () => boolean;
   /** Called when somebody else has written, or what stands there is but a part of a journal. */
@@ -126,7 +126,7 @@ export class StreamStore {
 
   constructor(ports: StorePorts) {
     this.#ports = ports;
-    this.files = replicated(ports.files, {
+    this.files = replicate(ports.files, {
       isOurs: (path) => isSegmentName(basename(path)),
       generation: () => this.#generation,
       change: (work) => this.#change(work),
@@ -355,18 +355,18 @@ export class StreamStore {
       // Somebody else writes to it, or an entry whose answer was lost has been kept.
       if (number === null || generation !== this.#generation) throw new StreamTrouble("NATS");
       this.#known = number;
-      this.#acknowledged({ subject, operation, data });
-      figures.appended(monotonic() - from);
+      this.#onAcknowledged({ subject, operation, data });
+      figures.onAppend(monotonic() - from);
       for (const { resolve } of waiting) resolve(number);
     } catch (error) {
       const trouble = error instanceof StreamTrouble ? error : new StreamTrouble("NATS", { cause: error });
-      figures.notAppended();
+      figures.onNotAppended();
       for (const { reject } of waiting) reject(trouble);
       if (generation === this.#generation) this.#break(trouble);
     }
   }
 
-  #acknowledged(entry: Pick<StreamEntry, "subject" | "operation" | "data">): void {
+  #onAcknowledged(entry: Pick<StreamEntry, "subject" | "operation" | "data">): void {
     const name = segmentOf(entry);
     const [, cut] = /^truncate (\d+)$/.exec(entry.operation) ?? [];
     if (name === null) return;

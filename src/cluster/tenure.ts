@@ -1,8 +1,8 @@
 import {
   ageMs,
   commandsProblem,
-  claimed,
-  fenced,
+  leaseOf,
+  leaseAfterFence,
   type Instant,
   isConfirmed,
   type Lease,
@@ -12,9 +12,9 @@ import {
   mayPost,
   Posts,
   provenMs,
-  renewed,
+  leaseAfterRenewal,
   renewEveryMs,
-  vanished,
+  leaseWithoutKey,
 } from "./lease.js";
 import type { Bucket } from "./ports.js";
 
@@ -91,7 +91,7 @@ export class Tenure {
       leaseAgeMs: () => ageMs(this.#lease.confirmedAt, instant()),
       cut: this.#cut.signal,
       linkLost: () => {
-        if (!isConfirmed(this.#lease, instant(), times)) this.lost();
+        if (!isConfirmed(this.#lease, instant(), times)) this.onLost();
       },
       metrics: ports.metrics,
     };
@@ -111,7 +111,7 @@ export class Tenure {
   }
 
   /** Somebody else has the account, or may have it. */
-  readonly lost = (): void => {
+  readonly onLost = (): void => {
     if (this.#isLost) return;
     this.#isLost = true;
     this.#ports.onChange("lost");
@@ -142,13 +142,13 @@ export class Tenure {
   async #begin(): Promise<boolean> {
     const { wait } = this.#ports;
     while (!this.#stop.signal.aborted) {
-      if (await this.#fenced()) break;
+      if (await this.#fence()) break;
       await wait(retryMs, this.#stop.signal).catch(() => undefined);
     }
     return !this.#stop.signal.aborted;
   }
 
-  async #fenced(): Promise<boolean> {
+  async #fence(): Promise<boolean> {
     const { fence, instant, times } = this.#ports;
     const { aloneFrom } = this.#lease;
     if (this.#isFencing || !mayFence(this.#lease, instant(), times)) return false;
@@ -156,7 +156,7 @@ export class Tenure {
     try {
       await fence();
       // Claimed anew meanwhile, there is more to be waited for.
-      if (this.#lease.aloneFrom === aloneFrom) this.#lease = fenced(this.#lease);
+      if (this.#lease.aloneFrom === aloneFrom) this.#lease = leaseAfterFence(this.#lease);
     } catch {
       // The journal does not acknowledge it; it is tried again.
     } finally {
@@ -180,7 +180,7 @@ export class Tenure {
       this.#tell();
       if (!this.#isRunning || this.#stop.signal.aborted) continue;
       // Not waited for: the lease has to be renewed meanwhile.
-      if (!this.#lease.isFenced) void this.#fenced();
+      if (!this.#lease.isFenced) void this.#fence();
       if (isRenewed && this.#mayMark() && this.#ports.isToHandBack()) this.#handBack();
     }
   }
@@ -204,17 +204,17 @@ export class Tenure {
     const sentAt = instant();
     const revision = await bucket.renew(key, value, this.#lease.revision);
     if (revision !== null) {
-      this.#lease = renewed(this.#lease, revision, sentAt);
+      this.#lease = leaseAfterRenewal(this.#lease, revision, sentAt);
       return true;
     }
     const found = await bucket.get(key);
     if (found === null) {
-      this.#lease = vanished(this.#lease);
+      this.#lease = leaseWithoutKey(this.#lease);
       return this.#claimAnew();
     }
     // Read from a server that is behind.
     if (found.revision <= this.#lease.revision) return false;
-    if (found.value !== value) this.lost();
+    if (found.value !== value) this.onLost();
     // A claim anew of which the answer was lost has been carried out, or else a renewal.
     else if (this.#lease.aloneFrom === Infinity) this.#ownAnew(found.revision, this.#lease.confirmedAt);
     else this.#lease = { ...this.#lease, revision: found.revision };
@@ -226,7 +226,7 @@ export class Tenure {
     const { bucket, key, value } = this.#ports;
     const found = await bucket.get(key);
     if (found === null || found.value === value) return false;
-    this.lost();
+    this.onLost();
     return true;
   }
 
@@ -243,7 +243,7 @@ export class Tenure {
   #ownAnew(revision: number, sentAt: Instant): void {
     const { instant, times } = this.#ports;
     const answeredAt = instant().mono;
-    const anew = claimed({ revision, sentAt, answeredAt, isReleased: false }, times);
+    const anew = leaseOf({ revision, sentAt, answeredAt, isReleased: false }, times);
     // While it runs, the next fence tells whether anybody else did anything meanwhile.
     const settledFrom = this.#isRunning
       ? Math.max(this.#lease.settledFrom, anew.aloneFrom)

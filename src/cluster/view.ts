@@ -27,7 +27,7 @@ export const memberText = (value: MemberValue): string => JSON.stringify(value);
 
 /** Null for what no member wrote. */
 function readOwner(text: string): OwnerValue | null {
-  const value = parsed(text);
+  const value = parse(text);
   const { member, run } = value as Partial<OwnerValue>;
   return typeof member === "string" && typeof run === "string" ? { member, run } : null;
 }
@@ -36,11 +36,11 @@ function readOwner(text: string): OwnerValue | null {
 export const ownerOf = (text: string): string | null => readOwner(text)?.member ?? null;
 
 function readUnfit(text: string): readonly string[] {
-  const { unfit } = parsed(text) as Partial<MemberValue>;
+  const { unfit } = parse(text) as Partial<MemberValue>;
   return Array.isArray(unfit) ? unfit.filter((one) => typeof one === "string") : [];
 }
 
-function parsed(text: string): object {
+function parse(text: string): object {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? value : {};
@@ -85,7 +85,7 @@ export class ClusterView {
     if (name === undefined) return;
     if (kind === "owner") this.#hold(name, revision, value, now);
     else if (value === null) this.#members.delete(name);
-    else this.#seen(name, value, now);
+    else this.#onMember(name, value, now);
   }
 
   #hold(account: string, revision: number, value: string | null, now: number): void {
@@ -96,7 +96,7 @@ export class ClusterView {
     this.#holdings.set(account, { revision, holder, seenAt: now });
   }
 
-  #seen(id: string, value: string, now: number): void {
+  #onMember(id: string, value: string, now: number): void {
     const known = this.#members.get(id);
     const isBack = known === undefined || now - known.lastSeenAt > 2 * this.#settings.leaseMs;
     const firstSeenAt = isBack ? now : known.firstSeenAt;

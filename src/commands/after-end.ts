@@ -26,7 +26,7 @@ import {
 } from "./book.js";
 import type { Addressed, Command, Resting, Target } from "./command.js";
 import type { Read } from "./confirm.js";
-import { type Ending, spelled } from "./endings.js";
+import { type Ending, spell } from "./endings.js";
 import { limitsAfterForeignMove } from "./limits.js";
 
 /*
@@ -355,7 +355,7 @@ export function onSecondLookRead(turn: Turn, secondLook: SecondLook, read: Read 
 /** Confirmed, and set back before its travel time was over. */
 function onReverted(turn: Turn, command: SentCommand, step: Step, raw: RawValue): void {
   const { id, controllerId, targetId, settings } = command;
-  const value = spelled(settings, raw);
+  const value = spell(settings, raw);
   const message = `${controllerId}/${targetId} was confirmed at ${step.value} and shows ${value ?? "nothing"} now that its travel time is over: another user, a wall switch, or the controller's own protection set it back. Nothing is sent again: check the actuator.`;
   note(turn, { type: "reverted", ...recordOf(command), value: value ?? "", message }, { quiet: true });
   raiseProblem(turn, command, {

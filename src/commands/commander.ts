@@ -24,7 +24,7 @@ import { contextIn } from "./limits.js";
 import type { Command, CommanderPorts, CommandRequest } from "./command.js";
 import { commandLines, endedLine, takenLine } from "./endings.js";
 import { isOfLane, laneRecord } from "./memory.js";
-import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, writingIn } from "./step.js";
+import { awaiting, heldBackIn, nextWakeAt, openIn, print, step, writingIn } from "./step.js";
 
 type JournalAnswer =
   | { readonly sequence: number }
@@ -52,7 +52,7 @@ export class Commander implements ReadBacks {
 
   constructor(ports: CommanderPorts) {
     this.#ports = ports;
-    ports.store.onChange(this.#changed);
+    ports.store.onChange(this.#onChange);
   }
 
   /** What limits the actuator of a lane now; null for one that the configuration does not have, unless an earlier run left something. */
@@ -79,9 +79,9 @@ export class Commander implements ReadBacks {
   }
 
   /** The state of all open commands; of one controller, by its code, or of all. */
-  printed(code: string | null): unknown {
+  print(code: string | null): unknown {
     const { clock } = this.#ports;
-    return printed(this.#book, { at: clock.now(), mono: clock.monotonic() }, code);
+    return print(this.#book, { at: clock.now(), mono: clock.monotonic() }, code);
   }
 
   /** Commands taken and not ended. */
@@ -183,7 +183,7 @@ export class Commander implements ReadBacks {
     else this.feed(input);
   }
 
-  readonly #changed = (before: Controller | undefined, after: Controller | undefined): void => {
+  readonly #onChange = (before: Controller | undefined, after: Controller | undefined): void => {
     if (after === undefined) return;
     const { code, id: controllerId } = after.info;
     const read: (readonly [Command["target"], id: string, Actuator | Register])[] = [];
@@ -248,7 +248,7 @@ export class Commander implements ReadBacks {
 
   #note({ key, record, durable, quiet }: EffectOf<"note">): void {
     this.#ports.journal.append(record, { durable }).catch((error: unknown) => {
-      this.#failed(key, record);
+      this.#onFailure(key, record);
       if (quiet) return;
       const said = "the journal could not take a record of a command under way";
       this.#ports.log.error({ reason: reasonOf(error) }, said);
@@ -271,14 +271,14 @@ export class Commander implements ReadBacks {
       for (const one of records) appended.push(journal.append(one, { durable: until }));
       answer = { sequence: (await Promise.all(appended)).at(-1) ?? 0 };
     } catch (error) {
-      this.#failed(key, record);
+      this.#onFailure(key, record);
       const isOpen = wasOpen || (isResult && journal.isOpen(record, record.result.id));
       answer = { sequence: null, problem: reasonOf(error), isOpen };
     }
     this.feed({ type: "journaled", key, token, ...answer });
   }
 
-  #failed(key: string, record: RecordBody): void {
+  #onFailure(key: string, record: RecordBody): void {
     if (isOfLane(record)) this.#unrecorded.add(key);
   }
 

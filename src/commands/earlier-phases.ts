@@ -36,18 +36,18 @@ export class EarlierPhases {
     this.#ports = ports;
   }
 
-  ended(about: PhaseTarget, command: CommandFacts): void {
+  onEnd(about: PhaseTarget, command: CommandFacts): void {
     const topic = this.#ports.phases.topicOf(about);
     this.#ends.set(topic, { about, told: [...(this.#ends.get(topic)?.told ?? []), command] });
   }
 
   /** The broker holds this, from before. */
-  found(topic: string, payload: Uint8Array): void {
+  onFound(topic: string, payload: Uint8Array): void {
     if (topic.endsWith("/command")) this.#shown?.set(topic, Buffer.from(payload).toString());
   }
 
   /** The broker has shown what it holds. Of a link that was lost meanwhile the next one shows it again. */
-  looked(): void {
+  onLooked(): void {
     const shown = this.#shown;
     if (shown === null) return;
     this.#shown = null;

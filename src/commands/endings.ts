@@ -108,7 +108,7 @@ export const expiredMidway: Ending = {
  * What was read, as a result tells it: in the table's spelling where the kind decodes it. `stop` is the value of a stop, told itself where
  * it shows: what that reads back is no degree.
  */
-export function spelled(
+export function spell(
   settings: ActuatorSettings | null,
   raw: RawValue | null,
   stop: string | null = null,
@@ -172,7 +172,7 @@ export function resultOf(
     by: asked.by,
     via: asked.via,
     steps: ending.steps ?? [],
-    read_back: spelled(settings, ending.readBack ?? null, asked.command === "stop" ? asked.value : null),
+    read_back: spell(settings, ending.readBack ?? null, asked.command === "stop" ? asked.value : null),
     received_at: asked.received_at,
     sent_at: ending.sentAt ? new Date(ending.sentAt).toISOString() : null,
     finished_at: new Date(at).toISOString(),
@@ -265,7 +265,7 @@ export function factsOf(answer: Answer, attempts: number): Evidence {
 
 export function stepReport(settings: ActuatorSettings, step: Step, end: StepEnd): StepReport {
   const { purpose, address, value } = step;
-  const read_back = spelled(settings, end.readBack, purpose === "stop" ? value : null);
+  const read_back = spell(settings, end.readBack, purpose === "stop" ? value : null);
   return { purpose, address, value, attempts: end.attempts, code: end.code, read_back };
 }
 

@@ -15,7 +15,7 @@ import {
   type JournalRecord,
   type OpenCommand,
   type RememberedLane,
-  required,
+  wholeAbout,
 } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
 import type { Clock } from "../runtime/clock.js";
@@ -35,17 +35,17 @@ function knownTarget(about: Target, store: GreenhouseStore): Known | null {
 type Limits = LimitsLeft["limits"];
 
 /** Every lane that an earlier run left something of, and the commands that it left open there, oldest first. */
-function* remembered({ lanes, open }: Pick<HistoryParts, "lanes" | "open">, limits: Limits) {
+function* lanesLeft({ lanes, open }: Pick<HistoryParts, "lanes" | "open">, limits: Limits) {
   const all = new Map<string, { readonly lane: RememberedLane; readonly open: OpenCommand[] }>();
   for (const lane of lanes) all.set(aboutKey(lane), { lane, open: [] });
   for (const { now: entry } of limits.values()) {
-    const about = entry && required({ controller: entry.code, actuator: entry.id });
+    const about = entry && wholeAbout({ controller: entry.code, actuator: entry.id });
     if (about !== null && !all.has(aboutKey(about)))
       all.set(aboutKey(about), { lane: { ...about, memory: {} }, open: [] });
   }
   for (const one of open) {
     const key = aboutKey(one.taken);
-    const entry = all.get(key) ?? { lane: { ...required(one.taken), memory: {} }, open: [] };
+    const entry = all.get(key) ?? { lane: { ...wholeAbout(one.taken), memory: {} }, open: [] };
     entry.open.push(one);
     all.set(key, entry);
   }
@@ -60,7 +60,7 @@ export function lanesFrom(
   clock: Pick<Clock, "now" | "monotonic">,
 ): readonly Restored[] {
   const now = { at: clock.now(), mono: clock.monotonic() };
-  return [...remembered(history, limits)].map(({ lane, open }) => {
+  return [...lanesLeft(history, limits)].map(({ lane, open }) => {
     const target = targetIn(lane);
     const left = limits.get(laneKey(target)) ?? noLimits;
     return laneFrom(lane, open, knownTarget(target, store), left, now);
@@ -95,10 +95,10 @@ export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abando
 
 function endingOf({ taken, sent }: OpenCommand): Ending {
   const { dry_run: isDryRun, max_age_ms: maxAgeMs, steps } = taken;
-  const ended = (message: string) => refused("shutting_down", message);
+  const endUnsent = (message: string) => refused("shutting_down", message);
   const unknown = (message: string): Ending => ({ outcome: "unknown", reason: null, message });
   if (isDryRun === true)
-    return ended(
+    return endUnsent(
       "The bridge was stopped while it checked this dry run. Nothing was sent; send it again if the answer is still wanted.",
     );
   if (sent !== null)
@@ -112,10 +112,10 @@ function endingOf({ taken, sent }: OpenCommand): Ending {
     );
   // What a rule sends goes without the journal too, but a disk that fails just then is rare, and the rule sends it again.
   return maxAgeMs === 0
-    ? ended(
+    ? endUnsent(
         "The bridge was stopped, and its journal says of nothing that was sent of this command. The rule sends it again where it is still called for.",
       )
-    : ended(
+    : endUnsent(
         "The bridge was stopped before it sent anything of this command. Send it again if it is still wanted.",
       );
 }

@@ -113,20 +113,20 @@ export class CommandService {
     this.#listeners.push(listener);
   }
 
-  connected(): void {
+  onConnected(): void {
     // What a result tells is shown before it, also where both waited for the link.
     const { store, retained } = this.#parts;
     for (const controllerId of this.outbox.controllers) {
       const code = store.byId(controllerId)?.info.code;
       if (code !== undefined) retained.hasten(code);
     }
-    this.outbox.connected();
+    this.outbox.onConnected();
   }
 
   /** Not when connected: the next link's retained commands come before that is known. */
-  disconnected(): void {
+  onDisconnected(): void {
     this.#retainedAnswered.clear();
-    this.outbox.disconnected();
+    this.outbox.onDisconnected();
   }
 
   readonly #onMessage = (message: IncomingMessage): boolean => {
@@ -157,7 +157,7 @@ export class CommandService {
   /** A result of an earlier run that may never have arrived. */
   restoreResult({ seq, result, target, isTaken }: JournaledResult): void {
     const address = { controllerId: result.controller, target, targetId: result.actuator, response: null };
-    const delivered = this.#marks.sent(seq);
+    const delivered = this.#marks.onSent(seq);
     this.outbox.restore(resultDelivery(this.#parts.topics, result, address, delivered));
     if (isTaken) this.endedBefore(address, result);
   }
@@ -165,7 +165,7 @@ export class CommandService {
   /** A command of an earlier run that may never have been shown to have ended. */
   endedBefore(about: PhaseTarget, command: CommandFacts): void {
     const target = targetSent(this.#parts.store.byId(about.controllerId), about);
-    if (target !== null) this.earlier.ended(about, command);
+    if (target !== null) this.earlier.onEnd(about, command);
   }
 
   /** A mark counts for everything before it, and so for results of earlier runs that this one could not read. */
@@ -217,7 +217,7 @@ export class CommandService {
         this.phases.publish();
         this.#parts.retained.hasten(about.code, about);
         for (const listener of this.#listeners) listener.result(result, about);
-        const delivered = this.#marks.sent(sequence);
+        const delivered = this.#marks.onSent(sequence);
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
         // A screen that showed the state that was asked for has to see the true one again.
         if (result.outcome !== "confirmed") this.#parts.retained.showAgain(about);
@@ -323,7 +323,7 @@ class DeliveryMarks {
   #last = 0;
 
   /** A result goes out; what comes back is called once it was delivered. One that is not in the journal needs no mark. */
-  sent(sequence: number | null): () => void {
+  onSent(sequence: number | null): () => void {
     if (sequence === null) return () => undefined;
     this.#open.add(sequence);
     this.#last = Math.max(this.#last, sequence);

@@ -250,7 +250,7 @@ export const heldBackIn = ({ outcomes }: Book): number =>
 const unprinted: ReadonlySet<string> = new Set(["settings", "response", "payloadKey", "result"]);
 
 /** All that is open, as JSON for a person to read; of one controller by its code, or of all. */
-export function printed(book: Book, { at: now, mono }: Now, code: string | null): unknown {
+export function print(book: Book, { at: now, mono }: Now, code: string | null): unknown {
   const isMeant = (key: string) => code === null || isLaneOf(code, key);
   const open = [...entries(book.lanes)].filter(
     ([key, lane]) => isMeant(key) && (isOpen(lane) || lane.secondLook || lane.awaited),

@@ -24,7 +24,7 @@ export const clashes = (loaded: readonly LoadedConfiguration[]): Problem[] => cl
 /** The same of controllers of one platform, which two bridges would command both. */
 export const sharedControllers = (loaded: readonly LoadedConfiguration[]): Problem[] =>
   claimedTwice(loaded, ({ controllers, platform }) =>
-    mirrored(controllers).map((code) =>
+    mirroredNames(controllers).map((code) =>
       claim(atKey(["controllers", code], "the same controller"), code, platformOf(platform)),
     ),
   );
@@ -41,7 +41,7 @@ export function sharedAnnouncements(loaded: readonly LoadedConfiguration[]): Pro
     const { controllers, homeassistant } = configuration;
     if (!homeassistant.enabled) return [];
     const at = [brokerOf(configuration), homeassistant.discovery_prefix];
-    return mirrored(controllers).map((code) => claim(atKey(["controllers", code], what), code, ...at));
+    return mirroredNames(controllers).map((code) => claim(atKey(["controllers", code], what), code, ...at));
   }).filter(({ file, path }) => !shared.has(`${file} ${path}`));
 }
 
@@ -71,7 +71,7 @@ const claim = (finding: Finding, ...key: readonly unknown[]): Claim => ({
   key: JSON.stringify([finding.message, ...key]),
 });
 
-const mirrored = (controllers: Configuration["controllers"]): readonly string[] =>
+const mirroredNames = (controllers: Configuration["controllers"]): readonly string[] =>
   Object.entries(controllers).flatMap(([code, { ignore }]) => (ignore ? [] : [code]));
 
 const platformOf = ({ business_url: url }: Configuration["platform"]): string =>

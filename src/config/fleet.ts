@@ -148,7 +148,7 @@ export async function loadFleet(
     warnings: inOrder([
       ...fleetPageDoubts(fleet.http, names).map(read.problemAt),
       ...results.flatMap(({ result }) => result.warnings),
-      ...shared(loaded),
+      ...findShared(loaded),
     ]),
   };
 }
@@ -442,7 +442,7 @@ function sharedLogins(loaded: readonly LoadedAccount[]): Problem[] {
 }
 
 /** What works, although two accounts have the same. */
-const shared = (loaded: readonly LoadedAccount[]): Problem[] => [
+const findShared = (loaded: readonly LoadedAccount[]): Problem[] => [
   ...sharedLogins(loaded),
   ...sharedControllers(loaded).map(inTwoAccounts),
   ...sharedAnnouncements(loaded),

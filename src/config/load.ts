@@ -67,15 +67,15 @@ const sentences = {
 
 /** A YAML file as nodes, or every reason why not. */
 export async function readYaml(path: string, readFile: ReadFile): Promise<TextFile> {
-  const refused = (message: string, missing = false): TextFile => ({
+  const refuse = (message: string, missing = false): TextFile => ({
     ok: false,
     missing,
     faults: [{ message }],
   });
   const content = await readFile(path, mostConfigurationBytes);
-  if (!content.ok) return refused(sentences[content.reason], content.reason === "missing");
-  if (content.bytes.length > mostConfigurationBytes) return refused(sentences.too_large);
-  if (!isUtf8(content.bytes)) return refused("not UTF-8 text; save the file with that encoding");
+  if (!content.ok) return refuse(sentences[content.reason], content.reason === "missing");
+  if (content.bytes.length > mostConfigurationBytes) return refuse(sentences.too_large);
+  if (!isUtf8(content.bytes)) return refuse("not UTF-8 text; save the file with that encoding");
   const parsed = parseSource(new TextDecoder().decode(content.bytes));
   return parsed.ok
     ? { ok: true, source: parsed.source, mode: content.mode }
@@ -181,13 +181,13 @@ export async function loadConfiguration(
   const read = await readYaml(file, reads);
   if (!read.ok) {
     const remedy = read.missing ? `; ${startHint}` : "";
-    return refused(
+    return refuse(
       file,
       read.faults.map((fault) => fileProblem(file, fault.message + remedy, fault)),
     );
   }
   const { source } = read;
-  if (source.root === null) return refused(file, [fileProblem(file, `the file is empty; ${startHint}`)]);
+  if (source.root === null) return refuse(file, [fileProblem(file, `the file is empty; ${startHint}`)]);
   const { secrets, ...fromSecrets } = await readSecrets(file, source.text, reads);
   const own = readDocument(source, configurationSchema, { env, secrets }, renames);
   const reading = { ...own, value: whole(own.value, under) };
@@ -203,7 +203,7 @@ export async function loadConfiguration(
   const checked = check(reading);
   if (!checked.ok) {
     const faults = reading.faults.map(({ offset, path, message }) => problem(offset, path, message));
-    return refused(file, [...fromSecrets.problems, ...faults, ...checked.findings.map(problemAt)]);
+    return refuse(file, [...fromSecrets.problems, ...faults, ...checked.findings.map(problemAt)]);
   }
   const configuration = resolvedPaths(checked.configuration, dirname(file));
   const doubts = [
@@ -238,7 +238,7 @@ function whole(own: unknown, under: Defaults | undefined): unknown {
 
 const startHint = "`greenhouse2mqtt init` writes one, and `greenhouse2mqtt schema --example` shows every key";
 
-const refused = (file: string, problems: readonly Problem[]): RefusedConfiguration => ({
+const refuse = (file: string, problems: readonly Problem[]): RefusedConfiguration => ({
   ok: false,
   file,
   problems: inBrief(problems),

@@ -24,7 +24,7 @@ export interface Renamed {
 }
 
 /** Where the value of an old key belongs; null where the key never had a name like that. */
-export function renamed(path: Path, known: readonly Rename[]): Renamed | null {
+export function rename(path: Path, known: readonly Rename[]): Renamed | null {
   for (const { from, to, since } of known) {
     const names = chosenNames(path, from.split("."));
     if (names === null) continue;

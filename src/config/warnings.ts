@@ -247,10 +247,10 @@ function roundingDoubts({ controllers }: Configuration): Finding[] {
       if (writable === undefined) return [];
       const { min, step } = writable;
       const candidates = [["min", min] as const, ["step", min + step] as const];
-      const rounded = candidates.find(([, wanted]) => held(wanted, scale) !== exact(wanted));
+      const rounded = candidates.find(([, wanted]) => heldValue(wanted, scale) !== exact(wanted));
       if (rounded === undefined) return [];
       const [key, wanted] = rounded;
-      const told = `${exact(wanted)} would be sent as ${digitsSent(wanted, scale)} and read back as ${held(wanted, scale)}`;
+      const told = `${exact(wanted)} would be sent as ${digitsSent(wanted, scale)} and read back as ${heldValue(wanted, scale)}`;
       const path = ["controllers", code, "parameters", id, "writable", key];
       return [atValue(path, `${told}; expected a multiple of scale (${scale})`)];
     }),
@@ -259,7 +259,7 @@ function roundingDoubts({ controllers }: Configuration): Finding[] {
 
 /** Without the noise of binary fractions. */
 const exact = (number: number): number => Number(number.toPrecision(12));
-const held = (wanted: number, scale: number): number => exact(digitsSent(wanted, scale) * scale);
+const heldValue = (wanted: number, scale: number): number => exact(digitsSent(wanted, scale) * scale);
 
 /** What the section `sparkplug` means; none where it is off. */
 export function sparkplugSentences({ sparkplug, mqtt }: Configuration): readonly string[] {

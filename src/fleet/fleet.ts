@@ -8,7 +8,7 @@ import {
 } from "../config/fleet.js";
 import { LiveSettings } from "../config/live-settings.js";
 import type { BridgeView } from "../bridge.js";
-import { aborted, abortReason, type Clock, fullJitter, type Random } from "../runtime/clock.js";
+import { untilAborted, abortReason, type Clock, fullJitter, type Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 
 /**
@@ -104,7 +104,7 @@ export class Fleet {
     const own = ownAccounts(files);
     this.#noteRefused(files);
     for (const [name, loaded] of own) this.#add(loaded, startDelayMs(name, own.size));
-    await aborted(stop);
+    await untilAborted(stop);
     await Promise.all([...this.#accounts.values()].map((account) => account.stop()));
   }
 
@@ -224,7 +224,7 @@ class Account {
       if (error === null || this.#isStopped()) continue;
       failures = clock.monotonic() - startedAt >= goodRunMs ? 0 : failures + 1;
       const pauseMs = restarts.firstMs + fullJitter(failures, restarts, random());
-      this.#failed(error, pauseMs);
+      this.#onFailure(error, pauseMs);
       await clock
         .wait(pauseMs, AbortSignal.any([this.#stop.signal, this.#restart.signal]))
         .catch(() => undefined);
@@ -275,7 +275,7 @@ class Account {
     }
   }
 
-  #failed(error: unknown, pauseMs: number): void {
+  #onFailure(error: unknown, pauseMs: number): void {
     const { log, clock, noteError } = this.#parts;
     const { account } = this.#loaded;
     const message = error instanceof Error ? error.message : String(error);

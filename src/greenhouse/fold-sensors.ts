@@ -62,20 +62,20 @@ function judgeValue(definition: SensorDefinition, item: SensorItem): Judged {
   if (typeof item.value !== "number" || !Number.isFinite(item.value))
     return { value: null, fault: "unreadable" };
   const value = plausibleValue(definition, item.value);
-  if (value === null) return { value: scaled(item.value, definition), fault: "implausible" };
+  if (value === null) return { value: scale(item.value, definition), fault: "implausible" };
   return { value, fault: null };
 }
 
 /** What a number of the platform's is as a value of the sensor; null where it cannot be. */
 export function plausibleValue(definition: SensorDefinition, platformValue: number): number | null {
-  const value = scaled(platformValue, definition);
+  const value = scale(platformValue, definition);
   return (definition.min !== null && value < definition.min) ||
     (definition.max !== null && value > definition.max)
     ? null
     : value;
 }
 
-function scaled(value: number, { scale, offset, decimals }: SensorDefinition): number {
+function scale(value: number, { scale, offset, decimals }: SensorDefinition): number {
   const exact = scale === 1 && offset === 0 ? value : Number((value * scale + offset).toPrecision(12));
   return decimals === null ? exact : Number(exact.toFixed(Math.min(decimals, 12)));
 }
@@ -93,7 +93,7 @@ function foldReading(
   if (held !== undefined && isOlder(held, item, context.now)) return held;
   const judged = judgeValue(definition, item);
   const value = judged.fault === null ? judged.value : lastGood(held, definition);
-  if (held !== undefined && unchanged(held, definition, item, judged, value)) return held;
+  if (held !== undefined && isUnchanged(held, definition, item, judged, value)) return held;
   const words = isMisplacedWord(definition, item) ? (held?.words ?? 0) + 1 : undefined;
   return {
     definition,
@@ -150,7 +150,7 @@ const isOlder = (held: Sensor, item: SensorItem, now: number) =>
   held.measuredAt <= now + futureToleranceMs;
 
 // Without a usable time the arrival is all there is to judge age by, so such a reading always counts as new.
-const unchanged = (
+const isUnchanged = (
   held: Sensor,
   definition: SensorDefinition,
   item: SensorItem,

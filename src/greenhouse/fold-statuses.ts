@@ -54,7 +54,7 @@ export function foldStatuses(
     const id = old?.id ?? newId(changed, item, transliterate);
     changed.set(
       id,
-      listed(old, item, { id, key, readAt: receivedAt, state: statusState(item.value, reads) }),
+      foldListed(old, item, { id, key, readAt: receivedAt, state: statusState(item.value, reads) }),
     );
   }
   for (const status of known.values()) {
@@ -67,7 +67,7 @@ export function foldStatuses(
   return changed ?? held;
 }
 
-function listed(
+function foldListed(
   old: RunningStatus | undefined,
   { name, number, value }: RunningStatusItem,
   { id, key, readAt, state }: Pick<RunningStatus, "id" | "key" | "readAt" | "state">,

@@ -90,7 +90,7 @@ export function judge(controller: Controller, now: number, freshness: Freshness)
   const isGone = !controller.platformReachable || controller.availability === "offline";
   const moment = { now, freshness, isGone };
   let next = Infinity;
-  const judged = <Key, Part extends { readonly quality: Quality }>(
+  const judgeAll = <Key, Part extends { readonly quality: Quality }>(
     all: ReadonlyMap<Key, Part>,
     qualityOf: (one: Part, moment: Moment) => Judged<Part["quality"]>,
   ) =>
@@ -100,10 +100,10 @@ export function judge(controller: Controller, now: number, freshness: Freshness)
       return quality === one.quality ? one : { ...one, quality };
     });
   return withChange(controller, {
-    sensors: judged(controller.sensors, sensorQuality),
-    actuators: judged(controller.actuators, actuatorQuality),
-    parameters: judged(controller.parameters, registerQuality),
-    statuses: judged(controller.statuses, statusQuality),
+    sensors: judgeAll(controller.sensors, sensorQuality),
+    actuators: judgeAll(controller.actuators, actuatorQuality),
+    parameters: judgeAll(controller.parameters, registerQuality),
+    statuses: judgeAll(controller.statuses, statusQuality),
     nextJudgementAt: next === Infinity ? null : next,
   });
 }

@@ -242,12 +242,12 @@ export type PushNews =
 export interface PushListener {
   /** Whether a device is of interest; what a frame says about others is passed over. */
   knows(code: string): boolean;
-  opened(): void;
+  onOpen(): void;
   news(news: PushNews): void;
   /** An open channel ended; it is opened again by itself. */
-  lost(): void;
+  onLost(): void;
   /** It did not open, or did not stay open, and why; it is tried again by itself. */
-  closed?(why: string): void;
+  onClosed?(why: string): void;
 }
 
 export interface PlatformPush {

@@ -23,7 +23,7 @@ import type { Transliterate } from "./topic-ids.js";
 /** What is shown of a controller's connection, who said so last, and what a list says against it. */
 export type Connection = Pick<Controller, "availability" | "availabilityBy" | "doubted">;
 
-const settled = (availability: Availability, by: "list" | "status"): Connection => ({
+const connectionOf = (availability: Availability, by: "list" | "status"): Connection => ({
   availability,
   availabilityBy: by,
   doubted: null,
@@ -42,9 +42,9 @@ export function foldFlag(
   const isOpen =
     flag === "online" && availability === "unknown" && availabilityBy === "status" && isWithoutClient(type);
   const isSame = flag === availability || (flag === "unknown" && availabilityBy === "status") || isOpen;
-  if (isSame) return settled(availability, availabilityBy);
+  if (isSame) return connectionOf(availability, availabilityBy);
   const isHarmless = flag === "unknown" || (flag === "online" && availabilityBy !== "status");
-  if (isHarmless || doubted === flag) return settled(flag, "list");
+  if (isHarmless || doubted === flag) return connectionOf(flag, "list");
   return { availability, availabilityBy, doubted: flag };
 }
 
@@ -61,11 +61,11 @@ function foldStatus(
   const isFlagged = (record?.online ?? null) !== null;
   const isListed = record?.online === true && shown.absentSince === null;
   // Not found is also what a station or camera without an MQTT client gets, whatever the list's flag is made of.
-  if (state === "offline" && isListed && isWithoutClient(type)) return settled("unknown", "status");
+  if (state === "offline" && isListed && isWithoutClient(type)) return connectionOf("unknown", "status");
   const isClient = isFlagged || availability !== "unknown";
   const tells = state === "online" || (state === "offline" && isClient);
   if (!tells || shown.absentSince !== null) return { availability, availabilityBy, doubted };
-  return settled(state, "status");
+  return connectionOf(state, "status");
 }
 
 /** In lists that say nothing of whether it is online. */
@@ -170,7 +170,7 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     case "absent":
       return foldAbsence(controller, event.since);
     case "unflagged":
-      return withChange(controller, settled("unknown", "list"));
+      return withChange(controller, connectionOf("unknown", "list"));
     case "connection":
       return foldConnection(controller, event.status);
     case "platform":
@@ -200,7 +200,7 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
 
 const foldAbsence = (controller: Controller, since: number): Controller =>
   controller.absentSince === null
-    ? { ...controller, ...settled("offline", "list"), absentSince: since }
+    ? { ...controller, ...connectionOf("offline", "list"), absentSince: since }
     : controller;
 
 function foldPost(
@@ -319,7 +319,7 @@ function foldRegisters(controller: Controller, event: RegistersRead): Controller
  * A read from the platform's memory that agrees with what the device itself gave leaves the device's word standing: a later
  * one that differs may still be older than it and has to be asked again.
  */
-const upheld = (held: Register | null | undefined, register: Register): Register =>
+const uphold = (held: Register | null | undefined, register: Register): Register =>
   held?.fresh === true && !register.fresh && sameValue(textOf(held.raw), textOf(register.raw))
     ? { ...register, fresh: true }
     : register;
@@ -345,8 +345,8 @@ export function foldRegister(actuator: Actuator, address: string, register: Regi
     const kept = besideEarlier(held, register);
     return kept === held ? actuator : { ...actuator, registers: { ...actuator.registers, [address]: kept } };
   }
-  const registers = { ...actuator.registers, [address]: upheld(held, register) };
-  const read = shown(settings, registers);
+  const registers = { ...actuator.registers, [address]: uphold(held, register) };
+  const read = whatShows(settings, registers);
   const isMode = isModeAlone(read);
   // Where the address shows no degree, the one confirmed last stands for it.
   const lastDegree = isMode ? actuator.lastDegree : null;
@@ -371,7 +371,7 @@ function foldStepsEnded(
   const { settings, registers, between } = actuator;
   const isHeld = degree !== null && settings.positionReads === "mode";
   if (between === null && !isHeld) return controller;
-  const now = shown(settings, registers);
+  const now = whatShows(settings, registers);
   const isMode = isModeAlone(now);
   const lastDegree = isHeld && isMode ? degree : actuator.lastDegree;
   const position = isMode ? (lastDegree ?? null) : now.position;
@@ -380,7 +380,7 @@ function foldStepsEnded(
 
 type Shown = Pick<Actuator, "state" | "position" | "value">;
 
-function shown(settings: ActuatorSettings, registers: Readonly<Record<string, Register>>): Shown {
+function whatShows(settings: ActuatorSettings, registers: Readonly<Record<string, Register>>): Shown {
   const [modeAddress, positionAddress] = stateAddresses(settings);
   const mode = registers[modeAddress];
   const degree = positionAddress === undefined ? mode : registers[positionAddress];
@@ -407,7 +407,7 @@ export function foldParameter(parameter: Parameter, address: string, register: R
   const text = textOf(register.raw);
   const number = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : null;
   const value = number === null ? text : scaledParameter(number, settings.scale, settings.decimals);
-  return { ...parameter, register: upheld(held, register), value };
+  return { ...parameter, register: uphold(held, register), value };
 }
 
 function scaledParameter(number: number, scale: number, decimals: number | undefined): number {
@@ -437,7 +437,7 @@ function foldRawAddress(
     const kept = besideEarlier(held.register, register);
     return kept === held.register ? addresses : withAddress(addresses, address, { ...held, register: kept });
   }
-  return withAddress(addresses, address, { ...held, register: upheld(held.register, register) });
+  return withAddress(addresses, address, { ...held, register: uphold(held.register, register) });
 }
 
 const postedRawAddress = (addresses: Addresses, address: string, at: number): Addresses =>

@@ -80,9 +80,7 @@ function newLayout(
     const id = own?.id ?? (identity === null ? null : (old?.id ?? freeId(identity, taken)));
     const isLeftOut = identity === null || own?.ignore === true || id === null || used.has(id);
     const held = id === null ? undefined : controller.sensors?.get(id);
-    const definition = isLeftOut
-      ? null
-      : defined(item, { key: old?.key ?? identity.key, id }, own, old, held);
+    const definition = isLeftOut ? null : define(item, { key: old?.key ?? identity.key, id }, own, old, held);
     if (definition) used.add(definition.id);
     if (definition) taken.add(definition.id);
     const provisional = item.value === null && definition?.kind === "other" && definition.unit === null;
@@ -182,7 +180,7 @@ const freeId = (
 ): string => (taken.has(identity.id) ? `${identity.id.slice(0, 55)}_${hash8(identity.key)}` : identity.id);
 
 /** The old definition where nothing about it changed. A sensor that showed numbers becomes a text only by a row of words. */
-function defined(
+function define(
   item: SensorItem,
   identity: { readonly key: string; readonly id: string },
   own: SensorSettings | undefined,
@@ -212,8 +210,8 @@ interface SensorIdentity {
 
 /** The first the platform gives of code, channel and name: what a sensor is known by while nothing shares it. */
 export function sensorKey({ name, factor, channel }: SensorTraits): string {
-  if (given(factor)) return `factor:${keyPart(factor.trim())}`;
-  return given(channel) ? `channel:${keyPart(channel.trim())}` : `name:${keyPart(name)}`;
+  if (isGiven(factor)) return `factor:${keyPart(factor.trim())}`;
+  return isGiven(channel) ? `channel:${keyPart(channel.trim())}` : `name:${keyPart(name)}`;
 }
 
 /**
@@ -224,7 +222,7 @@ export function identifySensors(
   items: readonly SensorTraits[],
   transliterate?: Transliterate,
 ): readonly (SensorIdentity | null)[] {
-  const codes = distinctBy(items, sensorKey, (item) => (given(item.factor) ? channelOf(item) : ""));
+  const codes = distinctBy(items, sensorKey, (item) => (isGiven(item.factor) ? channelOf(item) : ""));
   const withChannel = (item: SensorTraits) =>
     sensorKey(item) + (isShared(codes, sensorKey(item)) ? channelOf(item) : "");
   const channels = distinctBy(items, withChannel, (item) => item.name);
@@ -262,9 +260,9 @@ function distinctBy(
 
 const isShared = (groups: Distinct, group: string): boolean => (groups.get(group)?.size ?? 0) > 1;
 
-const given = (code: string | null): code is string => code !== null && code.trim() !== "";
+const isGiven = (code: string | null): code is string => code !== null && code.trim() !== "";
 const channelOf = ({ channel }: SensorTraits): string =>
-  given(channel) ? `@${keyPart(channel.trim())}` : "";
+  isGiven(channel) ? `@${keyPart(channel.trim())}` : "";
 
 function wantedId(
   { name, factor, channel }: SensorTraits,
@@ -273,10 +271,10 @@ function wantedId(
 ): string {
   const ownName = catalogueWord(name) ?? name;
   const parts: string[] = [];
-  if (given(factor)) parts.push(factor.trim());
-  else if (given(channel)) parts.push("channel");
+  if (isGiven(factor)) parts.push(factor.trim());
+  else if (isGiven(channel)) parts.push("channel");
   else return ownName;
-  if (given(channel) && (sharesFactor || !given(factor))) parts.push(channel.trim());
+  if (isGiven(channel) && (sharesFactor || !isGiven(factor))) parts.push(channel.trim());
   if (needsName && name !== "") parts.push(ownName);
   return parts.join("_");
 }

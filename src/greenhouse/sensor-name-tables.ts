@@ -312,13 +312,13 @@ function codeTable(): ReadonlyMap<string, Kinds> {
   for (const line of factorCodes.trim().split("\n")) {
     const [kinds, codes] = line.split(": ");
     for (const code of codes?.split(", ") ?? [])
-      entries.set(code, merged(entries.get(code), kindsOf(kinds ?? "")));
+      entries.set(code, merge(entries.get(code), kindsOf(kinds ?? "")));
   }
   return entries;
 }
 
 // A code on two lines can be either, and only the unit tells.
-function merged(held: Kinds | undefined, more: Kinds): Kinds {
+function merge(held: Kinds | undefined, more: Kinds): Kinds {
   if (held === undefined) return more;
   const kinds: readonly SensorKind[] = [...held.kinds, ...more.kinds];
   return { kinds, needsUnit: true };

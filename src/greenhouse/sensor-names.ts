@@ -23,7 +23,7 @@ function composedQuantity(name: string): Quantity | null {
 
 function placesThen(known: Catalogue, rest: string, places: readonly Place[]): Quantity | null {
   if (places.length > 0) {
-    const quantity = placed(known, rest, places);
+    const quantity = quantityAt(known, rest, places);
     if (quantity !== null) return quantity;
   }
   if (places.length === maxPlaces) return null;
@@ -46,7 +46,7 @@ function thenPlace(known: Catalogue, name: string): Quantity | null {
   return null;
 }
 
-function placed(known: Catalogue, name: string, places: readonly Place[]): Quantity | null {
+function quantityAt(known: Catalogue, name: string, places: readonly Place[]): Quantity | null {
   for (const placeClass of classesOf(places)) {
     const quantity = known.quantities.get(`${placeClass}/${name}`);
     if (quantity === undefined) continue;
@@ -101,7 +101,7 @@ const zone = (match: RegExpExecArray): Shortened => ({
   says: `${/区|zone/u.test(match[0]) ? "zone" : "house"}_${digits(group(match, 1) || group(match, 2))}`,
 });
 
-function bracketed(inside: string, rest: string): Shortened | null {
+function readBrackets(inside: string, rest: string): Shortened | null {
   const [, number] = /^(?:no\.?|#)? ?(\d{1,3}|[ab]|[一二三四五六七八九十]) ?[号#]?$/u.exec(inside) ?? [];
   if (number !== undefined) return { rest, part: "index", says: digits(number) };
   const [, centimetres] = /^(\d{1,3}) ?(?:cm|厘米|公分)(?:处|深)?$/u.exec(inside) ?? [];
@@ -117,8 +117,8 @@ const written = "°[cf]|%(?:rh)?|ppm|k?lux|klx|lx|hpa|kpa|mpa|mm|[a-zμ]{1,4}\\d
 
 // In the order they are tried; names are `readable`. One digit at the end goes before two, or CO21 would be CO 21.
 const rules: readonly Rule[] = [
-  rule("^(.+?) ?\\(([^()]+)\\)$", (match) => bracketed(group(match, 2).trim(), group(match, 1))),
-  rule("^\\(([^()]+)\\) ?(.+)$", (match) => bracketed(group(match, 1).trim(), group(match, 2))),
+  rule("^(.+?) ?\\(([^()]+)\\)$", (match) => readBrackets(group(match, 2).trim(), group(match, 1))),
+  rule("^\\(([^()]+)\\) ?(.+)$", (match) => readBrackets(group(match, 1).trim(), group(match, 2))),
   rule(`^(.+?)(?:[ /:,_-]+|(?<=${han}))(${written})$`, (match) => {
     const unit = knownUnit(group(match, 2));
     return unit === null ? null : { rest: group(match, 1), part: "unit", says: unit };

@@ -20,13 +20,13 @@ export function hash8(text: string): string {
     low = Math.imul(low ^ unit, 0x01000193);
     high = Math.imul(high ^ unit, 0x5bd1e995) ^ (high >>> 15);
   }
-  low = stirred(low ^ text.length) ^ stirred(high);
-  high = stirred(high ^ Math.imul(low, 0x27d4eb2f));
+  low = stir(low ^ text.length) ^ stir(high);
+  high = stir(high ^ Math.imul(low, 0x27d4eb2f));
   const number = (high >>> 0) * 2 ** 21 + (low >>> 11);
   return (number % 36 ** hashLength).toString(36).padStart(hashLength, "0");
 }
 
-function stirred(bits: number): number {
+function stir(bits: number): number {
   const once = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
   return twice ^ (twice >>> 16);

@@ -114,13 +114,13 @@ function unitTable(): ReadonlyMap<string, string> {
   for (const line of spellings.trim().split("\n")) {
     const [unit, forms] = line.split(" = ");
     if (unit === undefined) continue;
-    for (const form of [unit, ...(forms?.split(" ") ?? [])]) entries.set(folded(form), unit);
+    for (const form of [unit, ...(forms?.split(" ") ?? [])]) entries.set(foldCase(form), unit);
   }
   return entries;
 }
 
 /** What spellings of one unit have in common: width, case, exponents, dots, brackets and white space aside. */
-function folded(text: string): string {
+function foldCase(text: string): string {
   return text
     .replace(/[˚º]/gu, "°")
     .normalize("NFKC")
@@ -156,5 +156,5 @@ const ambiguous = /^[BDGHIJMNOPQRSTUXYZ]$/;
 export function knownUnit(text: string): string | null {
   if (ambiguous.test(text)) return null;
   table ??= unitTable();
-  return table.get(folded(text)) ?? null;
+  return table.get(foldCase(text)) ?? null;
 }

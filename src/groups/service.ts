@@ -105,12 +105,12 @@ export class GroupService implements CommandListener {
     for (const group of groups.values()) this.#show(group);
   }
 
-  disconnected(): void {
+  onDisconnected(): void {
     this.#retainedAnswered.clear();
   }
 
   /** What an earlier run retained of a group that there is no more, or not with this state. */
-  found(topic: string, payload: Uint8Array): void {
+  onFound(topic: string, payload: Uint8Array): void {
     const { topics, retained } = this.#ports;
     const own = `${topics.base}/group/`;
     // What the other parts asked to be shown comes here too.
@@ -267,8 +267,8 @@ export class GroupService implements CommandListener {
     const commanded = scenes.get(about)?.commands.map(({ member }) => member);
     const members = kind === "group" ? groups.get(about)?.members : commanded;
     const places = new Map(members?.map((member, at) => [memberName(member), at]));
-    const placed = (one: MemberResult) => places.get(`${one.controller}/${one.actuator}`) ?? 0;
-    return ended.toSorted((one, other) => placed(one) - placed(other));
+    const placeOf = (one: MemberResult) => places.get(`${one.controller}/${one.actuator}`) ?? 0;
+    return ended.toSorted((one, other) => placeOf(one) - placeOf(other));
   }
 
   /** Names may be invented without end, and a repeated message is news for its sender alone. */

@@ -20,7 +20,7 @@ import {
   type Fields,
 } from "./documents.js";
 import { displayName, type Platform } from "./identity.js";
-import { type Label, labelOfWord, optionLabels, suffixed, templates, wordOfLabel } from "./labels.js";
+import { type Label, labelOfWord, optionLabels, suffix, templates, wordOfLabel } from "./labels.js";
 
 /** The view people expect beside the select, which carries every option; `select` means there is none. */
 type View = "cover" | "switch" | "light" | "valve" | "select";
@@ -95,13 +95,13 @@ function entity(
   word: string = platform,
 ): Entity {
   const { id, address, homeAssistant, kind } = actuator;
-  const name = displayName(actuator.name ?? "", humanised(id));
+  const name = displayName(actuator.name ?? "", humanise(id));
   const hasOwnIcon = ["cover", "light", "lock", "valve"].includes(platform);
   return {
     platform,
     key: `${word}:${address}`,
     slug: label === undefined ? id : `${id}_${label}`,
-    name: label === undefined ? name : suffixed(language, name, label),
+    name: label === undefined ? name : suffix(language, name, label),
     fields: {
       icon: usableIcon(homeAssistant.icon) ?? (hasOwnIcon ? undefined : views[kind][1]),
       ...fields,
@@ -262,7 +262,7 @@ function shownWords(actuator: ActuatorSettings): readonly string[] {
 }
 
 /** `left_skylight` → `Left skylight`, `co2_supply` → `CO2 supply`. */
-export const humanised = (id: string): string => {
+export const humanise = (id: string): string => {
   const words = (id.replace(/[_-]+/g, " ").trim() || id).replace(/\b(?:co2|ec|uv|par|vpd)\b/g, (word) =>
     word.toUpperCase(),
   );

@@ -232,7 +232,7 @@ interface FoundDocument {
  * bridge under a base topic that only begins alike is told apart by its `bridge/state`. Anything else gives null.
  */
 export function foundDocument(payload: string, baseTopic: string): FoundDocument | null {
-  const document = record(parsed(payload));
+  const document = record(parse(payload));
   if (record(document["origin"])["name"] !== originName) return null;
   const components = record(document["components"]);
   const topics = [...topicsIn(document["availability"]), ...Object.values(components).flatMap(topicsIn)];
@@ -277,7 +277,7 @@ function topicsIn(value: unknown): string[] {
   });
 }
 
-function parsed(payload: string): unknown {
+function parse(payload: string): unknown {
   try {
     return JSON.parse(payload);
   } catch {

@@ -67,7 +67,7 @@ const streamPage = (stream: string | null): string | undefined =>
 type Row = readonly [platform: Platform, label: Label, fields: Fields, slug?: string];
 
 /** `all` are fields of each. */
-const labelled = (language: Language, rows: readonly Row[], all: (label: Label) => Fields): Entity[] =>
+const entitiesOf = (language: Language, rows: readonly Row[], all: (label: Label) => Fields): Entity[] =>
   rows.map(([platform, label, fields, slug = label]) => ({
     platform,
     key: label.replaceAll("_", "-"),
@@ -81,7 +81,7 @@ const flag = (state_topic: string, device_class: "connectivity" | "problem", mor
   return { state_topic, payload_on, payload_off, device_class, ...more };
 };
 
-const pressed = (topics: Topics, request: string, payload: object, icon: string): Fields => ({
+const pressFields = (topics: Topics, request: string, payload: object, icon: string): Fields => ({
   ...commandFields(topics.bridge.request(request)),
   payload_press: JSON.stringify(payload),
   icon,
@@ -104,7 +104,7 @@ function ownEntities(controller: Controller, { topics, language }: DocumentSetti
   const connectivity = flag(topic.availability, "connectivity", { value_template: templates.connectivity });
   // Which actuators and why, for those who are told.
   const problem = flag(topic.problem, "problem", attributes(topic.problems));
-  const acknowledge = pressed(topics, "acknowledge", { controller: info.id }, "mdi:check-all");
+  const acknowledge = pressFields(topics, "acknowledge", { controller: info.id }, "mdi:check-all");
   const result = { state_topic: topic.result, value_template: templates.result, event_types: outcomes };
   // A camera or a station without a client of its own has no connection to tell of.
   const hasConnection = info.client !== null || (info.record?.online ?? null) !== null;
@@ -122,7 +122,7 @@ function ownEntities(controller: Controller, { topics, language }: DocumentSetti
     ["event", "result", { ...result, icon: "mdi:message-check-outline" }, "command_result"],
   ];
   const own = [...(isCommanded || hasConnection ? connection : []), ...(isCommanded ? commanded : [])];
-  return labelled(language, own, () => ({ ...diagnostic, ...available(topics) }));
+  return entitiesOf(language, own, () => ({ ...diagnostic, ...available(topics) }));
 }
 
 /** The discovery message of the bridge itself, which every controller points to. */
@@ -138,7 +138,7 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
   };
   const rows = bridgeRows(settings).filter(([, label]) => label !== "requests_left" || hasBudget);
   // A dead bridge shows as disconnected, not as unavailable.
-  const own = labelled(language, rows, (label) => (label === "connectivity" ? {} : available(topics)));
+  const own = entitiesOf(language, rows, (label) => (label === "connectivity" ? {} : available(topics)));
   const entities = [...own, ...groupAndSceneEntities(settings)];
   return documentOf(device, bridgeOwner(clientId), entities, settings);
 }
@@ -171,9 +171,9 @@ function bridgeRows({ topics, language }: DocumentSettings): readonly Row[] {
     ["sensor", "oldest_reading", health("oldest_reading_at", instant)],
     ["sensor", "requests_left", health("requests_left", left)],
     ["sensor", "version", { ...version, ...diagnostic, icon: "mdi:tag" }],
-    ["button", "refresh", pressed(topics, "refresh", {}, "mdi:refresh")],
+    ["button", "refresh", pressFields(topics, "refresh", {}, "mdi:refresh")],
     ["event", "alert", { state_topic: bridge.event, icon: "mdi:bell-outline", ...types }],
     ["binary_sensor", "alarm", flag(bridge.alarms, "problem", told)],
-    ["button", "acknowledge_alarms", pressed(topics, "acknowledge", seen, "mdi:check-all")],
+    ["button", "acknowledge_alarms", pressFields(topics, "acknowledge", seen, "mdi:check-all")],
   ];
 }

@@ -156,7 +156,7 @@ export class DiscoveryOutput {
   }
 
   /** The broker link is up, for the first time or again: the broker may have forgotten or kept anything. */
-  connected(): void {
+  onConnected(): void {
     this.#isPaused = false;
     this.#scanned.clear();
     this.#announceAll(blankDelayMs);
@@ -165,7 +165,7 @@ export class DiscoveryOutput {
     this.#later(this.#leftovers, leftoversEveryMs);
   }
 
-  disconnected(): void {
+  onDisconnected(): void {
     this.#isPaused = true;
   }
 
@@ -186,7 +186,7 @@ export class DiscoveryOutput {
   }
 
   /** Everything of a controller has been asked for once: its first message need not wait for more. */
-  tried(code: string): void {
+  onTried(code: string): void {
     const { announce, held } = this.#of(code);
     if (!held.isOwn && !this.#isPaused) this.#later(announce, 0);
   }
@@ -208,7 +208,7 @@ export class DiscoveryOutput {
   /** A message on any `<prefix>/device/<id>/config`, retained from before or published now. */
   foreignDocument(topic: string, payload: string): void {
     if (payload === "") {
-      this.#emptied(topic);
+      this.#onEmptied(topic);
       return;
     }
     const found = foundDocument(payload, this.#settings.topics.base);
@@ -227,7 +227,7 @@ export class DiscoveryOutput {
     this.#later(this.#leftovers, leftoversEveryMs);
   }
 
-  #emptied(topic: string): void {
+  #onEmptied(topic: string): void {
     const device = this.#devices.get(topic);
     if (!device?.held.isOwn || this.#deleted.has(topic) || this.#wanter(device) === "nobody") return;
     this.#deleted.add(topic);
@@ -246,10 +246,10 @@ export class DiscoveryOutput {
       this.#later(device.announce, 0);
     }
     // Comes up behind everything that is due now.
-    this.#later(this.#settled, 0);
+    this.#later(this.#onSettled, 0);
   };
 
-  readonly #settled = (): void => this.#later(this.#states, takenInMs);
+  readonly #onSettled = (): void => this.#later(this.#states, takenInMs);
 
   readonly #states = (): void => {
     for (const listener of this.#birthListeners) listener();
@@ -310,12 +310,12 @@ export class DiscoveryOutput {
     else if (!(await this.#publish(device, step, signal))) this.#force(device, retryMs);
     else {
       if (device.withdrawn === withdrawn) device.withdrawn = nothing;
-      this.#taken(device, step, announcesTheSame(wanter, this.#wanter(device)));
+      this.#onTaken(device, step, announcesTheSame(wanter, this.#wanter(device)));
     }
   }
 
   /** The broker has it; the states of a newer view wait for the message that follows. */
-  #taken(device: Device, step: Step, isNewest: boolean): void {
+  #onTaken(device: Device, step: Step, isNewest: boolean): void {
     const { text, news, gone, isFollowed, leftOut } = step;
     const now = this.#now();
     const { topic } = device;
@@ -428,10 +428,10 @@ export function visible(gate: Gate, shown: Controller | undefined, after: Contro
   const { known } = gate;
   return {
     ...after,
-    sensors: passed(known.sensors, shown?.sensors, after.sensors, sameSensor),
-    statuses: passed(known.statuses, shown?.statuses, after.statuses, sameStatus),
-    actuators: passed(known.actuators, shown?.actuators, after.actuators, sameActuator),
-    parameters: passed(known.parameters, shown?.parameters, after.parameters, sameParameter),
+    sensors: pass(known.sensors, shown?.sensors, after.sensors, sameSensor),
+    statuses: pass(known.statuses, shown?.statuses, after.statuses, sameStatus),
+    actuators: pass(known.actuators, shown?.actuators, after.actuators, sameActuator),
+    parameters: pass(known.parameters, shown?.parameters, after.parameters, sameParameter),
   };
 }
 
@@ -463,7 +463,7 @@ function same<Item>(before: Items<Item>, after: Items<Item>, equal: Same<Item>):
   return true;
 }
 
-function passed<T>(known: Items<T>, shown: Items<T> | undefined, after: Items<T>, equal: Same<T>): Items<T> {
+function pass<T>(known: Items<T>, shown: Items<T> | undefined, after: Items<T>, equal: Same<T>): Items<T> {
   const items = new Map(shown);
   for (const [id, item] of after) {
     const announced = known.get(id);

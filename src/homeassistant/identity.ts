@@ -36,20 +36,20 @@ const readable = (text: string) =>
     .replace(/[^A-Za-z0-9-]+/g, "_")
     .slice(0, 24)
     .replace(/^_+|_+$/g, "");
-const hashed = (text: string) => `${readable(text)}__${digest(text)}`;
+const hash = (text: string) => `${readable(text)}__${digest(text)}`;
 
 /**
  * A device code as part of topics and identifiers: as it is where it is plain, else a readable rest and a hash behind
  * `__`, which no plain code contains. A code `bridge…` is hashed too, as the bridge's own device is called so.
  */
 export function codePart(code: string): string {
-  return safeCode.test(code) ? code : hashed(code);
+  return safeCode.test(code) ? code : hash(code);
 }
 
 export const deviceIdentifier = (code: string): string => `greenhouse2mqtt_${codePart(code)}`;
 
 export const bridgeIdentifier = (clientId: string): string =>
-  `greenhouse2mqtt_bridge_${safeClientId.test(clientId) ? clientId : hashed(clientId)}`;
+  `greenhouse2mqtt_bridge_${safeClientId.test(clientId) ? clientId : hash(clientId)}`;
 
 export const controllerOwner = (code: string): Owner => ({
   unique: deviceIdentifier(code),

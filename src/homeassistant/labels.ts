@@ -34,7 +34,7 @@ export type Label = keyof typeof labels;
 export const labelOf = (language: Language, label: Label): string => labels[label][language];
 
 /** `Left skylight` + `mode` → `Left skylight mode`, `左天窗` + `模式` → `左天窗模式`, `左天窗` + `mode` → `左天窗 mode`. */
-export function suffixed(language: Language, name: string, label: Label): string {
+export function suffix(language: Language, name: string, label: Label): string {
   const suffix = labelOf(language, label);
   return /[\x20-\x7e]$/.test(name) || /^[\x20-\x7e]/.test(suffix) ? `${name} ${suffix}` : `${name}${suffix}`;
 }
@@ -59,14 +59,14 @@ export function optionLabels(language: Language, words: readonly string[]): Read
  */
 
 /** A Jinja literal; whatever could end or change it is written as an escape. */
-const quoted = (text: string): string =>
+const quote = (text: string): string =>
   `'${text.replace(/(?! )[\p{C}\p{Z}'"\\{}%#]/gu, (part) => {
     const code = (part.codePointAt(0) ?? 0).toString(16);
     return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
   })}'`;
 
 const pairs = (entries: Iterable<readonly [string, string]>): string =>
-  `{${[...entries].map(([from, to]) => `${quoted(from)}: ${quoted(to)}`).join(", ")}}`;
+  `{${[...entries].map(([from, to]) => `${quote(from)}: ${quote(to)}`).join(", ")}}`;
 
 export const templates = {
   /** Quality of a reading → availability. */
@@ -125,7 +125,7 @@ function event(type: string, fields: string): string {
 export const field = (name: string): string => `{{ value_json.${name} }}`;
 
 /** A number times a factor; float noise behind the ninth decimal is cut off. An emptied topic is no number, and no error. */
-export const multiplied = (factor: number): string =>
+export const multiply = (factor: number): string =>
   `{{ (value | float(0) * ${factor}) | round(9) if value | float(0) == value | float(1) else 'None' }}`;
 
 /** A number inside the borders of a number entity; outside it Home Assistant would keep showing the old one. */
@@ -141,7 +141,7 @@ export const labelOfWord = (
   other: "None" | "unknown",
 ): string =>
   isPlain(labels)
-    ? `{{ ${source} if ${source} in [${[...labels.keys()].map(quoted).join(", ")}] else '${other}' }}`
+    ? `{{ ${source} if ${source} in [${[...labels.keys()].map(quote).join(", ")}] else '${other}' }}`
     : `{{ ${pairs(labels)}.get(${source}, '${other}') }}`;
 
 /** Word of a label; `null` where they are the same and no template is needed. */

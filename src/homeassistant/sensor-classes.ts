@@ -114,7 +114,7 @@ interface Classified {
  * dropped; `decimals` are those of the mirrored value, null for the kind's own.
  */
 export const classify = (kind: SensorKind, unit: string | null, decimals: number | null): Classified =>
-  classified(sensorClasses[kind], unit, decimals);
+  classifyBy(sensorClasses[kind], unit, decimals);
 
 /** The same of a counter; null for a word or a unit that is none. */
 export function counter(
@@ -123,10 +123,10 @@ export function counter(
   decimals: number | null,
 ): Classified | null {
   const found = word !== null && Object.hasOwn(counters, word) ? counters[word] : undefined;
-  return found && Object.hasOwn(found.units, unitKey(unit)) ? classified(found, unit, decimals) : null;
+  return found && Object.hasOwn(found.units, unitKey(unit)) ? classifyBy(found, unit, decimals) : null;
 }
 
-function classified(row: SensorClass, read: string | null, decimals: number | null): Classified {
+function classifyBy(row: SensorClass, read: string | null, decimals: number | null): Classified {
   const key = unitKey(read);
   const known = row.deviceClass !== null && Object.hasOwn(row.units, key) ? row.units[key] : undefined;
   const [unit, factor = 1, ofUnit = row.deviceClass] = known ?? [read, 1, null];

@@ -3,7 +3,7 @@ import type { Controller, Parameter, RunningStatus, SensorDefinition } from "../
 import { statusWord } from "../greenhouse/sensor-name-tables.js";
 import { catalogueWord, translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
 import type { ParameterSettings } from "../greenhouse/settings.js";
-import { humanised } from "./actuator-components.js";
+import { humanise } from "./actuator-components.js";
 import {
   available,
   confirmedCommandFields,
@@ -12,7 +12,7 @@ import {
   type Fields,
 } from "./documents.js";
 import { displayName } from "./identity.js";
-import { multiplied, suffixed, templates, within } from "./labels.js";
+import { multiply, suffix, templates, within } from "./labels.js";
 import { classify, counter } from "./sensor-classes.js";
 
 export function sensorEntities(controller: Controller, settings: DocumentSettings): Entity[] {
@@ -32,13 +32,13 @@ function sensorNames(
   { sensors }: Controller,
   { language, sensorNames: which }: DocumentSettings,
 ): (definition: SensorDefinition) => string {
-  const translated = ({ name, platformName }: SensorDefinition) =>
+  const translate = ({ name, platformName }: SensorDefinition) =>
     (which === "translated" && name === platformName && translatedSensorName(platformName, language)) || name;
   const times = new Map<string, number>();
-  for (const name of [...sensors.values()].map(({ definition }) => translated(definition)))
+  for (const name of [...sensors.values()].map(({ definition }) => translate(definition)))
     times.set(name, (times.get(name) ?? 0) + 1);
   return (definition) => {
-    const name = translated(definition);
+    const name = translate(definition);
     return (times.get(name) ?? 0) > 1 ? definition.name : name;
   };
 }
@@ -56,7 +56,7 @@ function measurement(definition: SensorDefinition): Fields {
     state_class: stateClass ?? undefined,
     suggested_display_precision: decimals,
     icon: icon ?? undefined,
-    value_template: factor === 1 ? undefined : multiplied(factor),
+    value_template: factor === 1 ? undefined : multiply(factor),
   };
 }
 
@@ -71,14 +71,14 @@ export function statusEntities(controller: Controller, settings: DocumentSetting
     const { key, slug, name } = statusNames(status, all, controller, settings);
     const state_topic = settings.topics.status(controller.info.id, status.id).value;
     const isSwitch = status.value === null || status.state === "on" || status.state === "off";
-    const shown = (own: Fields, isEnabled: boolean): Fields => ({
+    const fieldsOf = (own: Fields, isEnabled: boolean): Fields => ({
       state_topic,
       ...own,
       enabled_by_default: isEnabled ? undefined : false,
     });
-    const running = shown({ value_template: templates.onOff, ...onOff }, isSwitch);
-    const raw = shown({ value_template: templates.text, entity_category: "diagnostic" }, !isSwitch);
-    const ofText = { slug: `${slug}_value`, name: suffixed(settings.language, name, "raw") };
+    const running = fieldsOf({ value_template: templates.onOff, ...onOff }, isSwitch);
+    const raw = fieldsOf({ value_template: templates.text, entity_category: "diagnostic" }, !isSwitch);
+    const ofText = { slug: `${slug}_value`, name: suffix(settings.language, name, "raw") };
     return [
       { platform: "binary_sensor", key: `status:${key}`, slug, name, fields: running },
       { platform: "sensor", key: `text:${key}`, ...ofText, fields: raw },
@@ -112,7 +112,7 @@ function statusNames(
     name:
       tied === undefined
         ? displayName(translated ?? status.name, status.id)
-        : suffixed(language, displayName(tied.settings.name ?? "", humanised(tied.settings.id)), "running"),
+        : suffix(language, displayName(tied.settings.name ?? "", humanise(tied.settings.id)), "running"),
   };
 }
 
@@ -126,7 +126,7 @@ export function parameterEntities(controller: Controller, { topics }: DocumentSe
     const names = {
       key: `parameter:${address}`,
       slug: id,
-      name: displayName(parameter.name ?? "", humanised(id)),
+      name: displayName(parameter.name ?? "", humanise(id)),
     };
     const shown = { state_topic: topic.value, icon: "mdi:tune-variant" };
     const range = takesCommands(type) ? shownRange(one) : null;

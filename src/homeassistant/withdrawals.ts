@@ -21,7 +21,7 @@ interface RetainedTopics {
   wanted(topic: string, payload: string, qos: 0 | 1): void;
   onFound(
     filters: readonly string[],
-    finder: { found(topic: string, payload: { toString(): string }): void },
+    finder: { onFound(topic: string, payload: { toString(): string }): void },
   ): void;
 }
 
@@ -33,7 +33,7 @@ export function withdrawEarlier(
   log: Pick<Logger, "info">,
 ): void {
   retained.onFound([discoveryFilter(prefix)], {
-    found: (topic, payload) => {
+    onFound: (topic, payload) => {
       if (!topic.startsWith(`${prefix}/device/`) || foundDocument(payload.toString(), base) === null) return;
       retained.wanted(topic, "", 1);
       log.info({ topic }, "cleared an announcement, as homeassistant.enabled is false");
@@ -65,7 +65,7 @@ export class Withdrawals {
 
   async load(): Promise<void> {
     try {
-      this.#kept = decoded(await this.#memory.read());
+      this.#kept = decode(await this.#memory.read());
     } catch (error) {
       this.#log.warn(
         { reason: String(error) },
@@ -107,7 +107,7 @@ export class Withdrawals {
 }
 
 /** Whatever cannot be read of the file is left out: it is only a reminder. */
-function decoded(text: string | null): Map<string, Withdrawn> {
+function decode(text: string | null): Map<string, Withdrawn> {
   const read = record(text === null ? null : (JSON.parse(text) as unknown));
   const topics = Object.entries(record(read["topics"]));
   return new Map(

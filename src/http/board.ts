@@ -93,7 +93,7 @@ export class CommandBoard {
   }
 
   /** The newest command of a target, and the last result, which may be that of a later refusal. */
-  shown(controllerId: string, target: string, id: string) {
+  newestOf(controllerId: string, target: string, id: string) {
     const place = placeOf(controllerId, target, id);
     return { command: this.#newest.get(place)?.command ?? null, result: this.#results.get(place) ?? null };
   }

@@ -15,7 +15,7 @@ import {
   routeAt,
   type Routes,
   routeTo,
-  said,
+  plainText,
   type Served,
 } from "./route.js";
 import { aboutBridge, apiRoutes } from "./routes.js";
@@ -84,8 +84,8 @@ class FleetSite implements Served {
       method: "GET",
       role: null,
       answer: () => {
-        if (isStandby() && isFineStandby()) return said("standby");
-        return isFine() ? said("ok") : { ...said(otherwise), status: 503 };
+        if (isStandby() && isFineStandby()) return plainText("standby");
+        return isFine() ? plainText("ok") : { ...plainText(otherwise), status: 503 };
       },
     });
     return {
@@ -191,13 +191,13 @@ class FleetSite implements Served {
     const key = keyOf(visitor);
     const gathering =
       this.#gathering.get(key) ??
-      this.#gathered(this.#shownTo(visitor)).finally(() => this.#gathering.delete(key));
+      this.#gather(this.#shownTo(visitor)).finally(() => this.#gathering.delete(key));
     this.#gathering.set(key, gathering);
     return gathering;
   }
 
   /** Whatever else is due comes between two accounts. */
-  async #gathered(accounts: ReadonlyMap<string, ShownAccount>): Promise<string> {
+  async #gather(accounts: ReadonlyMap<string, ShownAccount>): Promise<string> {
     const all = new AccountMetrics();
     for (const [name, { page }] of accounts) {
       if (page === null) {

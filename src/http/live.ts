@@ -118,7 +118,7 @@ export class LiveViews {
     this.#viewers.add(viewer);
     this.#someone.wake();
     socket.on("message", (data, isBinary) => {
-      this.#faults.attempt(() => this.#received(viewer, isBinary ? "" : (data as Buffer).toString()));
+      this.#faults.attempt(() => this.#onMessage(viewer, isBinary ? "" : (data as Buffer).toString()));
     });
     socket.on("error", () => socket.terminate());
     socket.on("close", () => this.#viewers.delete(viewer));
@@ -153,7 +153,7 @@ export class LiveViews {
     }
   }
 
-  #received(viewer: Viewer, text: string): void {
+  #onMessage(viewer: Viewer, text: string): void {
     const { socket, views } = viewer;
     let message: unknown;
     try {

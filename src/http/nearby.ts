@@ -58,7 +58,7 @@ export async function announce(
 ): Promise<void> {
   if (!isAnnounced(listener)) return;
   let isTold = false;
-  const failed = (error: unknown) => {
+  const onFailure = (error: unknown) => {
     if (!isTold)
       log.warn(
         { reason: String(error) },
@@ -69,8 +69,8 @@ export async function announce(
   try {
     const { default: multicastDns } = await import("multicast-dns");
     const dns = multicastDns();
-    dns.on("error", failed);
-    dns.on("warning", failed);
+    dns.on("error", onFailure);
+    dns.on("warning", onFailure);
     const records = (lasts?: number) =>
       recordsOf({ name: shownName(), port, addresses: ownAddresses() }, lasts);
     const respond = (answers: readonly Answer[]) => {
@@ -82,6 +82,6 @@ export async function announce(
     respond(records(0));
     dns.destroy();
   } catch (error) {
-    failed(error);
+    onFailure(error);
   }
 }

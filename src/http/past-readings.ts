@@ -100,7 +100,7 @@ async function fillOne(
     return course.inVain < mostInVain;
   }
   course.inVain = 0;
-  if (isOwn || course.isToldApart) return filled(controller, points, given.trends);
+  if (isOwn || course.isToldApart) return fill(controller, points, given.trends);
   const { unsure } = course;
   course.unsure = { controller, points };
   if (unsure === null) return true;
@@ -109,13 +109,13 @@ async function fillOne(
     return false;
   }
   course.isToldApart = true;
-  filled(unsure.controller, unsure.points, given.trends);
-  return filled(controller, points, given.trends);
+  fill(unsure.controller, unsure.points, given.trends);
+  return fill(controller, points, given.trends);
 }
 
 const sameText = (points: readonly HistoryPoint[]): string => JSON.stringify(points);
 
-function filled(controller: Controller, points: readonly HistoryPoint[], trends: PastParts["trends"]): true {
+function fill(controller: Controller, points: readonly HistoryPoint[], trends: PastParts["trends"]): true {
   const byName = new Map<string, HistoryPoint[]>();
   for (const point of points) {
     const same = byName.get(point.name) ?? [];

@@ -37,7 +37,7 @@ export class Pipelines {
   }
 
   /** A new socket of an address that flooded us waits for its turn to be read, and where too many wait it is closed. */
-  opened(socket: Socket): void {
+  onOpen(socket: Socket): void {
     if (this.#pipelines.has(socket)) return;
     this.#pipelines.set(socket, { unanswered: 0, isEnded: false });
     const source = sourceOf(socket.remoteAddress ?? "");
@@ -74,7 +74,7 @@ export class Pipelines {
     return "refuse";
   }
 
-  answered(socket: Socket): void {
+  onAnswer(socket: Socket): void {
     this.#of(socket).unanswered -= 1;
   }
 

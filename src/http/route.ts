@@ -79,7 +79,7 @@ export const text = z.string({ error: expecting("a text") });
 /** Whoever watches the program asks for these, and is answered however much else is asked. */
 export const isProbe = (path: string): boolean => ["/livez", "/healthz", "/readyz"].includes(path);
 
-export const said = (body: string, version = ""): Answer => ({
+export const plainText = (body: string, version = ""): Answer => ({
   status: 200,
   body: `${body}\n`,
   headers: { "content-type": `text/plain; ${version}charset=utf-8` },
@@ -92,7 +92,7 @@ export const metricsRoute = <About extends Asked>(page: (asked: About) => Promis
   answer: async (asked) =>
     asked.visitor.via === null && asked.port.listener().token !== undefined
       ? loginRequired
-      : said((await page(asked)).trimEnd(), "version=0.0.4; "),
+      : plainText((await page(asked)).trimEnd(), "version=0.0.4; "),
 });
 
 /** The route of a path, and the id behind it. */

@@ -18,7 +18,7 @@ import {
   type Route,
   type Routes,
   routeTo,
-  said,
+  plainText,
   text,
 } from "./route.js";
 import type { PageService, PageSources } from "./service.js";
@@ -61,7 +61,7 @@ const health = (
   method: "GET",
   role: null,
   answer: ({ service }) =>
-    isFine(service.sources.status) ? said("ok") : { ...said(otherwise), status: 503 },
+    isFine(service.sources.status) ? plainText("ok") : { ...plainText(otherwise), status: 503 },
 });
 
 const whole = (least: number, most: number, error: z.core.$ZodErrorMap) =>
@@ -231,9 +231,9 @@ async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
 const ofReader = fields({ language: z.enum(["en", "zh"], { error: expecting("en or zh") }).optional() });
 
 /** Lines of JSON as they come, for as long as the client waits for them. */
-const errand = (name: "doctor" | "discover") =>
+const examine = (name: "doctor" | "discover") =>
   route("POST", "operator", ofReader, ({ language }, { gone, service }) => {
-    const found = service.errand(name, gone, language ?? "en");
+    const found = service.examine(name, gone, language ?? "en");
     if (found === undefined) return notFound(`${name} here`);
     if (found !== null)
       return { status: 200, body: lines(found), headers: { "content-type": "application/x-ndjson" } };
@@ -245,7 +245,7 @@ const metrics = metricsRoute<AskedOfBridge>(({ service }) => service.sources.met
 
 /** What every bridge answers that has a port for it. */
 export const plainRoutes: Routes<AskedOfBridge> = {
-  "/livez": { method: "GET", role: null, answer: () => said("ok") },
+  "/livez": { method: "GET", role: null, answer: () => plainText("ok") },
   "/healthz": health((status) => status.isHealthy(), "no link to the broker"),
   "/readyz": health((status) => status.isHealthy() && status.isReady(), "broker or platform is away"),
   "/metrics": metrics,
@@ -301,8 +301,8 @@ export const apiRoutes: Routes<AskedOfBridge> = {
     const read = response.parse(JSON.parse(answered));
     return json(read, read.status === "error" ? 400 : 200);
   }),
-  "/api/doctor": errand("doctor"),
-  "/api/discover": errand("discover"),
+  "/api/doctor": examine("doctor"),
+  "/api/discover": examine("discover"),
   "/api/demo": route("POST", "operator", pace, ({ speed }, { service }) => {
     service.sources.demo?.setSpeed(speed);
     return service.sources.demo ? { status: 204 } : notFound("demo here");

@@ -65,7 +65,7 @@ async function serveOpen(
     socket.off("error", close).on("error", close);
     faults.attempt(() => {
       sockets.add(socket);
-      pipelines.opened(socket);
+      pipelines.onOpen(socket);
     });
   });
   // Before anybody is let in: who comes first may have logged in before the restart.
@@ -124,7 +124,7 @@ function listen(server: Server, site: Site, { sockets, pipelines, faults }: List
     // A client that waits for an answer is not silent.
     sockets.spoke(socket);
     response.once("close", () => {
-      pipelines.answered(socket);
+      pipelines.onAnswer(socket);
       if (!socket.destroyed) sockets.add(socket);
     });
     if (next === "serve") void site.serve(request, response);
@@ -194,7 +194,7 @@ class Site {
     response.once("close", () => gone.abort());
     response.on("error", () => response.destroy());
     try {
-      const visitor = this.#judged(request);
+      const visitor = this.#judge(request);
       const admitted = this.#tooFast(request, visitor) ?? visitor;
       const isRefused = "status" in admitted;
       await send(response, isRefused ? admitted : await this.#answer(request, admitted, gone.signal));
@@ -247,11 +247,11 @@ class Site {
 
   /** The visitor that looks, or why it may not. */
   #viewer(request: IncomingMessage): Visitor | Answer {
-    const visitor = this.#judged(request);
+    const visitor = this.#judge(request);
     return "status" in visitor ? visitor : (roleRefusal(visitor, "viewer") ?? visitor);
   }
 
-  #judged(request: IncomingMessage): Visitor | Answer {
+  #judge(request: IncomingMessage): Visitor | Answer {
     const { listener, status } = this.#port;
     const judged = judge(request, listener(), this.#sessions);
     if ("isWrongToken" in judged) status.refusedLogin("http.token", request.socket.remoteAddress ?? null);

@@ -67,9 +67,9 @@ export interface PageSources {
   ) => Promise<readonly TimelineEntry[]>;
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
   /** Findings of `doctor` as they come. */
-  readonly doctor?: Errand | undefined;
+  readonly doctor?: Examine | undefined;
   /** What the account holds and the configuration does not, as lines for it; before that how far the search is. */
-  readonly discover?: Errand | undefined;
+  readonly discover?: Examine | undefined;
   /** The simulated greenhouse's time, where there is one: what it is, at a time of ours too, and how it is made to run faster. */
   readonly demo?:
     | {
@@ -86,8 +86,8 @@ export interface PageSources {
 }
 
 /** What takes a while and reports as it goes, in the language of who asks. */
-type Errand = (signal: AbortSignal, language: Language) => AsyncIterable<unknown>;
-type ErrandName = "doctor" | "discover";
+type Examine = (signal: AbortSignal, language: Language) => AsyncIterable<unknown>;
+type Examination = "doctor" | "discover";
 
 /** Twice a minute, as a pause of a whole one would leave a minute out now and then. */
 const sampleMs = 30_000;
@@ -115,7 +115,7 @@ export class PageService {
   /** How much had been told of commands when the overview was made last: while that is all, nobody waits for it. */
   #overviewOf = -1;
   /** Those that run; each ends with the client that waits for it. */
-  readonly #errands = new Set<ErrandName>();
+  readonly #examinations = new Set<Examination>();
   #running: Promise<void> | null = null;
   readonly #views = new Map<string, () => object>([
     ["bridge", () => this.#bridge()],
@@ -233,19 +233,23 @@ export class PageService {
   }
 
   /** What `doctor` or `discover` finds, as it comes; null while another one runs, undefined where there is none. */
-  errand(name: ErrandName, gone: AbortSignal, language: Language): AsyncIterable<unknown> | null | undefined {
+  examine(
+    name: Examination,
+    gone: AbortSignal,
+    language: Language,
+  ): AsyncIterable<unknown> | null | undefined {
     const run = this.sources[name];
     if (run === undefined) return undefined;
-    if (this.#errands.has(name)) return null;
-    this.#errands.add(name);
+    if (this.#examinations.has(name)) return null;
+    this.#examinations.add(name);
     return this.#findings(name, run(gone, language));
   }
 
-  async *#findings(name: ErrandName, found: AsyncIterable<unknown>): AsyncGenerator {
+  async *#findings(name: Examination, found: AsyncIterable<unknown>): AsyncGenerator {
     try {
       yield* found;
     } finally {
-      this.#errands.delete(name);
+      this.#examinations.delete(name);
     }
   }
 

@@ -117,7 +117,7 @@ export class Sessions {
     const checked = await this.#logins.check(guessers, password, stored);
     if (checked === "blocked" || checked === "busy") return refusals[checked];
     if (user === undefined || !(isPlain ? sameSecret(password, user.password) : checked)) {
-      this.#logins.failed(guessers);
+      this.#logins.onFailure(guessers);
       return refusals.wrong;
     }
     const secret = randomBytes(32).toString("base64url");

@@ -4,7 +4,7 @@ import type { Listener } from "./access.js";
 import { failure, json } from "./answer.js";
 import { Faults } from "./faults.js";
 import type { Port } from "./port.js";
-import { metricsRoute, nothing, type Routes, routeAt, routeTo, said } from "./route.js";
+import { metricsRoute, nothing, type Routes, routeAt, routeTo, plainText } from "./route.js";
 import { servePort } from "./server.js";
 
 /* What a member of a cluster answers at the port of its page while another one runs the account: that it lives and stands by. */
@@ -67,15 +67,15 @@ const nobody: Port["firstOperator"] = {
 };
 
 const routesOf = ({ isReady, facts, metrics }: StandbySources): Routes => ({
-  "/livez": { method: "GET", role: null, answer: () => said("standby") },
-  "/healthz": { method: "GET", role: null, answer: () => said("standby") },
+  "/livez": { method: "GET", role: null, answer: () => plainText("standby") },
+  "/healthz": { method: "GET", role: null, answer: () => plainText("standby") },
   "/readyz": {
     method: "GET",
     role: null,
     answer: () =>
       isReady()
-        ? said("standby")
-        : { ...said("the NATS servers do not answer, so this member could not take over"), status: 503 },
+        ? plainText("standby")
+        : { ...plainText("the NATS servers do not answer, so this member could not take over"), status: 503 },
   },
   "/metrics": metricsRoute(() => Promise.resolve(metrics())),
   "/api/health": routeTo("GET", "viewer", nothing, () =>

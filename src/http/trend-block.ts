@@ -89,7 +89,7 @@ function pointsOf(bytes: Uint8Array, decimals: number): Points {
   return points;
 }
 
-export async function packed(block: Block): Promise<Buffer> {
+export async function pack(block: Block): Promise<Buffer> {
   const parts = [...block].map(([id, points]) => {
     const decimals = decimalsOf(points.filter((point) => point !== null));
     return { id, decimals, bytes: pointBytes(points, decimals) };
@@ -100,7 +100,7 @@ export async function packed(block: Block): Promise<Buffer> {
 }
 
 /** Rejects where the bytes are not what `packed` made. */
-export async function unpacked(bytes: Uint8Array): Promise<Block> {
+export async function unpack(bytes: Uint8Array): Promise<Block> {
   const raw = await inflate(bytes);
   const end = raw.indexOf("\n");
   const { sensors } = JSON.parse(raw.subarray(0, end).toString()) as Head;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { errorCode, type FileSystem, replaceFile } from "../runtime/file-system.js";
-import { type Block, packed, unpacked } from "./trend-block.js";
+import { type Block, pack, unpack } from "./trend-block.js";
 
 /*
  * Points on disk. A file holds an hour of points a minute apart, or a day of points five minutes apart; it is written as a whole and
@@ -67,7 +67,7 @@ export class TrendFiles {
     const parts: Buffer[] = [];
     let from = 0;
     for (const [controller, block] of blocks) {
-      const part = await packed(block);
+      const part = await pack(block);
       places[controller] = [from, part.length];
       from += part.length;
       parts.push(part);
@@ -97,7 +97,7 @@ export class TrendFiles {
         head = await bytesAt(0, 2 * head.length);
       const end = head.indexOf("\n") + 1;
       const [from, length] = placesIn(head.subarray(0, end).toString())[controller] ?? [0, 0];
-      return length === 0 ? null : await unpacked(await bytesAt(end + from, length));
+      return length === 0 ? null : await unpack(await bytesAt(end + from, length));
     } finally {
       await file.close();
     }

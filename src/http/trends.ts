@@ -230,7 +230,7 @@ export class TrendKeeper {
       await this.#untilQuiet(signal);
       const span = { kind: "hour", start } as const;
       const kept = await this.#blocksIn(span).catch(() => null);
-      if (kept !== null) await this.#files.write(span, joined(kept, past));
+      if (kept !== null) await this.#files.write(span, join(kept, past));
       this.#past.delete(start);
     }
   }
@@ -250,12 +250,13 @@ export class TrendKeeper {
 
   #blocksOf(start: number): Blocks {
     const blocks = new Map<string, Block>();
-    for (const controller of this.#places.keys()) blocks.set(controller, this.#held(controller, start));
+    for (const controller of this.#places.keys())
+      blocks.set(controller, this.#blockInMemory(controller, start));
     return blocks;
   }
 
   /** What memory holds of an hour of a controller. */
-  #held(controller: string, start: number): Block {
+  #blockInMemory(controller: string, start: number): Block {
     const block = new Map<string, Points>();
     for (const [sensor, place] of this.#places.get(controller) ?? []) {
       const points = Array.from({ length: hour }, (_, at) => {
@@ -371,7 +372,9 @@ export class TrendKeeper {
   async #blockOf(span: Span, controller: string): Promise<Block> {
     const isHeld = span.kind === "hour" && this.#rows.has(this.#lastOf(span.start));
     const kept = isHeld ? null : await this.#files.read(span, controller).catch(() => null);
-    return kept ?? (span.kind === "hour" ? this.#held(controller, span.start) : new Map<string, Points>());
+    return (
+      kept ?? (span.kind === "hour" ? this.#blockInMemory(controller, span.start) : new Map<string, Points>())
+    );
   }
 
   #lastOf(start: number): number {
@@ -392,7 +395,7 @@ export class TrendKeeper {
 }
 
 /** Both, where the first knows nothing the second. */
-function joined(kept: Blocks, past: Blocks): Blocks {
+function join(kept: Blocks, past: Blocks): Blocks {
   const all = new Map<string, Block>(kept);
   for (const [controller, added] of past) {
     const block = new Map<string, Points>(kept.get(controller));

@@ -109,7 +109,7 @@ const keyReading = ({ definition: { id, unit }, value, quality }: Sensor): KeyRe
   quality,
 });
 
-const counted = (words: readonly string[]): Readonly<Record<string, number>> => {
+const countOf = (words: readonly string[]): Readonly<Record<string, number>> => {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   return Object.fromEntries(counts);
@@ -127,7 +127,7 @@ function statesByGroup(actuators: readonly Actuator[]): OverviewRow["actuators"]
     const group = groups[actuator.settings.kind];
     found.set(group, [...(found.get(group) ?? []), stateWord(actuator)]);
   }
-  return Object.fromEntries([...found].map(([group, words]) => [group, counted(words)]));
+  return Object.fromEntries([...found].map(([group, words]) => [group, countOf(words)]));
 }
 
 function rowLimits(actuators: readonly Actuator[]): RowLimits {
@@ -140,9 +140,9 @@ function rowLimits(actuators: readonly Actuator[]): RowLimits {
     return until === undefined ? [] : [[id, { name, group: groups[kind], until }] as const];
   });
   return {
-    guards: counted(because.flatMap(({ rule }) => (isGuard(rule) ? [rule] : []))),
-    locks: counted(ofRule("lock").map(by)),
-    holds: counted(ofRule("hold").map(by)),
+    guards: countOf(because.flatMap(({ rule }) => (isGuard(rule) ? [rule] : []))),
+    locks: countOf(ofRule("lock").map(by)),
+    holds: countOf(ofRule("hold").map(by)),
     leases: Object.fromEntries(leases),
   };
 }
@@ -167,7 +167,7 @@ export function controllerView(
     sensors: each(sensors, (sensor) => ({ ...sensorDocument(sensor), label: sensorLabel(sensor) })),
     actuators: each(actuators, (actuator, key) => ({
       ...actuatorView(actuator),
-      ...board.shown(id, "actuator", key),
+      ...board.newestOf(id, "actuator", key),
     })),
     status: each(statuses, (status) => ({
       ...statusDocument(status),
@@ -177,7 +177,7 @@ export function controllerView(
       ...parameterDocument(parameter),
       name: parameter.settings.name ?? key,
       writable: parameter.settings.writable ?? null,
-      ...board.shown(id, "parameter", key),
+      ...board.newestOf(id, "parameter", key),
     })),
   };
 }

@@ -13,7 +13,7 @@ import {
   type RecordedStart,
   type Refusal,
   type RememberedLane,
-  required,
+  wholeAbout,
   runEvents,
   withoutMemory,
 } from "./records.js";
@@ -128,11 +128,11 @@ export class History {
     this.#earlier?.forget(key);
     // What limits it is not in every record.
     const limits = this.#limited.get(key)?.memory.limits;
-    this.#put({ ...required(about), memory: { ...(limits && { limits }), ...memory } });
+    this.#put({ ...wholeAbout(about), memory: { ...(limits && { limits }), ...memory } });
   }
 
   #limit({ controller, actuator, kept: limits }: LimitsNow): void {
-    const about = required({ controller, actuator });
+    const about = wholeAbout({ controller, actuator });
     const key = aboutKey(about);
     const { memory } = this.#lanes.get(key) ?? this.#limited.get(key) ?? {};
     this.#put({ ...about, memory: { ...memory, limits } });

@@ -151,7 +151,7 @@ export class Journal {
     try {
       await journal.#recover();
     } catch (error) {
-      journal.#failed(error, []);
+      journal.#onFailure(error, []);
     }
     return journal;
   }
@@ -282,7 +282,7 @@ export class Journal {
       try {
         if (this.#outage !== null) await this.#recover();
         const outage = this.#outage;
-        const own = outage === null ? this.#own : [...this.#own, this.#resumed(outage)];
+        const own = outage === null ? this.#own : [...this.#own, this.#resumption(outage)];
         const { sequences, file } = await this.#writer.write([...own, ...batch]);
         if (outage !== null) {
           await file.sync();
@@ -293,7 +293,7 @@ export class Journal {
         for (const [index, entry] of batch.entries()) entry.seq = sequences[own.length + index] ?? 0;
         void this.#answer(batch, file);
       } catch (error) {
-        this.#failed(error, batch);
+        this.#onFailure(error, batch);
       }
     } while (this.#queue.length > 0);
     this.#draining = null;
@@ -312,7 +312,7 @@ export class Journal {
     try {
       await this.#synced;
     } catch (error) {
-      this.#failed(error, awaited);
+      this.#onFailure(error, awaited);
       return;
     }
     for (const entry of awaited) this.#resolve(entry);
@@ -334,11 +334,11 @@ export class Journal {
     this.#own = [{ stamp: this.#stamp(), body: damage }];
   }
 
-  #resumed({ error, since, lost }: Outage): Draft {
+  #resumption({ error, since, lost }: Outage): Draft {
     return { stamp: this.#stamp(), body: { type: "journal_resumed", reason: error.message, since, lost } };
   }
 
-  #failed(cause: unknown, batch: readonly Waiting[]): void {
+  #onFailure(cause: unknown, batch: readonly Waiting[]): void {
     const { clock, log } = this.#options;
     const error = unavailable(this.directory, cause);
     const before = this.#outage;

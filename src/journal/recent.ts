@@ -6,7 +6,7 @@ import {
   type CommandTarget,
   type JournalRecord,
   type Refusal,
-  required,
+  wholeAbout,
   type ResultRecord,
   type Stamp,
 } from "./records.js";
@@ -52,7 +52,7 @@ export class RecentCommands {
     if (this.#timeOf(record) < this.#sinceMs) return;
     if (record.type === "command_taken") {
       const { id } = record;
-      this.#put({ id, about: required(record), isTaken: true, taken: record, result: null }, record);
+      this.#put({ id, about: wholeAbout(record), isTaken: true, taken: record, result: null }, record);
     } else if (record.type === "result" || record.type === "refusal") this.#addOutcome(record);
   }
 
@@ -63,7 +63,7 @@ export class RecentCommands {
     const key = commandKey(record, result.id);
     const known = this.#entries.get(key);
     if (known === undefined || (known.result?.outcome === "refused" && isTaken))
-      this.#put({ id: result.id, about: required(record), isTaken, taken: null, result }, record);
+      this.#put({ id: result.id, about: wholeAbout(record), isTaken, taken: null, result }, record);
     else if (known.result === null && (isTaken || result.reason === "journal_unavailable"))
       this.#entries.set(key, { ...known, result });
   }

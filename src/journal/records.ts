@@ -18,7 +18,7 @@ const number = z.number();
 const flag = z.boolean();
 const list = <T>() => as<readonly T[]>(z.array(z.unknown()));
 /** Earlier versions may have left it out. */
-const unchecked = <T>() => as<T>(z.unknown().optional());
+const anything = <T>() => as<T>(z.unknown().optional());
 const commandResult = as<CommandResult>(z.object({ id: text, outcome: text, finished_at: text }));
 
 export type CommandTarget = "actuator" | "parameter" | "address";
@@ -39,13 +39,13 @@ const stamp = {
   /** Whether the wall clock agreed with the platform's; null when nothing was there to compare it with. */
   clock_synced: flag.nullable(),
   /** Texts or lists in it were too long and are not whole. */
-  cut: unchecked<true>().optional(),
+  cut: anything<true>().optional(),
 };
 
 /** `actuator` is the id of the actuator, parameter or address; `target` is `actuator` when absent. */
-const about = { controller: text, actuator: text, target: unchecked<CommandTarget>().optional() };
+const about = { controller: text, actuator: text, target: anything<CommandTarget>().optional() };
 /** What its lane must remember from this record on; left out where the record tells nothing new, and by earlier versions. */
-const ofLane = { ...about, memory: unchecked<LaneMemory>().optional() };
+const ofLane = { ...about, memory: anything<LaneMemory>().optional() };
 const ofCommand = { ...ofLane, id: text };
 
 const schema = {
@@ -55,19 +55,19 @@ const schema = {
     command: text,
     value: text,
     steps: list<PlannedStep>(),
-    by: unchecked<string | null>(),
-    via: unchecked<Via>(),
-    payload_hash: unchecked<string>(),
+    by: anything<string | null>(),
+    via: anything<Via>(),
+    payload_hash: anything<string>(),
     received_at: text,
     /** 0 for what a rule sent, which grows not old. */
-    max_age_ms: unchecked<number>(),
-    force: unchecked<boolean>().optional(),
+    max_age_ms: anything<number>(),
+    force: anything<boolean>().optional(),
     /** The id came from the sender, so it tells duplicates apart. */
-    own_id: unchecked<boolean>().optional(),
+    own_id: anything<boolean>().optional(),
     /** It was not to be sent. */
-    dry_run: unchecked<boolean>().optional(),
+    dry_run: anything<boolean>().optional(),
     /** The equal command whose POST it waited for, instead of one of its own. */
-    took_over: unchecked<string>().optional(),
+    took_over: anything<string>().optional(),
   },
   /**
    * `sending` is written before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. It is
@@ -80,12 +80,12 @@ const schema = {
     /** With `checking`: the kernel's id of this start of the machine. */
     kernel: text.optional(),
     /** With `sending`, up to format 2: what limits the actuator once that is sent. */
-    limits: unchecked<KeptLimits>().optional(),
+    limits: anything<KeptLimits>().optional(),
   },
   /** A POST has begun; `attempt` counts from 1. */
   step_sent: {
     ...ofCommand,
-    purpose: unchecked<StepPurpose>(),
+    purpose: anything<StepPurpose>(),
     address: text,
     value: text,
     attempt: number,
@@ -96,8 +96,8 @@ const schema = {
     address: text,
     attempt: number,
     code: textOrNull,
-    request_id: unchecked<string | null>(),
-    error: unchecked<string | null>(),
+    request_id: anything<string | null>(),
+    error: anything<string | null>(),
     sent: flag,
   },
   /** A valid read begun after the last POST: with null it accounts for the POSTs, with an `id` it is the second look at that confirmed command, or shows the value of one that had ended badly. */
@@ -114,7 +114,7 @@ const schema = {
     actuator: textOrNull,
     count: number,
     reasons: z.record(text, number),
-    since: unchecked<string>(),
+    since: anything<string>(),
   },
   confirmed_late: { ...ofCommand, value: text },
   /** Confirmed, and showing another value when its travel time was over. */
@@ -122,7 +122,7 @@ const schema = {
     ...ofCommand,
     value: text,
     /** Absent in files of earlier versions. */
-    message: unchecked<string>().optional(),
+    message: anything<string>().optional(),
   },
   changed_elsewhere: { ...about, from: textOrNull, to: textOrNull },
   /** An irrigation plan that ended without a command. */
@@ -131,9 +131,9 @@ const schema = {
   acknowledged: {
     controller: text,
     actuator: textOrNull,
-    target: unchecked<CommandTarget>().optional(),
-    by: unchecked<string | null>(),
-    via: unchecked<Via>(),
+    target: anything<CommandTarget>().optional(),
+    by: anything<string | null>(),
+    via: anything<Via>(),
   },
   /** Somebody unlocked or released; `actuator` is null for all of the controller. What ends by itself is not here. */
   freed: {
@@ -141,35 +141,35 @@ const schema = {
     actuator: textOrNull,
     what: as<"lock" | "hold">(text),
     by: textOrNull,
-    via: unchecked<Via>(),
+    via: anything<Via>(),
   },
   /** Up to format 2: what limits an actuator, as a whole each time it changes otherwise; null for nothing any more. */
-  limits_kept: { controller: text, actuator: text, kept: unchecked<KeptLimits | null>() },
+  limits_kept: { controller: text, actuator: text, kept: anything<KeptLimits | null>() },
   /** An alarm as it is now; null once it is forgotten. */
-  alarm_kept: { name: text, alarm: unchecked<Alarm | null>() },
+  alarm_kept: { name: text, alarm: anything<Alarm | null>() },
   /** Every result up to this sequence number has reached the broker. */
   delivered: { through: number },
-  start: { version: text, read_only: unchecked<boolean>().optional() },
+  start: { version: text, read_only: anything<boolean>().optional() },
   stop: { reason: text },
   /** Positive when the wall clock went forward. */
   clock_jump: { by_ms: number },
   login_failed: {
     listener: as<"broker" | "http">(text),
-    client: unchecked<string | null>(),
-    user: unchecked<string | null>(),
-    address: unchecked<string | null>(),
+    client: anything<string | null>(),
+    user: anything<string | null>(),
+    address: anything<string | null>(),
   },
   /** Somebody came in at the page. */
-  logged_in: { user: textOrNull, address: unchecked<string | null>() },
-  other_bridge: { present: flag, client: unchecked<string | null>() },
+  logged_in: { user: textOrNull, address: anything<string | null>() },
+  other_bridge: { present: flag, client: anything<string | null>() },
   configuration_changed: { changes: list<string>() },
   /** Anything else worth keeping that `bridge/event` also says. */
   event: {
     event: text,
     severity: as<"info" | "warning" | "error">(text),
     message: text,
-    controller: unchecked<string>().optional(),
-    actuator: unchecked<string>().optional(),
+    controller: anything<string>().optional(),
+    actuator: anything<string>().optional(),
   },
   /** The journal about itself: what a start found broken. */
   journal_damaged: { unreadable: number, truncated_bytes: number, corrupt_files: list<string>() },
@@ -181,11 +181,11 @@ const schema = {
     /** Newest last, at most 20. */
     starts: list<RecordedStart>(),
     /** Absent in files of earlier versions, which said it otherwise (`upgrade.ts`). */
-    lanes: unchecked<readonly RememberedLane[]>().optional(),
+    lanes: anything<readonly RememberedLane[]>().optional(),
     /** Up to format 2, since when the lanes have them. */
-    limits: unchecked<readonly LimitsEntry[]>().optional(),
+    limits: anything<readonly LimitsEntry[]>().optional(),
     /** Absent in files of earlier versions. */
-    alarms: unchecked<readonly Alarm[]>().optional(),
+    alarms: anything<readonly Alarm[]>().optional(),
   },
 };
 
@@ -357,7 +357,7 @@ export function isRecord(value: unknown): value is JournalRecord {
   return linesOf.get(value.type)?.safeParse(value).success === true;
 }
 
-export const required = ({ controller, actuator, target = "actuator" }: About): Required<About> => ({
+export const wholeAbout = ({ controller, actuator, target = "actuator" }: About): Required<About> => ({
   controller,
   actuator,
   target,

@@ -215,7 +215,7 @@ async function stripFile(files: FileSystem, path: string): Promise<number> {
 }
 
 /** Two may have found the same file too old. */
-const removed = (files: FileSystem, path: string): Promise<void> =>
+const remove = (files: FileSystem, path: string): Promise<void> =>
   files.remove(path).catch((error: unknown) => {
     if (errorCode(error) !== "ENOENT") throw error;
   });
@@ -273,7 +273,7 @@ export class Retention {
       const doomed = segmentsToDelete(segments, clock(), limits, (path) => this.#stripped.has(path));
       const corrupt = await listCorrupt(files, directory);
       for (const path of [...doomed.map((one) => one.path), ...corrupt.slice(0, -mostCorruptFiles)]) {
-        await removed(files, path);
+        await remove(files, path);
         this.#stripped.delete(path);
       }
       const older = segments.slice(doomed.length).filter(({ path }) => path !== current()?.path);

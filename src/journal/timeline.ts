@@ -118,7 +118,7 @@ export class Timeline {
   entries(record: JournalRecord): readonly TimelineEntry[] {
     const own = ownKind(record);
     if (own !== null) return [{ ...withoutMemory(record), kind: own }];
-    if (record.type === "freed") return this.#freed(record);
+    if (record.type === "freed") return this.#entryOfFreed(record);
     if (record.type === "alarm_kept") return this.#alarm(record, record.name, record.alarm ?? null);
     if (record.type === "carried") this.#begin(record);
     const kept = limitsIn(record);
@@ -135,7 +135,7 @@ export class Timeline {
   }
 
   /** Who unlocked or released; what follows in what is kept is that, and no second thing. */
-  #freed(record: JournalRecord & { readonly type: "freed" }): readonly TimelineEntry[] {
+  #entryOfFreed(record: JournalRecord & { readonly type: "freed" }): readonly TimelineEntry[] {
     const { controller, actuator, what, by } = record;
     for (const [key, kept] of this.#limits) {
       const [of, one] = JSON.parse(key) as [string, string];

@@ -14,7 +14,7 @@ import {
   type ProblemMemory,
   type Refusal,
   type RememberedLane,
-  required,
+  wholeAbout,
   type ResultRecord,
   type SentMemory,
   type Stamp,
@@ -139,7 +139,7 @@ export class EarlierHistory {
         ...(problem && { problem: problemOf(problem) }),
         ...(unsettled && lookedForOf(unsettled)),
       };
-      return { ...required(about), memory };
+      return { ...wholeAbout(about), memory };
     });
   }
 
@@ -163,7 +163,7 @@ export class EarlierHistory {
       this.#settle(record);
       const { id, at: finished_at, message = null } = record;
       const why = { command: null, outcome: "confirmed", reason: "reverted", message } as const;
-      this.#addProblem({ ...required(record), id, ...why, finished_at });
+      this.#addProblem({ ...wholeAbout(record), id, ...why, finished_at });
     } else if (type === "acknowledged") {
       for (const [key, { controller, actuator }] of this.#problems)
         if (controller === record.controller && (record.actuator ?? actuator) === actuator)
@@ -199,7 +199,7 @@ export class EarlierHistory {
     const step = { purpose, address, value, attempt, sent_at: at, answered: null };
     this.#change(record, (command) => ({ ...command, steps: [...command.steps, step] }));
     const key = aboutKey(record);
-    const post = { ...required(record), earlier: this.#unread.has(key) };
+    const post = { ...wholeAbout(record), earlier: this.#unread.has(key) };
     setBounded(this.#unread, key, post, mostPerActuator);
     if (this.#unsettled.get(key)?.outcome === "confirmed") this.#unsettled.delete(key);
   }
@@ -230,7 +230,7 @@ export class EarlierHistory {
     if (outcome === "confirmed" || outcome === "already") this.#problems.delete(key);
     // One interrupted before anything was sent is no problem of the actuator.
     else if (bad.has(outcome) && !(outcome === "failed" && steps.length === 0))
-      this.#addProblem({ ...required(record), id, command, outcome, reason, message, finished_at });
+      this.#addProblem({ ...wholeAbout(record), id, command, outcome, reason, message, finished_at });
     if (restsOnRead(record.result)) this.#unread.delete(key);
     else if (reason === "not_sent") this.#forgetUnsent(record);
     // About to be sent when its run ended, and of its first POST no record.
@@ -247,7 +247,7 @@ export class EarlierHistory {
     if (last === undefined || (outcome !== "confirmed" && !mayCome)) return;
     const { purpose, address, value } = last;
     const sent = { word: command ?? value, step: { purpose, address, value } };
-    const open = { ...required(record), id, ...sent, outcome, reason, at: record.at };
+    const open = { ...wholeAbout(record), id, ...sent, outcome, reason, at: record.at };
     setBounded(this.#unsettled, key, open, mostUnsettled);
   }
 

@@ -154,7 +154,7 @@ export class JournalWriter {
     this.#beginNew ||= this.#current?.doubtful ?? false;
     this.#letGo();
     await this.#closing;
-    const barred = await this.#barred();
+    const barred = await this.#refusal();
     const scan = await this.#scan();
     this.sequence = Math.max(this.sequence, ...scan.segments.map(({ sequence }) => sequence));
     this.history = scan.history;
@@ -172,7 +172,7 @@ export class JournalWriter {
   }
 
   /** Why no file may be changed. Asked before the files are read, so that no other process writes to them in between. */
-  async #barred(): Promise<Error | null> {
+  async #refusal(): Promise<Error | null> {
     try {
       await this.#parts.admit?.();
       return null;

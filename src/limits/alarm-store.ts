@@ -44,7 +44,7 @@ interface AlarmPorts {
   readonly publish: (id: string, payload: string) => void;
   /** All that are on in one. */
   readonly publishAll: (payload: string) => void;
-  readonly watched: () => WatchedFacts;
+  readonly watchedFacts: () => WatchedFacts;
   readonly store: {
     onChange(
       listener: (before: Controller | undefined, after: Controller | undefined) => void,
@@ -74,7 +74,7 @@ export class AlarmStore {
   constructor(ports: AlarmPorts) {
     this.#ports = ports;
     if (isNotRunningAsked(ports.store.controllers()))
-      ports.store.onChange((before, after) => this.#notRunning.changed(before, after), ["actuators"]);
+      ports.store.onChange((before, after) => this.#notRunning.onChange(before, after), ["actuators"]);
     ports.store.onChange(
       (before, after) => {
         // Just admitted: nothing of it is known yet, also not that an alarm of the run before is over.
@@ -161,13 +161,13 @@ export class AlarmStore {
   }
 
   #look(): void {
-    const { clock, watched, store } = this.#ports;
-    const { journalProblem, otherBridge, crashLoop, overdue, isGone } = watched();
+    const { clock, watchedFacts, store } = this.#ports;
+    const { journalProblem, otherBridge, crashLoop, overdue, isGone } = watchedFacts();
     this.set("crash_loop", bridgeItself, crashLoop);
     this.set("journal_unavailable", bridgeItself, journalProblem);
     const other = otherBridge ? "Another bridge is connected for the same account." : null;
     if (otherBridge !== null) this.set("other_bridge", bridgeItself, other);
-    for (const [about, message] of this.#notRunning.judged(store.controllers()))
+    for (const [about, message] of this.#notRunning.judgeAll(store.controllers()))
       this.set("not_running", about, message);
     if (journalProblem === null) for (const name of this.#unwritten) this.#keep(name);
     if (this.#looks++ % overdueEveryLooks === 0) this.#onOverdue(overdue());

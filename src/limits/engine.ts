@@ -126,12 +126,12 @@ export class LimitEngine {
 
   readonly #onControllerChange = (before: Controller | undefined, after: Controller | undefined): void => {
     if (after === undefined) return;
-    const keys = new Set([...this.#watchersOf(after.info.code), ...this.#concerned(before, after)]);
+    const keys = new Set([...this.#watchersOf(after.info.code), ...this.#keysConcerned(before, after)]);
     if (keys.size > 0) this.#ports.book().feedSoon({ type: "seen", keys, weather: null });
   };
 
   /** Own actuators of whose limits something follows from the change, whatever guards look at. */
-  *#concerned(before: Controller | undefined, after: Controller): Iterable<string> {
+  *#keysConcerned(before: Controller | undefined, after: Controller): Iterable<string> {
     const { code } = after.info;
     const now = this.#ports.clock.monotonic();
     // What was due before the platform was asked for the first time goes as soon as it answers.
@@ -185,7 +185,7 @@ export class LimitEngine {
   }
 
   /** What an earlier run left, for the book to begin with. */
-  left(history: HistoryParts, newestAt: number, isOfCluster = false): LimitsLeft {
+  limitsLeft(history: HistoryParts, newestAt: number, isOfCluster = false): LimitsLeft {
     const { clock, store } = this.#ports;
     const at = startAt(clock.now(), newestAt, isOfCluster);
     const start = { at, mono: clock.monotonic(), newestAt };

@@ -6,7 +6,7 @@ import type { HistoryParts, LimitsEntry } from "../journal/records.js";
 import { trustedSkewMs } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import { overrunEvent } from "./events.js";
-import { type Entry, keyOf, newEntry, restored } from "./rules/entry.js";
+import { type Entry, keyOf, newEntry, restore } from "./rules/entry.js";
 
 /* What limits actuators as an earlier run left it, compared with what the configuration has by now. */
 
@@ -124,7 +124,7 @@ function takenUp(
     known === null || (kept.lease?.address ?? known.settings.address) !== known.settings.address;
   const own = isElsewhere ? { ...kept, lease: null } : kept;
   const fresh = known ?? entryWithoutActuator(controller, actuator);
-  const entry = restored(fresh, own, { at, mono, isBehind: at < newestAt, isOpen });
+  const entry = restore(fresh, own, { at, mono, isBehind: at < newestAt, isOpen });
   const lease = isElsewhere ? kept.lease : null;
   const former = lease !== null && at < lease.until + goneForMs ? lease : null;
   const isLeft = known !== null || kept.lock !== null || kept.hold !== null || former !== null;

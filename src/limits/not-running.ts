@@ -55,7 +55,7 @@ export class NotRunning {
   readonly #shown = new Map<string, ShownSince>();
 
   /** Told of each controller that became another. */
-  changed(before: Controller | undefined, after: Controller | undefined): void {
+  onChange(before: Controller | undefined, after: Controller | undefined): void {
     for (const actuator of (after ?? before)?.actuators.values() ?? []) {
       if (actuator.settings.notRunningAfterMs === undefined) continue;
       const key = keyOf((after ?? before)?.info.code ?? "", actuator.settings.id);
@@ -65,7 +65,7 @@ export class NotRunning {
   }
 
   /** Of each such actuator what is wrong, null for nothing; those of which nobody can tell are left out. */
-  *judged(controllers: Iterable<Controller>): Generator<readonly [about: Subject, message: string | null]> {
+  *judgeAll(controllers: Iterable<Controller>): Generator<readonly [about: Subject, message: string | null]> {
     for (const { info, actuators, statuses } of controllers)
       for (const actuator of actuators.values()) {
         const { id, notRunningAfterMs } = actuator.settings;

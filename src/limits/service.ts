@@ -83,7 +83,7 @@ export class LimitService {
       ...ports,
       publish: (id, payload) => retained.wanted(topics.alarm(id), payload),
       publishAll: (payload) => retained.wanted(topics.bridge.alarms, payload),
-      watched: () => ({
+      watchedFacts: () => ({
         journalProblem: journal.state().reason,
         otherBridge: otherBridge(),
         overdue,
@@ -105,7 +105,7 @@ export class LimitService {
     const history = journal.history();
     this.#isFirst = history.starts.length <= 1;
     this.alarms.restore(history.alarms ?? []);
-    const { limits, events, lost } = this.engine.left(history, this.#newestAt, this.#ports.isOfCluster);
+    const { limits, events, lost } = this.engine.limitsLeft(history, this.#newestAt, this.#ports.isOfCluster);
     for (const { type, controller, actuator } of this.alarms.list)
       if (ofLimits.has(type) && controller !== null && !this.#isLimited(limits, controller, actuator))
         this.alarms.set(type, { controller, actuator }, null);
@@ -118,7 +118,7 @@ export class LimitService {
   }
 
   /** The broker holds this, from before. An alarm that this run does not know is over. */
-  found(topic: string, payload: Uint8Array): void {
+  onFound(topic: string, payload: Uint8Array): void {
     if (payload.length === 0 || !this.#isLeft(topic)) return;
     this.#left?.add(topic);
     const { topics, retained } = this.#ports;
@@ -126,7 +126,7 @@ export class LimitService {
   }
 
   /** The broker has shown what it holds: at a first start what is left says that there was an earlier one. */
-  looked(isWhole: boolean): void {
+  onLooked(isWhole: boolean): void {
     const left = this.#left;
     if (isWhole) this.#left = null;
     if (!this.#isFirst || left === null || left.size === 0) return;

@@ -47,7 +47,7 @@ class LinkReport {
     return this.#reason;
   }
 
-  connected(facts: BrokerFacts): void {
+  onConnected(facts: BrokerFacts): void {
     const after = this.#failures > 0 ? { failedAttempts: this.#failures } : {};
     this.#log.info(after, `connected to ${this.#broker} with ${versionName(facts.protocolVersion)}`);
     this.#failures = 0;
@@ -58,7 +58,7 @@ class LinkReport {
   }
 
   /** `lost`: publishes that were on their way. `lifeMs`: from the attempt to the end. */
-  ended(end: LinkEnd, { lost = 0, lifeMs = 0 } = {}): void {
+  onEnd(end: LinkEnd, { lost = 0, lifeMs = 0 } = {}): void {
     if (end.kind === "ended") {
       this.#log.info(`disconnected from ${this.#broker}`);
       return;
@@ -173,7 +173,7 @@ export class BrokerConnection {
       const { end, lost } = await this.#attempt(signal);
       this.#lastEnd = end;
       if (isAborted(signal)) {
-        if (end.kind === "ended") this.#report.ended(end);
+        if (end.kind === "ended") this.#report.onEnd(end);
         break;
       }
       const lifeMs = clock.monotonic() - startedAt;
@@ -181,7 +181,7 @@ export class BrokerConnection {
         this.#report.fellBack();
         continue;
       }
-      this.#report.ended(end, { lost, lifeMs });
+      this.#report.onEnd(end, { lost, lifeMs });
       const settled = end.connected && lifeMs >= this.#limits.settledMs;
       const delayMs = fullJitter(settled ? 0 : attempt, this.#limits.backoff, random());
       attempt = settled ? 1 : attempt + 1;
@@ -222,8 +222,8 @@ export class BrokerConnection {
   }
 
   /** Resolves when the link takes more, and at once while there is none. */
-  async drained(): Promise<void> {
-    await this.#link?.drained();
+  async drain(): Promise<void> {
+    await this.#link?.drain();
   }
 
   /** Ends the link in order, with the last words, and makes a new one. */
@@ -266,7 +266,7 @@ export class BrokerConnection {
     this.#state = "subscribing";
     this.#tally.connects += 1;
     this.#lastConnectedAt = this.#ports.clock.now();
-    this.#report.connected(facts);
+    this.#report.onConnected(facts);
     this.#session = new Session(link, facts, {
       queue: this.#queue,
       settings: this.#settings,
@@ -283,7 +283,7 @@ export class BrokerConnection {
     this.#tally.disconnects += 1;
     this.#session = null;
     this.#facts = null;
-    void this.#contain("disconnected", () => this.#settings.on?.disconnected?.(ended.end));
+    void this.#contain("disconnected", () => this.#settings.on?.onDisconnected?.(ended.end));
     return ended;
   }
 
@@ -358,8 +358,8 @@ export interface Part {
   /** Works until `signal` aborts; one that rejects ends the bridge. */
   run?(signal: AbortSignal): Promise<void>;
   /** A link stands. The parts are told one after the other; what resolves with false says that the link is gone again. */
-  connected?(): unknown;
-  disconnected?(): void;
+  onConnected?(): unknown;
+  onDisconnected?(): void;
   /** The last words of a link that ends in order. */
   leave?(): Promise<void>;
   /** Whether the message was for this part; the others are not handed it then. */
@@ -368,11 +368,11 @@ export interface Part {
 
 /** What the parts hear of the link, in the order of their list, which may still grow. */
 export const partListeners = (parts: readonly Part[]): ConnectionListeners => ({
-  connected: async () => {
-    for (const part of parts) if ((await part.connected?.()) === false) return;
+  onConnected: async () => {
+    for (const part of parts) if ((await part.onConnected?.()) === false) return;
   },
-  disconnected: () => {
-    for (const part of parts) part.disconnected?.();
+  onDisconnected: () => {
+    for (const part of parts) part.onDisconnected?.();
   },
   beforeEnd: async () => {
     for (const part of parts) await part.leave?.();

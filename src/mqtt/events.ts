@@ -28,7 +28,7 @@ export class EventOutput implements Part {
       clock,
       most: mostEvents,
       longestMs: Infinity,
-      repeated: (event) => event,
+      repeat: (event) => event,
       gaveUp: (_, error) => log.debug({ reason: String(error) }, "an event was not published"),
     });
   }
@@ -48,7 +48,7 @@ export class EventOutput implements Part {
     });
   }
 
-  connected(): void {
-    this.#outbox.connected();
+  onConnected(): void {
+    this.#outbox.onConnected();
   }
 }

@@ -21,7 +21,7 @@ interface Delivery {
    * Called once nothing of it is left to be published: every topic that can take it has it, or it was dropped, as too old or one
    * of too many.
    */
-  readonly delivered?: () => void;
+  readonly onDelivered?: () => void;
 }
 
 interface Owed extends Delivery {
@@ -38,7 +38,7 @@ interface OutboxParts {
   readonly most: number;
   readonly longestMs: number;
   /** The document as it is published where a subscriber may have it already. */
-  readonly repeated: (document: object) => object;
+  readonly repeat: (document: object) => object;
   /** A topic will never take this. */
   readonly gaveUp: (topic: string, error: PublishError) => void;
 }
@@ -81,7 +81,7 @@ export class Outbox {
     this.#keep({ ...delivery, isRepeated: true, sinceMono, waitsForLink: false });
   }
 
-  connected(): void {
+  onConnected(): void {
     this.#link = "up";
     this.#dropOld();
     this.#late = [...this.#late, ...this.#waiting].slice(-this.#parts.most);
@@ -90,7 +90,7 @@ export class Outbox {
     for (const owed of waiting) void this.#send(owed);
   }
 
-  disconnected(): void {
+  onDisconnected(): void {
     if (this.#link === "up") this.#link = "lost";
   }
 
@@ -102,11 +102,11 @@ export class Outbox {
     this.#dropOld();
     const late = this.#late;
     this.#late = [];
-    const { link, repeated } = this.#parts;
+    const { link, repeat } = this.#parts;
     for (const { destinations, document } of late)
       for (const { topic, options, isOwn } of destinations)
         // It was told already, so a link that goes just now owes it no more.
-        if (isOwn) link.publish(topic, JSON.stringify(repeated(document)), options).catch(() => undefined);
+        if (isOwn) link.publish(topic, JSON.stringify(repeat(document)), options).catch(() => undefined);
   }
 
   /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
@@ -123,12 +123,12 @@ export class Outbox {
     this.#late = this.#late.filter(({ sinceMono }) => sinceMono > latest);
     const old = this.#waiting.filter(({ sinceMono }) => sinceMono <= latest);
     this.#waiting = this.#waiting.filter(({ sinceMono }) => sinceMono > latest);
-    for (const { delivered } of old) delivered?.();
+    for (const { onDelivered } of old) onDelivered?.();
   }
 
   async #send(owed: Owed): Promise<void> {
-    const { destinations, document, isRepeated, delivered } = owed;
-    const text = JSON.stringify(isRepeated ? this.#parts.repeated(document) : document);
+    const { destinations, document, isRepeated, onDelivered } = owed;
+    const text = JSON.stringify(isRepeated ? this.#parts.repeat(document) : document);
     const failed = new Set<Destination>();
     let waitsForLink = false;
     await Promise.all(
@@ -144,7 +144,7 @@ export class Outbox {
       }),
     );
     if (failed.size === 0) {
-      delivered?.();
+      onDelivered?.();
       return;
     }
     this.#late = this.#late.filter((late) => late !== owed);
@@ -155,7 +155,7 @@ export class Outbox {
 
   #keep(owed: Owed): void {
     this.#waiting.push(owed);
-    if (this.#waiting.length > this.#parts.most) this.#waiting.shift()?.delivered?.();
+    if (this.#waiting.length > this.#parts.most) this.#waiting.shift()?.onDelivered?.();
   }
 }
 
@@ -182,7 +182,7 @@ export function resultDelivery(
   { base }: Topics,
   result: CommandResult,
   { controllerId, target, targetId, response }: ResultAddress,
-  delivered?: () => void,
+  onDelivered?: () => void,
 ): Delivery {
   const root = `${base}/${controllerId}`;
   const answer = `${root}/${target}/${targetId}/result`;
@@ -198,7 +198,7 @@ export function resultDelivery(
       isOwn: false,
     });
   }
-  return { controllerId: result.controller, destinations, document: result, delivered };
+  return { controllerId: result.controller, destinations, document: result, onDelivered };
 }
 
 /** Topics the log is told of, at most. */
@@ -218,7 +218,7 @@ export function resultOutbox(
     clock,
     most: 1_000,
     longestMs: 24 * 3_600_000,
-    repeated: (result) => ({ ...result, repeated: true }),
+    repeat: (result) => ({ ...result, repeated: true }),
     gaveUp: (at, { kind, message }) => {
       const topic = at.slice(0, 200);
       if (told.has(topic) || told.size >= mostNamed) return;

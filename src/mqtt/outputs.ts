@@ -97,8 +97,8 @@ export class Outputs implements Part {
     this.#parts = parts;
     const { store, retained, clock } = parts;
     this.#rest = new Rest(clock);
-    store.onChange(this.#changed);
-    retained.onFound([], { looked: () => this.#rest.wake() });
+    store.onChange(this.#onChange);
+    retained.onFound([], { onLooked: () => this.#rest.wake() });
   }
 
   /** When the chores were last done, monotonic ms; every ten seconds or so while all is well. */
@@ -117,10 +117,10 @@ export class Outputs implements Part {
   }
 
   /** Resolves with whether this link was told everything, false where it went meanwhile. */
-  async connected(): Promise<boolean> {
+  async onConnected(): Promise<boolean> {
     const { connection, topics, retained, log } = this.#parts;
     // Before the first `online` of a run everybody can see what may be commanded.
-    if (!(await retained.linked())) return false;
+    if (!(await retained.onLinked())) return false;
     const isSaid = await announceOnline({
       publish: () => connection.publish(topics.bridge.state, "online", { retain: true }),
       ready: () => connection.ready(),
@@ -131,8 +131,8 @@ export class Outputs implements Part {
     return isSaid;
   }
 
-  disconnected(): void {
-    this.#parts.retained.unlinked();
+  onDisconnected(): void {
+    this.#parts.retained.onUnlinked();
   }
 
   leave(): Promise<void> {
@@ -140,13 +140,13 @@ export class Outputs implements Part {
     return connection.publish(topics.bridge.state, "offline", { retain: true });
   }
 
-  readonly #changed = (before: Controller | undefined, after: Controller | undefined): void => {
+  readonly #onChange = (before: Controller | undefined, after: Controller | undefined): void => {
     const { announcer, retained, clock, onEvent } = this.#parts;
     if (before?.availability === "online" && after?.availability === "offline")
       onEvent(wentOffline(after, clock.now()));
     // First, as it decides what of the change may be published before it is announced.
     announcer?.controllerChanged(before, after);
-    retained.changed(before, after);
+    retained.onChange(before, after);
     if (before?.info === after?.info) return;
     this.#controllersDue = true;
     this.#rest.wake();

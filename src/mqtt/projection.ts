@@ -219,7 +219,7 @@ export function controllerMessages(
   const gone: Message[] = [];
   if (before?.statuses !== after.statuses)
     for (const status of before?.statuses.keys() ?? [])
-      if (!after.statuses.has(status)) gone.push(...cleared(topics, topics.status(id, status)));
+      if (!after.statuses.has(status)) gone.push(...emptyAll(topics, topics.status(id, status)));
   return [
     ...changes(before ? ownLeaves(topics, before, withTags) : [], ownLeaves(topics, after, withTags)),
     ...changesOfAll(topics, id, before?.sensors, after.sensors, sensorLeaves),
@@ -275,11 +275,11 @@ function clearedController(topics: Topics, controller: Controller): Message[] {
     ...each(controller.actuators, topics.actuator),
     ...each(controller.parameters, topics.parameter),
     ...each(controller.addresses, topics.address),
-  ].flatMap((group) => cleared(topics, group));
+  ].flatMap((group) => emptyAll(topics, group));
 }
 
 /** Of a group of topics by their leaf: commands and results are never retained, and integers only stand where they are asked for. */
-const cleared = ({ codes }: Topics, group: object): Message[] =>
+const emptyAll = ({ codes }: Topics, group: object): Message[] =>
   Object.entries(group).flatMap(([leaf, topic]: [string, string]) =>
     leaf === "set" || leaf === "result" || (!codes && leaf.endsWith("_code")) ? [] : [clear(topic)],
   );

@@ -20,9 +20,9 @@ import {
 /** A part that wants to know what the broker holds when a link begins. */
 export interface Finder {
   /** A retained message from before. */
-  found?(topic: string, payload: Buffer): void;
+  onFound?(topic: string, payload: Buffer): void;
   /** The link lasted until the end; `isWhole`: everything was shown. */
-  looked?(isWhole: boolean): void;
+  onLooked?(isWhole: boolean): void;
 }
 
 export interface RetainedTopicsParts extends RetainedContext {
@@ -56,9 +56,9 @@ export class RetainedTopics {
   constructor(parts: RetainedTopicsParts) {
     this.#parts = parts;
     this.#rest = new Rest(parts.clock);
-    const found = (topic: string, payload: Buffer) =>
+    const onFound = (topic: string, payload: Buffer) =>
       this.#step({ type: "found", topic, payload: payload.toString() });
-    this.onFound(parts.topics.retained, { found });
+    this.onFound(parts.topics.retained, { onFound });
   }
 
   /** Something on the broker is left over that may have to be emptied; call `sweep` now and then. */
@@ -93,7 +93,7 @@ export class RetainedTopics {
     return outcome;
   }
 
-  changed(before: Controller | undefined, after: Controller | undefined): void {
+  onChange(before: Controller | undefined, after: Controller | undefined): void {
     this.#step({ type: "changed", before, after });
   }
 
@@ -133,7 +133,7 @@ export class RetainedTopics {
   }
 
   /** A link stands, on which nothing was published yet. Resolves when `online` may be said on it, false where it is gone. */
-  async linked(): Promise<boolean> {
+  async onLinked(): Promise<boolean> {
     const link = {};
     this.#link = link;
     void this.#look(link);
@@ -147,7 +147,7 @@ export class RetainedTopics {
     this.#step({ type: "online" });
   }
 
-  unlinked(): void {
+  onUnlinked(): void {
     this.#link = null;
     this.#step({ type: "unlinked" });
   }
@@ -165,9 +165,9 @@ export class RetainedTopics {
   async #look(link: object): Promise<void> {
     const filters = [...new Set(this.#finders.flatMap((one) => one.filters))];
     const isWhole = await this.#parts.link.scan(filters, (topic, payload) => {
-      for (const { finder } of this.#finders) finder.found?.(topic, payload);
+      for (const { finder } of this.#finders) finder.onFound?.(topic, payload);
     });
-    if (this.#link === link) for (const { finder } of this.#finders) finder.looked?.(isWhole);
+    if (this.#link === link) for (const { finder } of this.#finders) finder.onLooked?.(isWhole);
   }
 
   #step(input: Input): void {

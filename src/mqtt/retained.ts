@@ -175,15 +175,15 @@ export function step(kept: Retained, input: Input, context: RetainedContext): De
   if (type === "wanted") want(kept, input);
   else if (type === "forgotten") forget(kept, input.topic);
   else if (type === "announced") kept.announcements.set(input.topic, input.payload);
-  else if (type === "changed") changed(turn, input.before, input.after);
+  else if (type === "changed") onChange(turn, input.before, input.after);
   else if (type === "released") release(kept, input);
   else if (type === "shown_again") showAgain(kept, input.about);
-  else if (type === "linked") linked(turn);
+  else if (type === "linked") onLinked(turn);
   else if (type === "online") online(turn);
-  else if (type === "unlinked") unlinked(turn);
-  else if (type === "found") found(turn, input);
+  else if (type === "unlinked") onUnlinked(turn);
+  else if (type === "found") onFound(turn, input);
   else if (type === "swept") sweepAll(kept, input.extent);
-  else if (type === "ended") ended(turn, input);
+  else if (type === "ended") onEnd(turn, input);
   else if (type === "woke") woke(turn, input.now);
   else if (kept.link === "up" && type === "republish") everything(turn);
   else if (kept.link === "up" && type === "hastened")
@@ -230,7 +230,7 @@ function showAgain({ link, again }: Retained, about: TargetPlace): void {
   if (link === "up") again.set(JSON.stringify(about), about);
 }
 
-function linked({ kept, context }: Turn): void {
+function onLinked({ kept, context }: Turn): void {
   kept.link = "greeting";
   if (!kept.isGreeted) for (const { info } of context.view.controllers()) kept.greetings.add(info.code);
 }
@@ -257,7 +257,7 @@ function everything({ kept, context }: Turn): void {
 }
 
 /** The next link publishes everything that is wanted; to be remembered is what was to be emptied. */
-function unlinked({ kept, outcomes }: Turn): void {
+function onUnlinked({ kept, outcomes }: Turn): void {
   kept.link = "down";
   for (const { topic, payload, code } of kept.newest.values())
     if (code !== null && payload === "") markUnknown(kept, code, topic);
@@ -268,7 +268,7 @@ function unlinked({ kept, outcomes }: Turn): void {
   kept.onTheirWay = 0;
 }
 
-function changed(
+function onChange(
   { kept, context }: Turn,
   before: Controller | undefined,
   after: Controller | undefined,
@@ -290,7 +290,7 @@ function changed(
   }
 }
 
-function ended(turn: Turn, { publish, error, now }: InputOf<"ended">): void {
+function onEnd(turn: Turn, { publish, error, now }: InputOf<"ended">): void {
   const { kept, outcomes } = turn;
   const { topic, payload, sort, code, number } = publish;
   if (number <= kept.linkedAt) return;
@@ -324,7 +324,7 @@ export function retryMs(error: PublishErrorKind, attempts: number): number {
   return isFinal(error) ? Math.min(10_000 * doubled, 600_000) : Math.min(1_000 * doubled, 60_000);
 }
 
-function found({ kept, context }: Turn, { topic, payload }: InputOf<"found">): void {
+function onFound({ kept, context }: Turn, { topic, payload }: InputOf<"found">): void {
   const place = placeOf(context.topics.base, topic);
   if (payload === "" || place === null) return;
   if (!isWanted(context, place, kept.documents.get(topic)?.payload))

@@ -38,13 +38,13 @@ const tag = (
   ...more,
 });
 
-const known = (text: string | null | undefined) => text ?? undefined;
+const orUndefined = (text: string | null | undefined) => text ?? undefined;
 
 function sensorTags(topics: Topics, controllerId: string, { definition }: Sensor): readonly Tag[] {
   const { id, name, kind, unit, numeric, min, max } = definition;
   const topic = topics.sensor(controllerId, id);
   const limits = { min: min ?? undefined, max: max ?? undefined };
-  const what = { kind, unit: known(unit), ...limits };
+  const what = { kind, unit: orUndefined(unit), ...limits };
   return [
     tag(topic.value, name, numeric ? "number" : "text", what),
     tag(topic.quality, `${name} quality`, "word", { words: qualityCodes }),

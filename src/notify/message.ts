@@ -59,7 +59,7 @@ const timeIn = (at: string, timeZone: string): string =>
   new Date(at).toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
 
 /** What an alarm names beside its type, for who does not read the bridge's English. */
-function named({ guards = [], command, ends_with: end, late = [] }: AlarmFacts): string {
+function causeOf({ guards = [], command, ends_with: end, late = [] }: AlarmFacts): string {
   const label = (word: string) => wordLabel("zh", word);
   return [
     ...guards.map(({ rule, input }) => `${rule}（${input}）`),
@@ -71,14 +71,14 @@ function named({ guards = [], command, ends_with: end, late = [] }: AlarmFacts):
 
 function sentenceOf({ type, message, remedy, facts }: ShownAlarm, { language }: Wording): string {
   if (language === "en") return `${message} ${remedy}`;
-  const about = named(facts ?? {});
+  const about = causeOf(facts ?? {});
   return `${chineseAlarms[type]}${about === "" ? "" : ` ${about}。`}`;
 }
 
 const mostListed = 8;
 
 /** As many as fit on a phone, each in a line. */
-function listed(lines: readonly string[], wording: Wording, all = lines.length): string[] {
+function list(lines: readonly string[], wording: Wording, all = lines.length): string[] {
   const more = all - Math.min(lines.length, mostListed);
   const rest = more > 0 ? [say(wording, "more", { n: String(more) })] : [];
   return [...lines.slice(0, mostListed).map((line) => `• ${line}`), ...rest];
@@ -106,7 +106,7 @@ export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number,
   };
   if (first === undefined) {
     const [only = ""] = finished;
-    const text = finished.length === 1 ? only : listed(finished, wording).join("\n");
+    const text = finished.length === 1 ? only : list(finished, wording).join("\n");
     const head = finished.length === 1 ? only : `${say(wording, "over")} (${finished.length})`;
     return { ...facts, kind: "cleared", severity: "info", title: title(head), text };
   }
@@ -115,7 +115,7 @@ export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number,
   const lines =
     flood === null
       ? []
-      : listed(
+      : list(
           on.map((one) => titleOf(one, wording)),
           wording,
           flood,
@@ -127,7 +127,7 @@ export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number,
     return { ...facts, kind, severity, title: title(titleOf(first, wording)), text };
   }
   const head = say(wording, "alarms", { n: String(raised.length) });
-  const each = listed(
+  const each = list(
     raised.map((one) => `${titleOf(one, wording)}. ${sentenceOf(one, wording)}`),
     wording,
   );

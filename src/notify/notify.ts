@@ -9,7 +9,7 @@ import {
   afterSent,
   isTryDue,
   noticeDue,
-  remembered,
+  remember,
   type Sent,
   type ShownAlarm,
   type Told,
@@ -196,7 +196,7 @@ export class Notifier {
     // That a way does not work is told through the others.
     const shown = alarms().filter(({ type }) => way.trouble === null || type !== "notify_failed");
     const minute = minuteIn(this.#wording.timeZone, now);
-    way.told = remembered(way.told, way.rules, shown, now);
+    way.told = remember(way.told, way.rules, shown, now);
     const notice = noticeDue(way.rules, way.told, shown, now, minute);
     if (notice === null) return;
     const on = shown.filter(({ type, state }) => type !== "flood" && state !== "cleared");

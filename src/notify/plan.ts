@@ -98,7 +98,7 @@ export function afterNotice(before: ToldBefore, { raised, over }: Notice, now: n
 }
 
 /** Without what is over and cannot matter any more. */
-export function remembered(before: ToldBefore, rules: WayRules, alarms: readonly ShownAlarm[], now: number) {
+export function remember(before: ToldBefore, rules: WayRules, alarms: readonly ShownAlarm[], now: number) {
   const kept = [...before].filter(([id, { isOn, at }]) => {
     if (isYounger(at, pauseMs, now)) return true;
     return isOn && (rules.cleared || !isOver(id, alarms));

@@ -4,7 +4,7 @@ import type { Redact } from "../runtime/redaction.js";
 import { verifiedTls } from "../runtime/sockets.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
-import { type HttpReply, type HttpRequest, judged, serviceOf, type WaySettings } from "./services.js";
+import { type HttpReply, type HttpRequest, judgeReply, serviceOf, type WaySettings } from "./services.js";
 
 /* Where messages leave the house. The packages for it are loaded with the first one. */
 
@@ -29,11 +29,11 @@ const mostProblem = 300;
 export function senderOf(way: WaySettings, ports: SenderPorts): Sender {
   const { clock, proxy, redact } = ports;
   // Cut only then: half a secret would not be known as one.
-  const told = (problem: string) => redact(problem).slice(0, mostProblem);
+  const tellable = (problem: string) => redact(problem).slice(0, mostProblem);
   const service = serviceOf(way);
   const attempt = async (message: Message, signal: AbortSignal): Promise<Sent> => {
     if (service !== null)
-      return judged(service, await exchange(service.request(message, clock.now()), proxy, signal));
+      return judgeReply(service, await exchange(service.request(message, clock.now()), proxy, signal));
     const { sendMail } = await import("./mail.js");
     return way.smtp ? sendMail(way.smtp, proxy, message, signal) : { ok: true };
   };
@@ -42,10 +42,10 @@ export function senderOf(way: WaySettings, ports: SenderPorts): Sender {
     const takeBack = clock.after(deadlineMs, () => late.abort(new Error("no answer in time")));
     try {
       const sent = await attempt(message, AbortSignal.any([late.signal, stop]));
-      return sent.ok ? sent : { ...sent, problem: told(sent.problem) };
+      return sent.ok ? sent : { ...sent, problem: tellable(sent.problem) };
     } catch (error) {
       const reason = late.signal.aborted ? "no answer within 20 s" : reasonOf(error);
-      return { ok: false, problem: told(`it was not reached (${reason})`), isRefused: false };
+      return { ok: false, problem: tellable(`it was not reached (${reason})`), isRefused: false };
     } finally {
       takeBack();
     }

@@ -70,11 +70,11 @@ const judgeRobot =
     const { errcode, errmsg } = fieldsOf(body) ?? {};
     if (typeof errcode !== "number") return noAnswer;
     if (errcode === 0) return sent;
-    const problem = `the robot refuses it (${errcode}: ${quoted(errmsg)})`;
+    const problem = `the robot refuses it (${errcode}: ${quote(errmsg)})`;
     return { ok: false, problem, isRefused: !busy.has(errcode), retryAfterMs: 0 };
   };
 
-const quoted = (text: unknown): string =>
+const quote = (text: unknown): string =>
   typeof text === "string" ? text.replace(/\p{Cc}+/gu, " ").trim() : "no reason given";
 
 type Of<Name extends keyof WaySettings> = NonNullable<WaySettings[Name]>;
@@ -170,7 +170,7 @@ export function serviceOf(way: WaySettings): Service | null {
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /** What a service's answer means. Its own words are quoted, as they say the most. */
-export function judged({ judge }: Pick<Service, "judge">, { status, retryAfter, body }: HttpReply): Sent {
+export function judgeReply({ judge }: Pick<Service, "judge">, { status, retryAfter, body }: HttpReply): Sent {
   if (status >= 200 && status < 300) return judge(body);
   if (status >= 300 && status < 400)
     return {
@@ -180,7 +180,7 @@ export function judged({ judge }: Pick<Service, "judge">, { status, retryAfter, 
     };
   const fields = fieldsOf(body) ?? {};
   const reason = fields["description"] ?? fields["error"] ?? fields["errmsg"];
-  const words = typeof reason === "string" ? `: ${quoted(reason)}` : "";
+  const words = typeof reason === "string" ? `: ${quote(reason)}` : "";
   const parameters = fields["parameters"];
   const asked =
     typeof parameters === "object" && parameters !== null && "retry_after" in parameters

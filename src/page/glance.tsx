@@ -58,8 +58,8 @@ type Counts = Readonly<Record<string, number>>;
 function countsText(counts: Counts, end: string): string {
   const states = Object.keys(counts).sort(orderOf);
   const text = (state: string) => (state === "stale" ? t("not_known") : stateWordText(state));
-  const counted = (state: string) => t("count_of", { count: counts[state], what: text(state) });
-  const [first = "", ...others] = states.map(states.length === 1 ? text : counted);
+  const countText = (state: string) => t("count_of", { count: counts[state], what: text(state) });
+  const [first = "", ...others] = states.map(states.length === 1 ? text : countText);
   return [first + end, ...others].join(t("comma"));
 }
 

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import { address, get, withoutEmpty, now, view } from "./live.js";
 import { Button, Choice } from "./inputs.js";
-import { Age, Badge, Columns, Head, known, Listed, Code, save, Says } from "./parts.js";
+import { Age, Badge, Columns, Head, namesOf, Listed, Code, save, Says } from "./parts.js";
 import type { JournalPage, Overview, TimelineEntry } from "./protocol.js";
 import { resultSentences, whoText } from "./sentences.js";
 import { timelineKinds, whatText } from "./timeline.js";
@@ -40,7 +40,7 @@ async function load(before = ""): Promise<void> {
 }
 
 /** All that fits the filter, a page after the other. */
-async function exported(kind: "csv" | "json"): Promise<void> {
+async function exportRecords(kind: "csv" | "json"): Promise<void> {
   const accept = kind === "csv" ? "text/csv" : "application/json";
   const parts: string[] = [];
   let before = "";
@@ -73,7 +73,7 @@ function shownRecords({ records }: Page): readonly TimelineEntry[] {
 /** The same at the same moment, as where all of a controller is locked: one row. */
 type Group = readonly [first: TimelineEntry, ...more: TimelineEntry[]];
 
-function grouped(records: readonly TimelineEntry[]): readonly Group[] {
+function group(records: readonly TimelineEntry[]): readonly Group[] {
   const groups: [TimelineEntry, ...TimelineEntry[]][] = [];
   for (const record of records) {
     const last = groups.at(-1);
@@ -99,7 +99,7 @@ const isGoodNews = (type: string) => /_clear|cleared|unlocked|_ended/.test(type)
 function Row({ group: [record, ...more] }: Readonly<{ group: Group }>) {
   const { result, at, type, kind, target } = record;
   const { controller, actuator } = result ?? record;
-  const named = controller ? known(controller) : null;
+  const named = controller ? namesOf(controller) : null;
   const moved = actuator ? named?.[target === "parameter" ? "parameters" : "actuators"][actuator] : null;
   const by = result?.by ?? record.by ?? record.user;
   const name = moved?.name ?? actuator ?? "";
@@ -158,7 +158,7 @@ function Filters() {
       <Choice label={t("when")} bound={filter.since} options={[all, ...["1h", "24h", "7d"].map(last)]} />
       <span class="buttons">
         {(["csv", "json"] as const).map((kind) => (
-          <Button key={kind} act={() => exported(kind)}>
+          <Button key={kind} act={() => exportRecords(kind)}>
             {t("export", { kind: kind.toUpperCase() })}
           </Button>
         ))}
@@ -180,7 +180,7 @@ export function JournalView() {
         <table class="list">
           <Columns of={["when", "who", "controller", "what", "outcome"]} />
           <tbody>
-            {grouped(records ?? []).map((group) => (
+            {group(records ?? []).map((group) => (
               <Row key={`${group[0].seq} ${group[0].type} ${group[0].what ?? ""}`} group={group} />
             ))}
           </tbody>

@@ -145,7 +145,7 @@ export function look(...names: readonly string[]): void {
 
 const mostKept = 1_000;
 
-function received({ view: name, kind, data }: LiveMessage): void {
+function onMessage({ view: name, kind, data }: LiveMessage): void {
   heardAt.value = performance.now();
   if (isObject(data) && typeof data["at"] === "string") offsetMs = Date.parse(data["at"]) - Date.now();
   if (name === null || kind === "alive") return;
@@ -156,7 +156,7 @@ function received({ view: name, kind, data }: LiveMessage): void {
   } else if (held === undefined) return;
   else if (kind === "snapshot") held.value = data;
   else if (held.value === null) return;
-  else if (kind === "patch") held.value = patched(held.value, data);
+  else if (kind === "patch") held.value = patchWith(held.value, data);
   else {
     const { records, next } = held.value as JournalPage<unknown>;
     held.value = { records: [...(data as unknown[]).toReversed(), ...records].slice(0, mostKept), next };
@@ -167,12 +167,12 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** RFC 7396; what did not change stays the same object. */
-export function patched(target: unknown, patch: unknown): unknown {
+export function patchWith(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const result = new Map(Object.entries(isObject(target) ? target : {}));
   for (const [key, value] of Object.entries(patch))
     if (value === null) result.delete(key);
-    else result.set(key, patched(result.get(key), value));
+    else result.set(key, patchWith(result.get(key), value));
   return Object.fromEntries(result);
 }
 
@@ -197,7 +197,7 @@ export function connect(): void {
       tries = 0;
       subscribe();
     };
-    socket.onmessage = ({ data }) => received(JSON.parse(String(data)) as LiveMessage);
+    socket.onmessage = ({ data }) => onMessage(JSON.parse(String(data)) as LiveMessage);
     socket.onclose = ({ code }) => retry(code === pushedOut ? pushedOutMs : 0);
   };
   const retry = (leastMs = 0) =>
@@ -207,7 +207,7 @@ export function connect(): void {
     if (next === "look") open();
     else if (next === "retry") retry();
   };
-  entered = () => void enter();
+  onLogin = () => void enter();
   effect(subscribe);
   setInterval(() => {
     clock.value = performance.now();
@@ -233,7 +233,7 @@ async function letIn(isUnattended: boolean): Promise<"look" | "retry" | "stay"> 
 }
 
 /** To be called after a login. */
-export let entered = (): void => undefined;
+export let onLogin = (): void => undefined;
 
 /** Random, also where the page came over plain HTTP and `randomUUID` is not there. */
 export const newId = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");

@@ -11,7 +11,7 @@ import {
   alarms,
   bridge,
   connect,
-  entered,
+  onLogin,
   isAccountMissing,
   isFleet,
   isOperator,
@@ -210,7 +210,7 @@ function Login() {
   const said = useSignal<Sentence | null>(null);
   const submit = async (form: HTMLFormElement) => {
     const { status, body } = await post("api/login", Object.fromEntries(new FormData(form)));
-    if (status === 204) entered();
+    if (status === 204) onLogin();
     else if (status === 401) said.value = { text: t("wrong_login") };
     else said.value = body?.error === "too_many_logins" ? { text: t("too_many") } : errorSentence(body);
   };

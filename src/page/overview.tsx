@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { KeyValue, LimitMarks, Strip, WeatherStrip } from "./glance.js";
 import { link, view } from "./live.js";
 import { Choice, Field } from "./inputs.js";
-import { Availability, Badge, Head, Icon, known, Listed, Loading, Quality } from "./parts.js";
+import { Availability, Badge, Head, Icon, namesOf, Listed, Loading, Quality } from "./parts.js";
 import type { Overview, OverviewRow } from "./protocol.js";
 import { phaseText } from "./sentences.js";
 import { GroupsSection } from "./groups.js";
@@ -62,7 +62,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
           <LimitMarks of={limits} />
           {command ? (
             <Badge kind="busy">
-              {known(id)?.actuators[command.actuator]?.name ?? command.actuator}: {phaseText(command)}
+              {namesOf(id)?.actuators[command.actuator]?.name ?? command.actuator}: {phaseText(command)}
             </Badge>
           ) : null}
         </span>
@@ -102,7 +102,7 @@ const orders: Readonly<Record<Order, (one: OverviewRow, other: OverviewRow) => n
 
 type Item = readonly [id: string, row: OverviewRow];
 
-function chosen(all: Overview["controllers"]): readonly Item[] {
+function chooseItems(all: Overview["controllers"]): readonly Item[] {
   const wanted = search.value.trim().toLowerCase();
   const rows = Object.entries(all).filter(
     ([id, row]) =>
@@ -270,7 +270,7 @@ function kindsOf(kinds: Overview["kinds"], items: readonly Item[]): Overview["ki
 /** What a grower comes for: how warm it is, what is open, what holds, and what needs him. */
 export function OverviewView() {
   const items: ReadonlySignal<readonly Item[] | null> = useComputed(() =>
-    overview.value === null ? null : chosen(overview.value.controllers),
+    overview.value === null ? null : chooseItems(overview.value.controllers),
   );
   const all = overview.value;
   if (items.value === null || all === null) return <Loading />;

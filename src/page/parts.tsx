@@ -167,7 +167,9 @@ export function Listed({ of, none, children }: ListedProps) {
 const asked = new Map<string, Signal<ControllerView | null>>();
 
 /** What a controller and its parts are called, by its id or code, asked for once; null until that is known. */
-export function known(controller: string): Pick<ControllerView, "name" | "actuators" | "parameters"> | null {
+export function namesOf(
+  controller: string,
+): Pick<ControllerView, "name" | "actuators" | "parameters"> | null {
   const held = asked.get(controller) ?? signal<ControllerView | null>(null);
   if (!asked.has(controller))
     void get<ControllerView>(`api/controllers/${encodeURIComponent(controller)}`).then(({ status, body }) => {

@@ -138,7 +138,7 @@ function Choices({ controller, sensor, other, range }: ChoicesProps) {
   const numeric = Object.entries(controller.sensors).filter(
     ([id, { value }]) => id !== sensor && typeof value === "number",
   );
-  const exported = async () => {
+  const exportReadings = async () => {
     const headers = { accept: "text/csv" };
     const answer = await fetch(address(pathOf(controller.id, sensor, range.value)), { headers });
     if (answer.ok) save(`${controller.id}-${sensor}.csv`, "text/csv", await answer.text());
@@ -155,7 +155,7 @@ function Choices({ controller, sensor, other, range }: ChoicesProps) {
         bound={other}
         options={[["", "–"], ...numeric.map(([id, one]) => [id, labelOf(one)] as const)]}
       />
-      <Button act={exported}>{t("export", { kind: "CSV" })}</Button>
+      <Button act={exportReadings}>{t("export", { kind: "CSV" })}</Button>
     </div>
   );
 }

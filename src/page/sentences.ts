@@ -16,7 +16,7 @@ import type {
 import {
   clockText,
   commandText,
-  filled,
+  fill,
   isWord,
   language,
   lengthText,
@@ -154,7 +154,7 @@ export function resultSentences(result: Ended): readonly Sentence[] {
   const { outcome, reason, message, interlock, command, read_back: readBack, steps = [] } = result;
   if (isEnglish()) return [ofBridge(message ?? englishEndings[outcome] ?? "")];
   const values = { code: steps.at(-1)?.code, command: commandText(command ?? null), read_back: readBack };
-  const text = interlock ? ruleText(interlock) : filled(chinese[reason ?? ""] ?? chinese[outcome], values);
+  const text = interlock ? ruleText(interlock) : fill(chinese[reason ?? ""] ?? chinese[outcome], values);
   const hasMore = message && [outcome, reason ?? ""].some((one) => isDetailed.has(one));
   return [{ text }, ...(hasMore ? [ofBridge(message)] : [])];
 }
@@ -170,13 +170,11 @@ function factSentences({ guards = [], command, outcome, ends_with: end, late = [
   const values = { command: commandText(command ?? null), end: commandText(end ?? null) };
   return [
     ...guards.map(({ sends, ...guard }) =>
-      sends
-        ? filled(chinese.guard_sends, { rule: guard.rule, command: commandText(sends) })
-        : ruleText(guard),
+      sends ? fill(chinese.guard_sends, { rule: guard.rule, command: commandText(sends) }) : ruleText(guard),
     ),
-    ...(end ? [filled(chinese.lease_ends, values)] : []),
-    ...(outcome ? [filled(chinese.command_ended, { ...values, outcome: codeText(outcome) })] : []),
-    ...(late.length > 0 ? [filled(chinese.late, { late: late.map(topicText).join("、") })] : []),
+    ...(end ? [fill(chinese.lease_ends, values)] : []),
+    ...(outcome ? [fill(chinese.command_ended, { ...values, outcome: codeText(outcome) })] : []),
+    ...(late.length > 0 ? [fill(chinese.late, { late: late.map(topicText).join("、") })] : []),
   ];
 }
 

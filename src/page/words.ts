@@ -403,13 +403,13 @@ type Value = string | number | boolean | null | undefined;
 type Values = Readonly<Record<string, Value | readonly Value[]>>;
 
 /** A dash stands for what is not known. */
-export const filled = (text: string, values: Values): string =>
+export const fill = (text: string, values: Values): string =>
   text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "–"));
 
 const column = () => (language.value === "zh" ? 1 : 0);
 
 /** A text in the language that is chosen. */
-export const t = (word: Word, values: Values = {}): string => filled(words[word][column()], values);
+export const t = (word: Word, values: Values = {}): string => fill(words[word][column()], values);
 
 /** A code of the bridge as a word; as it stands where there is no text for it. */
 export const codeText = (code: string): string => codes[code]?.[column()] ?? code.replaceAll("_", " ");

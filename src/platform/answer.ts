@@ -31,20 +31,20 @@ export function judgeAnswer(
 ): GoodAnswer | PlatformError {
   const { status } = answer;
   if (status >= 300 && status < 400) {
-    const text = `${redirected(answer.headers.location, context)}; redirects are not followed`;
-    return failed(answer, "protocol", text, null, context, nowAt);
+    const text = `${redirectReason(answer.headers.location, context)}; redirects are not followed`;
+    return failure(answer, "protocol", text, null, context, nowAt);
   }
   const read = readBody(answer, context, blank);
   if (read.problem !== null) {
     const kind = status >= 400 ? refusedKind(status, null) : "protocol";
     const text = status >= 400 && !read.isPage ? null : read.problem;
-    return failed(answer, kind, text, null, context, nowAt);
+    return failure(answer, kind, text, null, context, nowAt);
   }
   const envelope = envelopeOf(read.body);
   const isSuccess = envelope.code === "200" || (envelope.code === null && status < 300);
   if (isSuccess && !envelope.isRefusal) return { body: read.body, envelope };
   const kind = isSuccess ? "rejected" : refusedKind(status, envelope.code);
-  return failed(answer, kind, null, read.body, context, nowAt);
+  return failure(answer, kind, null, read.body, context, nowAt);
 }
 
 function refusedKind(status: number, code: string | null): PlatformErrorFacts["kind"] {
@@ -65,7 +65,7 @@ function readBody(answer: HttpAnswer, { operation }: RequestContext, blank: Blan
   try {
     const encoding = headers["content-encoding"];
     const plain =
-      encoding === undefined ? answer.body : inflated(answer.body, encoding, operation.maxAnswerMiB);
+      encoding === undefined ? answer.body : inflate(answer.body, encoding, operation.maxAnswerMiB);
     const start = plain.toString("utf8", 0, 64).trimStart();
     if (start === "" && plain.length < 64)
       return { problem: `HTTP ${status} without a body; ${check()}`, isPage: false };
@@ -92,7 +92,7 @@ class UndecodableBody extends Error {
  * The body without its content encoding, which is gzip as every request asks for it. Throws UndecodableBody for another
  * encoding, for broken data and for more than `maxMiB`. Synchronous, which is harmless as the output is bounded.
  */
-function inflated(body: Buffer, encoding: string, maxMiB: number): Buffer {
+function inflate(body: Buffer, encoding: string, maxMiB: number): Buffer {
   const name = encoding.trim().toLowerCase();
   if (name === "" || name === "identity" || body.length === 0) return body;
   if (name !== "gzip")
@@ -159,7 +159,7 @@ export function transportError(
 }
 
 /** The error of an answer that is no success; `text` where the platform itself said nothing, and `body` where it could be read. */
-function failed(
+function failure(
   { status, headers }: HttpAnswer,
   plainKind: PlatformErrorFacts["kind"],
   text: string | null,
@@ -182,9 +182,10 @@ function failed(
     ...(requestId === null ? {} : { requestId: oneLine(redact(requestId), 100) }),
     ...(kind === "throttled" && retryAfter !== null ? { retryAfterMs: retryAfter } : {}),
   };
-  if (kind === "unauthorized") return errorAt(context, `${said(facts)}; ${credentialRemedy(context)}`, facts);
-  if (kind === "throttled") return errorAt(context, `${said(facts)}; ${patience(facts)}`, facts);
-  const refused = `the platform refused${isRefusal ? " with success: false" : ""}: ${said(facts)}`;
+  if (kind === "unauthorized")
+    return errorAt(context, `${quoteFacts(facts)}; ${credentialRemedy(context)}`, facts);
+  if (kind === "throttled") return errorAt(context, `${quoteFacts(facts)}; ${patience(facts)}`, facts);
+  const refused = `the platform refused${isRefusal ? " with success: false" : ""}: ${quoteFacts(facts)}`;
   const refusal = code === null && !isRefusal ? statusRemedy(facts, urlKey(operation)) : refused;
   return errorAt(context, text ?? refusal, facts);
 }
@@ -219,13 +220,13 @@ function plainCause(cause: unknown, redact: Redact): Error | undefined {
 function statusRemedy(facts: Facts, key: string): string {
   const status = facts.status ?? 0;
   if (status === 404)
-    return `${said(facts)}; the host does not know this path: check ${key} (are the two hosts swapped?)`;
-  if (status >= 500) return `${said(facts)}; the platform has a fault, it is tried again by itself`;
-  return said(facts);
+    return `${quoteFacts(facts)}; the host does not know this path: check ${key} (are the two hosts swapped?)`;
+  if (status >= 500) return `${quoteFacts(facts)}; the platform has a fault, it is tried again by itself`;
+  return quoteFacts(facts);
 }
 
 /** "code 500, "device busy", request 8f…", as far as the platform said so. */
-function said(facts: Facts): string {
+function quoteFacts(facts: Facts): string {
   const parts = [
     facts.status === undefined || (facts.status === 200 && facts.code !== undefined)
       ? null
@@ -249,7 +250,7 @@ function patience(facts: Facts): string {
 }
 
 /** Shows scheme and host a redirect points to; never its path or query, which may carry a secret. */
-function redirected(location: string | undefined, { operation, url }: RequestContext): string {
+function redirectReason(location: string | undefined, { operation, url }: RequestContext): string {
   const key = urlKey(operation);
   if (location === undefined || !URL.canParse(location, url.href))
     return `a redirect without a usable target; check ${key}`;

@@ -122,13 +122,13 @@ export function settle(circuit: Circuit, host: PlatformHost, outcome: RequestEnd
   switch (outcome.type) {
     case "answered":
     case "misplaced":
-      return answered(circuit, host);
+      return onAnswered(circuit, host);
     case "held":
-      return withHost(answered(circuit, host), host, { heldUntil: now + outcome.ms, heldAt: now });
+      return withHost(onAnswered(circuit, host), host, { heldUntil: now + outcome.ms, heldAt: now });
     case "failed":
-      return failed(circuit, host, outcome, now);
+      return onFailed(circuit, host, outcome, now);
     case "challenged":
-      return challenged(circuit, host);
+      return onChallenged(circuit, host);
     case "refused":
       return refused(circuit, host, now);
     case "abandoned":
@@ -136,7 +136,7 @@ export function settle(circuit: Circuit, host: PlatformHost, outcome: RequestEnd
   }
 }
 
-function answered(circuit: Circuit, host: PlatformHost): Circuit {
+function onAnswered(circuit: Circuit, host: PlatformHost): Circuit {
   const state = circuit[host];
   if (state.failures === 0 && state.refusals === 0 && !state.open) return circuit;
   const next = { ...circuit, [host]: { ...calm, heldUntil: state.heldUntil, heldAt: state.heldAt } };
@@ -148,7 +148,7 @@ function answered(circuit: Circuit, host: PlatformHost): Circuit {
  * with an error, they are one failure, which lasts from its second read on. Where no other read is answered for long, it is
  * the host's trouble.
  */
-function failed(
+function onFailed(
   circuit: Circuit,
   host: PlatformHost,
   { device = null, isRetry = false }: Extract<RequestEnd, { type: "failed" }>,
@@ -165,10 +165,10 @@ function failed(
     });
   const failures = state.failures + 1;
   const since = { failures, failingSince, failedFor: null, probingSince: null };
-  return opened(withHost(circuit, host, since), host, failures >= openAfter, now);
+  return onOpened(withHost(circuit, host, since), host, failures >= openAfter, now);
 }
 
-function challenged(circuit: Circuit, host: PlatformHost): Circuit {
+function onChallenged(circuit: Circuit, host: PlatformHost): Circuit {
   const state = circuit[host];
   if (state.failures === 0 && state.probingSince === null) return circuit;
   const open = state.refusals >= openAfter;
@@ -179,16 +179,16 @@ function challenged(circuit: Circuit, host: PlatformHost): Circuit {
 
 function refused(circuit: Circuit, host: PlatformHost, now: number): Circuit {
   const refusals = circuit[host].refusals + 1;
-  return opened(withHost(circuit, host, { refusals }), host, refusals >= openAfter, now);
+  return onOpened(withHost(circuit, host, { refusals }), host, refusals >= openAfter, now);
 }
 
-function opened(circuit: Circuit, host: PlatformHost, isOver: boolean, now: number): Circuit {
+function onOpened(circuit: Circuit, host: PlatformHost, isOver: boolean, now: number): Circuit {
   if (!isOver || circuit[host].open) return circuit;
   return { ...withHost(circuit, host, { open: true }), probedAt: circuit.probedAt ?? now };
 }
 
 /** A new credential: refusals of the old one no longer count. */
-export function renewed(circuit: Circuit): Circuit {
+export function renew(circuit: Circuit): Circuit {
   const { business, realtime } = circuit;
   if (business.refusals === 0 && realtime.refusals === 0) return circuit;
   return { ...circuit, business: forgiven(business), realtime: forgiven(realtime) };
@@ -208,7 +208,7 @@ interface Contact {
   told: HostLink | null;
 }
 
-const untried = (): Contact => ({
+const noContact = (): Contact => ({
   contactAt: null,
   trouble: null,
   accepted: false,
@@ -222,7 +222,10 @@ export class HostLinks {
   readonly #clock: Clock;
   readonly #onLink: OnLink;
   readonly #heldListeners: ((host: PlatformHost, ms: number) => void)[] = [];
-  readonly #contacts: Readonly<Record<PlatformHost, Contact>> = { business: untried(), realtime: untried() };
+  readonly #contacts: Readonly<Record<PlatformHost, Contact>> = {
+    business: noContact(),
+    realtime: noContact(),
+  };
   #circuit: Circuit = closedCircuit;
   #isMissing = false;
 
@@ -286,7 +289,7 @@ export class HostLinks {
   }
 
   credentialRenewed(): void {
-    this.#circuit = renewed(this.#circuit);
+    this.#circuit = renew(this.#circuit);
     this.#isMissing = false;
     for (const host of hosts) {
       this.#contacts[host].accepted = false;

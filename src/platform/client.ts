@@ -174,7 +174,7 @@ function waysTo(settings: PlatformSettings, ports: PlatformPorts, links: HostLin
   };
   const joined = { business: join("business"), realtime: join("realtime") };
   // Where the host asks several accounts to wait, all do.
-  links.onHeld((host, ms) => joined[host].common.asked(joined[host].hold, ms));
+  links.onHeld((host, ms) => joined[host].common.onAskedToWait(joined[host].hold, ms));
   return {
     hosts: { business: joined.business.connections, realtime: joined.realtime.connections },
     budget: new JointBudget(perMinute, joined.realtime.common.budget),

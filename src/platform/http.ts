@@ -150,8 +150,8 @@ export class HostConnections {
   #leave(purpose: Purpose, held: HeldPool): void {
     if (this.#pools.get(purpose) === held) this.#pools.delete(purpose);
     if (held.open.size > 0 || this.#isClosed) return;
-    const gone = () => this.#held.delete(held);
-    held.pool.destroy().then(gone, gone);
+    const forget = () => this.#held.delete(held);
+    held.pool.destroy().then(forget, forget);
   }
 
   #pool(purpose: Purpose): HeldPool {

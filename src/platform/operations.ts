@@ -71,29 +71,29 @@ export const isDeviceCode = (code: string): boolean => deviceCodePattern.test(co
 
 export const isPlainCode = (code: string): boolean => plainCodePattern.test(code);
 
-const checked =
+const checker =
   (pattern: RegExp, where: string, what: string) =>
   (text: string, operation: Operation, name = "device code"): string => {
     if (pattern.test(text)) return text;
-    throw invalidRequest(operation, `${name} ${shown(text)} cannot be ${where}: ${what}`);
+    throw invalidRequest(operation, `${name} ${quote(text)} cannot be ${where}: ${what}`);
   };
 
 /** The code itself; throws `invalid_request` for one that could change what is asked. */
-export const deviceCode = checked(
+export const deviceCode = checker(
   deviceCodePattern,
   "used in a request",
   "at most 64 characters are, without blanks around them",
 );
 
 /** The same for a part of a path. */
-export const pathCode = checked(
+export const pathCode = checker(
   plainCodePattern,
   "used in a path",
   'only letters, digits, ".", "_" and "-" are, at most 64',
 );
 
 /** An address or a value, whose name is given: short visible text, sent as it is. */
-export const plainText = checked(/^[\x21-\x7e]{1,64}$/, "sent", "1 to 64 visible ASCII characters are");
+export const plainText = checker(/^[\x21-\x7e]{1,64}$/, "sent", "1 to 64 visible ASCII characters are");
 
 /**
  * Path and query of a request; every name and value is encoded, parameters are renamed and added as `platform.shapes` says.
@@ -103,7 +103,7 @@ export function requestPath(operation: Operation, query: Query, shape?: Operatio
   const { query: names = {}, params = {} } = shape ?? {};
   const pairs: (readonly [name: string, value: string])[] = [];
   for (const [name, value] of Object.entries(query)) {
-    if (typeof value !== "string") throw invalidRequest(operation, `parameter ${shown(name)} is not text`);
+    if (typeof value !== "string") throw invalidRequest(operation, `parameter ${quote(name)} is not text`);
     const renamed = Object.hasOwn(names, name) ? names[name] : undefined;
     pairs.push([renamed ?? name, name === "deviceCode" ? deviceCode(value, operation) : value]);
   }
@@ -114,13 +114,13 @@ export function requestPath(operation: Operation, query: Query, shape?: Operatio
     throw invalidRequest(operation, `more than ${maxParameters} query parameters`);
   let path = operation.path;
   for (const [place, [name, value]] of pairs.entries())
-    path += `${place === 0 ? "?" : "&"}${encoded(name, operation)}=${encoded(value, operation)}`;
+    path += `${place === 0 ? "?" : "&"}${encode(name, operation)}=${encode(value, operation)}`;
   return path;
 }
 
-function encoded(text: string, operation: Operation): string {
+function encode(text: string, operation: Operation): string {
   if (text.length <= maxTextLength && text.isWellFormed()) return encodeURIComponent(text);
-  throw invalidRequest(operation, `query parameter ${shown(text)} is too long or is not valid text`);
+  throw invalidRequest(operation, `query parameter ${quote(text)} is too long or is not valid text`);
 }
 
 const invalidRequest = (operation: Operation, why: string): PlatformError =>
@@ -131,4 +131,4 @@ const invalidRequest = (operation: Operation, why: string): PlatformError =>
     sent: false,
   });
 
-const shown = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+const quote = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);

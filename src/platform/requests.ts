@@ -110,7 +110,7 @@ export class Requests {
     setMaxListeners(0, call.signal);
     const credential = this.#parts.source.current() ?? (await this.#obtain(call));
     try {
-      return await this.#repeated(call, credential);
+      return await this.#repeat(call, credential);
     } catch (error) {
       if (!wasRefused(error)) throw error;
       const { host, isExtra } = call.operation;
@@ -122,7 +122,7 @@ export class Requests {
       throw asPlatformError(call, error);
     });
     try {
-      return await this.#repeated(call, renewed);
+      return await this.#repeat(call, renewed);
     } catch (error) {
       if (!wasRefused(error)) throw error;
       this.#parts.source.refusedAgain?.(renewed, call.operation.host, call.operation.label);
@@ -143,7 +143,7 @@ export class Requests {
     const wasJustRenewed = credential.generation === this.#renewedForWrite;
     try {
       const answer = await this.#once(call, [...credential.headers, ...jsonBody]);
-      this.#parts.source.accepted?.(credential, host);
+      this.#parts.source.onAccepted?.(credential, host);
       return answer;
     } catch (error) {
       if (!wasRefused(error)) throw error;
@@ -223,14 +223,14 @@ export class Requests {
   }
 
   /** A read, tried again as the retry policy says. */
-  async #repeated(call: Call, credential: Credential): Promise<GoodAnswer> {
+  async #repeat(call: Call, credential: Credential): Promise<GoodAnswer> {
     const { source, links } = this.#parts;
     const { host } = call.operation;
     const policy = call.pace === "polled" ? pollingRetries : commandRetries;
     for (let attempt = 0; ; attempt += 1) {
       try {
         const answer = await this.#once(call, credential.headers, attempt > 0);
-        source.accepted?.(credential, host);
+        source.onAccepted?.(credential, host);
         return answer;
       } catch (error) {
         const isOver = call.signal.aborted || links.isPaused(host);
@@ -315,7 +315,7 @@ export class Requests {
     try {
       answer = await hosts[host].exchange({ ...call, mayBegin }, headers);
     } catch (error) {
-      throw this.#lost(call, error, begunAt);
+      throw this.#onLost(call, error, begunAt);
     }
     skew.note(answer.headers.date);
     // A new sign-in may well bring the token we have; there it is what was asked for.
@@ -331,7 +331,7 @@ export class Requests {
     throw judged;
   }
 
-  #lost(call: Call, error: unknown, begunAt: number): unknown {
+  #onLost(call: Call, error: unknown, begunAt: number): unknown {
     if (!(error instanceof TransportFailure)) return error;
     const { host } = call.operation;
     const { reason } = error;

@@ -34,7 +34,7 @@ export class SharedHost {
   }
 
   /** The host asked an account to wait so long. */
-  asked(who: Hold, ms: number): void {
+  onAskedToWait(who: Hold, ms: number): void {
     const now = this.#clock.monotonic();
     if (this.#accounts.has(who)) this.#accounts.set(who, now);
     const others = [...this.#accounts].filter(([hold]) => hold !== who);
@@ -81,9 +81,9 @@ export class JointBudget extends RequestBudget {
     this.#shared.spend(monotonicMs);
   }
 
-  override left(monotonicMs: number): number | null {
-    const own = super.left(monotonicMs);
-    const shared = this.#shared.left(monotonicMs);
+  override remaining(monotonicMs: number): number | null {
+    const own = super.remaining(monotonicMs);
+    const shared = this.#shared.remaining(monotonicMs);
     return own === null ? shared : shared === null ? own : Math.min(own, shared);
   }
 }

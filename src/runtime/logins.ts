@@ -82,7 +82,7 @@ export class LoginThrottle {
   }
 
   /** Notes a wrong login. True when it was the one that used up the allowance of one name. */
-  failed(guessers: readonly Guesser[]): boolean {
+  onFailure(guessers: readonly Guesser[]): boolean {
     const now = this.#clock.monotonic();
     return guessers
       .map((guesser) => {
@@ -172,8 +172,8 @@ export class ThrottledLogins {
   }
 
   /** Notes a wrong login. True when further ones wait from now on. */
-  failed(guessers: readonly Guesser[]): boolean {
-    return this.#throttle.failed(guessers);
+  onFailure(guessers: readonly Guesser[]): boolean {
+    return this.#throttle.onFailure(guessers);
   }
 
   /** `blocked`: too many wait already after wrong logins; `busy`: too many at once. */

@@ -16,7 +16,7 @@ const longestStamp = 1_024;
 /** The sender's own words alone, cut; undefined without any. A property that comes twice says nothing. */
 export function claimOf(given: UserProperties | undefined): { readonly [byProperty]: string } | undefined {
   const by = given?.[byProperty];
-  return typeof by === "string" ? { [byProperty]: copied(by, longestClaim) } : undefined;
+  return typeof by === "string" ? { [byProperty]: copy(by, longestClaim) } : undefined;
 }
 
 /** Who sent a message. */
@@ -34,7 +34,7 @@ export function senderIn(given: UserProperties | undefined, stamps: boolean): Se
 }
 
 /** A part of a text would keep all of it in memory. */
-const copied = (text: string, length: number) =>
+const copy = (text: string, length: number) =>
   text.length <= length ? text : Buffer.from(text.slice(0, length)).toString();
 
 /*

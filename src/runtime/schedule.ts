@@ -100,7 +100,7 @@ export class RequestBudget {
   }
 
   /** Requests that the minute still holds; null without a limit. */
-  left(monotonicMs: number): number | null {
+  remaining(monotonicMs: number): number | null {
     if (this.#perMinute === 0) return null;
     this.#forget(monotonicMs);
     return Math.max(0, this.#perMinute - (this.#starts.length - this.#oldest));

@@ -12,7 +12,7 @@ interface ServiceManagerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   /** Told once why messages do not arrive. */
-  readonly failed: (reason: string) => void;
+  readonly onFailure: (reason: string) => void;
   readonly program?: string;
 }
 
@@ -43,7 +43,7 @@ class Notifier implements ServiceManager {
   }
 
   tell(...assignments: readonly string[]): void {
-    if (this.#isBusy) this.#waiting = merged(this.#waiting ?? [], assignments);
+    if (this.#isBusy) this.#waiting = merge(this.#waiting ?? [], assignments);
     else this.#send(assignments);
   }
 
@@ -56,14 +56,14 @@ class Notifier implements ServiceManager {
     });
     // It may outlive us: the last message says that we are going.
     child.unref();
-    child.once("error", (error) => this.#ended(error.message));
+    child.once("error", (error) => this.#onEnd(error.message));
     child.once("exit", (code) =>
-      this.#ended(code === 0 ? null : `systemd-notify ended with code ${code ?? "none"}`),
+      this.#onEnd(code === 0 ? null : `systemd-notify ended with code ${code ?? "none"}`),
     );
   }
 
-  #ended(failure: string | null): void {
-    if (failure !== null && !this.#hasFailed) this.#options.failed(failure);
+  #onEnd(failure: string | null): void {
+    if (failure !== null && !this.#hasFailed) this.#options.onFailure(failure);
     this.#hasFailed = failure !== null;
     this.#isBusy = false;
     const next = this.#waiting;
@@ -73,7 +73,7 @@ class Notifier implements ServiceManager {
 }
 
 /** Of one name the newest counts. */
-function merged(older: readonly string[], newer: readonly string[]): readonly string[] {
+function merge(older: readonly string[], newer: readonly string[]): readonly string[] {
   const name = (assignment: string) => assignment.split("=")[0];
   const names = new Set(newer.map(name));
   return [...older.filter((one) => !names.has(name(one))), ...newer];

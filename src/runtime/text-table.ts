@@ -15,7 +15,7 @@ export const widthOf = (text: string): number =>
   Array.from(text).reduce((sum, character) => sum + cellsIn(character), 0);
 
 /** The text with blanks behind it, up to a width in cells. */
-export const padded = (text: string, width: number): string =>
+export const pad = (text: string, width: number): string =>
   text + " ".repeat(Math.max(0, width - widthOf(text)));
 
 /** The text made harmless and cut to `most` terminal cells, with the cells it takes. */

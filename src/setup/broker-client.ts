@@ -136,7 +136,7 @@ export class BrokerClient {
   }
 
   /** Everything retained under the filters, by topic; `isWhole` tells whether the broker showed all of it. */
-  async retained(filters: readonly string[]) {
+  async readRetained(filters: readonly string[]) {
     const found = new Map<string, string>();
     const end = this.watch(({ topic, payload, retain }) => {
       if (retain) found.set(topic, payload.toString());

@@ -146,7 +146,7 @@ export function nameOr(text: string | null, otherwise: string): string {
 }
 
 /** Items behind a title, in lines of a readable length. */
-export const wrapped = (title: string, items: readonly string[]): readonly string[] =>
+export const wrap = (title: string, items: readonly string[]): readonly string[] =>
   items.length === 0
     ? []
     : Array.from(

@@ -123,7 +123,7 @@ const fertilizerMachine: readonly AddressRow[] = [
 const beside = ["45", "0", "100", "-3", "7", "180", "250", "1", "60", "00020", "99", "3600"];
 
 /** The same rows with a dozen more addresses in each type, around those of its actuators. */
-function crowded(rows: readonly AddressRow[]): readonly AddressRow[] {
+function crowd(rows: readonly AddressRow[]): readonly AddressRow[] {
   const groups = new Set(rows.flatMap(({ group }) => group ?? []));
   const more = [...groups].flatMap((group) =>
     beside.map((value, n) => {
@@ -150,12 +150,12 @@ const withAutomatic = (entry: AddressRow): AddressRow =>
 
 const tables = {
   own: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(rows)])),
-  many: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(crowded(rows))])),
+  many: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(crowd(rows))])),
 };
 
 const automaticTables = {
   own: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(rows.map(withAutomatic))])),
-  many: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(crowded(rows).map(withAutomatic))])),
+  many: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(crowd(rows).map(withAutomatic))])),
 };
 
 /** The addresses of a device type (system 1); empty for cameras and weather stations. */

@@ -18,7 +18,10 @@ export const stations: Operation = ({ platform: { account, dialect } }) => {
 
 const listsOf = (device: Device): readonly string[] => deviceTypes.get(device.type)?.lists ?? [];
 
-function listed({ devices, listing }: Platform, isShown: (device: Device) => boolean): readonly Device[] {
+function listDevices(
+  { devices, listing }: Platform,
+  isShown: (device: Device) => boolean,
+): readonly Device[] {
   return listing === "full" ? [...devices.values()].filter(isShown) : [];
 }
 
@@ -26,7 +29,7 @@ export const deviceList: Operation = (call) => {
   const { platform, request } = call;
   const { dataType } = request.query;
   const kind = dataType === undefined || dataType === "STREAM" ? dataType : "TEXT";
-  const devices = listed(platform, (device) => kind === undefined || listsOf(device).includes(kind));
+  const devices = listDevices(platform, (device) => kind === undefined || listsOf(device).includes(kind));
   const items = devices.map((device, index): Named => [device.code, deviceFields(platform, device, index)]);
   const { shown, count } = pageOf(call, items);
   return success({ ...layOut(shown, platform.dialect.listLayout), ...count });
@@ -37,7 +40,7 @@ export const allControllers: Operation = (call) => {
   const { platform, requestId } = call;
   const isAll = platform.dialect.everything || platform.readings.has("clients_are_controllers");
   const isShown = (device: Device) => isAll || device.isController;
-  const items = listed(platform, isShown).map((device, index) => ({
+  const items = listDevices(platform, isShown).map((device, index) => ({
     ...deviceFields(platform, device, index),
     online:
       platform.isOnline(device.code) &&
@@ -94,7 +97,7 @@ function deviceFields(platform: Platform, device: Device, index: number): Fields
 }
 
 export const videos: Operation = ({ platform }) => {
-  const devices = listed(platform, (device) => listsOf(device).includes("STREAM"));
+  const devices = listDevices(platform, (device) => listsOf(device).includes("STREAM"));
   const items = devices.map((device): Named => {
     const { code, name, type } = device;
     return [
@@ -107,7 +110,7 @@ export const videos: Operation = ({ platform }) => {
 
 const hourMs = 3_600_000;
 const hoursShown = 24;
-const rounded = (value: number): number => Math.round(value * 10) / 10;
+const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** The weather of the last day, hour by hour, oldest first. */
 function lastHours({ simulatedNow, sky }: Platform) {
@@ -116,10 +119,10 @@ function lastHours({ simulatedNow, sky }: Platform) {
     const at = newest - (hoursShown - 1 - index) * hourMs;
     const { temperatureC, humidityPct, windMs, rainMmH, irradianceWm2 } = sky.at(at);
     const weather = {
-      airTemperature: rounded(temperatureC),
-      airHumidity: rounded(humidityPct),
-      windSpeed: rounded(windMs),
-      rainRate: rounded(rainMmH),
+      airTemperature: round(temperatureC),
+      airHumidity: round(humidityPct),
+      windSpeed: round(windMs),
+      rainRate: round(rainMmH),
       irradiance: Math.round(irradianceWm2),
     };
     return { at, weather };
@@ -149,7 +152,7 @@ export const weatherAverage: Operation = ({ platform }) => {
   const hours = lastHours(platform);
   const averages = (["airTemperature", "airHumidity", "windSpeed", "irradiance"] as const).map((quantity) => {
     const sum = hours.reduce((total, { weather }) => total + weather[quantity], 0);
-    return [quantity, rounded(sum / hours.length)];
+    return [quantity, round(sum / hours.length)];
   });
   return success({ data: Object.fromEntries(averages) as Fields });
 };

@@ -3,7 +3,7 @@ import { deviceTypes } from "./account.js";
 import type { HeldValue, SimulatedController } from "./device.js";
 import { advance, wholeStation } from "./events.js";
 import {
-  expected,
+  fail,
   type FaultSpec,
   number,
   type Outage,
@@ -65,7 +65,7 @@ export function createControl(platform: Platform, now: () => number, served = un
 /** Who is in the account. */
 function accountControl(platform: Platform) {
   const { account, devices } = platform;
-  const known = (code: string) => {
+  const deviceOf = (code: string) => {
     const device = devices.get(code);
     if (!device) throw noDevice(code);
     return device;
@@ -77,8 +77,8 @@ function accountControl(platform: Platform) {
       if (!deviceTypes.has(type)) throw new Error(`unknown device type ${JSON.stringify(type)}`);
       devices.set(code, { code, id: 500_000 + devices.size, name, type, station, isController: true });
     },
-    removeController: (code: string): void => platform.removeDevice(known(code).code),
-    renameController: (code: string, name: string) => void devices.set(code, { ...known(code), name }),
+    removeController: (code: string): void => platform.removeDevice(deviceOf(code).code),
+    renameController: (code: string, name: string) => void devices.set(code, { ...deviceOf(code), name }),
     emptyList: (how: boolean | "null"): void => {
       platform.listing = how === "null" ? "null" : how ? "empty" : "full";
     },
@@ -164,12 +164,12 @@ function platformControl(platform: Platform, current: () => Platform, { obeyOuta
 
 function views(current: () => Platform, device: (code: string) => SimulatedController) {
   /** Register values with the real instants at which they were put. */
-  const held = (code: string, address: string): readonly HeldValue[] => {
+  const heldValues = (code: string, address: string): readonly HeldValue[] => {
     const history = device(code).history(address);
     return history.map((value) => ({ ...value, at: current().timeline.realAt(value.at) }));
   };
   return {
-    held,
+    held: heldValues,
     posts: (): readonly PostRecord[] => {
       const platform = current();
       platform.settle();
@@ -191,7 +191,7 @@ function views(current: () => Platform, device: (code: string) => SimulatedContr
       const row = controller.table.get(address);
       if (value === null || !row) throw noAddress(code, address);
       const isOnline = controller.isOnline();
-      return { value, ...controller.position(row), isOnline, held: held(code, address) };
+      return { value, ...controller.position(row), isOnline, held: heldValues(code, address) };
     },
   };
 }
@@ -201,12 +201,12 @@ export interface ControlReply {
   readonly body: unknown;
 }
 
-const flag: Reader<boolean> = (value) => (typeof value === "boolean" ? value : expected("true or false"));
+const flag: Reader<boolean> = (value) => (typeof value === "boolean" ? value : fail("true or false"));
 const listing: Reader<unknown> = (value) =>
-  value === "null" || typeof value === "boolean" ? value : expected("true, false or null");
+  value === "null" || typeof value === "boolean" ? value : fail("true, false or null");
 const spec: Reader<FaultSpec> = (value) => {
   const { faults, errors } = parseFault(value, "fault");
-  return faults[0] ?? expected(`a fault: ${errors.join("; ")}`);
+  return faults[0] ?? fail(`a fault: ${errors.join("; ")}`);
 };
 /** Of what need not be there. */
 const optional =

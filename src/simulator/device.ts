@@ -28,7 +28,7 @@ interface PendingValue extends HeldValue {
   readonly address: string;
   /** Dropped unless the register still holds this. */
   readonly onlyIf?: string;
-  readonly settled?: (effect: "taken" | "offline" | Ignored) => void;
+  readonly onSettled?: (effect: "taken" | "offline" | Ignored) => void;
 }
 
 export interface World {
@@ -37,7 +37,7 @@ export interface World {
   readonly sky: Sky;
   readonly manners: Pick<Dialect, "positionReads" | "lightWants" | "inType">;
   readonly readings: Readings;
-  readonly changed: (device: Device, address: string, held: HeldValue) => void;
+  readonly onChange: (device: Device, address: string, held: HeldValue) => void;
 }
 
 const rotationMs = 30 * 60_000;
@@ -104,7 +104,7 @@ export class SimulatedController {
       const end = { at: this.#now + planLastsMs, address, value: "1001", by: "rotation_end" } as const;
       this.schedule({ ...end, onlyIf: value });
     }
-    this.#world.changed(this.device, address, held);
+    this.#world.onChange(this.device, address, held);
   }
 
   /** Whether a value has arrived that was not looked at yet. */
@@ -211,16 +211,16 @@ export class SimulatedController {
     this.plant.advance(to);
   }
 
-  #settle({ address, value, by, onlyIf, settled }: PendingValue): void {
+  #settle({ address, value, by, onlyIf, onSettled }: PendingValue): void {
     const row = this.table.get(address);
     if (!row || (onlyIf !== undefined && this.register(address) !== onlyIf)) return;
     if (by === "command" && !this.isOnline()) {
-      settled?.("offline");
+      onSettled?.("offline");
       return;
     }
     const memory = { read: (other: string) => this.register(other), isLit: this.#isLit };
     const ignored = by === "command" ? judgeValue(row, value, memory) : null;
     if (ignored === null) this.put(address, value, by);
-    settled?.(ignored ?? "taken");
+    onSettled?.(ignored ?? "taken");
   }
 }

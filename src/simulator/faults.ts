@@ -43,7 +43,7 @@ export type Outage = (typeof outages)[number];
 /** Gives the value the program works with, or throws an error that says what was expected instead. */
 export type Reader<Value> = (value: unknown) => Value;
 
-export function expected(what: string): never {
+export function fail(what: string): never {
   throw new Error(what);
 }
 
@@ -52,27 +52,27 @@ export const number =
   (value) =>
     typeof value === "number" && value >= low && value <= high
       ? value
-      : expected(`a number from ${low} to ${high}`);
+      : fail(`a number from ${low} to ${high}`);
 
 export const word =
   <Word>(words: readonly Word[]): Reader<Word> =>
   (value) =>
-    words.find((one) => one === value) ?? expected(`one of ${words.join(", ")}`);
+    words.find((one) => one === value) ?? fail(`one of ${words.join(", ")}`);
 
 export const text: Reader<string> = (value) =>
-  typeof value === "string" || typeof value === "number" ? String(value) : expected("a text");
+  typeof value === "string" || typeof value === "number" ? String(value) : fail("a text");
 
 export const scalar: Reader<string | number | boolean | null> = (value) =>
   value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? value
-    : expected("a text, number, boolean or null");
+    : fail("a text, number, boolean or null");
 
 /** In real ms. */
 const duration: Reader<number> = (given) => {
   const value = typeof given === "string" ? parseDuration(given) : given;
   return typeof value === "number" && value >= 0
     ? value
-    : expected("a duration such as 30s, 5m or milliseconds as a number");
+    : fail("a duration such as 30s, 5m or milliseconds as a number");
 };
 
 /** The keys of a fault, as a fault file has them and docs/simulator.md explains them, with how each is read. */
@@ -138,7 +138,7 @@ export function parseFault(json: unknown, place: string): ParsedFaults {
   const readers = new Map<string, Reader<unknown>>(Object.entries(keys));
   const read = Object.entries({ fault: undefined, ...json }).map(([key, given]) => {
     try {
-      const reader = readers.get(key) ?? expected(`one of the keys ${[...readers.keys()].join(", ")}`);
+      const reader = readers.get(key) ?? fail(`one of the keys ${[...readers.keys()].join(", ")}`);
       return [key, reader(given)];
     } catch (error) {
       errors.push(`${place}.${key}: expected ${error instanceof Error ? error.message : String(error)}`);

@@ -44,7 +44,7 @@ export interface PortParts {
   readonly push: PushServer;
   readonly control: SimulatorControl;
   /** Told about anything that went wrong in the simulator itself. */
-  readonly failed: (error: unknown) => void;
+  readonly onFailure: (error: unknown) => void;
 }
 
 /** One HTTP port that can go away and come back, as a host that is down does. */
@@ -73,7 +73,7 @@ export class Port {
     if (this.#server) return;
     const server = createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
-        this.parts.failed(error);
+        this.parts.onFailure(error);
         response.destroy();
       });
     });
@@ -115,12 +115,12 @@ export class Port {
     const host = hosts.length > 1 ? hostOf(path) : hosts[0];
     const decision =
       host === undefined || (controls && path.startsWith(controlPrefix))
-        ? answerOf(await this.#controlled(method, path, query, body))
+        ? answerOf(await this.#control(method, path, query, body))
         : respond(platform, { host, method, path, query, headers: plain(headers), body }, clock.now());
     await perform(decision, response, clock);
   }
 
-  async #controlled(
+  async #control(
     method: string,
     path: string,
     query: Readonly<Record<string, string>>,

@@ -235,7 +235,7 @@ export class Platform {
   }
 
   /** Those that were looked at or moved. */
-  touched(): readonly SimulatedController[] {
+  touchedControllers(): readonly SimulatedController[] {
     return [...this.#controllers.values()];
   }
 
@@ -289,7 +289,7 @@ export class Platform {
       sky: this.sky,
       manners: dialect,
       readings: this.readings,
-      changed: (changed, address, held) => {
+      onChange: (changed, address, held) => {
         if (this.#changes.push({ device: changed, address, held }) > mostChanges) this.#changes.shift();
       },
     });

@@ -55,7 +55,7 @@ export class PushFeed {
 
   #statusFrames(): readonly PushFrame[] {
     const { dialect, simulatedNow } = this.#platform;
-    return this.#platform.touched().flatMap((controller) => {
+    return this.#platform.touchedControllers().flatMap((controller) => {
       controller.advance(simulatedNow);
       const { code: deviceCode } = controller.device;
       const items = [{ online: controller.isOnline() }, ...statusItems(this.#platform, controller)];
@@ -246,10 +246,10 @@ function channelOf(path: string): { channel: PushChannel; code: string } | null 
   if (path === "/ws/device-status") return { channel: "device-status", code: "" };
   if (path === "/ws/set-value") return { channel: "set-value", code: "" };
   const code = station.exec(path)?.[1];
-  return code === undefined ? null : { channel: "weather-station-data", code: decoded(code) };
+  return code === undefined ? null : { channel: "weather-station-data", code: decode(code) };
 }
 
-function decoded(segment: string): string {
+function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

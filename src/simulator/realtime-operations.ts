@@ -189,10 +189,10 @@ function passOn(
   const later = at + (lie?.delay ?? usualMs) * platform.timeline.speed;
   const before = controller.register(address);
   const command = { address, value, by: "command" } as const;
-  const settled = (effect: PostRecord["effect"]) => {
+  const onSettled = (effect: PostRecord["effect"]) => {
     record.effect = effect;
   };
-  controller.schedule({ ...command, at: fault === "late" ? later : at, settled });
+  controller.schedule({ ...command, at: fault === "late" ? later : at, onSettled });
   if (fault === "revert" && before !== null)
     controller.schedule({ at: later, address, value: before, by: "revert", onlyIf: value });
   if (fault === "twice") controller.schedule({ ...command, at: later });

@@ -42,7 +42,7 @@ const json = { "content-type": "application/json;charset=UTF-8" };
 const silence: Decision = { status: 0, headers: {}, body: "", delayMs: 0, cut: null };
 
 /** An answer as it goes out. */
-const written = ({ dialect }: Platform, { status, body }: Answer): Decision => ({
+const write = ({ dialect }: Platform, { status, body }: Answer): Decision => ({
   ...silence,
   status,
   headers: json,
@@ -64,7 +64,7 @@ export function respond(platform: Platform, request: PlatformRequest, now: numbe
   platform.requests.set(counted, (platform.requests.get(counted) ?? 0) + 1);
   if (operation === null) {
     const call = { platform, requestId: platform.nextRequestId() };
-    return written(platform, { ...no(call, 404, `no such operation: ${method} ${path}`), status: 404 });
+    return write(platform, { ...no(call, 404, `no such operation: ${method} ${path}`), status: 404 });
   }
   const call = callOf(platform, operation, request);
   const slow = platform.fault(["slow"], call);
@@ -73,9 +73,9 @@ export function respond(platform: Platform, request: PlatformRequest, now: numbe
   const fault = platform.fault(spoiling, call);
   const isUnanswered = silent !== null || fault?.fault === "timeout";
   const delayMs = isUnanswered ? Infinity : delayOf(slow) + delayOf(lazy);
-  const answered = () => refusal(call) ?? lacking(call) ?? answers[operation](call);
+  const answer = () => refusal(call) ?? lacking(call) ?? answers[operation](call);
   const isLost = [fault, silent].some((one) => one !== null && isBefore(one));
-  const decision = isLost ? null : written(platform, answered());
+  const decision = isLost ? null : write(platform, answer());
   const spoilt = fault ? spoilers[fault.fault](call, fault, decision) : {};
   return { ...(decision ?? { ...silence, status: 200, headers: json, body: "{}" }), ...spoilt, delayMs };
 }
@@ -167,15 +167,15 @@ const spoilers: Record<FaultName<"answer">, Spoiler> = {
   garbage: () => ({ status: 200, headers: json, body: '{"code":200,"data":{"101":' }),
   html: (_call, { status = 200 }) => html(status),
   http_status: (_call, { status = 502 }) => html(status),
-  body_code: (call, { code = 500, message = "系统繁忙" }) => written(call.platform, no(call, code, message)),
+  body_code: (call, { code = 500, message = "系统繁忙" }) => write(call.platform, no(call, code, message)),
   throttle: (call, { status = 429, retry_after: retryAfterMs = 5_000 }) => ({
-    ...written(call.platform, no(call, status, "请求过于频繁")),
+    ...write(call.platform, no(call, status, "请求过于频繁")),
     status,
     headers: { ...json, "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
   }),
   unauthorized: (call, { status }) => {
     const refused = badToken(call);
-    return written(call.platform, { ...refused, status: status ?? refused.status });
+    return write(call.platform, { ...refused, status: status ?? refused.status });
   },
   redirect: ({ request: { path } }, { status = 307, message }) => ({
     status,

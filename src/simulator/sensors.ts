@@ -131,15 +131,15 @@ export interface StationMessage {
   readonly payload: string;
 }
 
-const rounded = (value: number, decimals = 1): number => Number(value.toFixed(decimals));
+const round = (value: number, decimals = 1): number => Number(value.toFixed(decimals));
 
 /** What each sensor of the station says: a word or number alone, or JSON with a field for each of its values. */
 const stationSensors: Readonly<Record<string, (felt: Weather) => string>> = {
   wind: ({ windMs, windDirectionDeg: direction }) =>
-    JSON.stringify({ speed: rounded(windMs), direction: rounded(direction, 0) }),
+    JSON.stringify({ speed: round(windMs), direction: round(direction, 0) }),
   rain: ({ rainMmH }) => (rainMmH > 0 ? "on" : "off"),
-  temperature: ({ temperatureC }) => String(rounded(temperatureC)),
-  irradiance: ({ irradianceWm2 }) => String(rounded(irradianceWm2, 0)),
+  temperature: ({ temperatureC }) => String(round(temperatureC)),
+  irradiance: ({ irradianceWm2 }) => String(round(irradianceWm2, 0)),
 };
 
 /** What the station says of the weather that it feels; a sensor that died says nothing. */

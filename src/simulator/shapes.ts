@@ -55,11 +55,11 @@ const withUnasked = (body: Fields): Fields => ({
 
 /** The body as JSON text, with numbers and unasked fields as the dialect has them. */
 export function writeBody(body: Fields, { extras, numbers }: Dialect): string {
-  const decorated = (item: unknown): unknown =>
+  const decorate = (item: unknown): unknown =>
     isFields(item) ? { ...item, remark: null, ext: { createBy: "admin" } } : item;
   const written = JSON.stringify(extras ? withUnasked(body) : body, (_key, value: unknown) => {
     if (typeof value === "number" && numbers === "text") return String(value);
-    return extras && Array.isArray(value) ? value.map(decorated) : value;
+    return extras && Array.isArray(value) ? value.map(decorate) : value;
   });
   // An integer beyond 2^53 is kept as text until here.
   return numbers === "text" ? written : written.replace(/"customerId":"(\d+)"/g, '"customerId":$1');
@@ -167,12 +167,12 @@ export function sensorList(dialect: Dialect, items: readonly SampleItem[], at: n
     };
     return { called, factor, channel: String(channel), shown };
   });
-  const keyed = (keyOf: (one: (typeof written)[number]) => Named) => layOut(written.map(keyOf), "keyed");
+  const keyBy = (keyOf: (one: (typeof written)[number]) => Named) => layOut(written.map(keyOf), "keyed");
   if (layout === "points") return { payload: { points: written.map(({ shown }) => shown) } };
   if (layout === "channel_entries")
     return { data: written.map(({ channel, shown }) => ({ channel, sensors: [shown] })) };
-  if (layout === "by_channel") return keyed(({ channel, shown }) => [channel, [shown]]);
-  if (layout === "keyed_by_factor") return keyed(({ factor, shown }) => [factor, shown]);
+  if (layout === "by_channel") return keyBy(({ channel, shown }) => [channel, [shown]]);
+  if (layout === "keyed_by_factor") return keyBy(({ factor, shown }) => [factor, shown]);
   return layOut(
     written.map(({ called, shown }) => [called, shown]),
     layout,

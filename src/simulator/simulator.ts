@@ -126,8 +126,8 @@ export async function startSimulator(options: SimulatorOptions, parts: Simulator
   const life = new ServerLife(state, push);
   const obeyOutages = () => life.obeyOutages(now());
   const control = createControl(state, now, { obeyOutages, look: () => push.look() });
-  const failed = (error: unknown) => log?.error({ err: error }, "the simulator failed to serve a request");
-  const served = { platform: state, clock, push, control, failed };
+  const onFailure = (error: unknown) => log?.error({ err: error }, "the simulator failed to serve a request");
+  const served = { platform: state, clock, push, control, onFailure };
   const { business, realtime, controls } = portsFor(options, served);
   life.ports.push(...new Set([business, realtime, controls]));
   const tick = async () => {
@@ -135,7 +135,7 @@ export async function startSimulator(options: SimulatorOptions, parts: Simulator
     await obeyOutages();
     push.send();
   };
-  await life.open(clock, options.pushIntervalMs ?? 250, () => tick().catch(failed));
+  await life.open(clock, options.pushIntervalMs ?? 250, () => tick().catch(onFailure));
   warnOfStrangers(state, log);
   const businessUrl = business.url;
   const realtimeUrl = realtime.url;

@@ -60,7 +60,7 @@ export class Devices {
   }
 
   /** The alarms as they are now; tells of which devices they are others. */
-  alarmed(alarms: readonly ShownAlarm[]): readonly string[] {
+  onAlarms(alarms: readonly ShownAlarm[]): readonly string[] {
     const byDevice = new Map<string, ShownAlarm[]>();
     for (const alarm of alarms) {
       if (alarm.controller === null) continue;
@@ -76,7 +76,7 @@ export class Devices {
     return others.map(([id]) => id);
   }
 
-  resulted(controller: Controller, result: CommandResult, about: ResultAddressee, isHeard: boolean): void {
+  onResult(controller: Controller, result: CommandResult, about: ResultAddressee, isHeard: boolean): void {
     const device = this.#devices.get(about.controllerId);
     if (device === undefined) return;
     const shown = { text: JSON.stringify(result), at: Date.parse(result.finished_at) };
@@ -97,7 +97,7 @@ export class Devices {
   }
 
   /** The next link begins with births, which tell the newest result of each target. */
-  unlinked(): void {
+  onUnlinked(): void {
     for (const device of this.#devices.values()) {
       device.shown = null;
       device.untold = [];

@@ -34,15 +34,15 @@ import {
   deviceGone,
   hostSpoke,
   leftUnborn,
-  linked,
+  onLinked,
   type Message,
   newSession,
   nextMessage,
   rebirthAsked,
-  sent,
+  onSent,
   type Session,
   sessionWakesAt,
-  unlinked,
+  onUnlinked,
 } from "./session.js";
 import { sparkplugTopics } from "./topics.js";
 
@@ -127,11 +127,11 @@ export class EdgeNode {
     this.#topics = sparkplugTopics(settings, settings.primary_host);
     this.#session = newSession(settings.primary_host !== undefined);
     this.#devices = new Devices();
-    this.#devices.alarmed(alarms());
+    this.#devices.onAlarms(alarms());
     this.#rest = new Rest(clock);
     this.#connection = this.#createConnection();
-    for (const controller of store.controllers()) this.#changed(undefined, controller);
-    store.onChange((before, after) => this.#changed(before, after));
+    for (const controller of store.controllers()) this.#onChange(undefined, controller);
+    store.onChange((before, after) => this.#onChange(before, after));
   }
 
   #createConnection(): BrokerConnection {
@@ -147,9 +147,9 @@ export class EdgeNode {
       heard: this.#topics.own,
       limits: { maxPayloadBytes: 16 * 1024 * 1024 },
       on: {
-        connected: () => this.#connected(),
-        disconnected: () => this.#disconnected(),
-        message: (message) => this.#received(message),
+        onConnected: () => this.#onConnected(),
+        onDisconnected: () => this.#onDisconnected(),
+        message: (message) => this.#onMessage(message),
         beforeEnd: () => this.#leave(),
       },
     };
@@ -162,8 +162,8 @@ export class EdgeNode {
     await Promise.all([this.#connection.run(signal), this.#keepUp(signal)]);
   }
 
-  alarmed(): void {
-    for (const device of this.#devices.alarmed(this.#parts.alarms())) this.#due(device);
+  onAlarms(): void {
+    for (const device of this.#devices.onAlarms(this.#parts.alarms())) this.#due(device);
     this.#nodeChanged();
   }
 
@@ -180,7 +180,7 @@ export class EdgeNode {
     const controller = this.#parts.store.byId(about.controllerId);
     if (controller === undefined) return;
     const isHeard = this.#session.devices.get(about.controllerId)?.isBorn ?? false;
-    this.#devices.resulted(controller, result, about, isHeard);
+    this.#devices.onResult(controller, result, about, isHeard);
     if (isHeard) this.#due(about.controllerId);
   }
 
@@ -222,30 +222,30 @@ export class EdgeNode {
     return { topic: this.#topics.nodeDeath, payload, retain: false };
   }
 
-  #connected(): void {
+  #onConnected(): void {
     this.#settlesAt ??= this.#parts.clock.monotonic() + settleMs;
     this.#retainedAnswered.clear();
-    linked(this.#session, this.#bdSeq ?? 0);
+    onLinked(this.#session, this.#bdSeq ?? 0);
     this.#rest.wake();
   }
 
-  #disconnected(): void {
-    unlinked(this.#session);
-    this.#devices.unlinked();
+  #onDisconnected(): void {
+    onUnlinked(this.#session);
+    this.#devices.onUnlinked();
     this.#deathSeenAt = null;
   }
 
   /** The broker tells the will besides where the link ends without this. */
   async #leave(): Promise<void> {
     const { bdSeq, isBorn } = this.#session;
-    unlinked(this.#session);
+    onUnlinked(this.#session);
     if (!isBorn) return;
     this.#tally.deaths += 1;
     const payload = nodeDeathPayload(bdSeq, this.#parts.clock.now());
     await this.#connection.publish(this.#topics.nodeDeath, payload);
   }
 
-  #changed(before: Controller | undefined, after: Controller | undefined): void {
+  #onChange(before: Controller | undefined, after: Controller | undefined): void {
     const id = (after ?? before)?.info.id;
     if (id === undefined) return;
     if (after === undefined) {
@@ -307,7 +307,7 @@ export class EdgeNode {
       if (message === null || signal.aborted) return;
       await this.#send(message);
       // A broker that reads slowly is waited for, and commands and readings go on meanwhile.
-      await Promise.all([this.#connection.drained(), nextTurn()]);
+      await Promise.all([this.#connection.drain(), nextTurn()]);
     }
   }
 
@@ -397,7 +397,7 @@ export class EdgeNode {
   async #publish(topic: string, payload: Buffer, device: string | null): Promise<boolean> {
     try {
       await this.#connection.publish(topic, payload, { qos: 0 });
-      sent(this.#session);
+      onSent(this.#session);
       this.#tellSize(device, null);
       return true;
     } catch (error) {
@@ -417,7 +417,7 @@ export class EdgeNode {
     this.#parts.setAlarm("birth_too_large", about, message);
   }
 
-  #received(message: IncomingMessage): void {
+  #onMessage(message: IncomingMessage): void {
     const { topic, payload, retain } = message;
     const heard = this.#topics.parse(topic);
     if (heard === null) this.#badInput("foreign_topic", { topic });

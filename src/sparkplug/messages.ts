@@ -72,7 +72,7 @@ function propertySet(quality: number | null, others: NonNullable<Metric["propert
 /** No instant of a platform's clock can be told that lies before 1970. */
 const instant = (at: number) => BigInt(Math.max(0, Math.round(at)));
 
-const shown = ({ type, value }: Metric) =>
+const wireFields = ({ type, value }: Metric) =>
   value === null ? { isNull: true } : { value: wireValue(type, value) };
 
 const inOrder = (metrics: readonly Metric[], now: number) =>
@@ -85,7 +85,7 @@ const born = (metrics: readonly Metric[], aliases: Aliases, now: number): readon
     alias: aliases.get(metric.name),
     timestamp: instant(at),
     datatype: datatypes[metric.type],
-    ...shown(metric),
+    ...wireFields(metric),
     ...propertySet(metric.quality, metric.properties ?? {}),
   }));
 
@@ -99,7 +99,7 @@ export function dataPayload(metrics: readonly Metric[], aliases: Aliases, { seq,
     return {
       alias: aliases.get(metric.name),
       timestamp: instant(at),
-      ...shown(metric),
+      ...wireFields(metric),
       ...propertySet(metric.quality, message === undefined ? {} : { message }),
     };
   });

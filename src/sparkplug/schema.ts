@@ -58,7 +58,7 @@ const scalar = (name: string, number: number, type: Type): FieldInit => ({
   type,
   label: Label.OPTIONAL,
 });
-const nested = (name: string, number: number, of: string, label = Label.OPTIONAL): FieldInit => ({
+const nestedField = (name: string, number: number, of: string, label = Label.OPTIONAL): FieldInit => ({
   ...scalar(name, number, Type.MESSAGE),
   typeName: `.sparkplug.${of}`,
   label,
@@ -99,7 +99,7 @@ const file = create(FileDescriptorProtoSchema, {
     message("PropertyValue", [scalar("type", 1, Type.UINT32), scalar("is_null", 2, Type.BOOL)], values(3)),
     message("PropertySet", [
       { ...scalar("keys", 1, Type.STRING), label: Label.REPEATED },
-      nested("values", 2, "PropertyValue", Label.REPEATED),
+      nestedField("values", 2, "PropertyValue", Label.REPEATED),
     ]),
     message(
       "Metric",
@@ -111,13 +111,13 @@ const file = create(FileDescriptorProtoSchema, {
         scalar("is_historical", 5, Type.BOOL),
         scalar("is_transient", 6, Type.BOOL),
         scalar("is_null", 7, Type.BOOL),
-        nested("properties", 9, "PropertySet"),
+        nestedField("properties", 9, "PropertySet"),
       ],
       values(10),
     ),
     message("Payload", [
       scalar("timestamp", 1, Type.UINT64),
-      nested("metrics", 2, "Metric", Label.REPEATED),
+      nestedField("metrics", 2, "Metric", Label.REPEATED),
       scalar("seq", 3, Type.UINT64),
     ]),
   ],

@@ -64,13 +64,13 @@ export const newSession = (awaitsHost: boolean): Session => ({
 export const bdSeqAfter = (bdSeq: number | null): number => (bdSeq === null ? 0 : (bdSeq + 1) % 256);
 
 /** The commands of hosts can arrive, and what is published leaves. */
-export function linked(session: Session, bdSeq: number): void {
+export function onLinked(session: Session, bdSeq: number): void {
   session.isLinked = true;
   session.bdSeq = bdSeq;
 }
 
 /** Every session ends with its link: the next one begins with births. What the host said holds for the link that brought it. */
-export function unlinked(session: Session): void {
+export function onUnlinked(session: Session): void {
   session.isLinked = false;
   session.host.isOnline = false;
   session.host.timestamp = null;
@@ -155,7 +155,7 @@ export function nextMessage(session: Session, now: number): Message | null {
 }
 
 /** A message leaves under the number it was given: `nextSeq`. */
-export function sent(session: Session): void {
+export function onSent(session: Session): void {
   session.nextSeq = (session.nextSeq + 1) % 256;
 }
 

@@ -78,7 +78,7 @@ export async function bridgeBundle(sources: StatusParts, health: unknown, share 
     health,
     controllers: controllers.slice(0, most("controllers")).map(controllerPart),
     controllers_left_out: Math.max(0, controllers.length - most("controllers")),
-    commands: commands.commander.printed(null),
+    commands: commands.commander.print(null),
     alarms: commands.limits.alarms.list,
     events: events.newest,
     journal: await newestRecords(directory, { limit: most("journal") }).catch((error: unknown) =>

@@ -187,7 +187,7 @@ const exitCode = 1;
  */
 export function guardProcess(options: GuardOptions): () => void {
   const { process } = options;
-  const died = (error: unknown) => {
+  const onDeath = (error: unknown) => {
     if (options.isContained?.(error) === true) return;
     // Whatever fails here, the process must end.
     try {
@@ -197,11 +197,11 @@ export function guardProcess(options: GuardOptions): () => void {
       process.exit(exitCode);
     }
   };
-  process.on("uncaughtException", died);
-  process.on("unhandledRejection", died);
+  process.on("uncaughtException", onDeath);
+  process.on("unhandledRejection", onDeath);
   return () => {
-    process.off("uncaughtException", died);
-    process.off("unhandledRejection", died);
+    process.off("uncaughtException", onDeath);
+    process.off("unhandledRejection", onDeath);
   };
 }
 

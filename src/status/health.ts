@@ -91,7 +91,7 @@ export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Re
       ...connection.counters(),
     },
     platform: platformHealth(sources),
-    requests_left: budget.left(now),
+    requests_left: budget.remaining(now),
     effective_intervals: effectiveIntervals(configuration.polling, poller.stretch),
     calls_per_hour: {
       total: Object.values(callsPerHour).reduce((sum, calls) => sum + calls, 0),
@@ -106,7 +106,7 @@ export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Re
     unreadable: platform.shapeReports(),
     overdue: own.overdue,
     addresses_seen: mirror.seen.list().length,
-    unlisted_addresses: [...poller.unlisted().values()].reduce((sum, { size }) => sum + size, 0),
+    unlisted_addresses: [...poller.unlistedGroups().values()].reduce((sum, { size }) => sum + size, 0),
     addresses_apart: [...poller.apart().values()].reduce((sum, { size }) => sum + size, 0),
     ...standing(sources, own),
   };

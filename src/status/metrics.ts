@@ -16,12 +16,12 @@ type Row = readonly [
 ];
 
 /** The count of each word, under one label. */
-const counted = (label: string, counts: Readonly<Record<string, number>>): readonly Sample[] =>
+const samplesOf = (label: string, counts: Readonly<Record<string, number>>): readonly Sample[] =>
   Object.entries(counts).map(([word, count]) => [{ [label]: word }, count]);
 
 /** How many of `all` have each of the `words`. */
-function tallied<Word extends string>(label: string, words: readonly Word[], all: readonly Word[]) {
-  return counted(
+function tally<Word extends string>(label: string, words: readonly Word[], all: readonly Word[]) {
+  return samplesOf(
     label,
     Object.fromEntries(words.map((word) => [word, all.filter((one) => one === word).length])),
   );
@@ -62,7 +62,7 @@ function platformRows({ platform, mirror, clock }: StatusParts): readonly Row[] 
   const { requests, writes, signins, retries, failures, paused } = platform.counters();
   const push = platform.pushCounters();
   const { state } = mirror.watch;
-  const states = tallied("state", platformStates, state === null ? [] : [state]);
+  const states = tally("state", platformStates, state === null ? [] : [state]);
   const sinceContact = (["business", "realtime"] as const).map((host): Sample => {
     const at = platform.link(host).contactAt;
     return [{ host }, at === null ? NaN : (clock.monotonic() - at) / 1_000];
@@ -93,16 +93,16 @@ function mirrorRows({ mirror: { store, poller, budget }, clock }: StatusParts): 
   const polls = pollOperations.flatMap((operation) =>
     pollResults.map((result): Sample => [{ operation, result }, poller.tally.count(operation, result)]),
   );
-  const cost = counted("operation", poller.callsPerHour());
-  const left = budget.left(clock.monotonic()) ?? Infinity;
+  const cost = samplesOf("operation", poller.callsPerHour());
+  const left = budget.remaining(clock.monotonic()) ?? Infinity;
   const all = [...store.controllers()];
-  const controllers = tallied(
+  const controllers = tally(
     "availability",
     ["online", "offline", "unknown"],
     all.map(({ availability }) => availability),
   );
   const qualitiesOf = (things: "sensors" | "actuators") =>
-    tallied(
+    tally(
       "quality",
       ["good", "uncertain", "stale", "bad"],
       all.flatMap((controller) => [...controller[things].values()].map(({ quality }) => quality)),
@@ -126,7 +126,7 @@ const alarmTypes = Object.keys(alarmTitles);
 function limitRows({ commands, mirror: { store } }: StatusParts): readonly Row[] {
   const on = commands.limits.alarms.list.filter(({ state }) => state !== "cleared");
   const unseen = on.filter(({ state }) => state === "active").length;
-  const byType = tallied(
+  const byType = tally(
     "type",
     alarmTypes,
     on.map(({ type }) => type),
@@ -152,7 +152,7 @@ function limitRows({ commands, mirror: { store } }: StatusParts): readonly Row[]
 function brokerRows({ connection }: StatusParts, { hearing }: OwnFacts): readonly Row[] {
   const link = connection.counters();
   const lost = link.dropped + link.unacknowledged + link.publishRefused;
-  const tests = counted("result", hearing.counters);
+  const tests = samplesOf("result", hearing.counters);
   const isDeaf = hearing.deafSince !== null;
   const lostHelp = "Messages not sent, not acknowledged or refused; states follow in the next snapshot";
   const connected = "1 while the link stands and every subscription is granted";

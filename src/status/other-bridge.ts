@@ -221,20 +221,20 @@ export class BrokerTests {
   }
 
   /** A link stands, and `bridge/info` has not been published on it yet. */
-  connected(): void {
+  onConnected(): void {
     this.#presence = withLink(this.#presence, this.#parts.clock.monotonic());
     this.#compareLinks();
-    this.self.connected();
+    this.self.onConnected();
   }
 
   /** Whether the message was one of these; no other part has to look at it then. */
-  received({ topic, payload }: IncomingMessage): boolean {
+  onMessage({ topic, payload }: IncomingMessage): boolean {
     if (!topic.endsWith(topicEnd)) return false;
     const { topics, journal, mirror, clock } = this.#parts;
     const message = readSelfTest(payload);
     if (message === null) return true;
     const { instance, client, leaving } = message;
-    if (instance === journal.boot) this.self.received(message.nonce);
+    if (instance === journal.boot) this.self.onMessage(message.nonce);
     else if (isRival(message, topic === topics.bridge.selfTest, (code) => !!mirror.store.get(code))) {
       const isNew = !this.#presence.heard.has(instance);
       const heard = withHeard(this.#presence, instance, client, clock.monotonic());
@@ -277,20 +277,20 @@ export class BrokerTests {
   #compareLinks(): void {
     const { connects, takenOver } = this.#parts.connection.counters();
     this.#firstLink ??= connects;
-    if (takenOver > this.#takenOver) this.#exchanged(connects);
+    if (takenOver > this.#takenOver) this.#onExchange(connects);
     this.#takenOver = takenOver;
   }
 
   /** The broker holds this, from before; at the first link of this run it is what an earlier run left. */
-  found(topic: string, payload: Uint8Array): void {
+  onFound(topic: string, payload: Uint8Array): void {
     const { topics, journal, connection } = this.#parts;
     const { connects } = connection.counters();
     if (topic !== topics.bridge.info || this.#firstLink === null || connects === this.#firstLink) return;
     const writer = readAs(signed, payload);
-    if (writer !== null && writer.instance !== journal.boot) this.#exchanged(connects);
+    if (writer !== null && writer.instance !== journal.boot) this.#onExchange(connects);
   }
 
-  #exchanged(link: number): void {
+  #onExchange(link: number): void {
     if (link === this.#countedLink) return;
     this.#countedLink = link;
     this.#change(withExchange(this.#presence, this.#parts.clock.monotonic()));

@@ -244,7 +244,7 @@ async function isKnown({ mirror: { store }, journal: { directory } }: RequestPor
 
 /** Of all commands that are open, with what they wait for. */
 const state = ({ commander, mirror }: RequestPorts, idOrCode: string | null): unknown =>
-  commander.printed(idOrCode === null ? null : controllerOf(mirror, idOrCode).info.code);
+  commander.print(idOrCode === null ? null : controllerOf(mirror, idOrCode).info.code);
 
 function acknowledge(ports: RequestPorts, fields: Fields): unknown {
   if (fields["alarm"] !== undefined) return acknowledgeAlarm(ports, fields);

@@ -57,7 +57,7 @@ export class SelfTest {
   }
 
   /** A link stands and its subscriptions are granted. */
-  connected(): void {
+  onConnected(): void {
     this.#trial = null;
     this.soon();
   }
@@ -69,7 +69,7 @@ export class SelfTest {
   }
 
   /** A nonce of ours has come back. */
-  received(nonce: string): void {
+  onMessage(nonce: string): void {
     if (nonce !== this.#trial?.nonce) return;
     this.#trial = null;
     this.counters.heard += 1;
@@ -100,7 +100,7 @@ export class SelfTest {
     if (connection.state !== "online") this.#trial = null;
     else if (trial === null) {
       if (now >= this.#dueAt) this.#begin(now);
-    } else if (now - trial.sentAt >= times().withinMs) this.#failed(now);
+    } else if (now - trial.sentAt >= times().withinMs) this.#onFailure(now);
     // A broker may drop one message for a client it is just flooding; it hardly drops two.
     else if (!trial.repeated && now - trial.sentAt >= times().withinMs / 2)
       this.#send({ ...trial, repeated: true });
@@ -117,7 +117,7 @@ export class SelfTest {
     connection.publish(topic, trial.payload, {}).catch(() => undefined);
   }
 
-  #failed(now: number): void {
+  #onFailure(now: number): void {
     const { connection, clock, log, topic, times } = this.#ports;
     this.#trial = null;
     this.counters.failed += 1;

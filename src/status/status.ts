@@ -135,20 +135,20 @@ export class Status {
   }
 
   /** Every subscription stands; call it before anything else of this run is published on the link. */
-  connected(): void {
-    this.#parts.tests.connected();
+  onConnected(): void {
+    this.#parts.tests.onConnected();
     this.#look.wake();
     this.publish();
   }
 
   /** What the broker holds, from before. */
-  found(topic: string, payload: Uint8Array): void {
-    this.#parts.tests.found(topic, payload);
+  onFound(topic: string, payload: Uint8Array): void {
+    this.#parts.tests.onFound(topic, payload);
   }
 
   /** Whether the message was one of the bridge to itself, or of another bridge to all. */
   onMessage(message: IncomingMessage): boolean {
-    const isOurs = this.#parts.tests.received(message);
+    const isOurs = this.#parts.tests.onMessage(message);
     if (isOurs) this.#look.wake();
     return isOurs;
   }

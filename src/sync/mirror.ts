@@ -167,14 +167,14 @@ export function countsLogger(store: Pick<GreenhouseStore, "controllers">, log: L
   return () => {
     const controllers = [...store.controllers()];
     const actuators = controllers.reduce((sum, one) => sum + one.actuators.size, 0);
-    const counts = `${counted(controllers.length, "controller")} with ${counted(actuators, "actuator")}`;
+    const counts = `${countOf(controllers.length, "controller")} with ${countOf(actuators, "actuator")}`;
     if (counts === logged) return;
     logged = counts;
     log.info({ controllers: controllers.length, actuators }, `mirroring ${counts}`);
   };
 }
 
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** One line for each actuator of a controller that was found. */
 export function logActuators(log: Logger, level: "info" | "debug", { info, actuators }: Controller): void {

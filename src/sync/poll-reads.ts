@@ -135,7 +135,7 @@ async function readRegisters(
   const controller = store.get(code);
   if (read.type === "group" && controller !== undefined)
     ports.onGroup?.(code, read.group, unlistedIn(controller, read.group, answer.values));
-  const doubtful = contradicted(controller, first);
+  const doubtful = contradictedAddresses(controller, first);
   if (read.type === "group" && controller !== undefined)
     compareAgreeing(controller, read.group, first.values, doubtful, ports);
   store.dispatch(code, { ...first, values: without(first.values, new Set(doubtful)) });
@@ -178,7 +178,7 @@ function compare(found: Compared, { store, clock, comparison, onApart }: PollPor
   const controller = store.get(found.code);
   if (controller === undefined || comparison === undefined) return;
   const isSame = sameValue(textOf(found.group), textOf(found.value));
-  if (comparison.compared(controller, found.address, isSame, clock.monotonic())) onApart?.(found);
+  if (comparison.onCompared(controller, found.address, isSame, clock.monotonic())) onApart?.(found);
 }
 
 /** What agrees with a value that the device itself gave, and what has none to be compared with yet. */
@@ -194,14 +194,14 @@ function compareAgreeing(
   for (const address of values.keys()) {
     const register = registerAt(controller, address);
     if (register === undefined || doubtful.includes(address)) continue;
-    if (register?.fresh === true) comparison.compared(controller, address, true, clock.monotonic());
+    if (register?.fresh === true) comparison.onCompared(controller, address, true, clock.monotonic());
     else unread.push(address);
   }
   if (controller.availability !== "offline") comparison.onAnswer(controller, group, unread);
 }
 
 /** Addresses whose unflushed value, or the one before it, differs from one the device itself gave: a cache may be older than that. */
-function contradicted(controller: Controller | undefined, read: RegistersRead): readonly string[] {
+function contradictedAddresses(controller: Controller | undefined, read: RegistersRead): readonly string[] {
   if (controller === undefined || read.fresh) return [];
   return [...read.values].flatMap(([address, raw]) => {
     const register = registerAt(controller, address);
@@ -324,15 +324,15 @@ export class PollTally {
     try {
       const answer = await read;
       this.#answeredAt.set(key(operation, code), this.#clock.monotonic());
-      this.#ended(operation, "ok");
+      this.#onEnd(operation, "ok");
       return answer;
     } catch (error) {
-      this.#ended(operation, wasHeld(error) ? "held" : "failed");
+      this.#onEnd(operation, wasHeld(error) ? "held" : "failed");
       throw error;
     }
   }
 
-  #ended(operation: PollOperation, result: PollResult): void {
+  #onEnd(operation: PollOperation, result: PollResult): void {
     this.#endedAt = this.#clock.monotonic();
     const counted = `${operation} ${result}`;
     this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1);

@@ -142,7 +142,7 @@ export class Poller {
   }
 
   /** Addresses that are read one by one because the answer about their group leaves them out, by device code. */
-  unlisted(): ReadonlyMap<string, ReadonlyMap<string, ParameterGroup>> {
+  unlistedGroups(): ReadonlyMap<string, ReadonlyMap<string, ParameterGroup>> {
     return this.#unlisted;
   }
 

@@ -113,14 +113,14 @@ export class PushChannels {
     let openedAt: number | null = null;
     return {
       knows: (code) => this.#parts.mirror.store.get(code) !== undefined,
-      opened: () => {
+      onOpen: () => {
         if (openedAt !== null && isOfAccount) this.#recovery.wake();
         openedAt = this.#parts.clock.monotonic();
       },
       news: (news) => {
         if (openedAt !== null) this.#mirror.fold(news, openedAt);
       },
-      lost: () => {
+      onLost: () => {
         if (isOfAccount) this.#recovery.wake();
       },
     };

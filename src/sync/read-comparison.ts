@@ -71,7 +71,7 @@ export class ReadComparison {
   }
 
   /** Both were read. Whether they have differed for longer than any movement lasts, for the first time. */
-  compared(controller: Controller, address: string, isSame: boolean, now: number): boolean {
+  onCompared(controller: Controller, address: string, isSame: boolean, now: number): boolean {
     const { code } = controller.info;
     const ofCode = this.#differing.get(code) ?? new Map<string, number>();
     if (isSame) {

@@ -37,9 +37,9 @@ function testedConnection(
     on: {
       message: ({ payload }) => {
         heard.push(payload.toString());
-        test.received(payload.toString());
+        test.onMessage(payload.toString());
       },
-      connected: () => test.connected(),
+      onConnected: () => test.onConnected(),
     },
   });
   const test = new SelfTest({
@@ -137,8 +137,8 @@ describe("a foreign message on the topic", () =>
     const times: SelfTestTimes = { withinMs: 100, everyMs: 20, againMs: 20 };
     const tested = testedConnection({ url: mosquitto.url, credential: {} }, 5, times);
     await until(() => tested.nonces.length > 0, "under test", tested.lines);
-    tested.test.received("nonce-0");
-    tested.test.received("");
+    tested.test.onMessage("nonce-0");
+    tested.test.onMessage("");
     await until(() => tested.test.deafSince !== null, "deaf", tested.lines);
     expect(tested.test.counters.heard).toBe(0);
   }));

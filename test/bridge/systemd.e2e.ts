@@ -11,8 +11,8 @@ describe("the service manager", () => {
   const failed = () => undefined;
 
   it("is none without NOTIFY_SOCKET", () => {
-    expect(serviceManager({ env: {}, pid: 1, failed })).toBeNull();
-    expect(serviceManager({ env: { NOTIFY_SOCKET: "" }, pid: 1, failed })).toBeNull();
+    expect(serviceManager({ env: {}, pid: 1, onFailure: failed })).toBeNull();
+    expect(serviceManager({ env: { NOTIFY_SOCKET: "" }, pid: 1, onFailure: failed })).toBeNull();
   });
 
   it.each([
@@ -23,14 +23,14 @@ describe("the service manager", () => {
     ["nonsense", { WATCHDOG_USEC: "soon" }, null],
     ["zero", { WATCHDOG_USEC: "0" }, null],
   ])("waits for signs of life: %s → %s", (_, env, ms) => {
-    const manager = serviceManager({ env: { NOTIFY_SOCKET: "/x", ...env }, pid: 7, failed });
+    const manager = serviceManager({ env: { NOTIFY_SOCKET: "/x", ...env }, pid: 7, onFailure: failed });
     expect(manager?.watchdogMs).toBe(ms);
   });
 
   it("is told in order; of what comes together the newest counts", async () => {
     const socket = await notifySocket();
     const env = { NOTIFY_SOCKET: socket.path, PATH: process.env["PATH"] };
-    const manager = serviceManager({ env, pid: process.pid, failed });
+    const manager = serviceManager({ env, pid: process.pid, onFailure: failed });
     manager?.tell("READY=1", "STATUS=one");
     manager?.tell("STATUS=two");
     manager?.tell("WATCHDOG=1", "STATUS=three");
@@ -44,7 +44,7 @@ describe("the service manager", () => {
       env: { NOTIFY_SOCKET: "/nowhere", PATH: process.env["PATH"] },
       pid: 1,
       program: "no-such-program-here",
-      failed: (reason) => reasons.push(reason),
+      onFailure: (reason) => reasons.push(reason),
     });
     manager?.tell("READY=1");
     await until(() => reasons.length === 1, "reported");
@@ -89,7 +89,7 @@ describe("the bridge as a service", () => {
     await until(() => says(bridge, "blocked"), "blocked");
     // What was on its way has arrived once another message of ours, sent later, is there.
     const env = { NOTIFY_SOCKET: path, PATH: process.env["PATH"] };
-    const manager = serviceManager({ env, pid: 0, failed: () => undefined });
+    const manager = serviceManager({ env, pid: 0, onFailure: () => undefined });
     const marked = async (mark: string) => {
       manager?.tell(`STATUS=${mark}`);
       await until(() => told.includes(`STATUS=${mark}`), mark);

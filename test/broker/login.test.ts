@@ -101,7 +101,7 @@ describe("guessing a password", () => {
     ];
     for (let n = 0; n < 10 * attempts; n += 1) {
       expect(throttle.isSlowed(guessers("a", "x"))).toBe(false);
-      throttle.failed(guessers("a", `n${n}`));
+      throttle.onFailure(guessers("a", `n${n}`));
     }
     const turns = Array.from({ length: 60 }, (_, n) => throttle.turn(guessers("a", `m${n}`)));
     expect(turns.slice(0, 3)).toEqual([turnMs / 10, (2 * turnMs) / 10, (3 * turnMs) / 10]);

@@ -1,7 +1,7 @@
 import { type MqttClient } from "mqtt";
 import { describe, expect, it } from "vitest";
 import type { BrokerLimits } from "../../src/broker/settings.js";
-import { bytesOf, emptyPacketBytes, owned } from "../../src/broker/store.js";
+import { bytesOf, emptyPacketBytes, ownBytes } from "../../src/broker/store.js";
 import {
   capturedLog,
   otherClient,
@@ -184,9 +184,9 @@ describe("the size of a message that is kept", () => {
 
   it("is all that is held: bytes cut out of a larger piece are copied, others are not", () => {
     const read = kib(64);
-    const cut = owned(read.subarray(10, 13));
+    const cut = ownBytes(read.subarray(10, 13));
     expect(cut.toString()).toBe("aaa");
     expect(cut).toHaveProperty("buffer.byteLength", 3);
-    expect(owned(read)).toBe(read);
+    expect(ownBytes(read)).toBe(read);
   });
 });

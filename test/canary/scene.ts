@@ -208,7 +208,7 @@ async function bridge({ config, context, stop, base, httpPort, world, page }: Br
       stop.signal.addEventListener("abort", done, { once: true });
       if (stop.signal.aborted) done();
     });
-  const errand = async () => {
+  const askAll = async () => {
     await heard(`${base}/bridge/state`);
     const read = { controller: "east", address: "101" };
     const requests = { health: {}, bundle: {}, journal: {}, read, get: { operation: "device" } };
@@ -226,7 +226,7 @@ async function bridge({ config, context, stop, base, httpPort, world, page }: Br
       for (const token of [secrets.httpToken, "wrong"]) page.push(await pageOf(httpPort, path, token));
     stop.abort();
   };
-  await Promise.all([running, errand()]);
+  await Promise.all([running, askAll()]);
 }
 
 async function pageOf(port: number, path: string, token: string): Promise<string> {

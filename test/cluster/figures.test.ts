@@ -20,9 +20,9 @@ it("the figures of a cluster are those that docs/metrics.md lists", () => {
 it("appends are counted with the time that they took, and those that were not acknowledged by themselves", () => {
   const figures = new ClusterFigures();
   figures.tookOver();
-  figures.appended(3);
-  figures.appended(700);
-  figures.notAppended();
+  figures.onAppend(3);
+  figures.onAppend(700);
+  figures.onNotAppended();
   const lines = figures.page(standing).split("\n");
   for (const line of [
     "owner 1",

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
 import {
   ageMs,
-  claimed,
+  leaseOf,
   commandsProblem,
-  fenced,
+  leaseAfterFence,
   isConfirmed,
   type Lease,
   mayFence,
   mayPost,
-  renewed,
+  leaseAfterRenewal,
 } from "../../src/cluster/lease.js";
 
 const times = { leaseMs: 9_000, controlMs: 30_000 };
 const at = (ms: number, { up = ms, wall = ms } = {}) => ({ mono: ms, up, wall: 1_000_000 + wall });
 
 const claim = (more: { readonly isReleased?: boolean } = {}): Lease =>
-  claimed({ revision: 1, sentAt: at(0), answeredAt: 100, isReleased: false, ...more }, times);
+  leaseOf({ revision: 1, sentAt: at(0), answeredAt: 100, isReleased: false, ...more }, times);
 
 describe("a lease", () => {
   it.each([
@@ -29,14 +29,14 @@ describe("a lease", () => {
   });
 
   it("counts from the moment at which the request was sent that confirmed it", () => {
-    const lease = renewed(claim(), 2, at(5_000));
+    const lease = leaseAfterRenewal(claim(), 2, at(5_000));
     expect(isConfirmed(lease, at(13_999), times)).toBe(true);
     expect(isConfirmed(lease, at(14_000), times)).toBe(false);
     expect(lease.revision).toBe(2);
   });
 
   it("is fenced only once the one before has ended at its holder, with room for two clocks that differ", () => {
-    const lease = renewed(claim(), 2, at(9_000));
+    const lease = leaseAfterRenewal(claim(), 2, at(9_000));
     expect(mayFence(lease, at(9_999), times)).toBe(false);
     expect(mayFence(lease, at(10_000), times)).toBe(true);
   });
@@ -44,7 +44,7 @@ describe("a lease", () => {
   it("is fenced right behind one that was given up in order once a renewal shows that nobody else has claimed it as well", () => {
     const lease = claim({ isReleased: true });
     expect(mayFence(lease, at(1_100), times)).toBe(false);
-    expect(mayFence(renewed(lease, 2, at(1_000)), at(1_100), times)).toBe(true);
+    expect(mayFence(leaseAfterRenewal(lease, 2, at(1_000)), at(1_100), times)).toBe(true);
   });
 
   it("that is not confirmed is not fenced", () => {
@@ -54,20 +54,20 @@ describe("a lease", () => {
   it.each([
     ["none", null, 0, false],
     ["not fenced", claim(), 1_000, false],
-    ["fenced", fenced(claim()), 8_999, true],
-    ["fenced, and not confirmed for its time", fenced(claim()), 9_000, false],
+    ["fenced", leaseAfterFence(claim()), 8_999, true],
+    ["fenced, and not confirmed for its time", leaseAfterFence(claim()), 9_000, false],
   ])("lets a POST leave: %s", (_, lease, ms, isAllowed) => {
     expect(mayPost(lease, at(ms), times)).toBe(isAllowed);
   });
 
   it("says why no commands are taken, and takes them once nothing of the one before can be under way", () => {
     const problem = (lease: Lease | null, ms: number) => commandsProblem(lease, at(ms), times);
-    const later = fenced(renewed(claim(), 2, at(39_000)));
+    const later = leaseAfterFence(leaseAfterRenewal(claim(), 2, at(39_000)));
     expect(problem(null, 0)).toContain("another member");
     expect(problem(claim(), 9_500)).toContain("do not confirm");
     expect(problem(claim(), 1_000)).toContain("waits until no other one");
     expect(problem(later, 39_500)).toContain("waits 1 s");
     expect(problem(later, 40_000)).toBeNull();
-    expect(problem(fenced(claim({ isReleased: true })), 200)).toBeNull();
+    expect(problem(leaseAfterFence(claim({ isReleased: true })), 200)).toBeNull();
   });
 });

@@ -5,7 +5,7 @@ import {
   isToHandBack,
   type Looking,
   type Member,
-  ranked,
+  rank,
 } from "../../src/cluster/membership.js";
 
 /** Of two members of one account the one with the later letter ranks first. */
@@ -34,15 +34,15 @@ const all = [member("a"), member("b"), member("c")];
 
 describe("who runs an account", () => {
   it("is decided by rank, which each member knows the same", () => {
-    expect(ranked(looking("a", all))).toEqual(["c", "b", "a"]);
-    expect(ranked(looking("c", all))).toEqual(["c", "b", "a"]);
+    expect(rank(looking("a", all))).toEqual(["c", "b", "a"]);
+    expect(rank(looking("c", all))).toEqual(["c", "b", "a"]);
   });
 
   it.each([
     ["is not there any more", member("c", { lastSeenAt: 90_400 })],
     ["failed with the account lately", member("c", { unfit: new Set(["north"]) })],
   ])("is not a member that %s", (_, gone) => {
-    expect(ranked(looking("a", [gone, member("b")]))).toEqual(["b", "a"]);
+    expect(rank(looking("a", [gone, member("b")]))).toEqual(["b", "a"]);
   });
 
   const held = { revision: 7, holder: "x", seenAt: 95_000 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { claimed } from "../../src/cluster/lease.js";
+import { leaseOf } from "../../src/cluster/lease.js";
 import type { Bucket, BucketEntry } from "../../src/cluster/ports.js";
 import { Tenure } from "../../src/cluster/tenure.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -51,7 +51,7 @@ function owner({ isReleased = false } = {}) {
   const stop = new AbortController();
   const instant = () => ({ mono: clock.monotonic(), up: clock.monotonic(), wall: clock.monotonic() });
   const answeredAt = clock.monotonic();
-  const lease = claimed({ revision: 1, sentAt: instant(), answeredAt, isReleased }, times);
+  const lease = leaseOf({ revision: 1, sentAt: instant(), answeredAt, isReleased }, times);
   const made = { runs: 0, fences: 0, isToHandBack: false, changes: [] as string[] };
   const tenure = new Tenure(lease, {
     bucket: kept.port,

@@ -9,7 +9,7 @@ import {
 } from "../../src/commands/book.js";
 import type { CommandRules } from "../../src/commands/command.js";
 import { memoryOf } from "../../src/commands/memory.js";
-import { heldBackIn, nextWakeAt, openIn, printed, step } from "../../src/commands/step.js";
+import { heldBackIn, nextWakeAt, openIn, print, step } from "../../src/commands/step.js";
 import { at } from "../../src/runtime/table.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
@@ -408,8 +408,8 @@ describe("a problem", () => {
 
   it("is printed with its own controller, and not with one whose code its own begins with", () => {
     const { book } = step(emptyBook, restored(ofRoof("GH 1"), { problem: roofProblem }), now);
-    expect(printed(book, now, "GH 1")).toMatchObject({ problems: ["GH 1 actuator roof"] });
-    expect(printed(book, now, "GH")).toMatchObject({ problems: [] });
+    expect(print(book, now, "GH 1")).toMatchObject({ problems: ["GH 1 actuator roof"] });
+    expect(print(book, now, "GH")).toMatchObject({ problems: [] });
   });
 });
 
@@ -425,14 +425,14 @@ describe("the book as data", () => {
 
   it("prints what is open, and nothing that only the sender is to see", () => {
     const { book, key } = new Driver(fan).sending("on", "1001").accepted();
-    const shown = printed(book, { at: 0, mono: 0 }, "GH-0001");
+    const shown = print(book, { at: 0, mono: 0 }, "GH-0001");
     expect(shown).toMatchObject({
       at: "1970-01-01T00:00:00.000Z",
       lanes: { [key]: { confirming: { command: { id: "c1" }, at: "confirming" } } },
     });
     expect(JSON.stringify(shown)).not.toContain("correlationData");
-    expect(printed(book, { at: 0, mono: 0 }, "GH-0002")).toMatchObject({ lanes: {} });
-    expect(printed(emptyBook, { at: 0, mono: 0 }, null)).toMatchObject({
+    expect(print(book, { at: 0, mono: 0 }, "GH-0002")).toMatchObject({ lanes: {} });
+    expect(print(emptyBook, { at: 0, mono: 0 }, null)).toMatchObject({
       lanes: {},
       problems: [],
       outcomes: [],

@@ -181,8 +181,8 @@ function broker(held: Readonly<Record<string, string>>) {
     },
   });
   const look = () => {
-    for (const [topic, payload] of Object.entries(held)) earlier.found(topic, Buffer.from(payload));
-    earlier.looked();
+    for (const [topic, payload] of Object.entries(held)) earlier.onFound(topic, Buffer.from(payload));
+    earlier.onLooked();
   };
   return { earlier, shown, look };
 }
@@ -223,16 +223,16 @@ describe("a command that ended in an earlier run is shown to have ended", () => 
     const text = id === "" ? held : document(id, Number(minute), phase);
     const { earlier, shown, look } = broker(held === "" ? {} : { [fanTopic]: text });
     for (const [, one = "", at] of ended.matchAll(/([A-Z])(\d)/g))
-      earlier.ended(theFan, ran(one, Number(at)));
+      earlier.onEnd(theFan, ran(one, Number(at)));
     look();
     expect(shown.join()).toBe(shows);
   });
 
   it("once", () => {
     const { earlier, shown, look } = broker({});
-    earlier.ended(theFan, ran("A", 1));
-    earlier.ended({ ...theFan, targetId: "heater" }, ran("B", 1));
-    earlier.ended({ ...theFan, target: "parameter", targetId: "ec" }, ran("C", 1));
+    earlier.onEnd(theFan, ran("A", 1));
+    earlier.onEnd({ ...theFan, targetId: "heater" }, ran("B", 1));
+    earlier.onEnd({ ...theFan, target: "parameter", targetId: "ec" }, ran("C", 1));
     look();
     look();
     expect(shown).toEqual(["fan A", "heater B", "ec C"]);

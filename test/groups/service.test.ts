@@ -137,9 +137,9 @@ describe("what an earlier run retained", () => {
   it("of a group that is not there any more is emptied, and of one that is there stays", () => {
     const { service, wanted } = scene();
     const before = wanted.length;
-    service.found("greenhouse/group/gone/state", Buffer.from("open"));
-    service.found("greenhouse/group/roofs/state", Buffer.from("open"));
-    service.found("greenhouse/gh-0001/sensor/airtemp", Buffer.from("21.5"));
+    service.onFound("greenhouse/group/gone/state", Buffer.from("open"));
+    service.onFound("greenhouse/group/roofs/state", Buffer.from("open"));
+    service.onFound("greenhouse/gh-0001/sensor/airtemp", Buffer.from("21.5"));
     expect(wanted.slice(before)).toEqual([["greenhouse/group/gone/state", ""]]);
   });
 });

@@ -26,25 +26,25 @@ describe("connecting", () => {
   test("announces the bridge first, then every controller, spaced, on every connect", async () => {
     const { output, take } = start(house("A", "t1"), house("B", "t1"));
     expect(await take(60_000)).toEqual([]);
-    output.connected();
+    output.onConnected();
     const first = await take(10_000);
     expect(first.map(({ at, topic }) => [at, topic])).toEqual([
       [60_000, bridgeTopic],
       [60_005, topicOf("A")],
       [60_010, topicOf("B")],
     ]);
-    output.connected();
+    output.onConnected();
     expect(await take(1_000)).toEqual(first.map((message) => ({ ...message, at: message.at + 10_000 })));
   });
 
   test("nothing is published twice on one topic within three seconds, also when the link flaps", async () => {
     const { output, clock, take } = start(house("A"));
     for (let times = 0; times < 20; times += 1) {
-      output.connected();
+      output.onConnected();
       await clock.advance(400);
-      output.disconnected();
+      output.onDisconnected();
     }
-    output.connected();
+    output.onConnected();
     const sent = await take(10_000);
     for (const topic of [bridgeTopic, topicOf("A")]) {
       const times = sent.filter((message) => message.topic === topic).map(({ at }) => at);
@@ -57,7 +57,7 @@ describe("connecting", () => {
   test("a broker that takes nothing is tried again, and everything follows when it does", async () => {
     const { output, told, allowed } = start(house("A"), house("B"));
     allowed.broker = false;
-    output.connected();
+    output.onConnected();
     expect(await told(30_000)).toEqual([]);
     allowed.broker = true;
     expect((await told(15_000)).sort()).toEqual(["A", "B", "bridge"]);
@@ -65,7 +65,7 @@ describe("connecting", () => {
 
   test("10,000 controllers are announced one at a time without a pile of work", async () => {
     const { output, take } = start(...Array.from({ length: 10_000 }, (_, at) => house(`GH-${at}`, "t1")));
-    output.connected();
+    output.onConnected();
     const messages = await take(60_000);
     expect([messages.length, messages.at(-1)?.at]).toEqual([10_001, 50_000]);
   });
@@ -95,7 +95,7 @@ describe("changes", () => {
     const { output, clock, change, take } = await announced(1_000);
     change("A", house("A", "t1"));
     await clock.advance(100);
-    output.tried("A");
+    output.onTried("A");
     expect((await take(10_000)).map(({ topic, at }) => [topic, at])).toEqual([[topicOf("A"), 1_100]]);
   });
 
@@ -151,9 +151,9 @@ describe("changes", () => {
     allowed.broker = false;
     change("A", house("A", "t1"));
     await clock.advance(20_000);
-    output.disconnected();
+    output.onDisconnected();
     allowed.broker = true;
-    output.connected();
+    output.onConnected();
     expect(await told(20_000)).toEqual(["bridge", "A -sensor_name_t2", "A"]);
   });
 
@@ -166,7 +166,7 @@ describe("changes", () => {
   test("a controller that cannot be announced does not keep the others from it", async () => {
     const broken = controller({ code: "X", info: { id: "not a topic id" } });
     const { output, told, logged } = start(broken, house("A"));
-    output.connected();
+    output.onConnected();
     expect(await told(5_000)).toEqual(["bridge", "A"]);
     expect(logged).toEqual(["cannot announce controller:X to Home Assistant"]);
   });
@@ -199,7 +199,7 @@ describe("what is found on the broker", () => {
     async (broker) => {
       const { output, take, told, found, allowed } = start(house("A", "t1"));
       Object.assign(allowed, { broker });
-      output.connected();
+      output.onConnected();
       found("A", textOf(withFan(house("A", "t1"))));
       const first = broker ? [] : await take(5_000);
       allowed.broker = true;
@@ -211,7 +211,7 @@ describe("what is found on the broker", () => {
   test("the same holds for a controller that appears after the scan", async () => {
     const { output, told, found, change, allowed } = start();
     allowed.removal = false;
-    output.connected();
+    output.onConnected();
     found("A", textOf(withFan(house("A", "t1"))));
     expect(await told(5_000)).toEqual(["bridge"]);
     change("A", house("A", "t1"));
@@ -222,7 +222,7 @@ describe("what is found on the broker", () => {
     "a start removes no sensor that was not read yet (listed first: %s)",
     async (isFirst) => {
       const { output, clock, change, found, take } = start(...(isFirst ? [house("A")] : []));
-      output.connected();
+      output.onConnected();
       found("A", textOf(house("A", "t1", "t0")));
       for (const one of [house("A"), house("A", "t0", "t1")]) {
         await clock.advance(5_000);
@@ -236,7 +236,7 @@ describe("what is found on the broker", () => {
 
   test("a sensor the platform shows no more is removed when it had its time, in two steps", async () => {
     const { output, found, told, allowed } = start(house("A", "t1"));
-    output.connected();
+    output.onConnected();
     found("A", textOf(house("A", "t1", "t0")));
     expect((await told(day)).join()).not.toContain("-");
     allowed.platformHadTime = true;
@@ -247,7 +247,7 @@ describe("what is found on the broker", () => {
   test("nothing is removed of a controller that has shown nothing at all", async () => {
     const { output, found, told, allowed } = start(house("A"));
     allowed.platformHadTime = true;
-    output.connected();
+    output.onConnected();
     found("A", textOf(house("A", "t1")));
     expect((await told(2 * day)).join()).not.toContain("-");
   });
@@ -255,7 +255,7 @@ describe("what is found on the broker", () => {
   test("our own message is known by its topic, since it names a code only as people may see it", async () => {
     const spaced = house("GH  1", "t1");
     const { output, take } = start({ ...spaced, info: { ...spaced.info, id: "gh-1" } });
-    output.connected();
+    output.onConnected();
     const sent = await take(5_000);
     for (const { topic, payload } of sent) output.foreignDocument(topic, payload);
     expect([sent.length, await take(2 * day)]).toEqual([2, []]);
@@ -264,7 +264,7 @@ describe("what is found on the broker", () => {
   test("a controller of an earlier run is cleared once removal is allowed, not before", async () => {
     const { output, found, told, allowed } = start(house("A"));
     allowed.removal = false;
-    output.connected();
+    output.onConnected();
     found("GONE", textOf(house("GONE", "t1")));
     expect(await told(60_000)).not.toContain("GONE cleared");
     allowed.removal = true;
@@ -289,7 +289,7 @@ describe("what is found on the broker", () => {
     await told(10_000);
     // It holds no state back.
     expect(visible(house("A", "t1", "t2"))).toEqual(["t1", "t2"]);
-    output.connected();
+    output.onConnected();
     expect(await told(10_000)).toEqual(["bridge"]);
     born();
     expect(await told(10_000)).toEqual(["bridge", "A", "states"]);
@@ -298,7 +298,7 @@ describe("what is found on the broker", () => {
   test("the echo of our own messages changes nothing, and clearing is not taken for a user's deleting", async () => {
     const { output, change, told, allowed, logged } = start(house("A", "t1"));
     allowed.echo = true;
-    output.connected();
+    output.onConnected();
     expect(await told(5_000)).toEqual(["bridge", "A"]);
     change("A", undefined);
     expect(await told(5_000)).toEqual(["A cleared"]);
@@ -328,7 +328,7 @@ describe("states and announcements", () => {
     const one = house("A", "t1");
     const setup = start(one);
     expect(setup.visible(one)).toBeNull();
-    setup.output.connected();
+    setup.output.onConnected();
     await setup.clock.advance(100);
     expect(setup.visible(one)).toEqual(["t1"]);
     await setup.clock.advance(10_000);
@@ -359,7 +359,7 @@ describe("states and announcements", () => {
   ])("%s", async (_, payload, shown, opened) => {
     const one = house("A", "t1");
     const setup = start(one);
-    setup.output.connected();
+    setup.output.onConnected();
     setup.found("A", payload);
     await setup.clock.advance(1_000);
     expect(setup.visible(one) ?? []).toEqual(shown);
@@ -424,7 +424,7 @@ describe("states and announcements", () => {
     const one = house("A", "t1");
     const { output, allowed, clock, visible } = start(one);
     allowed.refused = true;
-    output.connected();
+    output.onConnected();
     await clock.advance(5_000);
     expect(visible(one)).toEqual(["t1"]);
   });
@@ -433,7 +433,7 @@ describe("states and announcements", () => {
     const { output, allowed, clock, logged, change } = start(house("A", "t1"));
     const refusals = () => logged.filter((text) => /announcement of controller:A,/.test(text)).length;
     allowed.refused = true;
-    output.connected();
+    output.onConnected();
     await clock.advance(60_000);
     expect(refusals()).toBe(1);
     allowed.refused = false;
@@ -457,7 +457,7 @@ describe("removing", () => {
   test("topics of an earlier run wait until what reads them is removed", async () => {
     const { allowed, found, output, told } = start(house("A", "t1"));
     allowed.removal = false;
-    output.connected();
+    output.onConnected();
     found("GONE", textOf(house("GONE", "t1")));
     await told(5_000);
     const mayClear = () => output.mayClearLeftovers();
@@ -499,7 +499,7 @@ describe("what was withdrawn while Home Assistant was away", () => {
     const { memory, clock } = await withdrawn();
     await clock.advance(10_000);
     const later = startAfter(memory.text, house("B", "t1"));
-    later.output.connected();
+    later.output.onConnected();
     for (const wait of [10 * day, 19 * day]) {
       await later.clock.advance(wait);
       expect(await birth(later)).toHaveLength(2);
@@ -534,7 +534,7 @@ describe("what was withdrawn while Home Assistant was away", () => {
 
   test("an announcement of a device that is gone, found on the broker, counts too", async () => {
     const setup = start(house("B", "t1"));
-    setup.output.connected();
+    setup.output.onConnected();
     setup.found("A", textOf(house("A", "t1")));
     expect(await birth(setup)).toHaveLength(2);
   });
@@ -544,9 +544,9 @@ describe("what was withdrawn while Home Assistant was away", () => {
     await clock.advance(10_000);
     born();
     await clock.advance(5_500);
-    output.disconnected();
+    output.onDisconnected();
     await clock.advance(60_000);
-    output.connected();
+    output.onConnected();
     expect((await told(1_000)).filter((one) => one.startsWith("A")).at(-1)).toBe("A cleared");
   });
 
@@ -554,7 +554,7 @@ describe("what was withdrawn while Home Assistant was away", () => {
     "a file that cannot be read costs the reminders alone: %s",
     async (text) => {
       const setup = startAfter(text, house("B", "t1"));
-      setup.output.connected();
+      setup.output.onConnected();
       expect(await birth(setup, "B")).toHaveLength(1);
     },
   );

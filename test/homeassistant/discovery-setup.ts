@@ -55,7 +55,7 @@ export const start = (...controllers: readonly Controller[]) => startAfter(null,
 /** One that has been connected for so long; what it announced is taken. */
 export async function announced(ms: number, ...controllers: readonly Controller[]) {
   const setup = start(...controllers);
-  setup.output.connected();
+  setup.output.onConnected();
   await setup.told(ms);
   return setup;
 }

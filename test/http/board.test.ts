@@ -33,7 +33,7 @@ function scene() {
     board.result(told, about);
     return told;
   };
-  const shown = () => board.shown("c", "actuator", "fan");
+  const shown = () => board.newestOf("c", "actuator", "fan");
   return { board, command, phases, result, shown };
 }
 

@@ -456,7 +456,7 @@ describe("who asks too fast", () => {
 
   it.each([["doctor"], ["discover"]])(
     "gets one %s at a time, of all operators, and another one when that has ended or nobody waits for it",
-    async (errand) => {
+    async (examination) => {
       const started: (() => void)[] = [];
       async function* finds(signal: AbortSignal) {
         yield { check: "first" };
@@ -465,10 +465,10 @@ describe("who asks too fast", () => {
           signal.addEventListener("abort", () => resolve(), { once: true });
         });
       }
-      const { port } = await serve({}, withAnna, { [errand]: finds });
+      const { port } = await serve({}, withAnna, { [examination]: finds });
       const headers = { ...(await login(port)), "content-type": "application/json" };
       const run = (signal?: AbortSignal) =>
-        fetch(`http://127.0.0.1:${port}/api/${errand}`, {
+        fetch(`http://127.0.0.1:${port}/api/${examination}`, {
           method: "POST",
           headers,
           body: "{}",
@@ -478,8 +478,8 @@ describe("who asks too fast", () => {
       const second = await run();
       expect([second.status, second.headers.get("retry-after")]).toEqual([429, "10"]);
       expect(await second.json()).toEqual({
-        error: `${errand}_runs`,
-        message: `${errand} runs already, and only one at a time does; try again when it has ended.`,
+        error: `${examination}_runs`,
+        message: `${examination} runs already, and only one at a time does; try again when it has ended.`,
       });
       await vi.waitUntil(() => started.length === 1);
       started[0]?.();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Controller, Quality, Sensor } from "../../src/greenhouse/model.js";
 import { nightsOf, TrendKeeper, type TrendParts } from "../../src/http/trends.js";
-import { packed, unpacked } from "../../src/http/trend-block.js";
+import { pack, unpack } from "../../src/http/trend-block.js";
 import { nodeFileSystem } from "../../src/runtime/file-system.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -273,7 +273,7 @@ describe("points as bytes", () => {
       ["b", [null, null, null]],
       ["c", [0.0001, 1234.5678, 99_999]],
     ]);
-    expect(await unpacked(await packed(block))).toEqual(block);
+    expect(await unpack(await pack(block))).toEqual(block);
   });
 
   it("of 500 controllers with 12 sensors take at most 64 MiB for 30 days and a day of minutes", async () => {
@@ -285,7 +285,7 @@ describe("points as bytes", () => {
     };
     const block = (count: number) =>
       new Map(Array.from({ length: 12 }, (_, at) => [`sensor_${at}`, walk(count)] as const));
-    const [day, hour] = [(await packed(block(288))).length, (await packed(block(60))).length];
+    const [day, hour] = [(await pack(block(288))).length, (await pack(block(60))).length];
     const bytes = 500 * (30 * day + 49 * hour);
     console.log(`trends of 500 controllers: ${(bytes / 2 ** 20).toFixed(1)} MiB`);
     expect(bytes).toBeLessThanOrEqual(64 * 2 ** 20);

@@ -186,8 +186,8 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
     commander.feed({ type: "restored", key: laneKey(lane.about), lane });
   /** The broker shows what it holds. */
   const look = () => {
-    for (const topic of topics) limits.found(topic, Buffer.from("{}"));
-    limits.looked(true);
+    for (const topic of topics) limits.onFound(topic, Buffer.from("{}"));
+    limits.onLooked(true);
   };
   const stop = new AbortController();
   onTestFinished(() => stop.abort());

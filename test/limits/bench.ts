@@ -61,7 +61,7 @@ export function takeUp(
   newestAt = one.clock.now(),
   isOfCluster = false,
 ) {
-  const { limits: left, events, lost } = one.engine.left(history, newestAt, isOfCluster);
+  const { limits: left, events, lost } = one.engine.limitsLeft(history, newestAt, isOfCluster);
   one.events.push(...events);
   for (const lane of lanesFrom(history, left, one.store, one.clock))
     one.commander.feed({ type: "restored", key: laneKey(lane.about), lane });

@@ -22,7 +22,7 @@ async function judged(story: readonly Shown[], until: number): Promise<string> {
   const world = polledMirror({ settings: mirrorSettings([controllerSettings({ code, actuators: [fan] })]) });
   const { store, clock } = world;
   const watch = new NotRunning();
-  store.onChange((before, after) => watch.changed(before, after));
+  store.onChange((before, after) => watch.onChange(before, after));
   const dispatch = (event: ControllerEvent) => store.dispatch(code, event);
   let told = "";
   for (let at = 0; at <= until; at += 1) {
@@ -47,7 +47,7 @@ async function judged(story: readonly Shown[], until: number): Promise<string> {
           receivedAt: clock.now(),
         });
     }
-    const [found] = [...watch.judged(store.controllers())];
+    const [found] = [...watch.judgeAll(store.controllers())];
     told += found === undefined ? "?" : found[1] === null ? "." : "!";
     await clock.advance(minute);
   }

@@ -8,9 +8,7 @@ const key = laneKey({ code: "GH-0001", target: "actuator", targetId: "valve" });
 
 /** What the next start begins with, as `bridge/request/state` tells it. */
 const rememberedOf = ({ commander }: CommandBench) =>
-  (commander.printed("GH-0001") as { readonly remembered: Readonly<Record<string, unknown>> }).remembered[
-    key
-  ];
+  (commander.print("GH-0001") as { readonly remembered: Readonly<Record<string, unknown>> }).remembered[key];
 
 it("a command with a guard, a lease, a hold and a lock is the same before and after the program dies in the middle of it", async () => {
   const calm = guard({ name: "wind", sends: "off", allow: { words: ["on", "off"], degrees: null } });

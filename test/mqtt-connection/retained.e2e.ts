@@ -108,7 +108,7 @@ async function publishedStates(url: string) {
     clock: systemClock,
     log: silentLog,
   });
-  store.onChange((before, after) => output.changed(before, after));
+  store.onChange((before, after) => output.onChange(before, after));
   const now = Date.now();
   for (let n = 0; n < controllers; n += 1) {
     store.admit(`GH-${n}`);
@@ -143,7 +143,7 @@ describe("at a Mosquitto with its default limits", () => {
     const { url } = await testMosquitto();
     const live = await wildcardSubscriber(url, 1);
     const { connection, output } = await publishedStates(url);
-    await output.linked();
+    await output.onLinked();
     output.online();
     await until(() => connection.counters().published === topicsInAll, "all published and proven");
     expect(topicsInAll).toBeGreaterThan(5_000);

@@ -30,7 +30,7 @@ function bridge(settings: Partial<ConnectionSettings> & { readonly url: string }
     guard,
     ...settings,
     on: {
-      connected: async () => {
+      onConnected: async () => {
         await say("online");
         births += 1;
       },

@@ -122,13 +122,13 @@ export function connect(
       messages.push(message);
       settings.on?.message?.(message);
     },
-    connected: (facts) => {
+    onConnected: (facts) => {
       births += 1;
-      return settings.on?.connected?.(facts);
+      return settings.on?.onConnected?.(facts);
     },
-    disconnected: (end) => {
+    onDisconnected: (end) => {
       ends.push(end);
-      settings.on?.disconnected?.(end);
+      settings.on?.onDisconnected?.(end);
     },
   };
   const base = { clientId: "greenhouse2mqtt", protocolVersion: 5, subscriptions: [], markTopic } as const;

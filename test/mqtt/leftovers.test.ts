@@ -42,8 +42,8 @@ function kept() {
   const look = async (topic: string, payload: string) => {
     held.clear();
     held.set(`greenhouse/${topic}`, payload);
-    retained.unlinked();
-    await retained.linked();
+    retained.onUnlinked();
+    await retained.onLinked();
     retained.online();
     await settled();
   };

@@ -53,7 +53,7 @@ function outbox() {
   };
   const connect = async () => {
     link.isUp = true;
-    made.connected();
+    made.onConnected();
     await settled();
   };
   return { made, link, time, failing, told, everywhere, delivered, arrived, send, connect, lines };
@@ -106,7 +106,7 @@ describe("a result", () => {
     made.tick();
     expect(delivered).toHaveLength(1);
     time.now += 1;
-    made.connected();
+    made.onConnected();
     expect(delivered).toHaveLength(1_001);
     expect(made.waiting).toBe(0);
   });

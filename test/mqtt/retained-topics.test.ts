@@ -55,7 +55,7 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
     },
     isLeftOut: () => false,
   });
-  store.onChange((before, after) => output.changed(before, after));
+  store.onChange((before, after) => output.onChange(before, after));
   let n = 0;
   /** A new reading of a controller, the first of which makes it appear. */
   const read = (code: string, value: number) => {
@@ -64,7 +64,7 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
     store.dispatch(code, sensorsRead([item({ value, raw: value, measuredAt })], measuredAt));
   };
   const connect = async () => {
-    await output.linked();
+    await output.onLinked();
     output.online();
     await settled();
   };
@@ -174,7 +174,7 @@ describe("a gate before it", () => {
 
 it("without a broker nothing is published or queued, and after the link is back the latest alone, once", async () => {
   const { broker, output, read, connect } = await shown();
-  output.unlinked();
+  output.onUnlinked();
   for (let value = 2; value <= 1_000; value++) {
     read("A", (value % 50) + 1);
     if (value % 100 === 0) await settled();
@@ -251,7 +251,7 @@ describe("a publish that fails", () => {
     one.broker.holds = true;
     act(one);
     await settled();
-    one.output.unlinked();
+    one.output.onUnlinked();
     await one.broker.release(new Error("link lost"));
     one.broker.holds = false;
     await one.connect();
@@ -279,10 +279,10 @@ describe("a lock that ends", () => {
     await show(lock);
     await connect();
     expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
-    if (isDown) output.unlinked();
+    if (isDown) output.onUnlinked();
     broker.holds = true;
     await show(null);
-    output.unlinked();
+    output.onUnlinked();
     await broker.release(new PublishError("offline", "link lost"));
     broker.holds = false;
     await connect();
@@ -303,7 +303,7 @@ describe("a removed controller", () => {
     "is cleared %s, the others are not touched; one that comes back is published whole",
     async (_, isDown) => {
       const { store, broker, output, read, connect } = await shown(openGate, ["A", "B"]);
-      if (isDown) output.unlinked();
+      if (isDown) output.onUnlinked();
       store.remove("A");
       await settled();
       if (isDown) await connect();
@@ -319,7 +319,7 @@ describe("a removed controller", () => {
 
   it("that came back before it could be cleared leaves no topic the new one does not have", async () => {
     const { store, broker, output, connect } = await shown();
-    output.unlinked();
+    output.onUnlinked();
     store.remove("A");
     store.admit("A");
     store.dispatch("A", { type: "listed", record: record({ code: "A" }), availability: "online" });
@@ -388,17 +388,17 @@ describe("a link", () => {
     const { broker, scans, output, connect } = running();
     const seen: string[] = [];
     output.onFound(["greenhouse/alarm/+"], {
-      found: (topic, payload) => seen.push(`${topic}=${payload.toString()}`),
-      looked: (isWhole) => seen.push(`looked ${isWhole}`),
+      onFound: (topic, payload) => seen.push(`${topic}=${payload.toString()}`),
+      onLooked: (isWhole) => seen.push(`looked ${isWhole}`),
     });
     broker.kept.set("greenhouse/alarm/x", "on");
     await connect();
     expect(scans).toEqual([[...topics.retained, "greenhouse/alarm/+"]]);
     expect(seen).toEqual(["greenhouse/alarm/x=on", "looked true"]);
-    output.unlinked();
+    output.onUnlinked();
     seen.length = 0;
-    void output.linked();
-    output.unlinked();
+    void output.onLinked();
+    output.onUnlinked();
     await settled();
     expect(seen).toEqual(["greenhouse/alarm/x=on"]);
   });
@@ -407,13 +407,13 @@ describe("a link", () => {
     const { store, broker, output } = running();
     store.admit("D");
     const topic = "greenhouse/d/actuator/roof/allowed";
-    expect(await output.linked()).toBe(true);
+    expect(await output.onLinked()).toBe(true);
     expect(broker.taken()).toEqual([topic]);
     output.online();
     await settled();
-    output.unlinked();
+    output.onUnlinked();
     broker.taken();
-    expect(await output.linked()).toBe(true);
+    expect(await output.onLinked()).toBe(true);
     expect(broker.taken()).toEqual([]);
   });
 
@@ -421,8 +421,8 @@ describe("a link", () => {
     const { store, broker, output } = running();
     store.admit("D");
     broker.holds = true;
-    const isLinked = output.linked();
-    output.unlinked();
+    const isLinked = output.onLinked();
+    output.onUnlinked();
     expect(await isLinked).toBe(false);
   });
 });
@@ -437,7 +437,7 @@ describe("an announcement", () => {
       "refused",
       ({ broker }) => broker.release(new PublishError("refused", "not allowed")),
     ],
-    ["on its way when the link goes has its", "link lost", ({ output }) => output.unlinked()],
+    ["on its way when the link goes has its", "link lost", ({ output }) => output.onUnlinked()],
     ["on its way when the program ends has its", "link lost", ({ abort }) => abort.abort()],
   ])("%s %s", async (_, outcome, act) => {
     const one = running();

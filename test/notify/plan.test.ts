@@ -6,7 +6,7 @@ import {
   isQuiet,
   isTryDue,
   noticeDue,
-  remembered,
+  remember,
   type ShownAlarm,
   type ToldBefore,
   type Trouble,
@@ -43,7 +43,7 @@ function told(
   let before: ToldBefore = new Map();
   return looks.flatMap(([at, alarms]) => {
     const now = at * minute;
-    before = remembered(before, own, alarms, now);
+    before = remember(before, own, alarms, now);
     const notice = noticeDue(own, before, alarms, now, minuteOf(at));
     if (notice === null) return [];
     before = afterNotice(before, notice, now);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { type CommandResult, outcomes, refusalReasons } from "../../src/greenhouse/command/outcomes.js";
 import type { AlarmFacts, AlarmType, Interlock } from "../../src/greenhouse/limits.js";
 import { chinese, codes } from "../../src/page/codes.js";
-import { patched } from "../../src/page/live.js";
+import { patchWith } from "../../src/page/live.js";
 import {
   alarmText,
   errorSentence,
@@ -279,7 +279,7 @@ describe("what the bridge says in codes", () => {
 describe("a patched document", () => {
   it("is another where it changed, and the same object where it did not", () => {
     const before = { a: { x: 1, gone: 2 }, b: { y: 1 } };
-    const after = patched(before, { a: { x: 3, gone: null } });
+    const after = patchWith(before, { a: { x: 3, gone: null } });
     expect(after).toEqual({ a: { x: 3 }, b: { y: 1 } });
     expect((after as typeof before).b).toBe(before.b);
   });

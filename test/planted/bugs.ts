@@ -454,7 +454,7 @@ const mirror: Readonly<Record<string, PlantedBug>> = {
     campaign: { rows: "^a type from the platform's memory$", lanes: embedded, found: "wrongStates" },
   },
   sign_ins_side_by_side: {
-    seam: "platform/session/sign-in#SignIn.#renewed",
+    seam: "platform/session/sign-in#SignIn.#renew",
     plant: `(original) => function (signal) {
       this._private_renewing = null;
       return original.call(this, signal);

@@ -61,7 +61,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S19", "S22"],
   },
   leases_over_at_a_start_are_forgotten: {
-    seam: "limits/rules/entry#restored",
+    seam: "limits/rules/entry#restore",
     plant: `(original) => (entry, kept, restart) => {
       const after = original(entry, kept, restart);
       return after.lease !== null && after.lease.until <= restart.mono ? { ...after, lease: null } : after;
@@ -95,7 +95,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S20"],
   },
   locks_are_lost_over_a_restart: {
-    seam: "limits/rules/entry#restored",
+    seam: "limits/rules/entry#restore",
     plant: `(original) => (...asked) => ({ ...original(...asked), lock: null })`,
     breaks: ["S17"],
   },

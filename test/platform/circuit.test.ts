@@ -6,7 +6,7 @@ import {
   admit,
   closedCircuit,
   openAfter,
-  renewed,
+  renew,
   type RequestEnd,
   settle,
 } from "../../src/platform/circuit.js";
@@ -29,7 +29,7 @@ function play(story: string): void {
     const [at = "", letter, does, word = "", number = ""] = part.split(" ");
     const host: PlatformHost = letter === "r" ? "realtime" : "business";
     const now = Number(at);
-    if (does === "renewed") circuit = renewed(circuit);
+    if (does === "renewed") circuit = renew(circuit);
     else if (does === "ends") {
       const end = endOf(word, Number(number));
       const times = end.type === "held" ? 1 : Number(number || 1);

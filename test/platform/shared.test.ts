@@ -18,26 +18,26 @@ describe("a host that asks to be left alone", () => {
   it("by one account holds up no other, by two within a minute all, for a minute at most", () => {
     const { clock, host, all } = accounts(3);
     const [a, b, c] = all;
-    host.asked(a?.hold ?? (() => undefined), 86_400_000);
+    host.onAskedToWait(a?.hold ?? (() => undefined), 86_400_000);
     expect(all.map(({ held }) => held)).toEqual([[], [], []]);
     clock.now = 30_000;
-    host.asked(b?.hold ?? (() => undefined), 86_400_000);
+    host.onAskedToWait(b?.hold ?? (() => undefined), 86_400_000);
     expect([a?.held, b?.held, c?.held]).toEqual([[60_000], [], [60_000]]);
   });
 
   it("by two accounts more than a minute apart is each one's own matter", () => {
     const { clock, host, all } = accounts(3);
-    host.asked(all[0]?.hold ?? (() => undefined), 5_000);
+    host.onAskedToWait(all[0]?.hold ?? (() => undefined), 5_000);
     clock.now = 60_001;
-    host.asked(all[1]?.hold ?? (() => undefined), 5_000);
+    host.onAskedToWait(all[1]?.hold ?? (() => undefined), 5_000);
     expect(all.map(({ held }) => held)).toEqual([[], [], []]);
   });
 
   it("no longer counts an account that has ended", () => {
     const { host, all } = accounts(3);
-    host.asked(all[0]?.hold ?? (() => undefined), 5_000);
+    host.onAskedToWait(all[0]?.hold ?? (() => undefined), 5_000);
     all[0]?.leave();
-    host.asked(all[1]?.hold ?? (() => undefined), 5_000);
+    host.onAskedToWait(all[1]?.hold ?? (() => undefined), 5_000);
     expect(all[2]?.held).toEqual([]);
   });
 
@@ -54,11 +54,11 @@ describe("a budget of several accounts", () => {
     const one = new JointBudget(100, shared);
     const other = new JointBudget(4, shared);
     for (let at = 0; at < 3; at += 1) one.spend(0);
-    expect([one.left(0), other.left(0)]).toEqual([7, 4]);
+    expect([one.remaining(0), other.remaining(0)]).toEqual([7, 4]);
     for (let at = 0; at < 4; at += 1) other.spend(0);
-    expect([one.left(0), other.left(0)]).toEqual([3, 0]);
+    expect([one.remaining(0), other.remaining(0)]).toEqual([3, 0]);
     expect(other.waitMs(0)).toBeGreaterThan(0);
-    expect(new JointBudget(0, new RequestBudget(0)).left(0)).toBeNull();
+    expect(new JointBudget(0, new RequestBudget(0)).remaining(0)).toBeNull();
   });
 });
 

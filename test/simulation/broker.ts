@@ -7,7 +7,7 @@ import type {
   IncomingMessage,
 } from "../../src/mqtt/connection/settings.js";
 import type { Connection } from "../../src/mqtt/connection.js";
-import { aborted } from "../../src/runtime/clock.js";
+import { untilAborted } from "../../src/runtime/clock.js";
 import type { Bridge } from "./bridge.js";
 import type { World } from "./world.js";
 
@@ -44,7 +44,7 @@ export class BrokerLink implements Connection {
   async run(signal: AbortSignal): Promise<void> {
     this.state = "waiting";
     this.#bridge.clock.in(1, () => this.connect());
-    await aborted(signal);
+    await untilAborted(signal);
     if (this.isLinked) {
       this.state = "ending";
       await this.#settings.on?.beforeEnd?.();
@@ -60,7 +60,7 @@ export class BrokerLink implements Connection {
     this.broker = mqtt5;
     this.#connects += 1;
     const links = this.#connects;
-    void Promise.resolve(this.#settings.on?.connected?.(mqtt5)).catch((error: unknown) =>
+    void Promise.resolve(this.#settings.on?.onConnected?.(mqtt5)).catch((error: unknown) =>
       this.#world.fail(error),
     );
     this.#world.linked(this.#bridge);
@@ -73,7 +73,7 @@ export class BrokerLink implements Connection {
     if (!this.isLinked) return;
     this.state = "waiting";
     this.broker = null;
-    this.#settings.on?.disconnected?.({ kind: "lost", code: null, connected: true, reason: "it was cut" });
+    this.#settings.on?.onDisconnected?.({ kind: "lost", code: null, connected: true, reason: "it was cut" });
   }
 
   /** Something that others have published; what the bridge cannot hear is lost, as its sessions are always clean. */
@@ -127,7 +127,7 @@ export class BrokerLink implements Connection {
     return Promise.resolve();
   }
 
-  drained(): Promise<void> {
+  drain(): Promise<void> {
     return Promise.resolve();
   }
 

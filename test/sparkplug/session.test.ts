@@ -4,15 +4,15 @@ import {
   deviceChanged,
   deviceGone,
   hostSpoke,
-  linked,
+  onLinked,
   newSession,
   nextMessage,
   rebirthAsked,
   rebirthEveryMs,
-  sent,
+  onSent,
   type Session,
   sessionWakesAt,
-  unlinked,
+  onUnlinked,
 } from "../../src/sparkplug/session.js";
 
 const words = {
@@ -29,7 +29,7 @@ function said(session: Session, now = 0): readonly string[] {
   for (let message = nextMessage(session, now); message !== null; message = nextMessage(session, now)) {
     const device = "device" in message ? ` ${message.device}` : "";
     all.push(`${session.nextSeq} ${words[message.type]}${device}`);
-    sent(session);
+    onSent(session);
   }
   return all;
 }
@@ -38,7 +38,7 @@ function said(session: Session, now = 0): readonly string[] {
 function session({ awaitsHost = false, devices = ["a", "b"] } = {}): Session {
   const made = newSession(awaitsHost);
   made.isSettled = true;
-  linked(made, 3);
+  onLinked(made, 3);
   for (const name of devices) deviceChanged(made, name, true, false);
   return made;
 }
@@ -58,7 +58,7 @@ describe("a session", () => {
   });
 
   it.each<[string, (made: Session) => void]>([
-    ["a link", unlinked],
+    ["a link", onUnlinked],
     ["the first reading", (made) => (made.isSettled = false)],
   ])("says nothing without %s", (_, without) => {
     const made = session();
@@ -111,8 +111,8 @@ describe("a session", () => {
   it("begins anew with each link", () => {
     const made = born();
     deviceChanged(made, "a", true, false);
-    unlinked(made);
-    linked(made, 4);
+    onUnlinked(made);
+    onLinked(made, 4);
     expect([said(made), made.bdSeq]).toEqual([["0 NBIRTH", "1 DBIRTH a", "2 DBIRTH b"], 4]);
   });
 });
@@ -176,8 +176,8 @@ describe("with a primary host", () => {
     hostSpoke(made, offline(9));
     hostSpoke(made, online(8));
     expect(said(made)).toEqual([]);
-    unlinked(made);
-    linked(made, 4);
+    onUnlinked(made);
+    onLinked(made, 4);
     hostSpoke(made, online(8));
     expect(said(made)).toHaveLength(3);
   });

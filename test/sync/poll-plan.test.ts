@@ -293,7 +293,7 @@ describe("the request budget", () => {
     const budget = new RequestBudget(0);
     for (let n = 0; n < 10_000; n++) budget.spend(0);
     expect(budget.waitMs(0)).toBe(0);
-    expect(budget.left(0)).toBeNull();
+    expect(budget.remaining(0)).toBeNull();
   });
 
   it("is never exceeded in any 60 s, whatever the demand", () =>

@@ -222,7 +222,7 @@ describe("an address that the group of its type_id does not list", () => {
     expect(platform.times("value GH-0 102").length).toBeGreaterThan(25);
     expect(platform.times("value GH-0 101")).toEqual([]);
     expect(unlisted).toEqual(["GH-0 2 102"]);
-    expect(poller.unlisted()).toEqual(new Map([["GH-0", new Map([["102", group]])]]));
+    expect(poller.unlistedGroups()).toEqual(new Map([["GH-0", new Map([["102", group]])]]));
     expect(poller.callsPerHour()).toMatchObject({ register: 30, registers: 30 });
   });
 
@@ -234,7 +234,7 @@ describe("an address that the group of its type_id does not list", () => {
     platform.calls.length = 0;
     await clock.advance(hour);
     expect(platform.times("value GH-0 102")).toEqual([]);
-    expect(poller.unlisted().size).toBe(0);
+    expect(poller.unlistedGroups().size).toBe(0);
   });
 
   it("of a controller that is offline is left as it is: its groups may be empty for that alone", async () => {
@@ -252,7 +252,7 @@ describe("an address that the group of its type_id does not list", () => {
     world.platform.calls.length = 0;
     await world.clock.advance(hour);
     expect(world.platform.times("value GH-0 102")).toEqual([]);
-    expect(world.poller.unlisted().size).toBe(0);
+    expect(world.poller.unlistedGroups().size).toBe(0);
   });
 });
 

@@ -83,16 +83,16 @@ describe("the push channels", () => {
     const { clock, open, add, rounds } = listeningChannels();
     add("WS-1", "W001");
     await clock.advance(10_000);
-    for (const listener of open.values()) listener.opened();
+    for (const listener of open.values()) listener.onOpen();
     await clock.advance(1_000);
-    open.get("WS-1")?.lost();
-    open.get("WS-1")?.opened();
+    open.get("WS-1")?.onLost();
+    open.get("WS-1")?.onOpen();
     await clock.advance(1_000);
     expect(rounds).toEqual([]);
-    open.get("set-value")?.lost();
+    open.get("set-value")?.onLost();
     await clock.advance(100_000);
     expect(rounds).toEqual([12_000]);
-    open.get("set-value")?.opened();
+    open.get("set-value")?.onOpen();
     await clock.advance(100_000);
     expect(rounds).toHaveLength(2);
   });
@@ -101,7 +101,7 @@ describe("the push channels", () => {
     const { clock, rounds, open } = listeningChannels(10_000);
     await clock.advance(1_000);
     for (let n = 0; n < 1_000; n++) {
-      open.get("set-value")?.lost();
+      open.get("set-value")?.onLost();
       await clock.advance(600);
     }
     const lastAt = clock.monotonic();

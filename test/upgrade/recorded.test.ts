@@ -190,7 +190,7 @@ describe("a data directory of format 1", () => {
         ?.problems.map(({ actuator }) => actuator)
         .sort(),
     ).toEqual(["circulation_fan", "inner_shade"]);
-    const { remembered: now } = bench.commander.printed("GH-0001") as {
+    const { remembered: now } = bench.commander.print("GH-0001") as {
       readonly remembered: Readonly<Record<string, LaneMemory>>;
     };
     const names = Object.entries(now).map(([key, memory]) => [key.split(" ").at(-1), memory] as const);

@@ -64,11 +64,11 @@ function translator(pairs: readonly Pair[]): (text: string) => string {
   const sentence = (english: string): string => {
     const known = exact.get(english) ?? met.get(english);
     if (known !== undefined) return known;
-    const chinese = composed(english);
+    const chinese = compose(english);
     met.set(english, chinese);
     return chinese;
   };
-  const composed = (english: string): string => {
+  const compose = (english: string): string => {
     for (const { isBare, isShort, longest, pattern, chinese } of templates) {
       const found = english.includes(longest) ? pattern.exec(english) : null;
       if (found === null) continue;

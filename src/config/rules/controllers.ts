@@ -5,7 +5,16 @@ import { atKey, atValue, type Finding, type Path, repeats } from "../problem.js"
 import { controllerTopicId } from "../schema.js";
 import { takesDegrees } from "../values.js";
 import { addedWords } from "./meanings.js";
-import { asDraft, type Draft, given, numberOf, type Placed, sectionOf, sectionsAt, textOf } from "./draft.js";
+import {
+  asDraft,
+  type Draft,
+  isGiven,
+  numberOf,
+  type Placed,
+  sectionOf,
+  sectionsAt,
+  textOf,
+} from "./draft.js";
 
 type Check = (actuator: Draft, kind: ActuatorKind, path: Path, root: Draft) => Finding[];
 
@@ -38,10 +47,10 @@ const limited: Readonly<
 
 const unusedIn = (section: Draft, kind: ActuatorKind, path: Path): Finding[] => {
   const unused = Object.entries(limited).flatMap(([key, { who, holds }]) =>
-    given(section, key) && !holds(kind) ? [{ at: [...path, key], who }] : [],
+    isGiven(section, key) && !holds(kind) ? [{ at: [...path, key], who }] : [],
   );
   const isOpening = takesDegrees(kind) || takesValues(kind);
-  if (!isOpening && given(sectionOf(section, "homeassistant"), "inverted"))
+  if (!isOpening && isGiven(sectionOf(section, "homeassistant"), "inverted"))
     unused.push({ at: [...path, "homeassistant", "inverted"], who: "what opens and closes" });
   return unused.map(({ at, who }) => atKey(at, `has no effect on the kind ${kind}: it is only for ${who}`));
 };
@@ -59,7 +68,7 @@ export const unusedOptions = (root: unknown): Finding[] =>
 const customNeedsValues: Check = (actuator, kind, path, root) => {
   if (kind !== "custom" || typeof actuator.values === "symbol") return [];
   if (addedWords(root, kind, actuator).length > 0) return [];
-  const at = given(actuator, "values") ? [...path, "values"] : path;
+  const at = isGiven(actuator, "values") ? [...path, "values"] : path;
   return [atKey(at, "the kind custom needs values: at least one command word and its value")];
 };
 
@@ -82,7 +91,7 @@ const checks: readonly Check[] = [customNeedsValues, fittingView];
 export function distinctControllerIds(root: Draft): Finding[] {
   const mirrored = sectionsAt(root, "controllers.*").flatMap(({ path, section }) => {
     const configured = textOf(section, "id");
-    if (section.ignore === true || (configured === null && given(section, "id"))) return [];
+    if (section.ignore === true || (configured === null && isGiven(section, "id"))) return [];
     const code = String(path.at(-1));
     const complain = (message: string) =>
       configured === null
@@ -163,7 +172,7 @@ export const orderedLimits = (root: Draft): Finding[] =>
 /** The platform's values are digits, so a limit below 0 of them allows what every command would be refused for. */
 export const sendableLimits = (root: Draft): Finding[] =>
   sectionsAt(root, "controllers.*.parameters.*").flatMap(({ path, section }) => {
-    const scale = given(section, "scale") ? numberOf(section, "scale") : 1;
+    const scale = isGiven(section, "scale") ? numberOf(section, "scale") : 1;
     if (scale === null || scale === 0) return [];
     const remedy = scale > 0 ? "expected 0 or more" : "expected 0 or less";
     return ["min", "max"].flatMap((key) => {

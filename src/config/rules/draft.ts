@@ -41,7 +41,7 @@ export const itemsOf = (draft: Draft, key: string): readonly unknown[] => {
   return Array.isArray(value) ? value : [];
 };
 
-export const given = (draft: Draft, key: string): boolean =>
+export const isGiven = (draft: Draft, key: string): boolean =>
   Object.hasOwn(draft, key) && draft[key] !== undefined;
 
 export function textOf(draft: Draft, key: string): string | null {

@@ -10,7 +10,7 @@ import {
 } from "../../greenhouse/groups.js";
 import { atKey, atValue, type Finding, type Path, suggestion } from "../problem.js";
 import { type Configuration, controllerTopicId } from "../schema.js";
-import { asDraft, type Draft, given, itemsOf, sectionOf, sectionsAt, textOf } from "./draft.js";
+import { asDraft, type Draft, isGiven, itemsOf, sectionOf, sectionsAt, textOf } from "./draft.js";
 
 /* What `groups` and `scenes` mean, and what is wrong with them. A member that is not there would be missed at every command. */
 
@@ -45,7 +45,7 @@ function actuatorAt(reference: string, root: Draft): Found | string {
   const { code, id, section } = found;
   if (section.ignore === true) return `the controller ${code} is ignored, so it takes no commands`;
   const actuators = sectionOf(section, "actuators");
-  if (!given(actuators, actuator))
+  if (!isGiven(actuators, actuator))
     return `controller ${code} has no actuator "${actuator}"${suggestion(actuator, Object.keys(actuators))}`;
   const own = sectionOf(actuators, actuator);
   const member = { code, controllerId: id, actuator };
@@ -59,7 +59,7 @@ function targetOf(section: Draft, root: Draft): Target {
   const values = Object.entries({ ...ofKind, ...sectionOf(section, "values") }).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string",
   );
-  const stop = given(section, "stop") ? { stop: { address: "", value: "" } } : {};
+  const stop = isGiven(section, "stop") ? { stop: { address: "", value: "" } } : {};
   return { kind, address: "", values: Object.fromEntries(values), ...stop };
 }
 
@@ -107,7 +107,7 @@ const nothingInCommon = (found: readonly Found[]): string => {
 };
 
 /** What one line of a scene is for. */
-function addressed(
+function findAddressed(
   reference: string,
   groups: GroupsAndScenes["groups"],
   root: Draft,
@@ -121,7 +121,7 @@ function addressed(
     .get(id)
     ?.members.map(({ code, actuator }) => actuatorAt(`${code}/${actuator}`, root));
   // A group that is there and has mistakes of its own is told of once.
-  if (members === undefined && given(sectionOf(root, "groups"), id)) return [];
+  if (members === undefined && isGiven(sectionOf(root, "groups"), id)) return [];
   return (
     members?.filter((member) => typeof member !== "string") ??
     `there is no group "${id}" under groups${suggestion(id, Object.keys(sectionOf(root, "groups")))}`
@@ -135,7 +135,7 @@ function sceneAt(path: Path, section: Draft, groups: GroupsAndScenes["groups"], 
   // What is written in another way the schema tells of.
   for (const [reference, command] of Object.entries(lines).filter(([key]) => key.includes("/"))) {
     const at = [...path, "commands", reference];
-    const found = addressed(reference, groups, root);
+    const found = findAddressed(reference, groups, root);
     if (typeof found === "string") findings.push(atKey(at, found));
     else if (typeof command === "string")
       for (const one of found) {
@@ -144,7 +144,7 @@ function sceneAt(path: Path, section: Draft, groups: GroupsAndScenes["groups"], 
         else findings.push(problem.isOfKey ? atKey(at, problem.message) : atValue(at, problem.message));
       }
   }
-  if (given(section, "commands") && Object.keys(lines).length === 0)
+  if (isGiven(section, "commands") && Object.keys(lines).length === 0)
     findings.push(atValue([...path, "commands"], "expected at least one command"));
   const id = String(path.at(-1));
   return { item: { id, name: textOf(section, "name") ?? id, commands }, findings };

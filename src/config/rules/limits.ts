@@ -14,7 +14,7 @@ import { controllerTopicId, type Configuration } from "../schema.js";
 import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
 import { takesDegrees } from "../values.js";
 import { parseDuration, formatDuration } from "../../runtime/duration.js";
-import { type Draft, given, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./draft.js";
+import { type Draft, isGiven, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./draft.js";
 
 /* Rules of `limits` and `weather`. A limit that could not do what it says is an error: a grower relies on it. */
 
@@ -38,9 +38,9 @@ interface Limited {
 const limitedActuators = (root: Draft): readonly Limited[] =>
   sectionsAt(root, "controllers.*.actuators.*").flatMap(({ path, section }) => {
     const kind = actuatorKinds.find((known) => known === section.kind);
-    if (kind === undefined || !given(section, "limits")) return [];
+    if (kind === undefined || !isGiven(section, "limits")) return [];
     const own = addedWords(root, kind, section);
-    const stop = given(section, "stop") ? ["stop"] : [];
+    const stop = isGiven(section, "stop") ? ["stop"] : [];
     const words = [...new Set([...Object.keys(kindRows[kind].values), ...own, ...stop])];
     const code = String(path[1]);
     const id = String(path.at(-1));
@@ -75,7 +75,7 @@ const inputKeys = ["sensor", "actuator", "status"];
 const conditionKeys = ["above", "below", "is", "is_not", "moving"];
 
 function oneOf(section: Draft, path: Path, keys: readonly string[]): Finding[] {
-  const [first, ...others] = keys.filter((key) => given(section, key));
+  const [first, ...others] = keys.filter((key) => isGiven(section, key));
   if (first === undefined) return [atKey(path, `expected one of ${keys.join(", ")}`)];
   return others.map((key) =>
     atKey([...path, key], `only one of ${keys.join(", ")} may be given, and "${first}" is there already`),
@@ -92,8 +92,8 @@ const wholeGuard: GuardCheck = (guard, path) => {
 };
 
 const fittingCondition: GuardCheck = (guard, path, { code, id }) => [
-  ...(given(guard, "moving") ? movingProblems(guard, path, [id, `${code}/${id}`]) : []),
-  ...(given(guard, "clear_at") ? clearAtProblems(guard, [...path, "clear_at"]) : []),
+  ...(isGiven(guard, "moving") ? movingProblems(guard, path, [id, `${code}/${id}`]) : []),
+  ...(isGiven(guard, "clear_at") ? clearAtProblems(guard, [...path, "clear_at"]) : []),
 ];
 
 function movingProblems(guard: Draft, path: Path, itself: readonly string[]): Finding[] {
@@ -101,7 +101,7 @@ function movingProblems(guard: Draft, path: Path, itself: readonly string[]): Fi
   const input = textOf(guard, "actuator");
   return [
     ...when(guard.moving === false, at, "expected true; leave the key out otherwise"),
-    ...(given(guard, "actuator")
+    ...(isGiven(guard, "actuator")
       ? []
       : [atKey(at, "only for an actuator; sensors and statuses do not move")]),
     ...when(
@@ -113,7 +113,7 @@ function movingProblems(guard: Draft, path: Path, itself: readonly string[]): Fi
 }
 
 function clearAtProblems(guard: Draft, at: Path): Finding[] {
-  if (!given(guard, "above") && !given(guard, "below"))
+  if (!isGiven(guard, "above") && !isGiven(guard, "below"))
     return [atKey(at, "only together with above or below")];
   const clearAt = numberOf(guard, "clear_at") ?? NaN;
   const isAbove = clearAt > (numberOf(guard, "above") ?? NaN);
@@ -140,7 +140,7 @@ const fittingWords: GuardCheck = (guard, path, actuator) => {
     ...wrong,
     ...further.map(({ at }) => atValue(at, "one range of degrees is there already")),
     ...when(
-      guard.blind === "act" && !given(guard, "then"),
+      guard.blind === "act" && !isGiven(guard, "then"),
       [...path, "blind"],
       "act sends `then`, and there is none",
     ),
@@ -175,9 +175,9 @@ const findableInput: GuardCheck = (guard, path, actuator, root) =>
 function unfindable(key: string, guard: Draft, { code }: Limited, root: Draft): string | null {
   const { controller, section, id } = inputOf(guard, key, code, root);
   if (controller === "weather" && key === "sensor")
-    return given(sectionOf(root, "weather"), id) ? null : `there is no "${id}" under weather`;
+    return isGiven(sectionOf(root, "weather"), id) ? null : `there is no "${id}" under weather`;
   if (section?.ignore === true) return `the controller ${controller} is ignored, so its values never come`;
-  if (key === "actuator" && !given(sectionOf(section ?? {}, "actuators"), id))
+  if (key === "actuator" && !isGiven(sectionOf(section ?? {}, "actuators"), id))
     return "there is no such actuator in this configuration";
   if (section === undefined && textOf(root, "mirror") === "listed")
     return `mirror: listed leaves out the controller ${controller}, which is not listed`;
@@ -200,7 +200,7 @@ function inputOf(guard: Draft, key: string, code: string, root: Draft) {
 function inputActuator(guard: Draft, { code }: Limited, root: Draft): Draft | null {
   const { id, section } = inputOf(guard, "actuator", code, root);
   const actuators = sectionOf(section ?? {}, "actuators");
-  return given(actuators, id) ? sectionOf(actuators, id) : null;
+  return isGiven(actuators, id) ? sectionOf(actuators, id) : null;
 }
 
 /** A word that an actuator never shows would never begin, or never end; and one without degrees has none to judge. */
@@ -224,7 +224,7 @@ const occurringWords: GuardCheck = (guard, path, actuator, root) => {
     ...itemsOf(guard, key).flatMap((word, at) => (isOdd(word) ? [atValue([...path, key, at], message)] : [])),
   ]);
   if (takesDegrees(kind)) return odd;
-  const numbers = ["above", "below"].filter((key) => given(guard, key));
+  const numbers = ["above", "below"].filter((key) => isGiven(guard, key));
   return [...odd, ...numbers.map((key) => atKey([...path, key], `${kind} has no degree; use is or is_not`))];
 };
 
@@ -232,10 +232,10 @@ const occurringWords: GuardCheck = (guard, path, actuator, root) => {
 const possibleLeadIn: GuardCheck = (guard, path, { leadIn, limits }) => {
   const sends = textOf(guard, "then");
   const isSent = sends !== null && sends !== "stop" && sends !== "on";
-  const isLeased = given(limits, "for") || given(limits, "at_most");
+  const isLeased = isGiven(limits, "for") || isGiven(limits, "at_most");
   if (leadIn !== "always" || itemsOf(guard, "allow").includes("on") || (!isSent && !isLeased)) return [];
   const message = 'lead_in: always sends "on" before anything else, so it has to be in allow too';
-  return [atKey([...path, ...(given(guard, "allow") ? ["allow"] : [])], message)];
+  return [atKey([...path, ...(isGiven(guard, "allow") ? ["allow"] : [])], message)];
 };
 
 const guardChecks: readonly GuardCheck[] = [
@@ -264,7 +264,7 @@ function leaseProblems(actuator: Limited): Finding[] {
       `${kind} has no such command that ends something; expected one of ${ends.join(", ")}`,
     ),
   ];
-  if (!given(limits, "for") && !given(limits, "at_most")) return findings;
+  if (!isGiven(limits, "for") && !isGiven(limits, "at_most")) return findings;
   const endsWith = written ?? defaultEndsWith(kind, words);
   if (endsWith === null)
     return [
@@ -278,25 +278,25 @@ function leaseProblems(actuator: Limited): Finding[] {
   return [
     ...findings,
     ...against.map((guard) =>
-      atKey([...path, ...guard.path, ...(given(guard.section, "allow") ? ["allow"] : [])], message),
+      atKey([...path, ...guard.path, ...(isGiven(guard.section, "allow") ? ["allow"] : [])], message),
     ),
   ];
 }
 
 const reversalProblem = ({ kind, limits, path }: Limited): Finding[] =>
-  given(limits, "reversal") && !takesDegrees(kind) && !kindRows[kind].configured
+  isGiven(limits, "reversal") && !takesDegrees(kind) && !kindRows[kind].configured
     ? [atKey([...path, "reversal"], `${kind} only goes on and off, so there is no other way`)]
     : [];
 
 /** A motor that goes from end to end stops by itself, and without a running status nobody knows whether it runs. */
 function runningProblems({ kind, limits, path, section }: Limited): Finding[] {
-  if (!given(limits, "not_running_after")) return [];
+  if (!isGiven(limits, "not_running_after")) return [];
   const at = [...path, "not_running_after"];
   if (takesDegrees(kind) || kind === "motor")
     return [
       atKey(at, `${kind} runs only until it has arrived; expected a kind that runs as long as it is on`),
     ];
-  return given(section, "running")
+  return isGiven(section, "running")
     ? []
     : [atKey(at, 'only together with running, such as "running: 16": nothing else says whether it runs')];
 }
@@ -329,7 +329,7 @@ type GuardConfiguration = LimitsConfiguration["guards"][string];
 
 /** One plain sentence for each actuator of what its limits mean. */
 export const limitSentences = ({ controllers, commands, kinds }: Configuration): readonly string[] =>
-  limited(controllers).map(({ code, id, actuator, limits }) => {
+  findLimited(controllers).map(({ code, id, actuator, limits }) => {
     const hasStop = canStop(actuator);
     const parts = [
       ...pauses(limits),
@@ -348,7 +348,7 @@ export const limitSentences = ({ controllers, commands, kinds }: Configuration):
     return `controllers.${code}.actuators.${id}: ${first}${what}.${always}`;
   });
 
-function limited(controllers: Configuration["controllers"]) {
+function findLimited(controllers: Configuration["controllers"]) {
   return Object.entries(controllers).flatMap(([code, { actuators, ignore }]) =>
     Object.entries(ignore ? {} : actuators).flatMap(([id, actuator]) =>
       actuator.limits === undefined ? [] : [{ code, id, actuator, limits: actuator.limits }],
@@ -404,7 +404,7 @@ function conditionText({ above, below, is, is_not: isNot }: GuardConfiguration):
 
 /** Whether it runs is known as often as running statuses are polled. */
 export const runningDoubts = ({ controllers, polling }: Configuration): Finding[] =>
-  limited(controllers).flatMap(({ code, id, limits: { not_running_after: after } }) => {
+  findLimited(controllers).flatMap(({ code, id, limits: { not_running_after: after } }) => {
     if (after === undefined || polling.running_status <= after) return [];
     const message = `running statuses are polled every ${formatDuration(polling.running_status)}, so the alarm may come as late as that; shorten polling.running_status`;
     return [atValue(["controllers", code, "actuators", id, "limits", "not_running_after"], message)];
@@ -412,7 +412,7 @@ export const runningDoubts = ({ controllers, polling }: Configuration): Finding[
 
 /** A guard on a value of the platform judges what may be as old as the polling interval. */
 export function ageDoubts({ controllers, polling }: Configuration): Finding[] {
-  return limited(controllers).flatMap(({ code, id, limits }) =>
+  return findLimited(controllers).flatMap(({ code, id, limits }) =>
     Object.entries(limits.guards).flatMap(([name, guard]) => {
       const [key, age] =
         guard.sensor !== undefined
@@ -429,7 +429,7 @@ export function ageDoubts({ controllers, polling }: Configuration): Finding[] {
 
 /** A light that shows something else than on gets `on` first, which a guard may forbid. */
 export const leadInDoubts = ({ controllers }: Configuration): Finding[] =>
-  limited(controllers).flatMap(({ code, id, actuator, limits }) =>
+  findLimited(controllers).flatMap(({ code, id, actuator, limits }) =>
     Object.entries(limits.guards).flatMap(([name, { then, allow }]) => {
       const isDoubtful = actuator.kind === "light" && actuator.lead_in === "when_not_on";
       const word = [then, ...allow].find((one) => one !== undefined && one !== "stop");

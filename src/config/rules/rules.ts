@@ -22,7 +22,7 @@ import { distinctMeanings, distinctStatusReads } from "./meanings.js";
 import {
   asDraft,
   type Draft,
-  given,
+  isGiven,
   isDraft,
   itemsOf,
   numberOf,
@@ -119,8 +119,8 @@ export function listeners(root: Draft) {
     const port = written ?? standard;
     return used && port !== 0 ? [{ path, port, written: written !== null }] : [];
   };
-  const embedded = !given(sectionOf(root, "mqtt"), "url");
-  const encrypted = embedded && given(tls, "cert") && given(tls, "key");
+  const embedded = !isGiven(sectionOf(root, "mqtt"), "url");
+  const encrypted = embedded && isGiven(tls, "cert") && isGiven(tls, "key");
   return [
     ...listener(embedded, broker, ["broker", "port"], 1883),
     ...listener(embedded, broker, ["broker", "websocket_port"], 0),
@@ -133,10 +133,10 @@ export function listeners(root: Draft) {
 function tlsNeedsTlsUrl(root: Draft): Finding[] {
   const mqtt = sectionOf(root, "mqtt");
   const tls = sectionOf(mqtt, "tls");
-  const used = ["ca", "cert", "key"].some((key) => given(tls, key)) || tls.reject_unauthorized === false;
+  const used = ["ca", "cert", "key"].some((key) => isGiven(tls, key)) || tls.reject_unauthorized === false;
   const url = textOf(mqtt, "url");
   const scheme = url === null ? null : (urlOf(url)?.protocol ?? null);
-  const misused = url === null ? !given(mqtt, "url") : scheme === "mqtt:" || scheme === "ws:";
+  const misused = url === null ? !isGiven(mqtt, "url") : scheme === "mqtt:" || scheme === "ws:";
   return used && misused
     ? [atKey(["mqtt", "tls"], "tls is only for an mqtt.url that starts with mqtts:// or wss://")]
     : [];
@@ -144,7 +144,7 @@ function tlsNeedsTlsUrl(root: Draft): Finding[] {
 
 /** Members that take over from each other have to be found at one broker. */
 const clusterNeedsBroker = (root: Draft): Finding[] =>
-  given(root, "cluster") && !given(sectionOf(root, "mqtt"), "url")
+  isGiven(root, "cluster") && !isGiven(sectionOf(root, "mqtt"), "url")
     ? [atKey(["cluster"], "cluster needs mqtt.url: all members use one broker, which runs by itself")]
     : [];
 
@@ -152,8 +152,8 @@ const clusterNeedsBroker = (root: Draft): Finding[] =>
 const certificateWithKey = (root: Draft): Finding[] =>
   ["mqtt", "broker"].flatMap((name) => {
     const tls = sectionOf(sectionOf(root, name), "tls");
-    const cert = given(tls, "cert");
-    const key = given(tls, "key");
+    const cert = isGiven(tls, "cert");
+    const key = isGiven(tls, "key");
     if (cert === key) return [];
     const [has, lacks] = cert ? ["cert", "key"] : ["key", "cert"];
     return [atKey([name, "tls", has], `"${has}" needs "${lacks}" beside it`)];
@@ -162,7 +162,7 @@ const certificateWithKey = (root: Draft): Finding[] =>
 /** MQTT 3.1.1 forbids a password without a user. */
 function passwordWithUser(root: Draft): Finding[] {
   const mqtt = sectionOf(root, "mqtt");
-  return given(mqtt, "password") && !given(mqtt, "username")
+  return isGiven(mqtt, "password") && !isGiven(mqtt, "username")
     ? [atKey(["mqtt", "password"], '"password" needs "username" beside it')]
     : [];
 }
@@ -194,7 +194,7 @@ function harmlessResponseTopics(root: Draft): Finding[] {
 const separateTopics = (root: Draft): Finding[] =>
   when(
     overlap(baseTopic(root), prefix(root)),
-    given(sectionOf(root, "mqtt"), "base_topic")
+    isGiven(sectionOf(root, "mqtt"), "base_topic")
       ? ["mqtt", "base_topic"]
       : ["homeassistant", "discovery_prefix"],
     "base_topic and homeassistant.discovery_prefix must not lie within each other",
@@ -204,7 +204,7 @@ const separateTopics = (root: Draft): Finding[] =>
 function oneCredential(root: Draft): Finding[] {
   const { platform } = root;
   if (!isDraft(platform)) return [];
-  const [first, ...others] = ["token", "token_file", "sign_in"].filter((key) => given(platform, key));
+  const [first, ...others] = ["token", "token_file", "sign_in"].filter((key) => isGiven(platform, key));
   if (first === undefined) return [atKey(["platform"], "expected one of token, token_file and sign_in")];
   const message = `only one of token, token_file and sign_in may be given, and "${first}" is there already`;
   return others.map((key) => atKey(["platform", key], message));
@@ -229,7 +229,7 @@ const services = ["ntfy", "telegram", "wecom", "dingtalk", "webhook", "smtp"] as
 /** A way leads to one place, and is said to be quiet for some time. */
 const soundWays = (root: Draft): Finding[] =>
   sectionsAt(root, "notify.ways.*").flatMap(({ path, section }) => {
-    const [first, ...others] = services.filter((service) => given(section, service));
+    const [first, ...others] = services.filter((service) => isGiven(section, service));
     const { from, to } = sectionOf(section, "quiet_hours");
     return [
       ...(first === undefined ? [atKey(path, `expected one of ${services.join(", ")}`)] : []),
@@ -250,8 +250,8 @@ const proxyLogin = (root: Draft): Finding[] =>
 
 /** A login has both. */
 const withName = (section: Draft, path: Path): Finding[] => {
-  const name = given(section, "username");
-  const password = given(section, "password");
+  const name = isGiven(section, "username");
+  const password = isGiven(section, "password");
   if (name === password) return [];
   const [has, lacks] = name ? ["username", "password"] : ["password", "username"];
   return [atKey([...path, has], `"${has}" needs "${lacks}" beside it`)];

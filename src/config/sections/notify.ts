@@ -29,7 +29,7 @@ const mailAddress = () =>
     /^(?:[^\s<>@]+@[^\s<>@]+|[^<>\r\n]{1,100} <[^\s<>@]+@[^\s<>@]+>)$/,
   );
 const severity = () => choice(["info", "warning", "error"]);
-const hidden = (name: string) => ({ example: `!secret ${name}`, secret: true });
+const secretExample = (name: string) => ({ example: `!secret ${name}`, secret: true });
 
 const quietHours = () =>
   section({
@@ -44,10 +44,10 @@ const ntfy = () =>
     topic: required(
       writtenText("a topic of letters, digits, _ and -", /^[A-Za-z0-9_-]{1,64}$/),
       "At the public server who knows the topic reads it: choose one that nobody guesses.",
-      hidden("ntfy_topic"),
+      secretExample("ntfy_topic"),
     ),
     token: optional(secretText("an access token without blanks"), "Access token, where one is needed.", {
-      ...hidden("ntfy_token"),
+      ...secretExample("ntfy_token"),
       off: true,
     }),
   });
@@ -58,7 +58,7 @@ const telegram = () =>
     token: required(
       secretText("a bot's token such as 123456:ABC-DEF", /^\d{1,20}:[A-Za-z0-9_-]{10,200}$/),
       "The bot's token, from @BotFather.",
-      hidden("telegram_token"),
+      secretExample("telegram_token"),
     ),
     chat_id: required(
       writtenText("a chat id such as 12345678, -100123456789 or @channel", /^(?:-?\d{1,20}|@\w{1,64})$/),
@@ -73,7 +73,7 @@ const wecom = () =>
     key: required(
       secretText("the key of a group robot", /^[A-Za-z0-9-]{1,200}$/),
       "What follows `key=` in the address of the group's robot.",
-      hidden("wecom_key"),
+      secretExample("wecom_key"),
     ),
   });
 
@@ -83,12 +83,12 @@ const dingtalk = () =>
     access_token: required(
       secretText("the access token of a custom robot", /^[A-Za-z0-9]{1,200}$/),
       "What follows `access_token=` in the robot's address.",
-      hidden("dingtalk_token"),
+      secretExample("dingtalk_token"),
     ),
     secret: optional(
       secretText("the robot's secret, which begins with SEC"),
       "Of a robot whose messages are signed. One with a keyword instead needs it in `notify.name`.",
-      hidden("dingtalk_secret"),
+      secretExample("dingtalk_secret"),
     ),
   });
 
@@ -117,7 +117,7 @@ const webhook = () =>
     url: required(
       hookUrl(),
       "Gets each message as a POST of JSON; any answer from 200 to 299 is well.",
-      hidden("webhook_url"),
+      secretExample("webhook_url"),
     ),
     headers: optional(headers(), "Further headers, such as one with a token.", {
       example: "{ Authorization: !secret webhook_token }",
@@ -141,7 +141,7 @@ const smtp = () =>
     ),
     reject_unauthorized: withDefault(flag(), true, "Refuse a server whose certificate cannot be verified."),
     username: optional(writtenText(), "Its login, where it asks for one.", "house@example.com"),
-    password: optional(writtenText(), "Its password.", hidden("smtp_password")),
+    password: optional(writtenText(), "Its password.", secretExample("smtp_password")),
     from: required(mailAddress(), "Who writes.", "house@example.com"),
     to: required(
       list(mailAddress()).min(1, { error: expecting("at least one mail address") }),
@@ -170,7 +170,7 @@ const proxy = () =>
       "http://proxy.lan:3128",
     ),
     username: optional(writtenText(), "Its login, where it asks for one.", "# bridge"),
-    password: optional(writtenText(), "Its password.", { ...hidden("proxy_password"), off: true }),
+    password: optional(writtenText(), "Its password.", { ...secretExample("proxy_password"), off: true }),
   });
 
 export const notifySection = section({

@@ -13,7 +13,7 @@ import {
 import { z } from "zod";
 import { isPasswordHash } from "../../runtime/passwords.js";
 import { nearest, type Path } from "../problem.js";
-import { renamed, type Rename, type Renamed, renames } from "../renames.js";
+import { rename, type Rename, type Renamed, renames } from "../renames.js";
 import { fieldFacts, typeFacts } from "../values.js";
 import { type ReferenceSources, resolveReference } from "./references.js";
 import { pathKey, type Places, type Source } from "./source.js";
@@ -277,7 +277,7 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
  * where the key never was a name.
  */
 function readMoved(notes: Notes, pair: Pair, spot: Spot, offset: number): boolean {
-  const move = renamed(spot.path, notes.renames);
+  const move = rename(spot.path, notes.renames);
   if (move === null) return false;
   let at: Pick<Spot, "shape" | "secret"> | null = { shape: notes.root, secret: spot.secret };
   for (const part of move.to) at &&= childOf(at.shape, String(part));

@@ -47,7 +47,7 @@ export function allowedOf({ settings, restrictions }: Pick<Actuator, "settings" 
 }
 
 /** The words and degrees a person may send, for messages. */
-function accepted(target: Target): string {
+function listAccepted(target: Target): string {
   const { words, degrees } = vocabulary(target);
   return [...words, ...(degrees === null ? [] : ["0..100"])].join(", ");
 }
@@ -79,7 +79,7 @@ function readNumber(text: string, target: Target): Wanted | Refusal {
   const degree = Number(text);
   if (degree < 0 || degree > 100) return refusal("out_of_range", `${text.slice(0, 40)} is outside 0 to 100.`);
   if (row.positionMode !== null) return { type: "position", degree };
-  return refusal("unknown_command", `This actuator takes no degree; it accepts ${accepted(target)}.`);
+  return refusal("unknown_command", `This actuator takes no degree; it accepts ${listAccepted(target)}.`);
 }
 
 // 050, 1e1, 0x32, 45.5, +5, 1,5: a number to a person, but not one spelling everybody reads alike.
@@ -100,7 +100,7 @@ function readWord(text: string, target: Target): Wanted | Refusal {
   if (word === "stop" && target.stop) return wordWanted(word, target);
   return refusal(
     "unknown_command",
-    `"${text.slice(0, 40)}" is no command of this actuator; it accepts ${accepted(target)}.`,
+    `"${text.slice(0, 40)}" is no command of this actuator; it accepts ${listAccepted(target)}.`,
   );
 }
 

@@ -87,7 +87,7 @@ export interface AlarmNews {
   readonly events: readonly BridgeEvent[];
 }
 
-const unchanged = (state: AlarmState): AlarmNews => ({ state, changed: new Map(), events: [] });
+const noNews = (state: AlarmState): AlarmNews => ({ state, changed: new Map(), events: [] });
 
 export const alarmId = (type: AlarmType, { controller, actuator }: Subject): string =>
   [type, controller, actuator].filter((part) => part !== null).join(".");
@@ -124,7 +124,7 @@ export function raise(
   const id = alarmId(type, subject);
   const before = state.alarms.get(id);
   if (before !== undefined && isOn(before)) {
-    if (before.message === message && !isCarried(before)) return unchanged(state);
+    if (before.message === message && !isCarried(before)) return noNews(state);
     return put(state, { ...before, message, facts }, []);
   }
   const raised = [...state.raised.filter(isRecent(now)), now];
@@ -158,7 +158,7 @@ function newAlarm(type: AlarmType, subject: Subject, message: string, now: numbe
 /** It is over. */
 export function clear(state: AlarmState, id: string, now: number): AlarmNews {
   const before = state.alarms.get(id);
-  if (before === undefined || !isOn(before)) return unchanged(state);
+  if (before === undefined || !isOn(before)) return noNews(state);
   const isFlood = isOn(state.alarms.get("flood")) && id !== "flood";
   const alarm: Alarm = { ...before, state: "cleared", clearedAt: now };
   return put(state, alarm, isFlood ? [] : [alarmEvent("alarm_cleared", alarm, now)]);
@@ -181,7 +181,7 @@ export function passTime(state: AlarmState, now: number): AlarmNews {
   const changed = new Map<string, Alarm | null>(gone.map(({ id }) => [id, null]));
   const forgotten = gone.length === 0 ? state : { ...state, alarms };
   const isOver = isOn(state.alarms.get("flood")) && state.raised.filter(isRecent(now)).length <= mostRaised;
-  const news = isOver ? clear(forgotten, "flood", now) : unchanged(forgotten);
+  const news = isOver ? clear(forgotten, "flood", now) : noNews(forgotten);
   return { ...news, changed: new Map([...changed, ...news.changed]) };
 }
 

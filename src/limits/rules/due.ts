@@ -72,7 +72,7 @@ export interface Due {
   readonly moved: { readonly from: string; readonly to: string } | null;
 }
 
-/** What is to be sent now for guards that have tripped (`folded` says when) and leases that are over; what is kept back says why. */
+/** What is to be sent now for guards that have tripped (`fold` says when) and leases that are over; what is kept back says why. */
 export function dueSends(entry: Entry, context: LimitContext, newId: () => string): Due {
   const sends: DueSend[] = [];
   const now = context.now.mono;

@@ -217,7 +217,7 @@ const dayMs = 86_400_000;
  * As an earlier run left it. A lease is over where it is not known how much time has passed. Whether a lock or a hold is over (`expire`), and
  * how long ago it moved (`judgedByClock`), is judged once the clock is known to be right: until then it may have moved just now.
  */
-export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, isOpen }: Restart): Entry {
+export function restore(entry: Entry, kept: KeptLimits, { at, mono, isBehind, isOpen }: Restart): Entry {
   const ahead = (epoch: number) => mono + (epoch - at);
   const { lock, lease, hold } = kept;
   const endsByClock = kept.moved_until === null ? null : ahead(kept.moved_until);

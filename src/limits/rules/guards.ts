@@ -135,7 +135,7 @@ export function foldReading(
   const isSame = sameReading(reading, before.reading);
   // Time changes nothing but a guard that waits to be clear, and one whose lost input is to count.
   if (isSame && before.clearSince === null && !mayActBlind) return before;
-  const after = folded(guard, before, reading, now, mayActBlind);
+  const after = fold(guard, before, reading, now, mayActBlind);
   const isAsBefore =
     isSame &&
     after.phase === before.phase &&
@@ -144,7 +144,7 @@ export function foldReading(
   return isAsBefore ? before : after;
 }
 
-function folded(
+function fold(
   guard: Folded,
   before: GuardState,
   reading: Reading,
@@ -237,7 +237,7 @@ const absentTexts = new Set(["", "null", "unknown", "unavailable"]);
 /** The value in a payload: of JSON the field, else the text itself; null where there is none. */
 export function weatherValue(payload: string, field: string | undefined): Value {
   const text = payload.trim();
-  const said = parsed(text);
+  const said = parse(text);
   if (field === undefined) return plain(said ?? text, text);
   return plain(field.split(".").reduce(inside, said), "");
 }
@@ -247,7 +247,7 @@ const inside = (value: unknown, key: string): unknown =>
     ? new Map<string, unknown>(Object.entries(value)).get(key)
     : undefined;
 
-function parsed(text: string): unknown {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -381,7 +381,7 @@ export class BrokerLink {
   }
 
   /** Resolves when the socket takes more, and at once when it is closed. */
-  drained(): Promise<void> {
+  drain(): Promise<void> {
     if (!this.#stream.writableNeedDrain) return Promise.resolve();
     return new Promise((resolve) => {
       this.#stream.once("drain", resolve);

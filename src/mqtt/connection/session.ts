@@ -61,7 +61,7 @@ export class Session {
     const { queue } = this.#parts;
     queue.open(this.#link, this.#facts);
     const chores = Promise.all([queue.watch(this.#parts.ports.log, this.#life.signal), this.#subscribe()]);
-    await Promise.race([this.#link.closed, aborted(signal, this.#life.signal)]);
+    await Promise.race([this.#link.closed, untilAborted(signal, this.#life.signal)]);
     if (signal.aborted) await this.#endInOrder();
     const end = await this.#link.closed;
     this.#online = false;
@@ -133,7 +133,7 @@ export class Session {
     this.#isRepairDue = true;
     const { ports, limits, tally, queue } = this.#parts;
     const dueInMs = this.#repairedAt + limits.repairEveryMs - ports.clock.monotonic();
-    if (!(await waited(ports.clock.wait(Math.max(0, dueInMs), this.#life.signal)))) return;
+    if (!(await hasResolved(ports.clock.wait(Math.max(0, dueInMs), this.#life.signal)))) return;
     this.#isRepairDue = false;
     // Nothing may follow the last words.
     if (!this.#online) return;
@@ -156,7 +156,7 @@ export class Session {
         "the broker did not grant these subscriptions, so commands cannot arrive: allow them in its access list; asking again",
       );
     });
-    if (isGranted) this.#granted();
+    if (isGranted) this.#onGranted();
   }
 
   /** Asks until every filter is granted, telling each time what is not; resolves with false when the link goes first. */
@@ -171,7 +171,7 @@ export class Session {
       if (this.#life.signal.aborted) return false;
       if (missing.length === 0) break;
       refused(missing);
-      if (!(await waited(ports.clock.wait(limits.subscribeRetryMs, this.#life.signal)))) return false;
+      if (!(await hasResolved(ports.clock.wait(limits.subscribeRetryMs, this.#life.signal)))) return false;
     }
     return true;
   }
@@ -186,11 +186,11 @@ export class Session {
     return (await cameWithin(ports.clock, limits.subackTimeoutMs, answered)) ? answered : filters;
   }
 
-  #granted(): void {
+  #onGranted(): void {
     const { settings, contain, enter } = this.#parts;
     this.#online = true;
     enter("online");
-    void contain("connected", () => settings.on?.connected?.(this.#facts));
+    void contain("connected", () => settings.on?.onConnected?.(this.#facts));
     const { withRetained = [], heard = [], kept = [] } = settings;
     // Without what the broker holds: how old that is, is not known.
     void this.#ask(heard, this.#plainly, this.#unheard);
@@ -216,7 +216,8 @@ export class Session {
     const { settings, limits, ports, contain, queue, enter } = this.#parts;
     enter("ending");
     this.#online = false;
-    const late = () => waited(ports.clock.wait(limits.endTimeoutMs, this.#life.signal)).then(() => false);
+    const late = () =>
+      hasResolved(ports.clock.wait(limits.endTimeoutMs, this.#life.signal)).then(() => false);
     const said = contain("beforeEnd", () => settings.on?.beforeEnd?.());
     const isSaid = await Promise.race([said, this.#link.closed.then(() => false), late()]);
     queue.close("the connection to the broker is being closed");
@@ -228,16 +229,16 @@ export class Session {
   }
 }
 
-function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
+function untilAborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const done = () => resolve();
-    if (signal.aborted) done();
-    else signal.addEventListener("abort", done, { once: true, signal: over });
+    const finish = () => resolve();
+    if (signal.aborted) finish();
+    else signal.addEventListener("abort", finish, { once: true, signal: over });
   });
 }
 
 /** Whether a wait ran to its end. */
-const waited = (wait: Promise<void>): Promise<boolean> =>
+const hasResolved = (wait: Promise<void>): Promise<boolean> =>
   wait.then(
     () => true,
     () => false,

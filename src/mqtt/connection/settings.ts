@@ -96,9 +96,9 @@ export interface LinkEnd {
 export interface ConnectionListeners {
   message?(message: IncomingMessage): void;
   /** Every subscription is acknowledged: publish the birth message now. Once per link. */
-  connected?(facts: BrokerFacts): void | Promise<void>;
+  onConnected?(facts: BrokerFacts): void | Promise<void>;
   /** A link that had its CONNACK is gone. */
-  disconnected?(end: LinkEnd): void;
+  onDisconnected?(end: LinkEnd): void;
   /** Last publishes before the DISCONNECT of a wanted end, such as `offline`. */
   beforeEnd?(): Promise<void>;
 }

@@ -44,7 +44,7 @@ export function historyIn(body: unknown, readTime: ReadTime, now: number, device
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     looked += 1;
     const truncated = looked > mostLooked || points.length >= mostPoints;
-    if (truncated) return { points: ordered(points), isOwn, truncated };
+    if (truncated) return { points: order(points), isOwn, truncated };
     if (!isContainer(next.node)) continue;
     const whose = isFields(next.node) ? deviceIn(next.node) : null;
     if (whose !== null && whose !== device) continue;
@@ -55,7 +55,7 @@ export function historyIn(body: unknown, readTime: ReadTime, now: number, device
     if (found.length > 0 && !part.isOwn) isOwn = false;
     open.push(...partsIn(next.node, { ...part, under: at }, readTime, now, device));
   }
-  return { points: ordered(points), isOwn: isOwn && points.length > 0, truncated: false };
+  return { points: order(points), isOwn: isOwn && points.length > 0, truncated: false };
 }
 
 /** What is inside, which may be keyed by times, by devices, or by the names of quantities. */
@@ -87,7 +87,7 @@ function deviceIn(fields: Fields): string | null {
   return null;
 }
 
-const ordered = (points: HistoryPoint[]): readonly HistoryPoint[] =>
+const order = (points: HistoryPoint[]): readonly HistoryPoint[] =>
   points.sort((one, other) => one.at - other.at);
 
 function timeIn(fields: Fields, readTime: ReadTime, now: number): number | null {

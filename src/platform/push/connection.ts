@@ -126,7 +126,7 @@ export function whyNotOpen(end: End, credentialKey: string): string {
 }
 
 export interface ConnectionEvents {
-  readonly opened: () => void;
+  readonly onOpen: () => void;
   readonly frame: (data: Buffer) => void;
   /** A frame that was not even handed over: binary, larger than 1 MiB, not UTF-8. The connection may end with it. */
   readonly unusable: (problem: string) => void;
@@ -170,7 +170,7 @@ export class PushConnection {
     const socket = this.#socket;
     const stop = () => socket.terminate();
     return new Promise((resolve) => {
-      socket.on("error", (error) => this.#failed(error));
+      socket.on("error", (error) => this.#onFailure(error));
       socket.once("close", (code) => {
         signal.removeEventListener("abort", stop);
         this.#over.abort();
@@ -189,24 +189,24 @@ export class PushConnection {
 
   #listen(): void {
     const socket = this.#socket;
-    const heard = () => {
+    const onHeard = () => {
       this.#heardAt = this.#clock.monotonic();
     };
     socket.once("open", () => {
-      heard();
+      onHeard();
       this.#openedAt = this.#heardAt;
       void this.#stayAlive();
-      this.#events.opened();
+      this.#events.onOpen();
     });
-    socket.on("ping", heard);
-    socket.on("pong", heard);
+    socket.on("ping", onHeard);
+    socket.on("pong", onHeard);
     socket.on("message", (data, isBinary) => {
-      heard();
-      this.#received(data, isBinary);
+      onHeard();
+      this.#onMessage(data, isBinary);
     });
   }
 
-  #received(data: RawData, isBinary: boolean): void {
+  #onMessage(data: RawData, isBinary: boolean): void {
     // What was still on its way when the connection was given up is no news any more.
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     const frame = Buffer.isBuffer(data) ? data : Buffer.alloc(0);
@@ -252,7 +252,7 @@ export class PushConnection {
     this.#socket.terminate();
   }
 
-  #failed(error: Error): void {
+  #onFailure(error: Error): void {
     const broken = brokenFrame(error);
     if (broken !== null) this.#events.unusable(broken);
     this.#why ??= broken ?? whyFailed(error);

@@ -296,25 +296,25 @@ class ScopeSearch {
   /** Looks at a part of the frame; what stands around it may name its device. */
   visitPart(part: object, fields: Fields): void {
     const named = this.#deviceIn(scopeRoles(fields));
-    const scope = named === null ? null : this.#taken(named, part);
+    const scope = named === null ? null : this.#take(named, part);
     if (named === null || scope !== null) this.visit(part, scope, 0);
   }
 
   #visitFields(fields: Fields, around: Scope | null, depth: number): void {
     const named = this.#deviceIn(scopeRoles(fields));
     const isNew = named !== null && named !== around?.code;
-    const scope = isNew ? this.#taken(named, fields) : around;
+    const scope = isNew ? this.#take(named, fields) : around;
     if (isNew && scope === null) return;
     for (const key of Object.keys(fields)) {
       const child = fields[key];
       if (!isContainer(child)) continue;
       const isDevice = key !== scope?.code && this.#knows(key);
       if (isDevice && scope !== null) this.#mixed.add(scope);
-      this.visit(child, isDevice ? this.#taken(key, child) : scope, depth + 1);
+      this.visit(child, isDevice ? this.#take(key, child) : scope, depth + 1);
     }
   }
 
-  #taken(code: string, node: object): Scope | null {
+  #take(code: string, node: object): Scope | null {
     if (!this.#knows(code)) {
       this.#foreign = true;
       return null;

@@ -59,14 +59,14 @@ export function createPush(settings: PlatformSettings, parts: PushParts): Platfo
     if (operation === null) return;
     const report = reports.of(operation.name);
     const events = {
-      opened: () => listener.opened(),
+      onOpen: () => listener.onOpen(),
       frame: frameTaker(frameDecoder(channel, shapes), listener, report, parts),
       unusable: (problem: string) => {
         tally.unreadable += 1;
         report(problem, {});
       },
-      lost: () => listener.lost(),
-      closed: (why: string) => listener.closed?.(why),
+      onLost: () => listener.onLost(),
+      onClosed: (why: string) => listener.onClosed?.(why),
     };
     const link = new PushLink(operation, events, {
       ...parts,
@@ -90,12 +90,12 @@ function frameTaker(
   return (data) => {
     tally.frames += 1;
     let problems = 0;
-    const counted: ReportShape = (problem, found) => {
+    const countAndReport: ReportShape = (problem, found) => {
       problems += 1;
       report(problem, found);
     };
     try {
-      const decoding = { knows, report: counted, readTime, receivedAt: clock.now() };
+      const decoding = { knows, report: countAndReport, readTime, receivedAt: clock.now() };
       for (const news of decode(blank(data), decoding)) listener.news(news);
     } catch (error) {
       problems += 1;

@@ -29,7 +29,7 @@ interface LinkParts {
   readonly redact: Redact;
 }
 
-type LinkEvents = ConnectionEvents & { lost(): void; closed(why: string): void };
+type LinkEvents = ConnectionEvents & { onLost(): void; onClosed(why: string): void };
 
 /** Keeps one connection of one channel open: tries, waits with full jitter, and tries again. */
 export class PushLink {
@@ -68,10 +68,10 @@ export class PushLink {
       if (settings.credential === "none") return await this.#connect(null, signal);
       const first = await credential.obtain(signal);
       const end = await this.#connect(first, signal);
-      if (!isRefusal(end) || !(await credential.renewed(first, kind, signal))) return end;
+      if (!isRefusal(end) || !(await credential.renew(first, kind, signal))) return end;
       const second = await credential.obtain(signal);
       const again = await this.#connect(second, signal);
-      if (isRefusal(again)) await credential.renewed(second, kind, signal);
+      if (isRefusal(again)) await credential.renew(second, kind, signal);
       return again;
     } catch (error) {
       if (!(error instanceof PlatformError) && !signal.aborted)
@@ -87,18 +87,18 @@ export class PushLink {
     const { realtimeUrl, settings, tally, clock } = this.#parts;
     const { name, path } = this.#operation;
     const handshake = handshakeOf(realtimeUrl, path, credential, settings);
-    const opened = () => {
+    const onOpen = () => {
       tally.open += 1;
       tally.connects += 1;
-      this.#parts.credential.accepted(name);
+      this.#parts.credential.onAccepted(name);
       this.#announce();
-      this.#events.opened();
+      this.#events.onOpen();
     };
-    const connection = new PushConnection(handshake, { ...this.#events, opened }, clock);
+    const connection = new PushConnection(handshake, { ...this.#events, onOpen }, clock);
     const end = await connection.run(signal);
     if (end.type === "lost") {
       tally.open -= 1;
-      this.#events.lost();
+      this.#events.onLost();
     }
     return end;
   }
@@ -114,7 +114,7 @@ export class PushLink {
     const { log, credential, redact } = this.#parts;
     const channel = this.#operation.label;
     const why = redact(whyNotOpen(end, credential.key));
-    this.#events.closed(why);
+    this.#events.onClosed(why);
     const isGood = end.type === "lost" && end.livedMs >= goodLifeMs;
     if (isGood) this.#complained = false;
     const isLoud = !isGood && !this.#complained;
@@ -161,12 +161,12 @@ export class PushCredential {
     return this.#source.current() ?? (await this.#source.obtain(signal));
   }
 
-  accepted(kind: string): void {
+  onAccepted(kind: string): void {
     this.#refusals.delete(kind);
   }
 
   /** After 401 or 403: whether there is another credential to try at once. Never rejects. */
-  async renewed(refused: Credential, kind: string, signal: AbortSignal): Promise<boolean> {
+  async renew(refused: Credential, kind: string, signal: AbortSignal): Promise<boolean> {
     const now = this.#clock.monotonic();
     const { renewedTo, barredUntil } = this.#refusals.get(kind) ?? none;
     if (refused.generation === renewedTo) {

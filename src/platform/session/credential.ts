@@ -28,7 +28,7 @@ export interface CredentialSource {
    */
   renew(refused: Credential, host: PlatformHost, operation: string, signal: AbortSignal): Promise<boolean>;
   /** A call with this credential was let in; only signing in learns from it. */
-  accepted?(credential: Credential, host: PlatformHost): void;
+  onAccepted?(credential: Credential, host: PlatformHost): void;
   /** A call was refused again with a credential that had just been renewed for it; as above. */
   refusedAgain?(credential: Credential, host: PlatformHost, operation: string): void;
   /** Everything that must never be shown. */

@@ -48,7 +48,7 @@ export class SessionStore {
 
   async load(): Promise<SavedSession> {
     try {
-      const saved = parsed(await this.#ports.files.read(this.#path));
+      const saved = parse(await this.#ports.files.read(this.#path));
       if (saved !== null && (await this.#isOurs(saved))) return savedSession(saved);
     } catch (error) {
       this.#ports.log.warn(
@@ -101,7 +101,7 @@ export class SessionStore {
   }
 }
 
-function parsed(text: string | null): Record<string, unknown> | null {
+function parse(text: string | null): Record<string, unknown> | null {
   if (text === null) return null;
   const value: unknown = JSON.parse(text);
   return isFields(value) ? { ...value } : null;

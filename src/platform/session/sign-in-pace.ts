@@ -70,7 +70,7 @@ export class SignInPace {
   }
 
   /** A token was got. It forgives what the sign-in itself refused; a host that refused a fresh token has to accept one first. */
-  succeeded({ attemptedAt }: SignInHistory): void {
+  onSuccess({ attemptedAt }: SignInHistory): void {
     this.#history = this.#history.refusedBy === null ? noHistory : { ...this.#history, attemptedAt };
     this.#pause(0);
   }
@@ -102,7 +102,7 @@ export class SignInPace {
    * A token that worked is refused: the first time a new one is got at once, then after growing pauses. It ends once, however
    * many calls meet its end before there is another. Returns whether tokens end soon again and again.
    */
-  ended(token: number, since: number): boolean {
+  onEnd(token: number, since: number): boolean {
     if (token === this.#endedToken) return false;
     this.#endedToken = token;
     const isShort = this.#clock.monotonic() - since < shortLifeMs;

@@ -98,18 +98,18 @@ export class SignIn implements CredentialSource {
   }
 
   async atHand(): Promise<Credential | null> {
-    await this.#loaded();
+    await this.#whenLoaded();
     const token = this.#token;
     return token === null || (token.endsAt !== null && this.#now() >= token.endsAt) ? null : token.credential;
   }
 
   async obtain(signal: AbortSignal): Promise<Credential> {
-    await this.#loaded();
+    await this.#whenLoaded();
     const atHand = this.current();
     if (atHand) return atHand;
     const old = this.#token;
     try {
-      await this.#renewed(signal);
+      await this.#renew(signal);
     } catch (error) {
       const endsAt = old?.endsAt ?? 0;
       if (old !== null && this.#now() < endsAt && !signal.aborted) return old.credential;
@@ -128,10 +128,10 @@ export class SignIn implements CredentialSource {
     if (refused.generation < this.#generation) return true;
     if (this.#now() < (this.#barredUntil.get(operation) ?? 0)) return false;
     const hasEnded = this.#renewing === null && this.#acceptedBy.has(host);
-    if (hasEnded && this.#pace.ended(this.#generation, this.#token?.since ?? 0))
+    if (hasEnded && this.#pace.onEnd(this.#generation, this.#token?.since ?? 0))
       this.#parts.tally.contested += 1;
     try {
-      await this.#renewed(signal);
+      await this.#renew(signal);
     } catch (error) {
       if (error instanceof PlatformError && error.facts.kind === "unauthorized") return false;
       throw error;
@@ -139,7 +139,7 @@ export class SignIn implements CredentialSource {
     return this.#generation > refused.generation;
   }
 
-  accepted(used: Credential, host: PlatformHost): void {
+  onAccepted(used: Credential, host: PlatformHost): void {
     if (used.generation !== this.#generation) return;
     this.#acceptedBy.add(host);
     this.#isRefused = false;
@@ -181,7 +181,7 @@ export class SignIn implements CredentialSource {
     return this.#parts.clock.monotonic();
   }
 
-  #loaded(): Promise<void> {
+  #whenLoaded(): Promise<void> {
     return (this.#loading ??= this.#load());
   }
 
@@ -204,14 +204,14 @@ export class SignIn implements CredentialSource {
       for (let left = this.#pace.waitMs(); left > 0; left = this.#pace.waitMs())
         await clock.wait(left, signal);
       this.#isWaiting = false;
-      if (this.#isRefused) await this.#renewed(signal);
+      if (this.#isRefused) await this.#renew(signal);
     } catch {
       // It is closed, or the attempt has said itself why it did not help.
     }
   }
 
   /** Waits for the one sign-in under way, starting it where none is; the caller may stop waiting, the sign-in goes on. */
-  #renewed(signal: AbortSignal): Promise<void> {
+  #renew(signal: AbortSignal): Promise<void> {
     const renewing = (this.#renewing ??= this.#signIn().finally(() => {
       this.#renewing = null;
     }));
@@ -224,7 +224,7 @@ export class SignIn implements CredentialSource {
   }
 
   async #signIn(): Promise<void> {
-    await this.#loaded();
+    await this.#whenLoaded();
     if (await this.#adoptSaved()) return;
     const waitMs = this.#pace.waitMs();
     if (waitMs > 0) throw heldBack(this.#pace.history.refusals, waitMs);
@@ -233,7 +233,7 @@ export class SignIn implements CredentialSource {
     try {
       const answer = await this.#parts.post(this.#closing.signal);
       if (answer === null) throw unauthorized(noToken);
-      this.#pace.succeeded(attempt);
+      this.#pace.onSuccess(attempt);
       this.#use(answer.token, answer.lifetimeMs);
     } catch (error) {
       throw isRefusal(error) ? this.#refused(attempt, error) : error;

@@ -30,7 +30,7 @@ import {
   pairOf,
   plainNumber,
   sectionOf,
-  wrapped,
+  wrap,
   yamlText,
 } from "../yaml-text.js";
 
@@ -76,9 +76,9 @@ function answerLines(answer: Answer): readonly string[] {
     const texts = answer.items
       .slice(0, mostItems)
       .map(({ number, name, value }) =>
-        spaced(String(number ?? ""), commentText(name), commentText(statusState(value), 30)),
+        joinParts(String(number ?? ""), commentText(name), commentText(statusState(value), 30)),
       );
-    return [...wrapped("running statuses: ", texts), ...rest];
+    return [...wrap("running statuses: ", texts), ...rest];
   }
   const read = answer.items
     .slice(0, mostItems)
@@ -88,15 +88,15 @@ function answerLines(answer: Answer): readonly string[] {
       .filter(({ kind }) => (kind !== "other") === areKnown)
       .map(({ item, kind, unit }) => sensorText(item, areKnown ? kind : "", unit));
   return [
-    ...wrapped("readings: ", texts(true)),
-    ...wrapped("readings of unknown kind (say kind and unit under sensors): ", texts(false)),
+    ...wrap("readings: ", texts(true)),
+    ...wrap("readings of unknown kind (say kind and unit under sensors): ", texts(false)),
     ...rest,
   ];
 }
 
 /** `空气温度 @1 temperature 17.3 °C`. */
 function sensorText({ name, factor, channel, value }: SensorItem, kind: string, unit: string | null): string {
-  return spaced(
+  return joinParts(
     nameOr(name === "" ? factor : name, "without name"),
     channel === null ? "" : `@${commentText(channel, 20)}`,
     kind,
@@ -105,7 +105,7 @@ function sensorText({ name, factor, channel, value }: SensorItem, kind: string, 
   );
 }
 
-const spaced = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");
+const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");
 
 /** Types refused with the same words in one line. */
 function refusedLines(answers: DeviceSurvey["answers"]): readonly string[] {
@@ -115,7 +115,7 @@ function refusedLines(answers: DeviceSurvey["answers"]): readonly string[] {
     const why = commentText(answer.why, 160);
     byReason.set(why, [...(byReason.get(why) ?? []), typeof ask === "number" ? `type ${ask}` : askName(ask)]);
   }
-  return [...byReason].flatMap(([why, asks]) => wrapped(`refused by the platform with ${why}: `, asks));
+  return [...byReason].flatMap(([why, asks]) => wrap(`refused by the platform with ${why}: `, asks));
 }
 
 /** One word of a command line, in quotes where a shell would take it apart. */
@@ -228,7 +228,7 @@ function heardNews(heard: readonly SeenAddress[], taken: ReadonlySet<string>) {
   });
   const wanted = suggested.map(({ one, actuator }) => ({ key: one.address, wanted: actuator.id }));
   const ids = assignIds(wanted, { reserved: taken });
-  const told = ({ values, lastAt }: SeenAddress) =>
+  const tell = ({ values, lastAt }: SeenAddress) =>
     `heard ${commentText(valuesText(values), 100)} at ${new Date(lastAt).toISOString().slice(0, 19)}Z`;
   return {
     resolved: new Set(suggested.map(({ one }) => one.address)),
@@ -236,12 +236,12 @@ function heardNews(heard: readonly SeenAddress[], taken: ReadonlySet<string>) {
       entryOf(
         ids.get(one.address) ?? "",
         { kind, address: plainNumber(one.address), ...(values === null ? {} : { values }) },
-        `${told(one)}, ${values === null ? "which fits this kind: name it by what moved" : "rename the words by what moved"}`,
+        `${tell(one)}, ${values === null ? "which fits this kind: name it by what moved" : "rename the words by what moved"}`,
       ),
     ),
     doubtful: heard
       .filter((one) => suggestedActuator(one) === null)
-      .map((one) => `address ${one.address} was ${told(one)}: looks like ${likenessOf(one.values).text}`),
+      .map((one) => `address ${one.address} was ${tell(one)}: looks like ${likenessOf(one.values).text}`),
   };
 }
 
@@ -312,22 +312,24 @@ export function otherDevices(
   isNews: (code: string) => boolean = () => true,
 ): readonly string[] {
   const others = devices.filter((one) => !isEntry(one) && isNews(one.device.code));
-  const named = (isMeant: (one: DeviceSurvey) => boolean) =>
-    others.filter(isMeant).map(({ device: { code, name } }) => spaced(commentText(code), nameOr(name, "")));
+  const nameThose = (isMeant: (one: DeviceSurvey) => boolean) =>
+    others
+      .filter(isMeant)
+      .map(({ device: { code, name } }) => joinParts(commentText(code), nameOr(name, "")));
   const isAsked = ({ answers, unanswered }: DeviceSurvey) => answers.size + unanswered.length > 0;
   const isOfCamera = ({ device }: DeviceSurvey) => isCamera(device.type) && isUsableCode(device.code);
   return [
-    ...wrapped(
+    ...wrap(
       "Cameras, which have neither readings nor addresses: ",
-      named((one) => isOfCamera(one) && !isAsked(one)),
+      nameThose((one) => isOfCamera(one) && !isAsked(one)),
     ),
-    ...wrapped(
+    ...wrap(
       "Cameras that were asked for readings and gave none now: ",
-      named((one) => isOfCamera(one) && isAsked(one)),
+      nameThose((one) => isOfCamera(one) && isAsked(one)),
     ),
-    ...wrapped(
+    ...wrap(
       "Devices whose code no configuration can hold, which are not asked: ",
-      named(({ device }) => !isUsableCode(device.code)),
+      nameThose(({ device }) => !isUsableCode(device.code)),
     ),
   ];
 }

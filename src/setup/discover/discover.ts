@@ -57,16 +57,16 @@ function summaryOf({ devices, stations }: Survey): readonly string[] {
   const isOffline = devices.filter((device) => device.isOffline);
   const unanswered = devices.filter((device) => device.unanswered.length > 0);
   return [
-    `found ${counted(devices.length, "device")} (${counted(cameras, "camera")}) in ${counted(stations.length, "station")}: ` +
-      `${counted(count("actuators"), "actuator")}, ${counted(count("parameters"), "parameter")}, ` +
-      `${counted(count("doubtful"), "address", "addresses")} of unknown meaning`,
+    `found ${countOf(devices.length, "device")} (${countOf(cameras, "camera")}) in ${countOf(stations.length, "station")}: ` +
+      `${countOf(count("actuators"), "actuator")}, ${countOf(count("parameters"), "parameter")}, ` +
+      `${countOf(count("doubtful"), "address", "addresses")} of unknown meaning`,
     ...incomplete("not connected", isOffline),
     ...incomplete("not every question answered", unanswered),
   ];
 }
 
 /** `1 device`, `2 devices`. */
-const counted = (count: number, one: string, many = `${one}s`): string =>
+const countOf = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
 
 const mostNamed = 10;
@@ -156,7 +156,7 @@ interface Written {
 
 function newsIn(file: string, writtenBy: string, found: Found): Written {
   const { text, newControllers, newActuators } = newsText(file, writtenBy, found);
-  const note = `not there yet: ${counted(newControllers, "device")}, ${counted(newActuators, "actuator")}`;
+  const note = `not there yet: ${countOf(newControllers, "device")}, ${countOf(newActuators, "actuator")}`;
   return { text, notes: [note], problems: [], secrets: null };
 }
 

@@ -81,13 +81,13 @@ class Ear {
   listener({ type }: PushChannel) {
     return {
       knows: (code: string) => this.#devices.has(code),
-      opened: () => {
+      onOpen: () => {
         this.#opened.add(type);
         this.#closed.delete(type);
       },
       news: (news: PushNews) => this.#hear(news),
-      lost: () => undefined,
-      closed: (why: string) => {
+      onLost: () => undefined,
+      onClosed: (why: string) => {
         if (this.#closed.get(type) !== why)
           this.#parts.say(`ws/${type} is not open: ${why}; it is tried again`);
         this.#closed.set(type, why);

@@ -180,7 +180,7 @@ export class Meter {
     this.note(`${total - done} requests to go${resumed}, ${time}; nothing is sent to any actuator`);
   }
 
-  asked(code: string): void {
+  onAsked(code: string): void {
     this.#done += 1;
     this.#onProgress(this.#done, this.#total);
     const elapsedMs = this.#clock.monotonic() - this.#startedAt;
@@ -192,7 +192,7 @@ export class Meter {
   }
 
   /** So many requests of the plan are not needed after all. */
-  spared(requests: number): void {
+  onSpared(requests: number): void {
     this.#total = Math.max(this.#done, this.#total - requests);
   }
 

@@ -43,8 +43,8 @@ async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): P
   // The list of controllers comes last and counts: it alone tells who is online.
   const devices = new Map(
     [
-      ...[...streams, ...texts].map((record) => listed(record, false)),
-      ...controllers.map((record) => listed(record, true)),
+      ...[...streams, ...texts].map((record) => toListed(record, false)),
+      ...controllers.map((record) => toListed(record, true)),
     ].map((device) => [device.code, device]),
   );
   return {
@@ -58,7 +58,7 @@ const pageNote =
   "the list of controllers is a page of a longer one, so devices may be missing here; platform.shapes.control/mqtt.params can ask for all of it, such as { pageSize: 500 }";
 
 // Nothing else of a record is kept: a stream's address may carry a password.
-function listed(record: DeviceRecord, isController: boolean): ListedDevice {
+function toListed(record: DeviceRecord, isController: boolean): ListedDevice {
   const { code, name, type, typeName, stationName, online } = record;
   return { code, name, type, typeName, stationName, online, isController };
 }
@@ -83,7 +83,7 @@ async function scanDevice(
   for (const [at, ask] of open.entries()) {
     const answer = await answerTo(ask, device, platform, asker, isGone);
     if (answer === "offline") {
-      meter.spared(open.length - at);
+      meter.onSpared(open.length - at);
       return { device, answers, unanswered, isOffline: true };
     }
     if (answer instanceof PlatformError) unanswered.push({ ask, why: answer.message });
@@ -91,7 +91,7 @@ async function scanDevice(
       answers.set(ask, answer);
       await progress.add(device.code, ask, answer).catch(notKept(meter));
     }
-    meter.asked(device.code);
+    meter.onAsked(device.code);
   }
   return { device, answers, unanswered, isOffline: false };
 }
@@ -182,7 +182,7 @@ export async function scanAccount(
   try {
     const lists = progress.lists ?? (await readLists(parts, asker));
     if (progress.lists === null) await progress.list(lists).catch(notKept(meter));
-    const plan = planned(lists, selection, isLeftOut);
+    const plan = planReads(lists, selection, isLeftOut);
     const asked = plan.flatMap(({ device, asks }) => asks.map((ask) => progress.answer(device.code, ask)));
     meter.begin(asked.length, asked.filter((answer) => answer !== null).length);
     const scan = (one: PlannedDevice) => scanDevice(one, parts, asker);
@@ -197,7 +197,7 @@ async function endOfGrace(clock: Clock, over: AbortSignal): Promise<void> {
 }
 
 /** Whom to ask for what; rejects with UnknownController. */
-function planned(
+function planReads(
   { devices }: AccountLists,
   selection: Selection,
   isLeftOut: (code: string) => boolean,

@@ -7,7 +7,7 @@ import {
   otherDevices,
 } from "./controller-entry.js";
 import { type GivenFile, sectionIn } from "./given-file.js";
-import { commentText, keyOf, nameOr, pairOf, sectionOf, wrapped, yamlText } from "../yaml-text.js";
+import { commentText, keyOf, nameOr, pairOf, sectionOf, wrap, yamlText } from "../yaml-text.js";
 
 interface WholeFile extends Found {
   readonly given: GivenFile;
@@ -43,7 +43,7 @@ const head = ({ writtenBy, at, given, survey }: WholeFile): readonly string[] =>
       tag === "!env" ? `set ${name} in the environment instead` : `now ${name} in secrets.yaml does`;
     return `${commentText(path.join("."))} stood in the file; ${remedy}.`;
   }),
-  ...wrapped(
+  ...wrap(
     "Stations: ",
     survey.stations.slice(0, 500).map(({ id, name }) => nameOr(name, commentText(id))),
   ),

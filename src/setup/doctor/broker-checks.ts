@@ -21,7 +21,7 @@ interface Opened {
   readonly isGuest: boolean;
 }
 
-async function opened(
+async function open(
   context: DoctorContext,
   settings: ReturnType<typeof settingsBeside>,
   key: string,
@@ -53,7 +53,7 @@ async function openAtEmbedded(context: DoctorContext): Promise<Opened | Verdict>
       log: silentLog,
     });
     context.evidence.endings.push(() => embedded.close());
-    const access = await opened(context, settingsBeside(configuration, embedded), "broker");
+    const access = await open(context, settingsBeside(configuration, embedded), "broker");
     return "probe" in access ? { ...access, name: `the embedded broker (port ${port} is free)` } : access;
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "BrokerStartError") throw error;
@@ -103,18 +103,18 @@ type OnProbe = (probe: BrokerClient, context: DoctorContext) => Verdict | Promis
 
 /** A check on the one link that "broker" has opened. */
 const onProbe =
-  (errand: OnProbe) =>
+  (check: OnProbe) =>
   async (context: DoctorContext): Promise<Verdict> => {
     const { broker } = context.evidence;
-    return broker === null ? notTried("there is no link to the broker") : await errand(broker, context);
+    return broker === null ? notTried("there is no link to the broker") : await check(broker, context);
   };
 
 /** The same for what only the bridge's own link may do. */
-const asBridge = (errand: OnProbe) =>
+const asBridge = (check: OnProbe) =>
   onProbe((probe, context) =>
     context.evidence.isGuest
       ? notTried("only the running bridge itself has these rights at its embedded broker")
-      : errand(probe, context),
+      : check(probe, context),
   );
 
 /** Rights are tried on the bridge's own test topic; nothing is ever published to a topic of an actuator. */
@@ -136,7 +136,7 @@ async function openVerdict(context: DoctorContext): Promise<Verdict> {
   const access =
     url === undefined
       ? await openAtEmbedded(context)
-      : await opened(context, settingsBeside(context.configuration), "mqtt.url");
+      : await open(context, settingsBeside(context.configuration), "mqtt.url");
   if (!("probe" in access)) return access;
   const { probe, name, isGuest } = access;
   context.evidence.broker = probe;
@@ -196,11 +196,11 @@ async function roundTrip(
   return { published, granted, arrived, why };
 }
 
-const tried = (probe: BrokerClient, context: DoctorContext) =>
+const tryOnce = (probe: BrokerClient, context: DoctorContext) =>
   roundTrip(probe, testTopic(context), `doctor ${Math.floor(context.ports.random() * 1e9)}`, context);
 
 async function publishVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
-  const { published, arrived, granted, why } = await tried(probe, context);
+  const { published, arrived, granted, why } = await tryOnce(probe, context);
   const remedy = accessList(context, "publish");
   if (published === "refused") return failed(`the broker refuses what we publish (${why})`, remedy);
   if (published === "lost") return failed(`the broker ended the link when we published: ${why}`, remedy);
@@ -225,7 +225,7 @@ async function subscribeVerdict(probe: BrokerClient, context: DoctorContext): Pr
       `the broker does not let us subscribe to ${refused.join(", ")}: no command can arrive`,
       remedy,
     );
-  const { published, arrived, granted } = await tried(probe, context);
+  const { published, arrived, granted } = await tryOnce(probe, context);
   if (!granted) return failed(`the broker does not let us subscribe to ${testTopic(context)}`, remedy);
   if (published !== "taken")
     return ok("we may subscribe to commands and requests (not tried with a message)");
@@ -248,7 +248,7 @@ async function retainedVerdict(probe: BrokerClient, context: DoctorContext): Pro
     const why = error instanceof Error ? error.message : String(error);
     return failed(`the broker refuses a retained message (${why})`, remedy);
   }
-  const isKept = (await probe.retained([topic])).found.get(topic) === payload;
+  const isKept = (await probe.readRetained([topic])).found.get(topic) === payload;
   await probe.publish(topic, "", true).catch(() => undefined);
   return isKept
     ? ok("the broker keeps retained messages (the test message was cleared again)")
@@ -315,7 +315,7 @@ async function homeAssistantVerdict(probe: BrokerClient, context: DoctorContext)
   const state = `${mqtt.base_topic}/bridge/state`;
   const prefix = homeassistant.discovery_prefix;
   const filters = [state, homeassistant.status_topic, `${prefix}/+/+/config`, `${prefix}/+/+/+/config`];
-  const { found } = await probe.retained(filters);
+  const { found } = await probe.readRetained(filters);
   context.evidence.bridgeOnline = found.get(state) === "online";
   if (!homeassistant.enabled) return notTried("homeassistant.enabled is false");
   if (mqtt.url === undefined && !context.evidence.bridgeOnline)
@@ -356,7 +356,7 @@ async function edgeNodeVerdict(probe: BrokerClient, { configuration }: DoctorCon
     );
   const heard = `the broker grants what the edge node ${group}/${node} subscribes to`;
   if (primaryHost === undefined) return ok(heard);
-  const { found } = await probe.retained(topics.states);
+  const { found } = await probe.readRetained(topics.states);
   const words = topics.states.flatMap((topic, place) => {
     const said = found.get(topic);
     return said === undefined ? [] : [hostWord(Buffer.from(said), place > 0)];

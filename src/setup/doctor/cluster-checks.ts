@@ -8,12 +8,12 @@ const inspections = new WeakMap<DoctorContext, Promise<Inspection>>();
 
 /** All checks look at the same. */
 function inspection(context: DoctorContext): Promise<Inspection> {
-  const known = inspections.get(context) ?? inspected(context);
+  const known = inspections.get(context) ?? inspect(context);
   inspections.set(context, known);
   return known;
 }
 
-async function inspected({ configuration, account }: DoctorContext): Promise<Inspection> {
+async function inspect({ configuration, account }: DoctorContext): Promise<Inspection> {
   const { cluster } = configuration;
   if (cluster === undefined) return { servers: [], journal: null, owner: null };
   const { inspectCluster } = await import("../../cluster/inspect.js");

@@ -29,12 +29,12 @@ export async function* examine(
   checks: readonly Check[],
   context: DoctorContext,
   stop: AbortSignal,
-  begun: (check: string) => void,
+  onBegin: (check: string) => void,
 ): AsyncGenerator<Finding> {
   const endAt = context.ports.clock.monotonic() + context.limits.totalMs;
   const lacking = new Set(checks.map(({ id }) => id));
   for (const check of checks) {
-    if (!stop.aborted) begun(check.id);
+    if (!stop.aborted) onBegin(check.id);
     const missing = check.needs.find((need) => lacking.has(need));
     const verdict = stop.aborted
       ? stopped
@@ -124,18 +124,18 @@ interface Examination {
   readonly isWanted?: (check: Check) => boolean;
   /** Behind the others, such as recording. */
   readonly more?: readonly Check[];
-  readonly begun?: (check: string) => void;
+  readonly onBegin?: (check: string) => void;
 }
 
 /** The wanted checks, then `more`; closes the context. Only reads the platform; nothing is ever sent to an actuator. */
 export async function* diagnose(
   context: DoctorContext,
   stop: AbortSignal,
-  { isWanted = () => true, more = [], begun = () => undefined }: Examination = {},
+  { isWanted = () => true, more = [], onBegin = () => undefined }: Examination = {},
 ): AsyncGenerator<Finding> {
   try {
     const all = context.configuration.cluster === undefined ? checks : [...checks, ...clusterChecks];
-    yield* examine([...all.filter(isWanted), ...more], context, stop, begun);
+    yield* examine([...all.filter(isWanted), ...more], context, stop, onBegin);
   } finally {
     for (const end of context.evidence.endings.reverse()) await end().catch(() => undefined);
   }

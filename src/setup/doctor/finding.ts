@@ -1,7 +1,7 @@
 import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import type { Configuration } from "../../config/schema.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
-import { padded } from "../../runtime/text-table.js";
+import { pad } from "../../runtime/text-table.js";
 import { type PrivateText, strangerSafe } from "../../runtime/redaction.js";
 
 type Status = "ok" | "warning" | "failed" | "skipped";
@@ -33,15 +33,15 @@ function countOf(findings: readonly Finding[]): Readonly<Record<Status, number>>
   return counts;
 }
 
-/** Runs an errand with a signal that aborts after `ms`, or with `stop`. */
+/** Runs a task with a signal that aborts after `ms`, or with `stop`. */
 export async function within<T>(
   clock: Clock,
   ms: number,
   stop: AbortSignal,
-  errand: (signal: AbortSignal) => Promise<T>,
+  task: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController();
-  const work = errand(AbortSignal.any([stop, late.signal]));
+  const work = task(AbortSignal.any([stop, late.signal]));
   if (!(await cameWithin(clock, ms, work))) late.abort(new Error("out of time"));
   return work;
 }
@@ -55,7 +55,7 @@ export function lineOf({ status, check, summary, remedy }: Finding, tell: Tell):
   const what = tell(oneLine(summary));
   const joint = what === oneLine(summary) ? "; " : "；";
   const text = remedy === undefined ? what : `${what}${joint}${tell(oneLine(remedy))}`;
-  return `${padded(tell(status), 8)} ${check.padEnd(longestId)} ${text}`;
+  return `${pad(tell(status), 8)} ${check.padEnd(longestId)} ${text}`;
 }
 
 /** `12 ok, 2 warnings, 1 failed, 3 not tried`. */

@@ -153,16 +153,16 @@ async function typesVerdict(context: DoctorContext, signal: AbortSignal): Promis
     ...(unknown.length === 0
       ? []
       : [
-          `types that the interface does not name: ${named(unknown)}: what answers decides, and is asked for`,
+          `types that the interface does not name: ${nameDevices(unknown)}: what answers decides, and is asked for`,
         ]),
-    ...(await disputed(controllers, context, signal)),
+    ...(await findDispute(controllers, context, signal)),
   ];
   return ok(
     texts.length === 0 ? `the interface names the types of all ${all.length} devices` : texts.join("; "),
   );
 }
 
-function named(devices: readonly DeviceRecord[]): string {
+function nameDevices(devices: readonly DeviceRecord[]): string {
   const byType = new Map(devices.toReversed().map((device) => [device.type ?? "", device.code]));
   return [...byType].map(([type, code]) => `${commentText(type, 20)} (${commentText(code, 20)})`).join(", ");
 }
@@ -170,7 +170,7 @@ function named(devices: readonly DeviceRecord[]): string {
 const mostDisputed = 3;
 
 /** Stations and cameras that a list shows online and that have no status of their own. */
-async function disputed(
+async function findDispute(
   controllers: readonly DeviceRecord[],
   { platform }: DoctorContext,
   signal: AbortSignal,

@@ -174,7 +174,7 @@ export const clockCheck: Check = {
 export function clockVerdict(skewMs: number | null): Verdict {
   if (skewMs === null) return notTried("no answer of the platform told its time");
   const seconds = Math.round(Math.abs(skewMs) / 1000);
-  const off = `this computer's clock is ${spoken(seconds)} ${skewMs > 0 ? "behind" : "ahead of"} the platform's`;
+  const off = `this computer's clock is ${durationText(seconds)} ${skewMs > 0 ? "behind" : "ahead of"} the platform's`;
   if (Math.abs(skewMs) <= exactMs) return ok("this computer's clock agrees with the platform's");
   const remedy = "switch on network time (`timedatectl set-ntp true`) and check this computer's clock";
   return Math.abs(skewMs) <= trustedMs
@@ -183,7 +183,7 @@ export function clockVerdict(skewMs: number | null): Verdict {
 }
 
 /** `45 s`, `12 min`, `8.0 h`, `3 days`. */
-export function spoken(seconds: number): string {
+export function durationText(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
   if (seconds < 172_800) return `${(seconds / 3600).toFixed(1)} h`;

@@ -15,7 +15,7 @@ import type { PlatformSettings } from "../../platform/settings.js";
 import { errorCode, textFile } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
-import { spoken } from "./network-checks.js";
+import { durationText } from "./network-checks.js";
 import { ask, type Check, type DoctorContext } from "./context.js";
 import { devicesIn } from "./shape-suggestion.js";
 
@@ -256,7 +256,8 @@ async function lastRunVerdict({ ports, configuration }: DoctorContext): Promise<
   const last = starts.at(-1);
   if (last === undefined && newest === undefined && unsettled.length === 0)
     return ok("the journal is empty: no bridge has run here yet");
-  const age = (at: string) => spoken(Math.max(0, Math.round((ports.clock.now() - Date.parse(at)) / 1000)));
+  const age = (at: string) =>
+    durationText(Math.max(0, Math.round((ports.clock.now() - Date.parse(at)) / 1000)));
   const outcome = newest?.type === "result" ? ` (${newest.result.outcome})` : "";
   const facts = [
     ...(last === undefined ? [] : [`started ${age(last.at)} ago`]),
@@ -325,23 +326,23 @@ async function channelVerdict(
     "it does not open: no answer to the upgrade",
     `check proxies and firewalls on the way, ${off}`,
   );
-  const decided = (found: Verdict) => {
+  const decide = (found: Verdict) => {
     verdict = found;
     end.abort();
   };
   const listening = {
     knows: () => true,
-    opened: () => {
+    onOpen: () => {
       verdict = warning(
-        `opened, but no frame came within ${spoken(Math.round(limits.frameMs / 1000))}`,
+        `opened, but no frame came within ${durationText(Math.round(limits.frameMs / 1000))}`,
         "nothing to do if nothing changed meanwhile; polling goes on beside it",
       );
     },
-    news: ({ type }: { readonly type: string }) => decided(ok(`opened; the first frame tells ${type}`)),
-    lost: () => undefined,
-    closed: (why: string) => {
+    news: ({ type }: { readonly type: string }) => decide(ok(`opened; the first frame tells ${type}`)),
+    onLost: () => undefined,
+    onClosed: (why: string) => {
       const [what = why, remedy = "check proxies and firewalls on the way"] = why.split("; ");
-      decided(warning(`it does not open: ${what}`, `${remedy}, ${off}`));
+      decide(warning(`it does not open: ${what}`, `${remedy}, ${off}`));
     },
   };
   // Loaded beforehand, as a channel's time is no time for reading files.

@@ -58,12 +58,12 @@ const tokenLike = /\b(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]{24,}(?:\.[\w-]+)*\b/g;
 const namesAreOwn = new Set(["control/mqtt", "device", "station", "video-data/list"]);
 
 /** The same answer with codes, names, tokens and whereabouts replaced, and every measured value as it was. */
-export function scrubbed(value: unknown, operation: string, book: ScrubBook, field = ""): unknown {
-  if (Array.isArray(value)) return value.map((one) => scrubbed(one, operation, book, field));
+export function scrub(value: unknown, operation: string, book: ScrubBook, field = ""): unknown {
+  if (Array.isArray(value)) return value.map((one) => scrub(one, operation, book, field));
   if (typeof value === "object" && value !== null) {
     const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [
       keyOf(key, book),
-      scrubbed(inner, operation, book, key),
+      scrub(inner, operation, book, key),
     ]);
     return Object.fromEntries(entries);
   }
@@ -95,10 +95,10 @@ function fixtureText(answer: RawAnswer, timeZone: string, book: ScrubBook): stri
   const fixture = {
     format: "greenhouse2mqtt answer 1",
     operation,
-    query: scrubbed(query, operation, book),
+    query: scrub(query, operation, book),
     received_at: new Date(receivedAt).toISOString(),
     time_zone: timeZone,
-    body: scrubbed(body, operation, book),
+    body: scrub(body, operation, book),
   };
   return `${JSON.stringify(fixture, null, 1)}\n`;
 }
@@ -122,7 +122,7 @@ async function recordVerdict(
   const files = fileNames(answers);
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    if ((await readdir(directory)).length > 0) return occupied(directory);
+    if ((await readdir(directory)).length > 0) return notEmpty(directory);
     const book = knownNames(context);
     const { time_zone: timeZone } = context.configuration.platform;
     for (const [index, answer] of answers.entries())
@@ -133,7 +133,7 @@ async function recordVerdict(
   } catch (error) {
     const code = errorCode(error);
     return code === "EEXIST"
-      ? occupied(directory)
+      ? notEmpty(directory)
       : failed(`${directory} cannot be written (${code})`, "name a folder that can be written");
   }
   const saved = `${answers.length} answers are in ${directory}, with codes, names and tokens replaced; look through them before you pass them on`;
@@ -145,7 +145,7 @@ async function recordVerdict(
       );
 }
 
-const occupied = (directory: string): Verdict =>
+const notEmpty = (directory: string): Verdict =>
   failed(`${directory} is not empty, and nothing there is overwritten`, "name another folder");
 
 /** Operations that no check has asked yet. Their parameters are not known, so a refusal is no fault. */

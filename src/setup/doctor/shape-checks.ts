@@ -45,8 +45,8 @@ export const shapeChecks: readonly Check[] = table.map(
     run: async (context, signal) => {
       const queries = queriesFor(context);
       if (typeof queries === "string") return notTried(queries);
-      const counted = (count: number) => `${count === 0 ? "no" : count} ${count === 1 ? one : many}`;
-      return shapeVerdict({ operation, isVital, counted }, queries, context, signal);
+      const countOf = (count: number) => `${count === 0 ? "no" : count} ${count === 1 ? one : many}`;
+      return shapeVerdict({ operation, isVital, countOf }, queries, context, signal);
     },
   }),
 );
@@ -55,7 +55,7 @@ interface ShapeCheck {
   readonly operation: DecodedOperation;
   readonly isVital: boolean;
   /** `no readings`, `1 reading`, `2 readings`. */
-  readonly counted: (count: number) => string;
+  readonly countOf: (count: number) => string;
 }
 
 function ofController(context: DoctorContext): readonly Query[] | string {
@@ -121,7 +121,7 @@ async function shapeVerdict(
 }
 
 function answersVerdict(
-  { operation, isVital, counted }: ShapeCheck,
+  { operation, isVital, countOf }: ShapeCheck,
   answers: readonly RawAnswer[],
   query: OperationShape["query"],
   { configuration }: DoctorContext,
@@ -131,10 +131,10 @@ function answersVerdict(
   const decoded = answers.map((answer) => decodedAnswer(answer, operation, shape, timeZone));
   const found = decoded.reduce((sum, one) => sum + one.found.length, 0);
   const problems = [...new Set(decoded.flatMap((one) => one.problems))];
-  if (problems.length === 0 && query === undefined) return ok(`understood: ${counted(found)}`);
+  if (problems.length === 0 && query === undefined) return ok(`understood: ${countOf(found)}`);
   if (found > 0 && query === undefined && problems.every((one) => one.startsWith(pageProblem)))
     return warning(
-      `${counted(found)} understood, but they are ${pageProblem}`,
+      `${countOf(found)} understood, but they are ${pageProblem}`,
       `add ${shapeLine(operation, { params: { pageSize: "500" } })}, with the platform's own name for the size of a page`,
     );
   const worst = answers[decoded.findIndex((one) => one.problems.length > 0)] ?? answers[0];
@@ -147,7 +147,7 @@ function answersVerdict(
   const what =
     problems.length > 0 ? problems.slice(0, 3).join("; ") : "the device code goes under another name";
   if (found > 0 && query === undefined)
-    return warning(`${counted(found)} understood, but also: ${what}`, remedy);
+    return warning(`${countOf(found)} understood, but also: ${what}`, remedy);
   return (isVital ? failed : warning)(`not understood: ${what}`, remedy);
 }
 

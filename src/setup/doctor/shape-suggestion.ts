@@ -31,7 +31,7 @@ export const decoders = {
 export type DecodedOperation = keyof typeof decoders;
 
 /** What a decoder makes of an answer, its times read in a zone. */
-function decoded<Item>(
+function decode<Item>(
   { query, receivedAt, body }: RawAnswer,
   timeZone: string,
   read: (body: unknown, decoding: Decoding) => readonly Item[],
@@ -62,18 +62,18 @@ export const decodedAnswer = (
   shape: OperationShape,
   timeZone: string,
 ): { readonly found: readonly unknown[]; readonly problems: readonly string[] } =>
-  decoded<unknown>(answer, timeZone, (body, decoding) => decoders[operation](body, shape, decoding));
+  decode<unknown>(answer, timeZone, (body, decoding) => decoders[operation](body, shape, decoding));
 
 /** Devices of an answer, as far as they can be read. */
 export const devicesIn = (answer: RawAnswer, shapes: ShapeSettings): readonly DeviceRecord[] =>
-  decoded(answer, "UTC", deviceReader(shapes["control/mqtt"] ?? {})).found;
+  decode(answer, "UTC", deviceReader(shapes["control/mqtt"] ?? {})).found;
 
 /** Readings of an answer, with their times read in a zone. */
 export const readingsIn = (
   answer: RawAnswer,
   shapes: ShapeSettings,
   timeZone: string,
-): readonly SensorItem[] => decoded(answer, timeZone, sensorReader(shapes["sensor-data"] ?? {})).found;
+): readonly SensorItem[] => decode(answer, timeZone, sensorReader(shapes["sensor-data"] ?? {})).found;
 
 /** ` (fields: a, b)`: names only, never values. */
 function fieldsOf(sample: unknown): string {

@@ -152,11 +152,11 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }:
       ],
       advice: [],
     };
-  const meant = (value: string) => decodeValue(actuator, value).state;
+  const meaningOf = (value: string) => decodeValue(actuator, value).state;
   // Of automatic all that ran meanwhile belongs to it; of anything else only what stayed.
   const further =
     word === "auto"
-      ? changes.map(({ value }) => value).filter((value) => meant(value) === "unknown")
+      ? changes.map(({ value }) => value).filter((value) => meaningOf(value) === "unknown")
       : [last.value];
   const isTaken = shown.state !== "unknown" && shown.state !== "position";
   if (isTaken)

@@ -46,14 +46,14 @@ export async function watchMovement(parts: WatchParts, stop: AbortSignal): Promi
   );
   await watch.round();
   watch.begin();
-  while (!watch.isOver() && (await waited(parts.clock, signal))) await watch.round();
+  while (!watch.isOver() && (await waitRound(parts.clock, signal))) await watch.round();
   over.abort();
   await Promise.all(channels);
   return watch.record();
 }
 
 /** Whether the pause before the next round passed without an end. */
-const waited = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
+const waitRound = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
   clock.wait(roundMs, signal).then(
     () => true,
     () => false,
@@ -132,9 +132,9 @@ class Watch {
     const { code } = this.#parts.actuator;
     return {
       knows: (named: string) => named === code,
-      opened: () => undefined,
-      lost: () => undefined,
-      closed: (why: string) => this.#trouble(`${way} is not open: ${why}`),
+      onOpen: () => undefined,
+      onLost: () => undefined,
+      onClosed: (why: string) => this.#trouble(`${way} is not open: ${why}`),
       news: (news: PushNews) => {
         if (news.type === "registers")
           for (const [address, raw] of news.values) this.#seePushed(way, address, raw);

@@ -1,7 +1,7 @@
 import { formatDuration } from "../../runtime/duration.js";
 import { zoneOffset } from "../../platform/time.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
-import { spoken } from "./network-checks.js";
+import { durationText } from "./network-checks.js";
 import { sampleControllers } from "./platform-checks.js";
 import { ask, type Check, type DoctorContext } from "./context.js";
 import { readingsIn } from "./shape-suggestion.js";
@@ -28,7 +28,7 @@ interface ZoneFacts {
 export function zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs }: ZoneFacts): Verdict {
   const sorted = [...ages].sort((one, other) => one - other);
   const ageMs = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
-  const age = spoken(Math.round(Math.abs(ageMs) / 1000));
+  const age = durationText(Math.round(Math.abs(ageMs) / 1000));
   if (ageMs >= -slackMs && ageMs < hourMs - slackMs) {
     const where = dependsOnZone ? ` in ${timeZone}` : " (their times carry a zone)";
     const fresh = `the newest readings are ${ageMs < 0 ? "0 s" : age} old`;

@@ -47,7 +47,7 @@ export function givenAnswers(
   options: GivenOptions,
   spoken: Language = "en",
 ): Answers | readonly string[] {
-  const read = fields.safeParse(parsed(file) ?? {});
+  const read = fields.safeParse(parseYaml(file) ?? {});
   if (!read.success) return findingsOf(read.error.issues).map(lineOf);
   const { platform, mqtt, language = spoken === "en" ? undefined : spoken } = read.data;
   const business_url = options.businessUrl ?? platform.business_url;
@@ -82,7 +82,7 @@ export function givenAnswers(
   };
 }
 
-function parsed(file: string): unknown {
+function parseYaml(file: string): unknown {
   try {
     return parse(file);
   } catch {

@@ -66,7 +66,7 @@ export async function triedAnswers(
  * GoneAway, PlaceUnusable or NotWritten; nothing was written then.
  */
 export const writeFirstConfiguration = (file: string, ports: InitPorts): Promise<void> =>
-  writeConfigurationOf(() => collected(file, ports), file, ports);
+  writeConfigurationOf(() => collect(file, ports), file, ports);
 
 /** The same of answers from anywhere. */
 export async function writeConfigurationOf(
@@ -105,7 +105,7 @@ export async function writeFiles(
   say(`${file}: written`);
 }
 
-async function collected(file: string, ports: InitPorts): Promise<Answers> {
+async function collect(file: string, ports: InitPorts): Promise<Answers> {
   const { dialogue, clock, speech } = ports;
   const usual = speech.language;
   const language = await askLanguage(dialogue, usual);
@@ -115,7 +115,7 @@ async function collected(file: string, ports: InitPorts): Promise<Answers> {
   for (;;) {
     const way = await wayWith("platform", { platform, mqtt: {} });
     if (way === "keep") break;
-    platform = way === "exchange" ? exchanged(platform) : await askPlatform(dialogue, platform);
+    platform = way === "exchange" ? exchangeHosts(platform) : await askPlatform(dialogue, platform);
   }
   const find = () => findBrokers(ports.brokers, clock);
   let mqtt = await askBroker(dialogue, find);
@@ -125,7 +125,7 @@ async function collected(file: string, ports: InitPorts): Promise<Answers> {
   return { ...(language === "en" && usual === "en" ? {} : { language }), platform, mqtt };
 }
 
-const exchanged = (platform: PlatformAnswer): PlatformAnswer => ({
+const exchangeHosts = (platform: PlatformAnswer): PlatformAnswer => ({
   ...platform,
   business_url: platform.realtime_url,
   realtime_url: platform.business_url,
@@ -163,11 +163,11 @@ export async function outcomeOf(answers: Answers, what: Tried, file: string, por
       areSwapped: false,
       lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`],
     };
-  return tried(loaded.configuration, what, ports);
+  return tryOut(loaded.configuration, what, ports);
 }
 
 /** Asks both hosts one question each, or connects to the broker once, as `doctor` does; a sentence for each thing tried. */
-async function tried(configuration: Configuration, what: Tried, ports: UnaskedPorts) {
+async function tryOut(configuration: Configuration, what: Tried, ports: UnaskedPorts) {
   const { clock, random, stop } = ports;
   // A token that was got for the trial is not kept: nothing is written before everything is known.
   const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };

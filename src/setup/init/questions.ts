@@ -35,7 +35,7 @@ export interface Dialogue {
     options: readonly (readonly [word: Word, text: string])[],
     before?: NoInfer<Word>,
   ): Promise<Word>;
-  agreed(question: string, before: boolean, words?: YesOrNo): Promise<boolean>;
+  confirm(question: string, before: boolean, words?: YesOrNo): Promise<boolean>;
 }
 
 /** The person went away: end of input, Ctrl-C, Ctrl-D, or the program was stopped. */
@@ -81,15 +81,15 @@ export function terminalDialogue({ input, output: screen, stop }: Terminal): Dia
       const whole = (answer = "") => (answer.trim() === "" ? suggestion : answer.trim());
       const shown = suggestion === "" ? {} : { placeholder: suggestion, defaultValue: suggestion };
       const validate = (answer?: string) => judge(whole(answer)) ?? undefined;
-      return whole(await given(text({ ...common(), ...shown, message: question, validate })));
+      return whole(await unlessStopped(text({ ...common(), ...shown, message: question, validate })));
     },
     secret: (question, judge) =>
-      given(
+      unlessStopped(
         password({ ...common(), message: question, validate: (answer = "") => judge(answer) ?? undefined }),
       ),
     choose: async (question, words, before) => {
       const options = words.map(([value, label]): { value: string; label: string } => ({ value, label }));
-      const chosen = await given(
+      const chosen = await unlessStopped(
         // Its instructions are English.
         select({ ...common(), message: question, options, initialValue: before, showInstructions: false }),
       );
@@ -97,14 +97,14 @@ export function terminalDialogue({ input, output: screen, stop }: Terminal): Dia
       if (found === undefined) throw new GoneAway();
       return found[0];
     },
-    agreed: (question, before, words = { active: "Yes", inactive: "No" }) =>
-      given(confirm({ ...common(), ...words, message: question, initialValue: before })),
+    confirm: (question, before, words = { active: "Yes", inactive: "No" }) =>
+      unlessStopped(confirm({ ...common(), ...words, message: question, initialValue: before })),
   };
 }
 
 /** The same dialogue in another language. */
-export const spoken = (dialogue: Dialogue, tell: (text: string) => string): Dialogue => {
-  const judged =
+export const inLanguage = (dialogue: Dialogue, tell: (text: string) => string): Dialogue => {
+  const judgeWith =
     (judge: Judge): Judge =>
     (answer) => {
       const objection = judge(answer);
@@ -112,20 +112,20 @@ export const spoken = (dialogue: Dialogue, tell: (text: string) => string): Dial
     };
   return {
     say: (words) => dialogue.say(tell(words)),
-    ask: (question, judge, suggestion) => dialogue.ask(tell(question), judged(judge), suggestion),
-    secret: (question, judge) => dialogue.secret(tell(question), judged(judge)),
+    ask: (question, judge, suggestion) => dialogue.ask(tell(question), judgeWith(judge), suggestion),
+    secret: (question, judge) => dialogue.secret(tell(question), judgeWith(judge)),
     choose: (question, options, before) =>
       dialogue.choose(
         tell(question),
         options.map(([word, text]) => [word, tell(text)] as const),
         before,
       ),
-    agreed: (question, before) =>
-      dialogue.agreed(tell(question), before, { active: tell("Yes"), inactive: tell("No") }),
+    confirm: (question, before) =>
+      dialogue.confirm(tell(question), before, { active: tell("Yes"), inactive: tell("No") }),
   };
 };
 
-async function given<Answer>(asked: Promise<Answer>): Promise<Exclude<Answer, symbol>> {
+async function unlessStopped<Answer>(asked: Promise<Answer>): Promise<Exclude<Answer, symbol>> {
   const answer = await asked;
   if (typeof answer === "symbol") throw new GoneAway();
   return answer as Exclude<Answer, symbol>;
@@ -152,7 +152,7 @@ export async function askPlatform(dialogue: Dialogue, before?: PlatformAnswer): 
   const question = "http:// lets others read the token on the way. Allow it?";
   const isAllowed =
     [business_url, realtime_url].some(isOpen) &&
-    (await dialogue.agreed(question, before?.allow_insecure === true));
+    (await dialogue.confirm(question, before?.allow_insecure === true));
   const credential = await askCredential(dialogue, before ?? {});
   return { business_url, realtime_url, ...(isAllowed && { allow_insecure: true }), ...credential };
 }
@@ -272,7 +272,7 @@ async function askLogin(
   before: BrokerAnswer | undefined,
 ): Promise<BrokerAnswer> {
   const had = before === undefined || before.username !== undefined;
-  const hasLogin = isLocked ?? (await dialogue.agreed("Does it want a user name and password?", had));
+  const hasLogin = isLocked ?? (await dialogue.confirm("Does it want a user name and password?", had));
   if (!hasLogin) return { url };
   const username = await dialogue.ask("User name at the broker", notEmpty, before?.username);
   const password = await askSecret(dialogue, "Its password", notEmpty, before?.password);

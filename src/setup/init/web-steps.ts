@@ -32,7 +32,7 @@ export interface WebPorts extends UnaskedPorts {
   readonly port: () => number | null;
   readonly speech: { choose(language: "en" | "zh"): Promise<void>; readonly tell: (text: string) => string };
   /** Called once the files are written. */
-  readonly done: () => void;
+  readonly onDone: () => void;
 }
 
 /** A step that cannot be done as it was asked for, in a sentence for the person. */
@@ -135,13 +135,13 @@ async function textOf(answers: Answers, language: "en" | "zh", { file, ports, fo
 async function write(given: Edits, answers: Answers, draft: Draft) {
   const { file, ports } = draft;
   const { text, ...files } = await textOf(answers, given.language, draft);
-  const whole = { ...files, configuration: await edited(text, given, ports.port()) };
+  const whole = { ...files, configuration: await edit(text, given, ports.port()) };
   if (await lstat(file).catch(() => null)) throw new FileExists(file);
   await mustTakeFiles(dirname(file));
   const loaded = await loadedFrom(whole, file, ports.env);
   if (!loaded.ok) throw new NotWritten(`nothing was written: ${loaded.problems.join("; ")}`);
   await writeFiles(whole, file, ports.say);
-  ports.done();
+  ports.onDone();
   const { http } = loaded.configuration;
   return { file, page: http === false ? null : `http://127.0.0.1:${http.port}/` };
 }
@@ -191,7 +191,7 @@ function controllersIn(text: string, { devices }: Survey) {
   return controllers;
 }
 
-async function edited(
+async function edit(
   text: string,
   { language, user, controllers }: Edits,
   port: number | null,

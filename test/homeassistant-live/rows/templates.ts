@@ -4,7 +4,7 @@ import { bridgeDocument, controllerDocument } from "../../../src/homeassistant/d
 import {
   field,
   labelOfWord,
-  multiplied,
+  multiply,
   optionLabels,
   templates,
   within,
@@ -101,8 +101,8 @@ const table: readonly Renderings[] = [
   // It cannot be chosen: its word is refused.
   [skylight?.["command_template"], { Position: "position", Open: "open" }],
   // No noise behind the last digit, and nothing is invented for what is no number.
-  [multiplied(1000), { "12.345": "12345.0", ...noNumber }],
-  [multiplied(0.001), { "350": "0.35" }],
+  [multiply(1000), { "12.345": "12345.0", ...noNumber }],
+  [multiply(0.001), { "350": "0.35" }],
   [within(0, 5), { "2.5": "2.5", "0": "0", "5": "5", "5.1": "None", "-1": "None", ...noNumber }],
   [within(0, 10), { "7.2": "7.2" }],
   [templates.number, { "2.5": "2.5", "-1": "-1", "00012": "00012", ...noNumber }],

@@ -25,9 +25,9 @@ export function listening(url: string, options: ListenOptions = {}) {
   const quit = new AbortController();
   const listener = {
     knows: () => true,
-    opened: () => undefined,
+    onOpen: () => undefined,
     news: (one: PushNews) => news.push(one),
-    lost: () => lost++,
+    onLost: () => lost++,
   };
   const ended = client.listen(channel, listener, quit.signal);
   const stop = async () => {

@@ -34,7 +34,7 @@ function listening(forMs: number | null = 600_000) {
       if (ear.knows(code)) ear.news({ type: "registers", code, values: new Map(Object.entries(values)) });
   };
   const opened = () => {
-    for (const ear of ears) ear.opened();
+    for (const ear of ears) ear.onOpen();
   };
   /** What is said beside the first line. */
   const told = () => lines.slice(1).map((line) => line.replace(/^[\d:]{8} /, ""));
@@ -84,7 +84,7 @@ describe("listening while somebody moves things", () => {
 
   it("a channel that does not open says why once; where nothing is heard that is said, with the reason", async () => {
     const shut = listening();
-    for (let times = 0; times < 3; times += 1) for (const ear of shut.ears) ear.closed?.("HTTP 404");
+    for (let times = 0; times < 3; times += 1) for (const ear of shut.ears) ear.onClosed?.("HTTP 404");
     await shut.clock.advance(600_000);
     await shut.done;
     expect(shut.told()).toEqual([

@@ -52,7 +52,7 @@ describe("where everything works", { timeout: 60_000 }, () => {
       const later = await openClient({ url, clientId: "later", ...spying }, systemClock, 5_000);
       if (!(later instanceof BrokerClient)) throw new Error(later.reason);
       onTestFinished(() => later.close());
-      expect([...(await later.retained(["#"])).found.keys()]).toEqual([]);
+      expect([...(await later.readRetained(["#"])).found.keys()]).toEqual([]);
     },
   );
 

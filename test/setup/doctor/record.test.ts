@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { recordCheck, scrubbed, scrubBook } from "../../../src/setup/doctor/recording.js";
+import { recordCheck, scrub, scrubBook } from "../../../src/setup/doctor/recording.js";
 import type { RawAnswer } from "../../../src/setup/doctor/context.js";
 import {
   decodedAnswer,
@@ -108,7 +108,7 @@ describe("scrubbing", () => {
     ["a time", { dateTime: "2026-11-21 15:32:15" }],
     ["a field whose name only looks like a secret's", { voltage: 5, humid: 3 }],
     ["a control address", { address: "101", data: { "101": "10010" } }],
-  ])("%s stays", (_, given) => expect(scrubbed(given, "sensor-data", scrubBook())).toEqual(given));
+  ])("%s stays", (_, given) => expect(scrub(given, "sensor-data", scrubBook())).toEqual(given));
 
   it.each([
     ["a token", { token: "abc" }, { token: "TOKEN-1" }],
@@ -117,6 +117,6 @@ describe("scrubbing", () => {
     ["an address of a machine", { note: "at 10.1.2.3 or a@b.example" }, { note: "at HOST-1 or MAIL-1" }],
     ["an address of a video", { url: "rtsp://u:p@cam.example/1" }, { url: "URL-1" }],
   ])("%s is replaced", (_, given, expected) =>
-    expect(scrubbed(given, "sensor-data", scrubBook())).toEqual(expected),
+    expect(scrub(given, "sensor-data", scrubBook())).toEqual(expected),
   );
 });

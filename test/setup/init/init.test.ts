@@ -18,7 +18,7 @@ import {
   secretNames,
   writeNew,
 } from "../../../src/setup/init/new-file.js";
-import { type Dialogue, GoneAway, spoken, terminalDialogue } from "../../../src/setup/init/questions.js";
+import { type Dialogue, GoneAway, inLanguage, terminalDialogue } from "../../../src/setup/init/questions.js";
 import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
 import { testBroker } from "../../mqtt-connection/support.js";
 import { running } from "../../simulator/running.js";
@@ -64,7 +64,7 @@ function person(
         const chosen = number ? options[Number(number) - 1] : options.find(([word]) => word === before);
         return (chosen ?? options[0])?.[0] ?? unanswered(question);
       }),
-    agreed: (question, before) =>
+    confirm: (question, before) =>
       soon(() => {
         const words = typed(question);
         return words ? words === "y" : before;
@@ -265,7 +265,7 @@ describe("a terminal", () => {
     const next = dialogue.choose("Which?", words, "two");
     for (const key of ["\u001b[B", "\r"]) input.write(key);
     expect(await next).toBe("three");
-    const agreed = dialogue.agreed("Sure?", false);
+    const agreed = dialogue.confirm("Sure?", false);
     input.write("\r");
     expect(await agreed).toBe(false);
   });
@@ -282,11 +282,11 @@ describe("a terminal", () => {
 
   it("has no English word of its own in Chinese", async () => {
     const { input, dialogue, shown } = terminal();
-    const chinese = spoken(dialogue, inChinese);
+    const chinese = inLanguage(dialogue, inChinese);
     const chosen = chinese.choose("Which broker?", [["other", "another one"]]);
     input.write("\r");
     await chosen;
-    const agreed = chinese.agreed("Does it want a user name and password?", true);
+    const agreed = chinese.confirm("Does it want a user name and password?", true);
     input.write("\r");
     await agreed;
     expect(stripVTControlCharacters(shown()).replaceAll("MQTT", "")).not.toMatch(/[a-z]{2}/i);
