@@ -55,16 +55,16 @@ async function readCertificate(files: Files): Promise<Files> {
   const cert = await pem(files.cert, "broker.tls.cert");
   const key = await pem(files.key, "broker.tls.key");
   const names = { cert: nameOf(files.cert, "broker.tls.cert"), key: nameOf(files.key, "broker.tls.key") };
-  const certificate = parse(names.cert, "certificate", () => new X509Certificate(cert));
-  const privateKey = parse(names.key, "usable key", () => createPrivateKey(key));
+  const certificate = parseOrExplain(names.cert, "certificate", () => new X509Certificate(cert));
+  const privateKey = parseOrExplain(names.key, "usable key", () => createPrivateKey(key));
   if (!certificate.checkPrivateKey(privateKey))
     throw new Error(`${names.key} is not the key of ${names.cert}`);
   // The rest of the chain.
-  parse(names.cert, "usable certificate", () => tls.createSecureContext({ cert, key }));
+  parseOrExplain(names.cert, "usable certificate", () => tls.createSecureContext({ cert, key }));
   return { cert, key };
 }
 
-function parse<T>(name: string, what: string, parse: () => T): T {
+function parseOrExplain<T>(name: string, what: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {

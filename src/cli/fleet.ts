@@ -329,8 +329,8 @@ async function startAccount(
   { context, version, loopDelay, sharedHosts, shownElsewhere, membership }: Starting,
 ): Promise<void> {
   const { account, configuration } = loaded;
-  let noSecrets = (): readonly string[] => [];
-  const secrets = () => [...live.secrets, ...noSecrets()];
+  let learnedSecrets = (): readonly string[] => [];
+  const secrets = () => [...live.secrets, ...learnedSecrets()];
   const recentLog = new RecentLog(linesOfAccount);
   const own = createLogger(
     { ...configuration.log, secrets, sentences: commandSentences },
@@ -350,7 +350,7 @@ async function startAccount(
       version,
       live,
       manager: null,
-      onSecrets: (list) => (noSecrets = list),
+      onSecrets: (list) => (learnedSecrets = list),
       page: pageOf(configuration, loaded.file, context, own),
       failing,
       loopDelay,

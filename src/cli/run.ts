@@ -16,11 +16,11 @@ import { CommandFailure, type CommonOptions, programVersion, type ProcessContext
 export async function run(context: ProcessContext, options: CommonOptions): Promise<void> {
   keepHeapSmall();
   const configuration = await readConfiguration(options, context);
-  let noSecrets = (): readonly string[] => [];
+  let learnedSecrets = (): readonly string[] => [];
   const live = new LiveSettings(configuration);
-  const secrets = () => [...live.secrets, ...noSecrets()];
-  const onSecrets = (list: typeof noSecrets) => {
-    noSecrets = list;
+  const secrets = () => [...live.secrets, ...learnedSecrets()];
+  const onSecrets = (list: typeof learnedSecrets) => {
+    learnedSecrets = list;
   };
   const recentLog = new RecentLog();
   const log = loggerFor(configuration, context, secrets, recentLog);
