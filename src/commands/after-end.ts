@@ -297,14 +297,20 @@ function isLookedAtTwice(settings: ActuatorSettings, { address }: Pick<Step, "ad
 
 type Look = Pick<SecondLook, "command" | "step" | "endedAt">;
 
-/** A command has ended: where it was confirmed before its travel time is over, its address is read once more then. */
+/** A command has ended: where the read that confirmed it began before its travel time was over, its address is read once more then. */
 export function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void {
   const { posts } = turn.lane;
   const step = run.steps.at(-1);
   const { command } = run;
   if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
   const at = posts.endedAt + command.settings.travelMs;
-  if (turn.now.mono < at) lookAgainAt(turn, { command, step, endedAt: turn.now.at }, at);
+  if (confirmedAt(turn, run) < at) lookAgainAt(turn, { command, step, endedAt: turn.now.at }, at);
+}
+
+/** When the read began that confirmed it, or earlier where that is not known: what came behind the read may have been answered later. */
+function confirmedAt({ now }: Turn, run: Run): number {
+  if (run.at === "confirming") return run.readBack.readAt;
+  return run.at === "before_second" ? run.first.endedAt : now.mono;
 }
 
 /** Confirmed by an earlier run, which may have ended before it looked again. */

@@ -67,7 +67,15 @@ export const eventsIn = (messages: readonly Message[], type: string) =>
 export const event =
   (type: string): Check =>
   ({ messages }) =>
-    unless(eventsIn(messages, type).length > 0, `no event ${type}`);
+    unless(eventsIn(messages, type).length > 0, `no event ${type}; commands: ${endingsIn(messages)}`);
+
+/** What became of which actuator's commands, in order. */
+const endingsIn = (messages: readonly Message[]): string =>
+  resultsOf(messages)
+    .map(
+      ({ actuator, outcome, duration_ms: ms }) => `${textOf(actuator)} ${textOf(outcome)} ${String(ms)} ms`,
+    )
+    .join(", ");
 
 /** The topic `bridge/state` stayed online: the fault is none of the broker's. */
 export const stayedOnline = never("greenhouse/bridge/state", "offline");

@@ -288,6 +288,10 @@ describe("the lane of what travels", () => {
     `
     # what was confirmed is read once more when the travel time after the last POST is over
     opened, after 118000, shows 10001 → POST 10010, c1 confirmed, c1 reverted to 10001
+    # also where the read that confirms it is answered only when that time is over
+    sending open 10001, accepted, after 2000, after 118000, shows 10010, shows 10001 → POST 10010, c1 confirmed, c1 reverted to 10001
+    # but not where that read began behind it
+    sending open 10001, accepted, after 2000, shows 10001, after 118000, shows 10010, quiet → POST 10010, c1 confirmed
     # where it holds nothing is said
     opened, after 118000, shows 10010 → POST 10010, c1 confirmed
     # and that is not before

@@ -1,5 +1,5 @@
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
-import { type Ask, doneAt, type Post, type Result } from "../judge/history.js";
+import { type Ask, type Post, type Result } from "../judge/history.js";
 import { showsAll, stateAddresses, targetOf, travels } from "../judge/values.js";
 import type { Bridge } from "./bridge.js";
 import { Check } from "./judging.js";
@@ -33,7 +33,10 @@ export class SecondLookChecks extends Check {
       return;
     if (!travels(ask.settings) || !stateAddresses(ask.settings).includes(last.address)) return;
     const at = last.endedAt + ask.settings.travelMs;
-    if ((doneAt(ask) ?? time.now) > at - 1_000) return;
+    // Its result may come later than the read began that it was confirmed by.
+    const { journalist } = this.world;
+    const confirming = journalist.readsSince(ask.code, last.address, last.endedAt).at(-1);
+    if ((confirming?.begunAt ?? time.now) > at - 1_000) return;
     const due = { ask, last, at, id: result.id };
     this.world.in(at + withinMs - time.now, () => this.#check(bridge, due));
   }

@@ -120,6 +120,8 @@ export const postRows: readonly Row[] = [
     // After it was read for the first time, also on a busy machine, and before its travel time is over.
     { fault: "revert", delay: "700ms", address: "101" },
     {
+      // Long enough for two commands of the roof: one may be read so late that it is never seen to have been done.
+      holdMs: 24_000,
       expected: "looked at once more after the travel time; the event reverted, the problem on",
       checks: [event("reverted"), problemAfter("reverted")],
     },
