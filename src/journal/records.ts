@@ -319,7 +319,14 @@ export interface KeptLimits {
     /** That its actuator had then. Absent in records of earlier versions. */
     readonly address?: string;
   } | null;
-  readonly hold: { readonly id: string; readonly by: string | null; readonly until: number } | null;
+  /** `before`: the hold that is in force again where the command of this one fails. Absent in records of earlier versions. */
+  readonly hold: (KeptHold & { readonly before?: KeptHold }) | null;
+}
+
+interface KeptHold {
+  readonly id: string;
+  readonly by: string | null;
+  readonly until: number;
 }
 
 export interface LimitsEntry {

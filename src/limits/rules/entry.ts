@@ -36,7 +36,10 @@ export interface Lease {
   readonly isKept?: true;
 }
 
-export type Hold = Pick<Lease, "id" | "by" | "until" | "isKept">;
+export type Hold = Pick<Lease, "id" | "by" | "until" | "isKept"> & {
+  /** Of an earlier run: the hold that is in force again where the command of this one fails. */
+  readonly before?: Hold;
+};
 
 /** The times of a command, in ms from its arrival. */
 export interface Term {
@@ -191,7 +194,7 @@ export function keptOf(entry: Entry, aheadMs: number, unitMs: number): KeptLimit
     direction: moves.direction,
     lock: lock && { by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
     lease: lease === null ? formerLease : keptLease(lease, settings, epoch),
-    hold: hold && { id: hold.id, by: hold.by, until: epoch(hold.until) },
+    hold: hold && keptHold(hold, entry.sent.get(hold.id)?.hold ?? hold.before ?? null, epoch),
   };
 }
 
@@ -200,6 +203,11 @@ const keptLease = (
   { address }: ActuatorSettings,
   epoch: (mono: number) => number,
 ): KeptLimits["lease"] => ({ id, by, command, ends_with: endsWith, until: epoch(until), address });
+
+function keptHold(hold: Hold, before: Hold | null, epoch: (mono: number) => number): KeptLimits["hold"] {
+  const plain = ({ id, by, until }: Hold) => ({ id, by, until: epoch(until) });
+  return before === null ? plain(hold) : { ...plain(hold), before: plain(before) };
+}
 
 interface Restart {
   /** Epoch ms and the monotonic ms of the same moment. */
@@ -221,6 +229,12 @@ export function restore(entry: Entry, kept: KeptLimits, { at, mono, isBehind, is
   const ahead = (epoch: number) => mono + (epoch - at);
   const { lock, lease, hold } = kept;
   const endsByClock = kept.moved_until === null ? null : ahead(kept.moved_until);
+  const restoreHold = ({ id, by, until }: Pick<Hold, "id" | "by" | "until">) => ({
+    id,
+    by,
+    isKept: true as const,
+    until: Math.min(ahead(until), mono + dayMs),
+  });
   return {
     ...entry,
     guards: entry.guards.map(({ guard }) => ({
@@ -247,7 +261,7 @@ export function restore(entry: Entry, kept: KeptLimits, { at, mono, isBehind, is
       by: lease.by,
       until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs),
     },
-    hold: hold && { ...hold, until: Math.min(ahead(hold.until), mono + dayMs), isKept: true },
+    hold: hold && { ...restoreHold(hold), ...(hold.before && { before: restoreHold(hold.before) }) },
   };
 }
 
@@ -310,9 +324,14 @@ export function afterClockSet(entry: Entry, byMs: number, startedAt: number): En
     ...entry,
     moves: { ...moves, starts, endsAt, ...unjudged },
     lock: lock && { ...lock, until, endsAt: lock.isSpan ? lock.endsAt : lock.endsAt - byMs },
-    hold: hold?.isKept === true ? { ...hold, until: hold.until - byMs } : hold,
+    hold: hold && holdAfterClockSet(hold, byMs),
     lease: lease?.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease,
   };
+}
+
+function holdAfterClockSet({ before, ...hold }: Hold, byMs: number): Hold {
+  const after = hold.isKept === true ? { ...hold, until: hold.until - byMs } : hold;
+  return before === undefined ? after : { ...after, before: holdAfterClockSet(before, byMs) };
 }
 
 /** What the book of commands is told of limits. */

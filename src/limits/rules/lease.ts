@@ -117,7 +117,7 @@ export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
   const { lease, hold: known, moves } = entry;
   const word = canonical(command.wanted);
   // Its own hold is known of an earlier run already, and is not what was before it.
-  const hold = known?.id === command.id ? null : known;
+  const hold = known?.id === command.id ? (known.before ?? null) : known;
   const sent = new Map(entry.sent).set(command.id, { word, lease, hold });
   if (word === "stop") return { ...entry, sent };
   // What the travel time does not end, its result will.
