@@ -304,13 +304,11 @@ export function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void 
   const { command } = run;
   if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
   const at = posts.endedAt + command.settings.travelMs;
-  if (confirmedAt(turn, run) < at) lookAgainAt(turn, { command, step, endedAt: turn.now.at }, at);
-}
-
-/** When the read began that confirmed it, or earlier where that is not known: what came behind the read may have been answered later. */
-function confirmedAt({ now }: Turn, run: Run): number {
-  if (run.at === "confirming") return run.readBack.readAt;
-  return run.at === "before_second" ? run.first.endedAt : now.mono;
+  // When that read began, or earlier where it is not known: its answer may have come much later.
+  let readAt = turn.now.mono;
+  if (run.at === "confirming") readAt = run.readBack.readAt;
+  else if (run.at === "before_second") readAt = run.first.endedAt;
+  if (readAt < at) lookAgainAt(turn, { command, step, endedAt: turn.now.at }, at);
 }
 
 /** Confirmed by an earlier run, which may have ended before it looked again. */

@@ -310,20 +310,31 @@ export interface KeptLimits {
     readonly since: number;
     readonly until: number | null;
   } | null;
-  readonly lease: {
-    readonly id: string;
-    readonly by: string | null;
-    readonly command: string;
-    readonly ends_with: string;
-    readonly until: number;
-    /** That its actuator had then. Absent in records of earlier versions. */
-    readonly address?: string;
-  } | null;
-  /** `before`: the hold that is in force again where the command of this one fails. Absent in records of earlier versions. */
-  readonly hold: (KeptHold & { readonly before?: KeptHold }) | null;
+  readonly lease: KeptLease | null;
+  readonly hold: KeptHold | null;
+  /**
+   * Of commands on their way, by their ids, what was in force before them and is again where they fail. Absent where that is nothing,
+   * and in records of earlier versions.
+   */
+  readonly sent?: Readonly<
+    Record<
+      string,
+      { readonly word: string; readonly lease: KeptLease | null; readonly hold: KeptHold | null }
+    >
+  >;
 }
 
-interface KeptHold {
+export interface KeptLease {
+  readonly id: string;
+  readonly by: string | null;
+  readonly command: string;
+  readonly ends_with: string;
+  readonly until: number;
+  /** That its actuator had then. Absent in records of earlier versions. */
+  readonly address?: string;
+}
+
+export interface KeptHold {
   readonly id: string;
   readonly by: string | null;
   readonly until: number;

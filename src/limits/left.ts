@@ -2,7 +2,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import { wholeController } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { HistoryParts, LimitsEntry } from "../journal/records.js";
+import type { HistoryParts, KeptLease, LimitsEntry } from "../journal/records.js";
 import { trustedSkewMs } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import { overrunEvent } from "./events.js";
@@ -106,8 +106,6 @@ export function limitsLeft(
   return { limits, events, lost };
 }
 
-type KeptLease = NonNullable<LimitsEntry["kept"]["lease"]>;
-
 interface TakenUp extends RestoredLimits {
   readonly entry: Entry;
   /** Of an address that is no actuator's of that name any more; what was locked or held there stays so. */
@@ -122,7 +120,7 @@ function takenUp(
 ): TakenUp {
   const isElsewhere =
     known === null || (kept.lease?.address ?? known.settings.address) !== known.settings.address;
-  const own = isElsewhere ? { ...kept, lease: null } : kept;
+  const own = isElsewhere ? { ...kept, lease: null, sent: {} } : kept;
   const fresh = known ?? entryWithoutActuator(controller, actuator);
   const entry = restore(fresh, own, { at, mono, isBehind: at < newestAt, isOpen });
   const lease = isElsewhere ? kept.lease : null;

@@ -55,19 +55,26 @@ it("a command of an earlier run that failed leaves no hold, as one of this run d
   expect(other.engine.inForce("GH-0001", "valve")?.hold ?? null).toBeNull();
 });
 
-it("a command of an earlier run that failed leaves the hold that was in force before it", async () => {
+it("a command of an earlier run that failed leaves the lease and the hold that were in force before it", async () => {
   const options = { actuators: [valve()] };
   const one = await bench(options);
-  await one.play('{"command":"on","hold":"1h","id":"a","by":"anna"}', 15_000);
+  await one.play('{"command":"on","for":"20m","hold":"50m","id":"a","by":"anna"}', 15_000);
   one.platform.onWrite = () => Promise.reject(platformError({ kind: "interrupted", sent: true }));
-  await one.play('{"command":"auto","hold":"40m","id":"b","by":"anna"}', 2_000);
+  await one.play('{"command":"auto","for":"1h","hold":"40m","id":"b","by":"anna"}', 2_000);
   const history = nextStart(one.records);
 
   const other = await bench({ ...options, registers: { "210": "1010" } });
   await other.clock.advance(one.clock.now() - other.clock.now());
   takeUp(other, history, one.clock.now());
-  expect(other.engine.inForce("GH-0001", "valve")?.hold).toMatchObject({ id: "b" });
+  const inForce = () => {
+    const { lease, hold } = other.commander.limitsOf(key) ?? {};
+    return { lease: lease?.id, hold: hold?.id };
+  };
+  expect(inForce()).toEqual({ lease: "b", hold: "b" });
+  expect(rememberedOf(other)).toEqual(rememberedOf(one));
   await other.clock.advance(400_000);
   expect(other.outcomes).toMatchObject({ b: expect.stringContaining("failed") as unknown });
-  expect(other.engine.inForce("GH-0001", "valve")?.hold).toMatchObject({ id: "a", by: "anna" });
+  expect(inForce()).toEqual({ lease: "a", hold: "a" });
+  await other.clock.advance(900_000);
+  expect(other.values()).toEqual(["210=1001"]);
 });

@@ -2,7 +2,7 @@ import type { Via } from "../../greenhouse/command/outcomes.js";
 import type { Wanted } from "../../greenhouse/command/words.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
-import type { KeptLimits } from "../../journal/records.js";
+import type { KeptHold, KeptLease, KeptLimits } from "../../journal/records.js";
 import { type Attempts, firstAttempt, isOverdue, laterTriesMs } from "./attempts.js";
 import { type GuardNow, type GuardState, unjudged, type WeatherReading } from "./guards.js";
 
@@ -36,10 +36,7 @@ export interface Lease {
   readonly isKept?: true;
 }
 
-export type Hold = Pick<Lease, "id" | "by" | "until" | "isKept"> & {
-  /** Of an earlier run: the hold that is in force again where the command of this one fails. */
-  readonly before?: Hold;
-};
+export type Hold = Pick<Lease, "id" | "by" | "until" | "isKept">;
 
 /** The times of a command, in ms from its arrival. */
 export interface Term {
@@ -128,6 +125,8 @@ interface SentBefore {
   /** What was in force before. */
   readonly lease: Lease | null;
   readonly hold: Hold | null;
+  /** Of an earlier run, and not followed yet by this one. */
+  readonly isKept?: true;
 }
 
 /** When something happened to a command, and what its actuator showed then. */
@@ -177,7 +176,8 @@ export function keptOf(entry: Entry, aheadMs: number, unitMs: number): KeptLimit
     if (phase !== unjudged.phase || sending !== unjudged.sending)
       keptGuards.set(guard.name, { phase, sending, id: attempts.id, tries: attempts.tries });
   }
-  const isBound = lock !== null || hold !== null || lease !== null || formerLease !== null;
+  const sent = keptSent(entry, epoch);
+  const isBound = lock !== null || hold !== null || lease !== null || formerLease !== null || sent !== null;
   if (!isBound && keptGuards.size === 0 && moves === neverMoved) return null;
   // Each but the first since the one before: sixty instants have to fit into a record of the journal.
   const starts: number[] = [];
@@ -194,7 +194,8 @@ export function keptOf(entry: Entry, aheadMs: number, unitMs: number): KeptLimit
     direction: moves.direction,
     lock: lock && { by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
     lease: lease === null ? formerLease : keptLease(lease, settings, epoch),
-    hold: hold && keptHold(hold, entry.sent.get(hold.id)?.hold ?? hold.before ?? null, epoch),
+    hold: hold && keptHold(hold, epoch),
+    ...(sent && { sent }),
   };
 }
 
@@ -202,11 +203,25 @@ const keptLease = (
   { id, by, command, endsWith, until }: Lease,
   { address }: ActuatorSettings,
   epoch: (mono: number) => number,
-): KeptLimits["lease"] => ({ id, by, command, ends_with: endsWith, until: epoch(until), address });
+): KeptLease => ({ id, by, command, ends_with: endsWith, until: epoch(until), address });
 
-function keptHold(hold: Hold, before: Hold | null, epoch: (mono: number) => number): KeptLimits["hold"] {
-  const plain = ({ id, by, until }: Hold) => ({ id, by, until: epoch(until) });
-  return before === null ? plain(hold) : { ...plain(hold), before: plain(before) };
+const keptHold = ({ id, by, until }: Hold, epoch: (mono: number) => number): KeptHold => ({
+  id,
+  by,
+  until: epoch(until),
+});
+
+/** Null where nothing was in force before. */
+function keptSent({ sent, settings }: Entry, epoch: (mono: number) => number) {
+  const kept = new Map<string, NonNullable<KeptLimits["sent"]>[string]>();
+  for (const [id, { word, lease, hold }] of sent)
+    if (lease !== null || hold !== null)
+      kept.set(id, {
+        word,
+        lease: lease && keptLease(lease, settings, epoch),
+        hold: hold && keptHold(hold, epoch),
+      });
+  return kept.size === 0 ? null : Object.fromEntries(kept);
 }
 
 interface Restart {
@@ -228,40 +243,62 @@ const dayMs = 86_400_000;
 export function restore(entry: Entry, kept: KeptLimits, { at, mono, isBehind, isOpen }: Restart): Entry {
   const ahead = (epoch: number) => mono + (epoch - at);
   const { lock, lease, hold } = kept;
-  const endsByClock = kept.moved_until === null ? null : ahead(kept.moved_until);
-  const restoreHold = ({ id, by, until }: Pick<Hold, "id" | "by" | "until">) => ({
+  const restoreLease = ({ id, by, command, ends_with: endsWith, until }: KeptLease): Lease => ({
     id,
     by,
-    isKept: true as const,
-    until: Math.min(ahead(until), mono + dayMs),
+    command,
+    endsWith,
+    end: firstAttempt,
+    until: isBehind ? mono : Math.min(ahead(until), mono + dayMs),
+    isKept: true,
   });
+  const restoreHold = ({ id, by, until }: KeptHold): Hold => ({
+    id,
+    by,
+    until: Math.min(ahead(until), mono + dayMs),
+    isKept: true,
+  });
+  const sent = new Map<string, SentBefore>();
+  for (const [id, { word, lease, hold }] of Object.entries(kept.sent ?? {}))
+    if (isOpen(id))
+      sent.set(id, {
+        word,
+        lease: lease && restoreLease(lease),
+        hold: hold && restoreHold(hold),
+        isKept: true,
+      });
   return {
     ...entry,
     guards: entry.guards.map(({ guard }) => ({
       guard,
       state: keptGuard(kept.guards[guard.name], isOpen, mono),
     })),
-    moves: {
-      starts: kept.starts.map((_, place, all) => {
-        const byClock = ahead(all.slice(0, place + 1).reduce((sum, ms) => sum + ms, 0));
-        return { at: Infinity, byClock };
-      }),
-      ...(endsByClock === null
-        ? { endsAt: null }
-        : { endsAt: Math.min(Math.max(endsByClock, mono), mono + entry.settings.travelMs), endsByClock }),
-      direction: kept.direction,
-    },
+    moves: restoreMoves(kept, entry.settings.travelMs, mono, ahead),
     lock: lock && { ...lock, endsAt: ahead(lock.until ?? Infinity), isSpan: false, isKept: true },
-    lease: lease && {
-      command: lease.command,
-      endsWith: lease.ends_with,
-      end: firstAttempt,
-      isKept: true as const,
-      id: lease.id,
-      by: lease.by,
-      until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs),
-    },
-    hold: hold && { ...restoreHold(hold), ...(hold.before && { before: restoreHold(hold.before) }) },
+    lease: lease && restoreLease(lease),
+    hold: hold && restoreHold(hold),
+    sent,
+  };
+}
+
+function restoreMoves(
+  { starts, moved_until: movedUntil, direction }: KeptLimits,
+  travelMs: number,
+  mono: number,
+  ahead: (epoch: number) => number,
+): Moves {
+  const endsByClock = movedUntil === null ? null : ahead(movedUntil);
+  const ends =
+    endsByClock === null
+      ? { endsAt: null }
+      : { endsAt: Math.min(Math.max(endsByClock, mono), mono + travelMs), endsByClock };
+  return {
+    starts: starts.map((_, place, all) => {
+      const byClock = ahead(all.slice(0, place + 1).reduce((sum, ms) => sum + ms, 0));
+      return { at: Infinity, byClock };
+    }),
+    ...ends,
+    direction,
   };
 }
 
@@ -310,7 +347,7 @@ function keptGuard(
  * of this run, did so as long ago as the new clock says.
  */
 export function afterClockSet(entry: Entry, byMs: number, startedAt: number): Entry {
-  const { lock, lease, hold, moves } = entry;
+  const { lock, lease, hold, moves, sent } = entry;
   const until = lock?.isSpan === true && lock.until !== null ? lock.until + byMs : (lock?.until ?? null);
   // What is yet to come by a clock that was set back counts as of the start.
   const earlier = (mono: number) => Math.min(mono - byMs, startedAt);
@@ -325,13 +362,26 @@ export function afterClockSet(entry: Entry, byMs: number, startedAt: number): En
     moves: { ...moves, starts, endsAt, ...unjudged },
     lock: lock && { ...lock, until, endsAt: lock.isSpan ? lock.endsAt : lock.endsAt - byMs },
     hold: hold && holdAfterClockSet(hold, byMs),
-    lease: lease?.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease,
+    lease: lease && leaseAfterClockSet(lease, byMs),
+    sent: sentAfterClockSet(sent, byMs),
   };
 }
 
-function holdAfterClockSet({ before, ...hold }: Hold, byMs: number): Hold {
-  const after = hold.isKept === true ? { ...hold, until: hold.until - byMs } : hold;
-  return before === undefined ? after : { ...after, before: holdAfterClockSet(before, byMs) };
+const holdAfterClockSet = (hold: Hold, byMs: number): Hold =>
+  hold.isKept === true ? { ...hold, until: hold.until - byMs } : hold;
+
+const leaseAfterClockSet = (lease: Lease, byMs: number): Lease =>
+  lease.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease;
+
+function sentAfterClockSet(sent: Entry["sent"], byMs: number): Entry["sent"] {
+  const after = new Map(sent);
+  for (const [id, { lease, hold, ...one }] of sent)
+    after.set(id, {
+      ...one,
+      lease: lease && leaseAfterClockSet(lease, byMs),
+      hold: hold && holdAfterClockSet(hold, byMs),
+    });
+  return after;
 }
 
 /** What the book of commands is told of limits. */

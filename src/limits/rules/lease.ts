@@ -111,13 +111,19 @@ function afterFirstPost(entry: Entry, command: LimitedCommand, moment: Moment): 
   return { ...given, sent, moves, ...termOfCommand(entry, command) };
 }
 
+/** What an earlier run kept of the command itself is not what was in force before it. */
+const beforeOwn = ({ lease, hold }: Entry, { id }: LimitedCommand) => ({
+  lease: lease?.id === id ? null : lease,
+  hold: hold?.id === id ? null : hold,
+});
+
 /** What was sent for another counts for it: for an equal one whose read-backs it takes over, or in an earlier run. */
 export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
-  if (entry.sent.has(command.id)) return entry;
-  const { lease, hold: known, moves } = entry;
+  const known = entry.sent.get(command.id);
+  if (known !== undefined && known.isKept !== true) return entry;
+  const { moves } = entry;
   const word = canonical(command.wanted);
-  // Its own hold is known of an earlier run already, and is not what was before it.
-  const hold = known?.id === command.id ? (known.before ?? null) : known;
+  const { lease, hold } = known ?? beforeOwn(entry, command);
   const sent = new Map(entry.sent).set(command.id, { word, lease, hold });
   if (word === "stop") return { ...entry, sent };
   // What the travel time does not end, its result will.
