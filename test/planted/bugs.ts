@@ -263,6 +263,12 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     }`,
     breaks: ["S2"],
   },
+  second_looks_go_by_the_answer: {
+    seam: "commands/after-end#planSecondLook",
+    plant: `(original) => (turn, run, ending) =>
+      original(turn, run.at === "confirming" ? { ...run, readBack: { ...run.readBack, readAt: turn.now.mono } } : run, ending)`,
+    tests: "test/commands/book.test.ts",
+  },
   reverts_are_not_told: {
     seam: "commands/after-end#onReverted",
     plant: "() => () => undefined",

@@ -99,6 +99,11 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     plant: `(original) => (...asked) => ({ ...original(...asked), lock: null })`,
     breaks: ["S17"],
   },
+  what_was_before_is_not_kept: {
+    seam: "limits/rules/entry#keptSent",
+    plant: `() => () => null`,
+    tests: "test/limits/restart.test.ts",
+  },
   clock_of_a_start_is_believed: {
     seam: "commands/limits#clockAheadMs",
     plant: `() => () => 0`,
