@@ -105,11 +105,11 @@ export async function every(ms: number, clock: Clock, signal: AbortSignal, work:
   }
 }
 
-/** Resolves when the signal aborts. */
-export const untilAborted = (signal: AbortSignal): Promise<void> =>
+/** Resolves when the signal aborts; nothing is left at a long-lived signal once `over` has aborted. */
+export const untilAborted = (signal: AbortSignal, over?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
+    signal.addEventListener("abort", () => resolve(), { once: true, ...(over && { signal: over }) });
   });
 
 export function abortReason(signal: AbortSignal): Error {

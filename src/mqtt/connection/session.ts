@@ -1,4 +1,4 @@
-import { cameWithin } from "../../runtime/clock.js";
+import { cameWithin, untilAborted } from "../../runtime/clock.js";
 import { filterCovers } from "../../runtime/mqtt.js";
 import type { BrokerLink } from "./link.js";
 import type { PublishQueue } from "./publish.js";
@@ -227,14 +227,6 @@ export class Session {
     await Promise.race([this.#link.closed, late()]);
     this.#link.destroy(null);
   }
-}
-
-function untilAborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = () => resolve();
-    if (signal.aborted) finish();
-    else signal.addEventListener("abort", finish, { once: true, signal: over });
-  });
 }
 
 /** Whether a wait ran to its end. */
