@@ -192,8 +192,7 @@ function isLimitedOtherwise({ book, onDisk, now }: Turn, before: Book, key: stri
   const then = known === undefined ? (at(before.lanes, key)?.limits ?? null) : known;
   const limits = at(book.lanes, key)?.limits ?? null;
   if (then === limits) return false;
-  // To the second: what was planned before a POST comes true a moment later.
-  return JSON.stringify(keptNow(then, now, 1_000)) !== JSON.stringify(keptNow(limits, now, 1_000));
+  return JSON.stringify(keptNow(then, now)) !== JSON.stringify(keptNow(limits, now));
 }
 
 /** What is sent has records of its own. */

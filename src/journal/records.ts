@@ -298,9 +298,9 @@ export interface KeptLimits {
       }
     >
   >;
-  /** Oldest first, of the last hour: the first, then ms after the one before. */
+  /** Oldest first, of the last hour, up to whole seconds: the first, then ms after the one before. */
   readonly starts: readonly number[];
-  /** When the newest movement ends. */
+  /** When the newest movement ends, up to the whole second. */
   readonly moved_until: number | null;
   readonly direction: "up" | "down" | null;
   readonly lock: {

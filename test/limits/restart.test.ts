@@ -2,7 +2,19 @@ import { expect, it } from "vitest";
 import { laneKey } from "../../src/commands/book.js";
 import type { CommandBench } from "../support/command-bench.js";
 import { platformError } from "../support/scripted-platform.js";
-import { bench, blow, guard, ignored, limits, lockOf, nextStart, takeUp, valve } from "./bench.js";
+import {
+  bench,
+  blow,
+  guard,
+  ignored,
+  keptIn,
+  limits,
+  lockOf,
+  nextStart,
+  skylight,
+  takeUp,
+  valve,
+} from "./bench.js";
 
 const key = laneKey({ code: "GH-0001", target: "actuator", targetId: "valve" });
 
@@ -77,4 +89,26 @@ it("a command of an earlier run that failed leaves the lease and the hold that w
   expect(inForce()).toEqual({ lease: "a", hold: "a" });
   await other.clock.advance(900_000);
   expect(other.values()).toEqual(["210=1001"]);
+});
+
+it("a pause is as long over a restart, also where the disk took its time between the check and the POST", async () => {
+  const reversed = limits({ reversalMs: 60_000 });
+  const options = { actuators: [skylight({ travelMs: 10_000, limits: reversed })] };
+  const one = await bench(options);
+  const firstStart = one.clock.now();
+  await one.clock.advance(1_100);
+  one.diskMs = 300;
+  await one.play("open", 5_000);
+  const ranForMs = one.clock.now() - firstStart;
+  const kept = keptIn(one.records).at(-1);
+  const opened = one.platform.posts.at(-1)?.at ?? Infinity;
+
+  const movedUntil = (kept?.moved_until ?? 0) - ranForMs;
+  const registers = { "101": "10010" };
+  const other = await bench({ ...options, registers, kept: { ...kept, moved_until: movedUntil } });
+  await other.play(55_000, "close", 15_000);
+  expect(other.platform.posts.map(({ value }) => value)).toEqual(["10001"]);
+  const closed = (other.platform.posts.at(-1)?.at ?? 0) + ranForMs;
+  expect(closed - opened).toBeGreaterThanOrEqual(70_000);
+  expect(closed - opened).toBeLessThanOrEqual(71_000);
 });

@@ -161,11 +161,13 @@ export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean 
   settings.limits === undefined && lock === null && hold === null && lease === null && moves === neverMoved;
 
 /**
- * For the disk: `aheadMs` is by how much epoch ms are ahead of the instants of this run, and `unitMs` what they are counted in. Null where
- * there is nothing to keep.
+ * For the disk: `aheadMs` is by how much epoch ms are ahead of the instants of this run. Null where there is nothing to keep. When
+ * something moved goes up to the whole second: a POST goes out a moment later than was planned, which is no change then, and no pause is
+ * shorter over a restart.
  */
-export function keptOf(entry: Entry, aheadMs: number, unitMs: number): KeptLimits | null {
-  const epoch = (mono: number) => Math.round((mono + aheadMs) / unitMs);
+export function keptOf(entry: Entry, aheadMs: number): KeptLimits | null {
+  const epoch = (mono: number) => Math.round(mono + aheadMs);
+  const epochOfMove = (mono: number) => Math.ceil(epoch(mono) / 1_000) * 1_000;
   const { settings, lock, hold, lease, moves, guards, formerLease } = entry;
   const { endsByClock: endsAt = moves.endsAt } = moves;
   const startsPerHour = settings.limits?.startsPerHour ?? null;
@@ -183,14 +185,14 @@ export function keptOf(entry: Entry, aheadMs: number, unitMs: number): KeptLimit
   const starts: number[] = [];
   let before = 0;
   for (const { at, byClock = at } of startsPerHour === null ? [] : moves.starts.slice(-startsPerHour)) {
-    starts.push(epoch(byClock) - before);
-    before = epoch(byClock);
+    starts.push(epochOfMove(byClock) - before);
+    before = epochOfMove(byClock);
   }
   return {
     guards: Object.fromEntries(keptGuards),
     starts,
     // One that only its result can end is read back by the next start.
-    moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt) : null,
+    moved_until: endsAt !== null && Number.isFinite(endsAt) ? epochOfMove(endsAt) : null,
     direction: moves.direction,
     lock: lock && { by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
     lease: lease === null ? formerLease : keptLease(lease, settings, epoch),

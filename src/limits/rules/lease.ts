@@ -137,19 +137,18 @@ export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
 }
 
 /**
- * What the disk is to hold now, with times of the clock, counted in `unitMs`: also what a command does that it knows as sent, and a lock or
- * hold that is on its way there.
+ * What the disk is to hold now, with times of the clock: also what a command does that it knows as sent, and a lock or hold that is on its
+ * way there.
  */
 export function keptNow(
   entry: Entry | null | undefined,
   { at, mono }: { readonly at: number; readonly mono: number },
-  unitMs = 1,
 ): KeptLimits | null {
   if (!entry) return null;
   const { pending, planned } = entry;
   const changed = planned.reduce<Entry>((before, change) => ({ ...before, ...change }), entry);
   const kept = pending === null ? changed : afterFirstPost(changed, pending.command, pending);
-  return keptOf(kept, at - mono, unitMs);
+  return keptOf(kept, at - mono);
 }
 
 const endOfMove = ({ settings }: LimitedCommand, now: number): number =>
