@@ -166,8 +166,7 @@ export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean 
  * shorter over a restart.
  */
 export function keptOf(entry: Entry, aheadMs: number): KeptLimits | null {
-  const epoch = (mono: number) => Math.round(mono + aheadMs);
-  const epochOfMove = (mono: number) => Math.ceil(epoch(mono) / 1_000) * 1_000;
+  const epoch = (mono: number, unitMs = 1) => Math.ceil(Math.round(mono + aheadMs) / unitMs) * unitMs;
   const { settings, lock, hold, lease, moves, guards, formerLease } = entry;
   const { endsByClock: endsAt = moves.endsAt } = moves;
   const startsPerHour = settings.limits?.startsPerHour ?? null;
@@ -185,14 +184,15 @@ export function keptOf(entry: Entry, aheadMs: number): KeptLimits | null {
   const starts: number[] = [];
   let before = 0;
   for (const { at, byClock = at } of startsPerHour === null ? [] : moves.starts.slice(-startsPerHour)) {
-    starts.push(epochOfMove(byClock) - before);
-    before = epochOfMove(byClock);
+    const start = epoch(byClock, 1_000);
+    starts.push(start - before);
+    before = start;
   }
   return {
     guards: Object.fromEntries(keptGuards),
     starts,
     // One that only its result can end is read back by the next start.
-    moved_until: endsAt !== null && Number.isFinite(endsAt) ? epochOfMove(endsAt) : null,
+    moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt, 1_000) : null,
     direction: moves.direction,
     lock: lock && { by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
     lease: lease === null ? formerLease : keptLease(lease, settings, epoch),
