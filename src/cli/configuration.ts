@@ -130,7 +130,7 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
     await initWeb(context, options);
     return;
   }
-  const { config, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
+  const { config, dataDir, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
   const { stdin: input, stdout: output } = process;
   const say = (text: string) => context.out(`${context.speech.tell(text)}\n`);
   const given = [file, businessUrl, realtimeUrl, tokenEnv, mqttUrl];
@@ -138,7 +138,7 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
     const answers = givenAnswers(file === undefined ? "" : await answersIn(file), options, language);
     if (!("platform" in answers))
       throw new CommandFailure(["nothing was written:", ...answers].join("\n  "), exitCodes.usage);
-    const unasked = { clock: systemClock, random: systemRandom, env, stop, say };
+    const unasked = { clock: systemClock, random: systemRandom, env, stop, say, dataDir };
     await writeConfigurationOf(() => triedAnswers(answers, options.try, config, unasked), config, unasked);
     return;
   }
@@ -150,6 +150,7 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
     stop,
     dialogue,
     say,
+    dataDir,
     brokers: usualBrokers,
     speech: context.speech,
   };
@@ -167,7 +168,7 @@ const usualPort = 8099;
 const lastAnswerMs = 500;
 
 /** `greenhouse2mqtt init --web`: asks in a browser of this computer, and ends once the files are written. */
-async function initWeb(context: ProcessContext, { config }: CommonOptions): Promise<void> {
+async function initWeb(context: ProcessContext, { config, dataDir }: CommonOptions): Promise<void> {
   const { sshHint } = await import("../http/entrance.js");
   const { Faults } = await import("../http/faults.js");
   const { OneTimeCode } = await import("../http/first-operator.js");
@@ -180,7 +181,9 @@ async function initWeb(context: ProcessContext, { config }: CommonOptions): Prom
   const stop = AbortSignal.any([endOfUse(context), written.signal]);
   const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, err);
   const say = (text: string) => out(`${speech.tell(text)}\n`);
-  const onDone = () => {
+  let next = "";
+  const onDone = (call: string) => {
+    next = call;
     void systemClock.wait(lastAnswerMs).then(() => written.abort());
   };
   let port = usualPort;
@@ -192,6 +195,7 @@ async function initWeb(context: ProcessContext, { config }: CommonOptions): Prom
     env,
     stop,
     say,
+    dataDir,
     onDone,
     speech,
     brokers: usualBrokers,
@@ -204,6 +208,5 @@ async function initWeb(context: ProcessContext, { config }: CommonOptions): Prom
     if (hint !== null) say(hint);
   };
   await serveSetup(usualPort, { code, steps, faults: new Faults(log, systemClock), onListening }, stop);
-  if (written.signal.aborted)
-    say(`Now run  greenhouse2mqtt run${config === "config.yaml" ? "" : ` -c ${config}`}`);
+  if (written.signal.aborted) say(`Now run  ${next}`);
 }

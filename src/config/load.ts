@@ -4,6 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { platform } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import type { z } from "zod";
+import { forGroup, forOwner, privateModeIn, readingRemedy } from "../runtime/permissions.js";
 import { secretParts, textsIn } from "../runtime/redaction.js";
 import {
   atKey,
@@ -53,14 +54,14 @@ export const mostConfigurationBytes = 4 * 1_048_576;
 type FileFault = Pick<SourceFault, "message"> & Partial<SourceFault>;
 
 type TextFile =
-  | { readonly ok: true; readonly source: Source; readonly mode: number | null }
+  | { readonly ok: true; readonly source: Source; readonly access: Access }
   | { readonly ok: false; readonly missing: boolean; readonly faults: readonly FileFault[] };
 
 /** Why there is no content. */
 const sentences = {
   missing: "there is no such file",
   directory: "this is a folder; name the file in it",
-  forbidden: "this user may not read the file; check its owner and mode",
+  forbidden: "this user may not read the file; check its owner and mode, and those of the folders above it",
   too_large: "larger than 4 MiB; this cannot be a configuration",
   unreadable: "the file cannot be read",
 };
@@ -73,12 +74,12 @@ export async function readYaml(path: string, readFile: ReadFile): Promise<TextFi
     faults: [{ message }],
   });
   const content = await readFile(path, mostConfigurationBytes);
-  if (!content.ok) return refuse(sentences[content.reason], content.reason === "missing");
+  if (!content.ok) return refuse(content.message ?? sentences[content.reason], content.reason === "missing");
   if (content.bytes.length > mostConfigurationBytes) return refuse(sentences.too_large);
   if (!isUtf8(content.bytes)) return refuse("not UTF-8 text; save the file with that encoding");
   const parsed = parseSource(new TextDecoder().decode(content.bytes));
   return parsed.ok
-    ? { ok: true, source: parsed.source, mode: content.mode }
+    ? { ok: true, source: parsed.source, access: content }
     : { ok: false, missing: false, faults: parsed.faults };
 }
 
@@ -129,8 +130,11 @@ export async function readSecrets(
       read.faults.map((fault) => fileProblem(file, fault.message, fault)),
     );
   }
-  const open = fileProblem(file, `other users of this computer can read it: chmod 600 ${file}`);
-  const warnings = openToOthers(read.mode) ? [open] : [];
+  const open = fileProblem(
+    file,
+    `other users of this computer can read it: chmod ${privateMode(read.access)} ${file}`,
+  );
+  const warnings = openToOthers(read.access) ? [open] : [];
   return { secrets: namedSecrets(read.source, file), problems: [], warnings };
 }
 
@@ -208,7 +212,7 @@ export async function loadConfiguration(
   const configuration = resolvedPaths(checked.configuration, dirname(file));
   const doubts = [
     ...doubtsAbout(configuration, reading.places.keys.has(pathKey(["broker"]))),
-    ...doubtsOfFile(file, reading, read.mode),
+    ...doubtsOfFile(file, reading, read.access),
   ];
   const warnings = inOrder([...doubts.map(problemAt), ...fromSecrets.warnings]);
   return { ok: true, file, configuration, warnings, problemAt };
@@ -261,17 +265,17 @@ function check(reading: Reading): Checked {
   return { ok: false, findings: findings.filter(({ path }) => !within(path)) };
 }
 
-const doubtsOfFile = (file: string, reading: Reading, mode: number | null): Finding[] => [
+const doubtsOfFile = (file: string, reading: Reading, access: Access): Finding[] => [
   ...unusedOptions(reading.value),
-  ...modeDoubts(file, reading, mode),
+  ...modeDoubts(file, reading, access),
   ...reading.renamed.map(oldNameWarning),
 ];
 
 /** A secret that stands in a file others can read is none; one from the environment or secrets.yaml is not in it. */
-function modeDoubts(file: string, reading: Reading, mode: number | null): Finding[] {
+function modeDoubts(file: string, reading: Reading, access: Access): Finding[] {
   const [first] = reading.literalSecrets;
-  if (first === undefined || !openToOthers(mode)) return [];
-  const message = `other users of this computer can read the file and this secret in it: chmod 600 ${file}`;
+  if (first === undefined || !openToOthers(access)) return [];
+  const message = `other users of this computer can read the file and this secret in it: chmod ${privateMode(access)} ${file}`;
   return [atValue(first, message)];
 }
 
@@ -306,10 +310,22 @@ function secretsIn(shape: Shape, value: unknown): readonly string[] {
   });
 }
 
-/** The content of a file. `mode` is null where the system knows no permissions. */
+interface Access {
+  /** Null where the system knows no permissions. */
+  readonly mode: number | null;
+  /** It lies in a folder whose new files are there for the folder's group. */
+  readonly isForGroup?: boolean;
+}
+
+/** The content of a file. */
 export type FileContent =
-  | { readonly ok: true; readonly bytes: Uint8Array; readonly mode: number | null }
-  | { readonly ok: false; readonly reason: keyof typeof sentences };
+  | (Access & { readonly ok: true; readonly bytes: Uint8Array })
+  | {
+      readonly ok: false;
+      readonly reason: keyof typeof sentences;
+      /** In the place of the usual sentence. */
+      readonly message?: string;
+    };
 
 /** Reads a file of at most `limit` bytes; never rejects. */
 export type ReadFile = (path: string, limit: number) => Promise<FileContent>;
@@ -330,18 +346,31 @@ export const readFile: ReadFile = async (path, limit) => {
       if (facts.isDirectory()) return { ok: false, reason: "directory" };
       const bytes = await readUpTo(file, limit + 1);
       if (bytes.length > limit) return { ok: false, reason: "too_large" };
-      return { ok: true, bytes, mode: platform() === "win32" ? null : modeOf(facts) };
+      if (platform() === "win32") return { ok: true, bytes, mode: null };
+      const isForGroup = (await privateModeIn(dirname(path))) === forGroup;
+      return { ok: true, bytes, mode: modeOf(facts, isForGroup), isForGroup };
     } finally {
       await file.close();
     }
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    return { ok: false, reason: reasons[code] ?? "unreadable" };
+    const reason = reasons[code] ?? "unreadable";
+    const remedy = reason === "forbidden" ? await readingRemedy(path).catch(() => null) : null;
+    if (remedy === null) return { ok: false, reason };
+    const message = `this user may not read the file; this lets ${remedy.who} read it: ${remedy.how}`;
+    return { ok: false, reason, message };
   }
 };
 
-/** What root lets a group read was meant to be: so a package hands a configuration to its service (root:group, mode 640). */
-const modeOf = ({ uid, mode }: Stats): number => mode & (uid === 0 ? 0o737 : 0o777);
+/**
+ * What root lets a group read, or the folder, was meant to be: so a package hands a configuration to its service (root:group,
+ * mode 640). So was what is read through its group.
+ */
+function modeOf({ uid, mode }: Stats, isForGroup: boolean): number {
+  const own = process.getuid?.() ?? 0;
+  const isMeant = isForGroup || uid === 0 || (own !== 0 && uid !== own);
+  return mode & (isMeant ? 0o737 : 0o777);
+}
 
 /** A pipe or device announces no size, so what counts is what comes. */
 async function readUpTo(file: FileHandle, most: number): Promise<Buffer> {
@@ -356,7 +385,10 @@ async function readUpTo(file: FileHandle, most: number): Promise<Buffer> {
 }
 
 /** Whether others than the owner may read or write a file of this mode. */
-const openToOthers = (mode: number | null): boolean => mode !== null && (mode & 0o077) !== 0;
+const openToOthers = ({ mode }: Access): boolean => mode !== null && (mode & 0o077) !== 0;
+
+const privateMode = ({ isForGroup = false }: Access): string =>
+  (isForGroup ? forGroup : forOwner).toString(8);
 
 /** Texts that stand for files which need not exist; everything else is read from where it lies. */
 export const withTexts =

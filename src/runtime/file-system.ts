@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { link, mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
+import { chown, link, mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 export interface FileFacts {
@@ -104,9 +104,18 @@ export async function replaceFile(
   {
     mode = privateMode,
     files = nodeFileSystem,
-  }: { readonly mode?: number; readonly files?: FileSystem } = {},
+    owner,
+  }: {
+    readonly mode?: number;
+    readonly files?: FileSystem;
+    /** Whose it becomes, where this user may hand it over. */
+    readonly owner?: { readonly uid: number; readonly gid: number };
+  } = {},
 ): Promise<void> {
-  await withDraft(files, path, content, mode, (draft) => files.rename(draft, path));
+  await withDraft(files, path, content, mode, async (draft) => {
+    if (owner !== undefined) await chown(draft, owner.uid, owner.gid).catch(() => undefined);
+    await files.rename(draft, path);
+  });
   await files.syncDirectory(dirname(path));
 }
 

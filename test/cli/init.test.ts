@@ -71,6 +71,11 @@ mqtt: { url: "mqtt://10.0.0.2:1883", username: bridge, password: hunter3 }
     for (const one of says) expect(err).toContain(one);
   });
 
+  it("writes where the data go when that is said, wherever it is called from later", async () => {
+    const { config } = await init([...hosts, "--token-env", "T", "--no-try", "--data-dir", "elsewhere"]);
+    expect(config).toContain(`\ndata_dir: ${join(process.cwd(), "elsewhere")}\n`);
+  });
+
   it("tries what it is given as a person's answers are tried, and writes nothing that does not work", async () => {
     const simulator = await running({ controllers: 1 });
     const own = ["--business-url", simulator.businessUrl, "--realtime-url", simulator.realtimeUrl];

@@ -35,6 +35,20 @@ describe("a file that cannot be read is told so", () =>
     expect(await lines(name)).toEqual([expect.stringContaining(said)]);
   }));
 
+describe("in a folder whose new files are its group's", () => {
+  beforeEach(() => chmod(folder, 0o2750));
+
+  it("what the group may read is no mistake, and what others may read is told with the mode of the folder", async () => {
+    await write("config.yaml", platform.replace("!env TOKEN", "!secret t"), 0o640);
+    await write("secrets.yaml", "t: one\n", 0o640);
+    expect(await lines("config.yaml")).toEqual([]);
+    await chmod(join(folder, "secrets.yaml"), 0o644);
+    expect(await lines("config.yaml")).toEqual([
+      "DIR/secrets.yaml: other users of this computer can read it: chmod 640 DIR/secrets.yaml",
+    ]);
+  });
+});
+
 describe("real files", () => {
   it("4 MiB are read", async () => {
     await write("config.yaml", `${platform}${"#".repeat(4_194_304 - platform.length)}`);

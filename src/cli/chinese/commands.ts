@@ -285,18 +285,12 @@ export const commandPairs: readonly Pair[] = [
   ["nothing was written:", "没有写入任何内容："],
   [
     "Open  http://127.0.0.1:{}/  in a browser of this computer; the code is  {}",
-    "请在本机浏览器中打开  http://127.0.0.1:{1}/  ，代码是  {2}",
+    "请在本机浏览器中打开  http://127.0.0.1:{1}/  ，验证码是  {2}",
   ],
   ["move it away, or name another file with -c", "请移走它，或用 -c 指定另一个文件"],
-  ["Now run  greenhouse2mqtt run{}", "现在运行  greenhouse2mqtt run{1}"],
-  [
-    "Now run  greenhouse2mqtt doctor{}    (does everything work?)",
-    "现在运行  greenhouse2mqtt doctor{1}    （一切正常吗？）",
-  ],
-  [
-    "then     greenhouse2mqtt discover{}  (which actuators are there?)",
-    "然后     greenhouse2mqtt discover{1}  （有哪些执行机构？）",
-  ],
+  ["Now run  {}", "现在运行  {1}"],
+  ["Now run  {} doctor{}    (does everything work?)", "现在运行  {1} doctor{2}    （一切正常吗？）"],
+  ["then     {} discover{}  (which actuators are there?)", "然后     {1} discover{2}  （有哪些执行机构？）"],
   [
     "that did not work, so nothing was written; --no-try writes it all the same",
     "没有成功，所以没有写入；--no-try 会照样写入",

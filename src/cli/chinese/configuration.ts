@@ -5,7 +5,14 @@ export const configurationPairs: readonly Pair[] = [
   // The file.
   ["there is no such file", "没有这个文件"],
   ["this is a folder; name the file in it", "这是文件夹；请写其中的文件"],
-  ["this user may not read the file; check its owner and mode", "此用户不能读这个文件；请检查所有者和权限"],
+  [
+    "this user may not read the file; check its owner and mode, and those of the folders above it",
+    "此用户不能读这个文件；请检查它和上级文件夹的所有者和权限",
+  ],
+  [
+    "this user may not read the file; this lets {} read it: {}",
+    "此用户不能读这个文件；这条命令让 {1} 可以读：{2}",
+  ],
   ["larger than 4 MiB; this cannot be a configuration", "超过 4 MiB；这不可能是配置"],
   ["the file cannot be read", "文件无法读取"],
   ["not UTF-8 text; save the file with that encoding", "不是 UTF-8 文本；请用该编码保存"],
@@ -19,10 +26,10 @@ export const configurationPairs: readonly Pair[] = [
     '{} is missing; it holds the secrets, one "name: value" a line',
     "缺少 {1}；它保存密码和令牌，每行一个“名称: 值”",
   ],
-  ["other users of this computer can read it: chmod 600 {}", "本机其他用户可以读它：chmod 600 {1}"],
+  ["other users of this computer can read it: chmod {} {}", "本机其他用户可以读它：chmod {1} {2}"],
   [
-    "other users of this computer can read the file and this secret in it: chmod 600 {}",
-    "本机其他用户可以读这个文件和其中的密码：chmod 600 {1}",
+    "other users of this computer can read the file and this secret in it: chmod {} {}",
+    "本机其他用户可以读这个文件和其中的密码：chmod {1} {2}",
   ],
   ["and {} more problems after this", "此后还有 {1} 个问题"],
   [

@@ -16,6 +16,8 @@ export interface Answers {
   readonly language?: Language;
   readonly platform: PlatformAnswer;
   readonly mqtt: BrokerAnswer;
+  /** Absent: beside the configuration. */
+  readonly data_dir?: string;
 }
 
 /** One of the last three. The field names of a sign-in are the platform's, the second is the password's. */
@@ -61,7 +63,10 @@ export interface FirstFiles {
 }
 
 /** The first configuration. `taken`: names in `secrets.yaml` that already stand for something else. */
-export function firstFiles({ language, platform, mqtt }: Answers, taken: ReadonlySet<string>): FirstFiles {
+export function firstFiles(
+  { language, platform, mqtt, data_dir }: Answers,
+  taken: ReadonlySet<string>,
+): FirstFiles {
   const secrets = new Map<string, string>();
   const refer = (wanted: string, { from, text }: Secret): Scalar => {
     let name = from === "env" ? text : wanted;
@@ -83,6 +88,7 @@ export function firstFiles({ language, platform, mqtt }: Answers, taken: Readonl
     pairOf("platform", nodeOf("platform", "", platform)),
     ...(mqtt.url === undefined ? [] : [pairOf("mqtt", nodeOf("mqtt", "", mqtt))]),
     pairOf("commands", commands, mqtt.url === undefined ? [embedded] : []),
+    ...(data_dir === undefined ? [] : [pairOf("data_dir", new Scalar(data_dir))]),
   ];
   return { configuration: yamlText(sectionOf(sections), [head], [foot]), secrets };
 }

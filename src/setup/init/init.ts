@@ -1,5 +1,5 @@
 import { lstat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { loadConfiguration, withTexts } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
@@ -11,7 +11,15 @@ import { diagnose, openContext } from "../doctor/doctor.js";
 import type { Finding } from "../doctor/finding.js";
 import { type Answers, firstFiles, type FirstFiles, type PlatformAnswer, secretLines } from "./answers.js";
 import { askBroker, askLanguage, askPlatform, type Dialogue, findBrokers, GoneAway } from "./questions.js";
-import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
+import {
+  addLines,
+  FileExists,
+  mustTakeFiles,
+  ownerBeside,
+  secretNames,
+  stateFolderOf,
+  writeNew,
+} from "./new-file.js";
 
 type Tried = "platform" | "mqtt";
 
@@ -28,6 +36,8 @@ export interface InitPorts {
   readonly stop: AbortSignal;
   readonly dialogue: Dialogue;
   readonly say: (text: string) => void;
+  /** As `--data-dir` gives it. */
+  readonly dataDir?: string;
   /** In which language it asks, and may go on. */
   readonly speech: { readonly language: Language; choose(language: Language): Promise<void> };
   /** Addresses at which a broker may be. */
@@ -80,16 +90,37 @@ export async function writeConfigurationOf(
   const taken = await secretNames(secretsFile);
   if (taken === null)
     throw new NotWritten(`${secretsFile} is not a list of "name: value" lines; correct it or move it away`);
-  const files = firstFiles(await answers(), taken);
+  const files = firstFiles(await placed(await answers(), file, ports), taken);
   const loaded = await loadedFrom(files, file, ports.env);
   if (!loaded.ok)
     throw new NotWritten(
       `nothing was written, because it would not pass a check:\n${loaded.problems.join("\n")}`,
     );
   await writeFiles(files, file, ports.say);
+  const [program, flag] = await callOf(file, loaded.configuration);
+  ports.say(`Now run  ${program} doctor${flag}    (does everything work?)`);
+  ports.say(`then     ${program} discover${flag}  (which actuators are there?)`);
+}
+
+/** Answers with where the data are kept, where this is not beside the configuration. */
+export async function placed(
+  answers: Answers,
+  file: string,
+  { dataDir }: Pick<UnaskedPorts, "dataDir">,
+): Promise<Answers> {
+  const data_dir = dataDir === undefined ? await stateFolderOf(file) : resolve(dataDir);
+  return data_dir === null ? answers : { ...answers, data_dir };
+}
+
+/** How the program is called with this configuration, by whom its data belong to, and what stands behind the command. */
+export async function callOf(
+  file: string,
+  { data_dir: dataDir }: Pick<Configuration, "data_dir">,
+): Promise<readonly [program: string, flag: string]> {
+  const owner = await ownerBeside(dataDir);
   const flag = file === "config.yaml" ? "" : ` -c ${file}`;
-  ports.say(`Now run  greenhouse2mqtt doctor${flag}    (does everything work?)`);
-  ports.say(`then     greenhouse2mqtt discover${flag}  (which actuators are there?)`);
+  const asOwner = owner === null ? [] : ["sudo", "-u", owner];
+  return [[...asOwner, "greenhouse2mqtt"].join(" "), flag];
 }
 
 /** The secrets first: a configuration that is there works. */

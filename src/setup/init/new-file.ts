@@ -1,7 +1,8 @@
-import { access, constants, readdir, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { access, constants, readdir, readFile, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { isMap, isScalar, parseDocument } from "yaml";
 import { createFile, errorCode, replaceFile } from "../../runtime/file-system.js";
+import { forGroup, privateModeIn, userName } from "../../runtime/permissions.js";
 
 /** A file of another's stands there. */
 export class FileExists extends Error {
@@ -45,23 +46,34 @@ export async function mustTakeFiles(folder: string): Promise<void> {
   }
 }
 
-/** Makes a file appear with all its content at once, mode 600. Rejects with FileExists where there is one, or PlaceUnusable. */
+/**
+ * Makes a file appear with all its content at once, mode 600, or 640 in a folder whose new files are its group's. Rejects with
+ * FileExists where there is one, or PlaceUnusable.
+ */
 export async function writeNew(path: string, text: string): Promise<void> {
-  const isNew = await createFile(path, text).catch((error: unknown) => {
+  const mode = await privateModeIn(dirname(path));
+  const isNew = await createFile(path, text, mode).catch((error: unknown) => {
     throw unusable(dirname(path), error);
   });
   if (!isNew) throw new FileExists(path);
 }
 
-/** Adds lines to the end of a file, or makes it, mode 600; what it held stays byte by byte. Rejects with PlaceUnusable. */
+/**
+ * Adds lines to the end of a file, or makes it; what it held stays byte by byte, and it stays its owner's and its group's.
+ * Rejects with PlaceUnusable.
+ */
 export async function addLines(path: string, lines: string): Promise<void> {
   const before = await textIn(path);
   if (before === null) {
     await writeNew(path, lines);
     return;
   }
-  // It holds a secret now, whatever could be read before.
-  await replaceFile(path, withLines(before, lines)).catch((error: unknown) => {
+  const { uid, gid, mode } = await stat(path);
+  // It holds a secret now, whatever could be read before. A group that root let read it is that of a service.
+  const isForGroup = (mode & 0o040) !== 0 && uid === 0 && gid !== 0;
+  const wanted = isForGroup ? forGroup : await privateModeIn(dirname(path));
+  const owner = { uid, gid };
+  await replaceFile(path, withLines(before, lines), { mode: wanted, owner }).catch((error: unknown) => {
     throw unusable(dirname(path), error);
   });
 }
@@ -78,6 +90,27 @@ export async function textIn(path: string): Promise<string | null> {
     if (errorCode(error) === "ENOENT") return null;
     throw unusable(path, error);
   });
+}
+
+/**
+ * Where a configuration below /etc keeps its data: the folder of the same name below /var/lib, which a package makes beside it.
+ * Null where there is none, and the data lie beside the configuration.
+ */
+export async function stateFolderOf(file: string): Promise<string | null> {
+  const [, name] = /^\/etc\/([^/]+)$/.exec(dirname(resolve(file))) ?? [];
+  if (name === undefined) return null;
+  const folder = `/var/lib/${name}`;
+  const isThere = await stat(folder).then(
+    (facts) => facts.isDirectory(),
+    () => false,
+  );
+  return isThere ? folder : null;
+}
+
+/** How the owner of the data directory is named where this is another user, such as root before the service of a package. */
+export async function ownerBeside(dataDir: string): Promise<string | null> {
+  const facts = await stat(dataDir).catch(() => null);
+  return facts === null || facts.uid === process.getuid?.() ? null : userName(facts.uid);
 }
 
 /** The names a secrets file defines; null when it is no list of `name: value` lines. Rejects with PlaceUnusable. */

@@ -17,7 +17,7 @@ import { wholeFileText } from "../discover/whole-file.js";
 import { editedYaml, keyOf, textIn as scalarIn } from "../yaml-text.js";
 import { type Answers, firstFiles } from "./answers.js";
 import { givenAnswers } from "./given-answers.js";
-import { loadedFrom, NotWritten, outcomeOf, type UnaskedPorts, writeFiles } from "./init.js";
+import { callOf, loadedFrom, NotWritten, outcomeOf, placed, type UnaskedPorts, writeFiles } from "./init.js";
 import { FileExists, mustTakeFiles, secretNames } from "./new-file.js";
 import { findBrokers } from "./questions.js";
 
@@ -31,8 +31,8 @@ export interface WebPorts extends UnaskedPorts {
   /** Of the page of the steps, which is to be that of the bridge; null for the usual one. */
   readonly port: () => number | null;
   readonly speech: { choose(language: "en" | "zh"): Promise<void>; readonly tell: (text: string) => string };
-  /** Called once the files are written. */
-  readonly onDone: () => void;
+  /** Called once the files are written, with what runs the bridge. */
+  readonly onDone: (call: string) => void;
 }
 
 /** A step that cannot be done as it was asked for, in a sentence for the person. */
@@ -123,7 +123,7 @@ async function textOf(answers: Answers, language: "en" | "zh", { file, ports, fo
   const taken = await secretNames(secretsFile);
   if (taken === null)
     throw new StepRefused(`${secretsFile} is not a list of "name: value" lines; move it away`);
-  const files = firstFiles(answers, taken);
+  const files = firstFiles(await placed(answers, file, ports), taken);
   if (found === null) return { ...files, text: files.configuration };
   const given = await readGivenFile(file, null, withTexts({ [file]: files.configuration }));
   const { writtenBy, clock } = ports;
@@ -141,7 +141,8 @@ async function write(given: Edits, answers: Answers, draft: Draft) {
   const loaded = await loadedFrom(whole, file, ports.env);
   if (!loaded.ok) throw new NotWritten(`nothing was written: ${loaded.problems.join("; ")}`);
   await writeFiles(whole, file, ports.say);
-  ports.onDone();
+  const [program, flag] = await callOf(file, loaded.configuration);
+  ports.onDone(`${program} run${flag}`);
   const { http } = loaded.configuration;
   return { file, page: http === false ? null : `http://127.0.0.1:${http.port}/` };
 }

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
@@ -388,6 +388,39 @@ describe("files", () => {
     expect(await readFile(path, "utf8")).toBe('# mine\nother:   \'x\'\nplatform_token: "a\\"b"\n');
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await secretNames(path)).toEqual(new Set(["other", "platform_token"]));
+  });
+
+  it("a folder whose new files are its group's keeps group and mode 640 of what is written there", async () => {
+    const home = await folder();
+    // Only root may hand a folder to another group, as a package does.
+    const gid = process.getuid?.() === 0 ? 12_345 : (await stat(home)).gid;
+    await chown(home, (await stat(home)).uid, gid);
+    await chmod(home, 0o2750);
+    const secrets = join(home, "secrets.yaml");
+    await writeNew(join(home, "config.yaml"), "a: 1\n");
+    await addLines(secrets, "a: b\n");
+    await addLines(secrets, "c: d\n");
+    for (const name of await readdir(home)) {
+      const facts = await stat(join(home, name));
+      expect([name, facts.gid, facts.mode & 0o777]).toEqual([name, gid, 0o640]);
+    }
+    // What `cat >>` of another umask made of it is mended as well.
+    await chmod(secrets, 0o644);
+    await addLines(secrets, "e: f\n");
+    expect((await stat(secrets)).mode & 0o777).toBe(0o640);
+  });
+
+  it.runIf(process.getuid?.() === 0)("secrets that were handed to a service stay its own", async () => {
+    const path = join(await folder({ "secrets.yaml": "a: b\n" }), "secrets.yaml");
+    await chown(path, 0, 12_345);
+    await chmod(path, 0o640);
+    await addLines(path, "c: d\n");
+    const theirs = await stat(path);
+    expect([theirs.uid, theirs.gid, theirs.mode & 0o777]).toEqual([0, 12_345, 0o640]);
+    await chown(path, 12_344, 12_345);
+    await addLines(path, "e: f\n");
+    const own = await stat(path);
+    expect([own.uid, own.gid, own.mode & 0o777]).toEqual([12_344, 12_345, 0o600]);
   });
 
   it.each([
