@@ -181,10 +181,8 @@ async function initWeb(context: ProcessContext, { config, dataDir }: CommonOptio
   const stop = AbortSignal.any([endOfUse(context), written.signal]);
   const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, err);
   const say = (text: string) => out(`${speech.tell(text)}\n`);
-  let next = "";
   const onDone = (call: string) => {
-    next = call;
-    void systemClock.wait(lastAnswerMs).then(() => written.abort());
+    void systemClock.wait(lastAnswerMs).then(() => written.abort(call));
   };
   let port = usualPort;
   const steps = webSteps(config, {
@@ -208,5 +206,5 @@ async function initWeb(context: ProcessContext, { config, dataDir }: CommonOptio
     if (hint !== null) say(hint);
   };
   await serveSetup(usualPort, { code, steps, faults: new Faults(log, systemClock), onListening }, stop);
-  if (written.signal.aborted) say(`Now run  ${next}`);
+  if (written.signal.aborted) say(`Now run  ${String(written.signal.reason)}`);
 }
