@@ -30,11 +30,16 @@ export function addressOf(listensAt: string, port: number, addresses = ownAddres
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
 
-/** The addresses of this computer in its networks. */
-export const ownAddresses = (): readonly string[] =>
-  Object.values(networkInterfaces()).flatMap((all = []) =>
-    all.flatMap(({ address, internal }) => (!internal && isIPv4(address) ? [address] : [])),
-  );
+/** The addresses of this computer in its networks; none where the question is forbidden, as a sandbox may do. */
+export function ownAddresses(interfaces = networkInterfaces): readonly string[] {
+  try {
+    return Object.values(interfaces()).flatMap((all = []) =>
+      all.flatMap(({ address, internal }) => (!internal && isIPv4(address) ? [address] : [])),
+    );
+  } catch {
+    return [];
+  }
+}
 
 function commandersOf({ users, ingress }: Listener): string {
   const names = users.flatMap(({ username, role }) => (role === "operator" ? [username] : []));

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { hostname } from "node:os";
+import { hostname, networkInterfaces } from "node:os";
 import type { MulticastDNS } from "multicast-dns";
 import type { Logger } from "../runtime/log.js";
 import { isAnnounced, type Listener, mdnsName } from "./access.js";
@@ -67,6 +67,8 @@ export async function announce(
     isTold = true;
   };
   try {
+    // The library asks this from a timer, where nobody would catch that a sandbox forbids it.
+    networkInterfaces();
     const { default: multicastDns } = await import("multicast-dns");
     const dns = multicastDns();
     dns.on("error", onFailure);
