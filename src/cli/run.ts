@@ -7,6 +7,7 @@ import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { adjustableLogs, isText, type Logger, RecentLog, silentLog } from "../runtime/log.js";
+import { oneAtATime } from "../runtime/schedule.js";
 import { serviceManager } from "../runtime/systemd.js";
 import { loggerFor, readConfiguration } from "./common.js";
 import { tellIn } from "./speech.js";
@@ -33,9 +34,9 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
     secrets,
     fatal: (facts, message) => log.fatal(facts, message),
   });
-  context.onReload?.(() => {
-    void reload(options, context, live, log);
-  });
+  // Two at once could leave the older file in force.
+  const reloadOnce = oneAtATime(() => reload(options, context, live, log));
+  context.onReload?.(() => void reloadOnce());
   const ended = new AbortController();
   // The signal may have come before any of this was loaded.
   void untilAborted(context.stop).then(() => endInTime(ended.signal, log));

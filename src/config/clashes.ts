@@ -29,6 +29,15 @@ export const sharedControllers = (loaded: readonly LoadedConfiguration[]): Probl
     ),
   );
 
+/** Whether of two configurations one may run only once the other has ended: a claim of both, or one login of one platform. */
+export const exclude = (one: LoadedConfiguration, other: LoadedConfiguration): boolean =>
+  loginOf(one.configuration) === loginOf(other.configuration) ||
+  claimsOf(one.configuration).some(({ key }) => claimsOf(other.configuration).some((its) => its.key === key));
+
+const loginOf = ({
+  platform: { business_url, realtime_url, token, token_file, sign_in },
+}: Configuration): string => JSON.stringify([business_url, realtime_url, token, token_file, sign_in?.body]);
+
 /**
  * The same of controllers of two platforms with one code. Home Assistant tells devices apart by their codes, so that it shows the one
  * that was announced last.

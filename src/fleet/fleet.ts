@@ -6,10 +6,19 @@ import {
   ownAccounts,
   refusedAccounts,
 } from "../config/fleet.js";
+import { exclude } from "../config/clashes.js";
 import { LiveSettings } from "../config/live-settings.js";
 import type { BridgeView } from "../bridge.js";
-import { untilAborted, abortReason, type Clock, fullJitter, type Random } from "../runtime/clock.js";
+import {
+  untilAborted,
+  abortReason,
+  cameWithin,
+  type Clock,
+  fullJitter,
+  type Random,
+} from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { oneAtATime } from "../runtime/schedule.js";
 
 /**
  * `waiting`: it ended by an error, and starts again at `again`. `refused`: its file has mistakes, so it was not started. `standby`:
@@ -62,6 +71,8 @@ interface FleetParts {
 const startApartMs = 60;
 const longestStartMs = 60_000;
 const restarts = { firstMs: 2_000, maxMs: 300_000 };
+/** So long a run waits for another one that ends and may not run beside it. */
+const longestEndMs = 60_000;
 /** A run this long was good: what ends it is not the trouble of those before. */
 const goodRunMs = 900_000;
 
@@ -72,11 +83,15 @@ export const startDelayMs = (account: string, count: number): number =>
 /** The accounts of one process, each a bridge of its own, which ends and starts again without the others. */
 export class Fleet {
   readonly #parts: FleetParts;
+  /** Those that the files name. */
   readonly #accounts = new Map<string, Account>();
+  /** Those that the files name no more, until their last run has ended. */
+  readonly #ending = new Set<Account>();
   /** Files with mistakes, of which nothing runs. */
   #refused: ReadonlyMap<string, AccountState> = new Map();
   /** Which account is at work. */
   readonly #within = new AsyncLocalStorage<Account>();
+  #isStopped = false;
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
@@ -85,12 +100,12 @@ export class Fleet {
   /** By name, in the order of the alphabet. */
   states(): ReadonlyMap<string, AccountState> {
     const all = new Map(this.#refused);
-    for (const [name, account] of this.#accounts) all.set(name, account.state);
+    for (const account of this.#all()) all.set(account.name, account.state);
     return new Map([...all].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
   state(name: string): AccountState | undefined {
-    return this.#accounts.get(name)?.state ?? this.#refused.get(name);
+    return this.states().get(name);
   }
 
   /** Does something for an account: an error that nobody catches is that account's. */
@@ -105,7 +120,8 @@ export class Fleet {
     this.#noteRefused(files);
     for (const [name, loaded] of own) this.#add(loaded, startDelayMs(name, own.size));
     await untilAborted(stop);
-    await Promise.all([...this.#accounts.values()].map((account) => account.stop()));
+    this.#isStopped = true;
+    await Promise.all(this.#all().map((account) => account.stop()));
   }
 
   /** Whether an error that nobody caught is of one account, which then ends alone. */
@@ -115,10 +131,16 @@ export class Fleet {
     return account !== undefined;
   };
 
-  /** Takes up what was added, changed and removed; no other account notices. */
-  async reload(): Promise<void> {
+  /**
+   * Takes up what was added, changed and removed; no other account notices. Resolves once that is decided, and does not wait for accounts
+   * that end. One at a time: between two looks at the files nothing else changes which accounts there are.
+   */
+  readonly reload: () => Promise<void> = oneAtATime(() => this.#reload());
+
+  async #reload(): Promise<void> {
     const { log, read } = this.#parts;
     const files = await read();
+    if (this.#isStopped) return;
     if (files.fleet === null) {
       log.error(
         "the file of the fleet was not read again because of mistakes in it; all accounts go on as they were",
@@ -133,16 +155,22 @@ export class Fleet {
           { account: name },
           "its file was not read again because of mistakes in it; what ran before goes on",
         );
-    const gone = [...this.#accounts.keys()].filter((name) => !own.has(name) && !files.refused.includes(name));
-    const added = [...own].filter(([name]) => !this.#accounts.has(name));
-    const kept = [...own].filter(([name]) => this.#accounts.has(name));
-    const changed = kept.flatMap(([name, loaded]) =>
+    const removed = [...this.#accounts.keys()].filter(
+      (name) => !own.has(name) && !files.refused.includes(name),
+    );
+    for (const name of removed) this.#remove(name);
+    const changed = [...own].flatMap(([name, loaded]) =>
       this.#accounts.get(name)?.take(loaded) === true ? [name] : [],
     );
-    await Promise.all(gone.map((name) => this.#remove(name)));
+    const added = [...own].filter(([name]) => !this.#accounts.has(name));
     for (const [name, loaded] of added) this.#add(loaded, startDelayMs(name, added.length));
-    const names = { added: added.map(([name]) => name), changed, removed: gone };
+    const names = { added: added.map(([name]) => name), changed, removed };
     log.info(names, "the files of the fleet were read again");
+  }
+
+  /** One that ends comes before one of its name that is to follow. */
+  #all(): readonly Account[] {
+    return [...this.#ending, ...this.#accounts.values()];
   }
 
   #noteRefused(files: FleetFiles): void {
@@ -164,32 +192,55 @@ export class Fleet {
   }
 
   #add(loaded: LoadedAccount, delayMs: number): void {
-    const account = new Account(loaded, this.#parts);
-    this.#accounts.set(loaded.account, account);
+    const account: Account = new Account(loaded, this.#parts, () => this.#untilFree(account));
+    this.#accounts.set(account.name, account);
     account.ended = this.#within.run(account, () => account.run(delayMs));
   }
 
-  async #remove(name: string): Promise<void> {
+  #remove(name: string): void {
     const account = this.#accounts.get(name);
-    await account?.stop();
-    if (this.#accounts.get(name) === account) this.#accounts.delete(name);
+    if (account === undefined) return;
+    this.#accounts.delete(name);
+    this.#ending.add(account);
+    void account.stop().finally(() => this.#ending.delete(account));
+  }
+
+  /** Waits for runs that end and have what this account is about to use. */
+  async #untilFree(account: Account): Promise<void> {
+    const { clock, log } = this.#parts;
+    const before = this.#all().filter((other) => other !== account && other.isInTheWayOf(account));
+    if (before.length === 0) return;
+    const over = Promise.all(before.map((other) => other.underWay));
+    if (await cameWithin(clock, longestEndMs, over)) return;
+    const waitedFor = before.map(({ name }) => name);
+    log.error(
+      { account: account.name, waitedFor },
+      "an account starts although another one has not ended in a minute",
+    );
   }
 }
 
 /** Runs the bridge of an account again and again, with pauses that grow. */
 class Account {
   ended: Promise<void> = Promise.resolve();
+  readonly name: string;
   readonly #parts: FleetParts;
+  readonly #untilFree: () => Promise<void>;
   readonly #stop = new AbortController();
   #loaded: LoadedAccount;
+  /** By what the run under way was started; null where there is none. */
+  #running: LoadedAccount | null = null;
+  #underWay: Promise<unknown> = Promise.resolve();
   #live: LiveSettings;
   #state: AccountState;
   /** Of the run under way. */
   #failing = new AbortController();
   #restart = new AbortController();
 
-  constructor(loaded: LoadedAccount, parts: FleetParts) {
+  constructor(loaded: LoadedAccount, parts: FleetParts, untilFree: () => Promise<void>) {
+    this.name = loaded.account;
     this.#parts = parts;
+    this.#untilFree = untilFree;
     this.#loaded = loaded;
     this.#live = new LiveSettings(loaded.configuration);
     const since = parts.clock.now();
@@ -208,6 +259,17 @@ class Account {
     return this.#state;
   }
 
+  /** Settles with the run under way. */
+  get underWay(): Promise<unknown> {
+    return this.#underWay;
+  }
+
+  /** Whether a run that is to end has what the other account needs for itself. */
+  isInTheWayOf(other: Account): boolean {
+    const isEnding = this.#isStopped() || this.#restart.signal.aborted;
+    return isEnding && this.#running !== null && exclude(this.#running, other.#loaded);
+  }
+
   /** A method, as it changes while something is awaited. */
   #isStopped(): boolean {
     return this.#stop.signal.aborted;
@@ -220,7 +282,11 @@ class Account {
     let failures = 0;
     while (!this.#isStopped()) {
       const startedAt = clock.monotonic();
-      const error = await this.#once();
+      await this.#untilFree();
+      if (this.#isStopped()) break;
+      const run = this.#once();
+      this.#underWay = run;
+      const error = await run;
       if (error === null || this.#isStopped()) continue;
       failures = clock.monotonic() - startedAt >= goodRunMs ? 0 : failures + 1;
       const pauseMs = restarts.firstMs + fullJitter(failures, restarts, random());
@@ -258,6 +324,7 @@ class Account {
     this.#failing = new AbortController();
     this.#restart = new AbortController();
     this.#enter("starting", { again: null });
+    this.#running = this.#loaded;
     try {
       await this.#parts.start({
         loaded: this.#loaded,
@@ -271,6 +338,7 @@ class Account {
     } catch (error) {
       return error;
     } finally {
+      this.#running = null;
       this.#state = { ...this.#state, bridge: null };
     }
   }

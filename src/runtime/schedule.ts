@@ -177,3 +177,27 @@ export class Semaphores {
     return one;
   }
 }
+
+/**
+ * Does the work once at a time. Who asks while it is being done gets one more turn, which begins when this one ends and serves all who
+ * asked meanwhile: whatever they changed before they asked, it sees.
+ */
+export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  const begin = (): Promise<void> => {
+    const turn = work();
+    running = turn;
+    const over = () => {
+      if (running === turn) running = null;
+    };
+    turn.then(over, over);
+    return turn;
+  };
+  const follow = async (before: Promise<void>): Promise<void> => {
+    await before.catch(() => undefined);
+    next = null;
+    return begin();
+  };
+  return () => (next ??= running === null ? null : follow(running)) ?? begin();
+}

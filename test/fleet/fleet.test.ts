@@ -29,9 +29,14 @@ async function running(texts: Texts) {
       readonly fails: (error: Error) => boolean;
     }
   >();
-  const next = { files: await filesOf(texts) };
+  const next = {
+    files: await filesOf(texts),
+    read: (files: () => FleetFiles): Promise<FleetFiles> => Promise.resolve(files()),
+    /** Whether a run ends as soon as it is told to. */
+    ending: "at once" as "at once" | "held",
+  };
   const fleet: Fleet = new Fleet({
-    read: () => Promise.resolve(next.files),
+    read: () => next.read(() => next.files),
     start: (run) =>
       new Promise((resolve, reject) => {
         const { account } = run.loaded;
@@ -41,7 +46,7 @@ async function running(texts: Texts) {
           if (error === undefined) resolve();
           else reject(error);
         };
-        run.stop.addEventListener("abort", () => end(), { once: true });
+        run.stop.addEventListener("abort", () => next.ending === "at once" && end(), { once: true });
         run.failing.addEventListener("abort", () => end(run.failing.reason as Error), { once: true });
         runs.set(account, {
           run,
@@ -176,6 +181,93 @@ describe("files that are read again", () => {
     next.files = await filesOf({ north: "mirror: listed\n" });
     await fleet.reload();
     expect(await told(0)).toContain("north begins at 2 s");
+  });
+});
+
+describe("files that are read again and again", () => {
+  /** Reads whose answers are given one by one. */
+  async function heldUp(texts: Texts) {
+    const scene = await running(texts);
+    const reads: (() => void)[] = [];
+    scene.next.read = async (files) => {
+      await new Promise<void>((resolve) => reads.push(resolve));
+      return files();
+    };
+    return { ...scene, reads };
+  }
+
+  it("are read one at a time, and all who asked meanwhile get one reading more", async () => {
+    const { fleet, reads, told } = await heldUp({ north: "" });
+    const first = fleet.reload();
+    const others = [fleet.reload(), fleet.reload()];
+    await told(0);
+    expect(reads).toHaveLength(1);
+    reads[0]?.();
+    await first;
+    await told(0);
+    expect(reads).toHaveLength(2);
+    reads[1]?.();
+    await Promise.all(others);
+    expect(reads).toHaveLength(2);
+  });
+
+  it("after a renaming leave no account running that no list names", async () => {
+    const { fleet, next, told, runs, stop, ended } = await running({ old: "" });
+    next.ending = "held";
+    await told(1_000);
+    next.files = await filesOf({ new: "" });
+    const reloads = [fleet.reload(), fleet.reload()];
+    await told(100);
+    await Promise.all(reloads);
+    expect([...fleet.states().keys()]).toEqual(["new", "old"]);
+    expect(await told(0)).toEqual([]);
+    runs.get("old")?.end();
+    expect(await told(1_000)).toEqual(["old ends", "new begins at 1 s"]);
+    expect([...fleet.states().keys()]).toEqual(["new"]);
+    next.ending = "at once";
+    stop.abort();
+    await told(0);
+    runs.get("new")?.end();
+    await ended;
+  });
+
+  it("run a file that comes back while its account still ends after that", async () => {
+    const { fleet, next, told, runs } = await running({ north: "", east: "" });
+    next.ending = "held";
+    await told(1_000);
+    next.files = await filesOf({ east: "" });
+    await fleet.reload();
+    next.files = await filesOf({ north: "", east: "" });
+    await fleet.reload();
+    expect(await told(5_000)).toEqual([]);
+    runs.get("north")?.end();
+    expect(await told(0)).toEqual(["north ends", "north begins at 6 s"]);
+    expect(fleet.state("north")?.phase).toBe("starting");
+    next.ending = "at once";
+  });
+
+  it("wait no longer than a minute for an account that does not end", async () => {
+    const { fleet, next, told, runs } = await running({ north: "", east: "" });
+    next.ending = "held";
+    await told(1_000);
+    next.files = await filesOf({ north: "", south: "" });
+    await fleet.reload();
+    expect(await told(59_000)).toEqual([]);
+    expect(await told(2_000)).toEqual(["south begins at 61 s"]);
+    runs.get("east")?.end();
+    next.ending = "at once";
+  });
+
+  it("begin nothing once the fleet is told to end", async () => {
+    const { fleet, next, told, stop, ended, reads } = await heldUp({ north: "" });
+    await told(1_000);
+    next.files = await filesOf({ north: "", south: "" });
+    const reloaded = fleet.reload();
+    stop.abort();
+    await ended;
+    reads[0]?.();
+    await reloaded;
+    expect(await told(1_000)).toEqual(["north ends"]);
   });
 });
 
