@@ -41,6 +41,8 @@ interface HeldPool {
   readonly pool: Pool;
   /** What is under way in it. */
   readonly open: Set<Exchange>;
+  /** When the last of them ended, monotonic ms. */
+  idleSince: number;
 }
 
 const always = () => true;
@@ -107,6 +109,7 @@ export class HostConnections {
       return await exchange.answer;
     } finally {
       held.open.delete(exchange);
+      held.idleSince = this.#clock.monotonic();
       if (exchange.hasExpired || this.#pools.get(purpose) !== held) this.#leave(purpose, held);
     }
   }
@@ -136,7 +139,10 @@ export class HostConnections {
 
   #pool(purpose: Purpose): HeldPool {
     const current = this.#pools.get(purpose);
-    if (current !== undefined) return current;
+    // Undici's own timer comes late where the process was busy or stood still.
+    const idleMs = current === undefined ? 0 : this.#clock.monotonic() - current.idleSince;
+    if (current !== undefined && (current.open.size > 0 || idleMs < keptFor[purpose])) return current;
+    if (current !== undefined) this.#leave(purpose, current);
     const connectMs = this.#timeouts.connect;
     const secure = buildConnector({ timeout: connectMs, allowH2: false, ...verifiedTls });
     const pool = new Pool(this.url.origin, {
@@ -156,7 +162,7 @@ export class HostConnections {
       keepAliveMaxTimeout: keptFor[purpose],
       maxHeaderSize: 32 * 1024,
     });
-    const held = { pool, open: new Set<Exchange>() };
+    const held = { pool, open: new Set<Exchange>(), idleSince: this.#clock.monotonic() };
     this.#pools.set(purpose, held);
     this.#held.add(held);
     return held;
