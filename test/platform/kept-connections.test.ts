@@ -18,15 +18,3 @@ it.each([
   await post();
   expect(host.accepted).toBe(2);
 });
-
-it(
-  "a server that offers to keep it for longer sees an idle connection closed all the same",
-  { timeout: 20_000 },
-  async () => {
-    const { client, host } = await hosted(() => ({ ...ok(null), headers: { "keep-alive": "timeout=12" } }));
-    await client.write("GH-1", "101", "1010", never);
-    const begunAt = performance.now();
-    await expect.poll(() => host.open, { timeout: 15_000, interval: 100 }).toBe(0);
-    expect(performance.now() - begunAt).toBeLessThan(9_000);
-  },
-);
