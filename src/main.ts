@@ -9,8 +9,12 @@ import { isatty } from "node:tty";
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
-    if (stop.signal.aborted) process.exit(1);
-    stop.abort();
+    if (!stop.signal.aborted) stop.abort();
+    else {
+      // Nothing more than that ends it in any case: `exit` would wait for what hangs.
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    }
   });
 }
 // A terminal that is closed ends what was started in it, and is none any more; a service reads its configuration again.
@@ -27,7 +31,7 @@ process.on("SIGHUP", hangUp);
 
 keepCompiled();
 
-const { endUncaught, guardStreams, runProgram } = await import("./cli/program.js");
+const { endProcess, endUncaught, guardStreams, runProgram } = await import("./cli/program.js");
 const { out, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);
 endUncaught(process, err);
 // Only by then is it known that the last words could not be written either.
@@ -50,9 +54,10 @@ setImmediate(() => {
   isLoading = false;
   if (isHungUp) hangUp();
 });
-process.exitCode = await ended;
-// What a stopped command has given up may go on in the background, and would hold the process for minutes.
-if (stop.signal.aborted) process.stdout.write("", () => process.stderr.write("", () => process.exit()));
+const code = await ended;
+process.exitCode = code;
+// What was given up, or hangs, may go on in the background: it must not hold a program that has said its last word.
+process.stdout.write("", () => process.stderr.write("", () => void endProcess(process, code)));
 
 /**
  * Node 22 and later can keep what they have compiled, below the user's folder for such things or the one that systemd made

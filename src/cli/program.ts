@@ -8,6 +8,7 @@ import {
   programVersion,
   type ProcessContext,
 } from "./context.js";
+export { endProcess } from "../runtime/ending.js";
 import { stackText } from "../runtime/stack-trace.js";
 import { widthOf } from "../runtime/text-table.js";
 

@@ -6,6 +6,7 @@ import type { Configuration } from "../config/schema.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
+import { endProcess } from "../runtime/ending.js";
 import { adjustableLogs, isText, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { oneAtATime } from "../runtime/schedule.js";
 import { serviceManager } from "../runtime/systemd.js";
@@ -128,7 +129,7 @@ export async function endInTime(ended: AbortSignal, log: Logger): Promise<void> 
   );
   if (isOver || ended.aborted) return;
   log.warn("the end was held up, so it is cut short; open commands are in the journal for the next start");
-  process.exit(0);
+  await endProcess(process, 0);
 }
 
 /** SIGHUP: what can change while running is taken over, everything else is named; a file with mistakes changes nothing. */

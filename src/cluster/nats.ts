@@ -12,20 +12,23 @@ import {
   StorageType,
 } from "@nats-io/jetstream";
 import { type KV, Kvm, type KvWatchEntry } from "@nats-io/kv";
+import { NodeTransport } from "@nats-io/transport-node/lib/node_transport.js";
 import {
-  connect,
   credsAuthenticator,
   errors,
   headers,
   type MsgHdrs,
   nanos,
   type NatsConnection,
+  NatsConnectionImpl,
   type NodeConnectionOptions,
+  setTransportFactory,
   tokenAuthenticator,
   usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
 import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
+import { Names } from "../runtime/names.js";
 import type { Logger } from "../runtime/log.js";
 import { ClusterRefusal, type OwnedAccount } from "./cluster.js";
 import { bucketLimits } from "./lease.js";
@@ -79,11 +82,17 @@ export async function joinNats(
   signal: AbortSignal,
 ): Promise<NatsLink | null> {
   const { clock, log } = ports;
+  const names = new Names(clock);
+  // As the library's own `connect` does it, but for looking servers up.
+  setTransportFactory({
+    factory: () => new NodeTransport(),
+    dnsResolveFn: async (host) => [...(await names.addresses(host))],
+  });
   let told = "";
   while (!signal.aborted) {
     let link: NatsConnection | null = null;
     try {
-      link = await connect(optionsOf(settings, ports.memberId));
+      link = await NatsConnectionImpl.connect(optionsOf(settings, ports.memberId));
       checkVersion(link);
       void tellOf(link, log);
       return await linkOver(link, settings, ports);

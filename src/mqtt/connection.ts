@@ -1,5 +1,6 @@
 import type { Logger } from "../runtime/log.js";
 import { fullJitter } from "../runtime/clock.js";
+import { Names } from "../runtime/names.js";
 import {
   BrokerLink,
   brokerName,
@@ -104,6 +105,7 @@ export class BrokerConnection {
   readonly #limits: ConnectionLimits;
   readonly #ports: ConnectionPorts;
   readonly #queue: PublishQueue;
+  readonly #names = new Names();
   readonly #report: LinkReport;
   readonly #tally = {
     connects: 0,
@@ -246,7 +248,7 @@ export class BrokerConnection {
       limits: this.#limits,
       version: this.#version,
       message: this.#receive,
-      openStream: streamFrom(settings, this.#limits.connectTimeoutMs),
+      openStream: streamFrom(settings, this.#limits.connectTimeoutMs, { names: this.#names, signal }),
     });
     if (!(link instanceof BrokerLink)) return { end: link, lost: 0 };
     this.#link = link;

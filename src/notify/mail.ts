@@ -1,5 +1,7 @@
 import { createTransport } from "nodemailer";
 import type { Configuration } from "../config/schema.js";
+import { type Connection, openSocket } from "../runtime/connecting.js";
+import type { Names } from "../runtime/names.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
 import type { WaySettings } from "./services.js";
@@ -16,19 +18,26 @@ function isRefusal(error: object): boolean {
   return code === null ? "code" in error && refusals.has(error.code) : code >= 500;
 }
 
-/** A proxy's login stands in its address. */
-function proxyAddress(proxy: Configuration["notify"]["proxy"]): string | undefined {
+/** A proxy's login stands in its address. Where its certificate is not for its name, the name is looked up here. */
+async function proxyAddress(proxy: Proxy, names: Names): Promise<string | undefined> {
   if (proxy === undefined) return undefined;
   const url = new URL(proxy.url);
+  if (url.protocol === "http:") url.hostname = bracketed((await names.addresses(url.hostname))[0]);
   url.username = encodeURIComponent(proxy.username ?? "");
   url.password = encodeURIComponent(proxy.password ?? "");
   return url.href;
 }
 
+const bracketed = (address = ""): string => (address.includes(":") ? `[${address}]` : address);
+
 type MailSettings = NonNullable<WaySettings["smtp"]>;
 type Proxy = Configuration["notify"]["proxy"];
 
-function transportFor(settings: MailSettings, proxy: Proxy) {
+/** Either over a connection that stands, or through a proxy. */
+function transportFor(
+  settings: MailSettings,
+  way: { readonly connection: Connection } | { readonly proxy: string },
+) {
   const { host, port, encryption, username, password } = settings;
   return createTransport({
     host,
@@ -41,7 +50,7 @@ function transportFor(settings: MailSettings, proxy: Proxy) {
     connectionTimeout: patienceMs,
     greetingTimeout: patienceMs,
     socketTimeout: patienceMs,
-    proxy: proxyAddress(proxy),
+    ...way,
     // What a message holds is text: nothing in it may name a file or an address to be fetched.
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -50,11 +59,17 @@ function transportFor(settings: MailSettings, proxy: Proxy) {
 
 export async function sendMail(
   settings: MailSettings,
-  proxy: Proxy,
+  { proxy: given, names }: { readonly proxy: Proxy; readonly names: Names },
   message: Message,
   signal: AbortSignal,
 ): Promise<Sent> {
-  const transport = transportFor(settings, proxy);
+  const { host, port } = settings;
+  const proxy = await proxyAddress(given, names);
+  const way =
+    proxy === undefined
+      ? { connection: await openSocket({ host, port, names, connectMs: patienceMs, signal }) }
+      : { proxy };
+  const transport = transportFor(settings, way);
   const end = () => transport.close();
   signal.addEventListener("abort", end, { once: true });
   try {

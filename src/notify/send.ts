@@ -1,5 +1,7 @@
 import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
+import { connectorOver } from "../runtime/connecting.js";
+import { Names } from "../runtime/names.js";
 import type { Redact } from "../runtime/redaction.js";
 import { verifiedTls } from "../runtime/sockets.js";
 import type { Message } from "./message.js";
@@ -28,14 +30,18 @@ const mostProblem = 300;
 
 export function senderOf(way: WaySettings, ports: SenderPorts): Sender {
   const { clock, proxy, redact } = ports;
+  const names = new Names(clock);
   // Cut only then: half a secret would not be known as one.
   const tellable = (problem: string) => redact(problem).slice(0, mostProblem);
   const service = serviceOf(way);
   const attempt = async (message: Message, signal: AbortSignal): Promise<Sent> => {
     if (service !== null)
-      return judgeReply(service, await exchange(service.request(message, clock.now()), proxy, signal));
+      return judgeReply(
+        service,
+        await exchange(service.request(message, clock.now()), { proxy, names }, signal),
+      );
     const { sendMail } = await import("./mail.js");
-    return way.smtp ? sendMail(way.smtp, proxy, message, signal) : { ok: true };
+    return way.smtp ? sendMail(way.smtp, { proxy, names }, message, signal) : { ok: true };
   };
   const send = async (message: Message, stop: AbortSignal): Promise<Sent> => {
     const late = new AbortController();
@@ -63,17 +69,20 @@ function reasonOf(error: unknown): string {
 /** No redirect is followed: the secret is for this address alone. */
 async function exchange(
   { url, headers, body }: HttpRequest,
-  proxy: SenderPorts["proxy"],
+  { proxy, names }: { readonly proxy: SenderPorts["proxy"]; readonly names: Names },
   signal: AbortSignal,
 ): Promise<HttpReply> {
-  const { Agent, ProxyAgent } = await import("undici");
+  const { Agent, buildConnector, Pool, ProxyAgent } = await import("undici");
   const once = { connections: 1, pipelining: 0 };
+  const secure = buildConnector({ timeout: deadlineMs, allowH2: false, ...verifiedTls });
+  const connect = connectorOver(secure, { names, connectMs: deadlineMs, signal });
   const dispatcher =
     proxy === undefined
-      ? new Agent({ ...once, connect: verifiedTls })
+      ? new Agent({ ...once, connect })
       : new ProxyAgent({
           ...once,
           uri: proxy.url,
+          clientFactory: (origin) => new Pool(origin, { connect }),
           requestTls: verifiedTls,
           token: loginOf(proxy),
           proxyTunnel: true,

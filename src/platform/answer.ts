@@ -280,7 +280,10 @@ const cut = [
 /** What went wrong, and what to do about it. */
 const troubles: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   ENOTFOUND: ["the host name does not exist", "check {key} and this machine's DNS"],
-  EAI_AGAIN: ["the host name could not be looked up (no DNS answer)", network],
+  EAI_AGAIN: [
+    "the host name could not be looked up (no DNS answer)",
+    "check this machine's name servers, `doctor` names those that do not answer; it is tried again by itself",
+  ],
   ECONNREFUSED: ["the host refuses connections on that port", "check host and port of {key}"],
   UND_ERR_CONNECT_TIMEOUT: ["no connection within the connect time-out", network],
   ETIMEDOUT: ["no connection: the network did not answer", network],

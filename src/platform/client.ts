@@ -19,6 +19,7 @@ import {
 } from "./counters.js";
 import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
 import { type Files, nodeFiles } from "../runtime/file-system.js";
+import { Names } from "../runtime/names.js";
 import { HostConnections, type HostWay } from "./http.js";
 import { type HostLink, HostLinks, type OnLink } from "./circuit.js";
 import { operations } from "./operations.js";
@@ -51,6 +52,8 @@ export interface PlatformPorts {
   readonly outside?: PlatformOutside | undefined;
   /** What other accounts of the process share of the same hosts. */
   readonly shared?: SharedHosts | undefined;
+  /** Looks hosts up; one of its own where absent. */
+  readonly names?: Names | undefined;
 }
 
 /** The platform as the rest of the program uses it. Nothing is opened or read before the first call. */
@@ -90,12 +93,13 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const redact = withoutSecrets(streams.secrets);
   const blank = blanker(source);
   const reports = new ShapeReports("answer", log, clock, redact);
-  const { budget, hosts, leave } = waysTo(settings, ports, links);
+  const names = ports.names ?? ports.shared?.names ?? new Names(clock);
+  const { budget, hosts, leave } = waysTo(settings, { ...ports, names }, links);
   const inside = { clock, random, redact, blank };
   const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside });
   const pushTally = newPushTally();
   const frameReports = new ShapeReports("frame", log, clock, redact);
-  const pushParts = { source, readTime, log, ...inside, tally: pushTally, reports: frameReports };
+  const pushParts = { source, readTime, log, names, ...inside, tally: pushTally, reports: frameReports };
   return {
     ...remembering(platformReader(settings.shapes, { requests, reports, readTime, clock }), streams),
     ...platformWriter({ requests, reports }),
@@ -155,9 +159,15 @@ interface Ways {
 }
 
 /** The ways to both hosts, and how much polling may go them. */
-function waysTo(settings: PlatformSettings, ports: PlatformPorts, links: HostLinks): Ways {
-  const { clock, shared } = ports;
-  const way = ports.outside?.way ?? ((...given) => new HostConnections(...given));
+function waysTo(
+  settings: PlatformSettings,
+  ports: PlatformPorts & { readonly names: Names },
+  links: HostLinks,
+): Ways {
+  const { clock, shared, names } = ports;
+  const way: PlatformOutside["way"] =
+    ports.outside?.way ??
+    ((url, given, clock, places) => new HostConnections(url, given, { clock, names }, places));
   const { requests_per_minute: perMinute, concurrency } = settings;
   const urls = { business: settings.business_url, realtime: settings.realtime_url };
   if (shared === undefined) {

@@ -5,6 +5,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Pace } from "../greenhouse/ports.js";
 import { abortReason, type Clock } from "../runtime/clock.js";
+import { connectorOver } from "../runtime/connecting.js";
+import type { Names } from "../runtime/names.js";
 import { Semaphore } from "../runtime/schedule.js";
 import { verifiedTls } from "../runtime/sockets.js";
 import type { Operation } from "./operations.js";
@@ -39,33 +41,11 @@ interface HeldPool {
   readonly pool: Pool;
   /** What is under way in it. */
   readonly open: Set<Exchange>;
+  /** When the last of them ended, monotonic ms. */
+  idleSince: number;
 }
 
 const always = () => true;
-
-/**
- * Connections that are reset when they are closed. Of one that is merely closed the operating system goes on sending for minutes
- * what was written and not acknowledged: a value that was given up while the network was away would arrive when it is back.
- */
-export function resettingConnector(
-  options: Parameters<typeof buildConnector>[0],
-): ReturnType<typeof buildConnector> {
-  const connect = buildConnector(options);
-  return (target, callback) => {
-    const isSecure = target.protocol === "https:";
-    const port = target.port || (isSecure ? "443" : "80");
-    connect({ ...target, protocol: "http:", port }, (error, socket) => {
-      if (error !== null) {
-        callback(error, null);
-        return;
-      }
-      // What `resetAndDestroy` sets. That itself waits for the end of the stream first, and its owner learns of no error.
-      Object.assign(socket, { resetAndClosing: true });
-      if (isSecure) connect({ ...target, httpSocket: socket }, callback);
-      else callback(null, socket);
-    });
-  };
-}
 
 /** The way to one host as requests go it. */
 export type HostWay = Pick<HostConnections, keyof HostConnections>;
@@ -85,12 +65,13 @@ export class HostConnections {
   /** Those that take new requests, and those that only end what is under way in them. */
   readonly #pools = new Map<Purpose, HeldPool>();
   readonly #held = new Set<HeldPool>();
-  #isClosed = false;
+  readonly #names: Names;
+  readonly #closing = new AbortController();
 
   constructor(
     url: string,
     { timeouts, concurrency }: Pick<PlatformSettings, "timeouts" | "concurrency">,
-    clock: Clock,
+    { clock, names }: { readonly clock: Clock; readonly names: Names },
     semaphore = new Semaphore(concurrency),
   ) {
     this.url = new URL(url);
@@ -99,13 +80,14 @@ export class HostConnections {
     this.#concurrency = concurrency;
     this.#prefix = this.url.pathname.replace(/\/+$/, "");
     this.#clock = clock;
+    this.#names = names;
   }
 
   /** Rejects with a TransportFailure. */
   async exchange(call: Call, headers: string[]): Promise<HttpAnswer> {
     const { operation, body, pace, signal, mayBegin = always } = call;
     const { method } = operation;
-    if (this.#isClosed || signal.aborted) throw new TransportFailure("aborted", false, 0);
+    if (this.#closing.signal.aborted || signal.aborted) throw new TransportFailure("aborted", false, 0);
     const purpose = pace === "polled" ? "polling" : method === "GET" ? "reads" : "posts";
     const held = this.#pool(purpose);
     const exchange = new Exchange({
@@ -127,6 +109,7 @@ export class HostConnections {
       return await exchange.answer;
     } finally {
       held.open.delete(exchange);
+      held.idleSince = this.#clock.monotonic();
       if (exchange.hasExpired || this.#pools.get(purpose) !== held) this.#leave(purpose, held);
     }
   }
@@ -138,7 +121,7 @@ export class HostConnections {
 
   /** Ends every open exchange. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     await Promise.all([...this.#held].map(({ pool }) => pool.destroy()));
     for (const { open } of this.#held) for (const exchange of open) exchange.giveUp();
   }
@@ -149,27 +132,37 @@ export class HostConnections {
    */
   #leave(purpose: Purpose, held: HeldPool): void {
     if (this.#pools.get(purpose) === held) this.#pools.delete(purpose);
-    if (held.open.size > 0 || this.#isClosed) return;
+    if (held.open.size > 0 || this.#closing.signal.aborted) return;
     const forget = () => this.#held.delete(held);
     held.pool.destroy().then(forget, forget);
   }
 
   #pool(purpose: Purpose): HeldPool {
     const current = this.#pools.get(purpose);
-    if (current !== undefined) return current;
-    const connect = { timeout: this.#timeouts.connect, ...verifiedTls };
+    // Undici's own timer comes late where the process was busy or stood still.
+    const idleMs = current === undefined ? 0 : this.#clock.monotonic() - current.idleSince;
+    if (current !== undefined && (current.open.size > 0 || idleMs < keptFor[purpose])) return current;
+    if (current !== undefined) this.#leave(purpose, current);
+    const connectMs = this.#timeouts.connect;
+    const secure = buildConnector({ timeout: connectMs, allowH2: false, ...verifiedTls });
     const pool = new Pool(this.url.origin, {
       ...(purpose === "polling" ? { connections: this.#concurrency } : {}),
       pipelining: 1,
       allowH2: false,
-      connect: purpose === "posts" ? resettingConnector({ ...connect, allowH2: false }) : connect,
+      connect: connectorOver(secure, {
+        names: this.#names,
+        connectMs,
+        signal: this.#closing.signal,
+        resets: purpose === "posts",
+      }),
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: keptFor[purpose],
-      keepAliveMaxTimeout: 60_000,
+      // What a server offers makes it shorter, and never longer.
+      keepAliveMaxTimeout: keptFor[purpose],
       maxHeaderSize: 32 * 1024,
     });
-    const held = { pool, open: new Set<Exchange>() };
+    const held = { pool, open: new Set<Exchange>(), idleSince: this.#clock.monotonic() };
     this.#pools.set(purpose, held);
     this.#held.add(held);
     return held;

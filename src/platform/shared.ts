@@ -1,4 +1,5 @@
 import type { Clock } from "../runtime/clock.js";
+import { Names } from "../runtime/names.js";
 import { RequestBudget, Semaphore } from "../runtime/schedule.js";
 
 /**
@@ -45,6 +46,7 @@ export class SharedHost {
 
 /** The hosts of all accounts of one process, by origin. */
 export class SharedHosts {
+  readonly names = new Names();
   readonly #perMinute: number;
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #hosts = new Map<string, SharedHost>();

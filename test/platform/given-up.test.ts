@@ -3,7 +3,10 @@ import { connect, createServer, type Socket } from "node:net";
 import https from "node:https";
 import { describe, expect, it, onTestFinished } from "vitest";
 import Pool from "undici/lib/dispatcher/pool.js";
-import { Exchange, resettingConnector } from "../../src/platform/http.js";
+import buildConnector from "undici/lib/core/connect.js";
+import { Exchange } from "../../src/platform/http.js";
+import { connectorOver } from "../../src/runtime/connecting.js";
+import { Names } from "../../src/runtime/names.js";
 import { testCertificate } from "../broker/certificate.js";
 import { portFor } from "../support/free-port.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -64,7 +67,8 @@ describe("a POST that is given up", () => {
     const arrived = once(server, "request");
     const { url, ends } = await front(await portFor(server));
     onTestFinished(() => void server.close());
-    const connector = resettingConnector({ ca: testCertificate.cert });
+    const secure = buildConnector({ ca: testCertificate.cert });
+    const connector = connectorOver(secure, { names: new Names(), connectMs: 5_000, resets: true });
     const pool = new Pool(`https://${url}`, { connect: connector });
     const limits = {
       clock: new VirtualClock(),

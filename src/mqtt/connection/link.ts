@@ -23,53 +23,56 @@ import type {
   TlsSettings,
   Will,
 } from "./settings.js";
-import net from "node:net";
-import tls from "node:tls";
+import type { Socket } from "node:net";
+import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
+import { Names } from "../../runtime/names.js";
 import { pem } from "../../runtime/sockets.js";
 
-interface Endpoint {
-  readonly protocol: string;
-  readonly host: string;
-  readonly port: number;
-}
-
-const defaultPorts: Readonly<Record<string, number>> = {
-  "mqtt:": 1883,
-  "mqtts:": 8883,
-  "ws:": 80,
-  "wss:": 443,
-};
+const protocols: ReadonlySet<string> = new Set(["mqtt:", "mqtts:", "ws:", "wss:"]);
 // Mosquitto and others put several packets into one frame, so this is well above our packet limit.
 const maxFrameBytes = 16 * 1024 * 1024;
-const tcpKeepAliveMs = 60_000;
 
 /** `mqtt://host:port`: where a URL leads, fit for logs (no credentials, no path, no query). */
 export function brokerName(url: string): string {
   try {
-    const { protocol, host, port } = endpointOf(url);
+    const { protocol, host, port } = placeOf(url);
     return `${protocol}//${host.includes(":") ? `[${host}]` : host}:${port}`;
   } catch {
     return "the broker";
   }
 }
 
-/** Opens a socket as `url` says. Rejects or throws when the URL, a certificate or a key cannot be used. */
-export function streamFrom(settings: Pick<ConnectionSettings, "url" | "tls">, timeoutMs: number): OpenStream {
+interface Outside {
+  /** Looks the broker up. */
+  readonly names?: Names;
+  readonly signal?: AbortSignal;
+}
+
+/** Opens a socket as `url` says. Rejects where there is no connection, or the URL, a certificate or a key cannot be used. */
+export function streamFrom(
+  settings: Pick<ConnectionSettings, "url" | "tls">,
+  timeoutMs: number,
+  { names = new Names(), signal }: Outside = {},
+): OpenStream {
   return async (opened) => {
-    const endpoint = endpointOf(settings.url);
-    const isWebSocket = endpoint.protocol.startsWith("ws");
-    const files = endpoint.protocol === "mqtt:" ? {} : await material(settings.tls);
-    if (isWebSocket) return webSocket(settings.url, files, timeoutMs, opened);
-    return plainOrSecure(endpoint, files, opened);
+    const { protocol, secure, ...place } = placeOf(settings.url);
+    const files = protocol === "mqtt:" ? {} : await material(settings.tls);
+    const connection = await openSocket({ ...place, names, connectMs: timeoutMs, signal });
+    const open = () => (secure ? secured(connection, place.host, files) : connection);
+    if (protocol.startsWith("ws")) return webSocket(settings.url, open, timeoutMs, opened);
+    const socket = open();
+    joinPieces(socket);
+    if (secure) socket.once("secureConnect", opened);
+    else opened();
+    return socket;
   };
 }
 
-function endpointOf(url: string): Endpoint {
-  const { protocol, hostname, port } = new URL(url);
-  const standard = defaultPorts[protocol];
-  if (standard === undefined)
+function placeOf(url: string) {
+  const { protocol } = new URL(url);
+  if (!protocols.has(protocol))
     throw new Error(`mqtt.url must begin with mqtt:, mqtts:, ws: or wss:, not ${protocol}`);
-  return { protocol, host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? standard : Number(port) };
+  return { protocol, ...endpointOf(url) };
 }
 
 async function material(settings: TlsSettings = {}) {
@@ -81,20 +84,6 @@ async function material(settings: TlsSettings = {}) {
   return { ca, cert, key, rejectUnauthorized: settings.rejectUnauthorized ?? true };
 }
 
-type TlsMaterial = Partial<Awaited<ReturnType<typeof material>>>;
-
-function plainOrSecure({ protocol, host, port }: Endpoint, files: TlsMaterial, opened: () => void): Duplex {
-  const isSecure = protocol === "mqtts:";
-  const servername = net.isIP(host) === 0 ? { servername: host } : {};
-  const socket = isSecure
-    ? tls.connect({ host, port, ...servername, ...files })
-    : net.connect({ host, port });
-  socket.setNoDelay(true);
-  socket.setKeepAlive(true, tcpKeepAliveMs);
-  joinPieces(socket);
-  return socket.once(isSecure ? "secureConnect" : "connect", opened);
-}
-
 interface Piece {
   readonly chunk: string | Buffer;
   readonly encoding: BufferEncoding;
@@ -104,7 +93,7 @@ interface Piece {
  * The MQTT library hands over a packet in some eight pieces, and a whole greenhouse's packets at once: two hundred pieces cost the
  * kernel a good deal more than the same bytes as one.
  */
-function joinPieces(socket: net.Socket): void {
+function joinPieces(socket: Socket): void {
   socket._writev = (pieces: readonly Piece[], done) => {
     const parts: Buffer[] = [];
     for (const { chunk, encoding } of pieces)
@@ -126,7 +115,7 @@ function joinPieces(socket: net.Socket): void {
 
 async function webSocket(
   url: string,
-  files: TlsMaterial,
+  createConnection: () => Socket,
   timeoutMs: number,
   opened: () => void,
 ): Promise<Duplex> {
@@ -137,7 +126,7 @@ async function webSocket(
   target.username = "";
   target.password = "";
   const socket = new WebSocket(target, ["mqtt"], {
-    ...files,
+    createConnection,
     handshakeTimeout: timeoutMs,
     perMessageDeflate: false,
     maxPayload: maxFrameBytes,
@@ -241,17 +230,22 @@ interface LinkOptions {
   readonly openStream: OpenStream;
 }
 
-/** So long messages are taken in without a break. */
-const longestTurnMs = 5;
+/** So long messages are taken in without a break where nothing else had much to do. */
+const shortTurnMs = 5;
+const longTurnMs = 50;
 
 /**
  * Lets everything else that is due in the process have its turn in a flood of messages: the library takes all that came at once, a
- * thousand of them, one after the other.
+ * thousand of them, one after the other. A turn is as long as what the others took before it: at a start they take a hundred
+ * milliseconds at a time, and a stop that came behind a thousand retained messages would wait for them two hundred times.
  */
 export class Turns {
   readonly #clock: Pick<Clock, "monotonic" | "soon">;
   /** Null at the beginning of a turn. */
   #began: number | null = null;
+  #lengthMs = shortTurnMs;
+  /** When the turn before ended that had messages left. */
+  #brokeOff: number | null = null;
 
   constructor(clock: Pick<Clock, "monotonic" | "soon"> = systemClock) {
     this.#clock = clock;
@@ -262,10 +256,16 @@ export class Turns {
     const now = this.#clock.monotonic();
     if (this.#began === null) {
       this.#began = now;
+      const othersMs = this.#brokeOff === null ? 0 : now - this.#brokeOff;
+      this.#lengthMs = Math.min(Math.max(othersMs, shortTurnMs), longTurnMs);
+      this.#brokeOff = null;
       this.#clock.soon(() => (this.#began = null));
     }
-    if (now - this.#began < longestTurnMs) goOn();
-    else this.#clock.soon(goOn);
+    if (now - this.#began < this.#lengthMs) goOn();
+    else {
+      this.#brokeOff = now;
+      this.#clock.soon(goOn);
+    }
   }
 }
 

@@ -18,7 +18,7 @@ export interface TlsSettings {
 
 export interface ConnectionLimits {
   readonly keepaliveS: number;
-  /** From the first byte sent to the CONNACK, the TCP and TLS handshakes included. */
+  /** For the connection, and then from its first byte to the CONNACK, the TLS handshake included. Looking the broker up has its own. */
   readonly connectTimeoutMs: number;
   readonly ackTimeoutMs: number;
   readonly subackTimeoutMs: number;

@@ -1,5 +1,7 @@
+import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { type Clock, fullJitter } from "../../runtime/clock.js";
+import { endpointOf, secured } from "../../runtime/connecting.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import { troubleCode, troubleOf } from "../answer.js";
 import type { Credential } from "../session/credential.js";
@@ -105,7 +107,7 @@ function brokenFrame(error: Error): string | null {
   return code.startsWith("WS_ERR_") ? "a frame that breaks the WebSocket protocol" : null;
 }
 
-function whyFailed(error: Error): string {
+export function whyFailed(error: unknown): string {
   const code = troubleCode(error);
   if (code === "") return "what answers there does not speak WebSocket";
   const { what, remedy } = troubleOf(code, false);
@@ -137,7 +139,6 @@ const handshakeMs = 10_000;
 
 /** Of every socket to the platform. */
 const socketOptions = {
-  ...verifiedTls,
   perMessageDeflate: false,
   followRedirects: false,
   maxPayload: maxFrameBytes,
@@ -158,11 +159,13 @@ export class PushConnection {
   #why: string | null = null;
   #status: number | null = null;
 
-  /** Begins the handshake. Throws only for a URL that is none. */
-  constructor({ url, headers }: Handshake, events: ConnectionEvents, clock: Clock) {
+  /** Begins the handshake over a connection to the host. Throws only for a URL that is none. */
+  constructor(connection: Socket, { url, headers }: Handshake, events: ConnectionEvents, clock: Clock) {
     this.#clock = clock;
     this.#events = events;
-    this.#socket = new WebSocket(url, { ...socketOptions, headers });
+    const { host, secure } = endpointOf(url);
+    const createConnection = () => (secure ? secured(connection, host, verifiedTls) : connection);
+    this.#socket = new WebSocket(url, { ...socketOptions, headers, createConnection });
   }
 
   /** Resolves once socket and timers are released, which an abort of the signal brings about at once. */

@@ -6,6 +6,7 @@ import {
 } from "../../greenhouse/ports.js";
 import type { Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
+import type { Names } from "../../runtime/names.js";
 import type { Redact } from "../../runtime/redaction.js";
 import type { PushTally, ShapeReports } from "../counters.js";
 import type { ReportShape } from "../decode/decoding.js";
@@ -41,6 +42,7 @@ export interface PushParts {
   readonly source: CredentialSource;
   readonly readTime: ReadTime;
   readonly clock: Clock;
+  readonly names: Names;
   readonly random: Random;
   readonly log: Logger;
   readonly redact: Redact;
@@ -71,6 +73,7 @@ export function createPush(settings: PlatformSettings, parts: PushParts): Platfo
     const link = new PushLink(operation, events, {
       ...parts,
       realtimeUrl,
+      connectMs: settings.timeouts.connect,
       settings: push,
       credential,
     });

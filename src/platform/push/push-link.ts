@@ -1,6 +1,8 @@
 import { PlatformError } from "../../greenhouse/ports.js";
 import type { Clock, Random } from "../../runtime/clock.js";
+import { endpointOf, openSocket } from "../../runtime/connecting.js";
 import type { Logger } from "../../runtime/log.js";
+import type { Names } from "../../runtime/names.js";
 import type { Redact } from "../../runtime/redaction.js";
 import type { PushTally } from "../counters.js";
 import type { Operation } from "../operations.js";
@@ -15,11 +17,14 @@ import {
   pauseMs,
   PushConnection,
   triesAfter,
+  whyFailed,
   whyNotOpen,
 } from "./connection.js";
 
 interface LinkParts {
   readonly realtimeUrl: string;
+  readonly names: Names;
+  readonly connectMs: number;
   readonly settings: PlatformSettings["push"];
   readonly credential: PushCredential;
   readonly tally: PushTally;
@@ -84,7 +89,7 @@ export class PushLink {
   }
 
   async #connect(credential: Credential | null, signal: AbortSignal): Promise<End> {
-    const { realtimeUrl, settings, tally, clock } = this.#parts;
+    const { realtimeUrl, settings, tally, clock, names, connectMs } = this.#parts;
     const { name, path } = this.#operation;
     const handshake = handshakeOf(realtimeUrl, path, credential, settings);
     const onOpen = () => {
@@ -94,7 +99,11 @@ export class PushLink {
       this.#announce();
       this.#events.onOpen();
     };
-    const connection = new PushConnection(handshake, { ...this.#events, onOpen }, clock);
+    const socket = await openSocket({ ...endpointOf(handshake.url), names, connectMs, signal }).catch(
+      whyFailed,
+    );
+    if (typeof socket === "string") return { type: "failed", why: socket };
+    const connection = new PushConnection(socket, handshake, { ...this.#events, onOpen }, clock);
     const end = await connection.run(signal);
     if (end.type === "lost") {
       tally.open -= 1;

@@ -2,6 +2,7 @@ import type { Configuration } from "../../config/schema.js";
 import type { DeviceRecord, Query } from "../../greenhouse/ports.js";
 import type { PlatformClient, PlatformPorts } from "../../platform/client.js";
 import type { Clock, Random } from "../../runtime/clock.js";
+import type { Names } from "../../runtime/names.js";
 import type { Logger } from "../../runtime/log.js";
 import type { BrokerClient } from "../broker-client.js";
 import type { Verdict } from "./finding.js";
@@ -10,6 +11,7 @@ export interface DoctorPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly names?: Names;
   /** Where a signed-in token is kept; the real ones unless given. */
   readonly files?: PlatformPorts["files"];
   /** Its name in a fleet, where it is one of several. */
@@ -48,6 +50,8 @@ export interface DoctorContext {
   readonly ports: DoctorPorts;
   readonly limits: DoctorLimits;
   readonly platform: PlatformClient;
+  /** What is looked up is looked up once. */
+  readonly names: Names;
   /** Every answer of the platform, by its question. */
   readonly answers: Map<string, RawAnswer>;
   readonly evidence: Evidence;

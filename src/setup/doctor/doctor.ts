@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
 import { nextTurn } from "../../runtime/clock.js";
+import { Names } from "../../runtime/names.js";
 import { addressChecks } from "./address-checks.js";
 import { clusterChecks } from "./cluster-checks.js";
 import { brokerChecks } from "./broker-checks.js";
@@ -99,13 +100,15 @@ export function openContext(
 ): DoctorContext {
   const { clock, random, log, files } = ports;
   const dataDir = configuration.data_dir;
-  const platform = createPlatform(configuration.platform, { clock, random, log, dataDir, files });
+  const names = ports.names ?? new Names();
+  const platform = createPlatform(configuration.platform, { clock, random, log, dataDir, files, names });
   return {
     configuration,
     account: ports.account,
     ports,
     limits,
     platform,
+    names,
     answers: new Map(),
     evidence: {
       controllers: [],

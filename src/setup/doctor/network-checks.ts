@@ -1,9 +1,11 @@
-import { lookup } from "node:dns/promises";
-import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { checkServerIdentity, connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls";
+import { isIP, type Socket } from "node:net";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { PlatformHost } from "../../greenhouse/ports.js";
 import { troubleCode, troubleOf } from "../../platform/answer.js";
+import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
+import { askEachServer, type Names, type ServerFinding } from "../../runtime/names.js";
 import { isLoopback } from "../../runtime/sockets.js";
+import type { Clock } from "../../runtime/clock.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import type { Check, DoctorContext } from "./context.js";
 
@@ -48,13 +50,6 @@ export function troublesOf(
   return all.flatMap(([isSo, what, remedy]) => (isSo ? [[what, remedy] as const] : []));
 }
 
-const endpointOf = (address: string) => {
-  const { protocol, hostname, port } = new URL(address);
-  const secure = protocol === "https:";
-  const host = hostname.replace(/^\[|\]$/g, "");
-  return { host, port: port === "" ? (secure ? 443 : 80) : Number(port), secure };
-};
-
 type Endpoint = ReturnType<typeof endpointOf>;
 
 interface Connected {
@@ -65,28 +60,37 @@ interface Connected {
 }
 
 /** Opens one connection and closes it; nothing is sent over it, so that a certificate that is refused can be looked at. */
-function tryConnection({ host, port, secure }: Endpoint, signal: AbortSignal): Promise<Connected> {
+async function tryConnection(
+  { host, port, secure }: Endpoint,
+  way: { readonly names: Names; readonly connectMs: number; readonly signal: AbortSignal },
+): Promise<Connected> {
+  let connection: Socket;
+  try {
+    connection = await openSocket({ host, port, ...way });
+  } catch (error) {
+    return { error, certificate: null, protocol: null };
+  }
+  if (secure) return tlsOver(connection, host, way.signal);
+  connection.destroy();
+  return { error: null, certificate: null, protocol: null };
+}
+
+function tlsOver(connection: Socket, host: string, signal: AbortSignal): Promise<Connected> {
   return new Promise((resolve) => {
-    const name = isIP(host) === 0 ? { servername: host } : {};
-    const socket: Socket | TLSSocket = secure
-      ? connectTls({ host, port, rejectUnauthorized: false, ...name })
-      : connectTcp({ host, port });
+    const socket = secured(connection, host, { rejectUnauthorized: false });
     const end = (error: unknown) => {
       signal.removeEventListener("abort", stop);
-      const tls = "getPeerCertificate" in socket ? socket : null;
-      const certificate = tls?.getPeerCertificate() ?? null;
-      const shown = certificate === null || Object.keys(certificate).length === 0 ? null : certificate;
-      resolve({ error, certificate: shown, protocol: tls?.getProtocol() ?? null });
+      // None at all once the socket is gone, whatever the types say.
+      const certificate = { ...socket.getPeerCertificate() };
+      const shown = Object.keys(certificate).length === 0 ? null : certificate;
+      resolve({ error, certificate: shown, protocol: socket.getProtocol() });
       socket.destroy();
     };
     const stop = () => end({ code: "ETIMEDOUT" });
     signal.addEventListener("abort", stop, { once: true });
     socket.on("error", end);
-    socket.once(secure ? "secureConnect" : "connect", () => {
-      const why = "authorizationError" in socket ? socket.authorizationError : null;
-      // Node gives the code alone.
-      end(typeof why === "string" ? { code: why } : (why ?? null));
-    });
+    // Node gives the code alone.
+    socket.once("secureConnect", () => end(socket.authorized ? null : { code: socket.authorizationError }));
     if (signal.aborted) stop();
   });
 }
@@ -97,7 +101,11 @@ export function networkChecks(host: PlatformHost): readonly Check[] {
   const at = `platform.${key}`;
   const endpoint = ({ configuration }: DoctorContext) => endpointOf(configuration.platform[key]);
   return [
-    { id: `${host}.dns`, needs: [], run: (context) => nameVerdict(endpoint(context), at) },
+    {
+      id: `${host}.dns`,
+      needs: [],
+      run: (context, signal) => nameVerdict(endpoint(context).host, at, context, signal),
+    },
     {
       id: `${host}.tls`,
       needs: [`${host}.dns`],
@@ -106,16 +114,49 @@ export function networkChecks(host: PlatformHost): readonly Check[] {
   ];
 }
 
-async function nameVerdict({ host }: Endpoint, key: string): Promise<Verdict> {
+const slowMs = 1_000;
+
+/** Looks a host up, says how long that took, and names the name servers that do not answer. */
+export async function nameVerdict(
+  host: string,
+  key: string,
+  { names, ports: { clock } }: Pick<DoctorContext, "names" | "ports">,
+  signal: AbortSignal,
+): Promise<Verdict> {
   if (isIP(host) !== 0) return ok(`${host} is an address, no name has to be looked up`);
+  const begunAt = clock.monotonic();
   try {
-    const found = await lookup(host, { all: true });
-    return ok(`${host} has the address ${found.map(({ address }) => address).join(", ")}`);
+    const found = await names.addresses(host);
+    const tookMs = Math.round(clock.monotonic() - begunAt);
+    const what = `${host} has the address ${found.join(", ")}, looked up in ${tookMs} ms`;
+    const silent = names.originOf(host) === "servers" ? await silentServers(host, clock, signal) : [];
+    if (silent.length > 0)
+      return warning(
+        `${what}, but ${silenceOf(silent)}`,
+        `${serverRemedy}, since other programs wait for it`,
+      );
+    return tookMs < slowMs ? ok(what) : warning(`${what}, which is slow`, serverRemedy);
   } catch (error) {
     const { what, remedy } = troubleOf(troubleCode(error), false);
-    return failed(`${host}: ${what}`, remedy.replace("{key}", key));
+    const silent = await silentServers(host, clock, signal);
+    return silent.length > 0
+      ? failed(`${host}: ${what}; ${silenceOf(silent)}`, serverRemedy)
+      : failed(`${host}: ${what}`, remedy.replace("{key}", key));
   }
 }
+
+const serverRemedy =
+  "correct the name servers of this computer (/etc/resolv.conf, or where its network is set up)";
+
+const silentServers = async (host: string, clock: Clock, signal: AbortSignal): Promise<readonly string[]> =>
+  (await askEachServer(host, clock, signal)).flatMap(({ server, tookMs }: ServerFinding) =>
+    tookMs === null ? [server] : [],
+  );
+
+const silenceOf = (servers: readonly string[]): string =>
+  servers.length === 1
+    ? `the name server ${servers.join("")} does not answer`
+    : `the name servers ${servers.join(", ")} do not answer`;
 
 async function connectionVerdict(
   endpoint: Endpoint,
@@ -127,8 +168,9 @@ async function connectionVerdict(
   const place = `${host}:${port}`;
   const { connect } = context.configuration.platform.timeouts;
   const now = context.ports.clock.now();
-  const { error, certificate, protocol } = await within(context.ports.clock, connect, stop, (signal) =>
-    tryConnection(endpoint, signal),
+  // The address is known by now; the rest is for TLS.
+  const { error, certificate, protocol } = await within(context.ports.clock, 2 * connect, stop, (signal) =>
+    tryConnection(endpoint, { names: context.names, connectMs: connect, signal }),
   );
   if (error !== null) {
     // The error names only the first thing that is wrong with a certificate.

@@ -1,0 +1,225 @@
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
+import { type Clock, systemClock } from "./clock.js";
+import { type Names, patienceMs } from "./names.js";
+
+/*
+ * Opens connections to hosts: the one place that decides how long one may take and which address it goes to. Node by itself gives
+ * each address but the last 250 ms and then gives it up, so that a slow network never gets a connection; here the next one is tried
+ * beside it (RFC 8305).
+ */
+
+/** An address that has not answered within so long is followed by the next, and goes on itself. */
+const nextAddressMs = 250;
+const tcpKeepAliveMs = 60_000;
+
+export interface Way {
+  readonly host: string;
+  readonly port: number;
+  readonly names: Pick<Names, "find" | "connected">;
+  /** For the connection alone, from the moment that an address is there. */
+  readonly connectMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly highWaterMark?: number;
+  readonly clock?: Clock;
+}
+
+const standardPorts: Readonly<Record<string, number>> = {
+  "http:": 80,
+  "ws:": 80,
+  "https:": 443,
+  "wss:": 443,
+  "mqtt:": 1883,
+  "mqtts:": 8883,
+  "nats:": 4222,
+};
+
+/** Where a URL leads, and whether over TLS. */
+export function endpointOf(url: string | URL) {
+  const { protocol, hostname, port } = new URL(url);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? (standardPorts[protocol] ?? 0) : Number(port),
+    secure: protocol === "https:" || protocol === "wss:" || protocol === "mqtts:",
+  };
+}
+
+/** Why no connection came about in time; `code` as the operating system says it. */
+class ConnectTimeout extends Error {
+  override name = "ConnectTimeout" as const;
+  readonly code = "ETIMEDOUT";
+}
+
+export type Connection = Socket;
+
+/** Rejects with the network's error of the first address that failed, or with a NameError. */
+export const openSocket = (way: Way): Promise<Socket> => new Race(way).run();
+
+/** All tries at one host: the first connection that stands wins, and the others are closed. */
+class Race {
+  readonly #way: Way;
+  readonly #clock: Clock;
+  readonly #waiting: string[] = [];
+  readonly #tried = new Set<string>();
+  readonly #open = new Set<Socket>();
+  /** A look-up goes on that may bring more. */
+  #isAsking = false;
+  #isOver = false;
+  #error: unknown = null;
+  #takeBackNext: () => void = () => undefined;
+  #takeBackEnd: () => void = () => undefined;
+  #resolve: (socket: Socket) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(way: Way) {
+    this.#way = way;
+    this.#clock = way.clock ?? systemClock;
+  }
+
+  run(): Promise<Socket> {
+    const won = new Promise<Socket>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    const { signal } = this.#way;
+    signal?.addEventListener("abort", this);
+    if (signal?.aborted === true) this.handleEvent();
+    else this.#begin();
+    return won;
+  }
+
+  /** The caller's signal. */
+  handleEvent(): void {
+    this.#lose(new Error("given up"));
+  }
+
+  #begin(): void {
+    const { kept, newer } = this.#way.names.find(this.#way.host);
+    this.#isAsking = newer !== null;
+    this.#add(kept);
+    if (newer === null) return;
+    const answered = (addresses: readonly string[], error: unknown) => {
+      this.#isAsking = false;
+      this.#add(addresses);
+      if (!this.#isOver) this.#goOn(error);
+    };
+    newer.then(
+      (addresses) => answered(addresses, null),
+      (error: unknown) => answered([], error),
+    );
+  }
+
+  /** Each address gets all the time for a connection. */
+  #add(addresses: readonly string[]): void {
+    const others = addresses.filter((address) => !this.#tried.has(address));
+    if (others.length === 0 || this.#isOver) return;
+    for (const address of others) this.#tried.add(address);
+    this.#waiting.push(...others);
+    const { host, port, connectMs } = this.#way;
+    const late = () => new ConnectTimeout(`no connection to ${host}:${port} within ${connectMs / 1000} s`);
+    this.#endAfter(connectMs, () => this.#lose(this.#error ?? late()));
+    if (this.#open.size === 0) this.#tryNext();
+    else this.#tryNextSoon();
+  }
+
+  #tryNextSoon(): void {
+    this.#takeBackNext();
+    this.#takeBackNext = this.#clock.after(nextAddressMs, () => this.#tryNext());
+  }
+
+  #tryNext(): void {
+    this.#takeBackNext();
+    const address = this.#waiting.shift();
+    if (address === undefined) return;
+    const { port, highWaterMark } = this.#way;
+    const family = isIP(address);
+    const socket = connectTcp({ host: address, port, family, ...(highWaterMark && { highWaterMark }) });
+    this.#open.add(socket);
+    socket.once("connect", () => this.#win(socket, address));
+    socket.on("error", (error) => {
+      this.#error ??= error;
+      if (this.#open.delete(socket) && !this.#isOver) this.#goOn(null);
+    });
+    this.#tryNextSoon();
+  }
+
+  /** One way less is left: the next address, or none is there any more. */
+  #goOn(lookUpError: unknown): void {
+    if (this.#waiting.length > 0) this.#tryNext();
+    else if (this.#open.size > 0) return;
+    else if (!this.#isAsking) this.#lose(this.#error ?? lookUpError);
+    else if (this.#tried.size > 0) this.#endAfter(patienceMs, () => this.#lose(this.#error));
+  }
+
+  #endAfter(ms: number, end: () => void): void {
+    this.#takeBackEnd();
+    this.#takeBackEnd = this.#clock.after(ms, end);
+  }
+
+  #win(socket: Socket, address: string): void {
+    this.#open.delete(socket);
+    this.#end();
+    this.#way.names.connected(this.#way.host, address);
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, tcpKeepAliveMs);
+    this.#resolve(socket);
+  }
+
+  #lose(error: unknown): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.#reject(error);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#takeBackNext();
+    this.#takeBackEnd();
+    this.#way.signal?.removeEventListener("abort", this);
+    for (const socket of this.#open) socket.destroy();
+    this.#open.clear();
+  }
+}
+
+/** TLS on top of a connection to a host; it stands with the socket's `secureConnect`, and not always in time. */
+export function secured(socket: Socket, host: string, options: ConnectionOptions): TLSSocket {
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  return connectTls({ socket, ...servername, ...options });
+}
+
+/** As undici asks for a connection. */
+interface Target {
+  readonly hostname: string;
+  readonly port: string;
+  readonly protocol: string;
+}
+
+type Connected = (...outcome: [error: null, socket: Socket] | [error: Error, socket: null]) => void;
+
+/** Of what undici reads at once. */
+const highWaterMark = 64 * 1024;
+
+/**
+ * A connector for undici over our own way to a host; `secure` is its own, for TLS on top. Where it `resets`, connections are reset
+ * when they are closed: of one that is merely closed the operating system goes on sending for minutes what was written and not
+ * acknowledged, and a value that was given up while the network was away would arrive when it is back.
+ */
+export const connectorOver =
+  <Options extends Target>(
+    secure: (target: Options & { readonly httpSocket: Socket }, done: Connected) => unknown,
+    { resets = false, ...way }: Omit<Way, "host" | "port" | "highWaterMark"> & { readonly resets?: boolean },
+  ) =>
+  (target: Options, done: Connected): void => {
+    const isSecure = target.protocol === "https:";
+    const port = target.port || (isSecure ? "443" : "80");
+    const connected = (socket: Socket) => {
+      // What `resetAndDestroy` sets. That itself waits for the end of the stream first, and its owner learns of no error.
+      if (resets) Object.assign(socket, { resetAndClosing: true });
+      if (isSecure) secure({ ...target, port, httpSocket: socket }, done);
+      else done(null, socket);
+    };
+    openSocket({ ...way, host: target.hostname, port: Number(port), highWaterMark }).then(
+      connected,
+      (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), null),
+    );
+  };

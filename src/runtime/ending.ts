@@ -1,0 +1,38 @@
+import { type Clock, systemClock } from "./clock.js";
+
+/** The part of `process` that ends it. */
+interface EndingProcess {
+  readonly execPath: string;
+  readonly pid: number;
+  getActiveResourcesInfo(): readonly string[];
+  exit(code: number): void;
+  removeAllListeners(signal: "SIGTERM"): unknown;
+  kill(pid: number, signal: "SIGTERM"): unknown;
+  /** Since Node 22.15. */
+  readonly execve?: (file: string, words: readonly string[], environment: Record<string, string>) => void;
+}
+
+const ofThePool = /^(?:FSReq|FileHandle|GetAddrInfo|GetNameInfo)/;
+const stepMs = 50;
+const steps = 20;
+
+/**
+ * Ends the process, whatever hangs in its thread pool. `exit` waits for the threads: for ever where one of them is in a file system
+ * that is gone, and nothing can be done about it any more. So the process is replaced by one that only says the code, and where Node
+ * cannot do that, it ends by a signal.
+ */
+export async function endProcess(
+  process: EndingProcess,
+  code: number,
+  clock: Pick<Clock, "wait"> = systemClock,
+): Promise<void> {
+  const isHeld = () => process.getActiveResourcesInfo().some((kind) => ofThePool.test(kind));
+  for (let left = steps; left > 0 && isHeld(); left -= 1) await clock.wait(stepMs);
+  if (!isHeld()) {
+    process.exit(code);
+    return;
+  }
+  process.execve?.(process.execPath, [process.execPath, "-e", `process.exit(${code})`], {});
+  process.removeAllListeners("SIGTERM");
+  process.kill(process.pid, "SIGTERM");
+}
