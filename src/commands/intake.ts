@@ -77,6 +77,7 @@ export function understand(turn: Turn, arrived: Arrived): Understood | NotTaken 
     at: payload.at ?? request.at ?? null,
     expiryMs: request.expiryMs,
     payloadMaxAgeMs: payload.maxAgeMs,
+    ageMs: request.ageMs ?? 0,
     maxAgeMs: rules.max_age,
     requireAge: rules.require_age,
     now: turn.now.at,

@@ -11,7 +11,7 @@ type Read = readonly [s: number, value: Value, quality?: Quality];
 function after(one: Guard, reads: readonly Read[], from: GuardState = unjudged, mayActBlind = false) {
   let state = from;
   for (const [s, value, quality = "good"] of reads)
-    state = foldReading(one, state, { values: [value], quality }, s * 1_000, mayActBlind);
+    state = foldReading(one, state, { values: [value], quality }, { mono: s * 1_000 }, mayActBlind);
   return state;
 }
 

@@ -135,6 +135,7 @@ function desk(concurrency = 4) {
     publisher: broker,
     clock,
     log,
+    maxAgeMs: () => 60_000,
     concurrency,
     topics,
     signal: end.signal,
