@@ -77,7 +77,8 @@ export function understand(turn: Turn, arrived: Arrived): Understood | NotTaken 
     at: payload.at ?? request.at ?? null,
     expiryMs: request.expiryMs,
     payloadMaxAgeMs: payload.maxAgeMs,
-    ageMs: request.ageMs ?? 0,
+    // A stop does no harm however old it is.
+    ageMs: isStop ? 0 : (request.ageMs ?? 0),
     maxAgeMs: rules.max_age,
     requireAge: rules.require_age,
     now: turn.now.at,

@@ -198,7 +198,10 @@ class Site {
       const visitor = this.#judge(request);
       const admitted = this.#tooFast(request, visitor) ?? visitor;
       const isRefused = "status" in admitted;
-      await send(response, isRefused ? admitted : await this.#answer({ request, readAt }, admitted, gone.signal));
+      await send(
+        response,
+        isRefused ? admitted : await this.#answer({ request, readAt }, admitted, gone.signal),
+      );
     } catch (error) {
       // A client that hangs up in the middle of a request has not found a defect.
       if (!request.destroyed || request.complete) this.#port.faults.note(error);
