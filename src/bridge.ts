@@ -41,7 +41,7 @@ import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
 import { untilAborted, abortReason, type Clock, every, type Random } from "./runtime/clock.js";
 import { type Files, textFile } from "./runtime/file-system.js";
-import { type Gaps, GapWatch } from "./runtime/gaps.js";
+import { type Gaps, watchGaps } from "./runtime/gaps.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import type { ServiceManager } from "./runtime/systemd.js";
 import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
@@ -129,9 +129,8 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
   const { journal } = opened;
   const failed = new AbortController();
   const signal = AbortSignal.any([stop, failed.signal]);
-  const gaps = new GapWatch(clock);
   const over = new AbortController();
-  void gaps.run(over.signal);
+  const gaps = watchGaps(clock, over.signal);
   // It may have been reloaded while nothing ran by it.
   const { level } = live.current.log;
   if (level !== configuration.log.level) options.setLogLevel(level);

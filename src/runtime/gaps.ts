@@ -92,6 +92,13 @@ export class GapWatch implements Gaps {
   }
 }
 
+/** Watches until the signal aborts. */
+export function watchGaps(clock: Clock, signal: AbortSignal): Gaps {
+  const watch = new GapWatch(clock);
+  void watch.run(signal);
+  return watch;
+}
+
 /**
  * How old what is read of one peer may be: after a gap up to that, until the peer has answered something that was sent after it.
  */
