@@ -89,6 +89,11 @@ export class VirtualClock implements Clock {
     this.#offset = wallMs - this.#time.now;
   }
 
+  /** Time passes without anything getting a turn. */
+  stall(ms: number): void {
+    this.#time.stall(ms);
+  }
+
   get pendingTimers(): number {
     return this.#time.pending;
   }
