@@ -41,6 +41,7 @@ import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
 import { untilAborted, abortReason, type Clock, every, type Random } from "./runtime/clock.js";
 import { type Files, textFile } from "./runtime/file-system.js";
+import { type Gaps, watchGaps } from "./runtime/gaps.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import type { ServiceManager } from "./runtime/systemd.js";
 import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
@@ -128,20 +129,22 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
   const { journal } = opened;
   const failed = new AbortController();
   const signal = AbortSignal.any([stop, failed.signal]);
+  const over = new AbortController();
+  const gaps = watchGaps(clock, over.signal);
   // It may have been reloaded while nothing ran by it.
   const { level } = live.current.log;
   if (level !== configuration.log.level) options.setLogLevel(level);
   // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
   setMaxListeners(0, signal, stop);
   try {
-    const broker = await startEmbeddedBroker({ configuration, clock, log, live }, journal);
+    const broker = await startEmbeddedBroker({ configuration, clock, gaps, log, live }, journal);
     options.onListening?.();
     const crashLoop = await beginLife(journal, options, live);
     const isServed = configuration.http !== false || (options.shownElsewhere ?? null) !== null;
     const serving = isServed ? await loadServing() : null;
     const hasWays = Object.keys(configuration.notify.ways).length > 0;
     const notifying = hasWays ? await loadNotifying() : null;
-    const given = { ...options, live, journal, broker, crashLoop, serving, notifying, signal };
+    const given = { ...options, live, journal, broker, crashLoop, serving, notifying, gaps, signal };
     const bridge = joinParts(given);
     journal.compareClock(bridge.platform.clockSkewMs);
     try {
@@ -155,6 +158,7 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     }
   } finally {
     live.endRun();
+    over.abort();
     await opened.close();
   }
 }
@@ -174,9 +178,10 @@ const loadNotifying = () => import("./notify/notify.js");
 
 /** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
 export async function startEmbeddedBroker(
-  { configuration, clock, log, live }: Pick<BridgeOptions, "configuration" | "clock" | "log" | "live">,
+  given: Pick<BridgeOptions, "configuration" | "clock" | "log" | "live"> & { readonly gaps?: Gaps },
   journal: Pick<Journal, "append">,
 ): Promise<EmbeddedBroker | null> {
+  const { configuration, clock, gaps, log, live } = given;
   if (configuration.mqtt.url !== undefined) return null;
   const { startBroker } = await import("./broker/broker.js");
   const { brokerSettings } = await import("./broker/settings.js");
@@ -185,7 +190,7 @@ export async function startEmbeddedBroker(
     const record = { type: "login_failed", listener: "broker", user: null, ...refused } as const;
     journal.append(record, { durable: false }).catch(() => undefined);
   };
-  const broker = await startBroker(brokerSettings(configuration), { clock, log, onRefusedLogin });
+  const broker = await startBroker(brokerSettings(configuration), { clock, gaps, log, onRefusedLogin });
   live?.onReload(() => void broker.renewCertificate());
   return broker;
 }
@@ -218,6 +223,7 @@ async function runParts(
 interface Given extends BridgeOptions {
   readonly live: LiveSettings;
   readonly journal: Journal;
+  readonly gaps: Gaps;
   /** Null where another one is configured. */
   readonly broker: EmbeddedBroker | null;
   /** What is to be told of a crash loop; null for none. */
@@ -310,7 +316,7 @@ interface Link {
 
 /** The link to the broker, which tells `parts` what happens on it once they are in the list. */
 function joinLink(given: Given, parts: readonly Part[]): Link {
-  const { configuration, broker, clock, random, log, sharedHosts, outside } = given;
+  const { configuration, broker, clock, gaps, random, log, sharedHosts, outside } = given;
   const { mqtt, homeassistant, weather } = configuration;
   const topics = topicsUnder(mqtt.base_topic, mqtt.codes);
   const { enabled, status_topic: status, discovery_prefix: prefix } = homeassistant;
@@ -320,7 +326,7 @@ function joinLink(given: Given, parts: readonly Part[]): Link {
   const settings = connectionSettings(mqtt, topics, broker, others, partListeners(parts));
   const heard = weatherTopics(weather);
   const connect = outside?.connect ?? ((...of) => new BrokerConnection(...of));
-  const connection = connect({ ...settings, heard }, { clock, random, log });
+  const connection = connect({ ...settings, heard }, { clock, gaps, random, log });
   const events = new EventOutput({ topics, connection, clock, log });
   const onEvent = (event: BridgeEvent) => {
     events.publish(event);
@@ -562,6 +568,7 @@ function createRequests(above: Joined, status: Status, notifier: Notifier | null
     signal: above.signal,
     publisher: connection,
     concurrency: configuration.platform.concurrency,
+    maxAgeMs: () => above.live.commandRules().max_age,
     clock,
     log,
   });
@@ -569,7 +576,8 @@ function createRequests(above: Joined, status: Status, notifier: Notifier | null
 
 /** Null where nothing shows it. */
 function createPage(above: Joined, status: Status, requests: RequestServer): PageService | null {
-  const { configuration, live, clock, log, recentLog, serving, journal, mirror, commands, signal } = above;
+  const { configuration, live, clock, gaps, log, recentLog, serving, journal, mirror } = above;
+  const { commands, signal } = above;
   const { http, data_dir: dataDir } = configuration;
   if (serving === null) return null;
   const ownKinds = () => (live.current.http || http || { overview: [] }).overview;
@@ -584,7 +592,8 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
     kinds: http === false ? (above.shownElsewhere?.kinds ?? ownKinds) : ownKinds,
     submit: (request) => commands.commander.submit(request),
     groups: above.groups,
-    ask: (name, payload, via) => requests.ask(name, payload, signal, via),
+    ask: (name, payload, via, ageMs) => requests.ask(name, payload, signal, via, ageMs),
+    sentSince: (readAt) => gaps.sentSince(readAt),
     alarms: () => commands.limits.alarms.list,
     seenAddresses: () => mirror.seen.list(),
     weather: () => commands.limits.weather(),
@@ -666,7 +675,7 @@ function inForce({ commands }: Joined, status: Status): void {
 
 /** The bridge as a Sparkplug edge node; its code is loaded while the first polls are on their way. */
 function edgeNodePart(above: Joined): Part & { facts(): object | null } {
-  const { configuration, mirror, commands, broker, clock, random, log, version } = above;
+  const { configuration, mirror, commands, broker, clock, gaps, random, log, version } = above;
   const { alarms } = commands.limits;
   const { store, inventory, watch } = mirror;
   const made: { node: EdgeNode | null } = { node: null };
@@ -686,6 +695,7 @@ function edgeNodePart(above: Joined): Part & { facts(): object | null } {
         setAlarm: (type, about, message) => alarms.set(type, about, message),
         memory: smallFile(above, "sparkplug.json"),
         clock,
+        gaps,
         random,
         log,
       });
@@ -708,12 +718,12 @@ const weatherListener = ({ commands: { limits }, connection }: Joined): Part => 
 });
 
 /** Hears of changes before the next poll; its code is loaded while the first polls are on their way. */
-const pushListener = ({ configuration, platform, mirror, commands, clock, log }: Joined): Part => ({
+const pushListener = ({ configuration, platform, mirror, commands, clock, gaps, log }: Joined): Part => ({
   run: async (signal) => {
     if (!configuration.platform.push.enabled) return;
     const { PushChannels } = await import("./sync/push-channels.js");
     const readBacks = commands.commander;
-    await new PushChannels({ platform, mirror, readBacks, clock, log }).run(signal);
+    await new PushChannels({ platform, mirror, readBacks, clock, gaps, log }).run(signal);
   },
 });
 

@@ -141,6 +141,8 @@ const filtersFull: Reason = [
   "refused a subscription, because its filter is too long or its client holds too many: a filter with wildcards stands for many",
   "broker.limits.filters or filter_length",
 ];
+/** What is not a command says nothing of its sender, unless it is old. */
+const noticeableMs = 1_000;
 // One line per client and topic is enough, and a flood must not fill memory or log.
 const maxRemarks = 200;
 
@@ -200,13 +202,15 @@ export class Acl {
       delete packet.properties;
       return;
     }
-    if (!identity.bridge && this.#isCommand(packet.topic)) {
-      const via = { client: client.id, user: identity.user };
-      packet.properties = {
-        ...packet.properties,
-        userProperties: { ...packet.properties?.userProperties, ...stamp(via) },
-      };
-    }
+    if (identity.bridge) return;
+    const { arrivals, clock } = this.#parts;
+    const since = arrivals.since(packet);
+    if (!this.#isCommand(packet.topic) && clock.monotonic() - since < noticeableMs) return;
+    const via = { client: client.id, user: identity.user };
+    packet.properties = {
+      ...packet.properties,
+      userProperties: { ...packet.properties?.userProperties, ...stamp(via, since) },
+    };
   }
 
   maySubscribe(client: Client, subscription: Subscription): boolean {

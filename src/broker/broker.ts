@@ -1,7 +1,9 @@
 import { cameWithin, type Clock } from "../runtime/clock.js";
+import { type Gaps, noGaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { bridgeCredential, type Credential, type RefusedLogin } from "./authenticator.js";
+import { Arrivals } from "./arrivals.js";
 import { HeldFilters } from "./filters.js";
 import { openListeners } from "./listeners.js";
 import {
@@ -31,6 +33,8 @@ export interface EmbeddedBroker {
 interface BrokerPorts {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Whether the process stood still; nothing is known of that where absent. */
+  readonly gaps?: Gaps;
   /** A client came with a wrong user name or password; told seldom enough to be kept. */
   readonly onRefusedLogin?: (refused: RefusedLogin) => void;
 }
@@ -40,11 +44,13 @@ const closeTimeoutMs = 2_000;
 /** Rejects with a BrokerStartError that names the configuration key and the remedy. */
 export async function startBroker(
   settings: BrokerSettings,
-  { clock, log, onRefusedLogin = () => undefined }: BrokerPorts,
+  { clock, log, gaps = noGaps, onRefusedLogin = () => undefined }: BrokerPorts,
 ): Promise<EmbeddedBroker> {
   warnAboutPlainPasswords(settings, log);
   const limits = { ...defaultBrokerLimits, ...settings.limits };
-  const parts = { settings, limits, filters: new HeldFilters(limits), tally: emptyTally(), clock, log };
+  const filters = new HeldFilters(limits);
+  const arrivals = new Arrivals(clock, gaps);
+  const parts = { settings, limits, filters, tally: emptyTally(), clock, log, arrivals };
   const aedes = await createAedes(limits);
   const credential = bridgeCredential();
   const { silent, stream, clientCount } = wire(aedes, parts, credential, onRefusedLogin);

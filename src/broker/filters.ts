@@ -1,6 +1,7 @@
 import type { Client, Subscription } from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import type { Arrivals } from "./arrivals.js";
 import type { BrokerLimits, BrokerSettings, BrokerTally } from "./settings.js";
 
 type Limits = Pick<BrokerLimits, "filters" | "filterBytes" | "filterLevels">;
@@ -113,4 +114,5 @@ export interface BrokerParts {
   readonly tally: BrokerTally;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly arrivals: Arrivals;
 }

@@ -140,12 +140,14 @@ function speakMqtt(
   aedes: Aedes,
   stream: Duplex,
   request: IncomingMessage | undefined,
-  { limits, filters }: Pick<BrokerParts, "limits" | "filters">,
+  { limits, filters, arrivals }: Pick<BrokerParts, "limits" | "filters" | "arrivals">,
   acl: Pick<Acl, "isBridge">,
 ): Client {
   const client = aedes.handle(stream, request);
   stream.once("close", () => filters.onClose(client));
+  const arrived = arrivals.follow(stream);
   clientInsidesOf(client)._parser.prependListener("packet", (packet) => {
+    arrived(packet);
     const fault = acl.isBridge(client) ? null : filterFault(packet, limits);
     if (fault === null) return;
     if (packet.cmd === "subscribe") packet.subscriptions = packet.subscriptions.slice(0, 1);

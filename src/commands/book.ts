@@ -388,6 +388,8 @@ export interface Now {
   /** Epoch ms. */
   readonly at: number;
   readonly mono: number;
+  /** Since when the process has run without standing still, monotonic ms; always where absent. */
+  readonly awakeSince?: number;
   /** What is in force by now, whatever was when a command was taken. */
   readonly rules?: () => Pick<CommandRules, "read_only" | "readOnlyForRules" | "dry_run">;
 }

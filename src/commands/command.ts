@@ -8,6 +8,7 @@ import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { About, Durable, RecordBody } from "../journal/records.js";
 import type { Term } from "../limits/rules/entry.js";
 import type { Clock } from "../runtime/clock.js";
+import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { LimitWorld } from "../limits/rules/world.js";
@@ -38,6 +39,8 @@ export interface CommandRequest extends CommandSource, Omit<Addressed, "code"> {
   readonly payload: Uint8Array;
   readonly retained: boolean;
   readonly expiryMs: number | null;
+  /** How old it may be already, ms, where the process stood still before it was read. */
+  readonly ageMs?: number | undefined;
   /** Epoch ms at which its sender made it, where that does not stand in the payload. */
   readonly at?: number | null;
   /** Why its edge could not read a command out of what came. */
@@ -129,6 +132,8 @@ export interface CommanderPorts {
   readonly notTaking?: (() => string | null) | undefined;
   readonly output: CommandOutput;
   readonly clock: Clock;
+  /** Whether the process stood still; nothing is known of that where absent. */
+  readonly gaps?: Pick<Gaps, "newest"> | undefined;
   readonly log: Logger;
   readonly newId: () => string;
   /** Takes a line of each command taken and of each result. */

@@ -74,7 +74,7 @@ export class Commander implements ReadBacks {
   /** What limits look at now; null for a controller that is not there. */
   context(code: string): LimitContext | null {
     const { clock, limits } = this.#ports;
-    const now = { at: clock.now(), mono: clock.monotonic() };
+    const now = { at: clock.now(), mono: clock.monotonic(), awakeSince: this.#awakeSince() };
     return limits === undefined ? null : contextIn({ book: this.#book, world: limits.world, now }, code);
   }
 
@@ -161,8 +161,9 @@ export class Commander implements ReadBacks {
    */
   feed(input: Input): StepAnswer | null {
     if (this.#isFeeding) throw new Error(`${input.type} came within another input of the book`);
-    const { clock } = this.#ports;
-    const now = { at: clock.now(), mono: clock.monotonic(), rules: this.#ports.rules };
+    const { clock, rules } = this.#ports;
+    const awakeSince = this.#awakeSince();
+    const now = { at: clock.now(), mono: clock.monotonic(), awakeSince, rules };
     this.#isFeeding = true;
     try {
       const { book, effects, answer, wakeAt } = step(this.#book, input, now, this.#ports.limits?.world);
@@ -175,6 +176,10 @@ export class Commander implements ReadBacks {
       this.#isFeeding = false;
       for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) next();
     }
+  }
+
+  #awakeSince(): number {
+    return this.#ports.gaps?.newest()?.until ?? -Infinity;
   }
 
   /** What comes while another input is dealt with has its turn after it. */

@@ -1,5 +1,5 @@
 import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
-import { ageAllowance } from "../greenhouse/command/plan.js";
+import { ageAllowance, type AgeFacts } from "../greenhouse/command/plan.js";
 import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
@@ -73,18 +73,27 @@ export function understand(turn: Turn, arrived: Arrived): Understood | NotTaken 
   if (standing) return notTaken(standing, payload, word);
   if (request.rule !== undefined)
     return { payload, wanted, target, canonical: word, allowedMs: Infinity, isOfFlood };
-  const allowed = ageAllowance({
-    at: payload.at ?? request.at ?? null,
-    expiryMs: request.expiryMs,
-    payloadMaxAgeMs: payload.maxAgeMs,
-    maxAgeMs: rules.max_age,
-    requireAge: rules.require_age,
-    now: turn.now.at,
-    clockTrusted: arrived.clockTrusted,
-  });
+  const allowed = ageAllowance(ageFacts(arrived, payload, isStop, turn.now));
   if (typeof allowed !== "number") return notTaken(allowed, payload, word);
   return { payload, wanted, target, canonical: word, allowedMs: allowed, isOfFlood };
 }
+
+const ageFacts = (
+  { request, rules, clockTrusted }: Arrived,
+  payload: CommandPayload,
+  isStop: boolean,
+  now: Now,
+): AgeFacts => ({
+  at: payload.at ?? request.at ?? null,
+  expiryMs: request.expiryMs,
+  payloadMaxAgeMs: payload.maxAgeMs,
+  // A stop does no harm however long it lay in a socket.
+  ageMs: isStop ? 0 : (request.ageMs ?? 0),
+  maxAgeMs: rules.max_age,
+  requireAge: rules.require_age,
+  now: now.at,
+  clockTrusted,
+});
 
 const overloaded: Refusal = {
   reason: "overloaded",

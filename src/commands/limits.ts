@@ -83,6 +83,7 @@ export function contextIn(
     aheadMs: () => clockAheadMs(world, now.mono),
     now: {
       mono: now.mono,
+      watchedSince: now.awakeSince ?? -Infinity,
       // Whole seconds, so that two clocks that run apart by a hair say the same.
       iso: (then) => new Date(Math.round((then + now.at - now.mono) / 1_000) * 1_000).toISOString(),
     },

@@ -370,6 +370,7 @@ export function incomingCommand(
     targetId: where.id,
     payload: message.payload,
     retained: message.retain,
+    ageMs: message.ageMs,
     expiryMs: messageExpiryIntervalS === undefined ? null : messageExpiryIntervalS * 1_000,
     by,
     via,

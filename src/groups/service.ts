@@ -29,7 +29,7 @@ import type { GreenhouseStore } from "../sync/store.js";
 /** A command to a group or scene, as it arrives. */
 export interface GroupRequest extends Pick<
   CommandRequest,
-  "payload" | "retained" | "expiryMs" | "by" | "via" | "response"
+  "payload" | "retained" | "expiryMs" | "ageMs" | "by" | "via" | "response"
 > {
   readonly kind: GroupOrScene;
   readonly id: string;
@@ -193,7 +193,7 @@ export class GroupService implements CommandListener {
   #handOut(
     running: Running,
     commands: readonly MemberCommand[],
-    { payload, expiryMs, by, via }: GroupRequest,
+    { payload, expiryMs, ageMs, by, via }: GroupRequest,
     ownId: string | null,
   ): void {
     this.#running.add(running);
@@ -204,6 +204,7 @@ export class GroupService implements CommandListener {
         target: "actuator",
         targetId,
         expiryMs,
+        ageMs,
         by,
         via,
         retained: false,

@@ -13,6 +13,8 @@ import type { Sessions } from "./sessions.js";
 export interface Asked {
   readonly port: Port;
   readonly request: IncomingMessage;
+  /** When its head was read, monotonic ms. */
+  readonly readAt: number;
   readonly visitor: Visitor;
   /** What follows the route's path. */
   readonly id: string;

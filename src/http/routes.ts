@@ -202,6 +202,7 @@ const submit = route("POST", "operator", command, async (given, asked) => {
     payload,
     retained: false,
     expiryMs: null,
+    ageMs: service.ageOf(asked.readAt),
     response: null,
     by: user,
     via,
@@ -217,6 +218,7 @@ function submitToGroup(kind: GroupOrScene, name: string, payload: object, asked:
     ...request,
     retained: false,
     expiryMs: null,
+    ageMs: asked.service.ageOf(asked.readAt),
     response: null,
   });
   if (refused === null) return json({ id }, 202);
@@ -296,7 +298,8 @@ export const apiRoutes: Routes<AskedOfBridge> = {
   "/api/requests/": route("POST", "operator", z.looseObject({}), async (given, asked) => {
     const { id: name, visitor, service } = asked;
     const sender = acts.has(name) && visitor.user !== null ? { by: visitor.user } : {};
-    const answered = await service.sources.ask(name, bytesOf({ ...sender, ...given }), visitor.via);
+    const ageMs = service.ageOf(asked.readAt);
+    const answered = await service.sources.ask(name, bytesOf({ ...sender, ...given }), visitor.via, ageMs);
     if (answered === null) return busy("Too many requests wait for an answer already; ask again later.");
     const read = response.parse(JSON.parse(answered));
     return json(read, read.status === "error" ? 400 : 200);

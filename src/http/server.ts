@@ -14,7 +14,7 @@ import { Pace, payersOf } from "./pace.js";
 import { Pipelines } from "./pipelines.js";
 import { loginRoutes } from "./login-routes.js";
 import { closePort, maxSockets, openPort, type OpenPort, type Port } from "./port.js";
-import { isProbe, type Route, routeAt, type Routes, type Served } from "./route.js";
+import { type Asked, isProbe, type Route, routeAt, type Routes, type Served } from "./route.js";
 import { aboutBridge, apiRoutes, type AskedOfBridge, plainRoutes } from "./routes.js";
 import type { Faults } from "./faults.js";
 import type { LiveViews } from "./live.js";
@@ -193,11 +193,15 @@ class Site {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     response.on("error", () => response.destroy());
+    const readAt = this.#port.clock.monotonic();
     try {
       const visitor = this.#judge(request);
       const admitted = this.#tooFast(request, visitor) ?? visitor;
       const isRefused = "status" in admitted;
-      await send(response, isRefused ? admitted : await this.#answer(request, admitted, gone.signal));
+      await send(
+        response,
+        isRefused ? admitted : await this.#answer({ request, readAt }, admitted, gone.signal),
+      );
     } catch (error) {
       // A client that hangs up in the middle of a request has not found a defect.
       if (!request.destroyed || request.complete) this.#port.faults.note(error);
@@ -269,7 +273,12 @@ class Site {
     return tooManyRequests(wait);
   }
 
-  async #answer(request: IncomingMessage, visitor: Visitor, gone: AbortSignal): Promise<Answer> {
+  async #answer(
+    read: Pick<Asked, "request" | "readAt">,
+    visitor: Visitor,
+    gone: AbortSignal,
+  ): Promise<Answer> {
+    const { request } = read;
     const { method = "" } = request;
     const found = this.#served.route(pathOf(request), visitor);
     if (found === null) return failure(404, "not_found", whatIsServed);
@@ -282,7 +291,7 @@ class Site {
     const refusal = roleRefusal(visitor, route.role);
     if (refusal !== null) return refusal;
     const review = () => this.#served.review();
-    return route.answer({ port: this.#port, sessions: this.#sessions, request, visitor, id, gone, review });
+    return route.answer({ ...read, port: this.#port, sessions: this.#sessions, visitor, id, gone, review });
   }
 }
 

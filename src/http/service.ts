@@ -48,7 +48,9 @@ export interface PageSources {
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
   readonly groups: ShownGroups & Pick<GroupService, "submit" | "find">;
   /** Answers as `bridge/response/<name>` does; null where too many wait for an answer. */
-  readonly ask: (name: string, payload: Uint8Array, via: Via) => Promise<string | null>;
+  readonly ask: (name: string, payload: Uint8Array, via: Via, ageMs: number) => Promise<string | null>;
+  /** When something was sent at the earliest that was read at that instant, monotonic ms; just then where absent. */
+  readonly sentSince?: (readAt: number) => number;
   /** Addresses that were pushed and belong to nothing. */
   readonly seenAddresses: () => readonly SeenAddress[];
   /** What is wrong now. */
@@ -251,6 +253,12 @@ export class PageService {
     } finally {
       this.#examinations.delete(name);
     }
+  }
+
+  /** How old a request may be by now that was read at that instant, ms: of another age only where the process stood still. */
+  ageOf(readAt: number): number {
+    const { clock, sentSince = (at: number) => at } = this.sources;
+    return clock.monotonic() - sentSince(readAt);
   }
 
   controllerOf(idOrCode: string): Controller | undefined {

@@ -49,7 +49,11 @@ interface Measured {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly retain: boolean;
+  readonly ageMs?: number;
 }
+
+/** What is read sooner after it was sent is live. */
+const liveMs = 1_000;
 
 const isAlarm = ({ alarms }: LimitPorts["topics"], topic: string): boolean =>
   topic.startsWith(alarms.slice(0, -1));
@@ -159,10 +163,10 @@ export class LimitService {
 
   /**
    * On 3.1.1 the retain flag says that a message comes from the broker's store, and its age is not known; on 5 such a message
-   * is not asked for, and a live one may carry the flag.
+   * is not asked for, and a live one may carry the flag. What lay in a socket while the process stood still is not live either.
    */
-  onWeather({ topic, payload, retain }: Measured, protocolVersion: 4 | 5 | undefined): void {
-    if (!retain || protocolVersion === 5) this.engine.onWeather(topic, payload);
+  onWeather({ topic, payload, retain, ageMs = 0 }: Measured, protocolVersion: 4 | 5 | undefined): void {
+    if (ageMs < liveMs && (!retain || protocolVersion === 5)) this.engine.onWeather(topic, payload);
   }
 
   /** What the `weather` topics brought last, by name. */

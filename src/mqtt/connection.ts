@@ -297,6 +297,8 @@ export class BrokerConnection {
     const { anySize, guard, subscriptions, on } = this.#settings;
     const { topic, payload } = message;
     this.#tally.received += 1;
+    const aged = session.aged(message);
+    if (aged === null) return;
     if (payload.length > this.#limits.maxPayloadBytes) {
       this.#tally.oversized += 1;
       if (!anySize?.(topic)) {
@@ -313,7 +315,7 @@ export class BrokerConnection {
       }
     }
     try {
-      on?.message?.(message);
+      on?.message?.(aged);
     } catch (error) {
       this.#listenerFailed("message", error);
     }

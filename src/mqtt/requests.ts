@@ -143,11 +143,32 @@ interface RequestServerParts {
   };
   /** Places that polling has for its reads at one host. */
   readonly concurrency: number;
+  /** How old a request may be that lets something go which was held. */
+  readonly maxAgeMs: () => number;
   /** Aborts when the bridge is to end. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+/** When it was sent at the earliest, monotonic ms, and for how long it counts. */
+interface Sent {
+  readonly since: number;
+  readonly expiryMs: number;
+}
+
+/**
+ * Whether a request lets something move again that was kept from it. One that waited, with a process that stood still or in a line, is as
+ * dangerous as an old command; one that locks or forbids is never too old.
+ */
+const letsGo = (name: string, { fields }: BridgeRequestBody): boolean =>
+  name === "unlock" ||
+  name === "release" ||
+  (name === "lock" && fields["locked"] === false) ||
+  (name === "read_only" && fields["read_only"] === false);
+
+const tooOld = (ageMs: number) =>
+  `The request may have been sent ${Math.round(ageMs / 1_000)} s before it was read or had its turn, which is older than commands.max_age allows for what lets something move again; ask once more if it is still wanted.`;
 
 const saidEveryMs = 60_000;
 const tooMany = "Too many requests wait for an answer already; ask again later.";
@@ -187,7 +208,7 @@ export class RequestServer {
   }
 
   /** Takes the messages on the topics of requests. */
-  onMessage({ topic, payload, retain, properties }: IncomingMessage): boolean {
+  onMessage({ topic, payload, retain, properties, ageMs = 0 }: IncomingMessage): boolean {
     const { topics, signal } = this.#parts;
     const asked = incomingOn(topics, topic);
     if (asked?.type !== "request") return false;
@@ -195,7 +216,9 @@ export class RequestServer {
     if (retain || !topicIdPattern.test(name)) return true;
     const body = parseRequest(payload);
     const via = properties.via ?? null;
-    const answer = async () => this.#publish(name, await this.#answer(name, body, signal, via), body);
+    const expiryMs = (properties.messageExpiryIntervalS ?? Infinity) * 1_000;
+    const sent = { since: this.#parts.clock.monotonic() - ageMs, expiryMs };
+    const answer = async () => this.#publish(name, await this.#answer(name, body, sent, signal, via), body);
     if (!this.#queueOf(name, body).take(answer)) this.#turnAway(name, body, via?.client ?? null);
     return true;
   }
@@ -212,18 +235,35 @@ export class RequestServer {
   }
 
   /** The answer to a request that did not come over the broker; null where too many wait for theirs. */
-  ask(name: string, payload: Uint8Array, signal: AbortSignal, via: Via = null): Promise<string | null> {
+  ask(
+    name: string,
+    payload: Uint8Array,
+    signal: AbortSignal,
+    via: Via = null,
+    ageMs = 0,
+  ): Promise<string | null> {
     const body = parseRequest(payload);
+    const sent = { since: this.#parts.clock.monotonic() - ageMs, expiryMs: Infinity };
     return new Promise((resolve) => {
       const isTaken = this.#queueOf(name, body).take(async () =>
-        resolve(await this.#answer(name, body, signal, via)),
+        resolve(await this.#answer(name, body, sent, signal, via)),
       );
       if (!isTaken) resolve(null);
     });
   }
 
-  async #answer(name: string, body: BridgeRequestBody, signal: AbortSignal, via: Via): Promise<string> {
+  async #answer(
+    name: string,
+    body: BridgeRequestBody,
+    sent: Sent,
+    signal: AbortSignal,
+    via: Via,
+  ): Promise<string> {
     if (signal.aborted) return errorAnswer(body.transaction, stopping);
+    const { clock, maxAgeMs } = this.#parts;
+    const ageMs = clock.monotonic() - sent.since;
+    if (letsGo(name, body) && ageMs >= Math.min(maxAgeMs(), sent.expiryMs))
+      return errorAnswer(body.transaction, tooOld(ageMs));
     return answerRequest(name, body, this.#parts.handlers, signal, via);
   }
 

@@ -136,6 +136,10 @@ export function transportError(
       const text = `no whole answer within ${deadlineMs / 1000} s; the platform is slow or the line is bad`;
       return errorAt(context, text, { ...facts, kind: "timeout" });
     }
+    case "late": {
+      const text = `the answer was read after more than ${deadlineMs / 1000} s, because the bridge stood still; it says nothing of now`;
+      return errorAt(context, text, { ...facts, kind: "timeout" });
+    }
     case "aborted":
       return errorAt(context, "given up by the caller", { ...facts, kind: "interrupted" });
     case "withheld":

@@ -175,7 +175,7 @@ export class HostConnections {
  */
 export class TransportFailure extends Error {
   override name = "TransportFailure" as const;
-  readonly reason: "connection" | "timeout" | "aborted" | "withheld" | "too_large";
+  readonly reason: "connection" | "timeout" | "late" | "aborted" | "withheld" | "too_large";
   readonly sent: boolean;
   readonly status: number;
 
@@ -230,6 +230,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Controller | null = null;
   #isOver = false;
   #started = false;
+  #startedAt = 0;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #chunks: Buffer[] = [];
@@ -270,6 +271,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     if (this.#started) return;
     this.#started = true;
+    this.#startedAt = clock.monotonic();
     this.#takeBackTimer();
     this.#takeBackTimer = clock.after(deadlineMs, () => this.#fail("timeout"));
   }
@@ -287,6 +289,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    const { clock, deadlineMs, isRead } = this.#limits;
+    // Where the process stood still its answers are read before its timers: what they say was so when nobody looked.
+    if (isRead && clock.monotonic() - this.#startedAt > deadlineMs) this.#fail("late");
     if (!this.#end()) return;
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);

@@ -317,7 +317,8 @@ export class Requests {
     } catch (error) {
       throw this.#onLost(call, error, begunAt);
     }
-    skew.note(answer.headers.date);
+    // The date of an answer that lay in its socket would make this clock look wrong.
+    if (clock.monotonic() - begunAt <= hosts[host].deadlineMs(call)) skew.note(answer.headers.date);
     // A new sign-in may well bring the token we have; there it is what was asked for.
     const hidden = operation === operations.signIn ? undefined : blank;
     const judged = judgeAnswer(answer, this.context(operation), clock.now(), hidden);
@@ -338,7 +339,7 @@ export class Requests {
     // A host that answered about others meanwhile is there: what hangs is the device.
     const isOfDevice =
       reason === "timeout" && call.device !== undefined && this.#parts.links.hasAnsweredSince(host, begunAt);
-    const wasGivenUp = reason === "aborted" || reason === "withheld" || this.#closing.signal.aborted;
+    const wasGivenUp = ["aborted", "withheld", "late"].includes(reason) || this.#closing.signal.aborted;
     if (!wasGivenUp) this.#parts.tally.failures += 1;
     const told = transportError(
       error,

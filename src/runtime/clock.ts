@@ -1,8 +1,11 @@
+import os from "node:os";
+
 /* Time and chance, which are handed to whatever decides by them. */
 
 /**
  * Time as the rest of the program sees it. `now` is the wall clock (epoch ms) and may jump; `monotonic` (ms from
- * an arbitrary start) never does, so every wait, deadline and age is measured with it.
+ * an arbitrary start) never goes back and counts the time in which the computer is suspended, so every wait, deadline and age is
+ * measured with it.
  */
 export interface Clock {
   now(): number;
@@ -35,20 +38,113 @@ export const waitingBy =
       signal?.addEventListener("abort", abort, { once: true });
     });
 
-const after: Clock["after"] = (ms, call) => {
-  const timer = setTimeout(call, ms);
-  return () => clearTimeout(timer);
+/** What a process can ask for the time; all in ms. A simulated computer gives its own. */
+interface TimeSources {
+  readonly wall: () => number;
+  /** Node's own clock, which on Linux stands still while the computer is suspended. */
+  readonly monotonic: () => number;
+  /** Since the computer was started, its sleep included; costs a hundred times as much to ask for. */
+  readonly uptime: () => number;
+  /** Node's timers, which stand still as its clock does; what it returns takes the timer back. */
+  readonly timer: (ms: number, call: () => void) => () => void;
+}
+
+const nodeTime: TimeSources = {
+  wall: Date.now.bind(Date),
+  monotonic: performance.now.bind(performance),
+  uptime: () => os.uptime() * 1_000,
+  timer: (ms, call) => {
+    const timer = setTimeout(call, ms);
+    return () => clearTimeout(timer);
+  },
 };
 
-export const systemClock: Clock = {
-  // Bound and not wrapped: nothing is called as often.
-  now: Date.now.bind(Date),
-  monotonic: performance.now.bind(performance),
-  after,
-  // Writing a request is itself put off to the next turn.
-  soon: (call) => void setImmediate(setImmediate, call),
-  wait: waitingBy(after),
-};
+/** A wall clock that moved by more than this against Node's clock was set, or the computer slept. */
+const suspiciousMs = 100;
+/** The time since the start of the computer is told in whole seconds by some systems. */
+const leastSleepMs = 2_000;
+/** What is due sooner is late by less than that is worth. */
+const shortTimerMs = 1_000;
+
+interface LongTimer {
+  readonly dueAt: number;
+  readonly call: () => void;
+  takeBack: () => void;
+}
+
+/** Node's clock and timers, with the time added in which the computer was suspended. */
+class SleepAwareTime {
+  readonly #sources: TimeSources;
+  readonly #timers = new Set<LongTimer>();
+  #wallAhead: number;
+  #uptimeAhead: number | null = null;
+  #sleptMs = 0;
+
+  constructor(sources: TimeSources) {
+    this.#sources = sources;
+    this.#wallAhead = sources.wall() - sources.monotonic();
+  }
+
+  /** The wall clock costs next to nothing to ask, and tells when it is worth asking more. */
+  readonly monotonic = (): number => {
+    const { wall, monotonic } = this.#sources;
+    const now = monotonic();
+    const wallAhead = wall() - now;
+    if (this.#uptimeAhead === null || Math.abs(wallAhead - this.#wallAhead) > suspiciousMs) {
+      this.#wallAhead = wallAhead;
+      this.#compare(now);
+    }
+    return now + this.#sleptMs;
+  };
+
+  readonly after = (ms: number, call: () => void): (() => void) => {
+    const { timer } = this.#sources;
+    if (ms < shortTimerMs) return timer(ms, call);
+    const one: LongTimer = { dueAt: this.monotonic() + ms, call, takeBack: () => undefined };
+    this.#start(one, ms);
+    this.#timers.add(one);
+    return () => {
+      this.#timers.delete(one);
+      one.takeBack();
+    };
+  };
+
+  #start(one: LongTimer, ms: number): void {
+    one.takeBack = this.#sources.timer(ms, () => {
+      this.#timers.delete(one);
+      one.call();
+    });
+  }
+
+  #compare(now: number): void {
+    const uptimeAhead = this.#sources.uptime() - now;
+    const sleptMs = uptimeAhead - (this.#uptimeAhead ?? uptimeAhead);
+    this.#uptimeAhead ??= uptimeAhead;
+    if (sleptMs < leastSleepMs) return;
+    this.#uptimeAhead = uptimeAhead;
+    this.#sleptMs += sleptMs;
+    // What was due while the computer slept is due now.
+    for (const one of this.#timers) {
+      one.takeBack();
+      this.#start(one, Math.max(0, one.dueAt - now - this.#sleptMs));
+    }
+  }
+}
+
+/** The clock of a process on a computer that may be suspended. */
+export function clockOf(sources: TimeSources): Clock {
+  const { monotonic, after } = new SleepAwareTime(sources);
+  return {
+    now: sources.wall,
+    monotonic,
+    after,
+    // Writing a request is itself put off to the next turn.
+    soon: (call) => void setImmediate(setImmediate, call),
+    wait: waitingBy(after),
+  };
+}
+
+export const systemClock: Clock = clockOf(nodeTime);
 
 /** Whether `event` came before `ms` were over; leaves no timer behind. Rejects as it does where it fails in time. */
 export const cameWithin = (clock: Clock, ms: number, event: Promise<unknown>): Promise<boolean> =>

@@ -19,18 +19,20 @@ export function claimOf(given: UserProperties | undefined): { readonly [byProper
   return typeof by === "string" ? { [byProperty]: copy(by, longestClaim) } : undefined;
 }
 
-/** Who sent a message. */
+/** Who sent a message, and when. */
 export interface Sender {
   /** In the sender's own words. */
   readonly by?: string;
   /** As the embedded broker wrote it. */
   readonly via?: ClientAndUser;
+  /** The embedded broker cannot have taken it in before: monotonic ms of the process, which is that of both. */
+  readonly sentSince?: number;
 }
 
 /** What the bridge reads of a message. Where the broker `stamps` no sender, a stamp would be the sender's own word, and is left. */
 export function senderIn(given: UserProperties | undefined, stamps: boolean): Sender {
-  const via = stamps ? readVia(given) : null;
-  return { ...claimOf(given), ...(via && { via }) };
+  const stamped = stamps ? readStamp(given) : null;
+  return { ...claimOf(given), ...stamped };
 }
 
 /** A part of a text would keep all of it in memory. */
@@ -51,22 +53,22 @@ export type ClientAndUser = {
 
 const maxClientId = 128;
 
-/** The stamp as a property. */
-export const stamp = (via: ClientAndUser): Record<string, string> => ({
-  [viaProperty]: JSON.stringify({ client: via.client.slice(0, maxClientId), user: via.user }),
+/** The stamp as a property. `since`: when the message was sent at the earliest, monotonic ms. */
+export const stamp = (via: ClientAndUser, since?: number): Record<string, string> => ({
+  [viaProperty]: JSON.stringify({ client: via.client.slice(0, maxClientId), user: via.user, since }),
 });
 
 /** What the embedded broker stamped; null when there is no stamp. */
-function readVia(properties: UserProperties | undefined): ClientAndUser | null {
+function readStamp(properties: UserProperties | undefined): Pick<Sender, "via" | "sentSince"> | null {
   const text = properties?.[viaProperty];
   if (typeof text !== "string" || text.length > longestStamp) return null;
   try {
     const via: unknown = JSON.parse(text);
     if (typeof via !== "object" || via === null || !("client" in via) || !("user" in via)) return null;
     const { client, user } = via;
-    return typeof client === "string" && (typeof user === "string" || user === null)
-      ? { client, user }
-      : null;
+    if (typeof client !== "string" || (typeof user !== "string" && user !== null)) return null;
+    const since = "since" in via && typeof via.since === "number" ? { sentSince: via.since } : {};
+    return { via: { client, user }, ...since };
   } catch {
     return null;
   }

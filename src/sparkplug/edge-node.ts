@@ -13,6 +13,7 @@ import {
   type Will,
 } from "../mqtt/connection/settings.js";
 import { type Clock, nextTurn, type Random, Rest } from "../runtime/clock.js";
+import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import { deviceCommands, hostWord, nodeCommands } from "./commands.js";
 import { Devices } from "./devices.js";
@@ -72,6 +73,7 @@ interface EdgeNodeParts {
   /** Keeps the number of the newest CONNECT. */
   readonly memory: { read(): Promise<string | null>; write(text: string): Promise<unknown> };
   readonly clock: Clock;
+  readonly gaps: Gaps;
   readonly random: Random;
   readonly log: Logger;
 }
@@ -135,7 +137,7 @@ export class EdgeNode {
   }
 
   #createConnection(): BrokerConnection {
-    const { broker, clock, random, log } = this.#parts;
+    const { broker, clock, gaps, random, log } = this.#parts;
     const settings: ConnectionSettings = {
       ...broker,
       purpose: "for Sparkplug",
@@ -153,7 +155,7 @@ export class EdgeNode {
         beforeEnd: () => this.#leave(),
       },
     };
-    return new BrokerConnection(settings, { clock, random, log });
+    return new BrokerConnection(settings, { clock, gaps, random, log });
   }
 
   /** Until the signal aborts; then the death of the node is told and the link ends. */
@@ -538,6 +540,7 @@ export class EdgeNode {
         controllerId: device,
         retained: retain,
         expiryMs: expiryS === undefined ? null : expiryS * 1_000,
+        ageMs: message.ageMs,
         via: user === null ? "sparkplug" : `sparkplug:${user}`,
         response: null,
       });

@@ -1,6 +1,7 @@
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformPush, PushChannel, PushListener } from "../greenhouse/ports.js";
 import { type Clock, Rest } from "../runtime/clock.js";
+import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import type { AddressesSeen } from "./addresses-seen.js";
 import type { Mirror } from "./mirror.js";
@@ -15,6 +16,7 @@ interface PushParts {
   };
   readonly readBacks: ReadBacks;
   readonly clock: Clock;
+  readonly gaps?: Pick<Gaps, "newest"> | undefined;
   readonly log: Logger;
 }
 
@@ -32,11 +34,11 @@ export class PushChannels {
 
   constructor(parts: PushParts) {
     this.#parts = parts;
-    const { mirror, readBacks, clock } = parts;
+    const { mirror, readBacks, clock, gaps } = parts;
     this.#look = new Rest(clock);
     this.#recovery = new Rest(clock);
     const { store, poller, seen } = mirror;
-    this.#mirror = new PushMirror({ store, poller, readBacks, seen, clock });
+    this.#mirror = new PushMirror({ store, poller, readBacks, seen, clock, gaps });
     readBacks.onPushed((code, address, raw) => this.#mirror.onPushed(code, address, raw));
   }
 

@@ -4,6 +4,7 @@ import { differsFrom } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import type { PushNews, RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
+import type { Gaps } from "../runtime/gaps.js";
 import type { AddressesSeen } from "./addresses-seen.js";
 import type { PollJob } from "./poll-plan.js";
 import type { Poller } from "./poller.js";
@@ -27,6 +28,8 @@ interface PushMirrorParts {
   /** Told of what is pushed of addresses that nothing of their controller follows. */
   readonly seen: Pick<AddressesSeen, "see">;
   readonly clock: Clock;
+  /** Whether the process stood still; nothing is known of that where absent. */
+  readonly gaps?: Pick<Gaps, "newest"> | undefined;
 }
 
 /** Short enough for a switch that is pressed twice, long enough for what never rests. */
@@ -113,9 +116,11 @@ export class PushMirror {
   }
 
   #foldSensors(controller: Controller, { code, items }: News<"sensors">, openedAt: number): void {
-    const { store, clock } = this.#parts;
+    const { store, clock, gaps } = this.#parts;
     const now = clock.now();
-    const openedWall = now - (clock.monotonic() - openedAt);
+    // What lay in the socket while the process stood still is as if it had been said before the channel was opened.
+    const heardSince = Math.max(openedAt, gaps?.newest()?.until ?? -Infinity);
+    const openedWall = now - (clock.monotonic() - heardSince);
     const isRead = [...controller.sensors.values()].some(
       ({ source, receivedAt }) => source !== "push" && receivedAt >= openedWall,
     );

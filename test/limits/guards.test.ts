@@ -11,7 +11,7 @@ type Read = readonly [s: number, value: Value, quality?: Quality];
 function after(one: Guard, reads: readonly Read[], from: GuardState = unjudged, mayActBlind = false) {
   let state = from;
   for (const [s, value, quality = "good"] of reads)
-    state = foldReading(one, state, { values: [value], quality }, s * 1_000, mayActBlind);
+    state = foldReading(one, state, { values: [value], quality }, { mono: s * 1_000 }, mayActBlind);
   return state;
 }
 
@@ -89,4 +89,26 @@ describe("what a guard sends", () => {
     const done: GuardState = { ...after(closing, reads("0: 13")), sending: "done" };
     expect(after(closing, reads("1: 10, 2: 14, 3: 14 stale, 4: 15"), done).sending).toBe("done");
   });
+});
+
+describe("a time in which nobody looked", () => {
+  const one = guard({ clearAfterMs: 600_000 });
+  const good = { values: [3], quality: "good" } as const;
+  const held = after(one, [
+    [0, 13],
+    [10, 3],
+  ]);
+
+  it("does not count to what has to be good in one piece", () => {
+    const watchedSince = 3_600_000;
+    const woken = foldReading(one, held, good, { mono: watchedSince, watchedSince }, false);
+    expect(holds(woken)).toBe(true);
+    const almost = foldReading(one, woken, good, { mono: watchedSince + 599_999, watchedSince }, false);
+    expect(holds(almost)).toBe(true);
+    const over = foldReading(one, almost, good, { mono: watchedSince + 600_000, watchedSince }, false);
+    expect(holds(over)).toBe(false);
+  });
+
+  it("before the condition ended changes nothing", () =>
+    expect(holds(foldReading(one, held, good, { mono: 610_000, watchedSince: 5_000 }, false))).toBe(false));
 });

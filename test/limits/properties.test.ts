@@ -42,7 +42,7 @@ const guards = (name: string) =>
       let at = 0;
       const state = reads.reduce<GuardState>((before, { afterMs, value, quality }) => {
         at += afterMs;
-        return foldReading(one, before, { values: [value], quality }, at, false);
+        return foldReading(one, before, { values: [value], quality }, { mono: at }, false);
       }, unjudged);
       return [one, state];
     });

@@ -8,7 +8,9 @@ import { describeEnd, type LinkFacts } from "../../src/mqtt/connection/reasons.j
 import type { LinkEnd } from "../../src/mqtt/connection/settings.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { capturedLog, connect, markTopic, until } from "./support.js";
-import { connack, muteBroker, obliging, scriptedBroker, versionOf } from "./wire.js";
+import { packet as packetOf } from "../fuzz/packets.js";
+import { gapsByHand } from "../support/stood-still.js";
+import { connack, muteBroker, obliging, type Peer, publishOf, scriptedBroker, versionOf } from "./wire.js";
 
 describe("a refused CONNACK", () =>
   it.each([
@@ -273,5 +275,63 @@ describe("messages that come all at once", () => {
         .replaceAll(/(?:others ?)+/g, "| ")
         .trim(),
     ).toBe("message message message message | message message message message | message");
+  });
+});
+
+describe("after the process stood still", () => {
+  const echoTopic = "greenhouse/bridge/self_test";
+  const text = (said: string) => [...Buffer.from([0, said.length]), ...Buffer.from(said)];
+  /** A PUBLISH with QoS 0 of 3.1.1. */
+  const says = (peer: Peer, topic: string, payload: string) =>
+    peer.send(...packetOf(0x30, [...text(topic), ...Buffer.from(payload)]));
+
+  const linked = async (answer: Parameters<typeof scriptedBroker>[0], echo = true) => {
+    const { url } = await scriptedBroker(answer);
+    const gaps = gapsByHand();
+    const subscriptions = ["set", echoTopic];
+    const { connection, online, messages } = connect(
+      { url, protocolVersion: 4, subscriptions, ...(echo ? { echoTopic } : { markTopic: null }) },
+      { gaps },
+    );
+    await online();
+    const now = systemClock.monotonic();
+    gaps.stoodStill(now - 20_000, now);
+    return { connection, messages };
+  };
+
+  it("what comes before our own message has come back is as old as that, also behind its acknowledgement", async () => {
+    const { messages } = await linked((packet, peer) => {
+      obliging(packet, peer, 4);
+      if (packet.type !== 3) return;
+      const { topic, payload } = publishOf(packet, 4);
+      if (topic !== echoTopic) return;
+      says(peer, "set", "old");
+      says(peer, echoTopic, payload);
+      says(peer, "set", "new");
+    });
+    await until(() => messages.length === 2, "both have come");
+    const [old, fresh] = messages;
+    expect([old?.payload.toString(), fresh?.payload.toString()]).toEqual(["old", "new"]);
+    // The link stands for a moment only, and nobody sent anything to it before.
+    expect(old?.ageMs).toBeGreaterThan(0);
+    expect(fresh?.ageMs).toBeUndefined();
+  });
+
+  it("without such a topic it is as old until nothing came before an answer", async () => {
+    let answers = 0;
+    const { connection, messages } = await linked((packet, peer) => {
+      if (packet.type === 10) {
+        answers += 1;
+        if (answers < 3) says(peer, "set", `old ${answers}`);
+        peer.send(0xb0, 2, ...packet.body.subarray(0, 2));
+        if (answers === 4) says(peer, "set", "new");
+      } else obliging(packet, peer, 4);
+    }, false);
+    await until(() => messages.length === 3 || connection.state !== "online", "all have come");
+    expect(messages.map(({ payload, ageMs }) => [payload.toString(), ageMs !== undefined])).toEqual([
+      ["old 1", true],
+      ["old 2", true],
+      ["new", false],
+    ]);
   });
 });

@@ -14,6 +14,7 @@ import type {
   LinkEnd,
 } from "../../src/mqtt/connection/settings.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
+import type { Gaps } from "../../src/runtime/gaps.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../support/mosquitto.js";
 
@@ -59,7 +60,7 @@ export const stateTopic = "greenhouse/bridge/state";
 
 export async function testBroker(
   overrides: Partial<BrokerSettings> = {},
-  ports: { readonly clock?: Clock; readonly log?: Logger } = {},
+  ports: { readonly clock?: Clock; readonly gaps?: Gaps; readonly log?: Logger } = {},
 ): Promise<EmbeddedBroker> {
   const settings = { host: "127.0.0.1", port: 0, users: [], topics, ...overrides };
   const broker = await startBroker(settings, { clock: systemClock, log: capturedLog().log, ...ports });

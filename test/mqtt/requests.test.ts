@@ -135,6 +135,7 @@ function desk(concurrency = 4) {
     publisher: broker,
     clock,
     log,
+    maxAgeMs: () => 60_000,
     concurrency,
     topics,
     signal: end.signal,
@@ -241,3 +242,57 @@ describe("requests that still wait when the bridge stops", () =>
     expect(most.get("read")).toBe(2);
     expect(answers().filter(({ error }) => error?.includes("stopping"))).toHaveLength(8);
   }));
+
+describe("a request that lets something move again", () => {
+  const served = async (name: string, payload: object, ageMs: number, expiryS?: number) => {
+    const clock = new VirtualClock();
+    const handlers = new Map<string, RequestHandler>(
+      ["lock", "unlock", "release", "read_only"].map((one) => [one, echo]),
+    );
+    const publisher = new RetainedBroker();
+    const requests = new RequestServer({
+      ...{ handlers, publisher, clock, signal, concurrency: 4, topics: topicsUnder("greenhouse") },
+      maxAgeMs: () => 60_000,
+      log: capturedLog().log,
+    });
+    const text = await requests.ask(name, bytes(JSON.stringify(payload)), signal, null, ageMs);
+    const answers: string[] = [];
+    const onBroker = new RequestServer({
+      ...{ handlers, clock, signal, concurrency: 4, topics: topicsUnder("greenhouse") },
+      publisher: { publish: (_, answer) => Promise.resolve(void answers.push(answer)) },
+      maxAgeMs: () => 60_000,
+      log: capturedLog().log,
+    });
+    onBroker.onMessage({
+      topic: `greenhouse/bridge/request/${name}`,
+      payload: Buffer.from(JSON.stringify(payload)),
+      retain: false,
+      ageMs,
+      properties: expiryS === undefined ? {} : { messageExpiryIntervalS: expiryS },
+    });
+    await settled();
+    const statusOf = (answer: string | null | undefined) =>
+      (JSON.parse(answer ?? "{}") as { readonly status?: string }).status;
+    return [statusOf(text), statusOf(answers[0])];
+  };
+
+  it.each<[string, object]>([
+    ["unlock", {}],
+    ["release", {}],
+    ["lock", { locked: false }],
+    ["read_only", { read_only: false }],
+  ])("is not served once it may be older than a command may be: %s %j", async (name, payload) => {
+    expect(await served(name, payload, 60_000)).toEqual(["error", "error"]);
+    expect(await served(name, payload, 59_000)).toEqual(["ok", "ok"]);
+    expect(await served(name, payload, 31_000, 30)).toEqual(["ok", "error"]);
+  });
+
+  it.each<[string, object]>([
+    ["lock", {}],
+    ["lock", { locked: true }],
+    ["read_only", {}],
+    ["read_only", { read_only: true }],
+  ])("is another than one that locks or forbids, which is never too old: %s %j", async (name, payload) => {
+    expect(await served(name, payload, 3_600_000)).toEqual(["ok", "ok"]);
+  });
+});

@@ -100,6 +100,52 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     }`,
     breaks: ["S6", "S7"],
   },
+  time_of_reading_is_time_of_arrival: {
+    seam: "greenhouse/command/plan#ageAllowance",
+    plant: `(original) => (facts) => original({ ...facts, ageMs: 0 })`,
+    breaks: ["S6"],
+  },
+  what_lay_in_a_socket_is_new_once_one_message_was_read: {
+    seam: "runtime/gaps#ArrivalAge.ms",
+    plant: `(original) => function () {
+      const ms = original.call(this);
+      this._reads = ms === 0 ? 0 : (this._reads ?? 0) + 1;
+      return this._reads > 1 ? 0 : ms;
+    }`,
+    tests: "test/runtime/gaps.test.ts",
+  },
+  a_suspended_computer_counts_no_time: {
+    seam: "runtime/clock#clockOf",
+    plant: `(original) => (sources) => original({ ...sources, uptime: sources.monotonic })`,
+    breaks: ["S6", "S17", "S19"],
+  },
+  an_acknowledgement_proves_what_came_before: {
+    seam: "mqtt/connection/session#Session.#proveArrival",
+    plant: `() => function (proven) {
+      void this._private_prove().then(proven, () => undefined);
+    }`,
+    tests: "test/mqtt-connection/link.test.ts",
+  },
+  clients_of_the_embedded_broker_are_read_as_they_send: {
+    seam: "broker/arrivals#Arrivals.since",
+    plant: `() => function () {
+      return this._private_clock?.monotonic() ?? performance.now();
+    }`,
+    tests: "test/broker/arrivals.test.ts",
+  },
+  an_old_unlock_is_served: {
+    seam: "mqtt/requests#letsGo",
+    plant: `() => () => false`,
+    tests: "test/mqtt/requests.test.ts",
+  },
+  an_answer_that_lay_in_its_socket_is_of_now: {
+    seam: "platform/http#Exchange.onResponseEnd",
+    plant: `(original) => function () {
+      this._private_startedAt = Infinity;
+      original.call(this);
+    }`,
+    tests: "test/platform/given-up.test.ts",
+  },
   age_is_not_judged: {
     seam: "greenhouse/command/plan#ageAllowance",
     plant: `(original) => (facts) => {

@@ -94,6 +94,18 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     }`,
     breaks: ["S20"],
   },
+  a_time_in_which_nobody_looked_clears_a_guard: {
+    seam: "limits/rules/guards#foldReading",
+    plant: `(original) => (guard, before, given, { mono }, ...rest) => original(guard, before, given, { mono }, ...rest)`,
+    breaks: ["S17"],
+  },
+  weather_that_lay_in_a_socket_is_live: {
+    seam: "limits/service#LimitService.onWeather",
+    plant: `(original) => function (message, ...rest) {
+      return original.call(this, { ...message, ageMs: 0 }, ...rest);
+    }`,
+    breaks: ["S17", "S22", "S23"],
+  },
   locks_are_lost_over_a_restart: {
     seam: "limits/rules/entry#restore",
     plant: `(original) => (...asked) => ({ ...original(...asked), lock: null })`,

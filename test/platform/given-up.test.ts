@@ -36,6 +36,19 @@ function endsOf(ends: string[]) {
   };
 }
 
+it("an answer that is read after its deadline, because the process stood still, says nothing of now", async () => {
+  const clock = new VirtualClock();
+  let peer: Socket | null = null;
+  const { client } = await rawHosted((socket) => (peer = socket), {}, { clock });
+  const read = client.value("GH-1", "101", true, never).catch(String);
+  await expect.poll(() => peer).not.toBeNull();
+  clock.stall(120_000);
+  const body = JSON.stringify({ code: 200, data: [{ address: "101", value: "1010" }] });
+  const answer = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  (peer as Socket | null)?.write(answer);
+  expect(await read).toContain("because the bridge stood still");
+});
+
 describe("a POST that is given up", () => {
   it.each(["its time is over", "the program ends"])(
     "is reset, so that the operating system does not send it later: %s",

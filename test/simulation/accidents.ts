@@ -4,6 +4,10 @@ import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
 
 const hourMs = 3_600_000;
+const longestStallMs = 150_000;
+/** The process looks at the clock once a second, and takes more than 2.5 s between two looks for a gap. */
+const neverNoticedMs = 1_400;
+const surelyNoticedMs = 2_600;
 /** A crash or a jump that waits for a command comes within this of it. */
 const soonMs = 60_000;
 
@@ -203,11 +207,28 @@ export class Accidents {
     checks.clockJumped();
   }
 
-  /** The event loop stands still. */
+  /**
+   * The process stands still: its loop is blocked, it is stopped or frozen, or its computer is suspended, in which Node's clock stands
+   * still too. Others go on, and what they send lies in its sockets.
+   */
   #stall(chance: Chance): void {
-    const ms = chance.logUniform(50, 30_000);
-    this.#world.journalist.note("stall", { ms: Math.round(ms) });
-    this.#world.time.stall(ms);
-    this.#world.lastStallAt = this.#world.time.now;
+    const { bridge, checks, journalist, time } = this.#world;
+    const drawn = chance.logUniform(50, longestStallMs);
+    const isSleep = drawn >= surelyNoticedMs && chance.hits(0.5);
+    // Of what lies in between it depends on the last look whether it is noticed.
+    const ms = drawn >= surelyNoticedMs ? drawn : Math.min(drawn, neverNoticedMs);
+    journalist.note("stall", { ms: Math.round(ms), isSleep });
+    const from = time.now;
+    if (isSleep) {
+      bridge?.clock.slept(ms);
+      journalist.saw("the computer is suspended");
+    }
+    checks.limits.limits.lose(from);
+    time.stall(ms);
+    this.#world.lastStallAt = time.now;
+    if (ms < surelyNoticedMs) return;
+    journalist.saw("the process stands still for long");
+    this.#world.gap = { from, until: time.now };
+    checks.limits.limits.unwatched(from);
   }
 }

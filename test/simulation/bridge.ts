@@ -77,7 +77,7 @@ export class Bridge {
         outside: {
           files: world.files,
           platform: { way: wayOver(world.wire, clock), deriveKey: () => Promise.resolve(Buffer.alloc(32)) },
-          connect: (settings) => (this.#link = new BrokerLink(world, this, settings)),
+          connect: (settings, { gaps }) => (this.#link = new BrokerLink(world, this, settings, gaps)),
           forCommands: (reading) => {
             this.#watchMirror(reading);
             return observed(world, this, reading.platform);

@@ -8,6 +8,7 @@ import type {
 } from "../../src/mqtt/connection/settings.js";
 import type { Connection } from "../../src/mqtt/connection.js";
 import { untilAborted } from "../../src/runtime/clock.js";
+import { ArrivalAge, type Gaps, noGaps } from "../../src/runtime/gaps.js";
 import type { Bridge } from "./bridge.js";
 import type { World } from "./world.js";
 
@@ -29,12 +30,15 @@ export class BrokerLink implements Connection {
   readonly #world: World;
   readonly #bridge: Bridge;
   readonly #settings: ConnectionSettings;
+  readonly #gaps: Gaps;
+  #age: ArrivalAge | null = null;
   #connects = 0;
 
-  constructor(world: World, bridge: Bridge, settings: ConnectionSettings) {
+  constructor(world: World, bridge: Bridge, settings: ConnectionSettings, gaps: Gaps = noGaps) {
     this.#world = world;
     this.#bridge = bridge;
     this.#settings = settings;
+    this.#gaps = gaps;
   }
 
   get isLinked(): boolean {
@@ -59,6 +63,9 @@ export class BrokerLink implements Connection {
     this.state = "online";
     this.broker = mqtt5;
     this.#connects += 1;
+    const { clock } = this.#bridge;
+    // What is asked now is answered behind all that lies in the socket.
+    this.#age = new ArrivalAge(clock, this.#gaps, (proven) => void clock.in(1, proven));
     const links = this.#connects;
     void Promise.resolve(this.#settings.on?.onConnected?.(mqtt5)).catch((error: unknown) =>
       this.#world.fail(error),
@@ -72,6 +79,8 @@ export class BrokerLink implements Connection {
   disconnect(): void {
     if (!this.isLinked) return;
     this.state = "waiting";
+    this.#age?.close();
+    this.#age = null;
     this.broker = null;
     this.#settings.on?.onDisconnected?.({ kind: "lost", code: null, connected: true, reason: "it was cut" });
   }
@@ -80,7 +89,8 @@ export class BrokerLink implements Connection {
   receive(message: IncomingMessage, protocolVersion: 4 | 5 = 5): void {
     if (!this.isLinked || !this.#bridge.clock.isAlive) return;
     this.broker = { ...mqtt5, protocolVersion };
-    this.#settings.on?.message?.(message);
+    const ageMs = this.#age?.ms() ?? 0;
+    this.#settings.on?.message?.(ageMs === 0 ? message : { ...message, ageMs });
   }
 
   publish(topic: string, payload: string | Buffer, { retain = false } = {}): Promise<void> {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { type Clock, waitingBy } from "../../src/runtime/clock.js";
+import { type Clock, clockOf } from "../../src/runtime/clock.js";
 import { VirtualTime } from "../support/virtual-clock.js";
 import { Departures } from "./departures.js";
 
@@ -57,20 +57,53 @@ export class WallClock {
 /** The clock of one run of the program. Once killed, nothing that waits on it ever goes on. */
 export class BootClock implements Clock {
   readonly #time: VirtualTime;
-  readonly #wall: WallClock;
   readonly #startedAt: number;
   readonly departures = new Departures();
   /** Sign-ins of this run that the platform has not answered yet. */
   signInsOpen = 0;
   /** Timers neither fired nor taken back. */
   timers = 0;
+  /** What the program makes of what its computer tells. */
+  readonly #own: Clock;
+  #sleptMs = 0;
   #alive = true;
 
   constructor(time: VirtualTime, wall: WallClock) {
     this.#time = time;
-    this.#wall = wall;
     // A monotonic clock starts anywhere; it tells nothing across two runs.
     this.#startedAt = time.now - 1_000;
+    this.#own = clockOf({
+      wall: () => wall.now(),
+      monotonic: () => this.#awakeMs(),
+      uptime: () => time.now,
+      timer: (ms, call) => this.#timer(ms, call),
+    });
+    this.#own.monotonic();
+  }
+
+  /** Node's clock and timers stand still while the computer is suspended. */
+  #awakeMs(): number {
+    return this.#time.now - this.#startedAt - this.#sleptMs;
+  }
+
+  /** As Node does: no timer is shorter than a millisecond. */
+  #timer(ms: number, call: () => void): () => void {
+    const due = this.#awakeMs() + Math.max(1, ms);
+    const timer = { takeBack: () => undefined as void };
+    const start = (leftMs: number) => {
+      timer.takeBack = this.in(leftMs, () => {
+        const left = due - this.#awakeMs();
+        if (left > 0.001) start(left);
+        else call();
+      });
+    };
+    start(Math.max(1, ms));
+    return () => timer.takeBack();
+  }
+
+  /** The computer was suspended for so long, which the caller lets pass. */
+  slept(ms: number): void {
+    this.#sleptMs += ms;
   }
 
   get isAlive(): boolean {
@@ -82,11 +115,11 @@ export class BootClock implements Clock {
   }
 
   now(): number {
-    return this.#wall.now();
+    return this.#own.now();
   }
 
   monotonic(): number {
-    return this.#time.now - this.#startedAt;
+    return this.#own.monotonic();
   }
 
   /** World time of a monotonic instant. */
@@ -112,11 +145,10 @@ export class BootClock implements Clock {
     };
   }
 
-  /** As Node does: no timer is shorter than a millisecond. */
-  readonly after = (ms: number, call: () => void): (() => void) => this.in(Math.max(1, ms), call);
+  readonly after = (ms: number, call: () => void): (() => void) => this.#own.after(ms, call);
   readonly soon = (call: () => void): void =>
     queueMicrotask(() => {
       if (this.#alive) call();
     });
-  readonly wait = waitingBy(this.after);
+  readonly wait = (ms: number, signal?: AbortSignal): Promise<void> => this.#own.wait(ms, signal);
 }

@@ -8,6 +8,8 @@ import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
 
 const hourMs = 3_600_000;
+/** So long before a gap the process may have looked at the clock for the last time. */
+const lookEveryMs = 1_001;
 /** Before the end the probes have their turn, and before them nobody sends until all that was sent has ended. */
 const probesMs = 15 * 60_000;
 const quietMs = 8 * 60_000;
@@ -214,14 +216,21 @@ export class Workload {
   }
 
   #asked(message: Message, by: string, boot: number, repeatOf: Ask | null): Ask {
-    const { now } = this.#world.time;
+    const { now, due } = this.#world.time;
     const { commands } = this.#world.scenario.configuration;
     const { point, at, expiryS, goodForMs, target, ...said } = message;
     const limitMs = Math.min(commands.max_age, goodForMs);
+    // What lay in the socket is as old as it is, and may be taken for as old as the gap. A stop is never too old.
+    const isOld = this.#world.isFromSocket && message.word !== "stop";
+    const sentAt = isOld ? due : now;
+    if (isOld) this.#world.journalist.saw("a command that lay in the socket");
+    const ageMs = isOld ? now - (this.#world.gap?.from ?? now) + lookEveryMs : 0;
     // What ends by itself counts from its arrival, so none begins after its end.
     const leaseMs = 1_000 * Number(/"for":"(\d+)s"/.exec(message.payload)?.[1] ?? Infinity);
+    const ownMs = Math.min(limitMs, (expiryS ?? Infinity) * 1_000);
     const latestPostAt = Math.min(
-      now + Math.min(limitMs, leaseMs, (expiryS ?? Infinity) * 1_000),
+      sentAt + ownMs,
+      now + leaseMs,
       at === null ? Infinity : at + limitMs + trustedSkewMs,
     );
     return {
@@ -236,7 +245,11 @@ export class Workload {
       dryRun: message.dryRun || commands.dry_run,
       rule: null,
       latestPostAt,
-      mayExpireAt: Math.min(latestPostAt, now + (point?.settings.limits?.forMs ?? Infinity)),
+      mayExpireAt: Math.min(
+        latestPostAt,
+        now + ownMs - ageMs,
+        now + (point?.settings.limits?.forMs ?? Infinity),
+      ),
       mustNotPost: message.mustNotPost ?? this.#standing(message),
       repeatOf,
       phases: [],

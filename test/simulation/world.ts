@@ -104,6 +104,8 @@ export class World {
   readonly #bridges: Bridge[] = [];
   /** When the machine was stalled last, for what a latency may be judged by. */
   lastStallAt = -Infinity;
+  /** The newest time in which the process stood still for long enough to notice it. */
+  gap: { readonly from: number; readonly until: number } | null = null;
   /** When the disk could be written again; Infinity while it cannot. */
   lastDiskTroubleAt = -Infinity;
   boots = 0;
@@ -144,6 +146,11 @@ export class World {
   /** How far the clock of the bridge's machine is ahead. */
   get clockOff(): number {
     return this.wall.now() - this.platformNow;
+  }
+
+  /** Whether what comes to the bridge now was sent while its process stood still, and lay in its socket. */
+  get isFromSocket(): boolean {
+    return this.gap !== null && this.time.due < this.time.now && this.time.due >= this.gap.from;
   }
 
   get isCalm(): boolean {

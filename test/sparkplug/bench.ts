@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
 import type { PlatformState } from "../../src/greenhouse/model.js";
 import { type Clock, seededRandom, systemClock } from "../../src/runtime/clock.js";
+import { noGaps } from "../../src/runtime/gaps.js";
 import { EdgeNode } from "../../src/sparkplug/edge-node.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { capturedLog } from "../mqtt-connection/support.js";
@@ -81,6 +82,7 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
     version: "test",
     store,
     isAccountKnown: () => true,
+    gaps: noGaps,
     platformState: () => state.platform,
     submit: (request) => submitted.push(request),
     alarms: () => [],

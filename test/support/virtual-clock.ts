@@ -11,6 +11,7 @@ export class VirtualTime {
   readonly #due = new Schedule<() => void>();
   readonly #settled: () => Promise<void>;
   #now = 0;
+  #dueNow = 0;
   #pending = 0;
 
   constructor(settledBetween: () => Promise<void> = settled) {
@@ -19,6 +20,11 @@ export class VirtualTime {
 
   get now(): number {
     return this.#now;
+  }
+
+  /** For when what happens now was due: earlier than now where time stalled meanwhile. */
+  get due(): number {
+    return this.#dueNow;
   }
 
   /** Timers neither fired nor taken back. */
@@ -53,6 +59,7 @@ export class VirtualTime {
       if (atOnce > mostAtOnce)
         throw new Error("time does not go on: timers follow each other without any wait");
       this.#now = Math.max(this.#now, next.at);
+      this.#dueNow = next.at;
       next.key();
       await this.#settled();
     }
@@ -80,6 +87,11 @@ export class VirtualClock implements Clock {
   /** Sets the wall clock, as NTP or a person would; the monotonic one goes on. */
   setWall(wallMs: number): void {
     this.#offset = wallMs - this.#time.now;
+  }
+
+  /** Time passes without anything getting a turn. */
+  stall(ms: number): void {
+    this.#time.stall(ms);
   }
 
   get pendingTimers(): number {

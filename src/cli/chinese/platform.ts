@@ -25,6 +25,10 @@ export const platformPairs: readonly Pair[] = [
     "no whole answer within {} s; the platform is slow or the line is bad",
     "{1} 秒内没有完整回答；平台很慢或线路不好",
   ],
+  [
+    "the answer was read after more than {} s, because the bridge stood still; it says nothing of now",
+    "网桥停顿过，{1} 秒之后才读到回答；它不能说明现在的情况",
+  ],
   ["given up by the caller", "已放弃"],
   ["not sent; it was not wanted any more when its connection stood", "没有发送；连接建立时已不再需要"],
   [

@@ -79,6 +79,10 @@ export const resultPairs: readonly Pair[] = [
     "命令在发送之前已超过 max_age 或它的时长；仍需要时请重新发送。",
   ],
   [
+    "The bridge stood still before it read the command, which may have been sent {} s earlier and is older than its max_age then; send it again if it is still wanted.",
+    "网桥在读到这条命令之前停顿过，命令可能在 {1} 秒之前发出，因而已超过 max_age；仍需要时请重新发送。",
+  ],
+  [
     '"{}" is not a plain number; send {} to {} such as {}, without leading zeros, exponent or unit.',
     "“{1}”不是普通数字；请发送 {2} 到 {3}，例如 {4}，不带前导零、指数或单位。",
   ],

@@ -128,6 +128,8 @@ export interface AgeFacts {
   /** What is left of an MQTT 5 message expiry, ms. */
   readonly expiryMs: number | null;
   readonly payloadMaxAgeMs: number | null;
+  /** How old it may be already, ms; 0 where it was read as it came. */
+  readonly ageMs: number;
   readonly maxAgeMs: number;
   readonly requireAge: boolean;
   /** Wall clock, epoch ms, and whether it is within two minutes of the platform's. */
@@ -147,7 +149,7 @@ export function ageAllowance(facts: AgeFacts): number | Refusal {
     };
   }
   const limit = Math.min(facts.maxAgeMs, facts.payloadMaxAgeMs ?? Infinity);
-  let left = Math.min(limit, expiryMs ?? Infinity);
+  let left = Math.min(limit, expiryMs ?? Infinity) - facts.ageMs;
   if (at !== null) {
     if (!facts.clockTrusted) {
       return {
@@ -161,8 +163,17 @@ export function ageAllowance(facts: AgeFacts): number | Refusal {
     }
     left = Math.min(left, limit - Math.max(0, facts.now - at));
   }
-  return left > 0 ? left : expired();
+  if (left > 0) return left;
+  return facts.ageMs < noticeableAgeMs ? expired() : expiredUnread(facts.ageMs);
 }
+
+/** A command that is read sooner after it was sent was read as it came. */
+const noticeableAgeMs = 1_000;
+
+const expiredUnread = (ageMs: number): Refusal => ({
+  reason: "expired",
+  message: `The bridge stood still before it read the command, which may have been sent ${Math.round(ageMs / 1_000)} s earlier and is older than its max_age then; send it again if it is still wanted.`,
+});
 
 export const expired = (): Refusal => ({
   reason: "expired",

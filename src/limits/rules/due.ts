@@ -39,7 +39,7 @@ export function inForceNow(before: Entry, context: LimitContext): Entry {
     const { guard } = one;
     const mayActBlind = guard.actsBlind && isKnown(one, context);
     const reading = readInput(guard, entry.id, context);
-    const state = foldReading(guard, one.state, reading, now.mono, mayActBlind);
+    const state = foldReading(guard, one.state, reading, now, mayActBlind);
     if (state !== one.state) guards = guards.with(place, { guard, state });
   }
   const byClock = aheadMs === null ? -Infinity : now.mono - aheadMs;

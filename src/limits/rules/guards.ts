@@ -11,6 +11,8 @@ import { type Attempts, firstAttempt } from "./attempts.js";
 
 export interface Instant {
   readonly mono: number;
+  /** Since when somebody has looked without a break; always where absent. */
+  readonly watchedSince?: number;
   /** ISO time of a monotonic instant. */
   readonly iso: (mono: number) => string;
 }
@@ -128,7 +130,7 @@ export function foldReading(
   guard: Folded,
   before: GuardState,
   given: Reading,
-  now: number,
+  now: Pick<Instant, "mono" | "watchedSince">,
   mayActBlind: boolean,
 ): GuardState {
   const reading = judgeable(guard.condition, given);
@@ -148,7 +150,7 @@ function fold(
   guard: Folded,
   before: GuardState,
   reading: Reading,
-  now: number,
+  { mono: now, watchedSince = -Infinity }: Pick<Instant, "mono" | "watchedSince">,
   mayActBlind: boolean,
 ): GuardState {
   const { condition } = guard;
@@ -164,7 +166,8 @@ function fold(
     return { ...state, phase: "held", clearSince: null, sending: tripped };
   if (before.phase === "clear") return { ...state, clearSince: null };
   if (reading.values.some((value) => goesOn(condition, value))) return { ...state, clearSince: null };
-  const clearSince = before.clearSince ?? now;
+  // What nobody saw in between may have been anything.
+  const clearSince = Math.max(before.clearSince ?? now, watchedSince);
   if (before.phase !== "unsure" && now < clearSince + guard.clearAfterMs) return { ...state, clearSince };
   return { ...unjudged, reading, isSeen: true, phase: "clear" };
 }

@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { cameWithin, untilAborted } from "../../runtime/clock.js";
+import { ArrivalAge, noGaps } from "../../runtime/gaps.js";
 import { filterCovers } from "../../runtime/mqtt.js";
 import type { BrokerLink } from "./link.js";
 import type { PublishQueue } from "./publish.js";
@@ -17,6 +19,9 @@ export type RetainedFound = (topic: string, payload: Buffer) => void;
 /** A broker that serves from several threads may answer a mark while retained messages are still to come; hardly two in a row. */
 const quietMarks = 2;
 
+/** A broker that does not send us what we publish ourselves is asked in another way after this time. */
+const echoWithinMs = 5_000;
+
 /** Resolves when marks are answered and nothing was counted before the answers. */
 export async function seenThrough(count: () => number, mark: () => Promise<unknown>): Promise<void> {
   for (let quiet = 0; quiet < quietMarks;) {
@@ -25,6 +30,9 @@ export async function seenThrough(count: () => number, mark: () => Promise<unkno
     quiet = count() === before ? quiet + 1 : 0;
   }
 }
+
+/** That nobody subscribes to, where only the answer counts. */
+const noFilter = "greenhouse2mqtt/none";
 
 /** What outlives a link. */
 interface SessionParts {
@@ -46,6 +54,10 @@ export class Session {
   readonly #facts: BrokerFacts;
   readonly #parts: SessionParts;
   readonly #life = new AbortController();
+  readonly #age: ArrivalAge;
+  /** What we said to hear it ourselves, and what follows from hearing it. */
+  readonly #echoes = new Map<string, () => void>();
+  #received = 0;
   #online = false;
   #isRepairDue = false;
   #repairedAt = -Infinity;
@@ -54,6 +66,63 @@ export class Session {
     this.#link = link;
     this.#facts = facts;
     this.#parts = parts;
+    const { clock, gaps = noGaps } = parts.ports;
+    this.#age = new ArrivalAge(clock, gaps, (proven) => this.#proveArrival(proven));
+  }
+
+  /** The message with how old it may be; null for what we said ourselves to learn that. */
+  aged(message: IncomingMessage): IncomingMessage | null {
+    const { settings, ports } = this.#parts;
+    if (message.topic === settings.echoTopic && this.#heard(message.payload.toString())) return null;
+    this.#received += 1;
+    const { sentSince } = message.properties;
+    const ofSender = sentSince === undefined ? 0 : ports.clock.monotonic() - sentSince;
+    const ageMs = Math.max(this.#age.ms(), ofSender);
+    return ageMs === 0 ? message : { ...message, ageMs };
+  }
+
+  #heard(said: string): boolean {
+    const proven = this.#echoes.get(said);
+    this.#echoes.delete(said);
+    proven?.();
+    return proven !== undefined;
+  }
+
+  /**
+   * What the broker had sent us before it read something that we say now has been read once we hear that: it goes the way of a command.
+   * An acknowledgement would overtake what waits for a place among the messages that we have not acknowledged.
+   */
+  #proveArrival(proven: () => void): void {
+    const { settings, queue } = this.#parts;
+    const { echoTopic: topic } = settings;
+    if (topic === undefined) {
+      void this.#proveByMarks(proven);
+      return;
+    }
+    const said = `still here ${randomUUID()}`;
+    this.#echoes.clear();
+    this.#echoes.set(said, proven);
+    const bytes = topic.length + said.length;
+    queue.publish({ topic, payload: said, options: { qos: 1 }, bytes }).catch(() => undefined);
+    void this.#proveByMarks(proven, echoWithinMs);
+  }
+
+  /** Nothing came before the answer to a mark, so nothing waits any more. */
+  async #proveByMarks(proven: () => void, afterMs = 0): Promise<void> {
+    const { clock } = this.#parts.ports;
+    for (let waitMs = afterMs; ; waitMs = echoWithinMs) {
+      if (waitMs > 0 && !(await hasResolved(clock.wait(waitMs, this.#life.signal)))) return;
+      if (this.#life.signal.aborted || this.#age.ms() === 0) return;
+      const isThrough = await hasResolved(
+        seenThrough(
+          () => this.#received,
+          () => this.#prove(),
+        ),
+      );
+      if (!isThrough) continue;
+      proven();
+      return;
+    }
   }
 
   /** Until the link closes; an abort ends it in order. Resolves with the link's end and the number of publishes it cut off. */
@@ -66,6 +135,7 @@ export class Session {
     const end = await this.#link.closed;
     this.#online = false;
     const lost = queue.close(`the link to the broker is gone: ${end.reason}`);
+    this.#age.close();
     this.#life.abort();
     await chores;
     return { end, lost };
@@ -108,13 +178,13 @@ export class Session {
     return isThrough;
   }
 
-  /** A broker that acknowledges no publish answers in order to this all the same. */
+  /** A broker that acknowledges no publish answers in order to the other all the same. */
   #prove(): Promise<void> {
     const { queue, settings } = this.#parts;
     const { markTopic } = settings;
-    return this.#facts.maximumQos > 0 || markTopic === null
+    return this.#facts.maximumQos > 0 && markTopic !== null
       ? queue.prove()
-      : this.#link.unsubscribe([markTopic]);
+      : this.#link.unsubscribe([markTopic ?? noFilter]);
   }
 
   /**
@@ -230,7 +300,7 @@ export class Session {
 }
 
 /** Whether a wait ran to its end. */
-const hasResolved = (wait: Promise<void>): Promise<boolean> =>
+const hasResolved = (wait: Promise<unknown>): Promise<boolean> =>
   wait.then(
     () => true,
     () => false,

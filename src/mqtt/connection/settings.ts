@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { Configuration } from "../../config/schema.js";
 import type { BackoffRange, Clock, Random } from "../../runtime/clock.js";
+import type { Gaps } from "../../runtime/gaps.js";
 import type { Logger } from "../../runtime/log.js";
 import type { Sender } from "../../runtime/mqtt.js";
 import { incomingOn, type Topics } from "../topics.js";
@@ -65,6 +66,8 @@ export interface IncomingMessage {
   readonly payload: Buffer;
   /** On MQTT 5 also true for a live message that was published with the flag (retain as published). */
   readonly retain: boolean;
+  /** At most so old, where the process stood still before it was read; absent where it was read as it came. */
+  readonly ageMs?: number;
   readonly properties: Sender & {
     readonly responseTopic?: string;
     readonly correlationData?: Buffer;
@@ -136,6 +139,8 @@ export interface ConnectionSettings {
    * nothing is to be proven: there, sent is all that is known.
    */
   readonly markTopic: string | null;
+  /** A topic among `subscriptions` where the link may say something that it is to hear itself; without one there is no such proof. */
+  readonly echoTopic?: string;
   readonly subscriptions: readonly string[];
   /** Filters of which what the broker holds is wanted too, asked for until they are granted; nothing waits on them. */
   readonly kept?: readonly string[];
@@ -153,6 +158,8 @@ export interface ConnectionSettings {
 
 export interface ConnectionPorts {
   readonly clock: Clock;
+  /** Whether the process stood still; nothing is known of that where absent. */
+  readonly gaps?: Gaps;
   readonly random: Random;
   readonly log: Logger;
 }
@@ -207,6 +214,7 @@ export function connectionSettings(
     ...brokerAccess(mqtt, embedded),
     will: { topic: topics.bridge.state, payload: "offline" },
     markTopic: topics.bridge.mark,
+    echoTopic: topics.bridge.selfTest,
     subscriptions: [...topics.subscriptions, topics.bridge.selfTest],
     // No command depends on these being granted. Of a birth that Home Assistant publishes with the retain flag only the copy kept by the
     // broker carries it here, so the two can be told apart.

@@ -7,18 +7,48 @@ import {
   killed,
   outcome,
   own,
+  resultsOf,
   type Row,
   shown,
   stayedOnline,
   unless,
   wait,
 } from "../row.js";
+import { textOf } from "../history.js";
+import { commanded, targets, topicOf } from "../support/house.js";
 import type { World } from "../support/world.js";
+
+const youngMs = 5_000;
+const youngIds = "still-";
+
+/** Commands that are to be carried out within seconds, or not at all, sent while nobody reads them. */
+async function sendYoung({ watch }: World): Promise<void> {
+  await wait(500);
+  const sentAt = Date.now();
+  for (const [n, [actuator, { commands }]] of Object.entries(targets).slice(0, 3).entries()) {
+    const [command] = commands[0] ?? [""];
+    const said = { command, id: `${youngIds}${sentAt}-${n}`, by: "campaign", max_age: `${youngMs / 1_000}s` };
+    watch.publish(`${topicOf(commanded, actuator)}/set`, JSON.stringify(said)).catch(() => undefined);
+  }
+}
+
+/** What lay in a socket for longer than it was to wait ends expired, and nothing of it was sent. */
+const expired: Check = ({ messages }) => {
+  const young = resultsOf(messages).filter(({ id }) => textOf(id).startsWith(youngIds));
+  const wrong = young.filter(({ outcome, reason }) => outcome !== "refused" || reason !== "expired");
+  return [
+    ...unless(young.length > 0, "no command that lay in the socket has a result"),
+    ...wrong.map(({ id, outcome, reason }) => `${textOf(id)} ended ${textOf(outcome)} ${textOf(reason)}`),
+  ];
+};
 
 const frozen = (seconds: number, expected: string, checks: Row["checks"]): Row =>
   own({
     ...{ name: `frozen process ${seconds} s`, expected, hits: "delivery", holdMs: seconds * 1_000 },
-    begin: ({ bridge }) => bridge.program.signal("SIGSTOP"),
+    begin: async (world) => {
+      world.bridge.program.signal("SIGSTOP");
+      await sendYoung(world);
+    },
     end: ({ bridge }) => bridge.program.signal("SIGCONT"),
     ...(checks && { checks }),
   });
@@ -45,7 +75,7 @@ export const processRows: readonly Row[] = [
       ({ notes: { posts = 0 } }) => unless(posts === 0, `${posts} POSTs after the exit`),
     ],
   }),
-  frozen(12, "goes on; a command that waited too long is not done", undefined),
+  frozen(12, "goes on; a command that waited too long is not done", [expired]),
   frozen(40, "past the keepalive: offline meanwhile; online again, no old command is done", [
     shown("greenhouse/bridge/state", "offline"),
   ]),

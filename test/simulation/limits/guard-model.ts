@@ -186,6 +186,12 @@ export class GuardModel {
     return this.holds(now) || this.#isUncertain || this.#heldLast >= since - 2;
   }
 
+  /** Nobody looked in between, so that what has to be good in one piece begins anew. */
+  unwatched(from: number, until: number): void {
+    this.#pass(from);
+    if (this.#calmSince !== null && this.#held) this.#calmSince = until;
+  }
+
   /** The program has ended, perhaps with the power; `lostFrom` is from when on the disk may not know. */
   ended(now: number, lostFrom: number): void {
     this.#pass(now);

@@ -79,6 +79,13 @@ export class LimitBook {
     }
   }
 
+  /** From then until now nobody looked. */
+  unwatched(from: number): void {
+    const { now } = this.world.time;
+    for (const one of this.limited.values())
+      for (const model of one.models.values()) model.unwatched(from, now);
+  }
+
   /** The program has ended. */
   ended(lostFrom: number): void {
     const { now } = this.world.time;

@@ -260,7 +260,9 @@ export class WeatherStation {
   #deliver(topic: string, text: string, retain: boolean): void {
     const { bridge, checks, journalist } = this.#world;
     if (bridge === null || !bridge.isLinked || !bridge.clock.isAlive) return;
-    const isLive = this.protocolVersion === 5 || !retain;
+    const isOfStore = this.protocolVersion === 4 && retain;
+    if (this.#world.isFromSocket) journalist.saw("weather that lay in the socket");
+    const isLive = !isOfStore && !this.#world.isFromSocket;
     journalist.note("weather", { topic, text, ...(isLive ? {} : { retain }) });
     if (!isLive) journalist.saw("weather from the broker's store");
     const message = { topic, payload: Buffer.from(text), retain };
