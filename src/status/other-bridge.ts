@@ -8,6 +8,7 @@ import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import type { Connection } from "../mqtt/connection.js";
 import type { Topics } from "../mqtt/topics.js";
 import { cameWithin, type Clock } from "../runtime/clock.js";
+import { type Gaps, noGaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import type { Mirror } from "../sync/mirror.js";
 import { SelfTest, selfTestTimes } from "./self-test.js";
@@ -113,10 +114,14 @@ export function withExchange(presence: Presence, now: number): Presence {
   return { ...presence, exchanges, exchanging: presence.exchanging || sure };
 }
 
-/** What of it still counts; the same object while nothing has become too old. */
-export function atTime(presence: Presence, now: number): Presence {
-  const heard = [...presence.heard].filter(([, { at }]) => now - at <= silentMs);
-  const over = presence.exchanging && now - (presence.exchanges.at(-1) ?? now) > calmMs;
+/**
+ * What of it still counts; the same object while nothing has become too old. Who was not heard while nobody listened, before
+ * `awakeSince`, was not silent.
+ */
+export function atTime(presence: Presence, now: number, awakeSince = -Infinity): Presence {
+  const quietMs = (at: number) => now - Math.max(at, awakeSince);
+  const heard = [...presence.heard].filter(([, { at }]) => quietMs(at) <= silentMs);
+  const over = presence.exchanging && quietMs(presence.exchanges.at(-1) ?? now) > calmMs;
   if (heard.length === presence.heard.size && !over) return presence;
   return {
     ...presence,
@@ -164,6 +169,7 @@ interface TestParts {
   readonly configuration: Pick<Configuration, "mqtt">;
   readonly live: LiveSettings;
   readonly clock: Clock;
+  readonly gaps?: Pick<Gaps, "newest">;
   readonly log: Logger;
   readonly journal: Pick<Journal, "append" | "boot">;
   readonly mirror: Pick<Mirror, "store">;
@@ -254,7 +260,8 @@ export class BrokerTests {
   /** Does what is due; who was silent for too long is gone. */
   look(): void {
     this.self.look();
-    this.#change(atTime(this.#presence, this.#parts.clock.monotonic()));
+    const { clock, gaps = noGaps } = this.#parts;
+    this.#change(atTime(this.#presence, clock.monotonic(), gaps.newest()?.until));
   }
 
   /** The other of two bridges need not wait until it notices our silence. */

@@ -33,6 +33,9 @@ describe("another bridge that is heard", () => {
     expect([isShared(heard), isSuspected(heard), clientOf(heard)]).toEqual([true, false, "client-b"]);
     expect(isShared(atTime(heard, 76_000))).toBe(true);
     expect(isShared(atTime(heard, 76_001))).toBe(false);
+    // Nobody listened meanwhile.
+    expect(isShared(atTime(heard, 200_000, 199_000))).toBe(true);
+    expect(isShared(atTime(heard, 269_001, 199_000))).toBe(false);
   });
 
   it("once is forgotten after 70 s: a message now and then, by whoever may write there, is no bridge", () => {
