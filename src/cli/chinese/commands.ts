@@ -126,7 +126,7 @@ export const commandPairs: readonly Pair[] = [
   ["{}: unlocked {} ({}){}.", "{1}：已解锁 {2}（{3}）{4}。"],
   ["{}: released {} ({}){}.", "{1}：已解除 {2} 的保持（{3}）{4}。"],
   ["until {}", "直到 {1}"],
-  ["{}: acknowledged ({}).", "{1}：已知悉（{2}）。"],
+  ["{}: acknowledged ({}).", "{1}：已确认（{2}）。"],
   ["no alarms", "没有报警"],
   ["ALARM", "报警"],
   ["STATE", "状态"],
@@ -456,7 +456,7 @@ export const commandPairs: readonly Pair[] = [
   ["only {}, because of {}", "只允许 {1}，因为 {2}"],
   ["{} (blind)", "{1}（没有数值）"],
   ["{} to {}", "{1} 到 {2}"],
-  ["acknowledged by {}", "{1} 已知悉"],
+  ["acknowledged by {}", "{1} 已确认"],
   [
     "--host: expected an IP address, such as 0.0.0.0 for every address of this computer",
     "--host：应为 IP 地址，例如 0.0.0.0 表示本机的所有地址",
