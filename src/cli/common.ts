@@ -3,8 +3,9 @@ import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { commandSentences } from "../commands/endings.js";
 import { type ConfigurationResult, loadConfiguration, secretValues } from "../config/load.js";
-import { formatProblem } from "../config/problem.js";
+import { type Problem, toldProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
+import type { Language } from "../greenhouse/labels.js";
 import { createPlatform, type PlatformClient } from "../platform/client.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { createLogger, type RecentLog } from "../runtime/log.js";
@@ -19,10 +20,10 @@ export async function readConfiguration(
   context: ProcessContext,
 ): Promise<Configuration> {
   const result = await loadNamed(options, context);
-  for (const warning of result.warnings)
-    context.err.write(`${context.speech.tell(formatProblem(warning))}\n`);
+  const told = (problem: Problem) => toldProblem(problem, context.speech.tell);
+  for (const warning of result.warnings) context.err.write(`${told(warning)}\n`);
   if (!result.ok) {
-    const lines = result.problems.map(formatProblem).join("\n");
+    const lines = result.problems.map(told).join("\n");
     throw new CommandFailure(lines, exitCodes.usage);
   }
   return overridden(result.configuration, options);
@@ -34,10 +35,23 @@ export async function loadNamed(
   { env, speech }: Pick<ProcessContext, "env" | "speech">,
 ): Promise<ConfigurationResult> {
   const result = await loadedFile(options, env);
-  if (result.ok && result.configuration.language !== undefined)
-    await speech.choose(result.configuration.language);
+  const language = languageOf(result);
+  if (language !== undefined) await speech.choose(language);
   return result;
 }
+
+/** What is doubtful and what is wrong, one a line. */
+export function sayProblems(
+  { warnings, problems }: { readonly warnings: readonly Problem[]; readonly problems: readonly Problem[] },
+  { out, tell }: { readonly out: ProcessContext["out"]; readonly tell: (text: string) => string },
+): void {
+  for (const warning of warnings) out(`${toldProblem(warning, tell)}${tell(" (warning)")}\n`);
+  for (const problem of problems) out(`${toldProblem(problem, tell)}\n`);
+}
+
+/** The language that a file asks for, also one with mistakes. */
+export const languageOf = (result: ConfigurationResult): Language | undefined =>
+  result.ok ? result.configuration.language : result.language;
 
 async function loadedFile(
   { config, account }: CommonOptions,

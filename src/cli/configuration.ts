@@ -5,7 +5,6 @@ import { hashPassword } from "../runtime/passwords.js";
 import { clashes, sharedAnnouncements, sharedControllers } from "../config/clashes.js";
 import { isFleetFile, loadFleet } from "../config/fleet.js";
 import { loadConfiguration } from "../config/load.js";
-import { formatProblem } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
 import { groupSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limits.js";
@@ -15,7 +14,7 @@ import { GoneAway, inLanguage, terminalDialogue, usualBrokers } from "../setup/i
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
 import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "../setup/init/init.js";
 import { createLogger } from "../runtime/log.js";
-import { refuseToOverwrite } from "./common.js";
+import { languageOf, refuseToOverwrite, sayProblems } from "./common.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -34,7 +33,7 @@ export async function check(
   const say = (text: string) => out(`${speech.tell(text)}\n`);
   const named = files.length > 0 ? files : [config];
   const [only = ""] = named;
-  if (named.length === 1 && (await isFleetFile(only))) return checkFleet({ env, say }, only);
+  if (named.length === 1 && (await isFleetFile(only))) return checkFleet({ env, out, speech }, only);
   const results = await Promise.all(named.map((file) => loadConfiguration(file, { env })));
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
   const problems = [
@@ -43,31 +42,29 @@ export async function check(
     ...sharedControllers(loaded),
   ];
   const warnings = [...results.flatMap((result) => result.warnings), ...sharedAnnouncements(loaded)];
-  const [language] = loaded.flatMap(({ configuration }) => configuration.language ?? []);
+  const [language] = results.flatMap((result) => languageOf(result) ?? []);
   if (language !== undefined) await speech.choose(language);
-  for (const warning of warnings) say(`${formatProblem(warning)} (warning)`);
-  for (const problem of problems) say(formatProblem(problem));
+  sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (problems.length > 0) throw problemsFound(problems.length);
   for (const { file, configuration } of loaded) {
-    const sentences = [limitSentences, curtainSentences, groupSentences, sparkplugSentences].flatMap(
-      (about) => about(configuration),
-    );
-    for (const sentence of [...sentences, costSentence(configuration), "ok"]) say(`${file}: ${sentence}`);
+    for (const about of [limitSentences, curtainSentences, groupSentences, sparkplugSentences])
+      for (const sentence of about(configuration, speech.tell)) out(`${file}: ${sentence}\n`);
+    for (const sentence of [costSentence(configuration), "ok"]) say(`${file}: ${sentence}`);
   }
 }
 
 /** The file of a fleet, those of all its accounts, and clashes between them. */
 async function checkFleet(
-  { env, say }: Pick<ProcessContext, "env"> & { readonly say: (text: string) => void },
+  { env, out, speech }: Pick<ProcessContext, "env" | "out" | "speech">,
   file: string,
 ): Promise<void> {
+  const say = (text: string) => out(`${speech.tell(text)}\n`);
   const { fleet, accounts, problems, warnings } = await loadFleet(file, { env });
-  for (const warning of warnings) say(`${formatProblem(warning)} (warning)`);
-  for (const problem of problems) say(formatProblem(problem));
+  sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (fleet === null || problems.length > 0) throw problemsFound(problems.length);
   for (const [name, { configuration }] of accounts) {
-    for (const sentence of [...limitSentences(configuration), costSentence(configuration)])
-      say(`${name}: ${sentence}`);
+    for (const sentence of limitSentences(configuration, speech.tell)) out(`${name}: ${sentence}\n`);
+    say(`${name}: ${costSentence(configuration)}`);
   }
   say(`${file}: ok, ${accounts.size} accounts`);
 }

@@ -1,7 +1,7 @@
 import { arch, platform, release } from "node:os";
 import { journalDirectory } from "../journal/open.js";
 import type { ConfigurationResult } from "../config/load.js";
-import { formatProblem } from "../config/problem.js";
+import { formatProblem, toldProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { sshHint } from "../http/entrance.js";
 import { newestRecords } from "../journal/reader.js";
@@ -55,7 +55,7 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
     report.add(fault ?? { check: "configuration", status: "failed", summary: "it cannot be read" });
     report.end();
     for (const problem of result.problems)
-      context.err.write(`${context.speech.tell(formatProblem(problem))}\n`);
+      context.err.write(`${toldProblem(problem, context.speech.tell)}\n`);
     throw new CommandFailure("", exitCodes.usage);
   }
   const configuration = overridden(result.configuration, {

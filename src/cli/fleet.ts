@@ -8,7 +8,6 @@ import {
   ownAccounts,
 } from "../config/fleet.js";
 import { secretValues } from "../config/load.js";
-import { formatProblem } from "../config/problem.js";
 import { type AccountRun, Fleet } from "../fleet/fleet.js";
 import {
   accountLine,
@@ -26,6 +25,7 @@ import type { LoopDelay } from "../status/health.js";
 import { measuredLoopDelay, tellManager } from "../status/status.js";
 import type { Membership } from "./clustered.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
+import { sayProblems } from "./common.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -61,9 +61,7 @@ async function readFiles(
   { env, err, speech }: ProcessContext,
 ): Promise<FleetFiles> {
   const files = await loadFleet(file, { env, dataDir });
-  const say = (text: string) => err.write(`${speech.tell(text)}\n`);
-  for (const warning of files.warnings) say(`${formatProblem(warning)} (warning)`);
-  for (const problem of files.problems) say(formatProblem(problem));
+  sayProblems(files, { out: (text) => err.write(text), tell: speech.tell });
   if (files.fleet === null || logLevel === undefined) return files;
   const level = logLevel as FleetSettings["log"]["level"];
   return { ...files, fleet: { ...files.fleet, log: { ...files.fleet.log, level } } };

@@ -4,6 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { platform } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import type { z } from "zod";
+import type { Language } from "../greenhouse/labels.js";
 import { forGroup, forOwner, privateModeIn, readingRemedy } from "../runtime/permissions.js";
 import { secretParts, textsIn } from "../runtime/redaction.js";
 import {
@@ -55,7 +56,12 @@ type FileFault = Pick<SourceFault, "message"> & Partial<SourceFault>;
 
 type TextFile =
   | { readonly ok: true; readonly source: Source; readonly access: Access }
-  | { readonly ok: false; readonly missing: boolean; readonly faults: readonly FileFault[] };
+  | {
+      readonly ok: false;
+      readonly missing: boolean;
+      readonly faults: readonly FileFault[];
+      readonly language?: Language;
+    };
 
 /** Why there is no content. */
 const sentences = {
@@ -77,11 +83,16 @@ export async function readYaml(path: string, readFile: ReadFile): Promise<TextFi
   if (!content.ok) return refuse(content.message ?? sentences[content.reason], content.reason === "missing");
   if (content.bytes.length > mostConfigurationBytes) return refuse(sentences.too_large);
   if (!isUtf8(content.bytes)) return refuse("not UTF-8 text; save the file with that encoding");
-  const parsed = parseSource(new TextDecoder().decode(content.bytes));
+  const text = new TextDecoder().decode(content.bytes);
+  const parsed = parseSource(text);
   return parsed.ok
     ? { ok: true, source: parsed.source, access: content }
-    : { ok: false, missing: false, faults: parsed.faults };
+    : { ok: false, missing: false, faults: parsed.faults, language: languageIn(text) };
 }
+
+/** What a file says, whatever else is wrong with it. */
+const languageIn = (text: string): Language | undefined =>
+  /^language: *["']?(en|zh)["']? *(?:#.*)?$/m.exec(text)?.[1] as Language | undefined;
 
 /** Paths in a configuration mean its own folder, wherever the program is started; afterwards they can be opened as they are. */
 function resolvedPaths(configuration: Configuration, folder: string): Configuration {
@@ -168,6 +179,8 @@ export interface LoadedConfiguration {
 interface RefusedConfiguration {
   readonly ok: false;
   readonly file: string;
+  /** In which its mistakes are told, where it says so. */
+  readonly language?: Language;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
@@ -183,13 +196,7 @@ export async function loadConfiguration(
   { env, readFile: reads = readFile, renames, under }: ConfigurationSources,
 ): Promise<ConfigurationResult> {
   const read = await readYaml(file, reads);
-  if (!read.ok) {
-    const remedy = read.missing ? `; ${startHint}` : "";
-    return refuse(
-      file,
-      read.faults.map((fault) => fileProblem(file, fault.message + remedy, fault)),
-    );
-  }
+  if (!read.ok) return refuse(file, problemsOf(file, read), read.language);
   const { source } = read;
   if (source.root === null) return refuse(file, [fileProblem(file, `the file is empty; ${startHint}`)]);
   const { secrets, ...fromSecrets } = await readSecrets(file, source.text, reads);
@@ -207,7 +214,8 @@ export async function loadConfiguration(
   const checked = check(reading);
   if (!checked.ok) {
     const faults = reading.faults.map(({ offset, path, message }) => problem(offset, path, message));
-    return refuse(file, [...fromSecrets.problems, ...faults, ...checked.findings.map(problemAt)]);
+    const problems = [...fromSecrets.problems, ...faults, ...checked.findings.map(problemAt)];
+    return refuse(file, problems, languageIn(source.text));
   }
   const configuration = resolvedPaths(checked.configuration, dirname(file));
   const doubts = [
@@ -217,6 +225,9 @@ export async function loadConfiguration(
   const warnings = inOrder([...doubts.map(problemAt), ...fromSecrets.warnings]);
   return { ok: true, file, configuration, warnings, problemAt };
 }
+
+const problemsOf = (file: string, { missing, faults }: Extract<TextFile, { ok: false }>) =>
+  faults.map((fault) => fileProblem(file, fault.message + (missing ? `; ${startHint}` : ""), fault));
 
 /** Where a value stands that is not in the file itself; null for one that is, and for one that is nowhere. */
 function defaultProblem({ places }: Reading, finding: Finding, under: Defaults | undefined): Problem | null {
@@ -242,9 +253,10 @@ function whole(own: unknown, under: Defaults | undefined): unknown {
 
 const startHint = "`greenhouse2mqtt init` writes one, and `greenhouse2mqtt schema --example` shows every key";
 
-const refuse = (file: string, problems: readonly Problem[]): RefusedConfiguration => ({
+const refuse = (file: string, problems: readonly Problem[], language?: Language): RefusedConfiguration => ({
   ok: false,
   file,
+  ...(language !== undefined && { language }),
   problems: inBrief(problems),
   warnings: [],
 });

@@ -74,6 +74,10 @@ export function formatProblem(problem: Problem): string {
   return `${place}${problem.path === "" ? "" : ` ${problem.path}`}: ${problem.message}`;
 }
 
+/** The same in the language of a person, who reads places and keys as they stand in the file. */
+export const toldProblem = (problem: Problem, tell: (text: string) => string): string =>
+  formatProblem({ ...problem, message: tell(problem.message) });
+
 /** Sorted by place, without repeats. */
 export function inOrder(problems: readonly Problem[]): Problem[] {
   const unique = new Map(problems.map((problem) => [formatProblem(problem), problem]));

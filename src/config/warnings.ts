@@ -59,7 +59,10 @@ export function costSentence(configuration: Configuration): string {
 }
 
 /** Curtains of which nobody has said whether `open` draws them aside: the interface does not, and Home Assistant shows it so. */
-export const curtainSentences = ({ controllers, homeassistant }: Configuration): readonly string[] =>
+export const curtainSentences = (
+  { controllers, homeassistant }: Configuration,
+  tell: Tell = (text) => text,
+): readonly string[] =>
   Object.entries(controllers).flatMap(([code, { actuators, ignore }]) =>
     Object.entries(ignore || !homeassistant.enabled ? {} : actuators).flatMap(
       ([id, { kind, ...actuator }]) => {
@@ -67,7 +70,9 @@ export const curtainSentences = ({ controllers, homeassistant }: Configuration):
         const isCurtain = kind === "shade_curtain" || kind === "thermal_curtain";
         if (!isCurtain || inverted !== undefined || as === "none") return [];
         return [
-          `controllers.${code}.actuators.${id}: whether "open" draws this curtain aside or spreads it out is not known; watch one movement, then write homeassistant: { inverted: true } where it spreads out, else false`,
+          tell(
+            `controllers.${code}.actuators.${id}: whether "open" draws this curtain aside or spreads it out is not known; watch one movement, then write homeassistant: { inverted: true } where it spreads out, else false`,
+          ),
         ];
       },
     ),
@@ -261,13 +266,22 @@ function roundingDoubts({ controllers }: Configuration): Finding[] {
 const exact = (number: number): number => Number(number.toPrecision(12));
 const heldValue = (wanted: number, scale: number): number => exact(digitsSent(wanted, scale) * scale);
 
+/** A sentence in the language of the person. */
+type Tell = (text: string) => string;
+
 /** What the section `sparkplug` means; none where it is off. */
-export function sparkplugSentences({ sparkplug, mqtt }: Configuration): readonly string[] {
+export function sparkplugSentences(
+  { sparkplug, mqtt }: Configuration,
+  tell: Tell = (text) => text,
+): readonly string[] {
   const { enabled, group, node, primary_host: host } = sparkplug;
   if (!enabled) return [];
-  const wait =
-    host === undefined ? "births wait for no host" : `births wait until ${host} says that it is online`;
+  const wait = tell(
+    host === undefined ? "births wait for no host" : `births wait until ${host} says that it is online`,
+  );
   return [
-    `sparkplug: hosts see the edge node ${group}/${node} with a device for each controller that is online, on a connection of its own (client id ${mqtt.client_id}-sparkplug); ${wait}; commands to spBv1.0/${group}/DCMD/${node}/<controller> are taken as those on MQTT are.`,
+    tell(
+      `sparkplug: hosts see the edge node ${group}/${node} with a device for each controller that is online, on a connection of its own (client id ${mqtt.client_id}-sparkplug); ${wait}; commands to spBv1.0/${group}/DCMD/${node}/<controller> are taken as those on MQTT are.`,
+    ),
   ];
 }

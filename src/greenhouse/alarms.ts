@@ -24,7 +24,7 @@ export const alarmTitles: Readonly<Record<AlarmType, readonly [english: string, 
 };
 
 export const chineseAlarms: Readonly<Record<AlarmType, string>> = {
-  guard_blind: "没有可靠的数值，限制一直有效。请检查传感器、线路以及数值是否到达。",
+  guard_blind: "数值恢复之前，只接受该限制允许的操作。请检查传感器、线路以及数值是否到达。",
   guard_unmet: "限制要求的动作没有得到确认，或暂时不能发送。请到现场查看，必要时手动操作。",
   lease_overrun: "限时运行早应结束，但没有得到确认。请到现场查看，必要时手动关闭。",
   command_problem: "最近一条命令没有按要求结束。请查看它的结果以及执行机构。",

@@ -90,6 +90,12 @@ function durationText(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`;
 }
 
+/** A word of the journal alone: "stop" is a command in other sentences. */
+function typeTold(type: string, tell: (english: string) => string): string {
+  const told = tell(`journal ${type}`);
+  return told === `journal ${type}` ? type : told;
+}
+
 /** Past commands; of a table that grows, each column is at least as wide as its cells usually are. */
 export function journalTable(
   records: readonly Entry[],
@@ -106,8 +112,15 @@ export function journalTable(
 ): Table<Entry> {
   const shown = columns.map((column) => ({ ...column, title: tell(column.title) }));
   const row = (record: Entry): Row => {
-    const { outcome, message, ...others } = rowOf(record, timeZone);
-    return { ...others, outcome: tell(outcome), message: tell(message) };
+    const { outcome, message, reason, command, ...others } = rowOf(record, timeZone);
+    const isCounted = record.type === "refusals_counted";
+    return {
+      ...others,
+      outcome: "result" in record || isCounted ? tell(outcome) : typeTold(outcome, tell),
+      message: tell(message),
+      command: isCounted ? tell(command) : command,
+      reason: record.type === "stop" ? tell(reason) : reason,
+    };
   };
   return textTable(shown, records, row, grows);
 }

@@ -187,6 +187,9 @@ const kindOfType: Readonly<Record<HappenedType, TimelineKind>> = {
   alarm_cleared: "alarm",
 };
 
+/** Everything that an entry of the timeline can be. */
+export const entryTypes: readonly string[] = [...Object.keys(ownKinds), ...Object.keys(kindOfType)];
+
 const entryOf = ({ seq, at }: Stamp, difference: Difference): TimelineEntry => ({
   seq,
   at,

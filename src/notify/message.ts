@@ -62,7 +62,7 @@ const timeIn = (at: string, timeZone: string): string =>
 function causeOf({ guards = [], command, ends_with: end, late = [] }: AlarmFacts): string {
   const label = (word: string) => wordLabel("zh", word);
   return [
-    ...guards.map(({ rule, input }) => `${rule}（${input}）`),
+    ...guards.map(({ rule, input }) => `限制“${rule}”（${input}）`),
     ...(command ? [`命令“${label(command)}”`] : []),
     ...(end ? [`应以“${label(end)}”结束`] : []),
     ...late,
@@ -72,7 +72,7 @@ function causeOf({ guards = [], command, ends_with: end, late = [] }: AlarmFacts
 function sentenceOf({ type, message, remedy, facts }: ShownAlarm, { language }: Wording): string {
   if (language === "en") return `${message} ${remedy}`;
   const about = causeOf(facts ?? {});
-  return `${chineseAlarms[type]}${about === "" ? "" : ` ${about}。`}`;
+  return `${about === "" ? "" : `${about}：`}${chineseAlarms[type]}`;
 }
 
 const mostListed = 8;

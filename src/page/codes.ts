@@ -103,7 +103,7 @@ export const codes: Of<Shown, Text> = {
   light: ["Lights", "补光"],
   others: ["More", "其他"],
   ...alarmTitles,
-  acknowledged: ["acknowledged", "已知悉"],
+  acknowledged: ["acknowledged", "已确认"],
   cleared: ["cleared", "已解除"],
 };
 
@@ -156,8 +156,8 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
   role: "只有操作员可以执行。",
   foreign_origin: "请求来自其他地址的页面。",
   not_found: "不存在。",
-  wrong_code: "代码不对：请用网桥启动时显示的代码。",
-  code_spent: "错误的代码太多。请重新启动网桥，它会显示新的代码。",
+  wrong_code: "验证码不对：请用网桥启动时显示的验证码。",
+  code_spent: "错误的验证码太多。请重新启动网桥，它会显示新的验证码。",
   weak_password: "密码太弱：至少 12 个字符，其中至少 5 个不同，不要用常见的密码。",
   not_here: "第一个操作员只能在网桥所在的电脑上创建，并且只在还没有用户时。",
   busy: "请求太多，请稍后再试。",

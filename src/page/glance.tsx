@@ -6,7 +6,7 @@ import { now } from "./live.js";
 import {
   clockText,
   collator,
-  commandText,
+  weatherText,
   language,
   roundedText,
   stateWordText,
@@ -144,7 +144,7 @@ export const WeatherStrip = ({ of }: Readonly<{ of: Weather }>) =>
           {typeof value === "number" || value === null ? (
             <Value value={value === null ? null : roundedText(value)} unit={unit} />
           ) : (
-            <Value value={commandText(String(value))} />
+            <Value value={weatherText(name, String(value))} />
           )}{" "}
           {quality === "good" ? null : <Quality of={quality} />} <Age at={at} />
         </span>

@@ -109,7 +109,9 @@ export function ruleText(law: Law, named: Named = {}, guards: Guards = {}): stri
   const own = `rule_${rule}`;
   if (!isWord(own)) return guardText(law, named, guards[rule] ?? {});
   const why = t(own, { rule, value, limit });
-  return !until ? why : `${why} ${t("why_until", { time: timeText(until, now.value) })}`;
+  if (!until) return why;
+  // A Chinese sentence has no blank behind its full stop.
+  return `${why}${isEnglish() ? " " : ""}${t("why_until", { time: timeText(until, now.value) })}`;
 }
 
 type Limited = Partial<LimitsDocument & Pick<ActuatorView, "guards" | "words" | "degrees" | "stop">>;

@@ -57,9 +57,9 @@ export const words = {
   one_account: ["1 account", "1 个账号"],
   count_accounts: ["{count} accounts", "{count} 个账号"],
   count_away: ["{count} not running", "{count} 个没有运行"],
-  online_of: ["{online} of {count} online", "{count} 个中 {online} 个在线"],
+  online_of: ["{online} of {count} online", "{online}/{count} 在线"],
   setup: ["Set up the bridge", "设置网桥"],
-  setup_code: ["Code", "代码"],
+  setup_code: ["Code", "验证码"],
   setup_platform: ["Platform", "平台"],
   setup_broker: ["Broker", "MQTT 服务器"],
   setup_user: ["Operator", "操作员"],
@@ -70,7 +70,7 @@ export const words = {
     "几个问题，每个都会立即试一下。最后一步之前什么都不写，也不会覆盖已有的文件。",
   ],
   setup_language: ["Language", "语言"],
-  setup_code_where: ["Code that init --web printed", "init --web 打印的代码"],
+  setup_code_where: ["Code that init --web printed", "init --web 打印的验证码"],
   setup_begin: ["Begin", "开始"],
   setup_busy: ["One moment …", "请稍候…"],
   setup_try: ["Try and go on", "试一下，继续"],
@@ -144,9 +144,9 @@ export const words = {
   first_make: ["Make the first operator", "创建第一个操作员"],
   first_where: [
     "The bridge printed a code when it started: on the terminal, or in the log of its service.",
-    "网桥启动时显示了一个代码：在终端中，或在服务的日志中。",
+    "网桥启动时显示了一个验证码：在终端中，或在服务的日志中。",
   ],
-  first_code: ["Code", "代码"],
+  first_code: ["Code", "验证码"],
   first_password: ["Password (at least 12 characters)", "密码（至少 12 个字符）"],
   restarted: ["The bridge was restarted at {time}.", "网桥已于 {time} 重新启动。"],
   commands: ["Commands", "命令"],
@@ -198,8 +198,8 @@ export const words = {
   scene: ["scene", "场景"],
   send_all: ["Send {what} to all {count}", "将“{what}”发送到全部 {count} 个"],
   send_scene: ["Start {name} ({count} commands)", "执行{name}（{count} 个命令）"],
-  ended_of: ["{ended} of {count} ended", "{count} 个中 {ended} 个已结束"],
-  done_of: ["{done} of {count} did it.", "{count} 个中 {done} 个已完成。"],
+  ended_of: ["{ended} of {count} ended", "{ended}/{count} 已结束"],
+  done_of: ["{done} of {count} did it.", "{done}/{count} 已完成。"],
   none_found: ["Nothing fits.", "没有符合的内容。"],
   controller: ["Controller", "控制器"],
   quality: ["Quality", "质量"],
@@ -235,9 +235,9 @@ export const words = {
   why_offline: ["The controller is offline.", "控制器离线。"],
   why_platform: ["The platform is not reached.", "无法连接平台。"],
   why_reason: ["({reason})", "（{reason}）"],
-  guard_number: ["{input} is {value}, and the limit is {limit}.", "{input}为 {value}，界限 {limit}。"],
-  guard_above: ["{input} is {value}, above the limit of {limit}.", "{input}为 {value}，高于界限 {limit}。"],
-  guard_below: ["{input} is {value}, below the limit of {limit}.", "{input}为 {value}，低于界限 {limit}。"],
+  guard_number: ["{input} is {value}, and the limit is {limit}.", "{input}为 {value}，限值 {limit}。"],
+  guard_above: ["{input} is {value}, above the limit of {limit}.", "{input}为 {value}，高于限值 {limit}。"],
+  guard_below: ["{input} is {value}, below the limit of {limit}.", "{input}为 {value}，低于限值 {limit}。"],
   guard_until_low: [
     "{input} is {value}; waiting until it is down to {clear}.",
     "{input}为 {value}，等待降到 {clear}。",
@@ -264,6 +264,8 @@ export const words = {
     "It rained; waiting {time} without rain, until {until}.",
     "刚下过雨；等待 {time} 无雨，到 {until}。",
   ],
+  raining: ["raining", "有雨"],
+  dry: ["dry", "无雨"],
   guard_moves: ["{input} is moving.", "{input}正在动作。"],
   guard_moved: [
     "{input} has moved; waiting {time}, until {until}.",
@@ -273,7 +275,7 @@ export const words = {
     "{input}: no value to rely on ({quality}), so this stays limited.",
     "{input}没有可靠数值（{quality}），限制一直有效。",
   ],
-  why_until: ["Until {time}.", "直到 {time}。"],
+  why_until: ["Until {time}.", "到 {time} 为止。"],
   allowed: ["Allowed now: {what}.", "目前允许：{what}。"],
   allowed_none: ["Nothing can be sent now.", "目前不能发送任何命令。"],
   degrees_from_to: ["{min} to {max} %", "{min} 到 {max} %"],
@@ -297,7 +299,7 @@ export const words = {
   term_for: ["Ends by itself after", "多久后自动结束"],
   term_hold: ["Keeps other commands off for", "保持多久（拒绝其他命令）"],
   lease: ["Ends with “{word}” at {time}.", "{time} 以“{word}”结束。"],
-  by: ["by {by}", "来自 {by}"],
+  by: ["by {by}", "操作人：{by}"],
   by_rule: ["guard “{name}”", "限制“{name}”"],
   by_lease: ["end of its time", "限时结束"],
   happened_locked: ["locked {until}", "锁定 {until}"],
@@ -309,9 +311,9 @@ export const words = {
   happened_guard_holds: ["guard “{what}” holds", "限制“{what}”开始有效"],
   happened_guard_clears: ["guard “{what}” lets go", "限制“{what}”解除"],
   happened_alarm_raised: ["{alarm}", "{alarm}"],
-  happened_alarm_acknowledged: ["{alarm}: acknowledged", "{alarm}：已知悉"],
+  happened_alarm_acknowledged: ["{alarm}: acknowledged", "{alarm}：已确认"],
   happened_alarm_cleared: ["{alarm}: cleared", "{alarm}：已解除"],
-  happened_acknowledged: ["problem acknowledged", "异常已知悉"],
+  happened_acknowledged: ["problem acknowledged", "异常已确认"],
   happened_login_failed: ["wrong login", "登录失败"],
   happened_logged_in: ["logged in", "登录"],
   happened_changed_elsewhere: ["changed elsewhere: {from} → {to}", "在别处改动：{from} → {to}"],
@@ -337,8 +339,8 @@ export const words = {
   export: ["Export {kind}", "导出 {kind}"],
   no_records: ["Nothing has happened yet.", "还没有记录。"],
   all_well: ["Nothing is wrong.", "一切正常。"],
-  acknowledge: ["Acknowledge", "确认知悉"],
-  acknowledged_by: ["acknowledged by {by}", "{by} 已知悉"],
+  acknowledge: ["Acknowledge", "确认"],
+  acknowledged_by: ["acknowledged by {by}", "{by} 已确认"],
   no_limit: ["no limit", "不限"],
   uptime: ["Running for", "已运行"],
   memory: ["Memory", "内存"],
@@ -417,6 +419,12 @@ export const codeText = (code: string): string => codes[code]?.[column()] ?? cod
 /** A command word, a degree, or whatever else was sent. */
 export const commandText = (command: string | number | null): string =>
   /^\d+$/.test(String(command)) ? `${command} %` : wordLabel(language.value, String(command ?? "–"));
+
+/** What a weather topic brought that is no number. */
+export function weatherText(name: string, value: string): string {
+  if (!name.endsWith("rain")) return commandText(value);
+  return value === "on" ? t("raining") : value === "off" ? t("dry") : commandText(value);
+}
 
 /** A state within a sentence: a word, or a degree. */
 export function stateWordText(state: string): string {

@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import { formatProblem } from "../../src/config/problem.js";
 import { servesPage } from "../../src/http/access.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
+import { firstFiles, secretLines } from "../../src/setup/init/answers.js";
 import { load } from "../config/loading.js";
 import { composeProblems, liberties, type Service, servicesOf } from "./support/compose-rules.js";
 import { textOf } from "./support/project.js";
@@ -55,6 +56,29 @@ describe("compose.yaml", () => {
     });
     const http = result.ok && result.configuration.http;
     expect(http && servesPage(http)).toBe(true);
+  });
+
+  it("has for a page in a container what fits behind the answers to `init`", async () => {
+    const hash = await hashPassword("a long enough password");
+    const secret = (text: string) => ({ from: "secrets", text }) as const;
+    const { configuration, secrets } = firstFiles(
+      {
+        platform: {
+          business_url: "https://business.example.com",
+          realtime_url: "https://realtime.example.com",
+          token: secret("t-1"),
+        },
+        mqtt: { url: "mqtt://mosquitto:1883", username: "bridge", password: secret("p-1") },
+      },
+      new Set(),
+    );
+    const result = await load(configuration + (await textOf("deploy/compose/page.yaml")), {
+      secrets: `${secretLines(secrets)}anna: "${hash}"\n`,
+      env: {},
+    });
+    expect((result.ok ? result.warnings : result.problems).map(formatProblem)).toEqual([]);
+    const http = result.ok && result.configuration.http;
+    expect(http && servesPage(http) && http.host).toBe("0.0.0.0");
   });
 
   it("is refused by the rules when it breaks them", () => {

@@ -46,6 +46,11 @@ describe("the systemd unit", () => {
     );
   });
 
+  it("lets the program ask for the addresses of its computer, which Node.js asks of netlink", () =>
+    expect(effectiveLines(unit).find((line) => line.startsWith("RestrictAddressFamilies="))).toContain(
+      "AF_NETLINK",
+    ));
+
   it.runIf(isThere)("passes `systemd-analyze verify` without a word", () =>
     expect(analyze("verify")).toEqual({ status: 0, output: "" }),
   );

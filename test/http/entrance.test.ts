@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Listener } from "../../src/http/access.js";
-import { entranceLines, entranceTo, sshHint } from "../../src/http/entrance.js";
+import { addressOf, entranceLines, entranceTo, ownAddresses, sshHint } from "../../src/http/entrance.js";
 import { loaded, platform } from "../config/loading.js";
 
 const listenerOf = async (text: string): Promise<Listener | false> =>
@@ -40,6 +40,14 @@ describe("where the page is and who may command there", () => {
     const listener = await listenerOf(text);
     expect(entranceLines(listener, 8099, { SSH_CONNECTION: "192.0.2.1 50000 192.0.2.7 22" })).toEqual([]);
   });
+});
+
+it("a system that forbids to ask for the addresses costs the addresses and nothing else", () => {
+  const forbidden = () => {
+    throw new Error("uv_interface_addresses returned Unknown system error 97");
+  };
+  expect(ownAddresses(forbidden)).toEqual([]);
+  expect(addressOf("0.0.0.0", 8099, ownAddresses(forbidden))).toBe("http://127.0.0.1:8099/");
 });
 
 describe("over SSH, of a page for this computer alone, it is said how to get there", () => {

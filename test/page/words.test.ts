@@ -12,7 +12,7 @@ import {
   ruleText,
   whoText,
 } from "../../src/page/sentences.js";
-import { ageText, language, lengthText, words } from "../../src/page/words.js";
+import { ageText, language, lengthText, weatherText, words } from "../../src/page/words.js";
 
 afterEach(() => (language.value = "en"));
 
@@ -95,6 +95,17 @@ describe("what the bridge says in codes", () => {
     ]);
   });
 
+  it.each([
+    ["rain", "on", "raining", "有雨"],
+    ["rain", "off", "dry", "无雨"],
+    ["roof", "on", "On", "开启"],
+  ])("says of the input %s that is %s what a grower says", (name, value, english, inChinese) => {
+    language.value = "en";
+    expect(weatherText(name, value)).toBe(english);
+    language.value = "zh";
+    expect(weatherText(name, value)).toBe(inChinese);
+  });
+
   it("names the rule that keeps something back, its input and its number", () => {
     language.value = "zh";
     const wind: Interlock = {
@@ -104,7 +115,7 @@ describe("what the bridge says in codes", () => {
     const blind: Interlock = { ...wind, value: null, quality: "stale" };
     const allowed = { words: [], degrees: null, because: [wind, rain, blind] };
     expect(limitReasons({ allowed })).toEqual([
-      "风速为 17.9，界限 12。",
+      "风速为 17.9，限值 12。",
       "正在下雨。",
       "风速没有可靠数值（过期），限制一直有效。",
     ]);

@@ -106,7 +106,7 @@ export const doctorPairs: readonly Pair[] = [
   ["{} may command there", "可以在那里操作的有：{1}"],
   [
     "nobody may command there until an operator is made, with the code that `greenhouse2mqtt run` prints, or named by http.users",
-    "还没有人可以操作：请用 `greenhouse2mqtt run` 显示的代码创建操作员，或在 http.users 中设置",
+    "还没有人可以操作：请用 `greenhouse2mqtt run` 显示的验证码创建操作员，或在 http.users 中设置",
   ],
   [
     "nobody may command there until http.users names an operator",

@@ -375,7 +375,7 @@ export const platformPairs: readonly Pair[] = [
   ["it is shorter than {} characters", "它少于 {1} 个字符"],
   ["it is one of the commonest passwords", "它是最常见的密码之一"],
   ["it has fewer than {} different characters", "它的不同字符少于 {1} 个"],
-  ["open {} and make the first operator with the code {}", "请打开 {1}，用代码 {2} 创建第一个操作员"],
+  ["open {} and make the first operator with the code {}", "请打开 {1}，用验证码 {2} 创建第一个操作员"],
   ["(in this network also http://{}:{}/)", "（在本网络中也可用 http://{1}:{2}/）"],
   ["what answers at {} is another program", "{1} 上回应的是另一个程序"],
   [

@@ -88,7 +88,7 @@ export const usagePairs: readonly Pair[] = [
   ["the same in the browser", "同样的事在浏览器中做"],
   [
     "ask in the browser of this computer, with a code that is printed here",
-    "在本机浏览器中询问，使用这里显示的代码",
+    "在本机浏览器中询问，使用这里显示的验证码",
   ],
   [
     "YAML with the answers; with it, or any of the next, nothing is asked",
@@ -241,7 +241,7 @@ export const usagePairs: readonly Pair[] = [
   ["what is wrong now, and what cleared within the hour", "现在有什么问题，以及一小时内已解除的"],
   [
     "say that you have seen this one, or all, which clears nothing",
-    "表示已知悉这一条，或 all 全部；不会解除报警",
+    "表示确认（已看到）这一条，或 all 全部；不会解除报警",
   ],
   ["who acknowledges; default: your user name", "是谁确认；默认：您的用户名"],
   [

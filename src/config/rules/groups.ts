@@ -180,17 +180,22 @@ export const groupsAndScenesIn = ({ kinds, controllers, groups, scenes }: Groups
 type GroupsSections = Pick<Configuration, "kinds" | "controllers" | "groups" | "scenes">;
 
 /** One plain sentence for each group and scene. */
-export function groupSentences(configuration: GroupsSections): readonly string[] {
+export function groupSentences(
+  configuration: GroupsSections,
+  tell: (text: string) => string = (text) => text,
+): readonly string[] {
   const { groups, scenes } = groupsAndScenesIn(configuration);
+  const to = tell("to");
   return [
     ...[...groups.values()].map(({ id, members, target }) => {
       const { words, degrees } = vocabulary(target);
       const takes = [...words, ...(degrees ? ["0..100"] : [])].join(", ");
-      return `groups.${id}: takes ${takes}, for ${members.map(memberName).join(", ")}.`;
+      return tell(`groups.${id}: takes ${takes}, for ${members.map(memberName).join(", ")}.`);
     }),
-    ...[...scenes.values()].map(
-      ({ id, commands }) =>
-        `scenes.${id}: sends ${commands.map(({ member, command }) => `${command} to ${memberName(member)}`).join(", ")}.`,
+    ...[...scenes.values()].map(({ id, commands }) =>
+      tell(
+        `scenes.${id}: sends ${commands.map(({ member, command }) => `${command} ${to} ${memberName(member)}`).join(", ")}.`,
+      ),
     ),
   ];
 }

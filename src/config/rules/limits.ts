@@ -328,25 +328,34 @@ type LimitsConfiguration = NonNullable<Actuator["limits"]>;
 type GuardConfiguration = LimitsConfiguration["guards"][string];
 
 /** One plain sentence for each actuator of what its limits mean. */
-export const limitSentences = ({ controllers, commands, kinds }: Configuration): readonly string[] =>
+export const limitSentences = (
+  { controllers, commands, kinds }: Configuration,
+  tell: Tell = (text) => text,
+): readonly string[] =>
   findLimited(controllers).map(({ code, id, actuator, limits }) => {
     const hasStop = canStop(actuator);
+    const alarmAfter = limits.not_running_after;
     const parts = [
-      ...pauses(limits),
-      ...terms(actuator, limits, kinds),
-      ...(limits.not_running_after === undefined
+      ...pauses(limits).map(tell),
+      ...terms(actuator, limits, kinds).map(tell),
+      ...(alarmAfter === undefined
         ? []
-        : [
-            `an alarm is raised when it shows on and does not run for ${formatDuration(limits.not_running_after)}`,
-          ]),
-      ...Object.entries(limits.guards).map(([name, guard]) => guardText(name, guard, hasStop)),
+        : [tell(`an alarm is raised when it shows on and does not run for ${formatDuration(alarmAfter)}`)]),
+      ...Object.entries(limits.guards).map(([name, guard]) => guardText(name, guard, hasStop, tell)),
     ];
-    const what = parts.length === 0 ? "nothing is limited" : parts.join("; ");
+    const what = parts.length === 0 ? tell("nothing is limited") : parts.join(joint(";", tell));
     const isReadOnly = commands.read_only || actuator.read_only;
-    const first = isReadOnly ? "while it is read-only, nothing is taken or sent, not even that; else " : "";
-    const always = hasStop ? " stop always passes." : "";
-    return `controllers.${code}.actuators.${id}: ${first}${what}.${always}`;
+    const first = isReadOnly
+      ? `${tell("while it is read-only, nothing is taken or sent, not even that; else")} `
+      : "";
+    const always = hasStop ? `${joint(".", tell)}${tell("stop always passes.")}` : tell(".");
+    return `controllers.${code}.actuators.${id}${joint(":", tell)}${first}${what}${always}`;
   });
+
+type Tell = (text: string) => string;
+
+/** A mark between clauses, with the blank that it needs behind it where it is not a wide one. */
+const joint = (mark: string, tell: Tell): string => (tell(mark) === mark ? `${mark} ` : tell(mark));
 
 function findLimited(controllers: Configuration["controllers"]) {
   return Object.entries(controllers).flatMap(([code, { actuators, ignore }]) =>
@@ -372,34 +381,52 @@ function terms(
   if (usual === undefined) return [];
   const words = Object.keys(valueTable({ kind, values: { ...kinds[kind]?.values, ...values } }));
   const endsWith = limits.ends_with ?? defaultEndsWith(kind, words) ?? "";
-  const most = atMost === undefined ? "" : `, at most ${formatDuration(atMost)}`;
-  return [
-    `each command ends with "${endsWith}" after ${formatDuration(usual)} unless it names a time${most}`,
+  const after = formatDuration(usual);
+  if (atMost === undefined)
+    return [`each command ends with "${endsWith}" after ${after} unless it names a time`];
+  const most = formatDuration(atMost);
+  return [`each command ends with "${endsWith}" after ${after} unless it names a time, at most ${most}`];
+}
+
+/** Each clause is told by itself, as what is put into it is the same in every language. */
+function guardText(name: string, guard: GuardConfiguration, hasStop: boolean, tell: Tell): string {
+  const clauses = [
+    tell(conditionText(name, guard, tell("or"))),
+    tell(untilText(guard)),
+    tell(passingText(guard, hasStop)),
+    ...(guard.then === undefined ? [] : [tell(sendingText(guard.then, guard.blind))]),
   ];
+  return clauses.join(joint(",", tell));
 }
 
-function guardText(name: string, guard: GuardConfiguration, hasStop: boolean): string {
-  const allowed = [...guard.allow.filter((word) => word !== "stop"), ...(hasStop ? ["stop"] : [])];
-  const only =
-    allowed.length === 0
-      ? "nothing passes"
-      : `only ${allowed.join(", ")} ${allowed.length === 1 ? "passes" : "pass"}`;
-  const after = guard.clear_after === 0 ? "" : ` for ${formatDuration(guard.clear_after)}`;
-  const lost = guard.blind === "act" ? ", also when the value is lost" : "";
-  const sends = guard.then === undefined ? "" : `, and "${guard.then}" is sent once${lost}`;
-  const input = guard.sensor ?? guard.actuator ?? guard.status ?? "";
-  const clear = guard.clear_at === undefined ? "" : ` (${guard.clear_at})`;
-  return `while ${input} ${conditionText(guard)} or is not known ("${name}"), until it is over${clear}${after}, ${only}${sends}`;
+function untilText({ clear_at: at, clear_after: after }: GuardConfiguration): string {
+  const lasts = formatDuration(after);
+  if (after === 0) return at === undefined ? "until it is over" : `until it is over (${at})`;
+  return at === undefined ? `until it is over for ${lasts}` : `until it is over (${at}) for ${lasts}`;
 }
 
-function conditionText({ above, below, is, is_not: isNot }: GuardConfiguration): string {
+function passingText({ allow }: GuardConfiguration, hasStop: boolean): string {
+  const allowed = [...allow.filter((word) => word !== "stop"), ...(hasStop ? ["stop"] : [])];
+  if (allowed.length === 0) return "nothing passes";
+  return allowed.length === 1 ? `only ${allowed.join()} passes` : `only ${allowed.join(", ")} pass`;
+}
+
+const sendingText = (then: string, blind: GuardConfiguration["blind"]): string =>
+  blind === "act" ? `and "${then}" is sent once, also when the value is lost` : `and "${then}" is sent once`;
+
+function conditionText(
+  name: string,
+  { sensor, actuator, status, above, below, is, is_not: isNot }: GuardConfiguration,
+  or: string,
+): string {
+  const input = sensor ?? actuator ?? status ?? "";
   const list = (words: string | readonly string[]) =>
-    typeof words === "string" ? words : words.join(" or ");
-  if (above !== undefined) return `is above ${above}`;
-  if (below !== undefined) return `is below ${below}`;
-  if (is !== undefined) return `is ${list(is)}`;
-  if (isNot !== undefined) return `is not ${list(isNot)}`;
-  return "moves";
+    typeof words === "string" ? words : words.join(` ${or} `);
+  if (above !== undefined) return `while ${input} is above ${above} or is not known ("${name}")`;
+  if (below !== undefined) return `while ${input} is below ${below} or is not known ("${name}")`;
+  if (is !== undefined) return `while ${input} is ${list(is)} or is not known ("${name}")`;
+  if (isNot !== undefined) return `while ${input} is not ${list(isNot)} or is not known ("${name}")`;
+  return `while ${input} moves or is not known ("${name}")`;
 }
 
 /** Whether it runs is known as often as running statuses are polled. */
