@@ -46,7 +46,7 @@ const table: Readonly<Record<string, Row>> = {
   mqtt: { npm: ["mqtt", "ws"], node: "any", folders: { ...core, ...section } },
   broker: { npm: ["aedes", "ws"], node: "any", folders: { runtime: "all", ...section } },
   http: {
-    npm: ["ws", "zod", "multicast-dns", "uqr"],
+    npm: ["ws", "zod", "uqr"],
     node: "any",
     folders: {
       ...core,

@@ -57,6 +57,7 @@ export async function startBroker(
   const listeners = await openListeners(settings, limits, {
     connection: (socket) => silent.add(socket),
     stream,
+    clock,
   }).catch(async (error: unknown) => {
     await closeAedes(aedes);
     throw error;

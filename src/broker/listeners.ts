@@ -5,6 +5,8 @@ import net, { type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import type { Logger } from "../runtime/log.js";
+import { PacedUpgrades } from "../runtime/paced-reading.js";
+import { receiving } from "../runtime/receiving.js";
 import { isLoopback, pem } from "../runtime/sockets.js";
 import { type BrokerLimits, type BrokerSettings, BrokerStartError } from "./settings.js";
 import type { Clock } from "../runtime/clock.js";
@@ -103,6 +105,7 @@ interface ListenerHooks {
   readonly connection: (socket: Socket) => void;
   /** A byte stream on which MQTT is to be spoken. */
   readonly stream: (stream: Duplex, request?: IncomingMessage) => void;
+  readonly clock: Clock;
 }
 
 export interface Listeners {
@@ -169,6 +172,8 @@ async function webServer(
       response.writeHead(426, { connection: "close" }).end("This port speaks MQTT over WebSocket.\n");
     },
   );
+  const readings = new PacedUpgrades(receiving.pageHttp, receiving.broker, hooks.clock);
+  server.on("connection", (socket) => readings.onOpen(socket));
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -182,6 +187,7 @@ async function webServer(
       socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
       return;
     }
+    readings.onUpgrade(socket);
     sockets.handleUpgrade(request, socket, head, (webSocket) =>
       hooks.stream(createWebSocketStream(webSocket), request),
     );

@@ -11,6 +11,8 @@ import type {
   SubscribePacket,
   UnsubscribePacket,
 } from "aedes";
+import { mqttPackets, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
+import { receiving } from "../runtime/receiving.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import type { BrokerParts } from "./filters.js";
 import { Acl, type GrantedFilters } from "./acl.js";
@@ -133,6 +135,12 @@ function withoutInherited(table: object): void {
   Object.setPrototypeOf(table, null);
 }
 
+/** How fast clients are read; the bridge's own link is not slowed. */
+interface Readings {
+  readonly turns: ReadingTurns;
+  readonly readings: WeakMap<Client, PacedReading>;
+}
+
 const tooManyFilters = "too many filters in one packet";
 
 /** Speaks MQTT on a byte stream; a packet that aedes must not see ends the connection. */
@@ -142,8 +150,11 @@ function speakMqtt(
   request: IncomingMessage | undefined,
   { limits, filters, arrivals }: Pick<BrokerParts, "limits" | "filters" | "arrivals">,
   acl: Pick<Acl, "isBridge">,
+  { turns, readings }: Readings,
 ): Client {
+  const reading = new PacedReading(stream, turns, mqttPackets());
   const client = aedes.handle(stream, request);
+  readings.set(client, reading);
   stream.once("close", () => filters.onClose(client));
   const arrived = arrivals.follow(stream);
   clientInsidesOf(client)._parser.prependListener("packet", (packet) => {
@@ -197,11 +208,12 @@ export function wire(
   aedes.once("closed", () => authenticator.close());
   const refused = new RefusedLogins(clock, onRefusedLogin);
   const sessions = wireLimits(aedes, parts, silent, acl);
-  wireLogins(aedes, { parts, acl, authenticator, refused, connected, sessions });
+  const paced = { turns: new ReadingTurns(receiving.broker, clock), readings: new WeakMap<Client, PacedReading>() };
+  wireLogins(aedes, { parts, acl, authenticator, refused, connected, sessions, readings: paced.readings });
   wireRights(aedes, acl);
   wireErrors(aedes, parts);
   const stream = (bytes: Duplex, request?: IncomingMessage) => {
-    const client = speakMqtt(aedes, bytes, request, parts, acl);
+    const client = speakMqtt(aedes, bytes, request, parts, acl, paced);
     bytes.once("close", () => connected.delete(client));
   };
   return { silent, stream, clientCount: () => connected.size };
@@ -215,6 +227,7 @@ interface LoginParts {
   /** Beside the bridge. */
   readonly connected: ReadonlySet<Client>;
   readonly sessions: Sessions;
+  readonly readings: Readings["readings"];
 }
 
 /** CONNACK codes of MQTT 3.1.1; aedes translates them for MQTT 5. */
@@ -257,8 +270,11 @@ async function admit(
   }
   await logins.sessions.claim(client.id, who.user);
   parts.tally.accepted += 1;
-  if (verdict.kind === "bridge") acl.admitBridge(client);
-  else acl.admit(client, user);
+  if (verdict.kind !== "bridge") acl.admit(client, user);
+  else {
+    acl.admitBridge(client);
+    logins.readings.get(client)?.release();
+  }
   parts.log.debug(who, "client connected");
   return null;
 }

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { hostname, networkInterfaces } from "node:os";
-import type { MulticastDNS } from "multicast-dns";
+import { hostname } from "node:os";
+import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { isAnnounced, type Listener, mdnsName } from "./access.js";
 import { ownAddresses } from "./entrance.js";
+import type { MdnsRecord, Question } from "./mdns.js";
 
 /*
  * The page under a name in its own network, by multicast DNS: `greenhouse2mqtt.local`, and in lists of what is there
@@ -14,8 +15,6 @@ const service = "_http._tcp.local";
 const listOfServices = "_services._dns-sd._udp.local";
 const ttl = 120;
 
-type Answer = Extract<Parameters<MulticastDNS["respond"]>[0], readonly unknown[]>[number];
-
 interface Announced {
   /** Of the bridge, in lists. */
   readonly name: string;
@@ -24,23 +23,23 @@ interface Announced {
 }
 
 /** Everything that is said of the page; with a `ttl` of 0 that it is gone. */
-export function recordsOf({ name, port, addresses }: Announced, lasts = ttl): readonly Answer[] {
+export function recordsOf({ name, port, addresses }: Announced, lasts = ttl): readonly MdnsRecord[] {
   const instance = `${name}.${service}`;
   const target = mdnsName;
   return [
     { name: listOfServices, type: "PTR", ttl: lasts, data: service },
     { name: service, type: "PTR", ttl: lasts, data: instance },
-    { name: instance, type: "SRV", ttl: lasts, data: { target, port, priority: 0, weight: 0 } },
+    { name: instance, type: "SRV", ttl: lasts, data: { target, port } },
     { name: instance, type: "TXT", ttl: lasts, data: "path=/" },
-    ...addresses.map((data): Answer => ({ name: mdnsName, type: "A", ttl: lasts, data })),
+    ...addresses.map((data): MdnsRecord => ({ name: mdnsName, type: "A", ttl: lasts, data })),
   ];
 }
 
 /** What of it answers these questions; names have no case. */
 export function answersTo(
-  questions: readonly { readonly name: string; readonly type: string }[],
-  records: readonly Answer[],
-): readonly Answer[] {
+  questions: readonly Question[],
+  records: readonly MdnsRecord[],
+): readonly MdnsRecord[] {
   return records.filter(({ name, type }) =>
     questions.some(
       (asked) => asked.name.toLowerCase() === name.toLowerCase() && [type, "ANY"].includes(asked.type),
@@ -53,7 +52,12 @@ const shownName = () => `greenhouse2mqtt on ${hostname().split(".")[0] ?? ""}`.s
 
 /** Until the signal aborts; what fails is told once and ends nothing. */
 export async function announce(
-  { listener, port, log }: { readonly listener: Listener; readonly port: number; readonly log: Logger },
+  {
+    listener,
+    port,
+    clock,
+    log,
+  }: { readonly listener: Listener; readonly port: number; readonly clock: Clock; readonly log: Logger },
   signal: AbortSignal,
 ): Promise<void> {
   if (!isAnnounced(listener)) return;
@@ -66,23 +70,20 @@ export async function announce(
       );
     isTold = true;
   };
+  const records = (lasts?: number) =>
+    recordsOf({ name: shownName(), port, addresses: ownAddresses() }, lasts);
   try {
-    // The library asks this from a timer, where nobody would catch that a sandbox forbids it.
-    networkInterfaces();
-    const { default: multicastDns } = await import("multicast-dns");
-    const dns = multicastDns();
-    dns.on("error", onFailure);
-    dns.on("warning", onFailure);
-    const records = (lasts?: number) =>
-      recordsOf({ name: shownName(), port, addresses: ownAddresses() }, lasts);
-    const respond = (answers: readonly Answer[]) => {
-      if (answers.length > 0) dns.respond([...answers]);
-    };
-    dns.on("query", ({ questions }) => respond(answersTo(questions, records())));
-    dns.on("ready", () => respond(records()));
+    const { MdnsSocket } = await import("./mdns.js");
+    const socket = new MdnsSocket({
+      clock,
+      onFailure,
+      onQuestions: (questions) => socket.say(answersTo(questions, records())),
+    });
+    await socket.open();
+    socket.say(records());
     if (!signal.aborted) await once(signal, "abort");
-    respond(records(0));
-    dns.destroy();
+    socket.say(records(0), true);
+    await socket.close();
   } catch (error) {
     onFailure(error);
   }

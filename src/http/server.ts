@@ -6,6 +6,8 @@ import { extname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { type WebSocket, WebSocketServer } from "ws";
+import { PacedUpgrades } from "../runtime/paced-reading.js";
+import { receiving } from "../runtime/receiving.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import { judge, placeOf, servesPage, type Visitor } from "./access.js";
 import { type Answer, busy, failure, loginRequired, send, tooManyRequests } from "./answer.js";
@@ -60,11 +62,13 @@ async function serveOpen(
   const sockets = new SilentSockets(maxSockets, () => undefined);
   const server = createServer(timeouts);
   const pipelines = new Pipelines(at.clock);
+  const readings = new PacedUpgrades(receiving.pageHttp, receiving.pageLive, at.clock);
   server.on("connection", (socket) => {
     // Also while no request owns it; one that is read again comes here again.
     socket.off("error", close).on("error", close);
     faults.attempt(() => {
       sockets.add(socket);
+      readings.onOpen(socket);
       pipelines.onOpen(socket);
     });
   });
@@ -75,11 +79,11 @@ async function serveOpen(
   const { port } = opened.handle.address() as AddressInfo;
   const sessions = await earlierSessions(at, port, read);
   const served = serve();
-  listen(server, new Site(at, served, sessions, pipelines), { sockets, pipelines, faults });
+  listen(server, new Site(at, served, sessions, { pipelines, readings }), { sockets, pipelines, faults });
   await takeOver(server, opened);
   at.onListening?.(port, http, firstOperator.code);
   const page = served.run(signal).catch((error: unknown) => faults.note(error));
-  const named = announce({ listener: http, port, log: at.log }, signal);
+  const named = announce({ listener: http, port, clock: at.clock, log: at.log }, signal);
   if (!signal.aborted) await once(signal, "abort");
   await sessions.close();
   server.closeAllConnections();
@@ -165,12 +169,16 @@ const isWebSocket = ({ headers }: IncomingMessage) => /\bwebsocket\b/i.test(head
 const mostLivesOfOne = 40;
 const mostLives = 1_000;
 
+/** Until then the reason for an end has to be taken. */
+const goodbyeMs = 2_000;
+
 /** Everything behind one port. */
 class Site {
   readonly #port: Port;
   readonly #served: Served;
   readonly #sessions: Sessions;
   readonly #pipelines: Pipelines;
+  readonly #readings: PacedUpgrades;
   readonly #pace: Pace;
   /** Whose they are. */
   readonly #lives = new Map<WebSocket, string>();
@@ -181,11 +189,17 @@ class Site {
     maxPayload: 4096,
   });
 
-  constructor(port: Port, served: Served, sessions: Sessions, pipelines: Pipelines) {
+  constructor(
+    port: Port,
+    served: Served,
+    sessions: Sessions,
+    { pipelines, readings }: { readonly pipelines: Pipelines; readonly readings: PacedUpgrades },
+  ) {
     this.#port = port;
     this.#served = served;
     this.#sessions = sessions;
     this.#pipelines = pipelines;
+    this.#readings = readings;
     this.#pace = new Pace(port.clock);
   }
 
@@ -223,12 +237,21 @@ class Site {
     if ("status" in live) refuse(request, live);
     if ("status" in viewer || "status" in live) return;
     const place = placeOf(viewer);
+    const made: { socket: WebSocket | null } = { socket: null };
+    this.#readings.onUpgrade(socket, () => this.#tooManyFrames(made.socket));
     this.#upgrades.handleUpgrade(request, socket, head, (opened) => {
       taken();
+      made.socket = opened;
       this.#lives.set(opened, place);
       opened.once("close", () => this.#lives.delete(opened));
       live.add(opened, { place, role: viewer.role }, () => this.#isSameFor(request, viewer, live));
     });
+  }
+
+  #tooManyFrames(socket: WebSocket | null): void {
+    socket?.close(1008, "too many messages");
+    // Nothing of it is read any more, its goodbye neither.
+    this.#port.clock.after(goodbyeMs, () => socket?.terminate());
   }
 
   /** The live views that a viewer asks for, or why it gets none. */

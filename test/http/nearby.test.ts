@@ -3,7 +3,9 @@ import { hostname } from "node:os";
 import multicastDns from "multicast-dns";
 import { isAnnounced, judge } from "../../src/http/access.js";
 import { qrOf } from "../../src/http/entrance.js";
+import { answerWith, PacketPace, questionsIn } from "../../src/http/mdns.js";
 import { announce, answersTo, recordsOf } from "../../src/http/nearby.js";
+import { systemClock } from "../../src/runtime/clock.js";
 import { silentLog } from "../../src/runtime/log.js";
 import { loopback } from "./support.js";
 
@@ -31,9 +33,9 @@ describe("the page has a name in its network", () => {
       { name: "greenhouse2mqtt on pi._http._tcp.local", type: "ANY" },
       [{ data: { target: "greenhouse2mqtt.local", port: 8099 } }, { data: "path=/" }],
     ],
-    [{ name: "greenhouse2mqtt.local", type: "AAAA" }, []],
+    [{ name: "greenhouse2mqtt.local", type: "TXT" }, []],
     [{ name: "printer.local", type: "A" }, []],
-  ])("%j is answered with what it is about", (asked, expected) =>
+  ] as const)("%j is answered with what it is about", (asked, expected) =>
     expect(answersTo([asked], records)).toMatchObject(expected),
   );
 
@@ -41,7 +43,7 @@ describe("the page has a name in its network", () => {
     const warnings: unknown[] = [];
     const log = { ...silentLog, warn: (facts: unknown) => void warnings.push(facts) };
     const end = new AbortController();
-    const running = announce({ listener: open, port: 8099, log }, end.signal);
+    const running = announce({ listener: open, port: 8099, clock: systemClock, log }, end.signal);
     const asking = multicastDns();
     onTestFinished(() => asking.destroy());
     const heard: unknown[] = [];

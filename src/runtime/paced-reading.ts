@@ -1,0 +1,386 @@
+import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
+import type { Clock } from "./clock.js";
+import type { Allowance, Amount, Receiving } from "./receiving.js";
+
+/*
+ * A pace for what a socket brings, kept before the library that takes it apart sees a byte of it: a library takes apart all that came
+ * at once, ten thousand units, before anything else of the process gets its turn.
+ */
+
+/** How many of these bytes hold at most `most` units, and how many they do hold; told each byte once, in order. */
+export type Framing = (bytes: Buffer, most: number) => Amount;
+
+interface Header {
+  /** Bytes of it in all, as far as what is there says. */
+  readonly length: number;
+  /** What follows it. */
+  readonly payload: number;
+}
+
+function framed(headerOf: (head: readonly number[]) => Header): Framing {
+  const head: number[] = [];
+  let left = 0;
+  return (bytes, most) => {
+    let at = 0;
+    let units = 0;
+    while (at < bytes.length) {
+      if (left > 0) {
+        const taken = Math.min(left, bytes.length - at);
+        at += taken;
+        left -= taken;
+        continue;
+      }
+      if (head.length === 0 && units >= most) break;
+      head.push(bytes[at] ?? 0);
+      at += 1;
+      const { length, payload } = headerOf(head);
+      if (head.length < length) continue;
+      head.length = 0;
+      left = payload;
+      units += 1;
+    }
+    return { bytes: at, units };
+  };
+}
+
+const numberOf = (digits: readonly number[]): number => digits.reduce((sum, digit) => sum * 256 + digit, 0);
+
+/** Frames of a WebSocket, whoever sends them. */
+export const webSocketFrames = (): Framing =>
+  framed((head) => {
+    const [, second = 0] = head;
+    if (head.length < 2) return { length: 2, payload: 0 };
+    const short = second & 0x7f;
+    const more = short === 126 ? 2 : short === 127 ? 8 : 0;
+    const length = 2 + more + (second & 0x80 ? 4 : 0);
+    return { length, payload: more === 0 ? short : numberOf(head.slice(2, 2 + more)) };
+  });
+
+const longestHeader = 5;
+
+/** Packets of MQTT. What is none is left to the parser. */
+export const mqttPackets = (): Framing =>
+  framed((head) => {
+    const digits = head.slice(1);
+    const isWhole = digits.length > 0 && (digits.at(-1) ?? 0) < 0x80;
+    if (!isWhole && head.length < longestHeader) return { length: head.length + 1, payload: 0 };
+    const payload = digits.reduceRight((sum, digit) => sum * 128 + (digit & 0x7f), 0);
+    return { length: head.length, payload: isWhole ? payload : 0 };
+  });
+
+const lineFeed = 0x0a;
+
+/** Lines: what HTTP is made of, pieces of a body included. */
+export const lines = (): Framing => (bytes, most) => {
+  let at = 0;
+  for (let units = 0; units < most; units += 1) {
+    const end = bytes.indexOf(lineFeed, at);
+    if (end < 0) return { bytes: bytes.length, units };
+    at = end + 1;
+  }
+  return { bytes: at, units: most };
+};
+
+/** A token bucket for bytes and units. */
+class Bucket {
+  readonly #allowance: Allowance;
+  #left: Amount;
+  #at: number;
+
+  constructor(allowance: Allowance, now: number) {
+    this.#allowance = allowance;
+    this.#left = allowance.atOnce;
+    this.#at = now;
+  }
+
+  left(now: number): Amount {
+    const { atOnce, perSecond } = this.#allowance;
+    const seconds = Math.max(0, now - this.#at) / 1_000;
+    this.#at = now;
+    const grown = (what: keyof Amount) =>
+      Math.min(atOnce[what], this.#left[what] + seconds * perSecond[what]);
+    this.#left = { bytes: grown("bytes"), units: grown("units") };
+    return this.#left;
+  }
+
+  take({ bytes, units }: Amount): void {
+    this.#left = { bytes: this.#left.bytes - bytes, units: this.#left.units - units };
+  }
+
+  /** Until there is one of each. */
+  waitMs(): number {
+    const { perSecond } = this.#allowance;
+    const missing = (what: keyof Amount) => ((1 - this.#left[what]) / perSecond[what]) * 1_000;
+    return Math.max(0, Math.ceil(missing("bytes")), Math.ceil(missing("units")));
+  }
+}
+
+const least = (...all: readonly Amount[]): Amount => ({
+  bytes: Math.floor(Math.min(...all.map(({ bytes }) => bytes))),
+  units: Math.floor(Math.min(...all.map(({ units }) => units))),
+});
+
+const unbounded: Amount = { bytes: Infinity, units: Infinity };
+
+/** So long a pump waits at least for what grows again: by then there is more than one. */
+const shortestWaitMs = 10;
+
+/** The sockets of one kind, which are read in turn. */
+export class ReadingTurns {
+  readonly clock: Clock;
+  readonly receiving: Receiving;
+  readonly #bucket: Bucket | null;
+  /** Those that hold something, the next one first. */
+  readonly #line = new Set<PacedReading>();
+  /** When the next turn is; Infinity where none is due. */
+  #dueAt = Infinity;
+  #takeBack: () => void = () => undefined;
+
+  constructor(receiving: Receiving, clock: Clock) {
+    this.clock = clock;
+    this.receiving = receiving;
+    this.#bucket = receiving.ofAll && new Bucket(receiving.ofAll, clock.monotonic());
+  }
+
+  /** What may be handed over now; all of it where this one alone has something. */
+  left(now: number): Amount {
+    return least(this.receiving.perTurn, this.#bucket?.left(now) ?? unbounded);
+  }
+
+  take(amount: Amount): void {
+    this.#bucket?.take(amount);
+  }
+
+  get isIdle(): boolean {
+    return this.#line.size === 0;
+  }
+
+  enter(reading: PacedReading): void {
+    this.#line.add(reading);
+    this.#schedule(0);
+  }
+
+  leave(reading: PacedReading): void {
+    this.#line.delete(reading);
+  }
+
+  #schedule(ms: number): void {
+    const at = ms === 0 ? -Infinity : this.clock.monotonic() + Math.max(ms, shortestWaitMs);
+    if (at >= this.#dueAt) return;
+    this.#takeBack();
+    this.#dueAt = at;
+    const turn = () => {
+      this.#dueAt = Infinity;
+      this.#takeBack = () => undefined;
+      this.#turn();
+    };
+    if (ms === 0) this.clock.soon(turn);
+    else this.#takeBack = this.clock.after(at - this.clock.monotonic(), turn);
+  }
+
+  /** Each gets a share; who has more to say comes behind the others. */
+  #turn(): void {
+    let { bytes, units } = this.receiving.perTurn;
+    let wait = Infinity;
+    const share = Math.max(1, Math.ceil(units / Math.max(1, this.#line.size)));
+    for (const reading of [...this.#line]) {
+      if (bytes <= 0 || units <= 0) {
+        wait = 0;
+        break;
+      }
+      const all = this.#bucket?.left(this.clock.monotonic()) ?? unbounded;
+      if (all.bytes < 1 || all.units < 1) {
+        wait = Math.min(wait, this.#bucket?.waitMs() ?? 0);
+        break;
+      }
+      const { taken, more } = reading.handOver(least(all, { bytes, units: Math.min(units, share) }));
+      bytes -= taken.bytes;
+      units -= taken.units;
+      if (more === null) continue;
+      // Behind the others.
+      this.#line.delete(reading);
+      this.#line.add(reading);
+      wait = Math.min(wait, more);
+    }
+    if (this.#line.size > 0 && wait < Infinity) this.#schedule(wait);
+  }
+}
+
+const nothing: Amount = { bytes: 0, units: 0 };
+
+/** The reading side of one stream, of which nothing is heard faster than its kind allows. */
+export class PacedReading {
+  readonly #push: (chunk: Buffer | null) => boolean;
+  readonly #read: (size: number) => void;
+  #onFlood: () => void;
+  #turns: ReadingTurns;
+  #framing: Framing;
+  #bucket: Bucket | null;
+  #held: Buffer[] = [];
+  #hasEnded = false;
+  /** The stream has asked for more and was given nothing yet. */
+  #isWanted = true;
+  /** Since when it has more to say than it may; null while it has not. */
+  #overSince: number | null = null;
+  #isFree = false;
+
+  /** `onFlood` is called once, for one that goes on for too long. */
+  constructor(stream: Readable, turns: ReadingTurns, framing: Framing, onFlood: () => void = () => undefined) {
+    this.#push = stream.push.bind(stream);
+    this.#read = stream._read.bind(stream);
+    this.#onFlood = onFlood;
+    this.#turns = turns;
+    this.#framing = framing;
+    this.#bucket = bucketOf(turns);
+    stream.push = (chunk: Buffer | null) => this.#onChunk(chunk);
+    stream.unshift = (chunk: Buffer) => this.#onReturned(chunk);
+    stream._read = (size) => this.#onWanted(size);
+    stream.once("close", () => this.#forget());
+  }
+
+  /** What is spoken on it from now on is something else. */
+  become(turns: ReadingTurns, framing: Framing, onFlood: () => void = () => undefined): void {
+    this.#turns.leave(this);
+    this.#turns = turns;
+    this.#onFlood = onFlood;
+    this.#framing = framing;
+    this.#bucket = bucketOf(turns);
+    this.#overSince = null;
+    if (this.#held.length > 0) turns.enter(this);
+  }
+
+  /** Whoever speaks there is trusted. */
+  release(): void {
+    this.#isFree = true;
+    this.#turns.leave(this);
+    this.#flush();
+  }
+
+  /** Called when its turn is: what was handed over, and in how many ms there is more; null where nothing waits, or nobody takes it. */
+  handOver(most: Amount): { readonly taken: Amount; readonly more: number | null } {
+    const now = this.#turns.clock.monotonic();
+    const own = this.#bucket?.left(now) ?? unbounded;
+    const allowed = least(own, most);
+    if (!this.#isWanted || this.#held.length === 0) return { taken: nothing, more: this.#rest() };
+    if (own.bytes < 1 || own.units < 1) return { taken: nothing, more: this.#overPace(now) };
+    const taken = this.#hand(allowed);
+    this.#bucket?.take(taken);
+    this.#turns.take(taken);
+    if (this.#held.length === 0 || !this.#isWanted) return { taken, more: this.#rest() };
+    return { taken, more: 0 };
+  }
+
+  #rest(): null {
+    this.#turns.leave(this);
+    if (this.#held.length === 0) this.#overSince = null;
+    return null;
+  }
+
+  /** In how many ms it may go on. */
+  #overPace(now: number): number | null {
+    const { closedAfterMs } = this.#turns.receiving;
+    this.#overSince ??= now;
+    if (closedAfterMs !== null && now - this.#overSince >= closedAfterMs) {
+      this.#forget();
+      this.#onFlood();
+      return null;
+    }
+    return this.#bucket?.waitMs() ?? 0;
+  }
+
+  #onChunk(chunk: Buffer | null): boolean {
+    if (this.#isFree) return this.#push(chunk);
+    if (chunk === null) {
+      this.#hasEnded = true;
+      if (this.#held.length === 0) return this.#push(null);
+      this.#turns.enter(this);
+      return false;
+    }
+    const isFirst = this.#held.length === 0;
+    this.#held.push(chunk);
+    if (isFirst && this.#turns.isIdle) this.handOver(this.#turns.left(this.#turns.clock.monotonic()));
+    if (this.#isEmpty()) return this.#isWanted;
+    this.#turns.enter(this);
+    return false;
+  }
+
+  /** Given back by one who has read too far. */
+  #onReturned(chunk: Buffer): void {
+    if (this.#isFree) {
+      this.#push(chunk);
+      return;
+    }
+    this.#held.unshift(chunk);
+    this.#isWanted = true;
+    this.#turns.enter(this);
+  }
+
+  #onWanted(size: number): void {
+    this.#isWanted = true;
+    if (this.#isFree || this.#held.length === 0) this.#read(size);
+    else this.#turns.enter(this);
+  }
+
+  /** As much of what is held as may be. */
+  #hand(most: Amount): Amount {
+    let bytes = 0;
+    let units = 0;
+    while (this.#isWanted) {
+      const [chunk] = this.#held;
+      if (chunk === undefined || bytes >= most.bytes || units >= most.units) break;
+      const piece = this.#framing(chunk.subarray(0, most.bytes - bytes), most.units - units);
+      if (piece.bytes === 0) break;
+      bytes += piece.bytes;
+      units += piece.units;
+      if (piece.bytes === chunk.length) this.#held.shift();
+      else this.#held[0] = chunk.subarray(piece.bytes);
+      this.#isWanted = this.#push(chunk.subarray(0, piece.bytes));
+    }
+    if (this.#held.length === 0 && this.#hasEnded) this.#push(null);
+    return { bytes, units };
+  }
+
+  #flush(): void {
+    for (const chunk of this.#held.splice(0)) this.#push(chunk);
+    if (this.#hasEnded) this.#push(null);
+    else if (this.#isWanted) this.#read(0);
+  }
+
+  #isEmpty(): boolean {
+    return this.#held.length === 0;
+  }
+
+  #forget(): void {
+    this.#held = [];
+    this.#turns.leave(this);
+  }
+}
+
+const bucketOf = ({ receiving: { ofOne }, clock }: ReadingTurns): Bucket | null =>
+  ofOne && new Bucket(ofOne, clock.monotonic());
+
+/** The sockets of an HTTP server of which some become WebSockets. */
+export class PacedUpgrades {
+  readonly #requests: ReadingTurns;
+  readonly #frames: ReadingTurns;
+  readonly #readings = new WeakMap<object, PacedReading>();
+
+  constructor(requests: Receiving, frames: Receiving, clock: Clock) {
+    this.#requests = new ReadingTurns(requests, clock);
+    this.#frames = new ReadingTurns(frames, clock);
+  }
+
+  /** Of a new socket, or one that is known. */
+  onOpen(socket: Socket): void {
+    if (this.#readings.has(socket)) return;
+    this.#readings.set(socket, new PacedReading(socket, this.#requests, lines()));
+    // Node's server reads a socket behind its back, unless somebody listens to it.
+    socket.on("data", () => undefined);
+  }
+
+  /** `onFlood` is called once, for one that goes on for too long. */
+  onUpgrade(socket: object, onFlood?: () => void): void {
+    this.#readings.get(socket)?.become(this.#frames, webSocketFrames(), onFlood);
+  }
+}

@@ -1,0 +1,68 @@
+/*
+ * What each socket may bring, before its bytes are taken apart: the one table of it. Bytes are as the network brings them; a unit is the
+ * smallest thing that costs a turn of its own behind the parser. docs/limits-of-sockets.md says it for people, and
+ * test/floods floods each of them.
+ */
+
+export interface Amount {
+  readonly bytes: number;
+  readonly units: number;
+}
+
+export interface Allowance {
+  /** From a rest on. */
+  readonly atOnce: Amount;
+  readonly perSecond: Amount;
+}
+
+export interface Receiving {
+  /** Of one socket; without one it is only read in turn. */
+  readonly ofOne: Allowance | null;
+  /** Of all sockets of the kind together. */
+  readonly ofAll: Allowance | null;
+  /** In one turn of the event loop, of all sockets of the kind. */
+  readonly perTurn: Amount;
+  /** One that comes faster for so long is closed; null: it is only read as slowly. */
+  readonly closedAfterMs: number | null;
+}
+
+const kib = 1024;
+const mib = 1024 * kib;
+
+/** A line of HTTP is one of a head, or the size of a piece of a body. */
+const pageHttp: Receiving = {
+  // A page with its files is 20 requests of 25 lines, a proxy brings those of many people on one socket.
+  ofOne: { atOnce: { bytes: 256 * kib, units: 3_000 }, perSecond: { bytes: 128 * kib, units: 1_000 } },
+  ofAll: { atOnce: { bytes: mib, units: 6_000 }, perSecond: { bytes: 512 * kib, units: 3_000 } },
+  perTurn: { bytes: 16 * kib, units: 100 },
+  closedAfterMs: null,
+};
+
+/** Frames. A page sends one for each view that a person opens. */
+const pageLive: Receiving = {
+  ofOne: { atOnce: { bytes: 16 * kib, units: 40 }, perSecond: { bytes: 4 * kib, units: 10 } },
+  ofAll: { atOnce: { bytes: 256 * kib, units: 400 }, perSecond: { bytes: 64 * kib, units: 200 } },
+  perTurn: { bytes: 16 * kib, units: 16 },
+  closedAfterMs: 3_000,
+};
+
+/** MQTT packets, and of MQTT over WebSocket also the frames. */
+const broker: Receiving = {
+  ofOne: { atOnce: { bytes: 2 * mib, units: 250 }, perSecond: { bytes: mib, units: 250 } },
+  ofAll: { atOnce: { bytes: 8 * mib, units: 500 }, perSecond: { bytes: 4 * mib, units: 1_000 } },
+  perTurn: { bytes: 64 * kib, units: 20 },
+  closedAfterMs: null,
+};
+
+/** Frames of one channel. A platform that tells much at once is waited for, never closed. */
+const push: Receiving = {
+  ofOne: { atOnce: { bytes: 2 * mib, units: 200 }, perSecond: { bytes: 2 * mib, units: 200 } },
+  ofAll: { atOnce: { bytes: 8 * mib, units: 400 }, perSecond: { bytes: 4 * mib, units: 400 } },
+  perTurn: { bytes: mib, units: 20 },
+  closedAfterMs: null,
+};
+
+/** Datagrams of multicast DNS; with one too many the socket is closed for a while. */
+const mdns = { mostBytes: 1_500, perSecond: 100, restMs: 3_000 };
+
+export const receiving = { pageHttp, pageLive, broker, push, mdns } as const;
