@@ -29,7 +29,7 @@ type AtChecks = At<"checking" | "journal">;
 /** What a command on its way was waiting for has come. */
 export function advance(turn: Turn, run: Run, came: Came): void {
   if (run.at === "checking" && came.type === "checked") onAnswers(turn, run, came);
-  else if (run.at === "journal" && came.type === "due") onJournaled(turn, run, "the disk does not answer");
+  else if (run.at === "journal" && came.type === "due") onJournaled(turn, run, unheard(run, turn.now.mono));
   else if (run.at === "journal" && came.type === "journaled")
     onJournaled(turn, run, came.sequence === null ? came.problem : null);
   else advanceSending(turn, run, came);
@@ -108,6 +108,17 @@ function onChecked(turn: Turn, run: AtChecks, fresh: Fresh): void {
   else journalSending(turn, { ...run, steps }, command.rule === null ? null : turn.now.mono + urgentWaitsMs);
 }
 
+/** Timers that are later than this were not kept waiting by chance. */
+const lateMs = 100;
+
+/** Why a record's end was not heard of in time. Where this process came to nothing else meanwhile, the disk may have answered long ago. */
+function unheard({ wakeAt }: At<"journal">, now: number): string {
+  const lateBy = Math.round(now - (wakeAt ?? now));
+  return lateBy < lateMs
+    ? "the disk does not answer"
+    : `this process was busy or stood still for ${lateBy} ms, and the disk may have answered meanwhile`;
+}
+
 /** Sends once the journal has it that it is sent; a stop, and what a rule sends, goes whether the disk has it or not. */
 function onJournaled(turn: Turn, run: At<"journal">, problem: string | null): void {
   const { command } = run;
@@ -117,7 +128,7 @@ function onJournaled(turn: Turn, run: At<"journal">, problem: string | null): vo
   } else if (isTooOld(turn, command)) finish(turn, run, refusedExpired());
   else {
     const what = command.wanted.type === "stop" ? "a stop" : "what a rule asks for";
-    const message = `${what} is sent although the journal cannot be written`;
+    const message = `${what} is sent although it is not known to be in the journal`;
     if (problem !== null) turn.effects.push({ type: "warn", reason: problem, message });
     sendStep(turn, run);
   }

@@ -122,6 +122,9 @@ export class Journal {
   #synced: Promise<void> = Promise.resolve();
   #listener: ((record: JournalRecord) => void) | null = null;
   #clockSkewMs: () => number | null = () => null;
+  /** The record that has waited for too long. */
+  #late: Waiting | null = null;
+  #endWatch: (() => void) | null = null;
   #onUnread: (() => void) | null = null;
 
   private constructor(directory: string, options: JournalOptions) {
@@ -232,6 +235,7 @@ export class Journal {
       };
       this.#waiting.add(entry);
       this.#queue.push(entry);
+      this.#watchForStall();
       this.#draining ??= this.#drain(durable !== false);
     });
   }
@@ -239,6 +243,7 @@ export class Journal {
   /** Writes what was appended, fsyncs and closes. Further appends are rejected. */
   async close(): Promise<void> {
     this.#closed.abort();
+    this.#endWatch?.();
     while (this.#draining !== null) await this.#draining;
     await this.#writer.close();
   }
@@ -251,14 +256,32 @@ export class Journal {
   /** A failed journal is tried again by the next append, but not by a thousand in a second. */
   #hindrance(before?: "append"): JournalUnavailable | null {
     const { clock } = this.#options;
-    const [oldest] = this.#waiting;
-    const isStalled = oldest !== undefined && clock.monotonic() - oldest.stamp.mono > this.#limits.stallMs;
-    const isOverloaded = isStalled || this.#waiting.size >= this.#limits.waiting;
+    const isOverloaded = this.#isStalled() || this.#waiting.size >= this.#limits.waiting;
     if (this.#closed.signal.aborted) return new JournalUnavailable(this.directory, "CLOSED");
     if (this.#outage === null) return isOverloaded ? new JournalUnavailable(this.directory, "STALLED") : null;
     const { error, triedAt } = this.#outage;
     const isTried = before === "append" && !isOverloaded && clock.monotonic() - triedAt >= tryAgainMs;
     return isTried ? null : error;
+  }
+
+  #isStalled(): boolean {
+    const [oldest] = this.#waiting;
+    return oldest !== undefined && this.#late === oldest;
+  }
+
+  /** A process that was busy or stood still for so long listens to the disk once more before it says that it does not answer. */
+  #watchForStall(): void {
+    const { clock } = this.#options;
+    const look = () => {
+      const [oldest] = this.#waiting;
+      const isLate = oldest !== undefined && clock.monotonic() - oldest.stamp.mono > this.#limits.stallMs;
+      this.#late = isLate ? oldest : null;
+    };
+    this.#endWatch ??= clock.after(this.#limits.stallMs / 10, () => {
+      this.#endWatch = null;
+      clock.soon(look);
+      if (this.#waiting.size > 0 && !this.#closed.signal.aborted) this.#watchForStall();
+    });
   }
 
   #stamp(): Omit<Stamp, "seq"> {

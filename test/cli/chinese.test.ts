@@ -65,7 +65,7 @@ const unsaid: ReadonlySet<string> = new Set([
   ...["{}{} in {}", "no commands", "that match", "this computer's clock is {} {} the platform's"],
   ...["{} actuator {}", "{} at the {} host ({}): {}", "connack timeout", "Keepalive timeout"],
   ...["command taken", "command ended", "(by {})", "what a rule asks for"],
-  ...["{} is sent although the journal cannot be written"],
+  ...["{} is sent although it is not known to be in the journal"],
   ...["-----BEGIN NATS USER JWT-----", "the stream of the journal is not given whole"],
   ...["the account has stopped", "{} of {} accounts run", "application/json; charset=utf-8"],
 ]);

@@ -3,7 +3,6 @@ import { hostname } from "node:os";
 import multicastDns from "multicast-dns";
 import { isAnnounced, judge } from "../../src/http/access.js";
 import { qrOf } from "../../src/http/entrance.js";
-import { answerWith, PacketPace, questionsIn } from "../../src/http/mdns.js";
 import { announce, answersTo, recordsOf } from "../../src/http/nearby.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { silentLog } from "../../src/runtime/log.js";

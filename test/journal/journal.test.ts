@@ -251,7 +251,7 @@ describe("a command that was being checked when its run ended", () => {
     disk.holdSync = hold;
     const slow = journal.append(taken("b"), { durable: true });
     await until(() => turns.length === 1);
-    await clock.advance(10_001);
+    await clock.advance(11_001);
     await expect(journal.append(checking("a"), { durable: true })).rejects.toMatchObject({ code: "STALLED" });
     turns[0]?.();
     await slow;

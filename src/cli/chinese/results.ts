@@ -145,6 +145,10 @@ export const resultPairs: readonly Pair[] = [
   // What became of it before it was sent.
   ["the disk does not answer", "磁盘没有回应"],
   [
+    "this process was busy or stood still for {} ms, and the disk may have answered meanwhile",
+    "本进程忙或停顿了 {1} 毫秒，其间磁盘可能已经回应",
+  ],
+  [
     "The platform says the controller is offline (or does not exist). Nothing was sent; check its power and network.",
     "平台说控制器离线（或不存在）。没有发送；请检查它的电源和网络。",
   ],
