@@ -208,7 +208,10 @@ export function wire(
   aedes.once("closed", () => authenticator.close());
   const refused = new RefusedLogins(clock, onRefusedLogin);
   const sessions = wireLimits(aedes, parts, silent, acl);
-  const paced = { turns: new ReadingTurns(receiving.broker, clock), readings: new WeakMap<Client, PacedReading>() };
+  const paced = {
+    turns: new ReadingTurns(receiving.broker, clock),
+    readings: new WeakMap<Client, PacedReading>(),
+  };
   wireLogins(aedes, { parts, acl, authenticator, refused, connected, sessions, readings: paced.readings });
   wireRights(aedes, acl);
   wireErrors(aedes, parts);

@@ -12,6 +12,8 @@ type OfOneBridge = Exclude<Configuration["http"], false>;
 /** `accounts`: of a fleet, those that a user sees; all of them where they are not named. */
 export interface Listener extends Omit<OfOneBridge, "users"> {
   readonly users: readonly (OfOneBridge["users"][number] & { readonly accounts?: Accounts })[];
+  /** Who the users are cannot be read, so that nobody is one, and nobody looks without being one. */
+  readonly isClosed?: boolean;
 }
 
 type Accounts = readonly string[] | undefined;
@@ -41,6 +43,9 @@ export const placeOf = ({ user, via, who }: Visitor): string => (user === null ?
 /** Whether the page and its API are served: never where no visitor could be let in. */
 export const servesPage = ({ page, host, users, ingress }: Listener): boolean =>
   page ?? (isLoopback(host) || users.length > 0 || ingress.enabled);
+
+/** Whether there are no users to log in as. */
+export const isOpen = ({ users, isClosed = false }: Listener): boolean => users.length === 0 && !isClosed;
 
 /** The page's name in its own network. */
 export const mdnsName = "greenhouse2mqtt.local";
@@ -82,7 +87,7 @@ export function judge(
     return listener.token !== undefined && sameSecret(token, listener.token)
       ? { ...stranger, role: "viewer", via: "token" }
       : { ...stranger, isWrongToken: true };
-  const isFree = listener.users.length === 0 && isLoopback(listener.host);
+  const isFree = isOpen(listener) && isLoopback(listener.host);
   // An open page alone is no use of a session: it looks, and asks again and again, without anybody before it.
   const isUse = upgrade === undefined && headers["x-unattended"] === undefined;
   return sessions.find(cookie, isUse) ?? (isFree ? { ...stranger, role: "viewer" } : stranger);

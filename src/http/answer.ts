@@ -7,7 +7,7 @@ export interface Answer {
   readonly status: number;
   /** All at once, or a piece at a time. */
   readonly body?: string | Buffer | AsyncIterable<string>;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 export const json = (value: unknown, status = 200, headers: Answer["headers"] = {}): Answer => ({

@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { isLoopback } from "../runtime/sockets.js";
 import { isAnnounced, type Listener, mdnsName, servesPage } from "./access.js";
-import { storedUsers } from "./first-operator.js";
+import { unreadableUsers } from "./first-operator.js";
 
 /* Where a person finds the page, and who may command there: for the log, `doctor` and the demo. */
 
@@ -41,7 +41,8 @@ export function ownAddresses(interfaces = networkInterfaces): readonly string[] 
   }
 }
 
-function commandersOf({ users, ingress }: Listener): string {
+function commandersOf({ users, ingress, isClosed = false }: Listener): string {
+  if (isClosed) return unreadableUsers;
   const names = users.flatMap(({ username, role }) => (role === "operator" ? [username] : []));
   if (ingress.enabled && ingress.role === "operator") names.push("the users of Home Assistant");
   return names.length === 0 ? nobody(users.length === 0) : `${names.join(", ")} may command there`;
@@ -63,10 +64,6 @@ export function sshHint(listener: Pick<Listener, "host">, port: number, env: Env
   const to = `${env["USER"] ?? "user"}@${address}`;
   return `on your own computer:  ssh ${at}-L ${port}:${host}:${port} ${to}  and open http://127.0.0.1:${port}/ there`;
 }
-
-/** With the users that were made at the page, where the configuration names none; `text` is what their file holds. */
-export const withStoredUsers = (listener: Listener, text: string | null): Listener =>
-  listener.users.length > 0 ? listener : { ...listener, users: storedUsers(text) };
 
 /** How somebody who sees the terminal becomes the one who may command. */
 export const firstOperatorLine = (listener: Listener, port: number, code: string): string =>

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Logger } from "../runtime/log.js";
 import { hashPassword, isPasswordHash, passwordWeakness, sameSecret } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
-import { isOfThisComputer, type Listener, servesPage } from "./access.js";
+import { isOfThisComputer, isOpen, type Listener, servesPage } from "./access.js";
 import { type Answer, badRequest, failure } from "./answer.js";
 
 /* Who may command at a page of which the configuration names no users: made there once, by whoever has the code that `run` printed. */
@@ -51,7 +51,7 @@ const plain = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g,
 interface FirstOperatorPorts {
   /** A file that only the bridge's user reads. */
   readonly file: { read(): Promise<string | null>; write(text: string): Promise<void> };
-  readonly log: Pick<Logger, "info" | "warn">;
+  readonly log: Pick<Logger, "info" | "warn" | "error">;
 }
 
 const spent = failure(429, "code_spent", "Too many wrong codes. Restart the bridge: it prints another code.");
@@ -62,10 +62,12 @@ const notHere = failure(
   "The first operator is made at the bridge's own computer, and only while there are no users.",
 );
 
-/** The users of the page that the configuration does not name; they count only while it names none. */
+/** The users of the page that the configuration does not name; they count only until it names some. */
 export class FirstOperator {
   readonly #ports: FirstOperatorPorts;
   #users: Listener["users"] = [];
+  /** Who they are is not known. */
+  #isUnreadable = false;
   #code: OneTimeCode | null = null;
   #isMaking = false;
 
@@ -77,16 +79,37 @@ export class FirstOperator {
   async load(listener: Listener): Promise<void> {
     const { file, log } = this.#ports;
     try {
-      const text = await file.read();
-      this.#users = text === null ? [] : kept.parse(JSON.parse(text));
+      this.#users = usersIn(await file.read());
     } catch (error) {
-      // Nobody may become the first operator because the file of the present ones cannot be read.
-      log.warn({ reason: String(error) }, "page-users.json cannot be read, so its users cannot log in");
-      return;
+      this.#isUnreadable = true;
+      if (listener.users.length === 0) log.error({ reason: String(error) }, unreadableUsers);
     }
-    const isFree =
-      servesPage(listener) && this.complete(listener).users.length === 0 && !listener.ingress.enabled;
+    const isFree = servesPage(listener) && !listener.ingress.enabled && isOpen(this.complete(listener));
     this.#code = isFree && isLoopback(listener.host) ? new OneTimeCode() : null;
+  }
+
+  /** Users that were made at the page must not get in again years later, when the configuration names none any more. */
+  #retire(): void {
+    if (this.#users.length === 0 && !this.#isUnreadable && this.#code === null) return;
+    const names = this.#isUnreadable ? "unknown" : this.#users.map(({ username }) => username).join(", ");
+    const isKept = this.#isUnreadable || this.#users.length > 0;
+    this.#users = [];
+    this.#isUnreadable = false;
+    this.#code = null;
+    if (!isKept) return;
+    const { file, log } = this.#ports;
+    file.write("[]").then(
+      () =>
+        log.warn(
+          { users: names },
+          "http.users names users now, so those who were made at the page are removed for good",
+        ),
+      (error: unknown) =>
+        log.error(
+          { reason: String(error) },
+          "page-users.json cannot be emptied: remove it, or its users can log in again once http.users names nobody",
+        ),
+    );
   }
 
   /** To be printed; null where nobody is to be made. */
@@ -95,7 +118,10 @@ export class FirstOperator {
   }
 
   complete(listener: Listener): Listener {
-    return listener.users.length > 0 ? listener : { ...listener, users: this.#users };
+    if (listener.users.length > 0) this.#retire();
+    return listener.users.length > 0
+      ? listener
+      : withUsers(listener, this.#isUnreadable ? null : this.#users);
   }
 
   /** Whether somebody at this computer may become the first operator. */
@@ -131,11 +157,27 @@ export class FirstOperator {
   }
 }
 
-/** The users of an earlier run, for whoever asks beside it. */
-export const storedUsers = (text: string | null): Listener["users"] => {
-  try {
-    return text === null ? [] : kept.parse(JSON.parse(text));
-  } catch {
-    return [];
-  }
-};
+/** Why nobody gets in, and what to do. */
+export const unreadableUsers =
+  "page-users.json in the data directory cannot be read, so nobody gets in to the page: put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed";
+
+/** Throws where they cannot be read, which is not the same as none. */
+function usersIn(text: string | null): Listener["users"] {
+  return text === null ? [] : kept.parse(JSON.parse(text));
+}
+
+/** Null: who they are is not known. */
+const withUsers = (listener: Listener, users: Listener["users"] | null): Listener =>
+  users === null ? { ...listener, users: [], isClosed: true } : { ...listener, users };
+
+/** With the users that were made at the page, where the configuration names none; `read` gives what their file holds. */
+export async function withStoredUsers(
+  listener: Listener,
+  read: () => Promise<string | null>,
+): Promise<Listener> {
+  if (listener.users.length > 0) return listener;
+  const users = await read()
+    .then(usersIn)
+    .catch(() => null);
+  return withUsers(listener, users);
+}

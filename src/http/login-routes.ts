@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Session } from "../page/protocol.js";
-import { type Answer, json } from "./answer.js";
+import { type Answer, failure, json } from "./answer.js";
+import { unreadableUsers } from "./first-operator.js";
 import { type Asked, fields, nothing, type Routes, routeTo, text } from "./route.js";
 
 /* Who looks at the page, and how somebody gets in and out. */
@@ -25,21 +26,32 @@ async function makeFirstOperator(
   if (refused?.status === 401) status.refusedLogin("password", address);
   if (refused !== null) return refused;
   const username = given.username.trim();
-  const answer = await sessions.login(username, given.password, address, false);
+  const answer = await sessions.login(username, given.password, {
+    remote: address,
+    cookie: "",
+    isSecure: false,
+  });
   status.loggedIn(username, address);
   review();
   return answer;
 }
 
+const closed = failure(503, "users_unreadable", `Nobody can log in: ${unreadableUsers}.`);
+
 async function logIn(
   given: { readonly username: string; readonly password: string },
-  { port: { status, log }, sessions, request }: Asked,
+  { port: { status, log, listener }, sessions, request }: Asked,
 ): Promise<Answer> {
   const { username: user, password } = given;
   const { socket, headers } = request;
+  if (listener().isClosed === true) return closed;
   const address = socket.remoteAddress ?? "";
   const isSecure = /^https:/i.test(headers.origin ?? "");
-  const answer = await sessions.login(user, password, address, isSecure);
+  const answer = await sessions.login(user, password, {
+    remote: address,
+    cookie: headers.cookie ?? "",
+    isSecure,
+  });
   // People type passwords into the wrong field, so the name is left out.
   if (answer.status === 401) status.refusedLogin("password", address);
   if (answer.status === 204) {
@@ -55,6 +67,7 @@ export const loginRoutes: Routes = {
   "/api/login": routeTo("POST", null, fields({ username: text, password: text }), logIn),
   "/api/logout": routeTo("POST", null, nothing, (_, { sessions, visitor, review }) => {
     const answer = sessions.logout(visitor);
+    // It is over at once, whatever the disk says.
     review();
     return answer;
   }),

@@ -71,13 +71,18 @@ export class Pace {
   }
 }
 
-/** Who is logged in, or shows the token, pays alone; of all others both the socket and the address do. */
+/**
+ * Who is logged in, or shows the token, pays alone, and so does a browser that has logged in before (`known`); of all others both the socket
+ * and the address do.
+ */
 export function payersOf(
   asking: Visitor | Answer,
   { remoteAddress = "", remotePort = 0 }: Pick<Socket, "remoteAddress" | "remotePort">,
+  known: string | null = null,
 ): readonly Payer[] {
-  const isKnown = "who" in asking && (asking.user !== null || asking.via !== null);
-  if (isKnown) return [{ key: `user ${asking.via ?? ""} ${placeOf(asking)}`, ...ofUser }];
+  const isUser = "who" in asking && (asking.user !== null || asking.via !== null);
+  if (isUser) return [{ key: `user ${asking.via ?? ""} ${placeOf(asking)}`, ...ofUser }];
+  if (known !== null) return [{ key: `known ${known}`, ...ofSocket }];
   return [
     { key: `socket ${remoteAddress} ${remotePort}`, ...ofSocket },
     { key: `address ${sourceOf(remoteAddress)}`, ...ofAddress },

@@ -290,7 +290,8 @@ class Site {
     const { socket } = request;
     // Where these fail, whoever watches the bridge starts it anew.
     if (isProbe(pathOf(request))) return null;
-    const wait = this.#pace.take(payersOf(asking, socket));
+    const known = this.#sessions.knownAs(request.headers.cookie ?? "");
+    const wait = this.#pace.take(payersOf(asking, socket, known));
     if (wait === 0) return null;
     this.#pipelines.end(socket);
     return tooManyRequests(wait);

@@ -27,7 +27,26 @@ const mostAheadMs = 300_000;
 const keepUseMs = 600_000;
 
 /** Wrong logins a minute from one address for one name, before further ones wait. */
-const pace = { loginAttempts: 10, loginTurnMs: 2_000 };
+const pace = { loginAttempts: 10, loginTurnMs: 2_000, longestWaitMs: 30_000 };
+/** One who asks again and again is told so late that others come to a turn in between. */
+const blockedAfterMs = 2_000;
+
+/** A browser that has logged in once is known for so long. */
+const knownForMs = 180 * 24 * hourMs;
+const mostKnownOfOne = 20;
+
+/** No answer waits longer than this for the disk. */
+const longestKeepMs = 5_000;
+/** What the disk did not take it is asked again. */
+const keepAgainMs = 15_000;
+
+const notKept = (cookie: Answer["headers"]): Answer =>
+  failure(
+    503,
+    "not_kept",
+    "You are logged out here and now, but the disk of the bridge did not take it: should the bridge be restarted before it does, this login would count again. Make room on the disk, or log out once more later.",
+    cookie,
+  );
 
 const refusals = {
   wrong: failure(401, "wrong_login", "There is no such user, or the password is another one."),
@@ -39,8 +58,10 @@ const digest = (secret: string) => createHash("sha256").update(secret).digest("b
 /** Nobody guesses the password by it without the cookie's 256 bits. */
 const proofOf = (secret: string, { password }: User) => digest(`${secret} ${password}`);
 
+/** `known`: it is no session, but says that a browser has had one. */
 const keptSessions = z.array(
   z.object({
+    kind: z.literal("known").optional(),
     session: z.string(),
     proof: z.string(),
     user: z.string(),
@@ -50,6 +71,14 @@ const keptSessions = z.array(
 );
 
 type User = Listener["users"][number];
+
+/** How somebody comes who wants to log in. */
+interface Coming {
+  readonly remote: string;
+  readonly cookie: string;
+  /** Over https. */
+  readonly isSecure: boolean;
+}
 
 interface SessionPorts {
   readonly clock: Clock;
@@ -66,11 +95,17 @@ export class Sessions {
   readonly #users: () => Listener["users"];
   readonly #ports: SessionPorts;
   readonly #logins: ThrottledLogins;
+  /** Of browsers that are known by another cookie. */
+  readonly #knownLogins: ThrottledLogins;
   readonly #sessions = new Map<string, Session>();
+  readonly #known = new Map<string, Session>();
   readonly #cookieName: string;
   #keptAt: number;
   #writing: Promise<void> | null = null;
   #isChanged = false;
+  /** Told whether the disk has what is known now. */
+  #waiting: ((isKept: boolean) => void)[] = [];
+  #takeBackRetry: () => void = () => undefined;
 
   /** `users` are those of now. `port` is the one listened at: cookies of one host do not tell ports apart. */
   constructor(
@@ -80,6 +115,7 @@ export class Sessions {
     this.#users = users;
     this.#ports = ports;
     this.#logins = new ThrottledLogins(pace, ports.clock);
+    this.#knownLogins = new ThrottledLogins(pace, ports.clock, { parallel: 1, maxWaiting: 8 });
     this.#cookieName = `greenhouse2mqtt_${port}`;
     this.#keptAt = ports.clock.monotonic();
   }
@@ -96,55 +132,88 @@ export class Sessions {
         if (user === undefined || one.began_at > wall + mostAheadMs) continue;
         const beganAt = now - wall + one.began_at;
         const usedAt = Math.min(now, now - wall + one.used_at);
-        this.#sessions.set(one.session, { username: one.user, beganAt, usedAt, proof: one.proof });
+        const kept = one.kind === "known" ? this.#known : this.#sessions;
+        kept.set(one.session, { username: one.user, beganAt, usedAt, proof: one.proof });
       }
     } catch (error) {
       log.warn({ reason: String(error) }, "the logins of the page cannot be read, so people log in again");
     }
   }
 
-  /** The answer that sets the cookie, or says why there is none. */
-  async login(username: string, password: string, remote: string, isSecure: boolean): Promise<Answer> {
+  /**
+   * The answer that sets the cookie, or says why there is none. A browser that has logged in before is checked apart from all others, so that
+   * whoever guesses from the same computer does not keep its user out.
+   */
+  async login(username: string, password: string, { remote, cookie, isSecure }: Coming): Promise<Answer> {
     const source = sourceOf(remote);
-    const guessers = [
-      { key: JSON.stringify([source, username]), share: 1 },
-      { key: source, share: sourceShare },
-    ];
+    const known = this.knownAs(cookie);
+    const isKnown = known !== null && this.#known.get(known)?.username === username;
+    const guessers = isKnown
+      ? [{ key: JSON.stringify(["known", known]), share: 1 }]
+      : [
+          { key: JSON.stringify([source, username]), share: 1 },
+          { key: source, share: sourceShare },
+        ];
+    const logins = isKnown ? this.#knownLogins : this.#logins;
     const user = this.#users().find((one) => one.username === username);
     // A plain password is compared in no time, so the time of a hash is spent on it too.
     const isPlain = user !== undefined && !isPasswordHash(user.password);
     const stored = user === undefined || isPlain ? unknownUserHash : user.password;
-    const checked = await this.#logins.check(guessers, password, stored);
+    const checked = await logins.check(guessers, password, stored);
+    if (checked === "blocked") await this.#ports.clock.wait(blockedAfterMs);
     if (checked === "blocked" || checked === "busy") return refusals[checked];
     if (user === undefined || !(isPlain ? sameSecret(password, user.password) : checked)) {
-      this.#logins.onFailure(guessers);
+      logins.onFailure(guessers);
       return refusals.wrong;
     }
+    const session = this.#begin(this.#sessions, user, mostOfOne);
+    const cookies = [this.#cookie("", session, longestMs / 1000, isSecure)];
+    if (!isKnown) {
+      const secret = this.#begin(this.#known, user, mostKnownOfOne);
+      cookies.push(this.#cookie(knownSuffix, secret, knownForMs / 1000, isSecure));
+    }
+    // A login whose session does not outlive the program is one all the same.
+    await this.#keep();
+    return { status: 204, headers: { "set-cookie": cookies } };
+  }
+
+  /** The secret for a cookie. */
+  #begin(sessions: Map<string, Session>, user: User, most: number): string {
     const secret = randomBytes(32).toString("base64url");
-    const who = digest(secret);
     const now = this.#ports.clock.monotonic();
-    this.#makeRoomFor(user);
-    this.#sessions.set(who, { username, beganAt: now, usedAt: now, proof: proofOf(secret, user) });
-    this.#keep();
-    return this.#withCookie(secret, longestMs / 1000, isSecure);
+    makeRoomFor(user, sessions, most);
+    const { username } = user;
+    sessions.set(digest(secret), { username, beganAt: now, usedAt: now, proof: proofOf(secret, user) });
+    return secret;
+  }
+
+  /** By which key a browser is known that has logged in before, as long as its user has the same password; null for any other. */
+  knownAs(cookie: string): string | null {
+    for (const secret of secretsIn(cookie, `${this.#cookieName}${knownSuffix}`)) {
+      const who = digest(secret);
+      const known = this.#known.get(who);
+      const user = known && this.#users().find((one) => one.username === known.username);
+      if (known === undefined || user === undefined || proofOf(secret, user) !== known.proof) continue;
+      if (this.#ports.clock.monotonic() - known.beganAt <= knownForMs) return who;
+    }
+    return null;
   }
 
   /** Whose session a `Cookie` header shows, with what he may by now. */
   find(cookie: string, isUse: boolean): Visitor | null {
     const now = this.#ports.clock.monotonic();
-    for (const part of cookie.split(";")) {
-      const [name, secret = ""] = part.trim().split("=");
-      const who = name === this.#cookieName ? digest(secret) : "";
+    for (const secret of secretsIn(cookie, this.#cookieName)) {
+      const who = digest(secret);
       const session = this.#sessions.get(who);
       if (session === undefined) continue;
       const user = this.#userOf(session, secret, now);
       if (user === null) {
         this.#sessions.delete(who);
-        this.#keep();
+        void this.#keep();
         continue;
       }
       if (isUse) session.usedAt = now;
-      if (isUse && now - this.#keptAt >= keepUseMs) this.#keep();
+      if (isUse && now - this.#keptAt >= keepUseMs) void this.#keep();
       return visitorOf(user, who);
     }
     return null;
@@ -157,31 +226,34 @@ export class Sessions {
     return isInTime && user !== undefined && proofOf(secret, user) === proof ? user : null;
   }
 
-  /** A user who logs in again and again ends his own sessions, and nobody else's. */
-  #makeRoomFor({ username }: User): void {
-    const own = [...this.#sessions].filter(([, session]) => session.username === username);
-    const sorted = own.toSorted(([, one], [, other]) => one.usedAt - other.usedAt);
-    for (const [who] of sorted.slice(0, Math.max(0, own.length - mostOfOne + 1))) this.#sessions.delete(who);
-  }
-
-  /** Ends a session; the answer takes the cookie away. */
-  logout({ who }: Visitor): Answer {
+  /** Ends a session; the answer takes the cookie away, once the disk has it. */
+  async logout({ who }: Visitor): Promise<Answer> {
     this.#sessions.delete(who);
-    this.#keep();
-    return this.#withCookie("", 0);
+    const headers = { "set-cookie": this.#cookie("", "", 0, false) };
+    return (await this.#keep()) ? { status: 204, headers } : notKept(headers);
   }
 
   /** Resolves once what is known is on disk. */
   async close(): Promise<void> {
     this.#logins.close();
-    if (this.#sessions.size > 0) this.#keep();
+    this.#knownLogins.close();
+    this.#takeBackRetry();
+    if (this.#sessions.size > 0) void this.#keep();
     await this.#writing;
   }
 
-  /** Writes once more where something changed while it was written. */
-  #keep(): void {
+  /** Writes once more where something changed while it was written. Whether the disk has it; false as well where it takes too long. */
+  #keep(): Promise<boolean> {
     this.#isChanged = true;
+    const kept = new Promise<boolean>((resolve) => {
+      const takeBack = this.#ports.clock.after(longestKeepMs, () => resolve(false));
+      this.#waiting.push((isKept) => {
+        takeBack();
+        resolve(isKept);
+      });
+    });
     this.#writing ??= this.#write();
+    return kept;
   }
 
   async #write(): Promise<void> {
@@ -191,31 +263,63 @@ export class Sessions {
     while (this.#isChanged) {
       this.#isChanged = false;
       this.#keptAt = clock.monotonic();
-      const wall = clock.now() - clock.monotonic();
-      const all = [...this.#sessions].map(([session, { username, beganAt, usedAt, proof }]) => ({
+      const waiting = this.#waiting.splice(0);
+      const isKept = await kept.write(this.#text()).then(
+        () => true,
+        (error: unknown) => {
+          log.warn({ reason: String(error) }, "the logins of the page cannot be kept for the next start");
+          return false;
+        },
+      );
+      this.#takeBackRetry();
+      if (!isKept) this.#takeBackRetry = clock.after(keepAgainMs, () => void this.#keep());
+      for (const tell of waiting) tell(isKept);
+    }
+    // At once: what changes from here on is another write.
+    this.#writing = null;
+  }
+
+  #text(): string {
+    const { clock } = this.#ports;
+    const wall = clock.now() - clock.monotonic();
+    const kept =
+      (kind?: "known") =>
+      ([session, { username, beganAt, usedAt, proof }]: readonly [string, Session]) => ({
+        kind,
         session,
         proof,
         user: username,
         began_at: Math.round(wall + beganAt),
         used_at: Math.round(wall + usedAt),
-      }));
-      await kept.write(JSON.stringify(all)).catch((error: unknown) => {
-        log.warn({ reason: String(error) }, "the logins of the page cannot be kept for the next start");
       });
-    }
-    // At once: what changes from here on is another write.
-    this.#writing = null;
+    return JSON.stringify([...[...this.#sessions].map(kept()), ...[...this.#known].map(kept("known"))]);
   }
 
   /**
    * Without a path it holds for `api/` alone, below whatever path a proxy gave the page. `isSecure`: the login came over https, and
    * so does all that follows.
    */
-  #withCookie(value: string, seconds: number, isSecure = false): Answer {
+  #cookie(suffix: string, value: string, seconds: number, isSecure: boolean): string {
     const secure = isSecure ? "; Secure" : "";
-    const cookie = `${this.#cookieName}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
-    return { status: 204, headers: { "set-cookie": cookie } };
+    const name = `${this.#cookieName}${suffix}`;
+    return `${name}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
   }
+}
+
+const knownSuffix = "_known";
+
+/** What a `Cookie` header shows under a name. */
+const secretsIn = (cookie: string, wanted: string): readonly string[] =>
+  cookie.split(";").flatMap((part) => {
+    const [name, secret = ""] = part.trim().split("=");
+    return name === wanted ? [secret] : [];
+  });
+
+/** A user who logs in again and again ends his own sessions, and nobody else's. */
+function makeRoomFor({ username }: User, sessions: Map<string, Session>, most: number): void {
+  const own = [...sessions].filter(([, session]) => session.username === username);
+  const sorted = own.toSorted(([, one], [, other]) => one.usedAt - other.usedAt);
+  for (const [who] of sorted.slice(0, Math.max(0, own.length - most + 1))) sessions.delete(who);
 }
 
 const visitorOf = ({ username: user, role, accounts }: User, who: string): Visitor => ({

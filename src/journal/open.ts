@@ -6,7 +6,7 @@ import { errorCode, type FileSystem, nodeFileSystem, replaceFile } from "../runt
 import type { Logger } from "../runtime/log.js";
 import { Journal } from "./journal.js";
 import { DirectoryInUse, DirectoryLock, identityOf } from "./lock.js";
-import { checkOrigin } from "./origin.js";
+import { checkOrigin, NotItsJournal } from "./origin.js";
 
 export interface OpenJournal {
   readonly journal: Journal;
@@ -56,13 +56,17 @@ export async function claimFormat(directory: string): Promise<void> {
   if (format !== dataFormat) await replaceFile(join(directory, formatName), `${dataFormat}\n`);
 }
 
+/** Trying again would not help. */
+const isFinal = (error: unknown): boolean => error instanceof DataTooNew || error instanceof NotItsJournal;
+
 /** Makes the data directory this bridge's own. */
 async function claim(dataDir: string, lock: DirectoryLock): Promise<void> {
   await lock.take();
   try {
     await claimFormat(dataDir);
+    await checkOrigin(dataDir, null);
   } catch (error) {
-    if (error instanceof DataTooNew) await lock.release();
+    if (isFinal(error)) await lock.release();
     throw error;
   }
 }
@@ -98,10 +102,9 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
     admit: () => claim(dataDir, lock),
     kernel: (await identityOf(process.pid)).kernel,
   };
-  if (original === undefined) await checkOrigin(dataDir, null);
   // The journal tries it again, and tells why it cannot be written.
   await own.admit().catch((error: unknown) => {
-    if (error instanceof DataTooNew || error instanceof DirectoryInUse) throw error;
+    if (isFinal(error) || error instanceof DirectoryInUse) throw error;
   });
   const journal = await Journal.open(journalDirectory(dataDir), {
     clock,

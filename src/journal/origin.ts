@@ -10,7 +10,7 @@ import { listSegments } from "./segments.js";
 
 const originName = "journal-is-copy-of";
 
-class NotItsJournal extends Error {
+export class NotItsJournal extends Error {
   override name = "NotItsJournal" as const;
 }
 
@@ -19,13 +19,15 @@ async function originOf(dataDir: string): Promise<string | null> {
   try {
     return (await readFile(join(dataDir, originName), "utf8")).trim();
   } catch (error) {
-    // What cannot be read is told by who opens the journal.
-    if (errorCode(error) !== "") return null;
+    if (errorCode(error) === "ENOENT") return null;
     throw error;
   }
 }
 
-/** Rejects where the journal in this directory is a copy of something else, or its own where it is to become a copy of `name`. */
+/**
+ * Rejects with the file system's error where that cannot be read, and with NotItsJournal where the journal in this directory is a copy of
+ * something else, or its own where it is to become a copy of `name`.
+ */
 export async function checkOrigin(dataDir: string, name: string | null): Promise<void> {
   const origin = await originOf(dataDir);
   if (origin === name) return;

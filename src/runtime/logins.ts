@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { isIPv6 } from "node:net";
 import { forgetOldest } from "./table.js";
 import type { Clock } from "./clock.js";
@@ -43,6 +44,8 @@ interface LoginLimits {
   /** Wrong logins a minute before further ones wait for their turn. */
   readonly loginAttempts: number;
   readonly loginTurnMs: number;
+  /** No login waits longer than this for a turn; programs give up after 10 s. */
+  readonly longestWaitMs?: number;
 }
 
 /** A source or a name that tries to log in, with an allowance of its own. */
@@ -76,7 +79,7 @@ export class LoginThrottle {
     const over = guessers.filter((guesser) => this.#isOver(guesser));
     const at = over.map(({ key }) => Math.max(now, this.#recordOf(key)?.nextAt ?? now));
     const wait = Math.max(now, ...at) - now;
-    if (wait > maxWaitMs) return null;
+    if (wait > (this.#limits.longestWaitMs ?? maxWaitMs)) return null;
     for (const guesser of over) this.#takeTurn(guesser, now);
     return wait;
   }
@@ -156,14 +159,22 @@ export class PasswordChecks {
 
 /** Passwords checked at the pace that wrong ones before allow. */
 export class ThrottledLogins {
-  readonly #checks = new PasswordChecks();
+  readonly #checks: PasswordChecks;
   readonly #throttle: LoginThrottle;
   readonly #clock: Clock;
   readonly #life = new AbortController();
 
-  constructor(limits: LoginLimits, clock: Clock) {
+  /** `checks`: how many at once, and how many wait; see PasswordChecks. */
+  constructor(
+    limits: LoginLimits,
+    clock: Clock,
+    checks: { readonly parallel?: number; readonly maxWaiting?: number } = {},
+  ) {
     this.#throttle = new LoginThrottle(limits, clock);
     this.#clock = clock;
+    this.#checks = new PasswordChecks(checks.parallel, checks.maxWaiting);
+    // As many wait for a turn as there is room for.
+    setMaxListeners(0, this.#life.signal);
   }
 
   /** Ends every wait for a turn. */

@@ -226,7 +226,12 @@ export class PacedReading {
   #isFree = false;
 
   /** `onFlood` is called once, for one that goes on for too long. */
-  constructor(stream: Readable, turns: ReadingTurns, framing: Framing, onFlood: () => void = () => undefined) {
+  constructor(
+    stream: Readable,
+    turns: ReadingTurns,
+    framing: Framing,
+    onFlood: () => void = () => undefined,
+  ) {
     this.#push = stream.push.bind(stream);
     this.#read = stream._read.bind(stream);
     this.#onFlood = onFlood;
@@ -262,13 +267,13 @@ export class PacedReading {
     const now = this.#turns.clock.monotonic();
     const own = this.#bucket?.left(now) ?? unbounded;
     const allowed = least(own, most);
-    if (!this.#isWanted || this.#held.length === 0) return { taken: nothing, more: this.#rest() };
+    if (!this.#isReady()) return { taken: nothing, more: this.#rest() };
     if (own.bytes < 1 || own.units < 1) return { taken: nothing, more: this.#overPace(now) };
     const taken = this.#hand(allowed);
     this.#bucket?.take(taken);
     this.#turns.take(taken);
-    if (this.#held.length === 0 || !this.#isWanted) return { taken, more: this.#rest() };
-    return { taken, more: 0 };
+    const hasMore = this.#isReady();
+    return { taken, more: hasMore ? 0 : this.#rest() };
   }
 
   #rest(): null {
@@ -345,6 +350,10 @@ export class PacedReading {
     for (const chunk of this.#held.splice(0)) this.#push(chunk);
     if (this.#hasEnded) this.#push(null);
     else if (this.#isWanted) this.#read(0);
+  }
+
+  #isReady(): boolean {
+    return this.#isWanted && !this.#isEmpty();
   }
 
   #isEmpty(): boolean {

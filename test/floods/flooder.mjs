@@ -18,11 +18,15 @@ const host = "127.0.0.1";
 function frame(opcode, payload, isFinal = true) {
   const bytes = Buffer.from(payload);
   const first = (isFinal ? 0x80 : 0) | opcode;
-  const head = bytes.length < 126 ? [first, 0x80 | bytes.length] : [first, 0x80 | 126, bytes.length >> 8, bytes.length & 255];
+  const head =
+    bytes.length < 126
+      ? [first, 0x80 | bytes.length]
+      : [first, 0x80 | 126, bytes.length >> 8, bytes.length & 255];
   return Buffer.concat([Buffer.from([...head, 0, 0, 0, 0]), bytes]);
 }
 
-const repeated = (piece, bytes = 65_536) => Buffer.concat(Array.from({ length: Math.ceil(bytes / piece.length) }, () => piece));
+const repeated = (piece, bytes = 65_536) =>
+  Buffer.concat(Array.from({ length: Math.ceil(bytes / piece.length) }, () => piece));
 
 function upgrade(path, protocol) {
   const lines = [
@@ -50,7 +54,14 @@ function lengthOf(bytes) {
 }
 const packet = (first, body) => Buffer.concat([Buffer.from([first]), lengthOf(body.length), body]);
 const connectPacket = () =>
-  packet(0x10, Buffer.concat([text("MQTT"), Buffer.from([4, 2, 0, 60]), text(`flood${Math.trunc(Math.random() * 1e9)}`)]));
+  packet(
+    0x10,
+    Buffer.concat([
+      text("MQTT"),
+      Buffer.from([4, 2, 0, 60]),
+      text(`flood${Math.trunc(Math.random() * 1e9)}`),
+    ]),
+  );
 const publishPacket = (topic, payload) => packet(0x30, Buffer.concat([text(topic), Buffer.from(payload)]));
 const subscribePacket = () => packet(0x82, Buffer.concat([Buffer.from([0, 1]), text("a"), Buffer.from([0])]));
 
@@ -97,7 +108,6 @@ async function streams(parts) {
     }),
   );
 }
-
 
 /** A query whose every name is a pointer into a chain of pointers: with each question the whole chain is followed. */
 function pointerQuery(bytes) {
@@ -172,13 +182,22 @@ const kinds = {
   "page-empty-frames": () => streams({ first: () => upgrade("/api/live"), piece: repeated(frame(1, "")) }),
   "page-pings": () => streams({ first: () => upgrade("/api/live"), piece: repeated(frame(9, "")) }),
   "page-pieces": () =>
-    streams({ first: () => upgrade("/api/live"), second: () => frame(1, "{", false), piece: repeated(frame(0, "", false)) }),
+    streams({
+      first: () => upgrade("/api/live"),
+      second: () => frame(1, "{", false),
+      piece: repeated(frame(0, "", false)),
+    }),
   "page-requests": () =>
     streams({ piece: repeated(Buffer.from(`GET /api/overview HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`)) }),
-  "page-health": () => streams({ piece: repeated(Buffer.from(`GET /healthz HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`)) }),
-  "page-chunks": () => streams({ first: null, second: () => chunks("/api/login"), piece: repeated(Buffer.from("1\r\n \r\n")) }),
+  "page-health": () =>
+    streams({ piece: repeated(Buffer.from(`GET /healthz HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`)) }),
+  "page-chunks": () =>
+    streams({ first: null, second: () => chunks("/api/login"), piece: repeated(Buffer.from("1\r\n \r\n")) }),
   "page-headers": () =>
-    streams({ second: () => Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}:${port}\r\n`), piece: repeated(Buffer.from("a:\r\n")) }),
+    streams({
+      second: () => Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}:${port}\r\n`),
+      piece: repeated(Buffer.from("a:\r\n")),
+    }),
   "page-logins": () => {
     const body = JSON.stringify({ username: "anna", password: "a wrong password" });
     const request = `POST /api/login HTTP/1.1\r\nHost: ${host}:${port}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
@@ -188,7 +207,10 @@ const kinds = {
           await new Promise((resolve) => {
             const socket = net.connect({ port, host });
             tally.connections += 1;
-            socket.on("error", () => undefined).on("close", resolve).on("data", () => undefined);
+            socket
+              .on("error", () => undefined)
+              .on("close", resolve)
+              .on("data", () => undefined);
             socket.end(request);
           });
       }),
@@ -200,13 +222,25 @@ const kinds = {
   "broker-requests": () =>
     streams({ first: connectPacket, piece: repeated(publishPacket("greenhouse/bridge/request/x", "{}")) }),
   "broker-sets": () =>
-    streams({ first: connectPacket, piece: repeated(publishPacket("greenhouse/nobody/actuator/a/set", "on")) }),
+    streams({
+      first: connectPacket,
+      piece: repeated(publishPacket("greenhouse/nobody/actuator/a/set", "on")),
+    }),
   "broker-subscriptions": () => streams({ first: connectPacket, piece: repeated(subscribePacket()) }),
-  "broker-garbage": () => streams({ first: connectPacket, piece: repeated(Buffer.from([0x30, 0xff, 0xff, 0xff, 0xff])) }),
+  "broker-garbage": () =>
+    streams({ first: connectPacket, piece: repeated(Buffer.from([0x30, 0xff, 0xff, 0xff, 0xff])) }),
   "broker-web-pings": () =>
-    streams({ first: () => upgrade("/mqtt", "mqtt"), second: () => frame(2, connectPacket()), piece: repeated(frame(9, "")) }),
+    streams({
+      first: () => upgrade("/mqtt", "mqtt"),
+      second: () => frame(2, connectPacket()),
+      piece: repeated(frame(9, "")),
+    }),
   "broker-web-frames": () =>
-    streams({ first: () => upgrade("/mqtt", "mqtt"), second: () => frame(2, connectPacket()), piece: repeated(frame(2, "")) }),
+    streams({
+      first: () => upgrade("/mqtt", "mqtt"),
+      second: () => frame(2, connectPacket()),
+      piece: repeated(frame(2, "")),
+    }),
   "broker-web-bytes": () =>
     streams({
       first: () => upgrade("/mqtt", "mqtt"),

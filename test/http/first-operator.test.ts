@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import type { Listener } from "../../src/http/access.js";
-import { FirstOperator } from "../../src/http/first-operator.js";
+import { judge, type Listener } from "../../src/http/access.js";
+import { FirstOperator, withStoredUsers } from "../../src/http/first-operator.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { loopback } from "./support.js";
 
@@ -13,15 +13,18 @@ const request = (over: { readonly remote?: string; readonly headers?: object } =
 
 const anna = { username: "anna", password: "sunflowers in a row" };
 
-async function scene(listener: Listener = loopback, disk: { text: string | null } = { text: null }) {
-  const { log } = capturedLog();
+async function scene(
+  listener: Listener = loopback,
+  disk: { text: string | null; readonly error?: Error } = { text: null },
+) {
+  const { log, lines } = capturedLog();
   const file = {
-    read: () => Promise.resolve(disk.text),
+    read: () => (disk.error ? Promise.reject(disk.error) : Promise.resolve(disk.text)),
     write: (text: string) => Promise.resolve(void (disk.text = text)),
   };
   const first = new FirstOperator({ file, log });
   await first.load(listener);
-  return { first, disk, code: first.code ?? "" };
+  return { first, disk, lines, code: first.code ?? "" };
 }
 
 describe("the first operator", () => {
@@ -76,20 +79,58 @@ describe("the first operator", () => {
     expect(first.isOffered(request())).toBe(false);
   });
 
-  it("is not offered where the file of the present ones cannot be read", async () => {
-    const { first } = await scene(loopback, { text: "{" });
-    expect(first.code).toBeNull();
-  });
+  it.each<[string, { text: string | null; readonly error?: Error }]>([
+    ["is torn", { text: "{" }],
+    ["holds something else", { text: '[{"username":"anna"}]' }],
+    ["cannot be read", { text: null, error: new Error("EIO") }],
+  ])(
+    "of a file that %s nobody is known: none is offered, and nobody looks without a login",
+    async (_, disk) => {
+      const { first, lines } = await scene(loopback, disk);
+      expect(first.code).toBeNull();
+      expect(first.isOffered(request())).toBe(false);
+      const listener = first.complete(loopback);
+      expect(listener).toMatchObject({ users: [], isClosed: true });
+      expect(judge(request(), listener, { find: () => null })).toMatchObject({ role: null });
+      expect(lines.join()).toMatch(/put it back from a copy; or remove it and restart/);
+      expect(
+        await withStoredUsers(loopback, () =>
+          disk.error ? Promise.reject(disk.error) : Promise.resolve(disk.text),
+        ),
+      ).toMatchObject({ isClosed: true });
+    },
+  );
 
-  it("counts no more once the configuration names users", async () => {
-    const disk = {
-      text: JSON.stringify([
-        { username: "old", password: "scrypt:15:8:1:c2FsdHNhbHQ:a2V5a2V5a2V5a2V5a2V5", role: "operator" },
-      ]),
+  it("is gone for good once the configuration names users, also one that is not known", async () => {
+    const old = {
+      username: "old",
+      password: "scrypt:15:8:1:c2FsdHNhbHQ:a2V5a2V5a2V5a2V5a2V5",
+      role: "operator",
     };
     const listener = { ...loopback, users: [{ ...anna, role: "viewer" as const }] };
-    const { first } = await scene(listener, disk);
-    expect(first.complete(listener).users.map(({ username }) => username)).toEqual(["anna"]);
-    expect(first.complete(loopback).users.map(({ username }) => username)).toEqual(["old"]);
+    for (const text of [JSON.stringify([old]), "{"]) {
+      const disk = { text };
+      const { first } = await scene(listener, disk);
+      expect(first.complete(listener).users.map(({ username }) => username)).toEqual(["anna"]);
+      await expect.poll(() => disk.text).toBe("[]");
+      // http.users is taken out years later.
+      const next = await scene(loopback, disk);
+      expect(next.first.complete(loopback).users).toEqual([]);
+      expect(next.code).not.toBe("");
+    }
+  });
+
+  it("is gone as well where a reload names users, together with the code for another", async () => {
+    const disk: { text: string | null } = { text: null };
+    const { first, code } = await scene(loopback, disk);
+    const listener = { ...loopback, users: [{ ...anna, role: "viewer" as const }] };
+    first.complete(listener);
+    expect(await first.make(request(), { ...anna, code })).toMatchObject({ status: 403 });
+    expect(disk.text).toBeNull();
+    const again = await scene(loopback, disk);
+    expect(await again.first.make(request(), { ...anna, code: again.code })).toBeNull();
+    again.first.complete(listener);
+    expect(again.first.complete(loopback).users).toEqual([]);
+    await expect.poll(() => disk.text).toBe("[]");
   });
 });

@@ -16,20 +16,31 @@ describe("a login", async () => {
   /** `disk` is the file, which a restart finds. */
   function scene(disk: { text: string | null } = { text: null }, users: Listener["users"] = [hashed, ben]) {
     const clock = new VirtualClock();
+    const fate = { write: () => Promise.resolve() };
     const kept = {
       read: () => Promise.resolve(disk.text),
-      write: (text: string) => Promise.resolve(void (disk.text = text)),
+      write: async (text: string) => {
+        await fate.write();
+        disk.text = text;
+      },
     };
     const { log, lines } = capturedLog();
     const sessions = new Sessions({ users: () => users, port: 8099 }, { clock, log, kept });
-    const login = async (password: string, username = "anna", from = "10.0.0.1") => {
-      const { status, headers } = await sessions.login(username, password, from, false);
-      return headers?.["set-cookie"] ?? status;
+    const login = async (password: string, username = "anna", remote = "10.0.0.1", cookie = "") => {
+      const coming = { remote, cookie, isSecure: false };
+      const { status, headers } = await sessions.login(username, password, coming);
+      return headers?.["set-cookie"]?.[0] ?? status;
+    };
+    /** What a browser shows that has logged in before. */
+    const knownBrowser = async () => {
+      const coming = { remote: "10.0.0.1", cookie: "", isSecure: false };
+      const { headers } = await sessions.login("anna", anna.password, coming);
+      return headers?.["set-cookie"]?.[1]?.split(";")[0] ?? "";
     };
     const cookie = async ({ username, password } = anna as { username: string; password: string }) =>
       String(await login(password, username)).split(";")[0] ?? "";
     const find = (shown: string, isUse = true) => sessions.find(shown, isUse);
-    return { clock, disk, lines, sessions, login, cookie, find };
+    return { clock, disk, fate, lines, sessions, login, knownBrowser, cookie, find };
   }
 
   it("gives a cookie that no script reads and no other page sends", async () => {
@@ -40,8 +51,9 @@ describe("a login", async () => {
   });
 
   it("over https gives one that comes back over https alone", async () => {
-    const { headers } = await scene().sessions.login("anna", anna.password, "10.0.0.1", true);
-    expect(headers?.["set-cookie"]).toMatch(/; SameSite=Strict; Secure$/);
+    const coming = { remote: "10.0.0.1", cookie: "", isSecure: true };
+    const { headers } = await scene().sessions.login("anna", anna.password, coming);
+    for (const cookie of headers?.["set-cookie"] ?? []) expect(cookie).toMatch(/; SameSite=Strict; Secure$/);
   });
 
   it("with a wrong password or name tells neither", async () => {
@@ -76,8 +88,41 @@ describe("a login", async () => {
     const { sessions, find, cookie } = scene();
     const shown = await cookie();
     const visitor = find(shown);
-    if (visitor !== null) sessions.logout(visitor);
+    if (visitor !== null) await sessions.logout(visitor);
     expect(find(shown)).toBeNull();
+  });
+
+  it("that is ended is told once the disk has it; where the disk does not take it, it is over here and that is told", async () => {
+    const { clock, disk, fate, sessions, find, cookie } = scene();
+    const logout = (shown: string) => {
+      const visitor = find(shown);
+      return visitor === null ? Promise.reject(new Error("no session")) : sessions.logout(visitor);
+    };
+    const [first, second, third] = [await cookie(), await cookie(), await cookie()];
+    let release = (): void => undefined;
+    fate.write = () => new Promise((resolve) => (release = resolve));
+    const told: number[] = [];
+    const ending = logout(first).then(({ status }) => told.push(status));
+    await clock.advance(1_000);
+    expect([find(first), told]).toEqual([null, []]);
+    release();
+    await ending;
+    expect(told).toEqual([204]);
+    fate.write = () => Promise.reject(new Error("ENOSPC"));
+    const refused = await logout(second);
+    expect(refused.status).toBe(503);
+    expect(refused.headers?.["set-cookie"]).toMatch(/Max-Age=0/);
+    expect(find(second)).toBeNull();
+    // Asked again by itself, until the disk takes it.
+    const before = disk.text;
+    fate.write = () => Promise.resolve();
+    await clock.advance(15_000);
+    expect(disk.text).not.toBe(before);
+    // And one that hangs holds no answer up for ever.
+    fate.write = () => new Promise(() => undefined);
+    const hung = logout(third);
+    await clock.advance(5_000);
+    expect(await hung).toMatchObject({ status: 503 });
   });
 
   it("waits for its turn after ten wrong ones, from the same place and for the same name alone", async () => {
@@ -87,6 +132,40 @@ describe("a login", async () => {
     expect(await login(anna.password, "anna", "10.0.0.2")).toMatch(/^greenhouse2mqtt/);
     await clock.advance(2_000);
     expect(await late).toMatch(/^greenhouse2mqtt/);
+  });
+
+  it("of a browser that has logged in before does not wait behind those who guess from the same computer", async () => {
+    const { clock, login, knownBrowser } = scene();
+    const known = await knownBrowser();
+    for (let times = 0; times < 10; times += 1) expect(await login("wrong")).toBe(401);
+    const others = Array.from({ length: 40 }, () => login("wrong"));
+    expect(await login(anna.password, "anna", "10.0.0.1", known)).toMatch(/^greenhouse2mqtt/);
+    // It guesses no faster than others, and is known for its own user alone.
+    for (let times = 0; times < 10; times += 1)
+      expect(await login("wrong", "anna", "10.0.0.1", known)).toBe(401);
+    const late = login(anna.password, "anna", "10.0.0.1", known);
+    const other = login(ben.password, "ben", "10.0.0.1", known);
+    await clock.advance(2_000);
+    expect(await late).toMatch(/^greenhouse2mqtt/);
+    expect(await other).toMatch(/^greenhouse2mqtt/);
+    await clock.advance(60_000);
+    expect(new Set(await Promise.all(others))).toEqual(new Set([401, 429]));
+  });
+
+  it("waits up to 30 s behind others, and who gets no turn is told so only when two seconds are over", async () => {
+    const { clock, login } = scene();
+    for (let times = 0; times < 10; times += 1) expect(await login("wrong")).toBe(401);
+    const others = Array.from({ length: 14 }, () => login("wrong"));
+    const late = login(anna.password);
+    const refused: unknown[] = [];
+    void login(anna.password).then((answer) => refused.push(answer));
+    await clock.advance(1_900);
+    expect(refused).toEqual([]);
+    await clock.advance(200);
+    expect(refused).toEqual([429]);
+    await clock.advance(30_000);
+    expect(await late).toMatch(/^greenhouse2mqtt/);
+    await Promise.all(others);
   });
 
   it("that an open page alone shows again and again ends all the same", async () => {
@@ -178,7 +257,7 @@ describe("a login", async () => {
       const { clock, disk, sessions, find, cookie } = scene();
       const [shown, other] = [await cookie(), await cookie()];
       const visitor = find(shown);
-      if (visitor !== null) sessions.logout(visitor);
+      if (visitor !== null) await sessions.logout(visitor);
       await sessions.close();
       const next = await restarted(disk);
       expect([next.find(shown), next.find(other)?.user]).toEqual([null, "anna"]);

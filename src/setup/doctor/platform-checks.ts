@@ -4,7 +4,8 @@ import { access, open, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PlatformError, type PushChannel, type Query } from "../../greenhouse/ports.js";
 import { accountCost } from "../../config/warnings.js";
-import { entranceTo, withStoredUsers } from "../../http/entrance.js";
+import { entranceTo } from "../../http/entrance.js";
+import { withStoredUsers } from "../../http/first-operator.js";
 import { diskRemedies } from "../../journal/journal.js";
 import { holderOf } from "../../journal/lock.js";
 import { journalDirectory } from "../../journal/open.js";
@@ -169,10 +170,14 @@ export const dataChecks: readonly Check[] = [
 
 /** Where the page is and who may command there; nothing is opened. */
 async function pageVerdict({ configuration: { http, data_dir: dataDir } }: DoctorContext): Promise<Verdict> {
-  const stored = await textFile(dataDir, "page-users.json")
-    .read()
-    .catch(() => null);
-  const entrance = http === false ? null : entranceTo(withStoredUsers(http, stored), http.port);
+  const file = textFile(dataDir, "page-users.json");
+  const listener = http === false ? false : await withStoredUsers(http, () => file.read());
+  const entrance = listener === false ? null : entranceTo(listener, listener.port);
+  if (listener !== false && listener.isClosed)
+    return failed(
+      "page-users.json in the data directory cannot be read, so nobody gets in to the page",
+      "put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed",
+    );
   if (entrance === null) return ok("no page is served, see http.page");
   const { url, commanders } = entrance;
   return {
