@@ -89,7 +89,7 @@ export class BootClock implements Clock {
   /** As Node does: no timer is shorter than a millisecond. */
   #timer(ms: number, call: () => void): () => void {
     const due = this.#awakeMs() + Math.max(1, ms);
-    const timer = { takeBack: () => undefined as void };
+    const timer: { takeBack: () => void } = { takeBack: () => undefined };
     const start = (leftMs: number) => {
       timer.takeBack = this.in(leftMs, () => {
         const left = due - this.#awakeMs();
