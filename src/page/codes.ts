@@ -180,6 +180,7 @@ export const isWhole: ReadonlySet<AlarmType> = new Set<AlarmType>([
 
 /** What each check of `doctor` tries. */
 export const checkTexts: Readonly<Record<string, Text>> = {
+  names: ["Names of other hosts", "其他主机的域名"],
   "business.dns": ["Name of the business host", "业务服务器的域名"],
   "business.tls": ["Line to the business host", "与业务服务器的连接"],
   "realtime.dns": ["Name of the real-time host", "实时服务器的域名"],

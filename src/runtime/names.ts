@@ -42,6 +42,14 @@ export interface NameSources {
   hosts(): string;
   servers(name: string, signal: AbortSignal): Promise<Answer>;
   system(name: string, signal: AbortSignal): Promise<readonly string[]>;
+  /** Each name server by itself; never rejects. */
+  each(name: string, signal: AbortSignal): Promise<readonly ServerFinding[]>;
+}
+
+/** A name server, and how long it took to answer about a host; null where it did not. */
+export interface ServerFinding {
+  readonly server: string;
+  readonly tookMs: number | null;
 }
 
 /** `ENOTFOUND`: there is no such name; `EAI_AGAIN`: nobody who knows answered. */
@@ -110,6 +118,12 @@ export class Names {
     if (known === undefined) return;
     known.proven = address;
     known.provenAt = this.#clock.monotonic();
+  }
+
+  /** The name servers that answer nothing about the host. */
+  async silentServers(host: string, signal: AbortSignal): Promise<readonly string[]> {
+    const found = await this.#sources.each(host, signal);
+    return found.flatMap(({ server, tookMs }) => (tookMs === null ? [server] : []));
   }
 
   /** Where the newest answer came from; null without one. */
@@ -331,40 +345,32 @@ export const sourcesAt = (where: Whereabouts): NameSources => ({
   hosts: () => textOf(where.hosts),
   servers: (host, signal) => askServers(host, signal, where),
   system: askSystem,
+  each: (host, signal) => askEach(host, signal, where.servers),
 });
 
 export const systemSources = sourcesAt({ hosts: "/etc/hosts", resolvConf: "/etc/resolv.conf" });
 
-/** A name server, and how long it took to answer about a host; null where it did not. */
-export interface ServerFinding {
-  readonly server: string;
-  readonly tookMs: number | null;
-}
+/** So long one server may take in a check. */
+const serverMs = 3_000;
+const silence: ReadonlySet<string | undefined> = new Set(["ETIMEOUT", "ECONNREFUSED", "ECANCELLED"]);
 
-/** Asks each name server of this computer by itself. */
-export function askEachServer(
+const askEach = (
   host: string,
-  clock: Clock,
   signal: AbortSignal,
   servers: readonly string[] = new Resolver().getServers(),
-): Promise<readonly ServerFinding[]> {
-  return Promise.all(
+): Promise<readonly ServerFinding[]> =>
+  Promise.all(
     servers.map(async (server) => {
       const resolver = new Resolver({ timeout: serverMs, tries: 1 });
       resolver.setServers([server]);
       const cancel = () => resolver.cancel();
       signal.addEventListener("abort", cancel);
-      const begunAt = clock.monotonic();
+      const begunAt = systemClock.monotonic();
       const error = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
         resolver.resolve4(host, resolve);
       });
       signal.removeEventListener("abort", cancel);
       const isSilent = error !== null && silence.has(error.code);
-      return { server, tookMs: isSilent ? null : Math.round(clock.monotonic() - begunAt) };
+      return { server, tookMs: isSilent ? null : Math.round(systemClock.monotonic() - begunAt) };
     }),
   );
-}
-
-/** So long one server may take in a check. */
-const serverMs = 3_000;
-const silence: ReadonlySet<string | undefined> = new Set(["ETIMEOUT", "ECONNREFUSED", "ECANCELLED"]);

@@ -276,6 +276,26 @@ describe("messages that come all at once", () => {
         .trim(),
     ).toBe("message message message message | message message message message | message");
   });
+
+  it("a turn is as long as what the others took, so that a stop behind a thousand messages is soon read", () => {
+    const clock = { ms: 0 };
+    const later: (() => void)[] = [];
+    const turns = new Turns({ monotonic: () => clock.ms, soon: (call) => void later.push(call) });
+    let taken = 0;
+    const take = () => {
+      clock.ms += 1;
+      taken += 1;
+      if (taken < 1_000) turns.next(take);
+    };
+    take();
+    let breaks = 0;
+    for (; taken < 1_000; breaks += 1) {
+      // At a start others take their turn of a tenth of a second each.
+      clock.ms += 100;
+      for (const call of later.splice(0)) call();
+    }
+    expect([breaks <= 20, clock.ms <= 3_000]).toEqual([true, true]);
+  });
 });
 
 describe("after the process stood still", () => {

@@ -46,7 +46,17 @@ export const doctorPairs: readonly Pair[] = [
     "如果确实是这台主机，请用环境变量 NODE_EXTRA_CA_CERTS 信任它的证书；否则对方须向证书机构申请",
   ],
   ["{} is an address, no name has to be looked up", "{1} 是 IP 地址，无需解析域名"],
-  ["{} has the address {}", "{1} 的地址是 {2}"],
+  ["{} has the address {}, looked up in {} ms", "{1} 的地址是 {2}（解析用了 {3} 毫秒）"],
+  ["{}, which is slow", "{1}，太慢"],
+  ["{}, but {}", "{1}，但{2}"],
+  ["the name server {} does not answer", "DNS 服务器 {1} 没有回答"],
+  ["the name servers {} do not answer", "DNS 服务器 {1} 都没有回答"],
+  ["the configuration", "配置"],
+  [
+    "correct the name servers of this computer (/etc/resolv.conf, or where its network is set up)",
+    "请更正本机的 DNS 服务器设置（/etc/resolv.conf，或本机网络设置处）",
+  ],
+  ["the configuration names no other host", "配置中没有其他主机"],
   ["{}, and {}", "{1}，{2}"],
   ["{} is connected, unencrypted to this computer itself", "{1} 已连接（本机，不加密）"],
   [

@@ -67,6 +67,10 @@ export const platformPairs: readonly Pair[] = [
     "check this machine's network and router; it is tried again by itself",
     "请检查本机网络和路由器；会自动重试",
   ],
+  [
+    "check this machine's name servers, `doctor` names those that do not answer; it is tried again by itself",
+    "请检查本机的 DNS 服务器（`doctor` 会列出没有回答的）；会自动重试",
+  ],
   ["the host's certificate comes from an unknown authority", "对方证书来自未知的证书机构"],
   ["that port does not speak TLS", "该端口不支持 TLS"],
   ["check scheme and port of {}", "请检查 {1} 的协议和端口"],
@@ -259,11 +263,11 @@ export const platformPairs: readonly Pair[] = [
   ["the name cannot be resolved", "无法解析名称"],
   ["check the host in mqtt.url", "请检查 mqtt.url 中的主机"],
   [
-    "the name cannot be resolved for now: check the network and its DNS",
-    "暂时无法解析名称：请检查网络和 DNS",
+    "the name cannot be resolved for now: check this machine's name servers",
+    "暂时无法解析名称：请检查本机的 DNS 服务器",
   ],
   ["the name cannot be resolved for now", "暂时无法解析名称"],
-  ["check the network and its DNS", "请检查网络和 DNS"],
+  ["check this machine's name servers", "请检查本机的 DNS 服务器"],
   [
     "the host cannot be reached: check the network and the address in mqtt.url",
     "无法到达主机：请检查网络和 mqtt.url 中的地址",

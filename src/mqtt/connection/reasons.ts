@@ -73,7 +73,7 @@ const serverDisconnects: ReadonlyMap<number, string> = new Map([
 const failures: ReadonlyMap<string, string> = new Map([
   ["ECONNREFUSED", "nothing listens there: is the broker running, and is mqtt.url right?"],
   ["ENOTFOUND", "the name cannot be resolved: check the host in mqtt.url"],
-  ["EAI_AGAIN", "the name cannot be resolved for now: check the network and its DNS"],
+  ["EAI_AGAIN", "the name cannot be resolved for now: check this machine's name servers"],
   ["EHOSTUNREACH", "the host cannot be reached: check the network and the address in mqtt.url"],
   ["ENETUNREACH", "the network cannot be reached: check this machine's network"],
   ["ETIMEDOUT", "no answer: check the address in mqtt.url and firewalls on the way"],

@@ -8,7 +8,7 @@ import { clusterChecks } from "./cluster-checks.js";
 import { brokerChecks } from "./broker-checks.js";
 import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";
 import { meaningChecks } from "./meaning-checks.js";
-import { clockCheck, networkChecks } from "./network-checks.js";
+import { clockCheck, networkChecks, otherNamesCheck } from "./network-checks.js";
 import { dataChecks, platformChecks, platformVerdict, pushChecks } from "./platform-checks.js";
 import {
   type Check,
@@ -90,6 +90,7 @@ const checks: readonly Check[] = [
   zoneCheck,
   ...pushChecks,
   ...brokerChecks,
+  otherNamesCheck,
   ...dataChecks,
 ];
 

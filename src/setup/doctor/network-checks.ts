@@ -1,11 +1,11 @@
 import { isIP, type Socket } from "node:net";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
+import type { Configuration } from "../../config/schema.js";
 import type { PlatformHost } from "../../greenhouse/ports.js";
 import { troubleCode, troubleOf } from "../../platform/answer.js";
 import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
-import { askEachServer, type Names, type ServerFinding } from "../../runtime/names.js";
+import type { Names } from "../../runtime/names.js";
 import { isLoopback } from "../../runtime/sockets.js";
-import type { Clock } from "../../runtime/clock.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import type { Check, DoctorContext } from "./context.js";
 
@@ -129,16 +129,12 @@ export async function nameVerdict(
     const found = await names.addresses(host);
     const tookMs = Math.round(clock.monotonic() - begunAt);
     const what = `${host} has the address ${found.join(", ")}, looked up in ${tookMs} ms`;
-    const silent = names.originOf(host) === "servers" ? await silentServers(host, clock, signal) : [];
-    if (silent.length > 0)
-      return warning(
-        `${what}, but ${silenceOf(silent)}`,
-        `${serverRemedy}, since other programs wait for it`,
-      );
+    const silent = names.originOf(host) === "servers" ? await names.silentServers(host, signal) : [];
+    if (silent.length > 0) return warning(`${what}, but ${silenceOf(silent)}`, serverRemedy);
     return tookMs < slowMs ? ok(what) : warning(`${what}, which is slow`, serverRemedy);
   } catch (error) {
     const { what, remedy } = troubleOf(troubleCode(error), false);
-    const silent = await silentServers(host, clock, signal);
+    const silent = await names.silentServers(host, signal);
     return silent.length > 0
       ? failed(`${host}: ${what}; ${silenceOf(silent)}`, serverRemedy)
       : failed(`${host}: ${what}`, remedy.replace("{key}", key));
@@ -148,15 +144,49 @@ export async function nameVerdict(
 const serverRemedy =
   "correct the name servers of this computer (/etc/resolv.conf, or where its network is set up)";
 
-const silentServers = async (host: string, clock: Clock, signal: AbortSignal): Promise<readonly string[]> =>
-  (await askEachServer(host, clock, signal)).flatMap(({ server, tookMs }: ServerFinding) =>
-    tookMs === null ? [server] : [],
-  );
-
 const silenceOf = (servers: readonly string[]): string =>
   servers.length === 1
     ? `the name server ${servers.join("")} does not answer`
     : `the name servers ${servers.join(", ")} do not answer`;
+
+const hostOf = (place: string): string => (URL.canParse(place) ? endpointOf(place).host : place);
+
+/** Where a way of messages leads: each service has an address or a host. */
+const placesOf = (services: Readonly<Record<string, unknown>>): readonly string[] =>
+  Object.values(services).flatMap((service) => {
+    if (typeof service !== "object" || service === null) return [];
+    const place = "url" in service ? service.url : "host" in service ? service.host : null;
+    return typeof place === "string" ? [hostOf(place)] : [];
+  });
+
+/** The hosts beside the platform's that have to be looked up. */
+function otherHosts({ mqtt, notify, cluster }: Configuration): readonly string[] {
+  const { proxy, ways } = notify;
+  // Where there is a proxy, it looks the services up.
+  const messengers = proxy === undefined ? Object.values(ways).flatMap(placesOf) : placesOf({ proxy });
+  const nats = (cluster?.nats ?? []).map((server) =>
+    hostOf(server.includes("://") ? server : `nats://${server}`),
+  );
+  const all = [...(mqtt.url === undefined ? [] : [hostOf(mqtt.url)]), ...messengers, ...nats];
+  return [...new Set(all)].filter((host) => isIP(host) === 0 && !isLoopback(host));
+}
+
+/** The names of broker, messengers and NATS servers: what is slow or silent there holds up nothing else, but should be known. */
+export const otherNamesCheck: Check = {
+  id: "names",
+  needs: [],
+  run: async (context, signal) => {
+    const hosts = otherHosts(context.configuration);
+    if (hosts.length === 0) return notTried("the configuration names no other host");
+    const verdicts = await Promise.all(
+      hosts.map((host) => nameVerdict(host, "the configuration", context, signal)),
+    );
+    const [worst] = verdicts.filter(({ status }) => status !== "ok");
+    return worst?.remedy === undefined
+      ? ok(verdicts.map(({ summary }) => summary).join("; "))
+      : warning(worst.summary, worst.remedy);
+  },
+};
 
 async function connectionVerdict(
   endpoint: Endpoint,

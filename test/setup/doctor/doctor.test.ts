@@ -14,6 +14,7 @@ import {
   clockCheck,
   clockVerdict,
   networkChecks,
+  otherNamesCheck,
   secureVerdict,
   troublesOf,
 } from "../../../src/setup/doctor/network-checks.js";
@@ -210,6 +211,7 @@ it("each check of doctor has a title on the page, and none stands there that is 
       zoneCheck,
       ...pushChecks,
       ...brokerChecks,
+      otherNamesCheck,
       ...clusterChecks,
       ...dataChecks,
     ],
