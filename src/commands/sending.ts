@@ -475,9 +475,7 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
 /** Where its degree may be beside the address that it is sent to, by what its type listed last. */
 function placesOf({ world }: Turn, { code, settings }: Command): DegreePlaces {
   const { group } = settings;
-  return group === undefined
-    ? "unknown"
-    : degreePlaces(settings, world.controller(code)?.groups?.get(group));
+  return group === undefined ? "unknown" : degreePlaces(settings, world.controller(code)?.groups?.get(group));
 }
 
 /** A stop with an address of its own says nothing of the state, which is another one now. */
