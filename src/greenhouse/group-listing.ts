@@ -40,7 +40,7 @@ export function listingOf(
 }
 
 /** A platform may write a degree with a fraction. */
-const mayBeDegree = (text: string): boolean =>
+export const mayBeDegree = (text: string): boolean =>
   degreeOf(text) !== null || (/^\d{1,2}\.\d+$/.test(text) && Number(text) <= 100);
 
 /** A type that does not list the actuator's own address is not known to be its type. */
