@@ -175,8 +175,8 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
     ],
     doubtful: [
       ...doubtful.map(
-        ({ address, raw, group, why }) =>
-          `address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`,
+        (one) =>
+          `address ${commentText(one.address, 70)} of ${typeName(one.group)} holds ${commentText(String(one.raw), 40)}: ${one.why}${keyFor(one, found)}`,
       ),
       ...heard.doubtful,
     ],
@@ -210,6 +210,14 @@ function actuatorEntry(
   if (places.length === 0) return entryOf(id, values, remarks.join("; "));
   const pairs = Object.entries(values).map(([key, value]) => pairOf(key, flowNode(value)));
   return pairOf(id, sectionOf(pairs, { after: [placesHead, ...places] }), [remarks.join("; ")]);
+}
+
+/** What to write for an actuator of its type that may have its degree there, also one that the file holds already. */
+function keyFor({ address, group, raw }: Findings["doubtful"][number], { actuators }: Findings): string {
+  const own = actuators.filter((one) => one.group === group && takesDegrees(one.row.kind));
+  if (own.length === 0 || !mayBeDegree(textOf(raw))) return "";
+  const those = own.slice(0, mostPlaces).map((one) => commentText(one.address, 70));
+  return `; where it follows ${those.join(" or ")}, write position_address: ${commentText(address, 70)} there`;
 }
 
 const mostPlaces = 12;
