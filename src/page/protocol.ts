@@ -115,7 +115,7 @@ export interface OverviewRow {
   /** The first sensor of each kind that `http.overview` names. */
   readonly readings: Readonly<Partial<Record<SensorKind, KeyReading>>>;
   /**
-   * How many actuators of a group are in a state: a word of the platform, a degree, or `stale` where the state is not known to
+   * How many actuators of a group are in a state: a word of the platform, a degree, `uncertain` of one that was not read, or `stale` where the state is not known to
    * be the present one.
    */
   readonly actuators: Readonly<Partial<Record<ActuatorGroup, Readonly<Record<string, number>>>>>;
