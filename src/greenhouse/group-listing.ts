@@ -73,6 +73,6 @@ const mostNamed = 6;
 /** `109 (0), 110 (45)`. */
 export function freeText(free: readonly FreeAddress[]): string {
   const named = free.slice(0, mostNamed).map(({ address, value }) => `${address} (${value})`);
-  const more = free.length > mostNamed ? [`${free.length - mostNamed} more`] : [];
+  const more = free.length > mostNamed ? ["…"] : [];
   return [...named, ...more].join(", ");
 }

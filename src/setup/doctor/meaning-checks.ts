@@ -128,7 +128,6 @@ function doubtAbout(code: string, settings: Settings, text: string): Doubt | nul
   if (decodeValue(settings, text).state !== "unknown") return null;
   const shown = commentText(text, 20);
   const others = kindsWith(text);
-  const watch = `\`greenhouse2mqtt doctor --watch ${code}/${id}\` finds out`;
   return {
     what: `${nameOf(code, settings)} reads ${shown}, which means nothing for the kind ${kind}`,
     remedy:
@@ -136,7 +135,7 @@ function doubtAbout(code: string, settings: Settings, text: string): Doubt | nul
         ? `it is a value of the kind ${others.join(", ")}: check kind and address`
         : isAutomatic(settings, text)
           ? `check kind and address; if they are right and it is left to automatic, add reads: { auto: ["${shown}"] }`
-          : `check kind and address; if they are right, say what it means with values or reads, which ${watch}`,
+          : `check kind and address; if they are right, say what it means with values or reads, which \`greenhouse2mqtt doctor --watch ${code}/${id}\` finds out`,
   };
 }
 
