@@ -75,6 +75,8 @@ export interface BridgeFacts {
   readonly broker: string;
   readonly read_only: boolean;
   readonly dry_run: boolean;
+  /** The least level of the lines that are written; null where that is not known. */
+  readonly log_level: string | null;
   /** Of the demo alone: how many times as fast as ours the simulated greenhouse's time runs, and its time of day. */
   readonly demo: { readonly speed: number; readonly time: string; readonly time_zone: string } | null;
 }

@@ -178,10 +178,9 @@ export const doctorPairs: readonly Pair[] = [
   ["it does not open: no answer to the upgrade", "无法打开：没有回应"],
   ["check proxies and firewalls on the way, {}", "请检查途中的代理和防火墙，{1}"],
   ["check proxies and firewalls on the way", "请检查途中的代理和防火墙"],
-  ["opened, but no frame came within {}", "已打开，但 {1}内没有收到消息"],
   [
-    "nothing to do if nothing changed meanwhile; polling goes on beside it",
-    "期间没有变化就无需处理；轮询照常进行",
+    "opened; no frame came within {}, as where nothing changes; polling goes on beside it",
+    "已打开；{1}内没有收到消息，没有变化时就是这样；轮询照常进行",
   ],
   ["opened; the first frame tells {}", "已打开；第一条消息是 {1}"],
   ["it does not open: {}", "无法打开：{1}"],
