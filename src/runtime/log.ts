@@ -5,7 +5,7 @@ import {
   stdSerializers,
   stdTimeFunctions,
 } from "pino";
-import { withoutSecrets } from "./redaction.js";
+import { linesWithoutSecrets } from "./redaction.js";
 import { readableStack } from "./stack-trace.js";
 
 /** What every part is handed: pino's levels, without its configuration. */
@@ -200,7 +200,7 @@ export const isText = ({ format }: Pick<LogSettings, "format">, target: Pick<Log
  */
 export function createLogger(settings: LogSettings, target: LogTarget, recent?: RecentLog): PinoLogger {
   const readable = isText(settings, target);
-  const hide = withoutSecrets(settings.secrets);
+  const hide = linesWithoutSecrets(settings.secrets);
   const { sentences = {} } = settings;
   const destination: DestinationStream = {
     write: (line) => {
