@@ -322,9 +322,7 @@ describe("words", () => {
   const said = new Set([...others, ...sources.flatMap((path) => read(path).match(/[A-Za-z]\w*/g) ?? [])]);
 
   it.each(pages)("with an underscore that %s names are words of the program", (page) => {
-    // A file of another program has that one's words.
-    const own = read(page).replace(/```(?:nginx|caddy)\n[^]*?```/g, "");
-    const named = spansOf(own).flatMap(
+    const named = spansOf(read(page)).flatMap(
       (span) => span.match(/(?<![\w/.-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![\w/.-])/g) ?? [],
     );
     expect(
