@@ -82,6 +82,8 @@ export interface BridgeOptions {
   /** The newest lines of the log; without it there are none to show. */
   readonly recentLog?: RecentLog;
   readonly setLogLevel: (level: string) => void;
+  /** The level that is on; without it none is shown. */
+  readonly logLevel?: () => string;
   readonly version: string;
   /** Where the configuration can be reloaded; without it the one of the start stays in force. */
   readonly live?: LiveSettings;
@@ -586,6 +588,7 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
     clock,
     log,
     recentLog,
+    logLevel: above.logLevel,
     store: mirror.store,
     status,
     metrics: new serving.Metrics(() => status.figures()),

@@ -317,6 +317,7 @@ describe("words", () => {
     "bridge_state",
     "tcp_orphan_retries",
     "tcp_retries2",
+    "proxy_pass",
   ];
   const said = new Set([...others, ...sources.flatMap((path) => read(path).match(/[A-Za-z]\w*/g) ?? [])]);
 

@@ -140,7 +140,7 @@ const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
 ];
 
 const readingNames: readonly NonNullable<SimulateOptions["readings"]>[number][] = [
-  ...(["actual_positions", "combined_bits", "mode_stays", "group_of_settings"] as const),
+  ...(["actual_positions", "combined_bits", "mode_stays", "degrees_apart", "group_of_settings"] as const),
   ...(["swapped_channels", "bare_echo", "clients_are_controllers", "last_seen", "plans_end"] as const),
   ...(["curtains_spread", "fan_automatic", "flagged_refusals", "unknown_types", "status_words"] as const),
 ];

@@ -11,6 +11,7 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { addressOf, sshHint } from "../http/entrance.js";
 import { isLoopback } from "../runtime/sockets.js";
+import { commandSentences } from "../commands/endings.js";
 import { adjustableLogs, createLogger, isText, RecentLog } from "../runtime/log.js";
 import {
   FaultFileError,
@@ -214,7 +215,7 @@ async function runShown(
   isStorm: boolean,
   context: ProcessContext,
 ): Promise<void> {
-  const recentLog = new RecentLog();
+  const recentLog = new RecentLog(undefined, commandSentences);
   const log = loggerFor(configuration, context, undefined, recentLog);
   const logs = adjustableLogs(log, () => configuration.log.level, isText(configuration.log, context.err));
   const over = new AbortController();

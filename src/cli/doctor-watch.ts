@@ -73,7 +73,7 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
   const controller = target.slice(0, at);
   const id = target.slice(at + 1);
   const code = codeOf(configuration, controller);
-  const actuators = mirrorSettings(configuration).controllers.get(code)?.actuators ?? [];
+  const { actuators = [], parameters = [] } = mirrorSettings(configuration).controllers.get(code) ?? {};
   const settings = actuators.find((one) => one.id === id);
   if (settings === undefined) {
     const known = actuators.map((one) => one.id);
@@ -94,6 +94,14 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
     modeAddress,
     positionAddress,
     group: settings.group ?? null,
+    owned: [
+      ...actuators.flatMap((one) => [
+        ...stateAddresses(one),
+        one.address,
+        ...(one.stop ? [one.stop.address] : []),
+      ]),
+      ...parameters.map(({ address }) => address),
+    ],
     running: settings.running ?? [],
     tolerance: settings.tolerance,
     travelMs: settings.travelMs,

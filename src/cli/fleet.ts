@@ -329,7 +329,7 @@ async function startAccount(
   const { account, configuration } = loaded;
   let learnedSecrets = (): readonly string[] => [];
   const secrets = () => [...live.secrets, ...learnedSecrets()];
-  const recentLog = new RecentLog(linesOfAccount);
+  const recentLog = new RecentLog(linesOfAccount, commandSentences);
   const own = createLogger(
     { ...configuration.log, secrets, sentences: commandSentences },
     context.err,

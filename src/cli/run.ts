@@ -5,6 +5,7 @@ import { guardProcess } from "../status/crash-loop.js";
 import type { Configuration } from "../config/schema.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
+import { commandSentences } from "../commands/endings.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { endProcess } from "../runtime/ending.js";
 import { adjustableLogs, isText, type Logger, RecentLog, silentLog } from "../runtime/log.js";
@@ -24,7 +25,7 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   const onSecrets = (list: typeof learnedSecrets) => {
     learnedSecrets = list;
   };
-  const recentLog = new RecentLog();
+  const recentLog = new RecentLog(undefined, commandSentences);
   const log = loggerFor(configuration, context, secrets, recentLog);
   const version = programVersion();
   const logs = adjustableLogs(log, () => live.current.log.level, isText(configuration.log, context.err));

@@ -1,4 +1,4 @@
-import { decodeValue, sameValue, textOf } from "../greenhouse/actuator-kinds.js";
+import { decodeValue, mayMean, sameValue, stateAddresses, textOf } from "../greenhouse/actuator-kinds.js";
 import {
   type CommandResult,
   type Outcome,
@@ -9,6 +9,7 @@ import {
 } from "../greenhouse/command/outcomes.js";
 import { expired, showsModeOfDegree, showsModeOnly, type Step } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
+import { type DegreePlaces, freeText } from "../greenhouse/group-listing.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
@@ -234,6 +235,8 @@ export interface Evidence {
   readonly code: string | null;
   readonly requestId: string | null;
   readonly readBack: RawValue | null;
+  /** What the address showed when the POST began; null or absent where that is not known. */
+  readonly before?: RawValue | null;
 }
 
 interface Refused {
@@ -277,21 +280,40 @@ const halfWay = {
 } as const;
 
 const degreeUnread =
-  "The platform accepted the degree, and the address goes on showing the position mode, as configured: the degree itself cannot be read.";
+  "The platform accepted the degree, and the address goes on showing the position mode, as configured: the degree itself cannot be read, so it is shown as uncertain.";
 
-const notShown = (step: Step, end: StepEnd, settings: ActuatorSettings): string =>
+const notShown = (step: Step, end: StepEnd, settings: ActuatorSettings, places: DegreePlaces): string =>
   showsModeOnly(settings, step, end.readBack)
-    ? `The platform accepted ${step.value} for address ${step.address}, which goes on showing the position mode and no degree: that the mode was read back is all the proof there is. Nothing is sent again: check the actuator. If its address never shows a degree, set position_reads: mode for it.`
+    ? `The platform accepted ${step.value} for address ${step.address}, which shows the position mode and no degree: nothing says that it moved. Nothing is sent again: look at the actuator. ${otherPlace(settings, places)}`
     : `The platform accepted ${step.value} for address ${step.address} but shows ${shownBy(end)}. Nothing is sent again: check the actuator, its local switch and the address.${otherReading(step, end, settings)}`;
 
-/** What to set where the value that was read may be how this controller shows what was asked: it means no other word. */
-function otherReading({ purpose, value }: Step, { readBack }: StepEnd, settings: ActuatorSettings): string {
+/**
+ * A degree that has an address of its own looks like one that is never shown, and `position_reads: mode` would confirm it although
+ * nothing moves: it is named last, and never while another address may hold the degree.
+ */
+function otherPlace(settings: ActuatorSettings, places: DegreePlaces): string {
+  if (stateAddresses(settings).length > 1)
+    return "An address that holds a degree shows no mode: check position_address.";
+  if (places === "unknown")
+    return "Its degree may have an address of its own: `greenhouse2mqtt discover` shows what its type lists; set position_address.";
+  return places.length > 0
+    ? `Its degree may have an address of its own: its type also lists ${freeText(places)}, which belongs to nothing here. Set position_address to the one that follows the actuator.`
+    : "If it stands still, its degree has another address: set position_address. Only if you saw it go there, set position_reads: mode.";
+}
+
+/**
+ * What to set where the value that was read may be how this controller shows what was asked: it can be a control value, or the end that
+ * the word leads to, and was not there before. Anything else may as well be another thing's, or on its way.
+ */
+function otherReading({ purpose, value }: Step, end: StepEnd, settings: ActuatorSettings): string {
+  const { readBack, before = null } = end;
   if (readBack === null || purpose !== "value" || settings.accepts !== undefined) return "";
-  const read = decodeValue(settings, readBack);
   const { state } = decodeValue(settings, value);
-  const isOpen = read.state === "unknown" || (read.state === "position" && read.position !== null);
-  if (!isOpen || state === "unknown" || state === "position") return "";
-  return ` If it did what was asked and its controller shows "${state}" so, add reads: { ${state}: ["${read.value}"] } to the actuator.`;
+  const { value: read } = decodeValue(settings, readBack);
+  if (!mayMean(settings, state, read)) return "";
+  if (before !== null && sameValue(textOf(before), read))
+    return ` It showed ${read} before it was sent, too: nothing says that it did anything.`;
+  return ` Only if you saw it do what was asked, and its controller shows "${state}" so, add reads: { ${state}: ["${read}"] } to the actuator.`;
 }
 
 const shownBy = ({ readBack }: StepEnd): string => (readBack === null ? "nothing" : `"${String(readBack)}"`);
@@ -309,7 +331,7 @@ const untold = ({ address, value }: Step): string =>
   `Whether ${value} was taken is not known: its sending ended without an answer that settles it, and address ${address} goes on showing the position mode, as configured. Check the actuator before sending again.`;
 
 /** The command's end where a step did not lead on to the next, or was the last one. */
-export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): Ending {
+export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings, places: DegreePlaces): Ending {
   const reason = halfWay[step.purpose];
   const unseen = `${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`;
   switch (end.type) {
@@ -320,7 +342,7 @@ export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings): 
         message: showsModeOnly(settings, step, end.readBack) ? degreeUnread : null,
       };
     case "unconfirmed":
-      return { outcome: "unconfirmed", reason, message: notShown(step, end, settings) };
+      return { outcome: "unconfirmed", reason, message: notShown(step, end, settings, places) };
     case "unknown":
       return { outcome: "unknown", reason, message: unseen };
     case "rejected":

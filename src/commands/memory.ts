@@ -44,7 +44,7 @@ import { isLast, nthOf, stepOf } from "./sending.js";
  */
 
 /** The longest sentence of our own has room; what a platform says to a refusal may be of any length. */
-const mostMessage = 300;
+const mostMessage = 400;
 
 /** What the lane must remember by now. */
 export function memoryOf({ lanes, problems }: Pick<Book, "lanes" | "problems">, key: string): LaneMemory {

@@ -1,5 +1,6 @@
 import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { shows, type Step, travels } from "../greenhouse/command/plan.js";
+import { type DegreePlaces, degreePlaces } from "../greenhouse/group-listing.js";
 import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import { afterPost } from "../limits/rules/lease.js";
@@ -247,7 +248,8 @@ function onAnswer(turn: Turn, run: At<"posting">, input: PostAnswer): void {
   const { first } = run;
   const { answer } = input;
   reportPost(turn, run, "ended");
-  const facts = factsOf(answer, nthOf(first));
+  const before = first?.facts.before ?? input.before;
+  const facts = { ...factsOf(answer, nthOf(first)), before };
   const answered = {
     type: "step_answered",
     ...recordOf(run.command),
@@ -459,7 +461,7 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   const { requestId, readBack } = end;
   const sentAt = end.type === "not_sent" && place === 0 ? null : run.sentAt;
   const ending = {
-    ...endingAt(step, end, command.settings),
+    ...endingAt(step, end, command.settings, placesOf(turn, command)),
     requestId,
     readBack,
     steps: reports,
@@ -468,6 +470,12 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   if (end.type === "confirmed" && step.purpose === "stop" && !cut)
     readStopped(turn, { ...run, reports }, stateBeside(run), ending);
   else finish(turn, run, ending);
+}
+
+/** Where its degree may be beside the address that it is sent to, by what its type listed last. */
+function placesOf({ world }: Turn, { code, settings }: Command): DegreePlaces {
+  const { group } = settings;
+  return group === undefined ? "unknown" : degreePlaces(settings, world.controller(code)?.groups?.get(group));
 }
 
 /** A stop with an address of its own says nothing of the state, which is another one now. */

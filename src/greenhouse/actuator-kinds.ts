@@ -171,6 +171,31 @@ export function meansSame(settings: KindWithValues, sent: string, text: string):
   return state !== "unknown" && state !== "position" && decodeValue(settings, text).state === state;
 }
 
+/** The degree that a word leads to, where one does. */
+const degreeOfState: Readonly<Record<string, number>> = { open: 100, closed: 0 };
+
+/**
+ * Whether a value that is in no table of the kind may be how a controller shows this state: a control value of the same length that no
+ * other kind has, or of a positioner the degree at the end of its way. Any other number may be that of something else, or on its way.
+ */
+export function mayMean(settings: KindWithValues, state: string, text: string): boolean {
+  const read = decodeValue(settings, text);
+  if (state === "unknown" || state === "position") return false;
+  if (read.state === "position") return read.position !== null && read.position === degreeOfState[state];
+  const own = Object.values(valueTable(settings));
+  const isControl = /^[01]+$/.test(text) && own.some((value) => value.length === text.length);
+  return read.state === "unknown" && isControl && kindsWith(text).length === 0;
+}
+
+/** Kinds in whose table of the interface a value stands. */
+export const kindsWith = (text: string): readonly ActuatorKind[] =>
+  actuatorKinds.filter((kind) => {
+    const row: KindRow = kindRows[kind];
+    return [...Object.values(row.values), ...(row.positionMode === null ? [] : [row.positionMode])].includes(
+      text,
+    );
+  });
+
 /** Equal as the platform may return them: as text, or as the same number. */
 export const sameValue = (wanted: string, text: string): boolean =>
   wanted === text || spellingOf(wanted) === spellingOf(text);

@@ -1,3 +1,4 @@
+import type { ParameterGroup } from "./device-types.js";
 import type { Restrictions } from "./limits.js";
 import type { Availability, BetweenSteps, CommandProblem, Source } from "./model.js";
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
@@ -34,6 +35,8 @@ export type ControllerEvent =
       readonly readAt: number;
       readonly fresh: boolean;
       readonly source: Source;
+      /** All that an answer about a control-parameter type listed. */
+      readonly listed?: { readonly group: ParameterGroup; readonly values: ReadonlyMap<string, RawValue> };
     }
   /** A POST of ours began or ended (`at`, monotonic ms): what was asked before it says nothing about it. */
   | {

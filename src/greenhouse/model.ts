@@ -1,4 +1,5 @@
-import type { DeviceType } from "./device-types.js";
+import type { DeviceType, ParameterGroup } from "./device-types.js";
+import type { GroupListing } from "./group-listing.js";
 import type { Restrictions } from "./limits.js";
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 import type { SensorKind } from "./sensors.js";
@@ -177,6 +178,8 @@ export interface Controller {
   readonly actuators: ReadonlyMap<string, Actuator>;
   readonly parameters: ReadonlyMap<string, Parameter>;
   readonly addresses: ReadonlyMap<string, RawAddress>;
+  /** What types with a positioner listed last, beside what is shown of their addresses; absent before the first answer. */
+  readonly groups?: ReadonlyMap<ParameterGroup, GroupListing>;
   /** Any actuator's newest sent command ended badly; kept by the command book. */
   readonly problem: boolean;
   /** Which ones, the newest last. */

@@ -2,6 +2,7 @@ import { decodeValue, type ReadTable, sameValue, stateAddresses, textOf } from "
 import { ownerOf } from "./command/words.js";
 import { contradiction, type DeviceType, isWithoutClient } from "./device-types.js";
 import type { ControllerEvent } from "./events.js";
+import { hasPositioner, listingOf, sameListing } from "./group-listing.js";
 import { foldPushedReadings, foldReadings } from "./fold-sensors.js";
 import { foldStatuses, runningOf } from "./fold-statuses.js";
 import { type FirstLayouts, layoutFor } from "./sensor-identity.js";
@@ -312,7 +313,19 @@ function foldRegisters(controller: Controller, event: RegistersRead): Controller
     if (actuators === before.actuators && parameters === before.parameters)
       addresses = foldRawAddress(addresses, controller, address, register);
   }
-  return withChange(controller, { actuators, parameters, addresses });
+  const groups = foldListing(controller, event);
+  return withChange(controller, { actuators, parameters, addresses, ...(groups && { groups }) });
+}
+
+/** Undefined where no type with a positioner was listed. */
+function foldListing(controller: Controller, { listed }: RegistersRead): Controller["groups"] {
+  if (listed === undefined || !hasPositioner(controller.actuators.values(), listed.group))
+    return controller.groups;
+  const listing = listingOf(listed.values, (address) => ownerOf(controller, address) !== null);
+  const held = controller.groups?.get(listed.group);
+  return sameListing(held, listing)
+    ? controller.groups
+    : new Map([...(controller.groups ?? []), [listed.group, listing]]);
 }
 
 /**

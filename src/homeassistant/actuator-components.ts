@@ -82,7 +82,7 @@ export function actuatorEntities({ info, actuators }: Controller, settings: Docu
     if (view === "none") return [];
     if (actuator.readOnly) return [...readings(subject), ...running(subject)];
     const locks = actuator.limits === undefined ? [] : [lock(subject, info.id, topics)];
-    return [...controls(subject, view), ...running(subject), ...locks];
+    return [...controls(subject, view), ...certainty(subject), ...running(subject), ...locks];
   });
 }
 
@@ -172,6 +172,19 @@ function running(subject: Subject): Entity[] {
     device_class: "running",
   };
   return [entity(subject, "binary_sensor", fields, "running", "running")];
+}
+
+/** Home Assistant knows no uncertain position: where it is recalled and never read, a sensor beside it says so. */
+function certainty(subject: Subject): Entity[] {
+  if (subject.actuator.positionReads !== "mode") return [];
+  const fields: Fields = {
+    state_topic: subject.topic.json,
+    value_template: templates.quality,
+    device_class: "enum",
+    options: ["good", "uncertain", "stale"],
+    entity_category: "diagnostic",
+  };
+  return [entity(subject, "sensor", fields, "position_quality", "position_quality")];
 }
 
 const openOrClosed: Fields = { state_open: "open", state_closed: "closed" };

@@ -14,6 +14,7 @@ const labels = {
   stop: { en: "stop", zh: "停止" },
   lock: { en: "lock", zh: "锁定" },
   position: { en: "position", zh: "开度" },
+  position_quality: { en: "position quality", zh: "开度质量" },
   raw: { en: "value", zh: "原始值" },
   running: { en: "running", zh: "运行" },
   platform: { en: "Platform", zh: "平台" },
@@ -105,6 +106,8 @@ export const templates = {
   running: "{{ value_json.running if value_json.running in ['on', 'off'] else 'None' }}",
   /** A degree as a reading of its own. */
   degree: "{{ value_json.position if value_json.position is number else 'None' }}",
+  /** How sure what is shown is. */
+  quality: "{{ value_json.quality if value else 'None' }}",
   /** `…/allowed` → whether it is locked. */
   locked: "{{ 'locked' if 'lock' in value_json.because | map(attribute='rule') else 'unlocked' }}",
   /** `…/allowed` as attributes. A measured number changes every few seconds while a guard holds, which would fill the history. */

@@ -78,9 +78,9 @@ export function judge(
   if (asked === null && host !== "")
     return failure(400, "bad_host", "The Host header names no host; IPv6 addresses stand in brackets.");
   if (asked === null || !isOwnHost(asked.name, socket.localAddress ?? "", listener))
-    return failure(421, "foreign_host", "This address is not served here; see http.allowed_hosts.");
+    return foreignHost(asked);
   if (origin !== undefined && !(URL.canParse(origin) && asked.origins.includes(new URL(origin).origin)))
-    return failure(403, "foreign_origin", "The request comes from the page of another address.");
+    return foreignOrigin(origin, host);
   const stranger = { user: null, role: null, via: null, who: sourceOf(remote) };
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (token !== undefined)
@@ -91,6 +91,22 @@ export function judge(
   // An open page alone is no use of a session: it looks, and asks again and again, without anybody before it.
   const isUse = upgrade === undefined && headers["x-unattended"] === undefined;
   return sessions.find(cookie, isUse) ?? (isFree ? { ...stranger, role: "viewer" } : stranger);
+}
+
+const foreignHost = (asked: ReturnType<typeof askedHost>): Answer =>
+  failure(
+    421,
+    "foreign_host",
+    `This address${asked === null ? "" : ` (${asked.name})`} is not served here. Where it is this page's, name it in http.allowed_hosts.`,
+  );
+
+/** A proxy that asks for us under our own name looks as a foreign page does, and says so by its Host. */
+function foreignOrigin(origin: string, host: string): Answer {
+  const page = URL.canParse(origin) ? new URL(origin).origin : "none";
+  const what = `The request comes from the page of another address (Origin ${page}, Host ${host}).`;
+  const remedy =
+    "A proxy before the bridge has to pass on the header Host as the browser sent it, in nginx: proxy_set_header Host $http_host; docs/page.md has an example.";
+  return failure(403, "foreign_origin", `${what} ${remedy}`);
 }
 
 /** Whether a browser of this computer asks, by its address and by what it asked for, and no proxy for somebody else. */

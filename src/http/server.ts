@@ -305,6 +305,7 @@ class Site {
     const { request } = read;
     const { method = "" } = request;
     const found = this.#served.route(pathOf(request), visitor);
+    if (found === null && this.#served.isLive(pathOf(request))) return notUpgraded;
     if (found === null) return failure(404, "not_found", whatIsServed);
     if ("status" in found) return found;
     const { route, id } = found;
@@ -336,6 +337,12 @@ const fault = failure(
   500,
   "fault",
   "This could not be answered, which is a defect; the log of the bridge says more.",
+);
+const notUpgraded = failure(
+  426,
+  "upgrade_required",
+  "This speaks WebSocket alone. A proxy before the bridge has to pass on the headers Upgrade and Connection, in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade; docs/page.md has an example.",
+  { upgrade: "websocket", connection: "Upgrade" },
 );
 const whatIsServed =
   "There are /livez, /healthz, /readyz and /metrics, and where the page is served what docs/page.md lists.";

@@ -32,12 +32,14 @@ import { controllerView, overviewRow } from "./views.js";
 export interface PageSources {
   readonly clock: Clock;
   readonly log: Logger;
+  /** The level of the log that is on. */
+  readonly logLevel?: (() => string) | undefined;
   /** Kinds of sensors whose first reading stands on the overview. */
   readonly kinds: () => Listener["overview"];
   readonly metrics: { page(): Promise<string>; note(result: CommandResult): void };
   readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId" | "find">;
   readonly status: {
-    facts(): Omit<BridgeFacts, "demo">;
+    facts(): Omit<BridgeFacts, "demo" | "log_level">;
     health(): Readonly<Record<string, unknown>>;
     isHealthy(): boolean;
     isReady(): boolean;
@@ -297,8 +299,8 @@ export class PageService {
   }
 
   #bridge(): BridgeFacts {
-    const { status, demo } = this.sources;
-    return { ...status.facts(), demo: demo?.now() ?? null };
+    const { status, demo, logLevel } = this.sources;
+    return { ...status.facts(), log_level: logLevel?.() ?? null, demo: demo?.now() ?? null };
   }
 
   #overview(): Overview {
@@ -350,5 +352,6 @@ const leftOut = (lines: number, at: string): LogLine => ({
   at,
   level: "warn",
   facts: {},
+  sentence: null,
   message: `${lines} lines were left out here: too many came at once.`,
 });

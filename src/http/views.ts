@@ -115,8 +115,9 @@ const countOf = (words: readonly string[]): Readonly<Record<string, number>> => 
   return Object.fromEntries(counts);
 };
 
-/** What is not good may be over. */
+/** What is not good may be over, and a degree that was not read may be another one. */
 function stateWord({ state, position, quality }: Actuator): string {
+  if (state !== null && quality === "uncertain") return "uncertain";
   if (state === null || quality !== "good") return "stale";
   return state === "position" && position !== null ? String(position) : state;
 }

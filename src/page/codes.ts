@@ -154,7 +154,8 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
   bad_request: "请求内容有误。",
   login_required: "请先登录。",
   role: "只有操作员可以执行。",
-  foreign_origin: "请求来自其他地址的页面。",
+  foreign_origin:
+    "请求来自其他地址的页面。网桥前面的代理必须原样传递 Host 头（nginx：proxy_set_header Host $http_host），见 docs/zh/page.md。",
   not_found: "不存在。",
   wrong_code: "验证码不对：请用网桥启动时显示的验证码。",
   code_spent: "错误的验证码太多。请重新启动网桥，它会显示新的验证码。",

@@ -3,7 +3,7 @@ import { Card, type Commandable } from "./command.js";
 import { actuatorGroups, WeatherStrip } from "./glance.js";
 import { alarms, get, isOperator, link, missing, useAnswer, view } from "./live.js";
 import { actReason, Asking, Button } from "./inputs.js";
-import { Age, Availability, Badge, Head, Icon, type IconName, Loading, Section } from "./parts.js";
+import { Age, AvailabilityBeside, Badge, Head, Icon, type IconName, Loading, Section } from "./parts.js";
 import type { Plot } from "./plot.js";
 import type { Alarm, ControllerView, Trends } from "./protocol.js";
 import { Readings, Statuses } from "./readings.js";
@@ -112,7 +112,7 @@ function Video({ id }: { readonly id: string }) {
 }
 
 const Title = ({
-  of: { id, name, code, station, availability, last_online_at: at, video, problem },
+  of: { id, name, code, station, availability, last_online_at: at, video, problem, sensors },
 }: {
   readonly of: ControllerView;
 }) => (
@@ -123,7 +123,10 @@ const Title = ({
     </a>
     <Head name={name}>
       <span class="title">
-        <Availability of={availability} />
+        <AvailabilityBeside
+          of={availability}
+          qualities={Object.values(sensors).map(({ quality }) => quality)}
+        />
         {availability === "offline" && at !== null ? (
           <small class="quiet">
             {t("last_online")} <Age at={at} />

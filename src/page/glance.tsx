@@ -45,7 +45,7 @@ const resting: ReadonlySet<string> = new Set(["closed", "off", "0"]);
 
 /** What is open or runs comes before what rests, and what is not known last. */
 function rank(state: string): number {
-  if (state === "stale") return 3;
+  if (state === "stale" || state === "uncertain") return 3;
   if (resting.has(state)) return 2;
   return state === "auto" ? 1 : 0;
 }
@@ -57,7 +57,8 @@ type Counts = Readonly<Record<string, number>>;
 /** `1 on until 15:57, 4 off`; of several that are all in one state the number says nothing. What runs is first, and ends. */
 function countsText(counts: Counts, end: string): string {
   const states = Object.keys(counts).sort(orderOf);
-  const text = (state: string) => (state === "stale" ? t("not_known") : stateWordText(state));
+  const text = (state: string) =>
+    state === "stale" ? t("not_known") : state === "uncertain" ? codeText(state) : stateWordText(state);
   const countText = (state: string) => t("count_of", { count: counts[state], what: text(state) });
   const [first = "", ...others] = states.map(states.length === 1 ? text : countText);
   return [first + end, ...others].join(t("comma"));

@@ -43,10 +43,16 @@ export function actReason(): string | null {
 export const ownReason = (): string | null =>
   silentSince.value === null && !isOperator.value && !session.value?.user ? null : actReason();
 
-type ActingProps = Readonly<{ label: string; busyLabel?: string; act: () => Promise<unknown> }>;
+type ActingProps = Readonly<{
+  label: string;
+  busyLabel?: string;
+  /** Of one of several: whether what it asks for is so. */
+  isOn?: boolean | undefined;
+  act: () => Promise<unknown>;
+}>;
 
 /** A button for operators that says why others cannot press it, and waits for what it began. */
-export function Acting({ label, busyLabel = label, act }: ActingProps) {
+export function Acting({ label, busyLabel = label, isOn, act }: ActingProps) {
   const isBusy = useSignal(false);
   const why = actReason();
   const press = () => {
@@ -55,7 +61,12 @@ export function Acting({ label, busyLabel = label, act }: ActingProps) {
   };
   return (
     <span class="acting">
-      <Button disabled={why !== null || isBusy.value} title={why ?? undefined} act={press}>
+      <Button
+        disabled={why !== null || isBusy.value}
+        title={why ?? undefined}
+        aria-pressed={isOn}
+        act={press}
+      >
         {isBusy.value ? busyLabel : label}
       </Button>
       {ownReason() === null ? null : <span class="why">{why}</span>}
@@ -63,10 +74,10 @@ export function Acting({ label, busyLabel = label, act }: ActingProps) {
   );
 }
 
-type AskingProps = Readonly<{ label: string; name: string; fields: object }>;
+type AskingProps = Readonly<{ label: string; name: string; fields: object; isOn?: boolean }>;
 
 /** A button that makes a request, and says why that did not work. */
-export function Asking({ label, name, fields }: AskingProps) {
+export function Asking({ label, name, fields, isOn }: AskingProps) {
   const said = useSignal<Sentence | null>(null);
   const ask = async () => {
     const { status, body } = await post(`api/requests/${name}`, fields);
@@ -74,7 +85,7 @@ export function Asking({ label, name, fields }: AskingProps) {
   };
   return (
     <>
-      <Acting label={label} act={ask} /> <Alert said={said} />
+      <Acting label={label} isOn={isOn} act={ask} /> <Alert said={said} />
     </>
   );
 }

@@ -118,6 +118,9 @@ export function view<T>(name: string): ReadonlySignal<T | null> {
 /** Views that are not there. */
 export const missing = signal<ReadonlySet<string>>(new Set());
 
+/** Why nothing can be looked at although the bridge answers: a proxy on the way leaves something out. */
+export const notLive: Signal<Partial<ApiError> | null> = signal(null);
+
 export const bridge = view<BridgeFacts>("bridge");
 export const alarms = view<Alarms>("alarms");
 
@@ -184,6 +187,7 @@ const pushedOutMs = 60_000;
 export function connect(): void {
   let socket: WebSocket | null = null;
   let tries = 0;
+  let wasOpen = false;
   const subscribe = () => {
     const names = isFleet.value ? ["accounts"] : [...always, ...viewsShown.value];
     for (const name of names) view(name);
@@ -193,12 +197,18 @@ export function connect(): void {
     const url = address("api/live");
     url.protocol = url.protocol.replace("http", "ws");
     socket = new WebSocket(url);
+    wasOpen = false;
     socket.onopen = () => {
       tries = 0;
+      wasOpen = true;
+      notLive.value = null;
       subscribe();
     };
     socket.onmessage = ({ data }) => onMessage(JSON.parse(String(data)) as LiveMessage);
-    socket.onclose = ({ code }) => retry(code === pushedOut ? pushedOutMs : 0);
+    socket.onclose = ({ code }) => {
+      if (!wasOpen) void askWhy();
+      retry(code === pushedOut ? pushedOutMs : 0);
+    };
   };
   const retry = (leastMs = 0) =>
     setTimeout(() => void enter(true), Math.max(leastMs, Math.min(4_000, 500 * 2 ** tries++)));
@@ -216,6 +226,15 @@ export function connect(): void {
     if (clock.value - heardAt.value > patienceMs && socket?.readyState === WebSocket.OPEN) socket.close();
   }, 1_000);
   void enter();
+}
+
+/**
+ * A browser tells nothing of an upgrade that was refused. The same without one is answered in words, and as it is a POST it says
+ * where it comes from, as the upgrade did.
+ */
+async function askWhy(): Promise<void> {
+  const { status, body } = await post<ApiError>("api/live", {});
+  notLive.value = status === 403 || status === 426 ? body : null;
 }
 
 /** Who this browser is, and whether there is anything to look at now, later, or not before somebody does something. */

@@ -1,12 +1,12 @@
 import { signal } from "@preact/signals";
-import { now, view } from "./live.js";
+import { bridge, now, view } from "./live.js";
 import { actReason, Asking, Choice, Field, ownReason } from "./inputs.js";
 import { Code, Head, Listed } from "./parts.js";
 import type { JournalPage } from "./protocol.js";
 import { t, timeText } from "./words.js";
 
 type Facts = Readonly<Record<string, unknown>>;
-type LogLine = Readonly<{ at: string; level: Level; message: string; facts: Facts }>;
+type LogLine = Readonly<{ at: string; level: Level; message: string; sentence: string | null; facts: Facts }>;
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 type Level = (typeof levels)[number];
@@ -14,19 +14,39 @@ type Level = (typeof levels)[number];
 const least = signal<Level>("trace");
 const wanted = signal("");
 
-const factsText = (facts: Facts) =>
-  Object.entries(facts)
-    .filter(([, value]) => value !== null)
-    .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join("  ");
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-const Line = ({ line: { at, level, message, facts } }: Readonly<{ line: LogLine }>) => (
+const wordsOf = (facts: Facts) => Object.entries(facts).filter(([, value]) => value !== null);
+
+const factsText = (facts: Facts) =>
+  wordsOf(facts)
+    .map(([key, value]) => `${key} ${textOf(value)}`)
+    .join(" ");
+
+/** What stands behind a line, for whoever opens it. */
+const Behind = ({ of }: Readonly<{ of: Facts }>) => (
+  <dl class="facts">
+    {wordsOf(of).map(([key, value]) => (
+      <div key={key}>
+        <dt>{key}</dt>
+        <dd>{textOf(value)}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+const Line = ({ line: { at, level, message, sentence, facts } }: Readonly<{ line: LogLine }>) => (
   <li>
     <time dateTime={at}>{timeText(at, now.peek())}</time>
     <Code of={level} />
-    <span lang="en">
-      {message} <small>{factsText(facts)}</small>
-    </span>
+    {wordsOf(facts).length === 0 ? (
+      <span lang="en">{sentence ?? message}</span>
+    ) : (
+      <details lang="en">
+        <summary>{sentence ?? message}</summary>
+        <Behind of={facts} />
+      </details>
+    )}
   </li>
 );
 
@@ -34,21 +54,35 @@ const Line = ({ line: { at, level, message, facts } }: Readonly<{ line: LogLine 
 export function LogView() {
   const page = view<JournalPage<LogLine>>("log").value;
   const why = actReason();
-  const askFor = (level: Level) => <Asking key={level} label={level} name="log_level" fields={{ level }} />;
+  const isOn = bridge.value?.log_level ?? null;
+  const askFor = (level: Level) => (
+    <Asking key={level} label={level} name="log_level" fields={{ level }} isOn={level === isOn} />
+  );
+  const settable = levels.filter((level) => ["debug", "info", "warn", isOn].includes(level));
   const text = wanted.value.trim().toLowerCase();
   const shown = (page?.records ?? []).filter(
     (line) =>
       levels.indexOf(line.level) >= levels.indexOf(least.value) &&
-      `${line.message} ${factsText(line.facts)}`.toLowerCase().includes(text),
+      `${line.sentence ?? ""} ${line.message} ${factsText(line.facts)}`.toLowerCase().includes(text),
   );
   return (
     <>
       <Head name={t("log")}>
-        <Choice label={t("level")} bound={least} options={levels.map((level) => [level, level])} />
+        <Choice
+          label={t("level")}
+          bound={least}
+          options={levels.map((level) => [level, level === "trace" ? t("any") : level])}
+        />
         <Field label={t("filter")} type="search" bound={wanted} />
         <span class="buttons" role="group" aria-label={t("level_set")}>
           <span class="quiet">{t("level_set")}</span>
-          {why === null ? levels.slice(1, 4).map(askFor) : <span class="why">{ownReason()}</span>}
+          {why === null ? (
+            settable.map(askFor)
+          ) : (
+            <>
+              {isOn === null ? null : <strong>{isOn}</strong>} <span class="why">{ownReason()}</span>
+            </>
+          )}
         </span>
       </Head>
       <Listed of={page && shown} none="none_found">

@@ -17,6 +17,7 @@ import {
   isOperator,
   link,
   look,
+  notLive,
   now,
   post,
   restartedAt,
@@ -140,6 +141,14 @@ function FirstOperator() {
   );
 }
 
+/** Others than a proxy may keep the line from coming about. */
+const notLiveText = (): string | null =>
+  notLive.value === null
+    ? null
+    : notLive.value.error === "upgrade_required"
+      ? t("no_upgrade")
+      : errorSentence(notLive.value).text;
+
 /** What holds for everything on the page. */
 function Notices() {
   const facts = bridge.value;
@@ -148,6 +157,7 @@ function Notices() {
   const restarted = restartedAt.value;
   const lines = [
     ["bad", silent === null ? null : t("silent", { time: timeText(silent, now.value) })],
+    ["bad", notLiveText()],
     ["bad", isWord(platform) ? t(platform) : null],
     ["warn", facts !== null && facts.broker !== "online" ? t("broker_away") : null],
     ["plain", restarted === null ? null : t("restarted", { time: timeText(restarted, now.value) })],

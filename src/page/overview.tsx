@@ -3,7 +3,17 @@ import type { ComponentChildren } from "preact";
 import { KeyValue, LimitMarks, Strip, WeatherStrip } from "./glance.js";
 import { link, view } from "./live.js";
 import { Choice, Field } from "./inputs.js";
-import { Availability, Badge, Head, Icon, namesOf, Listed, Loading, Quality } from "./parts.js";
+import {
+  Availability,
+  AvailabilityBeside,
+  Badge,
+  Head,
+  Icon,
+  namesOf,
+  Listed,
+  Loading,
+  Quality,
+} from "./parts.js";
 import type { Overview, OverviewRow } from "./protocol.js";
 import { phaseText } from "./sentences.js";
 import { GroupsSection } from "./groups.js";
@@ -42,7 +52,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
         <span class="name">
           <strong>{name}</strong>
           {isMixed && place !== null ? <small class="quiet">{place}</small> : null}
-          {availability === "online" ? null : <Availability of={availability} />}
+          {availability === "online" ? null : <AvailabilityBeside of={availability} qualities={[quality]} />}
           {quality && quality !== "good" && isQualityAlone ? <Quality of={quality} /> : null}
         </span>
         <span class="keys">

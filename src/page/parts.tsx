@@ -127,6 +127,17 @@ export function Code({ of }: { readonly of: string }) {
 export const Availability = ({ of }: { readonly of: string }) =>
   of === "unknown" ? <Badge kind="plain">{codeText(of)}</Badge> : <Code of={of} />;
 
+/**
+ * The same where it is worth saying: a station of which no list says whether it is online, and whose readings come, is well.
+ */
+export const AvailabilityBeside = ({
+  of,
+  qualities,
+}: Readonly<{ of: string; qualities: readonly (string | null)[] }>) =>
+  of === "unknown" && qualities.some((one) => one !== null && one !== "stale") ? null : (
+    <Availability of={of} />
+  );
+
 /** What the bridge tells; its own English stands below what was said in the language of the page. */
 export const Says = ({ of }: { readonly of: readonly Sentence[] }) => (
   <>

@@ -75,6 +75,8 @@ export interface BridgeFacts {
   readonly broker: string;
   readonly read_only: boolean;
   readonly dry_run: boolean;
+  /** The least level of the lines that are written; null where that is not known. */
+  readonly log_level: string | null;
   /** Of the demo alone: how many times as fast as ours the simulated greenhouse's time runs, and its time of day. */
   readonly demo: { readonly speed: number; readonly time: string; readonly time_zone: string } | null;
 }
@@ -115,7 +117,7 @@ export interface OverviewRow {
   /** The first sensor of each kind that `http.overview` names. */
   readonly readings: Readonly<Partial<Record<SensorKind, KeyReading>>>;
   /**
-   * How many actuators of a group are in a state: a word of the platform, a degree, or `stale` where the state is not known to
+   * How many actuators of a group are in a state: a word of the platform, a degree, `uncertain` of one that was not read, or `stale` where the state is not known to
    * be the present one.
    */
   readonly actuators: Readonly<Partial<Record<ActuatorGroup, Readonly<Record<string, number>>>>>;

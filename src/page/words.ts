@@ -157,6 +157,10 @@ export const words = {
     "到下次启动或在此恢复为止。配置中对应 commands.read_only。",
   ],
   read_only: ["The bridge is read-only: every command is refused.", "网桥为只读：所有命令都会被拒绝。"],
+  no_upgrade: [
+    "The line for live values does not come about. A proxy before the bridge has to pass on the headers Upgrade and Connection, see docs/page.md.",
+    "实时连接没有建立。网桥前面的代理必须传递 Upgrade 和 Connection 头，见 docs/zh/page.md。",
+  ],
   dry_run: ["Dry run: commands are checked, and nothing is sent.", "试运行：只检查命令，不发送。"],
   notice_degraded: ["Platform partly reached: some values come late.", "平台部分可达：部分数值会迟到。"],
   notice_unreachable: ["Platform not reached: values are stale.", "无法连接平台：数值已过期。"],

@@ -117,7 +117,10 @@ export interface RequestContext {
   readonly url: URL;
   /** The configuration key of the credential: `platform.token`, `platform.token_file` or `platform.sign_in`. */
   readonly credentialKey: string;
+  /** For what the platform says. */
   readonly redact: Redact;
+  /** For sentences of our own about it. */
+  readonly redactLine: Redact;
 }
 
 const urlKey = (operation: Operation): string =>
@@ -198,13 +201,13 @@ type Facts = Omit<PlatformErrorFacts, "host" | "operation">;
 
 /** An error about this operation; `text` says what happened and what to do. */
 export function errorAt(
-  { operation, url, redact }: RequestContext,
+  { operation, url, redactLine }: RequestContext,
   text: string,
   facts: Facts,
   cause?: unknown,
 ): PlatformError {
   const { host, label } = operation;
-  const message = redact(`${label} at the ${host} host (${url.host}): ${text}`);
+  const message = redactLine(`${label} at the ${host} host (${url.host}): ${text}`);
   return new PlatformError(
     message,
     { host, operation: label, ...facts },

@@ -7,7 +7,7 @@ import type {
 } from "../greenhouse/ports.js";
 import type { Clock, Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { withoutSecrets } from "../runtime/redaction.js";
+import { linesWithoutSecrets, withoutSecrets } from "../runtime/redaction.js";
 import {
   newPushTally,
   newTally,
@@ -91,15 +91,25 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const source = credentialSource(settings, ports, { links, tally, signIn });
   const streams = new StreamAddresses(source);
   const redact = withoutSecrets(streams.secrets);
+  const redactLine = linesWithoutSecrets(streams.secrets);
   const blank = blanker(source);
   const reports = new ShapeReports("answer", log, clock, redact);
   const names = ports.names ?? ports.shared?.names ?? new Names(clock);
   const { budget, hosts, leave } = waysTo(settings, { ...ports, names }, links);
-  const inside = { clock, random, redact, blank };
+  const inside = { clock, random, redact, redactLine, blank };
   const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside });
   const pushTally = newPushTally();
   const frameReports = new ShapeReports("frame", log, clock, redact);
-  const pushParts = { source, readTime, log, names, ...inside, tally: pushTally, reports: frameReports };
+  const pushParts = {
+    source,
+    readTime,
+    log,
+    names,
+    ...inside,
+    redact: redactLine,
+    tally: pushTally,
+    reports: frameReports,
+  };
   return {
     ...remembering(platformReader(settings.shapes, { requests, reports, readTime, clock }), streams),
     ...platformWriter({ requests, reports }),

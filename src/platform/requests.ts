@@ -86,6 +86,7 @@ interface RequestParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly redact: Redact;
+  readonly redactLine: Redact;
   readonly blank: Blank;
 }
 
@@ -190,7 +191,8 @@ export class Requests {
   /** What an error about an operation has to know. */
   context(operation: Operation): RequestContext {
     const { url } = this.#parts.hosts[operation.host];
-    return { operation, url, credentialKey: this.#parts.source.key, redact: this.#parts.redact };
+    const { source, redact, redactLine } = this.#parts;
+    return { operation, url, credentialKey: source.key, redact, redactLine };
   }
 
   /** Ends every open request and every pause between retries. */

@@ -5,7 +5,7 @@ import {
   stdSerializers,
   stdTimeFunctions,
 } from "pino";
-import { withoutSecrets } from "./redaction.js";
+import { linesWithoutSecrets } from "./redaction.js";
 import { readableStack } from "./stack-trace.js";
 
 /** What every part is handed: pino's levels, without its configuration. */
@@ -30,6 +30,8 @@ interface AdjustableLogs {
   /** What became of commands: shown as configured, or as was asked for where that is more; no request hides it. */
   readonly commandLog: Logger;
   readonly setLogLevel: (level: string) => void;
+  /** The one that is on. */
+  readonly logLevel: () => string;
 }
 
 /** `configured` is the level of the configuration in force, `isText` whether the lines are sentences for a person. */
@@ -40,7 +42,7 @@ export function adjustableLogs(log: PinoLogger, configured: () => string, isText
     log.level = level;
     commandLog.level = severity(level) < severity(configured()) ? level : configured();
   };
-  return { log, foundLevel: isText ? "debug" : "info", commandLog, setLogLevel };
+  return { log, foundLevel: isText ? "debug" : "info", commandLog, setLogLevel, logLevel: () => log.level };
 }
 
 const names: Readonly<Record<number, string>> = {
@@ -75,15 +77,24 @@ function partsOf(line: string) {
 /** What a person reads in the place of a message and its facts, by that message. */
 export type Sentences = Readonly<Record<string, (facts: Readonly<Record<string, unknown>>) => string>>;
 
+/** What a person reads in the place of a line, where it has a sentence. */
+function sentenceOf(
+  { message, facts }: Pick<LogLine, "message" | "facts">,
+  sentences: Sentences,
+): string | null {
+  const sentence = Object.hasOwn(sentences, message) ? sentences[message] : undefined;
+  // What a sender wrote must not begin a line of its own.
+  return sentence?.(facts).replace(/\p{Cc}/gu, "\ufffd") ?? null;
+}
+
 /** One JSON log line as a person reads it: time, severity where it matters, message, then the facts, or the sentence of both. */
 function readableLine(line: string, sentences: Sentences): string {
   const parts = partsOf(line);
   if (parts === null) return line;
   const { severity, at } = parts;
-  const sentence = Object.hasOwn(sentences, parts.message) ? sentences[parts.message] : undefined;
-  // What a sender wrote must not begin a line of its own.
-  const message = sentence?.(parts.facts).replace(/\p{Cc}/gu, "\ufffd") ?? parts.message;
-  const { err, ...facts } = sentence === undefined ? parts.facts : { err: undefined };
+  const sentence = sentenceOf(parts, sentences);
+  const message = sentence ?? parts.message;
+  const { err, ...facts } = sentence === null ? parts.facts : { err: undefined };
   const word =
     severity === 30
       ? ""
@@ -123,6 +134,8 @@ export interface LogLine {
   readonly level: string;
   readonly message: string;
   readonly facts: Readonly<Record<string, unknown>>;
+  /** Both as a person reads them; null where there is no sentence for it. */
+  readonly sentence: string | null;
 }
 
 const mostKept = 1_000;
@@ -130,11 +143,13 @@ const mostKept = 1_000;
 /** The newest lines of the log, for people who cannot see the log itself. */
 export class RecentLog {
   readonly #most: number;
+  readonly #sentences: Sentences;
   #lines: string[] = [];
   #written = 0;
 
-  constructor(most = mostKept) {
+  constructor(most = mostKept, sentences: Sentences = {}) {
     this.#most = most;
+    this.#sentences = sentences;
   }
 
   /** How many lines there were since the start. */
@@ -152,18 +167,20 @@ export class RecentLog {
 
   /** Oldest first. */
   newest(limit = this.#most): readonly LogLine[] {
-    return this.#lines.slice(Math.max(0, this.#lines.length - Math.min(limit, this.#most))).map(logLineOf);
+    const from = Math.max(0, this.#lines.length - Math.min(limit, this.#most));
+    return this.#lines.slice(from).map((line) => logLineOf(line, this.#sentences));
   }
 }
 
-function logLineOf(line: string): LogLine {
+function logLineOf(line: string, sentences: Sentences): LogLine {
   const { severity, ...parts } = partsOf(line) ?? {
     severity: 30,
     at: "",
     message: line.trimEnd(),
     facts: {},
   };
-  return { ...parts, level: pino.levels.labels[severity] ?? "info" };
+  const sentence = sentenceOf(parts, sentences);
+  return { ...parts, level: pino.levels.labels[severity] ?? "info", sentence };
 }
 
 /** An error as pino writes it, with the places of the sources in its stack. */
@@ -183,7 +200,7 @@ export const isText = ({ format }: Pick<LogSettings, "format">, target: Pick<Log
  */
 export function createLogger(settings: LogSettings, target: LogTarget, recent?: RecentLog): PinoLogger {
   const readable = isText(settings, target);
-  const hide = withoutSecrets(settings.secrets);
+  const hide = linesWithoutSecrets(settings.secrets);
   const { sentences = {} } = settings;
   const destination: DestinationStream = {
     write: (line) => {

@@ -1,23 +1,63 @@
 export type Redact = (text: string) => string;
 
-/** Shorter secrets would blot out ordinary words; the configuration warns about them. */
+/** Shorter secrets would blot out anything. */
 const shortest = 4;
 
 /** Stands where a secret was. */
 export const placeholder = "[hidden]";
 
-/** Replaces every known secret in a text. `secrets` is asked each time, as tokens are learned while running. */
-export function withoutSecrets(secrets: () => readonly string[]): Redact {
+/** Replaces every known secret in a text that comes from outside. `secrets` is asked each time, as tokens are learned while running. */
+export const withoutSecrets = (secrets: () => readonly string[]): Redact =>
+  redactor(secrets, (all) => {
+    const hidden = secretSpellings(all);
+    return (text) => hidden.reduce((clean, secret) => clean.replaceAll(secret, placeholder), text);
+  });
+
+/**
+ * The same for lines of our own, in which a secret that is an ordinary word or a short number is only hidden where it stands as a
+ * secret: a bridge with the token `wrong` may still say that something is wrong. What others say has lost it before it comes here.
+ */
+export const linesWithoutSecrets = (secrets: () => readonly string[]): Redact =>
+  redactor(secrets, (all) => {
+    const hideOthers = withoutSecrets(() => all.filter((secret) => !isOrdinary(secret)));
+    const spelled = all
+      .filter(isOrdinary)
+      .flatMap((secret) => secretSpellings([secret]).filter((one) => one !== secret));
+    const asSecret = standingAsSecret(all.filter(isOrdinary));
+    return (text) =>
+      spelled
+        .reduce((clean, one) => clean.replaceAll(one, placeholder), hideOthers(text))
+        .replace(asSecret, placeholder);
+  });
+
+function redactor(secrets: () => readonly string[], make: (all: readonly string[]) => Redact): Redact {
   let known: readonly string[] = [];
-  let hidden: readonly string[] = [];
+  let hide = make(known);
   return (text) => {
     const now = secrets();
     if (now.length !== known.length || now.some((secret, place) => secret !== known[place])) {
       known = [...now];
-      hidden = secretSpellings(now);
+      hide = make(known);
     }
-    return hidden.reduce((clean, secret) => clean.replaceAll(secret, placeholder), text);
+    return hide(text);
   };
+}
+
+/** As people write words and numbers, so that a log is full of it. */
+const isOrdinary = (secret: string): boolean =>
+  /^(?:\p{Lu}?\p{Ll}{1,11}|\p{Lu}{2,12}|\d{1,8})$/u.test(secret);
+
+const keys =
+  "tokens?|passwords?|passwd|pass|pwd|pin|secrets?|keys?|credentials?|authorization|口令|密码|令牌";
+
+/** Behind a key that says so, in an address, or behind the name of an authorization. */
+function standingAsSecret(words: readonly string[]): RegExp {
+  if (words.length === 0) return /(?!)/g;
+  const word = `(?:${words.toSorted((one, other) => other.length - one.length).join("|")})(?![\\p{L}\\p{N}])`;
+  const behindKey = `(?<=(?:${keys})["'\\\\]*\\s*[:=：]\\s*["'\\\\]*)${word}`;
+  const inHeader = `(?<=\\b(?:bearer|basic)\\s+)${word}`;
+  const inAddress = `(?<=://[^\\s/@"]*:|[?&][^=&\\s"]*=)${word}`;
+  return new RegExp([behindKey, inHeader, inAddress].join("|"), "giu");
 }
 
 /**

@@ -47,6 +47,8 @@ export interface AddressRow {
   readonly roles: readonly Role[];
   /** It takes `11111`, which leaves it to the local controller. */
   readonly hasAutomatic?: boolean;
+  /** Of a `mode`, where its degree is; of a `position`, where its mode is. */
+  readonly otherHalf?: string;
 }
 
 export type AddressTable = ReadonlyMap<string, AddressRow>;
@@ -66,6 +68,20 @@ function row(
   return { address, names: { zh, en }, group, kind, initial, id, travelMs: travelS * 1000, roles: behind };
 }
 
+/** A device whose mode stays where it is and whose degree has an address of its own; one of the first takes no degree. */
+function inHalves(whole: AddressRow, position: string): readonly AddressRow[] {
+  const names = { zh: `${whole.names.zh}开度`, en: `${whole.names.en} position` };
+  const degree = whole.initial === "10010" ? "100" : "0";
+  return [
+    { ...whole, kind: "mode", otherHalf: position },
+    {
+      ...whole,
+      ...{ address: position, names, kind: "position", initial: degree, id: null },
+      otherHalf: whole.address,
+    },
+  ];
+}
+
 const plan = (n: (typeof plans)[number], initial: string): AddressRow => {
   const names = [`灌溉方案${n}`, `Irrigation plan ${n}`] as const;
   return row(String(209 + n), names, 189 + n, "irrigation", initial, `valve_${n}`, 3, [`plan_${n}`]);
@@ -74,7 +90,7 @@ const plan = (n: (typeof plans)[number], initial: string): AddressRow => {
 const calibration = (n: number, initial: string): AddressRow =>
   row(`70${n}`, [`通道${n}校准`, `Channel ${n} calibration`], 211, "reading", initial);
 
-/** The one device whose mode and position have an address each. */
+/** The one device whose mode and position have an address each on every platform. */
 export const louvre = { mode: "108", position: "109" } as const;
 
 const sunlightGreenhouse: readonly AddressRow[] = [
@@ -84,8 +100,7 @@ const sunlightGreenhouse: readonly AddressRow[] = [
   row("104", ["侧通风窗", "Side vent"], 7, "side_vent", "11000", "side_vent", 90),
   row("106", ["外遮阳", "Outer shade"], 146, "shade_curtain", "10010", "outer_shade", 120),
   row("107", ["内保温", "Thermal curtain"], 157, "thermal_curtain", "11000", "thermal_curtain", 120),
-  row(louvre.mode, ["百叶窗", "Louvre"], null, "mode", "10001", "louvre", 60),
-  row(louvre.position, ["百叶窗开度", "Louvre position"], null, "position", "0", null, 60, ["louvre"]),
+  ...inHalves(row(louvre.mode, ["百叶窗", "Louvre"], null, "mode", "10001", "louvre", 60), louvre.position),
   row("140", ["风机湿帘", "Fans and wet curtain"], 10, "fan_wet_curtain", "00000", "roof_fans", 8, stages),
   row("150", ["循环风机", "Circulation fan"], 11, "circulation_fan", "1100", "circulation_fan", 3),
   plan(1, "1001"),
@@ -145,25 +160,50 @@ const rowsOf = new Map([
   ["C003", fertilizerMachine],
 ]);
 
+/** What of the addresses may be otherwise. */
+export interface AddressManners {
+  /** What a type holds: the addresses of its actuators, or many others around them. */
+  readonly inType: "own" | "many";
+  readonly fansHaveAutomatic: boolean;
+  /** The degree of every window has an address of its own, in the type of its mode. */
+  readonly degreesApart: boolean;
+}
+
+const usual: AddressManners = { inType: "own", fansHaveAutomatic: false, degreesApart: false };
+
 const withAutomatic = (entry: AddressRow): AddressRow =>
   entry.kind === "fan_wet_curtain" ? { ...entry, hasAutomatic: true } : entry;
 
-const tables = {
-  own: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(rows)])),
-  many: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(crowd(rows))])),
-};
+const apart = (entry: AddressRow): readonly AddressRow[] =>
+  isWindow(entry.kind) ? inHalves(entry, String(1_000 + Number(entry.address))) : [entry];
 
-const automaticTables = {
-  own: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(rows.map(withAutomatic))])),
-  many: new Map([...rowsOf].map(([type, rows]) => [type, tableOf(crowd(rows).map(withAutomatic))])),
-};
+const bothWays = [false, true] as const;
+const keyOf = (type: string, { inType, fansHaveAutomatic, degreesApart }: AddressManners): string =>
+  [type, inType, fansHaveAutomatic, degreesApart].join(" ");
+
+function tableWith(plain: readonly AddressRow[], manners: AddressManners): AddressTable {
+  const halved = manners.degreesApart ? plain.flatMap(apart) : plain;
+  const rows = manners.fansHaveAutomatic ? halved.map(withAutomatic) : halved;
+  return tableOf(manners.inType === "many" ? crowd(rows) : rows);
+}
+
+/** Of every type in each manner; an account may have thousands of controllers, which share them. */
+const tables: ReadonlyMap<string, AddressTable> = new Map(
+  [...rowsOf].flatMap(([type, plain]) =>
+    (["own", "many"] as const).flatMap((inType) =>
+      bothWays.flatMap((fansHaveAutomatic) =>
+        bothWays.map((degreesApart) => {
+          const manners = { inType, fansHaveAutomatic, degreesApart };
+          return [keyOf(type, manners), tableWith(plain, manners)] as const;
+        }),
+      ),
+    ),
+  ),
+);
 
 /** The addresses of a device type (system 1); empty for cameras and weather stations. */
-export const addressTable = (
-  type: string,
-  inType: keyof typeof tables = "own",
-  fansHaveAutomatic = false,
-): AddressTable => (fansHaveAutomatic ? automaticTables : tables)[inType].get(type) ?? none;
+export const addressTable = (type: string, manners: Partial<AddressManners> = {}): AddressTable =>
+  tables.get(keyOf(type, { ...usual, ...manners })) ?? none;
 
 /* What a device does with the values that reach its addresses. */
 
@@ -228,11 +268,11 @@ export interface DeviceMemory {
 
 /** What the device does with a value sent to this address: null when it takes it, else why not. */
 export function judgeValue(row: AddressRow, value: string, { read, isLit }: DeviceMemory): Ignored | null {
-  const { address, kind } = row;
+  const { address, kind, otherHalf = address } = row;
   if (kind === "reading") return "ignored_read_only";
   if (meaningOf(row, value) === null) return "ignored_unknown_value";
   if (kind === "light") return value === "1010" || isLit ? null : "ignored_before_on";
   const takesThis = isDegree(value) && (kind === "position" || takesDegrees(kind));
-  const mode = takesThis ? (read(kind === "position" ? louvre.mode : address) ?? "") : "10100";
+  const mode = takesThis ? (read(kind === "position" ? otherHalf : address) ?? "") : "10100";
   return mode === "10100" || isDegree(mode) ? null : "ignored_no_position_mode";
 }

@@ -66,7 +66,11 @@ export class SimulatedController {
     this.#seed = mix(world.seed, textSeed(device.code));
     this.#now = world.startAt;
     const { readings, manners } = world;
-    this.table = addressTable(device.type, manners.inType, readings.has("fan_automatic"));
+    this.table = addressTable(device.type, {
+      inType: manners.inType,
+      fansHaveAutomatic: readings.has("fan_automatic"),
+      degreesApart: readings.has("degrees_apart"),
+    });
     const spreads = readings.has("curtains_spread");
     this.plant = new Plant(this.table.values(), this.#seed, world.startAt, world.sky, spreads);
   }

@@ -1,5 +1,5 @@
 import type { Device } from "./account.js";
-import { type AddressRow, addressTable, louvre } from "./addresses.js";
+import { type AddressRow, addressTable } from "./addresses.js";
 import type { Platform } from "./platform.js";
 
 export interface PrintedPlatform {
@@ -62,10 +62,10 @@ function controllerLines(
 const travelsFromMs = 60_000;
 
 /** What a configuration says of the actuator at an address, whatever it is called. */
-export const actuatorKeys = ({ address, kind }: AddressRow) => ({
+export const actuatorKeys = ({ address, kind, otherHalf }: AddressRow) => ({
   kind: kind === "mode" ? "positioner" : kind,
   address,
-  position_address: kind === "mode" ? louvre.position : null,
+  position_address: kind === "mode" ? (otherHalf ?? null) : null,
   values: ownValues[kind] ?? null,
 });
 

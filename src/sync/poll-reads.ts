@@ -131,7 +131,8 @@ async function readRegisters(
       : readOne(code, read.address, false, ports, signal),
   );
   const apart = read.type === "group" ? (comparison?.apart.get(code) ?? nothing) : nothing;
-  const first = { ...answer, values: without(answer.values, apart) };
+  const listed = read.type === "group" ? { listed: { group: read.group, values: answer.values } } : {};
+  const first = { ...answer, ...listed, values: without(answer.values, apart) };
   const controller = store.get(code);
   if (read.type === "group" && controller !== undefined)
     ports.onGroup?.(code, read.group, unlistedIn(controller, read.group, answer.values));

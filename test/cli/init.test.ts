@@ -58,6 +58,18 @@ mqtt: { url: "mqtt://10.0.0.2:1883", username: bridge, password: hunter3 }
       ],
     ],
     [[], "site: 7", ["\n  site: unknown key\n"]],
+    [
+      [],
+      "business_url: https://b.example.com\ntoken: t\nusername: u\nrealtime_ur: x\nmqtt: { language: en, token: t }",
+      [
+        '  business_url: unknown key; it belongs to platform.business_url: write "platform: { business_url: … }"\n',
+        '  token: unknown key; it belongs to platform.token: write "platform: { token: … }"\n',
+        '  username: unknown key; it belongs to mqtt.username: write "mqtt: { username: … }"\n',
+        '  realtime_ur: unknown key, did you mean "platform.realtime_url"?\n',
+        '  mqtt.language: unknown key; it belongs to no section: write "language: …" without blanks before it\n',
+        '  mqtt.token: unknown key; it belongs to platform.token: write "platform: { token: … }"\n',
+      ],
+    ],
     [[], "mqtt: []", ["mqtt: expected a section of keys with values"]],
     [[], "- 1", ["expected a section of keys with values"]],
     [

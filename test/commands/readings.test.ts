@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { CommandBench } from "../support/command-bench.js";
 import { platformError, type Post } from "../support/scripted-platform.js";
@@ -29,6 +30,41 @@ describe("get-value may give the actual position", () => {
     const result = await bench.run("open");
     expect(result).toMatchObject({ outcome: "unconfirmed", read_back: "100" });
     expect(result.message).toContain('add reads: { open: ["100"] }');
+  });
+
+  it.each([
+    ["on its way", "0", "57"],
+    ["stopped by a wall switch where it stood", "57", "57"],
+    ["where it stood all the time, the end itself", "100", "100"],
+    ["the other end", "57", "0"],
+  ])(
+    "%s (%s, then %s) it shows what it would show if nothing was done: no word is to mean that",
+    async (_, held, shown) => {
+      const bench = windowOf({}, held);
+      bench.platform.onWrite = () => {
+        bench.platform.registers.set("101", shown);
+        return ignored();
+      };
+      const result = await bench.run("open");
+      expect(result).toMatchObject({ outcome: "unconfirmed", read_back: shown });
+      expect(result.message).not.toContain("reads:");
+    },
+  );
+
+  it.each<[string, Partial<ActuatorSettings>, string, string]>([
+    ["a value of another kind", {}, "auto", "11100"],
+    ["a number of something else", { kind: "machine", travelMs: 0 }, "on", "37"],
+    ["a word", { kind: "machine", travelMs: 0 }, "on", "fault"],
+    ["a longer value", { kind: "machine", travelMs: 0 }, "on", "11001010"],
+  ])("%s may be that of another thing, and is not to mean a word", async (_, over, command, shown) => {
+    const bench = windowOf(over, over.kind === undefined ? "10001" : "1001");
+    bench.platform.onWrite = () => {
+      bench.platform.registers.set("101", shown);
+      return ignored();
+    };
+    const result = await bench.run(command);
+    expect(result).toMatchObject({ outcome: "unconfirmed" });
+    expect(result.message).not.toContain("reads:");
   });
 
   it.each([
@@ -117,12 +153,97 @@ describe("an address may go on reading the mode after a degree", () => {
   };
   const roof = (bench: CommandBench) => bench.store.get("GH-0001")?.actuators.get("roof");
 
-  it("without a setting a position is unconfirmed, with a sentence that says what to set", async () => {
-    const bench = windowOf({}, "10001");
+  /** The message of a degree that ended unconfirmed, where its type listed this beside it. */
+  const adviceWith = async (
+    over: Partial<ActuatorSettings>,
+    listed: Readonly<Record<string, string | number>> | null,
+  ) => {
+    const bench = windowOf({ group: parameterGroup(2), ...over }, "10001");
     modeStays(bench);
+    if (listed !== null) bench.listed(2, listed);
     const result = await bench.run("45");
     expect(result).toMatchObject({ outcome: "unconfirmed" });
-    expect(result.message).toContain("set position_reads: mode");
+    return String(result.message);
+  };
+
+  it("where its type lists nothing else that may be a degree, `position_reads: mode` is named last", async () => {
+    const message = await adviceWith({}, { "101": "10001", "900": "180", "901": "-3", "902": "on" });
+    expect(message).toMatch(
+      /set position_address\. Only if you saw it go there, set position_reads: mode\.$/,
+    );
+  });
+
+  it.each<[string, string | number]>([
+    ["102", "0"],
+    ["102", 40],
+    ["102", "100"],
+    ["102", "045"],
+    ["102", "45.5"],
+    ["a.7", " 7 "],
+  ])(
+    "where nobody owns %s with %j the position address is named, and no weaker proof",
+    async (address, value) => {
+      const message = await adviceWith({}, { "101": "10001", [address]: value });
+      expect(message).toContain(`${address} (${String(value).trim()})`);
+      expect(message).toContain("Set position_address");
+      expect(message).not.toContain("position_reads");
+    },
+  );
+
+  it("an address that an actuator or a parameter has is nobody else's degree", async () => {
+    const message = await adviceWith(
+      { stop: { address: "102", value: "00000100" } },
+      { "101": "10001", "102": "40" },
+    );
+    expect(message).toContain("set position_reads: mode");
+  });
+
+  it.each<[string, Partial<ActuatorSettings>, Readonly<Record<string, string>> | null]>([
+    ["its type is not known", { group: undefined }, { "101": "10001" }],
+    ["its type was not read yet", {}, null],
+    ["its type does not list its own address", {}, { "300": "10001" }],
+  ])("where %s it says where to look first, and names no weaker proof", async (_, over, listed) => {
+    const message = await adviceWith(over, listed);
+    expect(message).toMatch(/discover.*set position_address/);
+    expect(message).not.toContain("position_reads");
+  });
+
+  it("what the type listed last counts", async () => {
+    const bench = windowOf({ group: parameterGroup(2) }, "10001");
+    modeStays(bench);
+    bench.listed(2, { "101": "10001" });
+    bench.listed(2, { "101": "10001", "102": "0" });
+    expect((await bench.run("45")).message).toContain("102 (0)");
+    bench.listed(2, { "101": "10100", "102": "180" });
+    expect((await bench.run("45")).message).toContain("set position_reads: mode");
+  });
+
+  it("a degree sent to the address of the mode, which takes none, ends unconfirmed and never as a weaker proof", async () => {
+    const apart = { group: parameterGroup(2), positionAddress: "102" };
+    for (const [over, outcome] of [
+      [{ group: parameterGroup(2) }, "unconfirmed"],
+      [apart, "confirmed"],
+    ] as const) {
+      const bench = roofBench({ actuators: [over], registers: { "101": "10001", "102": "0" } });
+      bench.platform.onWrite = ({ address, value }) => {
+        if (address === "102" || value.length === 5) bench.platform.registers.set(address, value);
+        return ignored();
+      };
+      bench.listed(2, { "101": "10001", "102": "0" });
+      expect(await bench.run("40")).toMatchObject({ outcome });
+    }
+  });
+
+  it("a position address that shows the mode is not taken for one that shows no degree", async () => {
+    const bench = roofBench({
+      actuators: [{ group: parameterGroup(2), positionAddress: "102" }],
+      registers: { "101": "10001", "102": "10100" },
+    });
+    bench.platform.onWrite = (post) => (post.address === "102" ? ignored() : bench.platform.accept(post));
+    bench.listed(2, { "101": "10001", "102": "10100" });
+    const { message } = await bench.run("40");
+    expect(message).toContain("check position_address");
+    expect(message).not.toContain("position_reads");
   });
 
   it("with `position_reads: mode` it is confirmed, and the degree is shown as uncertain", async () => {

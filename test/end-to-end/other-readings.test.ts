@@ -27,12 +27,18 @@ const plain: Configuration = {
 
 /** The settings of docs/platform.md, by actuator. */
 type Settings = Readonly<Record<string, Configuration>>;
-const withSettings = (settings: Settings): Configuration =>
+const withSettings = (settings: Settings, base = plain): Configuration =>
   Object.fromEntries(
-    Object.entries(plain).map(([id, own]) => [id, { ...(own as Configuration), ...settings[id] }]),
+    Object.entries(base).map(([id, own]) => [id, { ...(own as Configuration), ...settings[id] }]),
   );
 
-async function installed(readings: readonly ReadingName[], settings: Settings, more: Configuration = {}) {
+async function installed(
+  readings: readonly ReadingName[],
+  settings: Settings,
+  more: Configuration = {},
+  both: Settings = {},
+) {
+  const base = withSettings(both);
   const stage = await createStage();
   const platform = await stage.platform({ controllers: 3, speed: 120, readings });
   const broker = await stage.mosquitto();
@@ -41,8 +47,8 @@ async function installed(readings: readonly ReadingName[], settings: Settings, m
     mirror: "listed",
     polling: { controllers: "2s", sensors: "1s", running_status: "1s", actuators: "1h", stale_after: "3h" },
     controllers: {
-      "GH-0001": { actuators: plain },
-      "GH-0003": { actuators: withSettings(settings) },
+      "GH-0001": { actuators: base },
+      "GH-0003": { actuators: withSettings(settings, base) },
       "WS-0001": {},
       "PM-0001": {},
     },
@@ -78,8 +84,9 @@ const modes = [
 
 let first: Installed;
 let second: Installed;
+let third: Installed;
 beforeAll(async () => {
-  [first, second] = await Promise.all([
+  [first, second, third] = await Promise.all([
     installed(positions, {
       left_skylight: { reads },
       inner_shade: { reads, type_id: undefined },
@@ -94,10 +101,17 @@ beforeAll(async () => {
         thermal_curtain: { homeassistant: { inverted: false } },
       },
       { running_status: { reads: { on: ["1010"], off: ["1001"] } } },
+      { right_skylight: { type_id: 4 } },
+    ),
+    installed(
+      ["degrees_apart"],
+      { left_skylight: { position_address: "1101" }, right_skylight: { position_reads: "mode" } },
+      {},
+      { left_skylight: { type_id: 2 }, right_skylight: { type_id: 4 } },
     ),
   ]);
 }, 120_000);
-afterAll(() => Promise.all([first.stage.clear(), second.stage.clear()]));
+afterAll(() => Promise.all([first, second, third].map(({ stage }) => stage.clear())));
 
 const told = (result: Result) => `${String(result["outcome"])} ${String(result["message"])}`;
 const forced = (command: string) => ({ command, force: true });
@@ -116,6 +130,31 @@ const rows: Readonly<Record<ReadingName, () => Promise<void>>> = {
     await watching.untilPrinted(/Now send/, 30_000);
     await without.send("right_skylight", "open");
     expect((await watching.ended).stdout).toMatch(/reads:\s+\{?\s*open:\s*\[?\s*[^]*"?10010"?[^]*"?100"?/);
+  },
+  degrees_apart: async () => {
+    const { without, having, platform, printed } = third;
+    const [result, confirmed] = await Promise.all([
+      without.command("left_skylight", "45"),
+      having.command("left_skylight", "45"),
+    ]);
+    expect(told(result)).toMatch(/^unconfirmed .*1101 \(0\).*[Ss]et position_address/);
+    expect(told(result)).not.toContain("position_reads");
+    expect(await platform.levels("GH-0001", "101")).toEqual([0]);
+    // What the advice leads to.
+    expect(confirmed).toMatchObject({ outcome: "confirmed", read_back: "45" });
+    expect(await platform.levels("GH-0003", "101")).toEqual([0.45]);
+    const report = await printed("doctor");
+    expect(report).toMatch(
+      /warning +values +.*left_skylight \(101\) of GH-0001 reads the mode 10100 and no degree.*1101 \(0\).*set position_address/,
+    );
+    expect(report).toMatch(/right_skylight \(103\) of GH-0003 has position_reads: mode.*nothing moves/);
+    const found = await printed("discover");
+    expect(found).toMatch(
+      /outer_shade:\n[^#]*# where one of these[^\n]*\n +# position_address: 1106 # now 100/,
+    );
+    expect(found).toMatch(
+      /address 1101 of type 2 .*where it follows 101, write position_address: 1101 there/,
+    );
   },
   group_of_settings: async () => {
     const { without, having, printed, watch } = first;
@@ -166,11 +205,16 @@ const rows: Readonly<Record<ReadingName, () => Promise<void>>> = {
   },
   mode_stays: async () => {
     const { without, having, printed } = second;
-    const [result, confirmed] = await Promise.all([
+    const [untyped, typed, confirmed] = await Promise.all([
       without.command("left_skylight", "45"),
+      without.command("right_skylight", "45"),
       having.command("left_skylight", "45"),
     ]);
-    expect(told(result)).toMatch(/^unconfirmed .*set position_reads: mode/);
+    expect(told(untyped)).toMatch(/^unconfirmed .*discover.*set position_address/);
+    expect(told(untyped)).not.toContain("position_reads");
+    expect(told(typed)).toMatch(
+      /^unconfirmed .*position_address.*Only if you saw it go there, set position_reads: mode/,
+    );
     expect(confirmed).toMatchObject({ outcome: "confirmed", read_back: "10100" });
     expect(await printed("doctor")).toMatch(
       /left_skylight \(101\) of GH-0001 reads the mode 10100.*position_reads: mode/,
@@ -178,6 +222,11 @@ const rows: Readonly<Record<ReadingName, () => Promise<void>>> = {
   },
   combined_bits: async () => {
     const { without, having, printed } = second;
+    // What showed the same before is no sign that it was taken.
+    expect(told(await without.command("side_vent", forced("auto")))).toMatch(
+      /^unconfirmed .*before it was sent, too/,
+    );
+    await without.command("side_vent", "open");
     const [result, confirmed] = await Promise.all([
       without.command("side_vent", forced("auto")),
       having.command("side_vent", forced("auto")),

@@ -561,9 +561,10 @@ describe("the rest of the page", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
     expect(await axe(page)).toEqual([]);
     await page.getByRole("link", { name: "Log" }).click();
-    await page.getByText("command ended").waitFor(seconds(10));
+    const ended = page.getByText(/gh-0001\/fan on.*confirmed/);
+    await ended.first().waitFor(seconds(10));
     await page.getByLabel("Filter").fill("command taken");
-    await expect.poll(() => page.getByText("command ended").count()).toBe(0);
+    await expect.poll(() => ended.count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 
@@ -576,5 +577,48 @@ describe("the rest of the page", () => {
     await page.locator(".row").first().waitFor(seconds(10));
     await page.getByRole("button", { name: "Log out" }).click();
     await page.getByRole("button", { name: "Log in" }).waitFor(seconds(10));
+  });
+});
+
+describe("what is well", () => {
+  it("a station that no list calls online is not marked while its readings come, and is once they are old", async () => {
+    const { url, simulator } = await scene({ polling: "polling: { sensors: 1s, stale_after: 10s }" });
+    const { page } = await visit(url);
+    await logIn(page);
+    const station = page.locator("a.row", { hasText: "气象站" });
+    await station.locator(".key:not(.none)").first().waitFor(seconds(30));
+    await expect.poll(() => station.locator(".badge", { hasText: "unknown" }).count(), seconds(20)).toBe(0);
+    await station.click();
+    await page.locator("h1", { hasText: "气象站" }).waitFor(seconds(10));
+    expect(await page.locator(".title .badge").count()).toBe(0);
+    await page.screenshot({ path: process.env["SHOTS"] ? `${process.env["SHOTS"]}/station.png` : undefined });
+    simulator.control.freezeSensors("WS-0001");
+    await page.locator(".title .badge", { hasText: "unknown" }).waitFor(seconds(40));
+  });
+
+  it("the log says sentences, has what stands behind them folded, and marks the level that is on", async () => {
+    const { url } = await scene();
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    await command(page, "Fan", "On");
+    await card(page, "Fan").getByText("confirmed", { exact: true }).waitFor(seconds(15));
+    await page.evaluate(() => (location.hash = "#/log"));
+    const line = page.locator(".log li", { hasText: /gh-0001\/fan on.*confirmed/ });
+    await line.waitFor(seconds(10));
+    expect(await line.locator("summary").innerText()).not.toMatch(/\w=/);
+    expect(await line.locator(".facts").isVisible()).toBe(false);
+    const levels = page.locator(".buttons button");
+    const on = () =>
+      levels.evaluateAll((all) =>
+        all.filter((one) => one.ariaPressed === "true").map((one) => one.textContent),
+      );
+    await expect.poll(on, seconds(5)).toEqual(["info"]);
+    await levels.filter({ hasText: "debug" }).click();
+    await expect.poll(on, seconds(5)).toEqual(["debug"]);
+    await page.screenshot({ path: process.env["SHOTS"] ? `${process.env["SHOTS"]}/log.png` : undefined });
+    await line.locator("summary").click();
+    await page.screenshot({
+      path: process.env["SHOTS"] ? `${process.env["SHOTS"]}/log-open.png` : undefined,
+    });
   });
 });

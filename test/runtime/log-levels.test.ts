@@ -99,6 +99,20 @@ describe("the newest lines of the log", () => {
         level: "warn",
         message: "the platform refuses [hidden]",
         facts: { controller: "GH-0001" },
+        sentence: null,
+      },
+    ]);
+  });
+
+  it("have the sentence of a person where there is one, in the place of what stands behind it", () => {
+    const sentences = { moved: ({ what }: Readonly<Record<string, unknown>>) => `it moved ${String(what)}` };
+    const recent = new RecentLog(undefined, sentences);
+    logInto(recent).info({ what: "the fan\nand hunter2" }, "moved");
+    expect(recent.newest()).toMatchObject([
+      {
+        message: "moved",
+        sentence: "it moved the fan\ufffdand [hidden]",
+        facts: { what: "the fan\nand [hidden]" },
       },
     ]);
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { textsIn, withoutSecrets, secretParts } from "../../src/runtime/redaction.js";
+import { linesWithoutSecrets, textsIn, withoutSecrets, secretParts } from "../../src/runtime/redaction.js";
 import { blanker } from "../../src/platform/session/credential.js";
 
 const half = "pass\ud83dword";
@@ -42,6 +42,46 @@ describe("the redactor", () => {
     expect(hide("abc later")).toBe("abc later");
     secrets.push("later");
     expect(hide("abc later")).toBe("abc [hidden]");
+  });
+
+  it.each([
+    ["wrong", "the token is missing, wrong or expired (check platform.token)"],
+    ["demo", '{"level":30,"user":"demo","msg":"logged in to the page"}'],
+    ["demo", "connected to demo.example.com as demo; see demo/README"],
+    ["Password", "Password login is on"],
+    ["1234", '{"time":"2026-03-01T12:34:00Z","duration_ms":1234,"value":"1234"}'],
+    ["OFF", "gh-0001/fan OFF: taken"],
+  ])("leaves a line of our own as it is where the secret %s is a word of it", (secret, line) =>
+    expect(linesWithoutSecrets(() => [secret])(line)).toBe(line),
+  );
+
+  it.each([
+    ["Authorization: Bearer wrong", "Authorization: Bearer [hidden]"],
+    ['{"authorization":"Bearer wrong"}', '{"authorization":"Bearer [hidden]"}'],
+    ['{"account":"me","password":"wrong"}', '{"account":"me","password":"[hidden]"}'],
+    [
+      '{"err":{"message":"{\\"password\\":\\"wrong\\"}"}}',
+      '{"err":{"message":"{\\"password\\":\\"[hidden]\\"}"}}',
+    ],
+    [
+      "wss://host.example.com/ws?token=wrong&deviceCode=1",
+      "wss://host.example.com/ws?token=[hidden]&deviceCode=1",
+    ],
+    ["wss://host.example.com/ws?x=wrong", "wss://host.example.com/ws?x=[hidden]"],
+    ["mqtt://bridge:wrong@host:1883", "mqtt://bridge:[hidden]@host:1883"],
+    ["access_token: wrong, and more", "access_token: [hidden], and more"],
+    [`basic ${Buffer.from("wrong").toString("base64")}`, "basic [hidden]"],
+    ["密码：wrong 密码:wrong", "密码：[hidden] 密码:[hidden]"],
+  ])("hides it where it stands as a secret: %s", (line, safe) =>
+    expect(linesWithoutSecrets(() => ["wrong"])(line)).toBe(safe),
+  );
+
+  it("hides any other secret anywhere in a line of our own", () => {
+    const secrets = ["hunter2", "correcthorsebattery", "tok-en", "S3cret", "wrong"];
+    const line = secrets.map((secret) => `a${secret}b`).join(" ");
+    expect(linesWithoutSecrets(() => secrets)(line)).toBe(
+      "a[hidden]b a[hidden]b a[hidden]b a[hidden]b awrongb",
+    );
   });
 
   it("blanks long tokens in bytes and returns all other bytes as they are", () => {

@@ -20,6 +20,13 @@ const told: Readonly<Record<ReadingName, (of: Asking) => unknown>> = {
     for (const value of ["10100", "45"]) of.post(code, "101", value);
     return of.pass(minuteMs).read(code, "101");
   },
+  degrees_apart: (of) => {
+    for (const value of ["10100", "45"]) of.post(code, "101", value);
+    const { levels } = of.pass(2 * minuteMs).control.trueState(code, "101");
+    of.post(code, "1101", "45");
+    const after = of.pass(2 * minuteMs).control.trueState(code, "101");
+    return [levels, after.levels, of.read(code, "101"), group(of, "2")];
+  },
   group_of_settings: (of) => {
     of.state.readings.has("group_of_settings");
     for (const value of ["10100", "45"]) of.post(code, "101", value);
@@ -83,6 +90,7 @@ const usual: Readonly<Record<ReadingName, unknown>> = {
   actual_positions: ["10010", "10010"],
   combined_bits: ["11000", "1100"],
   mode_stays: "45",
+  degrees_apart: [[0.45], [0.45], "45", { "101": "45" }],
   group_of_settings: { "101": "45" },
   swapped_channels: ["set-value", "device-status"],
   bare_echo: expect.objectContaining({ code: 200 }),
@@ -100,6 +108,7 @@ const otherwise: Readonly<Record<ReadingName, unknown>> = {
   actual_positions: ["50", "100"],
   combined_bits: ["11010", expect.stringMatching(/^1110|1101$/)],
   mode_stays: "10100",
+  degrees_apart: [[0], [0.45], "10100", { "101": "10100", "1101": "45" }],
   group_of_settings: { "101": "45" },
   swapped_channels: ["device-status", "set-value"],
   bare_echo: { address: "101", deviceCode: code, value: "10010" },

@@ -4,6 +4,7 @@ import { Commander } from "../../src/commands/commander.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { AlarmFacts } from "../../src/greenhouse/limits.js";
+import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
 import type { Durable, RecordBody } from "../../src/journal/records.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
@@ -184,6 +185,16 @@ export class CommandBench {
       readAt: this.clock.now(),
       fresh: false,
       source: "poll",
+    });
+  }
+
+  /** A poll of a control-parameter type of `GH-0001` that lists these addresses. */
+  listed(group: number, values: Readonly<Record<string, string | number>>): void {
+    const listed = { group: parameterGroup(group), values: new Map(Object.entries(values)) };
+    this.store.dispatch("GH-0001", {
+      ...{ type: "registers_read", values: listed.values, listed, fresh: false, source: "poll" },
+      startedAt: this.clock.monotonic(),
+      readAt: this.clock.now(),
     });
   }
 

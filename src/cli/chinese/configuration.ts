@@ -38,6 +38,11 @@ export const configurationPairs: readonly Pair[] = [
   ],
   ["unknown key", "没有这个键"],
   ["unknown key{}", "没有这个键{1}"],
+  ['; it belongs to {}: write "{}: { {}: … }"', "；它属于 {1}：请写成“{2}: { {3}: … }”"],
+  [
+    '; it belongs to no section: write "{}: …" without blanks before it',
+    "；它不属于任何一节：请顶格写成“{1}: …”",
+  ],
   [", did you mean {}?", "，您是指 {1} 吗？"],
   ["expected a plain key, not a list, section or alias", "应为普通的键，而不是列表、一节或别名"],
   ["tags and anchors are not allowed before a key", "键前不能有标签和锚"],

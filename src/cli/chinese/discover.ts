@@ -124,7 +124,30 @@ export const discoverPairs: readonly Pair[] = [
   ["at {}, and to the end ({})", "{1} 起直到最后（{2}）"],
   ["the address reads the mode {} after a degree, {}", "发送开度后地址显示模式 {1}，{2}"],
   ["reads as expected: {}", "读数正常：{1}"],
-  ["{}: without a setting each position ends unconfirmed", "{1}：不设置的话每次开度都会未确认"],
+  [
+    "{}: without a setting each position ends unconfirmed. If it stood still, its degree has another address",
+    "{1}：不设置的话每次开度都会未确认。如果设备没有动，它的开度在别的地址",
+  ],
+  ["only if you saw it go there: {} was sent, and {}", "只有亲眼看到设备到位才设置：发送了 {1}，{2}"],
+  ["only if you saw it do that: {}", "只有亲眼看到设备照做才设置：{1}"],
+  ["{}, and address {} went to {}: the degree has that address", "{1}，而地址 {2} 变为 {3}：开度在那个地址"],
+  ["{} was sent, and {} went from {} to {} at {}", "发送了 {1}，{2} 在 {5} 从 {3} 变为 {4}"],
+  [
+    "its degree may have an address of its own: look at what its type lists (`greenhouse2mqtt discover`) and set position_address",
+    "它的开度可能有自己的地址：请看该类型列出的地址（`greenhouse2mqtt discover`），并设置 position_address",
+  ],
+  [
+    "its degree may have an address of its own: its type also lists {}, which belongs to nothing here; watch once more and move it in the vendor's app, which knows the address",
+    "它的开度可能有自己的地址：该类型还列出 {1}，配置中没有使用；请再观察一次，并用平台应用移动设备，它知道地址",
+  ],
+  [
+    "{} was sent, and the address reads {}, which may be anything: on its way, or of another thing. Check kind and address, and watch once more",
+    "发送了 {1}，而地址显示 {2}，可能是任何东西：还在途中，或属于别的设备。请检查类型和地址，再观察一次",
+  ],
+  [
+    "{} was sent and {} is read, and it stood at {} before: watch once more, from further away",
+    "发送了 {1} 而读到 {2}，之前就在 {3}：请从更远的位置再观察一次",
+  ],
   ["{} was sent, and {}", "发送了 {1}，{2}"],
   ["{} was sent, and the address reads {}, which is no degree", "发送了 {1}，而地址显示 {2}，不是开度"],
   ["reads as expected: the degree {}, {}", "读数正常：开度 {1}，{2}"],

@@ -188,10 +188,9 @@ export const doctorPairs: readonly Pair[] = [
   ["it does not open: no answer to the upgrade", "无法打开：没有回应"],
   ["check proxies and firewalls on the way, {}", "请检查途中的代理和防火墙，{1}"],
   ["check proxies and firewalls on the way", "请检查途中的代理和防火墙"],
-  ["opened, but no frame came within {}", "已打开，但 {1}内没有收到消息"],
   [
-    "nothing to do if nothing changed meanwhile; polling goes on beside it",
-    "期间没有变化就无需处理；轮询照常进行",
+    "opened; no frame came within {}, as where nothing changes; polling goes on beside it",
+    "已打开；{1}内没有收到消息，没有变化时就是这样；轮询照常进行",
   ],
   ["opened; the first frame tells {}", "已打开；第一条消息是 {1}"],
   ["it does not open: {}", "无法打开：{1}"],
@@ -247,12 +246,19 @@ export const doctorPairs: readonly Pair[] = [
   [" (their times carry a zone)", "（时间带时区）"],
   ["{}, more than polling.stale_after ({})", "{1}，超过 polling.stale_after（{2}）"],
   [
-    "if the sensors report that seldom, lengthen polling.stale_after",
-    "如果传感器本来就这么久才上报，请加长 polling.stale_after",
+    "look in the platform's own app whether the sensors still report; only where they report that seldom, lengthen polling.stale_after",
+    "请在平台自己的应用里看传感器是否还在上报；只有本来就这么久才上报，才加长 polling.stale_after",
   ],
   ["{} in the future", "未来 {1}"],
   ["{} old", "{1}之前"],
-  ["; unless the controllers really have measured nothing for so long", "；除非控制器真的这么久没有测量"],
+  [
+    "; unless the platform's own app shows such times too: then the controllers have measured nothing for so long",
+    "；除非平台自己的应用也显示这样的时间：那就是控制器这么久没有测量",
+  ],
+  [
+    "; unless the platform's own app shows such times too: then the controllers' clocks are wrong",
+    "；除非平台自己的应用也显示这样的时间：那就是控制器的时钟不对",
+  ],
   [
     "the newest readings are {}, as if their times were not written in {}",
     "最新读数的时间是{1}，好像不是按 {2} 写的",
@@ -483,17 +489,30 @@ export const doctorPairs: readonly Pair[] = [
   ["{} ({}) of {}", "{3} 的 {1}（{2}）"],
   ["{} reads the mode {} and no degree", "{1} 显示模式 {2} 而没有开度"],
   [
-    "where a degree was sent before, set position_reads: mode",
-    "如果之前发送过开度，请设置 position_reads: mode",
+    "{} has position_reads: mode, so a degree may be confirmed although nothing moves",
+    "{1} 设置了 position_reads: mode，所以设备没动时开度也可能显示为已确认",
+  ],
+  [
+    "its degree may have an address of its own: look at what its type lists (`greenhouse2mqtt discover`) and set position_address",
+    "它的开度可能有自己的地址：请看该类型列出的地址（`greenhouse2mqtt discover`），并设置 position_address",
+  ],
+  [
+    "its degree may have an address of its own: {} also lists {}, which belongs to nothing here; set position_address to the one that follows it, and list others as parameters",
+    "它的开度可能有自己的地址：{1} 还列出 {2}，配置中没有使用；请把 position_address 设为随设备变化的那个，其余的写成参数",
+  ],
+  [
+    "where a degree was sent before: if it stands still, its degree has another address (position_address); only if you saw it go there, set position_reads: mode",
+    "如果之前发送过开度：设备没有动，说明开度在别的地址（position_address）；只有亲眼看到设备到位，才设置 position_reads: mode",
   ],
   ["{} reads {}, which means nothing for the kind {}", "{1} 显示 {2}，对类型 {3} 没有含义"],
+  ["it is a value of the kind {}: check kind and address", "这是类型 {1} 的数值：请检查类型和地址"],
   [
-    'where it is left to automatic, add reads: { auto: ["{}"] }',
-    '如果它处于自动，请加上 reads: { auto: ["{1}"] }',
+    'check kind and address; if they are right and it is left to automatic, add reads: { auto: ["{}"] }',
+    '请检查类型和地址；如果都正确而设备处于自动，请加上 reads: { auto: ["{1}"] }',
   ],
   [
-    "say what it means with values or reads, which `greenhouse2mqtt doctor --watch {}/{}` finds out",
-    "请用 values 或 reads 说明含义；`greenhouse2mqtt doctor --watch {1}/{2}` 可以查明",
+    "check kind and address; if they are right, say what it means with values or reads, which `greenhouse2mqtt doctor --watch {}/{}` finds out",
+    "请检查类型和地址；如果都正确，请用 values 或 reads 说明含义；`greenhouse2mqtt doctor --watch {1}/{2}` 可以查明",
   ],
   ["running status {} reads {}", "运行状态 {1} 显示 {2}"],
   [

@@ -196,20 +196,40 @@ export const resultPairs: readonly Pair[] = [
   ],
   // What became of it afterwards.
   [
-    "The platform accepted the degree, and the address goes on showing the position mode, as configured: the degree itself cannot be read.",
-    "平台接受了开度，而地址继续显示开度模式（按配置如此）：开度本身读不到。",
+    "The platform accepted the degree, and the address goes on showing the position mode, as configured: the degree itself cannot be read, so it is shown as uncertain.",
+    "平台接受了开度，而地址继续显示开度模式（按配置如此）：开度本身读不到，所以显示为不确定。",
   ],
   [
-    "The platform accepted {} for address {}, which goes on showing the position mode and no degree: that the mode was read back is all the proof there is. Nothing is sent again: check the actuator. If its address never shows a degree, set position_reads: mode for it.",
-    "平台接受了地址 {2} 的 {1}，但它继续显示开度模式而没有开度：只能证明模式已设置。不会重发：请查看设备。如果它的地址从不显示开度，请设置 position_reads: mode。",
+    "The platform accepted {} for address {}, which shows the position mode and no degree: nothing says that it moved. Nothing is sent again: look at the actuator. {}",
+    "平台接受了地址 {2} 的 {1}，但它只显示开度模式而没有开度：没有任何东西说明设备动过。不会重发：请到现场查看设备。{3}",
+  ],
+  [
+    "An address that holds a degree shows no mode: check position_address.",
+    "存放开度的地址不会显示模式：请检查 position_address。",
+  ],
+  [
+    "Its degree may have an address of its own: `greenhouse2mqtt discover` shows what its type lists; set position_address.",
+    "它的开度可能有自己的地址：`greenhouse2mqtt discover` 会列出该类型的地址；请设置 position_address。",
+  ],
+  [
+    "Its degree may have an address of its own: its type also lists {}, which belongs to nothing here. Set position_address to the one that follows the actuator.",
+    "它的开度可能有自己的地址：该类型还列出 {1}，配置中没有使用。请把 position_address 设为随设备变化的那个。",
+  ],
+  [
+    "If it stands still, its degree has another address: set position_address. Only if you saw it go there, set position_reads: mode.",
+    "如果设备没有动，它的开度在别的地址：请设置 position_address。只有亲眼看到设备到位，才设置 position_reads: mode。",
+  ],
+  [
+    "It showed {} before it was sent, too: nothing says that it did anything.",
+    "发送之前它也显示 {1}：没有任何东西说明设备做了什么。",
   ],
   [
     "The platform accepted {} for address {} but shows {}. Nothing is sent again: check the actuator, its local switch and the address.{}",
     "平台接受了地址 {2} 的 {1}，但显示 {3}。不会重发：请查看设备、就地开关和地址。{4}",
   ],
   [
-    'If it did what was asked and its controller shows "{}" so, add reads: { {}: ["{}"] } to the actuator.',
-    '如果设备确实照做，而控制器就是这样显示“{1}”，请给执行机构加上 reads: { {2}: ["{3}"] }。',
+    'Only if you saw it do what was asked, and its controller shows "{}" so, add reads: { {}: ["{}"] } to the actuator.',
+    '只有亲眼看到设备照做，而控制器就是这样显示“{1}”，才给执行机构加上 reads: { {2}: ["{3}"] }。',
   ],
   [
     "The bridge was stopped before {} was sent to address {}, and the platform shows {}: it did not happen. Send it again if it is still wanted.",

@@ -51,7 +51,7 @@ const reads = (example: string) =>
 const positionReads = () =>
   optional(
     choice(["degree", "mode"]),
-    "Positioners: what the address reads after a degree. mode: it goes on reading 10100, which then is the proof that the degree was taken.",
+    "Positioners: what the address reads after a degree. mode: it goes on reading 10100, which then is the proof that the degree was taken; only where you saw it go there, as a degree that has an address of its own (position_address) reads the same.",
     { default: "degree", off: true },
   );
 

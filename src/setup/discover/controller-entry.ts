@@ -5,10 +5,12 @@ import {
   suggestedActuator,
   valuesText,
 } from "../../greenhouse/addresses-seen.js";
-import type { ActuatorKind } from "../../greenhouse/actuator-kinds.js";
+import { takesDegrees } from "../../config/values.js";
+import { type ActuatorKind, textOf } from "../../greenhouse/actuator-kinds.js";
 import { deviceTypes, isCamera, statusesOfKind, typeName } from "../../greenhouse/device-types.js";
 import { defineSensor } from "../../greenhouse/fold-sensors.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
+import { mayBeDegree } from "../../greenhouse/group-listing.js";
 import type { Language } from "../../greenhouse/labels.js";
 import type { SensorItem } from "../../greenhouse/ports.js";
 import { assignIds } from "../../greenhouse/topic-ids.js";
@@ -25,6 +27,7 @@ import {
 import {
   commentText,
   entryOf,
+  flowNode,
   keyOf,
   nameOr,
   pairOf,
@@ -159,20 +162,22 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
   const taken = new Set([...known.actuatorIds, ...ids.values()]);
   const heard = heardNews(fresh(heardOnly(survey.heard ?? [], found)), taken);
   const isResolved = ({ address }: { readonly address: string }) => heard.resolved.has(address);
+  const doubtful = fresh(found.doubtful).filter((one) => !isResolved(one));
   return {
     actuators: [
       ...actuators.map((one) =>
-        actuatorEntry(one, ids.get(one.address) ?? "", language, runningIn(survey, one.row.kind)),
+        actuatorEntry(one, ids.get(one.address) ?? "", language, {
+          running: runningIn(survey, one.row.kind),
+          degrees: doubtful.filter(({ group, raw }) => group === one.group && mayBeDegree(textOf(raw))),
+        }),
       ),
       ...heard.actuators,
     ],
     doubtful: [
-      ...fresh(found.doubtful)
-        .filter((one) => !isResolved(one))
-        .map(
-          ({ address, raw, group, why }) =>
-            `address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`,
-        ),
+      ...doubtful.map(
+        (one) =>
+          `address ${commentText(one.address, 70)} of ${typeName(one.group)} holds ${commentText(String(one.raw), 40)}: ${one.why}${keyFor(one, found)}`,
+      ),
       ...heard.doubtful,
     ],
     parameters: parameters.map(({ address, group, raw, row }) => {
@@ -190,7 +195,7 @@ function actuatorEntry(
   { address, group, raw, row, alsoIn }: Findings["actuators"][number],
   id: string,
   language: Language,
-  running: readonly number[],
+  { running, degrees }: { readonly running: readonly number[]; readonly degrees: Findings["doubtful"] },
 ): Pair {
   const state = stateWord(row.kind, raw);
   const remarks = [
@@ -200,8 +205,29 @@ function actuatorEntry(
   ];
   const names = { kind: row.kind, name: nameFor(row[language], row.word === id, address) };
   const own = { ...names, address: plainNumber(address), type_id: group };
-  return entryOf(id, running.length === 0 ? own : { ...own, running }, remarks.join("; "));
+  const values = running.length === 0 ? own : { ...own, running };
+  const places = takesDegrees(row.kind) ? degrees.slice(0, mostPlaces).map(placeLine) : [];
+  if (places.length === 0) return entryOf(id, values, remarks.join("; "));
+  const pairs = Object.entries(values).map(([key, value]) => pairOf(key, flowNode(value)));
+  return pairOf(id, sectionOf(pairs, { after: [placesHead, ...places] }), [remarks.join("; ")]);
 }
+
+/** What to write for an actuator of its type that may have its degree there, also one that the file holds already. */
+function keyFor({ address, group, raw }: Findings["doubtful"][number], { actuators }: Findings): string {
+  const own = actuators.filter((one) => one.group === group && takesDegrees(one.row.kind));
+  if (own.length === 0 || !mayBeDegree(textOf(raw))) return "";
+  const those = own.slice(0, mostPlaces).map((one) => commentText(one.address, 70));
+  return `; where it follows ${those.join(" or ")}, write position_address: ${commentText(address, 70)} there`;
+}
+
+const mostPlaces = 12;
+const placesHead =
+  "where one of these follows it, its degree has that address: take away the # before that line, or degrees move nothing";
+
+/** Ready to be switched on. */
+const placeLine = ({ address, raw }: Findings["doubtful"][number]): string =>
+  yamlText(sectionOf([pairOf("position_address", flowNode(plainNumber(address)))])).trimEnd() +
+  ` # now ${commentText(String(raw), 40)}`;
 
 /** The numbers of the interface's table that belong to a kind, as far as the device lists them. */
 function runningIn({ answers }: DeviceSurvey, kind: ActuatorKind): readonly number[] {

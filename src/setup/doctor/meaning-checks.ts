@@ -2,12 +2,22 @@ import {
   decodeValue,
   type KindRow,
   kindRows,
+  kindsWith,
+  spellingOf,
   stateAddresses,
   textOf,
 } from "../../greenhouse/actuator-kinds.js";
-import { deviceTypes, isWithoutClient } from "../../greenhouse/device-types.js";
+import {
+  deviceTypes,
+  isWithoutClient,
+  type ParameterGroup,
+  parameterGroup,
+  typeName,
+  typeRows,
+} from "../../greenhouse/device-types.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
-import type { DeviceRecord } from "../../greenhouse/ports.js";
+import { degreePlaces, type FreeAddress, freeText, listingOf } from "../../greenhouse/group-listing.js";
+import { type DeviceRecord, PlatformError } from "../../greenhouse/ports.js";
 import { commentText } from "../yaml-text.js";
 import { notTried, ok, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
@@ -26,9 +36,14 @@ const mostNamed = 4;
 
 type Settings = Parameters<typeof decodeValue>[0] & {
   readonly id: string;
+  /** Of the mode, or of both. */
   readonly address: string;
-  /** After a degree this address is to show it. */
-  readonly showsDegrees: boolean;
+  /** Mode and degree have one address. */
+  readonly isShared: boolean;
+  /** The mode that goes on being read there counts as a degree. */
+  readonly isModeEnough: boolean;
+  /** Null where the configuration does not say it. */
+  readonly group: ParameterGroup | null;
 };
 
 interface Doubt {
@@ -45,7 +60,11 @@ async function valuesVerdict(context: DoctorContext, signal: AbortSignal): Promi
   for (const { code, settings } of tried) {
     const raw = await context.platform.value(code, settings.address, false, signal);
     read += raw === null ? 0 : 1;
-    const doubt = raw === null ? null : doubtAbout(code, settings, textOf(raw));
+    const text = raw === null ? null : textOf(raw);
+    const doubt =
+      text === null
+        ? null
+        : ((await degreeDoubt(code, settings, text, context, signal)) ?? doubtAbout(code, settings, text));
     if (doubt !== null) doubts.push(doubt);
   }
   if (read === 0)
@@ -88,7 +107,9 @@ function configuredActuators({ configuration, evidence }: DoctorContext) {
         values: { ...ofKind.values, ...actuator.values },
         reads: { ...ofKind.reads, ...actuator.reads },
         address,
-        showsDegrees: other === undefined && positionReads !== "mode",
+        isShared: other === undefined,
+        isModeEnough: positionReads === "mode",
+        group: actuator.type_id === undefined ? null : parameterGroup(actuator.type_id),
       };
       return { code, settings };
     }),
@@ -103,22 +124,97 @@ const isAutomatic = ({ kind }: Settings, text: string): boolean => {
 };
 
 function doubtAbout(code: string, settings: Settings, text: string): Doubt | null {
-  const { id, kind, address, showsDegrees } = settings;
-  const { state, position } = decodeValue(settings, text);
-  const where = `${id} (${address}) of ${code}`;
-  if (state === "position" && position === null && showsDegrees)
-    return {
-      what: `${where} reads the mode ${commentText(text, 20)} and no degree`,
-      remedy: `where a degree was sent before, set position_reads: mode`,
-    };
-  if (state !== "unknown") return null;
+  const { id, kind } = settings;
+  if (decodeValue(settings, text).state !== "unknown") return null;
   const shown = commentText(text, 20);
+  const others = kindsWith(text);
   return {
-    what: `${where} reads ${shown}, which means nothing for the kind ${kind}`,
-    remedy: isAutomatic(settings, text)
-      ? `where it is left to automatic, add reads: { auto: ["${shown}"] }`
-      : `say what it means with values or reads, which \`greenhouse2mqtt doctor --watch ${code}/${id}\` finds out`,
+    what: `${nameOf(code, settings)} reads ${shown}, which means nothing for the kind ${kind}`,
+    remedy:
+      others.length > 0
+        ? `it is a value of the kind ${others.join(", ")}: check kind and address`
+        : isAutomatic(settings, text)
+          ? `check kind and address; if they are right and it is left to automatic, add reads: { auto: ["${shown}"] }`
+          : `check kind and address; if they are right, say what it means with values or reads, which \`greenhouse2mqtt doctor --watch ${code}/${id}\` finds out`,
   };
+}
+
+const nameOf = (code: string, { id, address }: Settings): string => `${id} (${address}) of ${code}`;
+
+/**
+ * An address that shows the mode of a positioner and no degree: its degree may have an address of its own, or never be shown. What tells
+ * them apart is what its type lists beside it; where the weaker proof is configured, that is looked at all the same.
+ */
+async function degreeDoubt(
+  code: string,
+  settings: Settings,
+  text: string,
+  context: DoctorContext,
+  signal: AbortSignal,
+): Promise<Doubt | null> {
+  const { state, position } = decodeValue(settings, text);
+  const isModeAlone = state === "position" && position === null;
+  if (!settings.isShared || !(isModeAlone || settings.isModeEnough)) return null;
+  const found = await freeIn(code, settings, context, signal);
+  if (settings.isModeEnough && (found === null || found.free.length === 0)) return null;
+  const reads = `${nameOf(code, settings)} reads the mode ${commentText(text, 20)} and no degree`;
+  const weak = `${nameOf(code, settings)} has position_reads: mode, so a degree may be confirmed although nothing moves`;
+  return { what: settings.isModeEnough ? weak : reads, remedy: placeRemedy(found) };
+}
+
+interface FreeInGroup {
+  readonly group: ParameterGroup;
+  readonly free: readonly FreeAddress[];
+}
+
+function placeRemedy(found: FreeInGroup | null): string {
+  if (found === null)
+    return "its degree may have an address of its own: look at what its type lists (`greenhouse2mqtt discover`) and set position_address";
+  const { group, free } = found;
+  return free.length > 0
+    ? `its degree may have an address of its own: ${typeName(group)} also lists ${freeText(free)}, which belongs to nothing here; set position_address to the one that follows it, and list others as parameters`
+    : "where a degree was sent before: if it stands still, its degree has another address (position_address); only if you saw it go there, set position_reads: mode";
+}
+
+/** What of its type belongs to nothing and may be its degree; null where its type is not found. */
+async function freeIn(
+  code: string,
+  settings: Settings,
+  { configuration, platform }: DoctorContext,
+  signal: AbortSignal,
+): Promise<FreeInGroup | null> {
+  const owned = new Set(ownedAddresses(configuration.controllers[code]).map(spellingOf));
+  for (const group of groupsOf(settings)) {
+    const values = await platform.values(code, group, signal).catch((error: unknown) => {
+      if (error instanceof PlatformError && !signal.aborted) return null;
+      throw error;
+    });
+    if (values === null) continue;
+    const listing = listingOf(values, (address) => owned.has(spellingOf(address)));
+    const isOwnType = settings.group !== null || listing.owned.includes(settings.address);
+    const free = isOwnType ? degreePlaces(settings, listing) : "unknown";
+    if (free !== "unknown") return { group, free };
+  }
+  return null;
+}
+
+/** Its type as configured, or those that the interface names for its kind. */
+const groupsOf = ({ group, kind }: Settings): readonly ParameterGroup[] =>
+  group !== null
+    ? [group]
+    : [...typeRows].flatMap(([id, row]) => (row.role === "actuator" && row.kind === kind ? [id] : []));
+
+function ownedAddresses(section: DoctorContext["configuration"]["controllers"][string] | undefined) {
+  const { actuators = {}, parameters = {} } = section ?? {};
+  return [
+    ...Object.values(actuators).flatMap(({ address, mode_address, position_address, stop }) => [
+      address,
+      ...(mode_address === undefined ? [] : [mode_address]),
+      ...(position_address === undefined ? [] : [position_address]),
+      ...(stop === undefined ? [] : [stop.address]),
+    ]),
+    ...Object.values(parameters).map(({ address }) => address),
+  ];
 }
 
 async function statusesVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {

@@ -327,6 +327,7 @@ async function channelVerdict(
   const channel = channelOf(context);
   if (channel === null) return notTried("the account lists no weather station (type W001)");
   const end = new AbortController();
+  let isHeard = false;
   let verdict = warning(
     "it does not open: no answer to the upgrade",
     `check proxies and firewalls on the way, ${off}`,
@@ -338,12 +339,14 @@ async function channelVerdict(
   const listening = {
     knows: () => true,
     onOpen: () => {
-      verdict = warning(
-        `opened, but no frame came within ${durationText(Math.round(limits.frameMs / 1000))}`,
-        "nothing to do if nothing changed meanwhile; polling goes on beside it",
+      verdict = ok(
+        `opened; no frame came within ${durationText(Math.round(limits.frameMs / 1000))}, as where nothing changes; polling goes on beside it`,
       );
     },
-    news: ({ type }: { readonly type: string }) => decide(ok(`opened; the first frame tells ${type}`)),
+    news: ({ type }: { readonly type: string }) => {
+      isHeard = true;
+      decide(ok(`opened; the first frame tells ${type}`));
+    },
     onLost: () => undefined,
     onClosed: (why: string) => {
       const [what = why, remedy = "check proxies and firewalls on the way"] = why.split("; ");
@@ -355,7 +358,7 @@ async function channelVerdict(
   await within(ports.clock, limits.frameMs, stop, (signal) =>
     platform.listen(channel, listening, AbortSignal.any([signal, end.signal])),
   );
-  return verdict.status === "ok" ? verdict : (unreadFrame(context, channel) ?? verdict);
+  return isHeard ? verdict : (unreadFrame(context, channel) ?? verdict);
 }
 
 function unreadFrame({ platform }: DoctorContext, { type }: PushChannel): Verdict | null {

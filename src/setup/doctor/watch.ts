@@ -1,4 +1,6 @@
-import { sameValue, textOf } from "../../greenhouse/actuator-kinds.js";
+import { degreeOf, sameValue, textOf } from "../../greenhouse/actuator-kinds.js";
+import { type ParameterGroup, typeRows } from "../../greenhouse/device-types.js";
+import { listingOf } from "../../greenhouse/group-listing.js";
 import {
   PlatformError,
   type PlatformPush,
@@ -32,6 +34,8 @@ const roundMs = 2_000;
 /** After the travel time, so that what comes late is seen. */
 const afterwardsMs = 30_000;
 const quietMs = 15_000;
+/** A type may list many numbers. */
+const mostOthers = 20;
 
 /**
  * Watches one movement that a person makes: what each way of reading and both channels say at which second. Sends nothing. Ends when the
@@ -44,6 +48,7 @@ export async function watchMovement(parts: WatchParts, stop: AbortSignal): Promi
   const channels = (["set-value", "device-status"] as const).map((type) =>
     parts.platform.listen({ type }, watch.listener(`ws/${type}`), AbortSignal.any([signal])),
   );
+  await watch.findType();
   await watch.round();
   watch.begin();
   while (!watch.isOver() && (await waitRound(parts.clock, signal))) await watch.round();
@@ -68,11 +73,30 @@ class Watch {
   readonly #troubles = new Set<string>();
   #startedAt: number;
   #isBegun = false;
+  /** The type whose other addresses may be that of the degree. */
+  #listed: ParameterGroup | null;
+  /** How the newest answer about it lists what nobody owns. */
+  #free: WatchRecord["free"] = null;
 
   constructor(parts: WatchParts, signal: AbortSignal) {
     this.#parts = parts;
     this.#signal = signal;
     this.#startedAt = parts.clock.monotonic();
+    this.#listed = parts.actuator.group;
+  }
+
+  /** Of a degree: which of the types of its kind lists the address, where the configuration does not say it. */
+  async findType(): Promise<void> {
+    const { platform, actuator, word } = this.#parts;
+    const { code, kind, modeAddress } = actuator;
+    if (this.#listed !== null || degreeOf(word) === null) return;
+    for (const [group, row] of typeRows) {
+      if (row.role !== "actuator" || row.kind !== kind || this.#signal.aborted) continue;
+      await this.#ask("set-value/flush", platform.values(code, group, this.#signal), (values) => {
+        if (values.has(modeAddress)) this.#listed ??= group;
+      });
+      if (this.#listed !== null) return;
+    }
   }
 
   /** Everything was read once: from now on changes count. */
@@ -102,7 +126,8 @@ class Watch {
   /** Asks each way once, all at the same time. */
   async round(): Promise<void> {
     const { platform, actuator } = this.#parts;
-    const { code, group } = actuator;
+    const { code } = actuator;
+    const group = this.#listed;
     const signal = this.#signal;
     const addresses = [...new Set([actuator.modeAddress, actuator.positionAddress])];
     await Promise.all([
@@ -118,8 +143,9 @@ class Watch {
         ? []
         : [
             this.#ask("set-value/flush", platform.values(code, group, signal), (values) => {
-              for (const address of addresses)
+              for (const address of actuator.group === null ? [] : addresses)
                 this.#seeValue("set-value/flush", address, values.get(address) ?? null);
+              this.#seeOthers(values);
             }),
           ]),
       this.#ask("device_status", platform.runningStatuses(code, signal), (items) =>
@@ -145,7 +171,7 @@ class Watch {
 
   record(): WatchRecord {
     const { actuator, word } = this.#parts;
-    return { actuator, word, sightings: this.#sightings, endedMs: this.#now() };
+    return { actuator, word, sightings: this.#sightings, free: this.#free, endedMs: this.#now() };
   }
 
   #now(): number {
@@ -169,6 +195,17 @@ class Watch {
 
   #seeValue(way: Way, address: string, raw: RawValue | null): void {
     if (raw !== null) this.#see(way, address, textOf(raw), null);
+  }
+
+  /** Where the degree of a window may be beside its address. */
+  #seeOthers(values: ReadonlyMap<string, RawValue>): void {
+    const { actuator, word } = this.#parts;
+    if (degreeOf(word) === null) return;
+    const owned = [...actuator.owned, actuator.modeAddress, actuator.positionAddress];
+    const { free } = listingOf(values, (address) => owned.some((own) => sameValue(own, address)));
+    this.#free = free;
+    for (const { address, value } of free.slice(0, mostOthers))
+      this.#see("set-value/flush", address, value, null);
   }
 
   /** A channel has said nothing before, so what it says is held against what was read. */

@@ -36,15 +36,21 @@ export function zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs }
       ? ok(fresh + where)
       : warning(
           `${fresh}, more than polling.stale_after (${formatDuration(staleAfterMs)})`,
-          "if the sensors report that seldom, lengthen polling.stale_after",
+          "look in the platform's own app whether the sensors still report; only where they report that seldom, lengthen polling.stale_after",
         );
   }
   const zone = dependsOnZone ? likelyZone(ageMs, timeZone, now) : undefined;
   if (zone !== undefined) {
     const [where, unless] =
       ageMs < 0
-        ? [`${age} in the future`, ""]
-        : [`${age} old`, "; unless the controllers really have measured nothing for so long"];
+        ? [
+            `${age} in the future`,
+            "; unless the platform's own app shows such times too: then the controllers' clocks are wrong",
+          ]
+        : [
+            `${age} old`,
+            "; unless the platform's own app shows such times too: then the controllers have measured nothing for so long",
+          ];
     return failed(
       `the newest readings are ${where}, as if their times were not written in ${timeZone}`,
       `set platform.time_zone to ${zone} (or another zone that is ${offsetText(zone, now)} now)${unless}`,

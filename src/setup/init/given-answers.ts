@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import { z } from "zod";
 import { findingsOf } from "../../config/load.js";
-import { type Finding, formatPath, suggestion } from "../../config/problem.js";
+import { type Finding, formatPath, nearest, suggestion } from "../../config/problem.js";
 import { section } from "../../config/values.js";
 import type { Language } from "../../greenhouse/labels.js";
 import { harmless } from "../discover/given-file.js";
@@ -32,14 +32,40 @@ const fields = section({
   platform: platformAnswers.default({}),
   mqtt: mqttAnswers.default({}),
 });
-const keys = [fields, platformAnswers, mqttAnswers].flatMap(({ shape }) => Object.keys(shape));
+const sections = { platform: platformAnswers, mqtt: mqttAnswers };
 
-/** A finding in a line; an unknown key with the one that may be meant. */
-function lineOf({ path, on, message }: Finding): string {
-  const meant = on === "key" ? suggestion(String(path.at(-1)), keys) : "";
-  const where = formatPath(path);
-  return `${where === "" ? "" : `${where}: `}${message}${meant}`;
+/** `platform.business_url` of a key that stands elsewhere; null where there is no such key. */
+function placeOf(key: string): string | null {
+  const inside = Object.entries(sections).find(([, { shape }]) => Object.keys(shape).includes(key));
+  if (inside !== undefined) return `${inside[0]}.${key}`;
+  return Object.keys(fields.shape).includes(key) ? key : null;
 }
+
+/** A finding in a line; an unknown key with the one that may be meant, and where it belongs. */
+function lineOf({ path, on, message }: Finding): string {
+  const where = formatPath(path);
+  return `${where === "" ? "" : `${where}: `}${message}${on === "key" ? meant(path.map(String)) : ""}`;
+}
+
+function meant(path: readonly string[]): string {
+  const key = path.at(-1) ?? "";
+  const place = placeOf(key);
+  const [section = "", inner] = place?.split(".") ?? [];
+  if (place !== null)
+    return inner === undefined
+      ? `; it belongs to no section: write "${place}: …" without blanks before it`
+      : `; it belongs to ${place}: write "${section}: { ${inner}: … }"`;
+  const own = suggestion(key, Object.keys(path.length === 1 ? fields.shape : shapeAt(path[0] ?? "")));
+  if (own !== "") return own;
+  const near = nearest(
+    key,
+    Object.values(sections).flatMap(({ shape }) => Object.keys(shape)),
+  );
+  return near === null ? "" : `, did you mean "${placeOf(near) ?? near}"?`;
+}
+
+const shapeAt = (section: string): object =>
+  Object.entries(sections).find(([name]) => name === section)?.[1].shape ?? {};
 
 /** The answers, or what is missing or wrong of them, one a line. `spoken`: the language of the terminal, taken over where the file names none. */
 export function givenAnswers(

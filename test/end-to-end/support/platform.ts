@@ -46,12 +46,15 @@ export async function platformOf(program: Program) {
   const stateOf = async (controller: string, address: string) =>
     (await view(`state?controller=${controller}&address=${address}`)) as {
       readonly value: string;
+      readonly levels: readonly number[];
       readonly held: readonly Held[];
     };
   return {
     ...{ url, program, requests, tell, untilTotal },
     /** Arms one entry of a fault file. */
     fault: (entry: Readonly<Record<string, unknown>>) => tell("fault", { fault: entry }),
+    /** How far the real thing behind an address is, 0 to 1. */
+    levels: async (controller: string, address: string) => (await stateOf(controller, address)).levels,
     /** What the register of an address really holds. */
     register: async (controller: string, address: string) => (await stateOf(controller, address)).value,
     /** All that it held, oldest first. */

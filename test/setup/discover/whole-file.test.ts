@@ -168,6 +168,22 @@ describe("the whole file", () => {
     for (const line of lines) expect(textAbout(found)).toContain(line);
   });
 
+  it.each(["602", "007", "a.b", "1e3"])(
+    "has a line for each address that may be the degree of a window, which counts once its # is gone (%s)",
+    async (place) => {
+      const found = { 2: { "101": "10001", "601": "350", [place]: "45" }, 10: { "140": "00000", "141": "40" } };
+      const text = textAbout(survey({ code: "GH-1" }, found));
+      const lines = text.split("\n").filter((line) => /^ +# position_address:/.test(line));
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain("# now 45");
+      const actuatorsOf = async (file: string) =>
+        (await loaded(file)).configuration.controllers["GH-1"]?.actuators["left_skylight"];
+      expect((await actuatorsOf(text))?.position_address).toBeUndefined();
+      const uncommented = text.replace(/^( +)# (position_address:.*)$/m, "$1$2");
+      expect(await actuatorsOf(uncommented)).toMatchObject({ address: "101", position_address: place });
+    },
+  );
+
   it("an answer with thousands of items does not drown the rest", () => {
     const items = Array.from({ length: 5_000 }, (_, n) => item({ name: `probe ${n}` }));
     const addresses = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [String(n), "10001"]));

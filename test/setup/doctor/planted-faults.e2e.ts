@@ -163,7 +163,7 @@ const platformRows: readonly Row[] = [
     disturb: ({ control }) => {
       control.push("silent");
     },
-    finds: /^warning push\.device-status: .*no frame came within.* → nothing to do/,
+    finds: /^ok push\.device-status: opened; no frame came within/,
   },
 ];
 

@@ -18,6 +18,7 @@ const skylight: WatchedActuator = {
   modeAddress: "101",
   positionAddress: "101",
   group: null,
+  owned: ["101"],
   running: [],
   tolerance: 0,
   travelMs: 60_000,
@@ -33,20 +34,24 @@ interface Moment {
   readonly group?: RawValue;
   readonly status?: number | string;
   readonly pushed?: readonly [address: string, raw: RawValue];
+  /** What the group gives of another address from then on. */
+  readonly beside?: RawValue;
 }
 
 interface Story {
   readonly actuator?: Partial<WatchedActuator>;
   readonly word: string;
   readonly begins?: RawValue;
+  /** What the group gives of another address, 102, at first; none where absent. */
+  readonly beside?: RawValue;
   readonly moments?: readonly Moment[];
 }
 
 /** Watches a story; gives the lines, what follows, and the YAML. */
-async function watched({ actuator = {}, word, begins = "10001", moments = [] }: Story) {
+async function watched({ actuator = {}, word, begins = "10001", beside, moments = [] }: Story) {
   const clock = new VirtualClock();
   const lines: string[] = [];
-  const shown = { own: begins, group: begins, status: 0 as number | string };
+  const shown = { own: begins, group: begins, beside, status: 0 as number | string };
   let ear: PushListener | null = null;
   const push: PlatformPush = {
     listen: (_channel, listener, signal) => {
@@ -57,7 +62,13 @@ async function watched({ actuator = {}, word, begins = "10001", moments = [] }: 
   const platform = {
     ...push,
     value: () => Promise.resolve(shown.own),
-    values: () => Promise.resolve(new Map([["101", shown.group]])),
+    values: () =>
+      Promise.resolve(
+        new Map<string, RawValue>([
+          ["101", shown.group],
+          ...(shown.beside === undefined ? [] : [["102", shown.beside] as const]),
+        ]),
+      ),
     runningStatuses: () => Promise.resolve([{ name: "风机", number: statusNumber(16), value: shown.status }]),
   };
   const one = { ...skylight, ...actuator };
@@ -72,11 +83,12 @@ async function watched({ actuator = {}, word, begins = "10001", moments = [] }: 
   const stop = new AbortController();
   const watching = watchMovement(parts, stop.signal);
   await clock.advance(0);
-  for (const { at, own, group, status, pushed } of moments) {
+  for (const { at, own, group, status, pushed, beside: other } of moments) {
     await clock.advance(at * 1_000 - clock.monotonic());
     shown.own = own ?? shown.own;
     shown.group = group ?? own ?? shown.group;
     shown.status = status ?? shown.status;
+    shown.beside = other ?? shown.beside;
     if (pushed)
       (ear as PushListener | null)?.news({ type: "registers", code: one.code, values: new Map([pushed]) });
   }
@@ -141,6 +153,101 @@ describe("one watched movement", () => {
       { word: "45", moments: [{ at: 5, own: "10100" }] },
       { position_reads: "mode" },
       /reads the mode 10100 after a degree/,
+    ],
+    [
+      "an address beside it may be its degree, so that no weaker proof is named",
+      { word: "45", beside: "0", moments: [{ at: 5, own: "10100" }] },
+      null,
+      /its type also lists 102 \(0\), which belongs to nothing here/,
+    ],
+    [
+      "also where the weaker proof is configured",
+      { word: "45", beside: "0", actuator: { positionReads: "mode" }, moments: [{ at: 5, own: "10100" }] },
+      null,
+      /its type also lists 102 \(0\), which belongs to nothing here/,
+    ],
+    [
+      "an address that came to the degree has it",
+      {
+        word: "45",
+        beside: "0",
+        moments: [
+          { at: 5, own: "10100" },
+          { at: 7, beside: "45" },
+        ],
+      },
+      { position_address: "102" },
+      /address 102 went to 45: the degree has that address/,
+    ],
+    [
+      "also where the mode was there before",
+      { word: "45", begins: "10100", beside: 0, moments: [{ at: 7, beside: 45 }] },
+      { position_address: "102" },
+      /address 102 went to 45: the degree has that address/,
+    ],
+    [
+      "an address that is another actuator's or a parameter's is none",
+      {
+        word: "45",
+        beside: "0",
+        actuator: { owned: ["101", "102"] },
+        moments: [
+          { at: 5, own: "10100" },
+          { at: 7, beside: "45" },
+        ],
+      },
+      { position_reads: "mode" },
+      /If it stood still, its degree has another address/,
+    ],
+    [
+      "its type is not found",
+      { word: "45", actuator: { modeAddress: "100" }, moments: [{ at: 5, own: "10100" }] },
+      null,
+      /look at what its type lists .* and set position_address/,
+    ],
+    [
+      "a window that stood near before is no reason for a tolerance",
+      {
+        word: "45",
+        begins: "43",
+        moments: [
+          { at: 5, own: "10100" },
+          { at: 7, own: "43" },
+        ],
+      },
+      null,
+      /it stood at 43 before: watch once more/,
+    ],
+    [
+      "a degree on the way is nothing that open means",
+      {
+        word: "open",
+        moments: [
+          { at: 5, own: "30" },
+          { at: 20, own: "57" },
+        ],
+      },
+      null,
+      /reads 57, which may be anything/,
+    ],
+    [
+      "neither is a value of another kind",
+      { word: "open", moments: [{ at: 5, own: "11100" }] },
+      null,
+      /reads 11100, which may be anything/,
+    ],
+    [
+      "a short way says nothing of how long a whole one lasts",
+      {
+        word: "45",
+        actuator: { running: [16] },
+        moments: [
+          { at: 5, own: "45", status: 1 },
+          { at: 15, status: 0 },
+        ],
+      },
+      null,
+      /^reads as expected/,
     ],
     [
       "that is configured already",

@@ -1,0 +1,78 @@
+import { degreeOf, type KindRow, kindRows, stateAddresses, textOf } from "./actuator-kinds.js";
+import type { ParameterGroup } from "./device-types.js";
+import type { RawValue } from "./ports.js";
+import type { ActuatorSettings } from "./settings.js";
+
+/*
+ * The interface names "the mode address of each specified-position address": the degree of a positioner may have an address of its own.
+ * A degree that was sent to the address of the mode is then accepted and moves nothing, and looks like one that is never shown. What
+ * tells the two apart is whether the type lists an address that nobody owns and that holds a number from 0 to 100.
+ */
+
+/** An address that belongs to nothing of the configuration and may be that of a degree. */
+export interface FreeAddress {
+  readonly address: string;
+  readonly value: string;
+}
+
+/** What the newest answer about a control-parameter type listed, as far as it says where a degree may be. */
+export interface GroupListing {
+  /** Addresses that belong to something of the configuration. */
+  readonly owned: readonly string[];
+  readonly free: readonly FreeAddress[];
+}
+
+/** Where the degree of an actuator may be beside the address that it is sent to; `unknown` while its type was not read. */
+export type DegreePlaces = "unknown" | readonly FreeAddress[];
+
+export function listingOf(
+  values: ReadonlyMap<string, RawValue>,
+  isOwned: (address: string) => boolean,
+): GroupListing {
+  const owned: string[] = [];
+  const free: FreeAddress[] = [];
+  for (const [address, raw] of values) {
+    const value = textOf(raw);
+    if (isOwned(address)) owned.push(address);
+    else if (mayBeDegree(value)) free.push({ address, value });
+  }
+  return { owned, free };
+}
+
+/** A platform may write a degree with a fraction. */
+export const mayBeDegree = (text: string): boolean =>
+  degreeOf(text) !== null || (/^\d{1,2}\.\d+$/.test(text) && Number(text) <= 100);
+
+/** A type that does not list the actuator's own address is not known to be its type. */
+export function degreePlaces(
+  settings: Pick<ActuatorSettings, "kind" | "address" | "modeAddress" | "positionAddress">,
+  listing: GroupListing | undefined,
+): DegreePlaces {
+  if (listing === undefined) return "unknown";
+  const [mode] = stateAddresses(settings);
+  return listing.free.length > 0 || listing.owned.includes(mode) ? listing.free : "unknown";
+}
+
+/** Groups of which it matters what else they list. */
+export const hasPositioner = (
+  actuators: Iterable<{ readonly settings: Pick<ActuatorSettings, "kind" | "group"> }>,
+  group: ParameterGroup,
+): boolean => {
+  for (const { settings } of actuators) {
+    const row: KindRow = kindRows[settings.kind];
+    if (settings.group === group && row.positionMode !== null) return true;
+  }
+  return false;
+};
+
+export const sameListing = (one: GroupListing | undefined, other: GroupListing): boolean =>
+  one !== undefined && JSON.stringify(one) === JSON.stringify(other);
+
+const mostNamed = 6;
+
+/** `109 (0), 110 (45)`. */
+export function freeText(free: readonly FreeAddress[]): string {
+  const named = free.slice(0, mostNamed).map(({ address, value }) => `${address} (${value})`);
+  const more = free.length > mostNamed ? ["…"] : [];
+  return [...named, ...more].join(", ");
+}
