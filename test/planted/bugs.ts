@@ -129,9 +129,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
   },
   clients_of_the_embedded_broker_are_read_as_they_send: {
     seam: "broker/arrivals#Arrivals.since",
-    plant: `() => function () {
-      return this._private_clock?.monotonic() ?? performance.now();
-    }`,
+    plant: `() => () => performance.now()`,
     tests: "test/broker/arrivals.test.ts",
   },
   an_old_unlock_is_served: {
@@ -140,10 +138,9 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     tests: "test/mqtt/requests.test.ts",
   },
   an_answer_that_lay_in_its_socket_is_of_now: {
-    seam: "platform/http#Exchange.onResponseEnd",
-    plant: `(original) => function () {
-      this._private_startedAt = Infinity;
-      original.call(this);
+    seam: "platform/http#Exchange.#fail",
+    plant: `(original) => function (reason, cause) {
+      if (reason !== "late") original.call(this, reason, cause);
     }`,
     tests: "test/platform/given-up.test.ts",
   },
