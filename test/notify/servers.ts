@@ -30,15 +30,25 @@ async function listening(server: Server): Promise<number> {
 
 type Answer = readonly [status: number, body: unknown, headers?: Record<string, string>];
 
+interface Service {
+  readonly url: string;
+  readonly got: Got[];
+  answer: Answer | null;
+  /** In the place of `answer`. */
+  answerOf?: (got: Got) => Answer | null;
+}
+
 /** `answer` is looked at anew for each request; null: none ever. */
 export async function service(given: Answer | null = [200, { id: "x", ok: true, errcode: 0 }]) {
   const got: Got[] = [];
-  const here = { url: "", got, answer: given };
+  const here: Service = { url: "", got, answer: given };
   const server = createServer((request, response) => {
     void text(request).then((sent) => {
       got.push({ path: request.url ?? "", headers: request.headers, body: JSON.parse(sent) });
-      if (here.answer === null) return;
-      const [status, body, headers = {}] = here.answer;
+      const [newest] = got.slice(-1);
+      const answered = newest && here.answerOf ? here.answerOf(newest) : here.answer;
+      if (answered === null) return;
+      const [status, body, headers = {}] = answered;
       response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
     });
   });
@@ -66,6 +76,35 @@ export async function proxy(login: string) {
   return { asked, url: `http://127.0.0.1:${await listening(server)}` };
 }
 
+/**
+ * Never lets go: it takes every connection, answers nothing, or a byte of `says` every 20 ms and then the last one for ever, and closes
+ * none, also where the other side has.
+ */
+export async function clinging(says = "") {
+  const here = { port: 0, url: "", got: "", accepted: 0, open: 0 };
+  const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+    here.accepted += 1;
+    here.open += 1;
+    let at = 0;
+    const drip = setInterval(() => {
+      const byte = says[Math.min(at++, says.length - 1)];
+      if (byte !== undefined) socket.write(byte);
+    }, 20);
+    socket.on("data", (chunk) => (here.got += String(chunk)));
+    socket.on("error", () => undefined);
+    socket.on("end", () => {
+      clearInterval(drip);
+      here.open -= 1;
+    });
+    onTestFinished(() => {
+      clearInterval(drip);
+      socket.destroy();
+    });
+  });
+  here.port = await listening(server);
+  return Object.assign(here, { url: `http://127.0.0.1:${here.port}` });
+}
+
 interface MailServer {
   readonly port: number;
   /** What was said to it, line by line. */
@@ -80,6 +119,7 @@ export async function mailServer({
   refuse = {},
 }: {
   readonly startTls?: boolean;
+  /** Looked at anew for each line; an empty one: no answer ever. */
   readonly refuse?: Readonly<Record<string, string>>;
 } = {}): Promise<MailServer> {
   const [said, mails]: [string[], string[]] = [[], []];
@@ -118,7 +158,8 @@ export async function mailServer({
             return;
           }
           if (line === "DATA") mail = "";
-          socket.write(`${answer(line)}\r\n`);
+          const answered = answer(line);
+          if (answered !== "") socket.write(`${answered}\r\n`);
         }
       }
     });
