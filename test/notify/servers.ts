@@ -12,6 +12,7 @@ import { createSecureContext, TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import { loaded, platform } from "../config/loading.js";
 import { testCertificate } from "../broker/certificate.js";
+import { startClinging } from "../support/clinging.js";
 
 /* Servers that take messages as the real ones do, and what they got. */
 
@@ -76,33 +77,11 @@ export async function proxy(login: string) {
   return { asked, url: `http://127.0.0.1:${await listening(server)}` };
 }
 
-/**
- * Never lets go: it takes every connection, answers nothing, or a byte of `says` every 20 ms and then the last one for ever, and closes
- * none, also where the other side has.
- */
-export async function clinging(says = "") {
-  const here = { port: 0, url: "", got: "", accepted: 0, open: 0 };
-  const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
-    here.accepted += 1;
-    here.open += 1;
-    let at = 0;
-    const drip = setInterval(() => {
-      const byte = says[Math.min(at++, says.length - 1)];
-      if (byte !== undefined) socket.write(byte);
-    }, 20);
-    socket.on("data", (chunk) => (here.got += String(chunk)));
-    socket.on("error", () => undefined);
-    socket.on("end", () => {
-      clearInterval(drip);
-      here.open -= 1;
-    });
-    onTestFinished(() => {
-      clearInterval(drip);
-      socket.destroy();
-    });
-  });
-  here.port = await listening(server);
-  return Object.assign(here, { url: `http://127.0.0.1:${here.port}` });
+/** Until the test ends. */
+export async function clinging(says?: string) {
+  const peer = await startClinging(says);
+  onTestFinished(() => peer.close());
+  return peer;
 }
 
 interface MailServer {
