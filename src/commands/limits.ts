@@ -4,6 +4,7 @@ import { type Interlock, wholeController } from "../greenhouse/limits.js";
 import type { Ended } from "../limits/rules/attempts.js";
 import { type Due, dueAt, dueSends, inForceNow, isRuleDue } from "../limits/rules/due.js";
 import {
+  asForbidden,
   type Entry,
   isEmpty,
   isMoving,
@@ -141,7 +142,7 @@ export function limitsVerdict(turn: Turn, command: Command, before: "turn" | "po
   const context = limits && contextIn(turn, code);
   if (limits === null || context === null) return go;
   const shown = context.own.actuators.get(targetId);
-  return mayGo(inForceNow(limits, context), command, before, shown, context.now);
+  return mayGo(asForbidden(inForceNow(limits, context)), command, before, shown, context.now);
 }
 
 /** The limits of the lane are this now. Where nothing is in force any more and nothing has to be remembered, they are none. */

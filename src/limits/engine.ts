@@ -1,16 +1,20 @@
 import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts } from "../journal/records.js";
-import { Rest } from "../runtime/clock.js";
+import { Rest, TooLate, within } from "../runtime/clock.js";
 import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { isRuleDue, problemsOf } from "./rules/due.js";
-import { type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
+import { asPlanned, type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
 import { type LimitContext, type WeatherReading, weatherValue } from "./rules/guards.js";
 import { restrictionsOf } from "./rules/judge.js";
 import type { LimitWorld } from "./rules/world.js";
 
 const numbersEveryMs = 5_000;
+/** An answer says so then; the journal itself counts as away by this time. */
+const longestDiskMs = 10_000;
+const diskSilent =
+  "The disk has not answered for 10 s, so this is not kept yet: a lock forbids already, what frees counts once the disk has it. Check the disk or SD card, then ask again.";
 
 /** What guards and what rules send look at of a controller, beside actuators, to whose changes is listened apart. */
 const lookedAt = ["sensors", "statuses", "availability", "platformReachable"] as const;
@@ -147,9 +151,10 @@ export class LimitEngine {
     }
   }
 
-  /** The lock and the hold in force. */
+  /** The lock and the hold in force, and as requests before this one have asked for them. */
   inForce(code: string, actuator: string): LockAndHold | null {
-    return this.#ports.book().limitsOf(keyOf(code, actuator));
+    const entry = this.#ports.book().limitsOf(keyOf(code, actuator));
+    return entry && asPlanned(entry);
   }
 
   /** All that can be locked at a controller: also the whole of it, and what an earlier run had locked there. */
@@ -158,23 +163,30 @@ export class LimitEngine {
     return [...new Set(all.flatMap((one) => (one.code === code ? [one.id] : [])))];
   }
 
-  /** Locks, unlocks or releases. Resolves once it is on disk; what cannot be kept is not in force, for none of them. */
+  /**
+   * Locks, unlocks or releases. A lock forbids from this moment on. Resolves once it is on disk; what cannot be kept is not in force, for
+   * none of them. Rejects where the disk does not answer, whatever it still comes to.
+   */
   async change(code: string, actuators: readonly string[], change: Partial<LockAndHold>): Promise<void> {
+    const keys = actuators.map((id) => keyOf(code, id)).filter((key) => this.#wouldChange(key, change));
+    const book = this.#ports.book();
+    for (const key of keys) book.feedSoon({ type: "lock_or_hold", key, change, is: "planned" });
+    await within(this.#ports.clock, longestDiskMs, () => this.#bringToDisk(keys, change)).catch(
+      (error: unknown) => {
+        throw error instanceof TooLate ? new Error(diskSilent) : error;
+      },
+    );
+  }
+
+  async #bringToDisk(keys: readonly string[], change: Partial<LockAndHold>): Promise<void> {
     const { journal } = this.#ports;
     const book = this.#ports.book();
-    const keys = actuators.map((id) => keyOf(code, id)).filter((key) => this.#wouldChange(key, change));
-    for (const key of keys) book.feedSoon({ type: "lock_or_hold", key, change, is: "planned" });
     const written = await Promise.allSettled(
       keys.map((key) => journal.append(book.laneRecord(key), { durable: true })),
     );
     const refused = written.find((one) => one.status === "rejected");
-    for (const key of keys)
-      book.feedSoon({
-        type: "lock_or_hold",
-        key,
-        change,
-        is: refused === undefined ? "on_disk" : "given_up",
-      });
+    const is = refused === undefined ? "on_disk" : "given_up";
+    for (const key of keys) book.feedSoon({ type: "lock_or_hold", key, change, is });
     if (refused !== undefined) throw refused.reason;
   }
 

@@ -16,7 +16,8 @@ interface Destination {
 interface Delivery {
   readonly controllerId: string | null;
   readonly destinations: readonly Destination[];
-  readonly document: object;
+  /** As a text, it is JSON already. */
+  readonly document: object | string;
   /**
    * Called once nothing of it is left to be published: every topic that can take it has it, or it was dropped, as too old or one
    * of too many.
@@ -106,7 +107,7 @@ export class Outbox {
     for (const { destinations, document } of late)
       for (const { topic, options, isOwn } of destinations)
         // It was told already, so a link that goes just now owes it no more.
-        if (isOwn) link.publish(topic, JSON.stringify(repeat(document)), options).catch(() => undefined);
+        if (isOwn) link.publish(topic, textOf(document, repeat), options).catch(() => undefined);
   }
 
   /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
@@ -128,7 +129,7 @@ export class Outbox {
 
   async #send(owed: Owed): Promise<void> {
     const { destinations, document, isRepeated, onDelivered } = owed;
-    const text = JSON.stringify(isRepeated ? this.#parts.repeat(document) : document);
+    const text = textOf(document, isRepeated ? this.#parts.repeat : null);
     const failed = new Set<Destination>();
     let waitsForLink = false;
     await Promise.all(
@@ -157,6 +158,11 @@ export class Outbox {
     this.#waiting.push(owed);
     if (this.#waiting.length > this.#parts.most) this.#waiting.shift()?.onDelivered?.();
   }
+}
+
+function textOf(document: Delivery["document"], repeat: OutboxParts["repeat"] | null): string {
+  if (repeat === null) return typeof document === "string" ? document : JSON.stringify(document);
+  return JSON.stringify(repeat(typeof document === "string" ? (JSON.parse(document) as object) : document));
 }
 
 /** MQTT 5: the broker is short of something, and says nothing against the message. */

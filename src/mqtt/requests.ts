@@ -1,8 +1,8 @@
 import type { Via } from "../greenhouse/command/outcomes.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { PublishError } from "./connection/publish.js";
+import { Answers } from "./answers.js";
 import type { IncomingMessage, PublishOptions } from "./connection/settings.js";
 import { incomingOn, type Topics } from "./topics.js";
 
@@ -101,28 +101,30 @@ export function flagField(fields: BridgeRequestBody["fields"], key: string, usua
   return flag;
 }
 
-interface QueueSize {
+interface LineSize {
   readonly atOnce: number;
   readonly waiting: number;
+  /** One that takes longer is answered with that, and gives up its place whether it ends or not. */
+  readonly longestMs: number;
 }
 
 /** Work of which so much is done at once and so much more waits in order; the rest is turned away. */
-class RequestQueue {
-  readonly #size: QueueSize;
+class Line {
+  readonly size: LineSize;
   readonly #waiting: (() => Promise<void>)[] = [];
   #running = 0;
 
-  constructor(size: QueueSize) {
-    this.#size = size;
+  constructor(size: LineSize) {
+    this.size = size;
   }
 
   /** Does `work` now or in its turn; false where there is no place for it. `work` must not reject. */
   take(work: () => Promise<void>): boolean {
-    if (this.#running < this.#size.atOnce) {
+    if (this.#running < this.size.atOnce) {
       void this.#run(work);
       return true;
     }
-    if (this.#waiting.length >= this.#size.waiting) return false;
+    if (this.#waiting.length >= this.size.waiting) return false;
     this.#waiting.push(work);
     return true;
   }
@@ -133,6 +135,36 @@ class RequestQueue {
       await work();
     this.#running -= 1;
   }
+}
+
+/** What locks, ends or forbids: it waits for the disk at most, and is done also where nobody hears the answer. */
+const acts: ReadonlySet<string> = new Set([
+  ...["lock", "unlock", "release", "acknowledge", "read_only", "log_level"],
+]);
+
+const secondMs = 1_000;
+const minuteMs = 60_000;
+
+/**
+ * A line for each sort of work, by what it waits for, so that none holds up another. Acts wait in none: they begin as they come, and one
+ * that comes after another counts after it.
+ */
+function linesFor(concurrency: number): ReadonlyMap<string, Line> {
+  const atOnce = readsAtOnce(concurrency);
+  const oneByOne = { atOnce: 1, waiting: 10, longestMs: 2 * minuteMs };
+  return new Map([
+    ...[...acts].map(
+      (name) => [name, new Line({ atOnce: 100, waiting: 0, longestMs: 30 * secondMs })] as const,
+    ),
+    ["read", new Line({ atOnce, waiting: 50, longestMs: 5 * minuteMs })],
+    ["get", new Line({ atOnce, waiting: 50, longestMs: 5 * minuteMs })],
+    // Only waits for polling, where those who ask at the same time share one round.
+    ["refresh", new Line({ atOnce: 50, waiting: 0, longestMs: 30 * minuteMs })],
+    ["journal", new Line(oneByOne)],
+    ["bundle", new Line(oneByOne)],
+    // For a service that need not answer.
+    ["notify_test", new Line({ atOnce: 1, waiting: 3, longestMs: 30 * secondMs })],
+  ]);
 }
 
 interface RequestServerParts {
@@ -171,40 +203,41 @@ const tooOld = (ageMs: number) =>
   `The request may have been sent ${Math.round(ageMs / 1_000)} s before it was read or had its turn, which is older than commands.max_age allows for what lets something move again; ask once more if it is still wanted.`;
 
 const saidEveryMs = 60_000;
+const tickMs = 5_000;
 const tooMany = "Too many requests wait for an answer already; ask again later.";
 const stopping = "The bridge is stopping; ask again when it is back.";
 
-/** How to get less, where a request has a way to ask for it. */
-const askForLess: ReadonlyMap<string, string> = new Map([
-  ["journal", 'ask with a smaller "limit", a later "since" or one "controller"'],
-  ["get", 'ask for less with "query"'],
-  ["state", 'ask for one "controller"'],
-]);
-
 /**
  * Answers `bridge/request/<name>`. Every client of the broker may ask as often as it likes, so what is done at once is bounded, apart
- * for what waits for different things: no slow read holds up a request that needs no platform.
+ * for each sort. No answer holds a place until the broker has it.
  */
 export class RequestServer {
   readonly #parts: RequestServerParts;
-  readonly #queues: ReadonlyMap<string, RequestQueue>;
-  readonly #local = new RequestQueue({ atOnce: 1, waiting: 50 });
-  readonly #refusals = new RequestQueue({ atOnce: 100, waiting: 0 });
+  readonly #lines: ReadonlyMap<string, Line>;
+  /** For what is there at once, and what nothing can be made of. */
+  readonly #local = new Line({ atOnce: 1, waiting: 50, longestMs: 30 * secondMs });
+  readonly #answers: Answers;
   #refused = 0;
   #unanswered = 0;
   #saidAt: number | null = null;
 
   constructor(parts: RequestServerParts) {
     this.#parts = parts;
-    const platform = new RequestQueue({ atOnce: readsAtOnce(parts.concurrency), waiting: 50 });
-    this.#queues = new Map([
-      ["read", platform],
-      ["get", platform],
-      // Only waits for polling, where those who ask at the same time share one round.
-      ["refresh", new RequestQueue({ atOnce: 50, waiting: 0 })],
-      ["journal", new RequestQueue({ atOnce: 1, waiting: 10 })],
-      ["bundle", new RequestQueue({ atOnce: 1, waiting: 10 })],
-    ]);
+    this.#lines = linesFor(parts.concurrency);
+    this.#answers = new Answers(parts);
+  }
+
+  /** Until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return every(tickMs, this.#parts.clock, signal, () => this.#answers.tick());
+  }
+
+  onConnected(): void {
+    this.#answers.onConnected();
+  }
+
+  onDisconnected(): void {
+    this.#answers.onDisconnected();
   }
 
   /** Takes the messages on the topics of requests. */
@@ -218,20 +251,24 @@ export class RequestServer {
     const via = properties.via ?? null;
     const expiryMs = (properties.messageExpiryIntervalS ?? Infinity) * 1_000;
     const sent = { since: this.#parts.clock.monotonic() - ageMs, expiryMs };
-    const answer = async () => this.#publish(name, await this.#answer(name, body, sent, signal, via), body);
-    if (!this.#queueOf(name, body).take(answer)) this.#turnAway(name, body, via?.client ?? null);
+    const line = this.#lineOf(name, body);
+    const answer = async () => {
+      if (!this.#send(name, await this.#answer(name, body, sent, signal, via))) this.#unanswered += 1;
+    };
+    // What nobody could be told is not worth the work, unless it is one that has to be done.
+    const isWorthIt = acts.has(name) || this.#answers.hasRoom(false);
+    if (!isWorthIt || !line.take(answer)) this.#turnAway(name, body, via?.client ?? null);
     return true;
   }
 
-  #turnAway(name: string, body: BridgeRequestBody, client: string | null): void {
+  #turnAway(name: string, { transaction }: BridgeRequestBody, client: string | null): void {
     this.#refused += 1;
-    if (!this.#refusals.take(() => this.#publish(name, errorAnswer(body.transaction, tooMany), body)))
-      this.#unanswered += 1;
+    if (!this.#send(name, errorAnswer(transaction, tooMany))) this.#unanswered += 1;
     this.#say(name, client);
   }
 
-  #queueOf(name: string, { problem }: BridgeRequestBody): RequestQueue {
-    return (problem === undefined && this.#queues.get(name)) || this.#local;
+  #lineOf(name: string, { problem }: BridgeRequestBody): Line {
+    return (problem === undefined && this.#lines.get(name)) || this.#local;
   }
 
   /** The answer to a request that did not come over the broker; null where too many wait for theirs. */
@@ -245,7 +282,7 @@ export class RequestServer {
     const body = parseRequest(payload);
     const sent = { since: this.#parts.clock.monotonic() - ageMs, expiryMs: Infinity };
     return new Promise((resolve) => {
-      const isTaken = this.#queueOf(name, body).take(async () =>
+      const isTaken = this.#lineOf(name, body).take(async () =>
         resolve(await this.#answer(name, body, sent, signal, via)),
       );
       if (!isTaken) resolve(null);
@@ -256,32 +293,30 @@ export class RequestServer {
     name: string,
     body: BridgeRequestBody,
     sent: Sent,
-    signal: AbortSignal,
+    stop: AbortSignal,
     via: Via,
   ): Promise<string> {
-    if (signal.aborted) return errorAnswer(body.transaction, stopping);
-    const { clock, maxAgeMs } = this.#parts;
+    const { transaction } = body;
+    if (stop.aborted) return errorAnswer(transaction, stopping);
+    const { clock, handlers, maxAgeMs } = this.#parts;
     const ageMs = clock.monotonic() - sent.since;
     if (letsGo(name, body) && ageMs >= Math.min(maxAgeMs(), sent.expiryMs))
-      return errorAnswer(body.transaction, tooOld(ageMs));
-    return answerRequest(name, body, this.#parts.handlers, signal, via);
+      return errorAnswer(transaction, tooOld(ageMs));
+    const { longestMs } = this.#lineOf(name, body).size;
+    // What runs when the bridge stops still says itself what became of it.
+    const work = (late: AbortSignal) =>
+      answerRequest(name, body, handlers, AbortSignal.any([stop, late]), via);
+    return within(clock, longestMs, work).catch(() => {
+      const seconds = longestMs / secondMs;
+      return errorAnswer(
+        transaction,
+        `It was given up after ${seconds} s: what it waits for does not answer.`,
+      );
+    });
   }
 
-  /** Ends with the broker's word on it, so that answers cannot pile up before a slow broker either. */
-  async #publish(name: string, answer: string, { transaction }: BridgeRequestBody): Promise<void> {
-    try {
-      await this.#send(name, answer).catch(async (error: unknown) => {
-        if (!(error instanceof PublishError) || error.kind !== "invalid") throw error;
-        await this.#send(name, errorAnswer(transaction, tooLarge(name, error)));
-      });
-    } catch (error) {
-      this.#parts.log.debug({ request: name, reason: String(error) }, "an answer was not published");
-    }
-  }
-
-  #send(name: string, answer: string): Promise<void> {
-    const { publisher, topics } = this.#parts;
-    return publisher.publish(topics.bridge.response(name), answer, {});
+  #send(name: string, answer: string): boolean {
+    return this.#answers.send(this.#parts.topics.bridge.response(name), answer, acts.has(name));
   }
 
   /** Once a minute, as those who ask too often do not stop at that. */
@@ -295,12 +330,6 @@ export class RequestServer {
       "more requests come than are answered; some were told to ask again later",
     );
   }
-}
-
-/** The error names the sizes. */
-function tooLarge(name: string, error: PublishError): string {
-  const less = askForLess.get(name);
-  return `The answer is too large and was ${error.message}${less === undefined ? "" : `; ${less}`}.`;
 }
 
 /** At most half of polling's places, and two of the connections that commands go out on: both have to go on. */

@@ -4,10 +4,11 @@ import { type Connection, openSocket } from "../runtime/connecting.js";
 import type { Names } from "../runtime/names.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
-import type { WaySettings } from "./services.js";
+import { askedMs, quote, type WaySettings } from "./services.js";
 
 /* Mail. The one part that needs nodemailer, and loaded only where a way is one. */
 
+/** Of each step; the whole has a deadline of its own. */
 const patienceMs = 15_000;
 
 const refusals: ReadonlySet<unknown> = new Set(["EAUTH", "ENOAUTH", "EENVELOPE", "ETLS"]);
@@ -57,37 +58,67 @@ function transportFor(
   });
 }
 
+interface Mail {
+  readonly message: Message;
+  /** Those of the readers that it goes to; all where absent. */
+  readonly only: readonly string[] | undefined;
+}
+
 export async function sendMail(
   settings: MailSettings,
   { proxy: given, names }: { readonly proxy: Proxy; readonly names: Names },
-  message: Message,
+  { message, only }: Mail,
   signal: AbortSignal,
 ): Promise<Sent> {
-  const { host, port } = settings;
+  const { from, to, host, port } = settings;
   const proxy = await proxyAddress(given, names);
   const way =
     proxy === undefined
       ? { connection: await openSocket({ host, port, names, connectMs: patienceMs, signal }) }
       : { proxy };
   const transport = transportFor(settings, way);
-  const end = () => transport.close();
-  signal.addEventListener("abort", end, { once: true });
   try {
-    await transport.sendMail({
-      from: settings.from,
-      to: [...settings.to],
+    const { rejected, rejectedErrors = [] } = await transport.sendMail({
+      from,
+      to: [...to],
+      ...(only && { envelope: { from, to: [...only] } }),
       subject: message.title,
       text: `${message.title}\n\n${message.text}\n`,
       headers: { "Auto-Submitted": "auto-generated" },
       ...(message.severity === "error" && { priority: "high" as const }),
+      signal,
     });
-    return { ok: true };
+    return rejected.length === 0 ? { ok: true } : notForAll(rejected, rejectedErrors);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    const problem = `the mail server: ${error.message.replace(/\p{Cc}+/gu, " ")}`;
-    return { ok: false, problem, isRefused: isRefusal(error) };
+    const remedy = remedyFor(error.message, settings);
+    const problem = `the mail server: ${quote(error.message)}${remedy}`;
+    // Of who had refused it before: that says nothing of the others.
+    const missing = "rejected" in error && only !== undefined ? only : undefined;
+    return { ok: false, problem, isRefused: isRefusal(error), retryAfterMs: askedMs(error.message), missing };
   } finally {
-    signal.removeEventListener("abort", end);
     transport.close();
   }
+}
+
+/** The server has taken it for some of the readers alone. */
+function notForAll(rejected: readonly string[], errors: readonly Error[]): Sent {
+  const whys = rejected.map((address, at) => {
+    const error = errors[at];
+    return `${address}${error === undefined ? "" : ` (${quote(error.message)})`}`;
+  });
+  return {
+    ok: false,
+    problem: `the mail server does not take it for ${whys.join(", ")}; the others have it`,
+    isRefused: errors.every(isRefusal),
+    retryAfterMs: askedMs(errors.map(({ message }) => message).join(" ")),
+    missing: rejected,
+  };
+}
+
+/** Where the server's words name the line of the configuration that is missing. */
+function remedyFor(words: string, { encryption, username }: MailSettings): string {
+  if (/STARTTLS/i.test(words) && encryption === "none") return "; write encryption: starttls";
+  const asksLogin = /\b(?:530|authentication required|auth(?:entication)? needed)\b/i.test(words);
+  return asksLogin && username === undefined ? "; write username and password" : "";
 }

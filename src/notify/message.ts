@@ -1,21 +1,28 @@
 import { alarmTitles, chineseAlarms } from "../greenhouse/alarms.js";
 import { type Language, wordLabel } from "../greenhouse/labels.js";
 import type { Alarm, AlarmFacts } from "../greenhouse/limits.js";
-import type { Notice, ShownAlarm } from "./plan.js";
+import type { Missed, Notice, ShownAlarm } from "./plan.js";
 
 /* What a notice says to people, in both languages. */
 
 /** As a way sends it: a line for the phone's lock screen, and the rest. */
 export interface Message {
-  readonly kind: "alarm" | "cleared" | "flood" | "test";
+  readonly kind: "alarm" | "cleared" | "flood" | "missed" | "test";
   readonly severity: Alarm["severity"];
   readonly title: string;
   readonly text: string;
   /** For programs. */
   readonly alarms: readonly Omit<ShownAlarm, "facts">[];
   readonly over: readonly string[];
+  /** Those that came and went while nothing got out this way, with ISO times. */
+  readonly missed: readonly MissedAlarm[];
   /** ISO time. */
   readonly at: string;
+}
+
+interface MissedAlarm extends Pick<Alarm, "id" | "type" | "severity" | "controller" | "actuator"> {
+  readonly from: string;
+  readonly until: string;
 }
 
 export interface Wording {
@@ -33,6 +40,11 @@ const texts = {
   flood: ["{n} alarms are on. The worst:", "当前共有 {n} 条报警，最严重的有："],
   more: ["and {n} more", "另有 {n} 条"],
   since: ["Since {time}.", "自 {time} 起。"],
+  missed: ["Missed", "未能送达"],
+  meanwhile: [
+    "From {from} to {to} no message got out this way. Came and went meanwhile: {alarms}.",
+    "{from} 至 {to} 期间消息未能经此方式送出，其间发生并已解除：{alarms}。",
+  ],
   test: ["Test message", "测试消息"],
   works: [
     "This is how alarms will reach you (way “{way}”). Nothing is wrong.",
@@ -43,7 +55,7 @@ const texts = {
 function say({ language }: Wording, key: keyof typeof texts, values: Readonly<Record<string, string>> = {}) {
   const text = texts[key][language === "zh" ? 1 : 0];
   return Object.entries(values).reduce<string>(
-    (said, [name, value]) => said.replace(`{${name}}`, value),
+    (said, [name, value]) => said.replace(`{${name}}`, () => value),
     text,
   );
 }
@@ -93,46 +105,93 @@ function withoutFacts(alarm: ShownAlarm): Omit<ShownAlarm, "facts"> {
   return { id, type, state, since, severity, controller, actuator, message, remedy, by };
 }
 
+/** In one line, as many as fit on a phone. */
+function missedLine({ since, alarms }: Missed, at: number, wording: Wording): string {
+  const time = (epochMs: number) => timeIn(new Date(epochMs).toISOString(), wording.timeZone);
+  const shown = alarms.slice(0, mostListed).map((one) => {
+    const until = one.until === null ? "" : ` – ${time(one.until)}`;
+    return `${titleOf(one, wording)} (${time(one.from)}${until})`;
+  });
+  const more = alarms.length - shown.length;
+  const rest = more > 0 ? [say(wording, "more", { n: String(more) })] : [];
+  return say(wording, "meanwhile", {
+    ...{ from: time(since), to: time(at) },
+    alarms: [...shown, ...rest].join(wording.language === "zh" ? "；" : "; "),
+  });
+}
+
+const withIsoTimes = ({ from, until, ...alarm }: Missed["alarms"][number], at: number): MissedAlarm => ({
+  ...alarm,
+  from: new Date(from).toISOString(),
+  until: new Date(until ?? at).toISOString(),
+});
+
 /** `on`: all alarms that are on, for a flood, the worst first. */
 export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number, wording: Wording): Message {
-  const { raised, over, flood } = notice;
-  const [first] = raised;
-  const title = (text: string) => (wording.name === null ? text : `${wording.name}: ${text}`);
-  const finished = over.map((one) => `${say(wording, "over")}: ${titleOf(one, wording)}`);
+  const { raised, over, missed } = notice;
   const facts = {
     alarms: raised.map(withoutFacts),
     over: over.map(({ id }) => id),
+    missed: missed?.alarms.map((one) => withIsoTimes(one, at)) ?? [],
     at: new Date(at).toISOString(),
   };
-  if (first === undefined) {
-    const [only = ""] = finished;
-    const text = finished.length === 1 ? only : list(finished, wording).join("\n");
-    const head = finished.length === 1 ? only : `${say(wording, "over")} (${finished.length})`;
-    return { ...facts, kind: "cleared", severity: "info", title: title(head), text };
-  }
+  const { title, text, ...rest } =
+    raised.length > 0
+      ? raisedMessage(notice, on, wording)
+      : over.length > 0
+        ? overMessage(over, wording)
+        : missedMessage(missed?.alarms ?? [], wording);
+  const meanwhile = missed === null ? [] : [missedLine(missed, at, wording)];
+  return {
+    ...facts,
+    ...rest,
+    title: wording.name === null ? title : `${wording.name}: ${title}`,
+    text: [...(text === "" ? [] : [text]), ...meanwhile].join("\n"),
+  };
+}
+
+type Said = Pick<Message, "kind" | "severity" | "title" | "text">;
+
+const finished = (over: Notice["over"], wording: Wording): readonly string[] =>
+  over.map((one) => `${say(wording, "over")}: ${titleOf(one, wording)}`);
+
+function overMessage(over: Notice["over"], wording: Wording): Said {
+  const lines = finished(over, wording);
+  const [only = ""] = lines;
+  const text = lines.length === 1 ? only : list(lines, wording).join("\n");
+  const title = lines.length === 1 ? only : `${say(wording, "over")} (${lines.length})`;
+  return { kind: "cleared", severity: "info", title, text };
+}
+
+function missedMessage(alarms: Missed["alarms"], wording: Wording): Said {
+  const [first] = alarms;
+  const what =
+    alarms.length === 1 && first
+      ? titleOf(first, wording)
+      : say(wording, "alarms", { n: String(alarms.length) });
+  return { kind: "missed", severity: "info", title: `${say(wording, "missed")}: ${what}`, text: "" };
+}
+
+function raisedMessage({ raised, over, flood }: Notice, on: readonly ShownAlarm[], wording: Wording): Said {
+  const [first] = raised;
+  if (first === undefined) return { kind: "alarm", severity: "info", title: "", text: "" };
   const severity = worstOf(raised);
   const time = say(wording, "since", { time: timeIn(first.since, wording.timeZone) });
-  const lines =
-    flood === null
-      ? []
-      : list(
-          on.map((one) => titleOf(one, wording)),
-          wording,
-          flood,
-        );
+  const ended = finished(over, wording);
   if (raised.length === 1) {
-    const count = flood === null ? [] : [say(wording, "flood", { n: String(flood) }), ...lines];
-    const text = [sentenceOf(first, wording), ...count, ...finished, time].join("\n");
-    const kind = flood === null ? "alarm" : "flood";
-    return { ...facts, kind, severity, title: title(titleOf(first, wording)), text };
+    const titles = on.map((one) => titleOf(one, wording));
+    const count =
+      flood === null ? [] : [say(wording, "flood", { n: String(flood) }), ...list(titles, wording, flood)];
+    const text = [sentenceOf(first, wording), ...count, ...ended, time].join("\n");
+    return { kind: flood === null ? "alarm" : "flood", severity, title: titleOf(first, wording), text };
   }
   const head = say(wording, "alarms", { n: String(raised.length) });
   const each = list(
     raised.map((one) => `${titleOf(one, wording)}. ${sentenceOf(one, wording)}`),
     wording,
   );
-  const text = [...each, ...finished, time].join("\n");
-  return { ...facts, kind: "alarm", severity, title: title(`${head}: ${titleOf(first, wording)}`), text };
+  const text = [...each, ...ended, time].join("\n");
+  return { kind: "alarm", severity, title: `${head}: ${titleOf(first, wording)}`, text };
 }
 
 export function testMessage(way: string, at: number, wording: Wording): Message {
@@ -144,6 +203,7 @@ export function testMessage(way: string, at: number, wording: Wording): Message 
     text: say(wording, "works", { way }),
     alarms: [],
     over: [],
+    missed: [],
     at: new Date(at).toISOString(),
   };
 }

@@ -3,12 +3,17 @@ import type { Configuration } from "../config/schema.js";
 import { type Clock, every } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
-import { messageOf, testMessage, type Wording } from "./message.js";
+import { type Message, messageOf, testMessage, type Wording } from "./message.js";
 import {
   afterNotice,
   afterSent,
+  type Came,
   isTryDue,
+  meanwhile,
+  type Notice,
   noticeDue,
+  type Outage,
+  outageSince,
   remember,
   type Sent,
   type ShownAlarm,
@@ -46,14 +51,32 @@ interface Way {
   readonly sender: Sender;
   told: ToldBefore;
   trouble: Trouble | null;
+  /** Null while messages get out. */
+  outage: Outage | null;
+  /** Messages that some of its readers have and others not, the oldest first. */
+  owed: readonly Owed[];
   /** A message of it is under way. */
   isBusy: boolean;
+  advice: string | null;
+}
+
+interface Owed {
+  readonly message: Message;
+  readonly to: readonly string[];
+}
+
+/** More are not kept for who cannot be reached. */
+const mostOwed = 20;
+
+interface TestResult {
+  readonly ok: boolean;
+  readonly service: string;
+  /** Also of a message that got out, where the service asks for something. */
+  readonly problem: string | null;
 }
 
 /** What became of a test, by the name of the way. */
-export type TestResults = Readonly<
-  Record<string, { readonly ok: boolean; readonly service: string; readonly problem: string | null }>
->;
+export type TestResults = Readonly<Record<string, TestResult>>;
 
 const lookMs = 5_000;
 const testPauseMs = 10_000;
@@ -107,7 +130,7 @@ async function testWays(
 const shownResults = (sent: ReadonlyMap<string, Sent>, senders: ReadonlyMap<string, Sender>): TestResults =>
   Object.fromEntries(
     [...sent].map(([name, one]) => {
-      const problem = one.ok ? null : one.problem;
+      const problem = one.ok ? (one.advice ?? null) : one.problem;
       return [name, { ok: one.ok, service: senders.get(name)?.name ?? "", problem }] as const;
     }),
   );
@@ -124,6 +147,29 @@ export async function testOnce(
 
 const isTold = (value: unknown): value is Told =>
   typeof value === "object" && value !== null && "isOn" in value && "at" in value && "type" in value;
+
+const isOwed = (value: unknown): value is Owed =>
+  typeof value === "object" &&
+  value !== null &&
+  "message" in value &&
+  "to" in value &&
+  Array.isArray(value.to);
+
+const isCame = (entry: readonly [string, unknown]): entry is [string, Came] =>
+  typeof entry[1] === "object" && entry[1] !== null && "from" in entry[1] && "type" in entry[1];
+
+/** What the next run has to know, by the ids of alarms, which are no such words. */
+const keptOf = ({ told, outage, owed }: Way): object => ({
+  ...Object.fromEntries(told),
+  ...(outage && { outage: { since: outage.since, came: Object.fromEntries(outage.came) } }),
+  ...(owed.length > 0 && { owed }),
+});
+
+function outageIn(kept: unknown): Outage | null {
+  const { since, came } = { ...Object(kept) } as { readonly since?: unknown; readonly came?: unknown };
+  if (typeof since !== "number") return null;
+  return { since, came: new Map(Object.entries({ ...Object(came) } as object).filter(isCame)) };
+}
 
 export class Notifier {
   readonly #ports: NotifierPorts;
@@ -143,7 +189,8 @@ export class Notifier {
     this.#ways = [...this.#senders].flatMap(([name, sender]) => {
       const way = configuration.notify.ways[name];
       if (way === undefined) return [];
-      return [{ name, rules: rulesOf(way), sender, told: new Map(), trouble: null, isBusy: false }];
+      const fresh = { told: new Map(), trouble: null, outage: null, owed: [], isBusy: false, advice: null };
+      return [{ name, rules: rulesOf(way), sender, ...fresh }];
     });
   }
 
@@ -172,8 +219,7 @@ export class Notifier {
       throw new Error(`A test was made just now; wait ${testPauseMs / 1_000} seconds.`);
     this.#testedAt = clock.monotonic();
     const sent = await testWays(configuration, clock, signal, this.#senders);
-    for (const way of this.#ways)
-      way.trouble = afterSent(way.trouble, sent.get(way.name) ?? { ok: true }, clock.now());
+    for (const way of this.#ways) this.#note(way, sent.get(way.name) ?? { ok: true }, clock.now());
     this.#report();
     return shownResults(sent, this.#senders);
   }
@@ -181,46 +227,87 @@ export class Notifier {
   #restore(text: string | null): void {
     const kept: unknown = text === null ? {} : JSON.parse(text);
     for (const way of this.#ways) {
-      const told: unknown = Reflect.get(Object(kept), way.name);
-      const entries = Object.entries(Object(told) as object).filter((entry): entry is [string, Told] =>
-        isTold(entry[1]),
-      );
-      way.told = new Map(entries);
+      const own = { ...Object(Reflect.get(Object(kept), way.name)) } as Readonly<Record<string, unknown>>;
+      way.told = new Map(Object.entries(own).filter((entry): entry is [string, Told] => isTold(entry[1])));
+      way.outage = outageIn(own["outage"]);
+      way.owed = Array.isArray(own["owed"]) ? own["owed"].filter(isOwed) : [];
     }
   }
 
   #look(way: Way, signal: AbortSignal): void {
-    const { clock, alarms, log } = this.#ports;
-    const now = clock.now();
-    if (way.isBusy || !isTryDue(way.trouble, now)) return;
+    const now = this.#ports.clock.now();
     // That a way does not work is told through the others.
-    const shown = alarms().filter(({ type }) => way.trouble === null || type !== "notify_failed");
+    const shown = this.#ports
+      .alarms()
+      .filter(({ type }) => (way.trouble === null && way.outage === null) || type !== "notify_failed");
     const minute = minuteIn(this.#wording.timeZone, now);
+    if (way.outage !== null) {
+      const { rules, told } = way;
+      way.outage = meanwhile(way.outage, { rules, told, isOut: way.trouble !== null }, shown, now, minute);
+      if (way.trouble === null && way.outage.came.size === 0) way.outage = null;
+    }
+    if (way.isBusy) return;
+    const isDue = isTryDue(way.trouble, now);
+    if (!isDue && way.trouble?.isOfSome !== true) return;
     way.told = remember(way.told, way.rules, shown, now);
-    const notice = noticeDue(way.rules, way.told, shown, now, minute);
-    if (notice === null) return;
+    const notice = noticeDue(way.rules, way.told, shown, now, minute, way.outage);
+    const [owed] = way.owed;
+    if (notice !== null) this.#tell(way, notice, shown, signal);
+    else if (owed !== undefined && isDue) void this.#send(way, owed, signal);
+  }
+
+  #tell(way: Way, notice: Notice, shown: readonly ShownAlarm[], signal: AbortSignal): void {
     const on = shown.filter(({ type, state }) => type !== "flood" && state !== "cleared");
     const worst = on.toSorted(
       (one, other) => Number(other.severity === "error") - Number(one.severity === "error"),
     );
-    const message = messageOf(notice, worst, now, this.#wording);
+    const message = messageOf(notice, worst, this.#ports.clock.now(), this.#wording);
+    void this.#send(way, { message, notice }, signal);
+  }
+
+  /** A message about a notice, or one that some of the readers have already. Never rejects. */
+  async #send(
+    way: Way,
+    one: Owed | { readonly message: Message; readonly notice: Notice },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, log } = this.#ports;
+    const begunAt = clock.now();
     way.isBusy = true;
-    void way.sender
-      .send(message, signal)
-      .then((sent) => {
-        if (signal.aborted) return;
-        const at = clock.now();
-        this.#ports.onSent?.(way.name, sent);
-        way.trouble = afterSent(way.trouble, sent, at);
-        if (sent.ok) way.told = afterNotice(way.told, notice, at);
-        else
-          log.warn({ way: way.name, problem: sent.problem }, "a message did not get out; it is tried again");
-        this.#report();
-      })
-      .catch((problem: unknown) => log.error({ problem }, "a message could not be made"))
-      .finally(() => {
-        way.isBusy = false;
-      });
+    try {
+      const sent = await way.sender.send(one.message, signal, "to" in one ? one.to : undefined);
+      if (signal.aborted) return;
+      const missing = sent.ok ? [] : (sent.missing ?? null);
+      if (missing !== null) way.outage = null;
+      if ("notice" in one && missing !== null) {
+        way.told = afterNotice(way.told, one.notice, clock.now());
+        if (missing.length > 0)
+          way.owed = [...way.owed, { message: one.message, to: missing }].slice(-mostOwed);
+      }
+      if ("to" in one && missing !== null)
+        way.owed = way.owed.flatMap((owed) =>
+          owed !== one ? [owed] : missing.length === 0 ? [] : [{ ...one, to: missing }],
+        );
+      this.#note(way, sent, begunAt, "notice" in one ? one.notice : null);
+      this.#ports.onSent?.(way.name, sent);
+      if (!sent.ok)
+        log.warn({ way: way.name, problem: sent.problem }, "a message did not get out; it is tried again");
+      this.#report();
+    } catch (problem) {
+      log.error({ problem }, "a message could not be made");
+    } finally {
+      way.isBusy = false;
+    }
+  }
+
+  /** What became of a message says of its way. With the first that reached nobody an outage begins, at the moment that it was tried. */
+  #note(way: Way, sent: Sent, begunAt: number, notice: Notice | null = null): void {
+    const { clock, log } = this.#ports;
+    way.trouble = afterSent(way.trouble, sent, clock.now());
+    if (!sent.ok && sent.missing === undefined) way.outage ??= outageSince(begunAt, notice);
+    const advice = sent.ok ? (sent.advice ?? null) : null;
+    if (advice !== null && advice !== way.advice) log.warn({ way: way.name }, advice);
+    way.advice = advice ?? way.advice;
   }
 
   /** What does not get out, for the page; and what was told, for the next run. */
@@ -231,8 +318,7 @@ export class Notifier {
     );
     if (failing.length > 0 || this.#isFailing) alarm(failing.length === 0 ? null : `${failing.join("; ")}.`);
     this.#isFailing = failing.length > 0;
-    const kept = Object.fromEntries(this.#ways.map(({ name, told }) => [name, Object.fromEntries(told)]));
-    const text = JSON.stringify(kept);
+    const text = JSON.stringify(Object.fromEntries(this.#ways.map((way) => [way.name, keptOf(way)])));
     if (text === this.#written || this.#isWriting) return;
     this.#isWriting = true;
     memory

@@ -1,20 +1,29 @@
+import type { Socket } from "node:net";
 import type { Configuration } from "../config/schema.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, TooLate, within } from "../runtime/clock.js";
 import { connectorOver } from "../runtime/connecting.js";
 import { Names } from "../runtime/names.js";
 import type { Redact } from "../runtime/redaction.js";
 import { verifiedTls } from "../runtime/sockets.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
-import { type HttpReply, type HttpRequest, judgeReply, serviceOf, type WaySettings } from "./services.js";
+import {
+  type HttpReply,
+  type HttpRequest,
+  type Judged,
+  judgeReply,
+  type Service,
+  serviceOf,
+  type WaySettings,
+} from "./services.js";
 
 /* Where messages leave the house. The packages for it are loaded with the first one. */
 
 export interface Sender {
   /** As people call the service. */
   readonly name: string;
-  /** Never rejects; what it says holds no secret. */
-  send(message: Message, stop: AbortSignal): Promise<Sent>;
+  /** Never rejects, and ends within the deadline whatever a service does; what it says holds no secret. `only`: those of several readers. */
+  send(message: Message, stop: AbortSignal, only?: readonly string[]): Promise<Sent>;
 }
 
 interface SenderPorts {
@@ -23,40 +32,61 @@ interface SenderPorts {
   readonly redact: Redact;
 }
 
-/** From the first byte to the last, whatever a service does. */
+/** From the first byte to the last, and until all is let go of. */
 const deadlineMs = 20_000;
 const mostAnswerBytes = 16 * 1024;
-const mostProblem = 300;
+const mostProblem = 500;
 
 export function senderOf(way: WaySettings, ports: SenderPorts): Sender {
-  const { clock, proxy, redact } = ports;
-  const names = new Names(clock);
+  const { clock, redact } = ports;
   // Cut only then: half a secret would not be known as one.
   const tellable = (problem: string) => redact(problem).slice(0, mostProblem);
   const service = serviceOf(way);
-  const attempt = async (message: Message, signal: AbortSignal): Promise<Sent> => {
-    if (service !== null)
-      return judgeReply(
-        service,
-        await exchange(service.request(message, clock.now()), { proxy, names }, signal),
-      );
-    const { sendMail } = await import("./mail.js");
-    return way.smtp ? sendMail(way.smtp, { proxy, names }, message, signal) : { ok: true };
-  };
-  const send = async (message: Message, stop: AbortSignal): Promise<Sent> => {
-    const late = new AbortController();
-    const takeBack = clock.after(deadlineMs, () => late.abort(new Error("no answer in time")));
+  const outwards = { proxy: ports.proxy, names: new Names(clock) };
+  const attempt = service === null ? mailAttempt(way, outwards) : serviceAttempt(service, outwards, clock);
+  const send: Sender["send"] = async (message, stop, only) => {
     try {
-      const sent = await attempt(message, AbortSignal.any([late.signal, stop]));
+      const sent = await within(clock, deadlineMs, (signal) => attempt(message, signal, only), stop);
       return sent.ok ? sent : { ...sent, problem: tellable(sent.problem) };
     } catch (error) {
-      const reason = late.signal.aborted ? "no answer within 20 s" : reasonOf(error);
+      const reason = error instanceof TooLate ? "no answer within 20 s" : reasonOf(error);
       return { ok: false, problem: tellable(`it was not reached (${reason})`), isRefused: false };
-    } finally {
-      takeBack();
     }
   };
   return { name: service?.name ?? "mail", send };
+}
+
+type Attempt = Sender["send"];
+
+/** How this house reaches services. */
+interface Outwards {
+  readonly proxy: SenderPorts["proxy"];
+  readonly names: Names;
+}
+
+const mailAttempt =
+  ({ smtp }: WaySettings, outwards: Outwards): Attempt =>
+  async (message, signal, only) => {
+    const { sendMail } = await import("./mail.js");
+    return smtp ? sendMail(smtp, outwards, { message, only }, signal) : { ok: true };
+  };
+
+/** Where the answer says that the readers are elsewhere now, the message goes there at once, and so do the next ones. */
+function serviceAttempt(service: Service, outwards: Outwards, clock: Clock): Attempt {
+  const { request, whereabouts } = service;
+  const known: { movedTo: string | null } = { movedTo: null };
+  const once = async (message: Message, signal: AbortSignal): Promise<Judged> => {
+    const reply = await exchange(request(message, clock.now(), known.movedTo), outwards, signal);
+    return judgeReply(service, reply, clock.now());
+  };
+  return async (message, signal) => {
+    const first = await once(message, signal);
+    const isElsewhere = first.movedTo !== undefined && first.movedTo !== known.movedTo;
+    if (isElsewhere) known.movedTo = first.movedTo;
+    const sent = isElsewhere && whereabouts ? await once(message, signal) : first;
+    const advice = known.movedTo === null ? undefined : whereabouts?.(known.movedTo);
+    return sent.ok && advice !== undefined ? { ok: true, advice } : sent;
+  };
 }
 
 /** The innermost reason says what happened. */
@@ -69,13 +99,39 @@ function reasonOf(error: unknown): string {
 /** No redirect is followed: the secret is for this address alone. */
 async function exchange(
   { url, headers, body }: HttpRequest,
-  { proxy, names }: { readonly proxy: SenderPorts["proxy"]; readonly names: Names },
+  way: Outwards,
   signal: AbortSignal,
 ): Promise<HttpReply> {
+  const { dispatcher, letGo } = await connectionTo(way, signal);
+  signal.addEventListener("abort", letGo, { once: true });
+  try {
+    const { origin, pathname, search } = new URL(url);
+    const path = pathname + search;
+    const answer = await dispatcher.request({ origin, path, method: "POST", headers, body, signal });
+    const header = (name: string) => {
+      const value = answer.headers[name];
+      return typeof value === "string" ? value : null;
+    };
+    return {
+      status: answer.statusCode,
+      retryAfter: header("retry-after"),
+      location: header("location"),
+      body: await beginning(answer.body),
+    };
+  } finally {
+    signal.removeEventListener("abort", letGo);
+    letGo();
+  }
+}
+
+/** A connection for one exchange, and what ends it: a proxy that never answers, or a service that never closes, is asked nothing more. */
+async function connectionTo({ proxy, names }: Outwards, signal: AbortSignal) {
   const { Agent, buildConnector, Pool, ProxyAgent } = await import("undici");
-  const once = { connections: 1, pipelining: 0 };
+  const sockets = new Set<Socket>();
+  const onSocket = (socket: Socket) => sockets.add(socket);
   const secure = buildConnector({ timeout: deadlineMs, allowH2: false, ...verifiedTls });
-  const connect = connectorOver(secure, { names, connectMs: deadlineMs, signal });
+  const connect = connectorOver(secure, { names, connectMs: deadlineMs, signal, onSocket });
+  const once = { connections: 1, pipelining: 0 };
   const dispatcher =
     proxy === undefined
       ? new Agent({ ...once, connect })
@@ -87,19 +143,11 @@ async function exchange(
           token: loginOf(proxy),
           proxyTunnel: true,
         });
-  try {
-    const { origin, pathname, search } = new URL(url);
-    const path = pathname + search;
-    const answer = await dispatcher.request({ origin, path, method: "POST", headers, body, signal });
-    const retryAfter = answer.headers["retry-after"];
-    return {
-      status: answer.statusCode,
-      retryAfter: typeof retryAfter === "string" ? retryAfter : null,
-      body: await beginning(answer.body),
-    };
-  } finally {
-    await dispatcher.destroy();
-  }
+  const letGo = () => {
+    dispatcher.destroy().catch(() => undefined);
+    for (const socket of sockets) socket.destroy();
+  };
+  return { dispatcher, letGo };
 }
 
 /** As a proxy asks for it. */

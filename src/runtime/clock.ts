@@ -153,6 +153,38 @@ export const cameWithin = (clock: Clock, ms: number, event: Promise<unknown>): P
     event.then(() => resolve(true), reject).finally(takeBack);
   });
 
+/** The time was over. */
+export class TooLate extends Error {
+  override name = "TooLate" as const;
+}
+
+/**
+ * What `work` comes to within `ms`. Then, or once `stop` aborts, its signal aborts and this rejects, with TooLate or the reason: a party
+ * that does not let go, when it is told to, holds up nobody. What becomes of the work afterwards is nobody's concern.
+ */
+export function within<T>(
+  clock: Pick<Clock, "after">,
+  ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  stop?: AbortSignal,
+): Promise<T> {
+  const late = new AbortController();
+  const signal = stop === undefined ? late.signal : AbortSignal.any([late.signal, stop]);
+  return new Promise((resolve, reject) => {
+    const takeBack = clock.after(ms, () => late.abort(new TooLate(`no end within ${ms / 1_000} s`)));
+    const over = new AbortController();
+    void untilAborted(signal, over.signal).then(() => {
+      takeBack();
+      reject(abortReason(signal));
+    });
+    const working = signal.aborted ? Promise.reject<T>(abortReason(signal)) : work(signal);
+    working.then(resolve, reject).finally(() => {
+      takeBack();
+      over.abort();
+    });
+  });
+}
+
 /** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -199,6 +199,12 @@ type Connected = (...outcome: [error: null, socket: Socket] | [error: Error, soc
 /** Of what undici reads at once. */
 const highWaterMark = 64 * 1024;
 
+interface Over {
+  readonly resets?: boolean;
+  /** Called with each connection that stands, which ends with what is on top of it. */
+  readonly onSocket?: (socket: Socket) => void;
+}
+
 /**
  * A connector for undici over our own way to a host; `secure` is its own, for TLS on top. Where it `resets`, connections are reset
  * when they are closed: of one that is merely closed the operating system goes on sending for minutes what was written and not
@@ -207,12 +213,13 @@ const highWaterMark = 64 * 1024;
 export const connectorOver =
   <Options extends Target>(
     secure: (target: Options & { readonly httpSocket: Socket }, done: Connected) => unknown,
-    { resets = false, ...way }: Omit<Way, "host" | "port" | "highWaterMark"> & { readonly resets?: boolean },
+    { resets = false, onSocket, ...way }: Omit<Way, "host" | "port" | "highWaterMark"> & Over,
   ) =>
   (target: Options, done: Connected): void => {
     const isSecure = target.protocol === "https:";
     const port = target.port || (isSecure ? "443" : "80");
     const connected = (socket: Socket) => {
+      onSocket?.(socket);
       // What `resetAndDestroy` sets. That itself waits for the end of the stream first, and its owner learns of no error.
       if (resets) Object.assign(socket, { resetAndClosing: true });
       if (isSecure) secure({ ...target, port, httpSocket: socket }, done);

@@ -299,10 +299,84 @@ describe("a lock on its way to the disk", () => {
     const locking = one.engine.change("GH-0001", ["roof"], { lock: { ...lock, isSpan: false } });
     await one.play(blow(14), 500, blow(3), 5_000);
     await locking;
-    // The guard's command too, which was sent meanwhile.
+    // What the guard asked for meanwhile too.
     const written = keptIn(one.records.slice(before));
     expect(written.length).toBeGreaterThan(2);
     expect(written.map((kept) => kept?.lock?.by)).toEqual(written.map(() => "anna"));
+  });
+
+  /** Beside a skylight that is shut, with what was asked of it and where that stands. */
+  async function asked(diskMs: number) {
+    const one = await bench({ actuators: [skylight()], registers: { "101": "10001" } });
+    one.diskMs = diskMs;
+    const controller = one.store.get("GH-0001");
+    if (controller === undefined) throw new Error("no controller");
+    const journal = { append: () => Promise.resolve(0) };
+    const ports = { limits: { engine: one.engine }, clock: one.clock, journal, onEvent: () => undefined };
+    const ask = (what: typeof unlock | typeof lock) => {
+      const here = { answer: "none yet" };
+      const said = (answer: string) => void (here.answer = answer);
+      what(ports, controller, { actuator: "roof", by: "anna" }, null).then(
+        () => said("done"),
+        (error: unknown) => said(String(error)),
+      );
+      return here;
+    };
+    return { one, ask };
+  }
+  const locked = { outcome: "refused", reason: "interlock" };
+
+  it("forbids from the moment it is asked for: what comes behind it, and the next POST of what runs", async () => {
+    const { one, ask } = await asked(0);
+    one.platform.connection = () => one.clock.wait(500).then(() => clientStatus("online"));
+    await one.play("open", 200);
+    one.diskMs = 8_000;
+    const asking = ask(lock);
+    await one.play("close", 5_000);
+    expect(one.results).toMatchObject([
+      { command: "close", ...locked, interlock: { rule: "lock", value: "anna" } },
+    ]);
+    expect(asking.answer).toBe("none yet");
+    // That of what ran was on its way to the disk.
+    await one.clock.advance(30_000);
+    expect(one.results.at(-1)).toMatchObject({ command: "open", ...locked });
+    expect([one.values(), asking.answer]).toEqual([[], "done"]);
+  });
+
+  it("is told of after 10 s where the disk does not answer, forbids all the same, and is in force once it does", async () => {
+    const { one, ask } = await asked(60_000);
+    const asking = ask(lock);
+    await one.play(9_000, "open", 1_100);
+    expect(one.results).toMatchObject([locked]);
+    expect(asking.answer).toMatch(/disk has not answered for 10 s.*a lock forbids already/);
+    await one.play(60_000, "open", 1_000);
+    expect([one.results.at(-1), one.values()]).toMatchObject([locked, []]);
+    const shown = one.store.get("GH-0001")?.actuators.get("roof")?.restrictions;
+    expect(shown?.lock).toMatchObject({ by: "anna" });
+  });
+
+  it("that the disk refuses is in force for nobody", async () => {
+    const { one, ask } = await asked(0);
+    one.journalProblem = "the disk is full";
+    const asking = ask(lock);
+    await one.clock.advance(100);
+    one.journalProblem = null;
+    expect(asking.answer).toContain("the disk is full");
+    expect(await one.run("open")).toMatchObject({ outcome: "confirmed" });
+  });
+
+  it("and one behind it that frees count in their order, the latter once the disk has it", async () => {
+    const { one, ask } = await asked(1_000);
+    const [first, second, third] = [ask(lock), ask(unlock), ask(unlock)];
+    await one.play(500, "open", 100);
+    expect(one.results).toMatchObject([locked]);
+    await one.clock.advance(2_000);
+    expect([first.answer, second.answer, third.answer]).toMatchObject([
+      "done",
+      "done",
+      expect.stringContaining("Nothing is locked"),
+    ]);
+    expect(await one.run("open")).toMatchObject({ outcome: "confirmed" });
   });
 });
 

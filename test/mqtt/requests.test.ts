@@ -9,6 +9,7 @@ import {
   RequestServer,
   textField,
 } from "../../src/mqtt/requests.js";
+import { PublishError } from "../../src/mqtt/connection/publish.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { RetainedBroker } from "../support/retained-broker.js";
@@ -110,6 +111,9 @@ interface Answer {
 const topics = topicsUnder("greenhouse");
 const panel = { client: "panel", user: null };
 
+const slowOnes = ["read", "get", "journal", "bundle", "refresh", "notify_test"];
+const acts = ["lock", "unlock", "release", "acknowledge", "read_only", "log_level"];
+
 /** A desk whose platform answers only when told to. */
 function desk(concurrency = 4) {
   const clock = new VirtualClock();
@@ -126,8 +130,10 @@ function desk(concurrency = 4) {
         running.set(name, [...open, () => resolve({})]);
         most.set(name, Math.max(most.get(name) ?? 0, open.length + 1));
       });
+  const done: string[] = [];
   const handlers = new Map<string, RequestHandler>([
-    ...["read", "journal", "refresh"].map((name) => [name, slow(name)] as const),
+    ...slowOnes.map((name) => [name, slow(name)] as const),
+    ...acts.map((name) => [name, () => void done.push(name)] as const),
     ["health", () => Promise.resolve({})],
   ]);
   const requests = new RequestServer({
@@ -141,7 +147,7 @@ function desk(concurrency = 4) {
     signal: end.signal,
   });
   return {
-    ...{ clock, broker, lines, end, most },
+    ...{ clock, broker, lines, end, most, requests, done },
     ask: async (name: string, count: number) => {
       for (let place = 0; place < count; place++)
         requests.onMessage({
@@ -231,6 +237,107 @@ describe("a flood of requests", () => {
     expect(second).toMatch(/"refused":449,"unanswered":348/);
     expect(more).toEqual([]);
   });
+});
+
+describe("what locks, ends or forbids waits for no other request", () => {
+  it.each(slowOnes)("neither for %s that nothing answers, as many as may wait", async (name) => {
+    const { ask, answers, done } = desk();
+    await ask(name, 100);
+    const before = answers().length;
+    for (const act of acts) await ask(act, 1);
+    expect(done).toEqual(acts);
+    expect(transactions(answers().slice(before), "ok")).toHaveLength(acts.length);
+  });
+
+  it("nor for a broker that acknowledges no answer, and is done also where no answer has room", async () => {
+    const { ask, broker, requests, done } = desk();
+    broker.holds = true;
+    await ask("health", 500);
+    for (let round = 0; round < 50; round++) await ask("lock", 1);
+    const ofPage = requests.ask("unlock", bytes("{}"), signal);
+    const others = requests.ask("health", bytes("{}"), signal);
+    expect((await Promise.all([ofPage, others])).map((text) => JSON.parse(text ?? "") as Answer)).toEqual([
+      { status: "ok", data: {} },
+      { status: "ok", data: {} },
+    ]);
+    expect(done).toEqual([...Array<string>(50).fill("lock"), "unlock"]);
+    expect(broker.mostInFlight).toBeLessThanOrEqual(110);
+  });
+
+  it("as none of the others waits for one of another sort", async () => {
+    const { ask, finish, answers } = desk();
+    for (const name of slowOnes) await ask(name, 100);
+    for (const name of slowOnes) {
+      const before = answers().length;
+      await finish(name);
+      expect(transactions(answers().slice(before), "ok").length, name).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe("an answer", () => {
+  const gone = new PublishError("offline", "the link is gone");
+
+  it("that met a dead link follows on the next one within a minute, marked as repeated, and none later", async () => {
+    const { ask, broker, clock, requests, answers } = desk();
+    broker.holds = true;
+    await ask("lock", 1);
+    await broker.release(gone);
+    requests.onDisconnected();
+    await clock.advance(59_000);
+    broker.holds = false;
+    requests.onConnected();
+    await settled();
+    expect(answers().slice(1)).toEqual([{ status: "ok", transaction: 0, data: {}, repeated: true }]);
+    broker.holds = true;
+    await ask("lock", 1);
+    await broker.release(gone);
+    await clock.advance(61_000);
+    requests.onConnected();
+    expect(answers()).toHaveLength(3);
+  });
+
+  it("leaves its room once it is out, dropped or too old, so that the next ones have it", async () => {
+    const { ask, broker, clock, requests, answers } = desk();
+    for (let round = 0; round < 5; round++) {
+      broker.holds = true;
+      await ask("health", 50);
+      await ask("refresh", 100);
+      await broker.release(round % 2 === 0 ? gone : null);
+      broker.holds = false;
+      await clock.advance(61_000);
+      requests.onConnected();
+      await settled();
+    }
+    const before = answers().length;
+    await ask("health", 40);
+    expect(transactions(answers().slice(before), "ok")).toHaveLength(40);
+  });
+
+  it("that is too large is told so, with its transaction", async () => {
+    const { ask, broker, answers } = desk();
+    const publish = broker.publish.bind(broker);
+    broker.publish = (topic, payload) =>
+      payload.includes('"ok"')
+        ? Promise.reject(new PublishError("invalid", "not published: 300000 bytes"))
+        : publish(topic, payload);
+    await ask("health", 1);
+    expect(answers()).toEqual([{ transaction: 0, ...failed("too large.*300000 bytes") }]);
+  });
+});
+
+it.each(slowOnes)("%s that never ends is given up, and leaves its place to the next", async (name) => {
+  const { ask, finish, clock, answers } = desk();
+  await ask(name, 60);
+  const before = transactions(answers(), "error").length;
+  await clock.advance(1_800_000);
+  const late = answers().filter(({ error }) => error?.includes("given up"));
+  expect(late.length).toBeGreaterThan(0);
+  expect(transactions(answers(), "error").length - before).toBeGreaterThanOrEqual(late.length);
+  await clock.advance(5 * 1_800_000);
+  await ask(name, 1);
+  await finish(name);
+  expect(transactions(answers(), "ok")).toEqual([0]);
 });
 
 describe("requests that still wait when the bridge stops", () =>

@@ -3,7 +3,7 @@ import type { ShownAlarm } from "../../src/notify/plan.js";
 import { minuteIn, Notifier } from "../../src/notify/notify.js";
 import { silentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { service, withNotify } from "./servers.js";
+import { clinging, mailServer, service, withNotify } from "./servers.js";
 
 const alarm = (id: string, over: Partial<ShownAlarm> = {}): ShownAlarm => ({
   ...{
@@ -52,10 +52,16 @@ async function notifier(ways: string, more = "") {
     };
     return { part, end };
   };
-  /** Lets time pass until this many messages came, as answers need real time. */
+  // Loaded beforehand: that takes real time, of which the deadline of a try would know nothing.
+  await Promise.all([import("undici"), import("../../src/notify/mail.js")]);
+  /** Lets time pass until this many messages came, slowly, as answers need real time. */
   const until = async (got: readonly unknown[], count: number) => {
-    await expect.poll(async () => (await clock.advance(5_000), got.length), { interval: 5 }).toBe(count);
-    await clock.advance(5_000);
+    const passed = async () => (await clock.advance(2_500), got.length);
+    await expect.poll(passed, { interval: 20, timeout: 20_000 }).toBe(count);
+    for (let round = 0; round < 4; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await clock.advance(1_250);
+    }
   };
   return { here, clock, start, until };
 }
@@ -135,6 +141,112 @@ describe("people", () => {
   });
 });
 
+describe("after an outage of a way", () => {
+  const east = alarm("controller_offline.east");
+  const line = (text: string) => expect.stringContaining(text) as string;
+
+  it("people hear in one line what came and went meanwhile, and from when to when nobody was told", async () => {
+    const { url, got } = await outOfOrder();
+    const { here, clock, start, until } = await notifier(`shop: { webhook: { url: ${url} } }`);
+    start();
+    here.alarms = [east];
+    await until(got, 1);
+    here.alarms = [alarm("controller_offline.west", { controller: "west" })];
+    await clock.advance(600_000);
+    await expect.poll(() => got.length).toBeGreaterThan(2);
+    here.alarms = [];
+    await clock.advance(60_000);
+    const before = got.length;
+    got.works = true;
+    await expect
+      .poll(async () => (await clock.advance(30_000), got.length), { interval: 5 })
+      .toBe(before + 1);
+    await clock.advance(3_600_000);
+    expect(got).toHaveLength(before + 1);
+    expect(got[before]?.body).toMatchObject({
+      kind: "missed",
+      title: "Missed: 2 alarms",
+      text: expect.stringMatching(
+        /^From 2026-03-01 16:00 to 2026-03-01 16:\d\d no message got out this way\. Came and went meanwhile: House east: Controller offline \(2026-03-01 15:59 – 2026-03-01 16:0\d\); House west: [^;]*\.$/,
+      ) as string,
+      missed: [{ id: "controller_offline.east" }, { id: "controller_offline.west" }],
+    });
+  });
+
+  it("they hear it also where the bridge was started anew meanwhile", async () => {
+    const { url, got } = await outOfOrder();
+    const { here, start, until } = await notifier(`shop: { webhook: { url: ${url} } }`);
+    const first = start();
+    here.alarms = [east];
+    await until(got, 1);
+    await expect.poll(() => here.kept).toContain("outage");
+    await first.end();
+    here.alarms = [];
+    got.works = true;
+    start();
+    await until(got, 2);
+    expect(got[1]?.body).toMatchObject({ title: "Missed: House east: Controller offline" });
+  });
+
+  it("they hear of what is still on with what came and went", async () => {
+    const { url, got } = await outOfOrder();
+    const { here, clock, start, until } = await notifier(
+      `shop: { webhook: { url: ${url} } }`,
+      "language: zh,",
+    );
+    start();
+    here.alarms = [east];
+    await until(got, 1);
+    here.alarms = [alarm("controller_offline.west", { controller: "west" })];
+    await clock.advance(10_000);
+    got.works = true;
+    await until(got, 2);
+    expect(got[1]?.body).toMatchObject({
+      kind: "alarm",
+      title: "House west: 控制器离线",
+      text: line("期间消息未能经此方式送出，其间发生并已解除：House east: 控制器离线"),
+    });
+  });
+
+  async function outOfOrder() {
+    const one = await service();
+    const got = Object.assign(one.got, { works: false });
+    one.answerOf = () => (got.works ? [200, ""] : [503, ""]);
+    return { url: one.url, got };
+  }
+});
+
+describe("a mail of which some readers cannot be reached", () => {
+  it("is an alarm that names them, goes to them alone once it can, and holds up nothing for the others", async () => {
+    const ben = "RCPT TO:<ben@example.com>";
+    const refuse: Record<string, string> = { [ben]: "550 no such user" };
+    const { port, mails, said } = await mailServer({ refuse });
+    const { here, clock, start, until } = await notifier(
+      `office: { smtp: { host: 127.0.0.1, port: ${port}, encryption: none, from: a@example.com, to: [anna@example.com, ben@example.com] } }`,
+    );
+    const first = start();
+    here.alarms = [alarm("controller_offline.east")];
+    await until(mails, 1);
+    expect(here.said.at(-1)).toMatch(
+      /^office \(mail\): .*ben@example.com \(.*550 no such user\); the others have it\.$/,
+    );
+    here.alarms = [...here.alarms, alarm("controller_offline.west", { controller: "west" })];
+    await until(mails, 2);
+    await expect.poll(() => here.kept).toContain("owed");
+    await first.end();
+    start();
+    Reflect.deleteProperty(refuse, ben);
+    said.length = 0;
+    await until(mails, 4);
+    expect(said.filter((one) => one.startsWith("RCPT"))).toEqual([ben, ben]);
+    expect(mails[2]).toContain("House east");
+    expect(mails[3]).toContain("House west");
+    await clock.advance(3_600_000);
+    expect(mails).toHaveLength(4);
+    await expect.poll(() => here.kept).not.toContain("owed");
+  });
+});
+
 describe("a way that does not work", () => {
   it("is an alarm that names it and no secret, is tried again, and is over with the first message", async () => {
     const other = await service();
@@ -155,6 +267,21 @@ describe("a way that does not work", () => {
     await until(broken.got, 2);
     expect(here.said.at(-1)).toBeNull();
     expect(broken.got[1]?.body).toMatchObject({ title: "House east: Controller offline" });
+  });
+
+  it("for a peer that never lets go is an alarm with its second try, and tells what is on once it is well", async () => {
+    const peer = await clinging("220-slow");
+    const { here, clock, start } = await notifier(
+      `office: { smtp: { host: 127.0.0.1, port: ${peer.port}, encryption: none, from: a@example.com, to: [anna@example.com] } }`,
+    );
+    const { end } = start();
+    here.alarms = [alarm("controller_offline.east")];
+    for (let tries = 1; tries < 3; tries++) {
+      await expect.poll(async () => (await clock.advance(5_000), peer.accepted), { interval: 5 }).toBe(tries);
+      await clock.advance(20_000);
+    }
+    expect(here.said.at(-1)).toMatch(/^office \(mail\): it was not reached \(no answer within 20 s\)\.$/);
+    await end();
   });
 
   it("holds up neither another one nor the end of the bridge", async () => {

@@ -5,7 +5,10 @@ import {
   afterSent,
   isQuiet,
   isTryDue,
+  meanwhile,
   noticeDue,
+  type Outage,
+  outageSince,
   remember,
   type ShownAlarm,
   type ToldBefore,
@@ -207,6 +210,138 @@ describe("a way is told", () => {
   });
 });
 
+describe("of an outage of a way is told afterwards", () => {
+  /** The looks of an outage that began at 0, and what it is told at the first look behind it. */
+  function after(
+    looks: readonly (readonly [atMinute: number, alarms: readonly ShownAlarm[]])[],
+    own: WayRules = rules,
+  ) {
+    let outage: Outage = outageSince(0, null);
+    let last: readonly ShownAlarm[] = [];
+    const told: ToldBefore = new Map();
+    const news = { rules: own, told };
+    for (const [at, alarms] of looks) {
+      outage = meanwhile(outage, { ...news, isOut: true }, alarms, at * minute, noon);
+      last = alarms;
+    }
+    const now = (looks.at(-1)?.[0] ?? 0) * minute + 5_000;
+    outage = meanwhile(outage, { ...news, isOut: false }, last, now, noon);
+    const notice = noticeDue(own, told, last, now, noon, outage);
+    return [
+      ...(notice?.raised.map(({ id }) => id) ?? []),
+      ...(notice?.missed?.alarms.map(
+        ({ id, from, until }) => `${id} ${from / minute}-${(until ?? 0) / minute}`,
+      ) ?? []),
+    ];
+  }
+  const severe = alarm("guard_unmet", { severity: "error", since: minute });
+  const other = alarm("other_bridge", { since: minute });
+
+  it.each<[string, Parameters<typeof after>[0], readonly string[], WayRules?]>([
+    [
+      "what came and went, from when to when",
+      [
+        [2, [other]],
+        [9, off],
+        [12, off],
+      ],
+      ["other_bridge 1-9"],
+    ],
+    [
+      "also what is forgotten already",
+      [
+        [2, [other]],
+        [200, []],
+      ],
+      ["other_bridge 1-200"],
+    ],
+    [
+      "the worst first",
+      [
+        [2, [other, severe]],
+        [9, []],
+      ],
+      ["guard_unmet 1-9", "other_bridge 1-9"],
+    ],
+    [
+      "what is still on as that alone",
+      [
+        [2, [other]],
+        [9, [other]],
+      ],
+      ["other_bridge"],
+    ],
+    [
+      "from the first to the last time",
+      [
+        [2, [other]],
+        [3, off],
+        [4, [other]],
+        [9, off],
+      ],
+      ["other_bridge 1-9"],
+    ],
+    [
+      "nothing of what is less severe",
+      [
+        [2, [other]],
+        [9, off],
+      ],
+      [],
+      { ...rules, severity: "error" },
+    ],
+    [
+      "also a way that is told of nothing that is over",
+      [
+        [2, [other]],
+        [9, []],
+      ],
+      ["other_bridge 1-9"],
+      { ...rules, cleared: false },
+    ],
+    [
+      "nothing of what is quiet at this time",
+      [
+        [2, [other]],
+        [9, []],
+      ],
+      [],
+      { ...rules, quiet: { from: 0, to: 1439, severity: "error" } },
+    ],
+    [
+      "nothing where nothing came",
+      [
+        [2, []],
+        [9, []],
+      ],
+      [],
+    ],
+    [
+      "nothing of what somebody has seen and that is on",
+      [
+        [2, [other]],
+        [9, [{ ...other, state: "acknowledged" }]],
+      ],
+      [],
+    ],
+  ])("%s", (_, looks, expected, own = rules) => expect(after(looks, own)).toEqual(expected));
+
+  it("what did not get out at its beginning, however soon it was over", () => {
+    const notice = noticeDue(rules, new Map(), [other], 2 * minute, noon);
+    const outage = meanwhile(
+      outageSince(2 * minute, notice),
+      { rules, told: new Map(), isOut: true },
+      [],
+      3 * minute,
+      noon,
+    );
+    expect(noticeDue(rules, new Map(), [], 4 * minute, noon, outage)?.missed).toMatchObject({
+      since: 2 * minute,
+      alarms: [{ id: "other_bridge", from: minute, until: 3 * minute }],
+    });
+  });
+});
+
 describe("it is quiet", () => {
   it.each([
     ["warning", "21:59", night, false],
@@ -258,6 +393,11 @@ describe("a message that did not get out", () => {
   ])("waits as long as the service asks for, within an hour: %i → %i", (asked, pause) =>
     expect(afterSent(null, failed(false, asked), 0)?.notBefore).toBe(pause),
   );
+
+  it("to some of its readers is an alarm at once, and holds up no message to the others", () => {
+    const trouble = afterSent(null, { ...failed(false), missing: ["ben@example.com"] }, 0);
+    expect(trouble).toMatchObject({ notBefore: 30_000, problem: "p", isOfSome: true });
+  });
 
   it("is over with the first that gets out", () =>
     expect(afterSent({ failures: 3, notBefore: 9, problem: "p" }, { ok: true }, 0)).toBeNull());

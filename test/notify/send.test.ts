@@ -2,22 +2,28 @@ import { describe, expect, it } from "vitest";
 import { secretValues } from "../../src/config/load.js";
 import type { Message } from "../../src/notify/message.js";
 import { senderOf } from "../../src/notify/send.js";
-import { cutTo, dingtalkSignature } from "../../src/notify/services.js";
+import { cutTo, dingtalkSignature, judgeReply } from "../../src/notify/services.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { withoutSecrets } from "../../src/runtime/redaction.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { mailServer, proxy, service, withNotify } from "./servers.js";
+import { clinging, mailServer, proxy, service, withNotify } from "./servers.js";
 
 const message: Message = {
   ...{ kind: "alarm", severity: "error", title: "East: 限制动作未完成", text: "Go and look.\nSince 14:02." },
-  ...{ alarms: [], over: [], at: "2026-11-26T14:02:00.000Z" },
+  ...{ alarms: [], over: [], missed: [], at: "2026-11-26T14:02:00.000Z" },
 };
 
 const never = new AbortController().signal;
 
 async function sentBy(
   way: string,
-  options: { proxy?: string; message?: Message; clock?: VirtualClock } = {},
+  options: {
+    proxy?: string;
+    message?: Message;
+    clock?: VirtualClock;
+    stop?: AbortSignal;
+    only?: string[];
+  } = {},
 ) {
   const through = options.proxy === undefined ? "" : `proxy: ${options.proxy}, `;
   const configuration = await withNotify(`{ ${through}ways: { phone: ${way} } }`);
@@ -26,7 +32,8 @@ async function sentBy(
   if (phone === undefined) throw new Error("no way");
   const redact = withoutSecrets(() => secretValues(configuration));
   const clock = options.clock ?? systemClock;
-  return senderOf(phone, { clock, proxy: notify.proxy, redact }).send(options.message ?? message, never);
+  const sender = senderOf(phone, { clock, proxy: notify.proxy, redact });
+  return sender.send(options.message ?? message, options.stop ?? never, options.only);
 }
 
 describe("a service gets what its interface asks for", () => {
@@ -201,6 +208,77 @@ describe("an answer that is none of the service's, or says no, is no message", (
   });
 });
 
+describe("a peer that never lets go ends with the deadline of the try, and no socket to it is kept", () => {
+  const head = "HTTP/1.1 200 OK\r\nx-slow: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+  const body = "HTTP/1.1 200 OK\r\ncontent-length: 9999999\r\n\r\n{";
+  const hook = (port: number) => `{ webhook: { url: http://127.0.0.1:${port}/ } }`;
+  const mail = (port: number, encryption = "none") =>
+    `{ smtp: { host: 127.0.0.1, port: ${port}, encryption: ${encryption}, from: a@example.com, to: [b@example.com] } }`;
+  const away = (scheme: string) => `{ webhook: { url: "${scheme}://service.example/" } }`;
+  type Row = [what: string, way: (port: number) => string, isProxy: boolean, says: string];
+  const rows: Row[] = [
+    ["a service that takes the message and says nothing", hook, false, ""],
+    ["a service whose head drips", hook, false, head],
+    ["a service whose body drips", hook, false, body],
+    [
+      "a service behind TLS that does not shake hands",
+      (port) => hook(port).replace("http:", "https:"),
+      false,
+      "",
+    ],
+    ["a proxy that never answers CONNECT", () => away("https"), true, ""],
+    ["a proxy that never answers CONNECT, to a service without TLS", () => away("http"), true, ""],
+    ["a proxy whose answer to CONNECT drips", () => away("https"), true, head],
+    ["a mail server that does not greet", (port) => mail(port), false, ""],
+    ["a mail server that drips", (port) => mail(port), false, "220-slow"],
+    ["a mail server whose greeting never ends", (port) => mail(port), false, "220-a\r\n220-b\r\n"],
+    ["a mail server behind TLS that does not shake hands", (port) => mail(port, "tls"), false, ""],
+    ["a proxy before a mail server that never answers CONNECT", () => mail(25), true, ""],
+    ["a proxy before a mail server whose answer drips", () => mail(25), true, head],
+  ];
+  const begun = async (way: Row[1], isProxy: boolean, says: string, stop?: AbortSignal) => {
+    const peer = await clinging(says);
+    const clock = new VirtualClock();
+    const proxy = isProxy ? `{ url: ${peer.url} }` : undefined;
+    const options = { clock, ...(proxy && { proxy }), ...(stop && { stop }) };
+    const sending = sentBy(way(peer.port), options);
+    await expect.poll(() => peer.accepted).toBeGreaterThan(0);
+    return { peer, clock, sending };
+  };
+
+  it.each(rows)("%s", async (what, way, isProxy, says) => {
+    const { peer, clock, sending } = await begun(way, isProxy, says);
+    await clock.advance(19_900);
+    expect(await Promise.race([sending, Promise.resolve("under way")])).toBe("under way");
+    await clock.advance(200);
+    expect(await sending).toMatchObject({
+      ok: false,
+      isRefused: false,
+      problem: expect.stringContaining("no answer within 20 s") as string,
+    });
+    // That one has a timer of its own, of 15 s.
+    if (!what.startsWith("a proxy before a mail server"))
+      await expect.poll(() => peer.open, { timeout: 8_000 }).toBe(0);
+  });
+
+  it.each(rows.slice(3, 9))("also where the bridge stops: %s", async (_, way, isProxy, says) => {
+    const stop = new AbortController();
+    const { sending } = await begun(way, isProxy, says, stop.signal);
+    stop.abort();
+    expect(await sending).toMatchObject({ ok: false });
+  });
+
+  it.each(["EHLO", "MAIL", "RCPT", "DATA", "AUTH"])("a mail server that says nothing to %s", async (word) => {
+    const { port, said } = await mailServer({ refuse: { [word]: "" } });
+    const clock = new VirtualClock();
+    const own = mail(port).replace("from:", "username: a, password: mail-pass, from:");
+    const sending = sentBy(own, { clock });
+    await expect.poll(() => said.some((line) => line.startsWith(word))).toBe(true);
+    await clock.advance(20_100);
+    expect(await sending).toMatchObject({ ok: false, isRefused: false });
+  });
+});
+
 describe("a mail", () => {
   const way = (port: number, more = "encryption: none") =>
     `{ smtp: { host: 127.0.0.1, port: ${port}, ${more}, from: house@example.com, to: [anna@example.com, Ben <ben@example.com>] } }`;
@@ -255,6 +333,147 @@ describe("a mail", () => {
       isRefused,
       problem: expect.stringContaining(said) as string,
     });
+  });
+});
+
+describe("a mail that some readers cannot get", () => {
+  const way = (port: number) =>
+    `{ smtp: { host: 127.0.0.1, port: ${port}, encryption: none, from: house@example.com, to: [anna@example.com, Ben <ben@example.com>, Chen <chen@example.com>] } }`;
+  const ben = "RCPT TO:<ben@example.com>";
+
+  it.each([
+    ["550 5.1.1 no such user here", true, undefined],
+    ["452 4.2.2 mailbox full, try again in 10 minutes", false, 600_000],
+  ])("is not sent, and says to whom not: %s", async (reply, isRefused, retryAfterMs) => {
+    const { port, mails } = await mailServer({ refuse: { [ben]: reply } });
+    const sent = await sentBy(way(port));
+    expect(sent).toMatchObject({ ok: false, isRefused, missing: ["ben@example.com"] });
+    expect(sent).toHaveProperty("retryAfterMs", retryAfterMs);
+    expect(sent).toHaveProperty("problem", expect.stringContaining(`ben@example.com (`));
+    expect(sent).toHaveProperty("problem", expect.stringContaining(reply));
+    expect(mails).toHaveLength(1);
+  });
+
+  it("goes to these alone once it can, and says nothing of the others while it cannot", async () => {
+    const refuse: Record<string, string> = { [ben]: "550 no" };
+    const { port, said } = await mailServer({ refuse });
+    const only = ["ben@example.com"];
+    expect(await sentBy(way(port), { only })).toMatchObject({ ok: false, missing: only });
+    Reflect.deleteProperty(refuse, ben);
+    expect(await sentBy(way(port), { only })).toEqual({ ok: true });
+    expect(said.filter((line) => line.startsWith("RCPT"))).toEqual([ben, ben]);
+  });
+
+  it.each([
+    ["MAIL", "530 5.7.0 Must issue a STARTTLS command first", /STARTTLS.*; write encryption: starttls$/],
+    ["MAIL", "530 5.7.1 Authentication required", /required; write username and password$/],
+    ["RCPT", "451 4.7.1 Greylisted, come again later, in 300 seconds", /Greylisted/, 300_000],
+  ] as const)(
+    "is told with the line that is missing: %s %s",
+    async (word, reply, problem, retryAfterMs?: number) => {
+      const { port } = await mailServer({ refuse: { [word]: reply } });
+      const sent = await sentBy(way(port));
+      expect(sent).toMatchObject({ ok: false, problem: expect.stringMatching(problem) as string });
+      expect(sent).toHaveProperty("retryAfterMs", retryAfterMs);
+    },
+  );
+});
+
+describe("what an answer asks for is done, or told", () => {
+  const telegram = (url: string) =>
+    `{ telegram: { url: ${url}, token: 123456:ABC-DEF1234, chat_id: -100123 } }`;
+  const moved = {
+    ok: false,
+    error_code: 400,
+    description: "Bad Request: group chat was upgraded to a supergroup chat",
+    parameters: { migrate_to_chat_id: -1001234567890 },
+  };
+
+  it("of a Telegram group that is another one now the message goes there at once, and the line to write is told", async () => {
+    const here = await service([400, moved]);
+    here.answerOf = ({ body }) =>
+      String((body as { chat_id: unknown }).chat_id) === "-1001234567890" ? [200, { ok: true }] : here.answer;
+    expect(await sentBy(telegram(here.url))).toEqual({
+      ok: true,
+      advice: expect.stringContaining('write chat_id: "-1001234567890"') as string,
+    });
+    expect(here.got.map(({ body }) => (body as { chat_id: string }).chat_id)).toEqual([
+      "-100123",
+      "-1001234567890",
+    ]);
+  });
+
+  it("of one that is sent on and on only once", async () => {
+    const { url, got } = await service([400, moved]);
+    expect(await sentBy(telegram(url))).toHaveProperty("problem", expect.stringContaining("upgraded"));
+    expect(got).toHaveLength(2);
+  });
+
+  const now = Date.parse("2026-03-01T08:00:00Z");
+  const reply = (status: number, body: object | string, more: object = {}) => ({
+    ...{ status, retryAfter: null, body: typeof body === "string" ? body : JSON.stringify(body) },
+    ...more,
+  });
+  type Judge = Parameters<typeof judgeReply>[1];
+  it.each<[string, Judge, Record<string, unknown>]>([
+    ["seconds to wait", reply(429, "", { retryAfter: "120" }), { isRefused: false, retryAfterMs: 120_000 }],
+    [
+      "a date to wait for",
+      reply(503, "", { retryAfter: "Sun, 01 Mar 2026 08:05:00 GMT" }),
+      { isRefused: false, retryAfterMs: 300_000 },
+    ],
+    ["a wait in the body", reply(429, { message: "slow down", retry_after: 3 }), { retryAfterMs: 3_000 }],
+    ["a wait in words", reply(429, "Too many requests, try again in 2 minutes"), { retryAfterMs: 120_000 }],
+    [
+      "a page that says more",
+      reply(507, { error: "attachment too large", link: "https://ntfy.sh/docs/publish/#limitations" }),
+      { isRefused: false, problem: /attachment too large; see https:\/\/ntfy\.sh\/docs/ },
+    ],
+    [
+      "where it is now, without what may be secret there",
+      reply(308, "", { location: "https://new.example.com/hook?key=abc" }),
+      {
+        isRefused: true,
+        problem: /https:\/\/new\.example\.com\/hook; where that is right, write it as url$/,
+      },
+    ],
+    [
+      "words that are no JSON",
+      reply(410, "This hook was deleted; make a new one."),
+      { problem: /make a new one/ },
+    ],
+    ["an inner error", reply(400, { error: { message: "no field text" } }), { problem: /no field text/ }],
+    ["RFC 9457", reply(403, { title: "Forbidden", detail: "IP not allowed" }), { problem: /IP not allowed/ }],
+    ["a page of HTML", reply(502, "<html>Bad</html>"), { problem: /\(HTTP 502\)/ }],
+    [
+      "that only some have it",
+      reply(207, { message: "1 of 2" }),
+      { isRefused: true, problem: /only some.*1 of 2/ },
+    ],
+  ])("%s", (_, given, expected) => {
+    const judged = judgeReply({ judge: () => ({ ok: true }) }, given, now);
+    for (const [key, value] of Object.entries<unknown>({ ok: false, ...expected }))
+      expect(judged).toHaveProperty(key, value instanceof RegExp ? expect.stringMatching(value) : value);
+  });
+
+  it.each<[object | string, boolean]>([
+    ["", true],
+    ["taken", true],
+    [{ ok: true }, true],
+    [{ code: 0, msg: "success" }, true],
+    [{ code: 200, msg: "OK" }, true],
+    [{ status: "ok", errcode: 0 }, true],
+    [{ id: 12, code: 5 }, true],
+    [{ ok: false, error: "channel_not_found" }, false],
+    [{ success: false, message: "no such key" }, false],
+    [{ code: 19_002, msg: "params error, msg_type need" }, false],
+    [{ errcode: 93_000, errmsg: "invalid webhook url" }, false],
+    [{ status: "error", detail: "disabled" }, false],
+  ])("a hook's 200 that says %j is a message: %s", async (answer, isSent) => {
+    const { url } = await service([200, answer]);
+    const sent = await sentBy(`{ webhook: { url: ${url} } }`);
+    expect(sent.ok).toBe(isSent);
+    if (!sent.ok) expect(sent.problem).toMatch(/channel|key|msg_type|invalid|disabled/);
   });
 });
 

@@ -12,6 +12,7 @@ import { createSecureContext, TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import { loaded, platform } from "../config/loading.js";
 import { testCertificate } from "../broker/certificate.js";
+import { startClinging } from "../support/clinging.js";
 
 /* Servers that take messages as the real ones do, and what they got. */
 
@@ -30,15 +31,25 @@ async function listening(server: Server): Promise<number> {
 
 type Answer = readonly [status: number, body: unknown, headers?: Record<string, string>];
 
+interface Service {
+  readonly url: string;
+  readonly got: Got[];
+  answer: Answer | null;
+  /** In the place of `answer`. */
+  answerOf?: (got: Got) => Answer | null;
+}
+
 /** `answer` is looked at anew for each request; null: none ever. */
 export async function service(given: Answer | null = [200, { id: "x", ok: true, errcode: 0 }]) {
   const got: Got[] = [];
-  const here = { url: "", got, answer: given };
+  const here: Service = { url: "", got, answer: given };
   const server = createServer((request, response) => {
     void text(request).then((sent) => {
       got.push({ path: request.url ?? "", headers: request.headers, body: JSON.parse(sent) });
-      if (here.answer === null) return;
-      const [status, body, headers = {}] = here.answer;
+      const [newest] = got.slice(-1);
+      const answered = newest && here.answerOf ? here.answerOf(newest) : here.answer;
+      if (answered === null) return;
+      const [status, body, headers = {}] = answered;
       response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
     });
   });
@@ -66,6 +77,13 @@ export async function proxy(login: string) {
   return { asked, url: `http://127.0.0.1:${await listening(server)}` };
 }
 
+/** Until the test ends. */
+export async function clinging(says?: string) {
+  const peer = await startClinging(says);
+  onTestFinished(() => peer.close());
+  return peer;
+}
+
 interface MailServer {
   readonly port: number;
   /** What was said to it, line by line. */
@@ -80,6 +98,7 @@ export async function mailServer({
   refuse = {},
 }: {
   readonly startTls?: boolean;
+  /** Looked at anew for each line; an empty one: no answer ever. */
   readonly refuse?: Readonly<Record<string, string>>;
 } = {}): Promise<MailServer> {
   const [said, mails]: [string[], string[]] = [[], []];
@@ -118,7 +137,8 @@ export async function mailServer({
             return;
           }
           if (line === "DATA") mail = "";
-          socket.write(`${answer(line)}\r\n`);
+          const answered = answer(line);
+          if (answered !== "") socket.write(`${answered}\r\n`);
         }
       }
     });

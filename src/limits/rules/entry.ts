@@ -89,7 +89,10 @@ export interface Entry extends Standing {
   readonly sent: ReadonlyMap<string, SentBefore>;
   /** A command that the disk knows as sent, with what it does to the entry, and whose first POST is not out. */
   readonly pending: Pending | null;
-  /** On their way to the disk, and in force once it has them; what is written meanwhile has them already. */
+  /**
+   * On their way to the disk; what is written meanwhile has them already. A lock forbids from here on, everything else is in force once
+   * the disk has it.
+   */
   readonly planned: readonly Partial<LockAndHold>[];
   /** Of an address that the actuator has no more, in epoch ms: a later start that has it again ends it. */
   readonly formerLease: KeptLimits["lease"];
@@ -98,6 +101,16 @@ export interface Entry extends Standing {
 export const keyOf = (code: string, actuator: string): string => `${code} actuator ${actuator}`;
 
 export type LockAndHold = Pick<Entry, "lock" | "hold">;
+
+/** With what is on its way to the disk. */
+export const asPlanned = (entry: Entry): Entry =>
+  entry.planned.reduce<Entry>((before, change) => ({ ...before, ...change }), entry);
+
+/** As it is in force for commands: a lock need not wait for the disk to forbid. */
+export function asForbidden(entry: Entry): Entry {
+  const lock = entry.planned.findLast((change) => change.lock)?.lock;
+  return lock ? { ...entry, lock } : entry;
+}
 
 /** A command as the limits see it. */
 export interface LimitedCommand {

@@ -6,6 +6,7 @@ import type { KeptLimits } from "../../journal/records.js";
 import { formatDuration } from "../../runtime/duration.js";
 import { attemptAfter, type Ended, firstAttempt } from "./attempts.js";
 import {
+  asPlanned,
   type Entry,
   isMoving,
   keptOf,
@@ -145,8 +146,8 @@ export function keptNow(
   { at, mono }: { readonly at: number; readonly mono: number },
 ): KeptLimits | null {
   if (!entry) return null;
-  const { pending, planned } = entry;
-  const changed = planned.reduce<Entry>((before, change) => ({ ...before, ...change }), entry);
+  const { pending } = entry;
+  const changed = asPlanned(entry);
   const kept = pending === null ? changed : afterFirstPost(changed, pending.command, pending);
   return keptOf(kept, at - mono);
 }

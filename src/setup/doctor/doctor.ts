@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
-import { nextTurn } from "../../runtime/clock.js";
+import { cameWithin, nextTurn } from "../../runtime/clock.js";
 import { Names } from "../../runtime/names.js";
 import { addressChecks } from "./address-checks.js";
 import { clusterChecks } from "./cluster-checks.js";
@@ -124,6 +124,9 @@ export function openContext(
   };
 }
 
+/** What does not close holds up no report. */
+const longestEndMs = 2_000;
+
 interface Examination {
   readonly isWanted?: (check: Check) => boolean;
   /** Behind the others, such as recording. */
@@ -141,6 +144,7 @@ export async function* diagnose(
     const all = context.configuration.cluster === undefined ? checks : [...checks, ...clusterChecks];
     yield* examine([...all.filter(isWanted), ...more], context, stop, onBegin);
   } finally {
-    for (const end of context.evidence.endings.reverse()) await end().catch(() => undefined);
+    for (const end of context.evidence.endings.reverse())
+      await cameWithin(context.ports.clock, longestEndMs, end()).catch(() => undefined);
   }
 }

@@ -1,0 +1,95 @@
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { PublishError } from "./connection/publish.js";
+import type { PublishOptions } from "./connection/settings.js";
+import { Outbox } from "./outbox.js";
+
+interface AnswerParts {
+  readonly publisher: {
+    publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
+  };
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly log: Logger;
+}
+
+/** On their way to the broker at once; what locks, ends or forbids is answered beyond that. */
+const most = 100;
+const mostOfActs = 110;
+const mostBytes = 8 * 1024 * 1024;
+/** Whoever asked has given up by then, and what was read is old. */
+const longestMs = 60_000;
+
+/** How to get less, where a request has a way to ask for it. */
+const askForLess: ReadonlyMap<string, string> = new Map([
+  ["journal", 'ask with a smaller "limit", a later "since" or one "controller"'],
+  ["get", 'ask for less with "query"'],
+  ["state", 'ask for one "controller"'],
+]);
+
+/**
+ * Answers to requests on their way to a broker, which may take long to acknowledge one or never do: nothing waits for that. What a
+ * dead link did not take follows on the next one. Bounded in number and bytes.
+ */
+export class Answers {
+  readonly #outbox: Outbox;
+  #count = 0;
+  #bytes = 0;
+
+  constructor({ publisher, clock, log }: AnswerParts) {
+    const publish = (topic: string, payload: string, options: PublishOptions) =>
+      publisher.publish(topic, payload, options).catch((error: unknown) => {
+        if (!(error instanceof PublishError) || error.kind !== "invalid") throw error;
+        return publisher.publish(topic, tooLarge(topic, payload, error), options);
+      });
+    this.#outbox = new Outbox({
+      ...{ link: { publish }, clock, most: mostOfActs, longestMs },
+      repeat: (answer) => ({ ...answer, repeated: true }),
+      gaveUp: (topic, { message: reason }) => log.debug({ topic, reason }, "an answer was not published"),
+    });
+    // A request came over a link, so that there is one.
+    this.#outbox.onConnected();
+  }
+
+  hasRoom(isAct: boolean): boolean {
+    return this.#count < (isAct ? mostOfActs : most) && this.#bytes < mostBytes;
+  }
+
+  /** False where there is no room for it. */
+  send(topic: string, answer: string, isAct: boolean): boolean {
+    if (!this.hasRoom(isAct)) return false;
+    const bytes = Buffer.byteLength(answer);
+    this.#count += 1;
+    this.#bytes += bytes;
+    this.#outbox.send({
+      controllerId: null,
+      destinations: [{ topic, options: {}, isOwn: true }],
+      document: answer,
+      onDelivered: () => {
+        this.#count -= 1;
+        this.#bytes -= bytes;
+      },
+    });
+    return true;
+  }
+
+  onConnected(): void {
+    this.#outbox.onConnected();
+  }
+
+  onDisconnected(): void {
+    this.#outbox.onDisconnected();
+  }
+
+  /** To be called now and then. */
+  tick(): void {
+    this.#outbox.tick();
+  }
+}
+
+/** The error names the sizes. */
+function tooLarge(topic: string, answer: string, { message }: PublishError): string {
+  const { transaction } = JSON.parse(answer) as { readonly transaction?: unknown };
+  const less = askForLess.get(topic.slice(topic.lastIndexOf("/") + 1));
+  const error = `The answer is too large and was ${message}${less === undefined ? "" : `; ${less}`}.`;
+  return JSON.stringify({ status: "error", transaction, error });
+}

@@ -1,0 +1,43 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+
+/**
+ * A peer that never lets go: it takes every connection, answers nothing, or a byte of `says` every 20 ms and then the last one for ever,
+ * and closes none, also where the other side has.
+ */
+export async function startClinging(says = "") {
+  /** With how many bytes each was sent. */
+  const sockets = new Map<Socket, number>();
+  const here = { port: 0, url: "", got: "", accepted: 0, open: 0 };
+  const drip = setInterval(() => {
+    for (const [socket, at] of sockets) {
+      const byte = says[Math.min(at, says.length - 1)];
+      if (byte !== undefined && socket.writable) socket.write(byte);
+      sockets.set(socket, at + 1);
+    }
+  }, 20);
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.set(socket, 0);
+    here.accepted += 1;
+    here.open += 1;
+    socket.on("data", (chunk) => (here.got += String(chunk)));
+    socket.on("error", () => undefined);
+    let isOpen = true;
+    const ended = () => {
+      if (isOpen) here.open -= 1;
+      isOpen = false;
+    };
+    socket.on("end", ended).on("close", ended);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  here.port = (server.address() as AddressInfo).port;
+  here.url = `http://127.0.0.1:${here.port}`;
+  const close = async () => {
+    clearInterval(drip);
+    server.close();
+    for (const socket of sockets.keys()) socket.destroy();
+    await once(server, "close");
+  };
+  return Object.assign(here, { close });
+}
