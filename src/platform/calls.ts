@@ -47,15 +47,24 @@ function question<T>(
   return async (query, signal, pace = "polled") => {
     const path = requestPath(operation, query, shape);
     const { deviceCode: device } = query;
-    const { body } = await requests.read({ operation, path, signal, device, pace });
+    const call = { operation, path, signal, device, pace };
+    const { body, generation } = await requests.read(call);
     const { deviceCode: code = "", address = "" } = query;
     try {
-      return decode(body, { code, address, report, readTime, receivedAt: clock.now() });
+      const found = decode(body, { code, address, report, readTime, receivedAt: clock.now() });
+      requests.onUsable(call, generation);
+      return found;
     } catch (error) {
       if (!(error instanceof UnreadableShape)) throw error;
       report(error.message, body);
       const text = `${error.message}; platform.shapes.${operation.name}.items can say where they are`;
-      throw errorAt(requests.context(operation), text, { kind: "protocol", status: 200, sent: true });
+      const unreadable = errorAt(requests.context(operation), text, {
+        kind: "protocol",
+        status: 200,
+        sent: true,
+      });
+      requests.onUnreadable(call, unreadable);
+      throw unreadable;
     }
   };
 }
@@ -121,7 +130,7 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
         value: plainText(value, operation, "value"),
         deviceCode: deviceCode(code, operation),
       };
-      const { body, envelope } = await requests.write({
+      const call = {
         operation,
         path: operation.path,
         body: JSON.stringify(sent),
@@ -129,9 +138,13 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
         signal,
         pace,
         ...(mayPost === undefined ? {} : { mayBegin: mayPost }),
-      });
+      };
+      const { body, envelope, generation } = await requests.write(call);
       const accepted = readWriteAnswer(body, envelope, sent, report);
-      if (accepted !== null) return accepted;
+      if (accepted !== null) {
+        requests.onUsable(call, generation);
+        return accepted;
+      }
       throw errorAt(
         requests.context(operation),
         "the answer has no code and does not echo what was sent, so nothing says whether the value was accepted; it is read back",

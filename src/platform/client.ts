@@ -20,7 +20,7 @@ import {
 import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
 import { type Files, nodeFiles } from "../runtime/file-system.js";
 import { HostConnections, type HostWay } from "./http.js";
-import { type HostLink, HostLinks, type OnLink } from "./circuit.js";
+import { type HostLink, HostLinks, type OnLink } from "./links.js";
 import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./calls.js";

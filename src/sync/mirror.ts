@@ -92,6 +92,7 @@ export function createMirror(parts: MirrorParts): Mirror {
   );
   watch.onState((state) => store.setReachable(state !== "unreachable"));
   watch.onHost((host, reachable) => poller.hostReachable(host, reachable));
+  watch.onDoubt((host, request) => poller.askAnother(host, request));
   inventory.onNews(newsLogger(parts, store));
   inventory.onNews((news) => followNews(news, poller));
   followRawAddresses(store, poller);
