@@ -92,7 +92,8 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const reports = new ShapeReports("answer", log, clock, redact);
   const { budget, hosts, leave } = waysTo(settings, ports, links);
   const inside = { clock, random, redact, blank };
-  const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside });
+  const refusedCodes = new Set(settings.sign_in?.refused_codes ?? []);
+  const requests = new Requests({ hosts, links, budget, source, refusedCodes, skew, tally, ...inside });
   const pushTally = newPushTally();
   const frameReports = new ShapeReports("frame", log, clock, redact);
   const pushParts = { source, readTime, log, ...inside, tally: pushTally, reports: frameReports };

@@ -96,6 +96,7 @@ interface RequestParts {
   readonly links: HostLinks;
   readonly budget: RequestBudget;
   readonly source: CredentialSource;
+  readonly refusedCodes: ReadonlySet<string>;
   readonly skew: ClockSkew;
   readonly tally: Tally;
   readonly clock: Clock;
@@ -266,7 +267,8 @@ export class Requests {
   /** What an error about an operation has to know. */
   context(operation: Operation): RequestContext {
     const { url } = this.#parts.hosts[operation.host];
-    return { operation, url, credentialKey: this.#parts.source.key, redact: this.#parts.redact };
+    const { source, refusedCodes, redact } = this.#parts;
+    return { operation, url, credentialKey: source.key, refusedCodes, redact };
   }
 
   /** Ends every open request and every pause between retries. */

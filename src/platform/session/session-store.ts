@@ -22,6 +22,8 @@ export interface SavedSession {
 
 export type VainCodes = ReadonlyMap<string, number>;
 
+export const noCodes: VainCodes = new Map();
+
 const nothing: SavedSession = { token: null, history: noHistory };
 
 export const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
@@ -67,7 +69,7 @@ export class SessionStore {
   async save(session: SavedSession): Promise<void> {
     try {
       const salt = await this.#ownSalt();
-      const { token, history, vain = new Map() } = session;
+      const { token, history, vain = noCodes } = session;
       const record = {
         version: 1,
         salt: salt.toString("hex"),

@@ -7,7 +7,7 @@ import type { SignInAnswer } from "../decode/sign-in.js";
 import type { HostLinks } from "../links.js";
 import { operations } from "../operations.js";
 import { credential, type Credential, type CredentialSource } from "./credential.js";
-import type { SavedToken, SessionStore, VainCodes } from "./session-store.js";
+import { noCodes, type SavedToken, type SessionStore, type VainCodes } from "./session-store.js";
 import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
 
 /** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
@@ -91,7 +91,7 @@ export class SignIn implements CredentialSource {
   #countedGeneration = 0;
   /** Of a token that an earlier run was let in with. */
   #savedGeneration = 0;
-  #vain: VainCodes = new Map();
+  #vain: VainCodes = noCodes;
   #savedAttempt: { readonly refusals: number; readonly at: number } | null = null;
 
   constructor(body: unknown, parts: SignInParts) {
@@ -214,7 +214,7 @@ export class SignIn implements CredentialSource {
   }
 
   async #load(): Promise<void> {
-    const { token, history, vain = new Map() } = await this.#parts.store.load();
+    const { token, history, vain = noCodes } = await this.#parts.store.load();
     this.#pace.resume(history);
     this.#vain = vain;
     if (token !== null && this.#useSaved(token)) return;
