@@ -45,6 +45,8 @@ export interface Sensor {
   readonly fault: "implausible" | "unreadable" | null;
   /** Readings in a row that were a word where a number belongs; none where absent. */
   readonly words?: number;
+  /** It may be the answer to another question; absent where not. */
+  readonly isDoubted?: true;
   readonly source: Source;
   readonly quality: Quality;
 }
@@ -60,6 +62,8 @@ export interface RunningStatus extends RunningStatusItem {
   readonly changedAt: number;
   /** Whole answers in a row that did not list it. */
   readonly missed: number;
+  /** It may be the answer to another question; absent where not. */
+  readonly isDoubted?: true;
   readonly quality: "good" | "stale";
 }
 
@@ -75,6 +79,8 @@ export interface Register {
   readonly source: Source;
   /** What the device itself gave while this was read differs: it has to be asked again. */
   readonly isDoubtful?: true;
+  /** It may be the answer to another question; absent where not. */
+  readonly isDoubted?: true;
 }
 
 /**

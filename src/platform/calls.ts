@@ -7,7 +7,13 @@ import {
 } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import { errorAt } from "./answer.js";
-import { type Decode, UnreadableShape, withoutHostileNames } from "./decode/decoding.js";
+import {
+  checkDevice,
+  type Decode,
+  type ReportShape,
+  UnreadableShape,
+  withoutHostileNames,
+} from "./decode/decoding.js";
 import { historyReader } from "./decode/history.js";
 import { deviceReader, stationReader, videoReader } from "./decode/lists.js";
 import { manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
@@ -48,15 +54,21 @@ function question<T>(
     const path = requestPath(operation, query, shape);
     const { deviceCode: device } = query;
     const call = { operation, path, signal, device, pace };
-    const { body, generation } = await requests.read(call);
+    const answer = await requests.read(call).catch((error: unknown) => {
+      if (isUselessAnswer(error)) reports.useless(operation.name, whatCame(error));
+      throw error;
+    });
+    const { body } = answer;
     const { deviceCode: code = "", address = "" } = query;
+    const located: ReportShape = (problem, sample) => report(problem, sample, body);
     try {
-      const found = decode(body, { code, address, report, readTime, receivedAt: clock.now() });
-      requests.onUsable(call, generation);
+      if (code !== "") checkDevice(body, code);
+      const found = decode(body, { code, address, report: located, readTime, receivedAt: clock.now() });
+      requests.onUsable(call, answer);
       return found;
     } catch (error) {
       if (!(error instanceof UnreadableShape)) throw error;
-      report(error.message, body);
+      located(error.message, body);
       const text = `${error.message}; platform.shapes.${operation.name}.items can say where they are`;
       const unreadable = errorAt(requests.context(operation), text, {
         kind: "protocol",
@@ -68,6 +80,15 @@ function question<T>(
     }
   };
 }
+
+const isUselessAnswer = (error: unknown): error is PlatformError =>
+  error instanceof PlatformError &&
+  error.facts.sent &&
+  (error.facts.kind === "server" || error.facts.kind === "protocol");
+
+/** What an error says behind the operation and its host, and before the remedy. */
+const whatCame = ({ message, facts }: PlatformError): string =>
+  message.slice(message.indexOf("): ") + 3).split("; ")[0] ?? `HTTP ${facts.status ?? 0}`;
 
 /** The reads of the platform: which request, and which decoder for its answer. */
 export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformReader {
@@ -142,7 +163,7 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
       const { body, envelope, generation } = await requests.write(call);
       const accepted = readWriteAnswer(body, envelope, sent, report);
       if (accepted !== null) {
-        requests.onUsable(call, generation);
+        requests.onUsable(call, { generation });
         return accepted;
       }
       throw errorAt(

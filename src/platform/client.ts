@@ -24,14 +24,14 @@ import { type HostLink, HostLinks, type OnLink } from "./links.js";
 import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./calls.js";
-import { Requests } from "./requests.js";
+import { type OnMixedUp, Requests } from "./requests.js";
 import { RequestBudget, type Semaphore } from "../runtime/schedule.js";
 import { type CredentialSource, staticToken, TokenFile, blanker } from "./session/credential.js";
 import { deriveKey, SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
 import { JointBudget, JointPlaces, type SharedHosts } from "./shared.js";
 import type { PlatformSettings, ShapeSettings } from "./settings.js";
-import { ClockSkew, timeReader, zoneOffset } from "./time.js";
+import { ClockSkew, type ReadTime, timeReader, zoneOffset } from "./time.js";
 
 /** What leads out of the process, or to another thread; the real ones where absent. */
 export interface PlatformOutside {
@@ -47,6 +47,8 @@ export interface PlatformPorts {
   readonly dataDir: string;
   /** Told when a host's link changes; plain success of a healthy link is no change. */
   readonly onLink?: OnLink;
+  /** Told of reads that may have got the answer to another one. */
+  readonly onMixedUp?: OnMixedUp;
   readonly files?: Files | undefined;
   readonly outside?: PlatformOutside | undefined;
   /** What other accounts of the process share of the same hosts. */
@@ -73,17 +75,14 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Platform
 
 /** Builds the client; throws only for URLs that are none. */
 export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
-  const { clock, random, log } = ports;
+  const { clock, random, log, onLink = () => undefined } = ports;
   const tally = newTally();
-  const links = new HostLinks(clock, ports.onLink ?? (() => undefined));
+  const links = new HostLinks(clock, onLink);
   const skew = new ClockSkew(clock);
   const readTime = timeReader(zoneOffset(settings.time_zone));
   const signIn: PostSignIn = async (body, tokenPath, signal) => {
     const answer = await requests.signIn(body, signal);
-    const nowAt = clock.now() + (skew.skewMs() ?? 0);
-    const found = readSignIn(answer.body, tokenPath, nowAt, (value) => readTime(value, nowAt));
-    if (found === null) reports.of(operations.signIn.name)("a sign-in answer without a token", answer.body);
-    return found;
+    return tokenIn(answer.body, tokenPath, { nowAt: clock.now() + (skew.skewMs() ?? 0), readTime, reports });
   };
   const source = credentialSource(settings, ports, { links, tally, signIn });
   const streams = new StreamAddresses(source);
@@ -92,8 +91,8 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const reports = new ShapeReports("answer", log, clock, redact);
   const { budget, hosts, leave } = waysTo(settings, ports, links);
   const inside = { clock, random, redact, blank };
-  const refusedCodes = new Set(settings.sign_in?.refused_codes ?? []);
-  const requests = new Requests({ hosts, links, budget, source, refusedCodes, skew, tally, ...inside });
+  const told = { refusedCodes: new Set(settings.sign_in?.refused_codes), onMixedUp: ports.onMixedUp };
+  const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside, ...told });
   const pushTally = newPushTally();
   const frameReports = new ShapeReports("frame", log, clock, redact);
   const pushParts = { source, readTime, log, ...inside, tally: pushTally, reports: frameReports };
@@ -111,6 +110,19 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     secrets: streams.secrets,
     close: () => Promise.all([requests.close(), source.close()]).then(leave),
   };
+}
+
+interface SignInReading {
+  /** Epoch ms. */
+  readonly nowAt: number;
+  readonly readTime: ReadTime;
+  readonly reports: ShapeReports;
+}
+
+function tokenIn(body: unknown, tokenPath: string | undefined, { nowAt, readTime, reports }: SignInReading) {
+  const found = readSignIn(body, tokenPath, nowAt, (value) => readTime(value, nowAt));
+  if (found === null) reports.of(operations.signIn.name)("a sign-in answer without a token", body);
+  return found;
 }
 
 const mostStreams = 2_000;

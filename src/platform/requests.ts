@@ -89,7 +89,13 @@ const heldBackWords = {
 type HeldBack = Extract<Admission, { go: false }>;
 
 /** An answer, and the generation of the credential that it was asked with. */
-type ReadAnswer = GoodAnswer & Pick<Credential, "generation">;
+type ReadAnswer = LinedAnswer & Pick<Credential, "generation">;
+
+/** With the connection over which it came, where another answer came before it. */
+type LinedAnswer = GoodAnswer & Pick<HttpAnswer, "line">;
+
+/** What this request was answered, about this device, may be the answer to another one. */
+export type OnMixedUp = (request: string, device: string | undefined) => void;
 
 interface RequestParts {
   readonly hosts: Readonly<Record<PlatformHost, HostWay>>;
@@ -97,6 +103,7 @@ interface RequestParts {
   readonly budget: RequestBudget;
   readonly source: CredentialSource;
   readonly refusedCodes: ReadonlySet<string>;
+  readonly onMixedUp: OnMixedUp | undefined;
   readonly skew: ClockSkew;
   readonly tally: Tally;
   readonly clock: Clock;
@@ -161,8 +168,12 @@ export class Requests {
   }
 
   /** An answer was read: the operation can be used, and the credential was let in. */
-  onUsable(call: Call, generation: number): void {
+  onUsable(call: Call, { generation, line }: Pick<ReadAnswer, "generation" | "line">): void {
+    const { operation, device } = call;
     this.#parts.links.onUsable(call, generation);
+    line?.onLeftOver(`${operation.name} ${device ?? ""}`, () =>
+      this.#parts.onMixedUp?.(operation.label, device),
+    );
   }
 
   /** An answer that came well, but is none of the operation's. */
@@ -342,7 +353,7 @@ export class Requests {
   }
 
   /** One request at most, as soon as there is a place for it. */
-  async #once(call: Call, headers: string[]): Promise<GoodAnswer> {
+  async #once(call: Call, headers: string[]): Promise<LinedAnswer> {
     const places = this.#placesFor(call);
     if (places !== null && !places.take()) await this.#place(call, places);
     try {
@@ -385,7 +396,7 @@ export class Requests {
     }
   }
 
-  async #send(call: Call, headers: string[]): Promise<GoodAnswer> {
+  async #send(call: Call, headers: string[]): Promise<LinedAnswer> {
     const { operation } = call;
     const { host } = operation;
     const { hosts, links, skew, tally, clock, blank } = this.#parts;
@@ -411,7 +422,7 @@ export class Requests {
     const judged = judgeAnswer(answer, this.context(operation), clock.now(), hidden);
     if (!(judged instanceof PlatformError)) {
       links.settle(host, { type: "answered", signedIn: operation !== operations.signIn });
-      return judged;
+      return { ...judged, line: answer.line };
     }
     const { kind, retryAfterMs } = judged.facts;
     if (isUseless(judged.facts)) {

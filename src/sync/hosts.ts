@@ -62,6 +62,7 @@ interface PlatformWatchPorts {
 type StateListener = (state: PlatformState) => void;
 type HostListener = (host: PlatformHost, reachable: boolean) => void;
 type DoubtListener = (host: PlatformHost, operation: string) => void;
+type MixUpListener = (request: string, device: string | undefined) => void;
 type Cause = "business" | "operations" | "budget";
 
 /** Turns what the client learns about its hosts into the published state of the platform. */
@@ -71,6 +72,7 @@ export class PlatformWatch {
   readonly #stateListeners: StateListener[] = [];
   readonly #hostListeners: HostListener[] = [];
   readonly #doubtListeners: DoubtListener[] = [];
+  readonly #mixUpListeners: MixUpListener[] = [];
   readonly #away = { realtime: false, business: false };
   #facts: LinkFacts;
   #state: PlatformState | null = null;
@@ -113,6 +115,15 @@ export class PlatformWatch {
   /** Calls back when one operation of a host has no answer, which another operation may explain. */
   onDoubt(listener: DoubtListener): void {
     this.#doubtListeners.push(listener);
+  }
+
+  /** Calls back when a read may have got the answer to another one. */
+  onMixedUp(listener: MixUpListener): void {
+    this.#mixUpListeners.push(listener);
+  }
+
+  mixedUp(request: string, device: string | undefined): void {
+    for (const listener of this.#mixUpListeners) listener(request, device);
   }
 
   onFacts(host: PlatformHost, facts: HostFacts): void {

@@ -54,6 +54,15 @@ const requestOf = {
   registers: "GET /api/set-value/flush",
 } as const;
 
+/** What of a controller is in doubt with a read that may have got the answer to another one. */
+export const shownBy: ReadonlyMap<string, "sensors" | "statuses" | "registers"> = new Map([
+  [requestOf.sensors, "sensors"],
+  [requestOf.averages, "sensors"],
+  [requestOf.running_status, "statuses"],
+  [requestOf.register, "registers"],
+  [requestOf.registers, "registers"],
+]);
+
 export const jobRequest = (job: PollJob): string =>
   requestOf[job.kind === "registers" && job.read.type !== "group" ? "register" : job.kind];
 

@@ -319,6 +319,14 @@ export class Poller {
     this.#rest.wake();
   }
 
+  /** Asks at once for what this request has shown, of one controller where given. */
+  readAnew(request: string, code: string | undefined): void {
+    const isMeant = (job: PollJob) =>
+      jobRequest(job) === request && (code === undefined || concerns(job, code)) && isPlanned(job);
+    this.#schedule.makeDue(this.#ports.clock.monotonic(), isMeant);
+    this.#rest.wake();
+  }
+
   /** What this request asks for has no answer: another one shows whether the host is there, asked now and then only. */
   askAnother(host: PlatformHost, request: string): void {
     const now = this.#ports.clock.monotonic();
@@ -540,5 +548,8 @@ const singleRead = (code: string, address: string): PollJob => ({
 /** A round of everything leaves out what a list tells too, and what only news of it asks for. */
 const isRepeated = (job: PollJob): boolean =>
   job.kind !== "connection" && !(job.kind === "registers" && job.read.type === "fresh");
+
+/** What is asked for at its interval, and what a list is doubted for. */
+const isPlanned = (job: PollJob): boolean => !(job.kind === "registers" && job.read.type === "fresh");
 
 const concerns = (job: PollJob, code: string) => "code" in job && job.code === code;

@@ -80,8 +80,7 @@ const token = () => writtenText('the token alone, without "Bearer " and without 
 const body = () =>
   named(z.record(z.string(), z.unknown(), { error: expecting("a section of keys with values") }), "anything");
 
-const refusedCode = () =>
-  writtenText("a code other than 200, which means success", /^(?!200$)[!-~]{1,64}$/);
+const refusedCode = () => writtenText("a code other than 200, which means success", /^(?!200$)[!-~]{1,64}$/);
 
 const signIn = () =>
   section({
