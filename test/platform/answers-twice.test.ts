@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { never, rawHosted } from "./support/client-under-test.js";
+import { parameterGroup } from "../../src/greenhouse/device-types.js";
+import { factsOf, hosted, never, rawHosted } from "./support/client-under-test.js";
+import { ok } from "./support/hosts.js";
 
 /* A server, or something on the way, that answers more than it is asked. */
 
@@ -68,5 +70,43 @@ describe("a server that answers twice on a kept connection", () => {
     const { host, client } = await rawHosted((socket) => socket.write(answerWith({ 101: "10010" })));
     for (let n = 0; n < 3; n += 1) await client.value("GH-1", "101", true, never);
     expect(host.accepted).toBe(3);
+  });
+});
+
+describe("an answer about another device than was asked about", () => {
+  const about = (device: string, data: unknown) => () => ({ body: { code: 200, deviceCode: device, data } });
+  const reading = [{ name: "空气温度", value: 20 }];
+
+  it.each([
+    ["beside the data", { code: 200, deviceCode: "GH-2", data: reading }],
+    ["in the data", { code: 200, data: { deviceCode: "GH-2", list: reading } }],
+    ["as a serial number", { code: 200, data: { deviceSn: "GH-2", list: reading } }],
+  ])("named %s is not taken for it", async (_where, body) => {
+    const { client } = await hosted(() => ({ body }));
+    const asked = [
+      client.sensors("GH-1", never),
+      client.runningStatuses("GH-1", never),
+      client.value("GH-1", "101", true, never),
+      client.values("GH-1", parameterGroup(10), never),
+      client.connection("GH-1", never),
+    ];
+    for (const { kind, sent } of await Promise.all(asked.map(factsOf)))
+      expect([kind, sent]).toEqual(["protocol", true]);
+  });
+
+  it("is taken where it is the one, leading zeros lost", async () => {
+    const { client } = await hosted(about("12", reading));
+    expect(await client.sensors("0012", never)).toHaveLength(1);
+  });
+
+  it("in an item costs that item", async () => {
+    const { client } = await hosted(() => ok([{ ...reading[0], deviceCode: "GH-2" }, ...reading]));
+    expect(await client.sensors("GH-1", never)).toHaveLength(1);
+  });
+
+  it("to a POST says nothing of that POST", async () => {
+    const { client } = await hosted(about("GH-2", null));
+    const { kind, sent, code } = await factsOf(client.write("GH-1", "101", "1010", never));
+    expect([kind, sent, code]).toEqual(["protocol", true, undefined]);
   });
 });
